@@ -18,7 +18,7 @@ from ..common.jit.compiler import jit
 from ..common.typing import Array as Array
 from ..engine.dtypes import OVER, VIEW
 from ..engine.play import Record, row
-from ..engine.rng import Key, key_of_bytes, secret_of_seed, siphash
+from ..engine.rng import SipKey, key_of_bytes, secret_of_seed, siphash
 from ..engine.rules import Match, Rules, load_rules
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Agent:
 
     reads_tricks: bool = True
     """Whether it looks at the tricks that are over (`led_cards`, `followed_cards`, `i_led`,
-    `my_draws`, `other_draws` of a view). One that does not may get views without them, which
+    `my_draws`, `opponent_draws` of a view). One that does not may get views without them, which
     are written faster."""
 
     reads_draws: bool = True
@@ -128,7 +128,7 @@ class Agent:
 # -- random streams
 
 
-def agent_key(seed: int) -> Key:
+def agent_key(seed: int) -> SipKey:
     """The key of a seed from which the streams of agents start, where a seed decides everything."""
     return key_of_bytes(secret_of_seed(seed, _PURPOSE))
 
@@ -153,7 +153,7 @@ def _write_decision_streams(
         rng[index] = decision_stream(key, numbers[index], row(views, index))
 
 
-def decision_streams(key: Key, numbers: Array, views: Array) -> Array:
+def decision_streams(key: SipKey, numbers: Array, views: Array) -> Array:
     """The random streams with which an agent decides in these views.
 
     `key` is a secret, or `agent_key` of a seed; `numbers` are the numbers of the deals

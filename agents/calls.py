@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..common.plugins import raised_at, told_error
+from ..common.plugins import error_location, error_text
 from .base import Agent, Array, checked_answer, copied
 
 
@@ -55,7 +55,9 @@ class Named(Agent):
 
 
 def _fault(agent: Agent, error: BaseException) -> PlayerFault:
-    return PlayerFault(f"opponent {agent.name} raised {told_error(error)} ({raised_at(error)})")
+    return PlayerFault(
+        f"opponent {agent.name} raised {error_text(error)} ({error_location(error)})"
+    )
 
 
 def claims_perfection(agent: Agent) -> bool:
@@ -64,6 +66,7 @@ def claims_perfection(agent: Agent) -> bool:
         return bool(agent.perfect_endgame)
     except Exception as error:
         raise PlayerFault(
-            f"{agent.name}: perfect_endgame raised {told_error(error)} ({raised_at(error)}): it "
+            f"{agent.name}: perfect_endgame raised {error_text(error)} "
+            f"({error_location(error)}): it "
             "has to be True or False"
         ) from error

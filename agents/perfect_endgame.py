@@ -13,13 +13,13 @@ import numpy as np
 from ..common.jit.bitset import popcount
 from ..common.jit.compiler import jit, warm_up
 from ..common.typing import Array
-from ..engine.cards import CARDS_IN_ALL
+from ..engine.cards import N_CARDS
 from ..engine.dtypes import CHOOSE, FOLLOW, HIGH, VIEW
 from ..engine.endgame import Ending, Race, best_card_compiled, solve_race_moves
-from ..engine.endgame.game_values import known_endings
-from ..engine.endgame.index import MOST_CARDS
+from ..engine.endgame.game_values import endgame_tables
+from ..engine.endgame.index import MAX_CARDS
 from ..engine.endgame.race import NOT_LEGAL
-from ..engine.endgame.solver import scratch_here
+from ..engine.endgame.solver import thread_scratch
 from ..engine.play import Record, row
 from ..engine.rules import Rules
 
@@ -31,7 +31,7 @@ def is_open(rules: Record, view: Record) -> bool:
         return False
     if rules.race > 0 and rules.contract != HIGH:
         return False
-    return popcount(view.hand) <= MOST_CARDS and np.int64(view.other_cards) <= MOST_CARDS
+    return popcount(view.hand) <= MAX_CARDS and np.int64(view.opponent_hand_size) <= MAX_CARDS
 
 
 @jit
@@ -43,7 +43,7 @@ def _improve(rules: np.ndarray, known: Any, scratch: Any, views: np.ndarray,
         view = row(views, index)
         if not is_open(first, view) or view.low != known.low:
             continue
-        theirs = view.unseen | view.known
+        theirs = view.unseen | view.opponent_known
         led = np.int64(view.led) if view.phase == FOLLOW else -1
         ending = Ending(view.hand, theirs, np.int64(view.trump), led)
         actions[index] = best_card_compiled(known, scratch, ending)
@@ -55,12 +55,12 @@ def _improve_races(rules: np.ndarray, known: Any, scratch: Any, views: np.ndarra
     """A card that keeps the result of the race in every open ending."""
     first = row(rules, 0)
     race = np.int64(first.race)
-    ends = np.empty(CARDS_IN_ALL, np.int64)
+    ends = np.empty(N_CARDS, np.int64)
     for index in range(len(views)):
         view = row(views, index)
         if not is_open(first, view):
             continue
-        theirs = view.unseen | view.known
+        theirs = view.unseen | view.opponent_known
         led = np.int64(view.led) if view.phase == FOLLOW else -1
         wanted = Race(race - np.int64(view.tricks[0]), race - np.int64(view.tricks[1]))
         trump = np.int64(view.trump)
@@ -72,7 +72,7 @@ def _improve_races(rules: np.ndarray, known: Any, scratch: Any, views: np.ndarra
 def _lowest_that_keeps(ends: np.ndarray, wanted: int, trump: int) -> int:
     """The wanted card if it keeps the result, else the lowest that does; `wanted` may be -1."""
     best, best_place = wanted, 1000
-    for card in range(CARDS_IN_ALL):
+    for card in range(N_CARDS):
         if ends[card] == NOT_LEGAL or (best >= 0 and ends[card] < ends[best]):
             continue
         place = card % 13 + (13 if card // 13 == trump else 0)
@@ -95,7 +95,7 @@ class EndgamePlayer:
         self._record = rules.record()
         self._race = rules.race is not None
         self.perfect = self.solves(rules)
-        self._tables = known_endings(rules) if self.perfect else []
+        self._tables = endgame_tables(rules) if self.perfect else []
         if self.perfect:
             kind = "races" if self._race else "endings"
             actions = np.zeros(0, np.int64)
@@ -120,6 +120,6 @@ class EndgamePlayer:
             return
         for known in self._tables:
             if self._race:
-                _improve_races(self._record, known, scratch_here(), views, actions)
+                _improve_races(self._record, known, thread_scratch(), views, actions)
             else:
-                _improve(self._record, known, scratch_here(), views, actions)
+                _improve(self._record, known, thread_scratch(), views, actions)

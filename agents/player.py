@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.cards import CARDS, CARDS_IN_ALL, action_text
+from ..engine.cards import CARDS, N_CARDS, action_text
 from ..engine.dtypes import VIEW
 from ..engine.view import View
 from .base import Agent, agent_key, decision_streams
@@ -42,7 +42,7 @@ class Player:
                 f"agent {self.agent.name} chose {action_text(action)}, which is not legal: "
                 f"{allowed} are"
             )
-        return CARDS[action] if action < CARDS_IN_ALL else action
+        return CARDS[action] if action < N_CARDS else action
 
     def begin(self) -> None:
         """A new hand begins."""

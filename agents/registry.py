@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..common.plugins import Entry, Registry, loaded, raised_at, told_error
-from ..common.suggestions import a_kind_of, meant
+from ..common.plugins import Entry, Registry, error_location, error_text, load_source
+from ..common.suggestions import suggest, type_phrase
 from ..engine.rules import Match, Rules, load_rules
 from .base import EXACT_SOLVER, OWN_POLICY, Agent, CannotPlay
 from .checkpoints.checkpoint import WEIGHTS, is_checkpoint
@@ -198,15 +198,15 @@ def as_agent(
     if callable(wanted):
         return _of_function(wanted, rules, [], match)
     raise TypeError(
-        f"{wanted!r} is {a_kind_of(wanted)}: an agent is given by name, as an Agent, or as "
+        f"{wanted!r} is {type_phrase(wanted)}: an agent is given by name, as an Agent, or as "
         "a function of views and random streams"
     )
 
 
 def _load(source: str | Factory) -> Factory:
-    found: Any = loaded(source)
+    found: Any = load_source(source)
     if not callable(found) and not isinstance(found, Agent):
-        raise ValueError(f"{source} is {a_kind_of(found)}, which is not an agent")
+        raise ValueError(f"{source} is {type_phrase(found)}, which is not an agent")
     return found
 
 
@@ -247,7 +247,7 @@ class _Wanted:
             made = self._called()
         if not isinstance(made, Agent):
             raise ValueError(
-                f"{self.text} makes {a_kind_of(made)}, which is not an Agent: make its class a "
+                f"{self.text} makes {type_phrase(made)}, which is not an Agent: make its class a "
                 "subclass of german_whist.agents.Agent"
             )
         if made.rules != self.rules:
@@ -264,8 +264,8 @@ class _Wanted:
         except (Exception, SystemExit) as error:
             if self.usage is not None:
                 raise
-            where = raised_at(error)
-            raise ValueError(f"{self.text} is no agent: {told_error(error)} ({where})") from error
+            where = error_location(error)
+            raise ValueError(f"{self.text} is no agent: {error_text(error)} ({where})") from error
 
     def _fits(self, parameters: list[str]) -> bool:
         try:
@@ -330,4 +330,4 @@ def _unknown(text: str, name: str, known: list[str]) -> str:
     if "=" in text:
         return f"{text!r} is not an agent: in NAME=PLAYER the name is short and has no : , / or \\"
     own = "agents of your own are named as module:object"
-    return f"{text!r} is not an agent{meant(name, sorted(known), more=own)}"
+    return f"{text!r} is not an agent{suggest(name, sorted(known), more=own)}"

@@ -14,8 +14,8 @@ import numpy as np
 
 from german_whist.engine import endgame
 from german_whist.engine.endgame.build import fill_layer
-from german_whist.engine.endgame.index import MOST_CARDS, layer_bytes, layer_size
-from german_whist.engine.endgame.store import Kind
+from german_whist.engine.endgame.index import MAX_CARDS, layer_bytes, layer_size
+from german_whist.engine.endgame.store import TablebaseKind
 from german_whist.engine.endgame.tablebase import DEFAULT_CARDS
 
 from .measure import Row
@@ -26,7 +26,7 @@ POSITIONS = 4000
 def run() -> list[Row]:
     """All rows of this file."""
     known = endgame.tables()
-    default = endgame.smaller_tables(known, DEFAULT_CARDS)
+    default = endgame.limit_tables(known, DEFAULT_CARDS)
     return [*_generator(), *_solver(default), *_arrays(known), _race(default), _without_tables()]
 
 
@@ -44,16 +44,16 @@ def random_endings(n: int, count: int) -> np.ndarray:
 
 def _generator() -> list[Row]:
     best = [float("inf")] * (DEFAULT_CARDS + 1)
-    kind = Kind()
+    kind = TablebaseKind()
     for _ in range(2):
         below = np.zeros(1, np.uint8)
         for n in range(1, DEFAULT_CARDS + 1):
-            out = np.zeros(layer_bytes(kind.layout, n), np.uint8)
+            out = np.zeros(layer_bytes(kind.index, n), np.uint8)
             start = time.thread_time()
             fill_layer(kind, n, below, out, threads=1, tell=lambda _: None)
             best[n] = min(best[n], time.thread_time() - start)
             below = out
-    speed = layer_size(kind.layout, DEFAULT_CARDS) / best[DEFAULT_CARDS] / 1e6
+    speed = layer_size(kind.index, DEFAULT_CARDS) / best[DEFAULT_CARDS] / 1e6
     return [
         Row("tablebase layers 1 to 10, one core", sum(best[1:]), "s", 6, at_most=True),
         Row("tablebase layer 10, one core", speed, "M endings/s", 10),
@@ -71,7 +71,7 @@ def _microseconds(work: Callable[[int], object], count: int = POSITIONS) -> list
 
 
 def _solver(known: endgame.Tables) -> list[Row]:
-    hands = random_endings(MOST_CARDS, POSITIONS)
+    hands = random_endings(MAX_CARDS, POSITIONS)
     scratch = endgame.new_scratch()
     worth = np.zeros(52, np.int64)
 
@@ -105,7 +105,7 @@ def _percentile(spent: Sequence[float]) -> float:
 
 def _arrays(known: endgame.Tables) -> list[Row]:
     rows = []
-    for n in sorted({DEFAULT_CARDS, known.cards, MOST_CARDS}):
+    for n in sorted({DEFAULT_CARDS, known.cards, MAX_CARDS}):
         hands = np.repeat(random_endings(n, 50_000), 4, axis=0)
         trumps = np.arange(len(hands)) & 3
 
@@ -121,7 +121,7 @@ def _arrays(known: endgame.Tables) -> list[Row]:
 
 
 def _race(known: endgame.Tables) -> Row:
-    hands = random_endings(MOST_CARDS, POSITIONS)
+    hands = random_endings(MAX_CARDS, POSITIONS)
     scratch = endgame.new_scratch()
 
     def one(index: int) -> None:
@@ -137,7 +137,7 @@ def _race(known: endgame.Tables) -> Row:
 def _without_tables() -> Row:
     nothing = endgame.no_tables()
     scratch = endgame.new_scratch(18)
-    hands = random_endings(MOST_CARDS, POSITIONS)
+    hands = random_endings(MAX_CARDS, POSITIONS)
 
     def one(index: int) -> None:
         endgame.solve(nothing, scratch, hands[index, 0], hands[index, 1], index & 3)

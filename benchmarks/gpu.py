@@ -14,7 +14,7 @@ import numpy as np
 from german_whist.common.threads import usable_threads
 from german_whist.engine.batch.batch import Batch
 from german_whist.engine.batch.config import options_from
-from german_whist.engine.batch.cuda_backend import Device, NoDevice, check_device
+from german_whist.engine.batch.cuda_backend import CudaBackend, NoDevice, check_device
 from german_whist.engine.batch.results import RESULT
 from german_whist.engine.dtypes import GAME
 from german_whist.engine.random_play import random_hands
@@ -54,8 +54,8 @@ def _synchronised(work: Any) -> Any:
 def _random_play() -> Row:
     from german_whist.engine.batch import cuda_kernels
 
-    device = Device()
-    rules = device.taken(options_from("classic").rules_record)
+    device = CudaBackend()
+    rules = device.to_device(options_from("classic").rules_record)
     paid, played = device.zeros(HANDS, np.int64), device.zeros(HANDS, np.int64)
 
     def work() -> float:
@@ -85,8 +85,8 @@ def _random_play_of_host() -> Row:
 
 def _shown(games: Batch) -> tuple[Any, ...]:
     """What a step writes: what is shown, as it stands now, and what it pays and ends."""
-    empty = games.place.empty
-    shown = games.show(games.all, seats := games.turns())
+    empty = games.backend.empty
+    shown = games.observe(games.all_games, seats := games.turns())
     return (*shown, seats, empty((games.n, 2), np.float32), empty(games.n, np.bool_))
 
 
@@ -96,15 +96,15 @@ def _steps(size: int, horizon: str = "hand") -> Row:
 
     options = options_from("classic", horizon=horizon, layout="trump-first")
     games = Batch(options, size, device="cuda")
-    games.start(1)
+    games.reset(1)
     shown = _shown(games)
-    actions = games.place.empty(size, np.int64)
+    actions = games.backend.empty(size, np.int64)
     steps = max(26, min(520, 2**24 // size))
 
     def work() -> float:
         for step in range(steps):
             games.run(size, random_actions_of_all, np.uint64(step), actions)
-            games.step(games.all, games.checked_actions(actions), *shown)
+            games.step(games.all_games, games.checked_actions(actions), *shown)
         return float(steps * size)
 
     speed = rate(_synchronised(work), 3)
@@ -125,7 +125,7 @@ def _steps(size: int, horizon: str = "hand") -> Row:
 def _steps_of_host() -> Row:
     size, threads = 2**16, usable_threads()
     games = Batch(options_from("classic", layout="trump-first"), size, threads)
-    games.start(1)
+    games.reset(1)
     shown = _shown(games)
     chance = np.random.default_rng(0)
 
@@ -136,7 +136,7 @@ def _steps_of_host() -> Row:
         for _ in range(steps):
             chosen = (shown[1] * chance.random(shown[1].shape, np.float32)).argmax(axis=1)
             began = time.perf_counter()
-            games.step(games.all, chosen, *shown)
+            games.step(games.all_games, chosen, *shown)
             spent += time.perf_counter() - began
         return size * steps / spent
 

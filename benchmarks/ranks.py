@@ -71,7 +71,7 @@ def _batch() -> int:
     from german_whist.engine.batch.config import options_from
 
     games = Batch(options_from("classic"), 1000)
-    return sum(each.nbytes for each in (*games.board, *games.rows(1000)))
+    return sum(each.nbytes for each in (*games.arrays, *games.new_rows(1000)))
 
 
 def _worker() -> int:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, TextIO, cast
 
 DEBUG = "GERMAN_WHIST_DEBUG"
-"""Environment variable that asks for tracebacks; processes that are started inherit it."""
+"""Environment variable that enables tracebacks; child processes inherit it."""
 
 
 PLAIN = dict(zip("♣♦♥♠│─┌┬┐└┴┘░▲▸←→↑↓·…–−±×½", "cdhs|-++++++#^><>^v.~--+x.", strict=True)) | {
@@ -43,10 +43,7 @@ codecs.register_error("german-whist", _replace)
 
 
 class _LastingStream:
-    """A text stream that keeps its first write error instead of raising it.
-
-    A training must not end because `| head` did.
-    """
+    """A text stream that keeps its first write error: a run must not end because `| head` did."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -59,7 +56,7 @@ class _LastingStream:
             operation()
         except OSError as error:
             self.error = self.error or error
-            # What is still buffered goes nowhere, without another error at exit.
+            # Discard what is buffered, without another error at exit.
             null = os.open(os.devnull, os.O_WRONLY)
             os.dup2(null, self._stream.fileno())
             os.close(null)

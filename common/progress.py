@@ -1,7 +1,7 @@
 # pyright: strict
-"""How far long work is: a bar by rich in a terminal, a plain line now and then elsewhere.
+"""Progress of long work: a bar by rich in a terminal, a line every ten seconds elsewhere.
 
-Work that is over in a moment shows nothing, and loads nothing to show it with.
+Short work prints nothing and does not import rich.
 """
 
 from __future__ import annotations
@@ -14,24 +14,21 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
-_PATIENCE = 0.5
+_SHOW_AFTER = 0.5
 _SECONDS_A_LINE = 10.0
 _SECONDS_A_FRAME = 0.1
 _LINE_WIDTH = 160
 
 
 class Progress:
-    """Shows how much of some work is done, from its `with` on, and leaves nothing behind.
-
-    It may be told from several threads.
-    """
+    """Thread-safe progress display, a context manager that clears its bar on exit."""
 
     def __init__(self, title: str, total: float = 1.0, out: TextIO | None = None) -> None:
         self._title, self._total = title, total
         self._out = out or sys.stderr
-        self._alive = self._out.isatty()
-        self._next = time.monotonic() + (_PATIENCE if self._alive else _SECONDS_A_LINE)
-        self._done = 0.0
+        self._is_terminal = self._out.isatty()
+        self._next_time = time.monotonic() + (_SHOW_AFTER if self._is_terminal else _SECONDS_A_LINE)
+        self._completed = 0.0
         self._bars: Bars | None = None
         self._lock = Lock()
 
@@ -39,50 +36,51 @@ class Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._bars is not None and self._alive:
+        if self._bars is not None and self._is_terminal:
             self._bars.stop()
 
     def due(self) -> bool:
-        """Whether it is time to show more, for whom telling costs something."""
-        return time.monotonic() >= self._next
+        """Whether the next update would be shown, for callers whose note is costly."""
+        return time.monotonic() >= self._next_time
 
     def add(self, more: float) -> None:
-        """So much more is done."""
         with self._lock:
-            self._done += more
+            self._completed += more
             self._show("")
 
-    def tell(self, done: float, told: str = "") -> None:
-        """So much is done by now; `told` stands beside it."""
+    def update(self, done: float, note: str = "") -> None:
+        """Set the completed amount, and a note beside it."""
         with self._lock:
-            self._done = done
-            self._show(told)
+            self._completed = done
+            self._show(note)
 
-    def _show(self, told: str) -> None:
+    def _show(self, note: str) -> None:
         if not self.due():
             return
-        self._next = time.monotonic() + (_SECONDS_A_FRAME if self._alive else _SECONDS_A_LINE)
-        bars = self._bars = self._bars or self._opened()
-        bars.update(bars.task_ids[0], completed=self._done, told=told)
-        if not self._alive:
+        self._next_time = time.monotonic() + (
+            _SECONDS_A_FRAME if self._is_terminal else _SECONDS_A_LINE
+        )
+        bars = self._bars = self._bars or self._start_bars()
+        bars.update(bars.task_ids[0], completed=self._completed, note=note)
+        if not self._is_terminal:
             bars.console.print(bars, crop=False)
 
-    def _opened(self) -> Bars:
+    def _start_bars(self) -> Bars:
         from rich.console import Console
         from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bars
 
-        bar = [BarColumn(12)] if self._alive else []
+        bar = [BarColumn(12)] if self._is_terminal else []
         bars = Bars(
             TextColumn("{task.description}", markup=False), *bar, TaskProgressColumn(),
-            TextColumn("{task.fields[told]}", markup=False), TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}", markup=False), TimeRemainingColumn(),
             console=Console(
-                file=self._out, force_terminal=self._alive,
-                width=None if self._alive else _LINE_WIDTH,
+                file=self._out, force_terminal=self._is_terminal,
+                width=None if self._is_terminal else _LINE_WIDTH,
             ),
             transient=True, redirect_stdout=False, redirect_stderr=False,
         )  # fmt: skip
-        bars.add_task(self._title, total=self._total, told="")
-        if self._alive:
+        bars.add_task(self._title, total=self._total, note="")
+        if self._is_terminal:
             bars.start()
         return bars

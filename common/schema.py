@@ -1,9 +1,9 @@
 # pyright: strict
-"""What enters is checked once, against a typed structure: `converted` makes it or says why not.
+"""Validation of input against typed structures, with errors in full sentences.
 
-Cards, states, settings and records are `msgspec.Struct`s or dataclasses; what a file
-holds is turned into one where it is read, and whatever does not fit becomes a sentence
-that names the file, the field, the value found there, what is expected and what to do.
+Model cards, states, settings and records are `msgspec.Struct`s or dataclasses. File contents are
+converted to them where they are read; an error names the file, the field, the value, what is
+expected and the remedy.
 """
 
 from __future__ import annotations
@@ -14,107 +14,108 @@ from typing import Any, TypeVar, cast
 import msgspec
 from msgspec import inspect
 
-from .suggestions import meant
+from .suggestions import suggest
 
 T = TypeVar("T")
 
 _PATH = re.compile(r" - at (`key` in )?`\$(.*?)(\[\.\.\.\].*)?`$")
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
 _FIELD = re.compile(r"Object (?:missing required|contains unknown) field `(.*)`")
-# What msgspec says of values and types; any other message comes from a structure's own check.
+# Starts of msgspec's messages; any other message comes from a structure's own check.
 _OF_TYPES = ("Expected ", "Invalid ", "Object ")
 _LONGEST = 60
 
 
-def converted(
+def convert(
     value: object,
     kind: type[T],
     source: object,
     remedy: str = "",
     error: type[ValueError] = ValueError,
 ) -> T:
-    """`value`, plain as JSON or YAML gives it, as a `kind`; otherwise an `error` in a sentence.
+    """Convert plain JSON or YAML data to a `kind`, or raise `error` with a sentence.
 
-    `source` is what the value was read from, `remedy` what can be done ("copy it again").
+    `source` is where the value was read from, `remedy` what to do ("copy it again").
     """
     try:
         return msgspec.convert(value, kind)
-    except msgspec.ValidationError as trouble:
-        raise error(_sentence(value, kind, str(source), remedy, str(trouble))) from None
+    except msgspec.ValidationError as validation_error:
+        raise error(_sentence(value, kind, str(source), remedy, str(validation_error))) from None
     except RecursionError:
-        raise error(f"{source}: is nested too deeply{_then(remedy)}") from None
+        raise error(f"{source}: is nested too deeply{_remedy_clause(remedy)}") from None
 
 
 def read_json(
     data: bytes, source: object, remedy: str = "", error: type[ValueError] = ValueError
 ) -> Any:
-    """The value that some JSON holds, or an `error` in a sentence."""
+    """Parse JSON, or raise `error` with a sentence."""
     try:
         return msgspec.json.decode(data)
-    except msgspec.DecodeError as trouble:
-        raise error(f"{source}: is not valid JSON: {trouble}{_then(remedy)}") from None
+    except msgspec.DecodeError as decode_error:
+        raise error(
+            f"{source}: is not valid JSON: {decode_error}{_remedy_clause(remedy)}"
+        ) from None
     except RecursionError:
-        raise error(f"{source}: is nested too deeply{_then(remedy)}") from None
+        raise error(f"{source}: is nested too deeply{_remedy_clause(remedy)}") from None
     except UnicodeDecodeError:
-        raise error(f"{source}: is not valid JSON: it is no UTF-8{_then(remedy)}") from None
+        raise error(
+            f"{source}: is not valid JSON: it is no UTF-8{_remedy_clause(remedy)}"
+        ) from None
 
 
-def _then(remedy: str) -> str:
+def _remedy_clause(remedy: str) -> str:
     return f"; {remedy}" if remedy else ""
 
 
-def _sentence(value: object, kind: Any, source: str, remedy: str, told: str) -> str:
-    """What msgspec says of a value, in words that name the value and what is wanted."""
-    place = _PATH.search(told)
-    of_names, steps, some = place.groups() if place else (None, "", None)
-    text = told[: place.start()] if place else told
-    about = inspect.type_info(kind)
+def _sentence(value: Any, kind: Any, source: str, remedy: str, message: str) -> str:
+    location = _PATH.search(message)
+    in_keys, steps, wildcard = location.groups() if location else (None, "", None)
+    problem = message[: location.start()] if location else message
+    info = inspect.type_info(kind)
     for name, number in _STEP.findall(steps):
-        about = _within(about, name, number)
-        value = _item(value, name, number)
-    where = steps.removeprefix(".")
-    if not text.startswith(_OF_TYPES):
-        return f"{source}: {f'{where}: ' if where else ''}{text}{_then(remedy)}"
-    field = _FIELD.fullmatch(text)
+        info = _type_within(info, name, number)
+        value = value[name] if name else value[int(number)]
+    path = steps.removeprefix(".")
+    if not problem.startswith(_OF_TYPES):
+        return f"{source}: {f'{path}: ' if path else ''}{problem}{_remedy_clause(remedy)}"
+    field = _FIELD.fullmatch(problem)
     if field is not None:
-        name, of = field.group(1), f"{where}: " if where else ""
-        if "missing" in text:
-            return f"{source}: {of}has no {name!r}{_then(remedy)}"
-        near = meant(name, _names(about), listed=False)
-        return f"{source}: {of}{shown(name)} is not known here{near or _then(remedy)}"
-    if of_names or some:
-        # msgspec does not say which of a mapping's names or values it speaks of.
-        part, wanted = ("name", "key_type") if of_names else ("value", "value_type")
-        found = _wanted(getattr(about, wanted, inspect.StrType()))
-        return f"{source}: {where or 'it'}: every {part} has to be {found}{_then(remedy)}"
-    subject = f"{where} is {shown(value)}" if where else f"it is {shown(value)}"
-    return f"{source}: {subject}: it has to be {_wanted(about)}{_then(remedy)}"
+        name, prefix = field.group(1), f"{path}: " if path else ""
+        if "missing" in problem:
+            return f"{source}: {prefix}has no {name!r}{_remedy_clause(remedy)}"
+        hint = suggest(name, _field_names(info), listed=False)
+        problem = f"{prefix}{short_repr(name)} is not known here"
+        return f"{source}: {problem}{hint or _remedy_clause(remedy)}"
+    if in_keys or wildcard:
+        # msgspec does not report which key or value of a mapping it is.
+        noun, attribute = ("name", "key_type") if in_keys else ("value", "value_type")
+        expected = _describe(getattr(info, attribute, inspect.StrType()))
+        return (
+            f"{source}: {path or 'it'}: every {noun} has to be {expected}{_remedy_clause(remedy)}"
+        )
+    subject = f"{path} is {short_repr(value)}" if path else f"it is {short_repr(value)}"
+    return f"{source}: {subject}: it has to be {_describe(info)}{_remedy_clause(remedy)}"
 
 
-def _item(value: Any, name: str, number: str) -> Any:
-    return value[name] if name else value[int(number)]
-
-
-def _within(about: Any, name: str, number: str) -> Any:
-    """The type of an item or a field of a value of this type."""
-    for each in about.types if isinstance(about, inspect.UnionType) else (about,):
-        if name and isinstance(each, (inspect.StructType, inspect.DataclassType)):
-            for field in each.fields:
+def _type_within(info: Any, name: str, number: str) -> Any:
+    for option in info.types if isinstance(info, inspect.UnionType) else (info,):
+        if name and isinstance(option, (inspect.StructType, inspect.DataclassType)):
+            for field in option.fields:
                 if field.encode_name == name:
                     return field.type
-        elif name and isinstance(each, inspect.DictType):
-            return each.value_type
-        elif not name and isinstance(each, inspect.TupleType):
-            return each.item_types[int(number)]
-        elif not name and isinstance(each, inspect.CollectionType):
-            return each.item_type
+        elif name and isinstance(option, inspect.DictType):
+            return option.value_type
+        elif not name and isinstance(option, inspect.TupleType):
+            return option.item_types[int(number)]
+        elif not name and isinstance(option, inspect.CollectionType):
+            return option.item_type
     return inspect.AnyType()
 
 
-def _names(about: Any) -> list[str]:
-    for each in about.types if isinstance(about, inspect.UnionType) else (about,):
-        if isinstance(each, (inspect.StructType, inspect.DataclassType)):
-            return [field.encode_name for field in each.fields]
+def _field_names(info: Any) -> list[str]:
+    for option in info.types if isinstance(info, inspect.UnionType) else (info,):
+        if isinstance(option, (inspect.StructType, inspect.DataclassType)):
+            return [field.encode_name for field in option.fields]
     return []
 
 
@@ -142,71 +143,69 @@ _PLURALS: dict[type[Any], str] = {
 }
 
 
-def wanted_of(kind: Any) -> str:
-    """What a type takes, in words, as errors and help tell it."""
-    return _wanted(inspect.type_info(kind))
+def type_text(kind: Any) -> str:
+    """Description of the values that a type allows, for errors and help texts."""
+    return _describe(inspect.type_info(kind))
 
 
-def _wanted(about: Any) -> str:
-    if isinstance(about, inspect.Metadata):
-        return _wanted(about.type)
-    if isinstance(about, inspect.UnionType):
-        return " or ".join(_wanted(each) for each in about.types)
-    if isinstance(about, inspect.LiteralType):
-        return "one of " + ", ".join(map(str, about.values))
-    if isinstance(about, _BOUNDED):
-        even = "an even number" if about.multiple_of == 2 else _WORDS[type(about)]
-        return even + _bounds(about)
-    if isinstance(about, inspect.DictType):
-        return f"a mapping {'of one or more' if about.min_length else ''}".strip()
-    if isinstance(about, inspect.CollectionType):
-        return f"a list of {_length(about)}{_several(about.item_type)}"
-    if isinstance(about, inspect.TupleType) and len({*map(_several, about.item_types)}) == 1:
-        return f"a list of {len(about.item_types)} {_several(about.item_types[0])}"
-    for kind, words in _WORDS.items():
-        if isinstance(about, kind):
-            return words
+def _describe(info: Any) -> str:
+    if isinstance(info, inspect.Metadata):
+        return _describe(info.type)
+    if isinstance(info, inspect.UnionType):
+        return " or ".join(_describe(option) for option in info.types)
+    if isinstance(info, inspect.LiteralType):
+        return "one of " + ", ".join(map(str, info.values))
+    if isinstance(info, _BOUNDED):
+        noun = "an even number" if info.multiple_of == 2 else _WORDS[type(info)]
+        return noun + _bounds(info)
+    if isinstance(info, inspect.DictType):
+        return f"a mapping {'of one or more' if info.min_length else ''}".strip()
+    if isinstance(info, inspect.CollectionType):
+        return f"a list of {_minimum_length(info)}{_describe_plural(info.item_type)}"
+    if isinstance(info, inspect.TupleType) and len({*map(_describe_plural, info.item_types)}) == 1:
+        return f"a list of {len(info.item_types)} {_describe_plural(info.item_types[0])}"
+    for type_class, text in _WORDS.items():
+        if isinstance(info, type_class):
+            return text
     return "a list"
 
 
-def _bounds(about: Any) -> str:
-    limits = (("at least", about.ge), ("more than", about.gt), ("at most", about.le),
-              ("less than", about.lt))  # fmt: skip
-    told = [
-        f"{words} {limit if isinstance(limit, int) else format(limit, '.15g')}"
-        for words, limit in limits if limit is not None
+def _bounds(info: Any) -> str:
+    limits = (("at least", info.ge), ("more than", info.gt), ("at most", info.le),
+              ("less than", info.lt))  # fmt: skip
+    limits_text = [
+        f"{comparison} {limit if isinstance(limit, int) else format(limit, '.15g')}"
+        for comparison, limit in limits if limit is not None
     ]  # fmt: skip
-    return f" of {' and '.join(told)}" if told else ""
+    return f" of {' and '.join(limits_text)}" if limits_text else ""
 
 
-def _several(about: Any) -> str:
-    """The same of many."""
-    if isinstance(about, inspect.Metadata):
-        return _several(about.type)
-    if isinstance(about, inspect.LiteralType):
-        return "words, each " + _wanted(about)
-    for kind, words in _PLURALS.items():
-        if isinstance(about, kind):
-            bounds = _bounds(about).removeprefix(" of ") if kind in _BOUNDED else ""
-            return words + (f", each {bounds}" if bounds else "")
-    return f"which each is {_wanted(about)}"
+def _describe_plural(info: Any) -> str:
+    if isinstance(info, inspect.Metadata):
+        return _describe_plural(info.type)
+    if isinstance(info, inspect.LiteralType):
+        return "words, each " + _describe(info)
+    for type_class, noun in _PLURALS.items():
+        if isinstance(info, type_class):
+            bounds = _bounds(info).removeprefix(" of ") if type_class in _BOUNDED else ""
+            return noun + (f", each {bounds}" if bounds else "")
+    return f"which each is {_describe(info)}"
 
 
-def _length(about: Any) -> str:
-    """How many there have to be, before the word for them."""
-    least = about.min_length
-    return {None: "", 0: "", 1: "one or more "}.get(least, f"at least {least} ")
+def _minimum_length(info: Any) -> str:
+    minimum = info.min_length
+    return {None: "", 0: "", 1: "one or more "}.get(minimum, f"at least {minimum} ")
 
 
-def shown(value: object) -> str:
-    """A value as an error quotes it: short, and of lists and mappings only what they are."""
+def short_repr(value: object) -> str:
+    """A value as an error quotes it: shortened, with containers only summarised."""
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, (list, tuple)):
         count = len(cast("list[Any]", value))
         return f"a list of {count}" if count else "an empty list"
     try:
-        text = repr(value)
+        quoted = repr(value)
     except ValueError:  # more digits than Python writes
         return "a very long number"
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return quoted if len(quoted) <= _LONGEST else f"{quoted[:_LONGEST]}…"

@@ -1,4 +1,4 @@
-"""Results as JSON holds them, and as tables of pandas where that is installed."""
+"""Results as JSON and as pandas tables."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ import msgspec
 from msgspec import Struct
 
 
-class Told(Struct, frozen=True):
-    """What came of something, which is told as JSON too."""
+class JsonStruct(Struct, frozen=True):
+    """Struct that is written as JSON too."""
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON holds it."""
-        told: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
-        return told
+        plain: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
+        return plain
 
 
-def frame_of(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """The rows as a `pandas.DataFrame`."""
+def data_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Rows as a `pandas.DataFrame`."""
     try:
         import pandas
     except ImportError:

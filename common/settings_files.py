@@ -1,6 +1,6 @@
-"""Typed settings from where people write them: named files of the package, YAML, `key=value` words.
+"""Sources of typed settings: preset files of the package, YAML files, `key=value` overrides.
 
-Whatever is not known or does not fit is refused with a sentence that names the nearest.
+Unknown names and invalid values are refused with the nearest match.
 """
 
 from __future__ import annotations
@@ -17,41 +17,42 @@ import yaml
 from msgspec import inspect
 
 from .files import read_yaml_mapping
-from .suggestions import meant
-from .typed_settings import Checked, SettingsError, misfits, written
+from .suggestions import suggest
+from .typed_settings import CheckedSettings, SettingsError, format_value, validation_errors
 
 S = TypeVar("S")
-T = TypeVar("T", bound=Checked)
+T = TypeVar("T", bound=CheckedSettings)
 
 
-class Shelf:
-    """Files of one kind: those that come with the package by name, others by their path."""
+class PresetFiles:
+    """Settings files of one kind: presets of the package by name, others by path."""
 
     def __init__(self, folder: str, what: str) -> None:
-        """A folder of the package's `configs`, and what one of its files is."""
+        """`folder` lies in the package's `configs`; `what` is the noun for one file in errors."""
         self._folder = Path(str(files(__name__.rsplit(".", 2)[0] + ".configs") / folder))
-        self._what = what
+        self._noun = what
 
     def names(self) -> list[str]:
-        """Those that come with the package."""
-        return sorted(each.stem for each in self._folder.glob("*.yaml"))
+        return sorted(path.stem for path in self._folder.glob("*.yaml"))
 
-    def about(self) -> dict[str, str]:
-        """The same, and what each is for."""
+    def descriptions(self) -> dict[str, str]:
+        """Description of each preset, by name."""
         return {name: str(self.values(name)[0].get("about", "")) for name in self.names()}
 
-    def values(self, wanted: str | Path) -> tuple[dict[str, Any], str]:
-        """What a file says, and what to call it; one may build on another by `preset`."""
-        return self._values(wanted, ())
+    def values(self, name_or_path: str | Path) -> tuple[dict[str, Any], str]:
+        """The fields of a file and its name; `preset` in a file names another one to build on."""
+        return self._values(name_or_path, ())
 
-    def _values(self, wanted: str | Path, above: tuple[str, ...]) -> tuple[dict[str, Any], str]:
+    def _values(
+        self, name_or_path: str | Path, including: tuple[str, ...]
+    ) -> tuple[dict[str, Any], str]:
         names = self.names()
-        if str(wanted) in names:
-            return read_yaml_mapping(self._folder / f"{wanted}.yaml"), f"{wanted}.yaml"
-        path = Path(wanted)
+        if str(name_or_path) in names:
+            return read_yaml_mapping(self._folder / f"{name_or_path}.yaml"), f"{name_or_path}.yaml"
+        path = Path(name_or_path)
         if path.suffix not in (".yaml", ".yml"):
-            near = meant(wanted, names, more="others are given by the path of a .yaml file")
-            raise SettingsError(f"{str(wanted)!r} is not {self._what}{near}")
+            hint = suggest(name_or_path, names, more="others are given by the path of a .yaml file")
+            raise SettingsError(f"{str(name_or_path)!r} is not {self._noun}{hint}")
         values = read_yaml_mapping(path)
         base = values.pop("preset", None)
         if base is None:
@@ -60,139 +61,134 @@ class Shelf:
             raise SettingsError(f"{path}: preset is {base!r}: it has to be a name or a path")
         if base not in names and Path(base).suffix in (".yaml", ".yml"):
             base = str(path.parent / base)
-        if base in (*above, str(path)):
+        if base in (*including, str(path)):
             raise SettingsError(f"{path}: preset is {base!r}, which builds on this file in turn")
         try:
-            below, _ = self._values(base, (*above, str(path)))
+            base_values, _ = self._values(base, (*including, str(path)))
         except SettingsError as error:
             raise SettingsError(f"{path}: preset: {error}") from None
-        return {**below, **values}, str(path)
+        return {**base_values, **values}, str(path)
 
 
-def listed(found: Mapping[str, str]) -> str:
-    """Names and what each is for, a line each."""
-    width = max(map(len, found)) + 2
-    return "\n".join(f"{name:<{width}}{about}" for name, about in found.items())
+def two_columns(descriptions: Mapping[str, str]) -> str:
+    """Names and descriptions in two columns."""
+    width = max(map(len, descriptions)) + 2
+    return "\n".join(f"{name:<{width}}{about}" for name, about in descriptions.items())
 
 
-def made(kind: type[T], values: Mapping[str, Any], source: str, what: str) -> T:
-    """A structure from the fields of a file, each of which is `what`.
+def build_settings(kind: type[T], values: Mapping[str, Any], source: str, what: str) -> T:
+    """Build a settings structure from the fields of a file; an error lists all problems.
 
-    All that is wrong is told; without a source that is of words that somebody just typed.
+    Without a `source`, the error is about options just typed.
     """
     fields = msgspec.structs.fields(kind)
-    known = {each.name: each.type for each in fields}
-    strange = [each for each in values if each not in known]
-    wrong = [
-        f"{each!r} is not {what}; the setting for that is {ours!r}"
-        if (ours := kind.other_names.get(each)) in known
-        else f"{each!r} is not {what}{meant(each, known, listed=len(strange) == 1)}"
-        for each in strange
+    types = {name.name: name.type for name in fields}
+    unknown = [name for name in values if name not in types]
+    problems = [
+        f"{name!r} is not {what}; the setting for that is {replacement!r}"
+        if (replacement := kind.other_names.get(name)) in types
+        else f"{name!r} is not {what}{suggest(name, types, listed=len(unknown) == 1)}"
+        for name in unknown
     ]
-    wrong += [
-        f"has no {each.name!r}" for each in fields if each.required and each.name not in values
+    problems += [
+        f"has no {name.name!r}" for name in fields if name.required and name.name not in values
     ]
-    typed = {each: _as_typed(value, known[each]) for each, value in values.items() if each in known}
+    typed = {name: _coerce(value, types[name]) for name, value in values.items() if name in types}
     try:
-        if wrong:
-            raise SettingsError("; ".join([*wrong, *misfits(kind, typed)]))
+        if problems:
+            raise SettingsError("; ".join([*problems, *validation_errors(kind, typed)]))
         return kind(**typed)
     except SettingsError as error:
         raise SettingsError(f"{source}: {error}" if source else str(error)) from None
 
 
-def made_with_words(
+def build_with_overrides(
     make: Callable[[dict[str, Any], str], S],
     values: Mapping[str, Any],
     words: Iterable[str],
     source: str,
 ) -> S:
-    """What `make` makes of fields and their source, with `key=value` words over the fields.
+    """Build settings from `values`, overridden by `key=value` words.
 
-    Whichever of the two is wrong is blamed.
+    An error names the file only if the file is wrong by itself.
     """
-    given = read_words(words)
+    overrides = parse_overrides(words)
     try:
-        return make({**values, **given}, "" if given else source)
+        return make({**values, **overrides}, "" if overrides else source)
     except SettingsError:
-        # A file that is wrong by itself is what is told of.
+        # An error of the file by itself is reported first.
         make({**values}, source)
         raise
 
 
-def _as_typed(value: Any, kind: Any) -> Any:
-    """A value as a setting's type has it, where YAML says it in another way.
-
-    What fits in no way stays as it is, for the check of the settings to tell of.
-    """
-    about = inspect.type_info(kind)
-    if isinstance(about, inspect.Metadata):
-        about = about.type
-    if isinstance(about, inspect.VarTupleType):
+def _coerce(value: Any, kind: Any) -> Any:
+    value_type = inspect.type_info(kind)
+    if isinstance(value_type, inspect.Metadata):
+        value_type = value_type.type
+    if isinstance(value_type, inspect.VarTupleType):
         parts = () if value is None else value if isinstance(value, (list, tuple)) else (value,)
-        return tuple(_as_number(part, about.item_type) for part in parts)
-    return _as_number(value, about)
+        return tuple(_coerce_number(part, value_type.item_type) for part in parts)
+    return _coerce_number(value, value_type)
 
 
-def _as_number(value: Any, about: Any) -> Any:
-    if isinstance(about, inspect.Metadata):
-        about = about.type
-    if not isinstance(about, (inspect.IntType, inspect.FloatType)) or isinstance(value, bool):
+def _coerce_number(value: Any, value_type: Any) -> Any:
+    if isinstance(value_type, inspect.Metadata):
+        value_type = value_type.type
+    if not isinstance(value_type, (inspect.IntType, inspect.FloatType)) or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        # YAML reads 1e-3 as a word.
+        # YAML parses 1e-3 as a string.
         with suppress(ValueError):
             value = float(value.replace("_", ""))
-    if isinstance(about, inspect.FloatType):
+    if isinstance(value_type, inspect.FloatType):
         return float(value) if isinstance(value, int) else value
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def read_words(words: Iterable[str]) -> dict[str, Any]:
-    """The values of `key=value` words."""
+def parse_overrides(words: Iterable[str]) -> dict[str, Any]:
+    """Parse `key=value` words."""
     values: dict[str, Any] = {}
     for word in words:
-        name, mark, text = word.partition("=")
-        if not mark:
+        name, equals, text = word.partition("=")
+        if not equals:
             raise SettingsError(f"{word!r} is no setting: write key=value, as in ent_coef=0.1")
-        values[name.strip()] = _read_word(name.strip(), text)
+        values[name.strip()] = _parse_value(name.strip(), text)
     return values
 
 
-def _read_word(name: str, text: str) -> Any:
+def _parse_value(name: str, text: str) -> Any:
     try:
         value = yaml.safe_load(text)
     except yaml.YAMLError:
         raise SettingsError(f"{name}={text}: the value cannot be read") from None
     if isinstance(value, str) and "," in value:
-        return [_read_word(name, part) for part in value.split(",")]
+        return [_parse_value(name, part) for part in value.split(",")]
     return value
 
 
-def words_of(values: Mapping[str, Any]) -> list[str]:
-    """Settings as words of the command line."""
-    return [_word(name, value) for name, value in values.items()]
+def format_overrides(values: Mapping[str, Any]) -> list[str]:
+    """Settings as `key=value` words of the command line."""
+    return [_format_override(name, value) for name, value in values.items()]
 
 
-def _word(name: str, value: Any) -> str:
-    """A setting as people write it: a list by its commas, where that reads the same."""
+def _format_override(name: str, value: Any) -> str:
     if isinstance(value, (list, tuple)):
-        bare = f"{name}={','.join(map(written, value))}"
+        bare = f"{name}={','.join(map(format_value, value))}"
         with suppress(SettingsError):
-            if value and read_words([bare])[name] == [*value]:
+            if value and parse_overrides([bare])[name] == [*value]:
                 return bare
-    return f"{name}={written(value)}"
+    return f"{name}={format_value(value)}"
 
 
 def shortest_command(
-    verb: str, wanted: Mapping[str, Any], bases: Iterable[tuple[list[str], Mapping[str, Any]]]
+    command: str, settings: Mapping[str, Any], bases: Iterable[tuple[list[str], Mapping[str, Any]]]
 ) -> str:
-    """The shortest command that comes to these settings from one of some that are named."""
-    typed = [[*name, *words_of(_apart(wanted, base))] for name, base in bases]
-    return shlex.join(["german-whist", verb, *min(typed, key=len)])
+    """Shortest command line that gives these settings, starting from one of `bases`."""
+    candidates = [[*name, *format_overrides(_differences(settings, base))] for name, base in bases]
+    return shlex.join(["german-whist", command, *min(candidates, key=len)])
 
 
-def _apart(wanted: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
+def _differences(settings: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        key: value for key, value in wanted.items() if key != "about" and value != base.get(key)
+        key: value for key, value in settings.items() if key != "about" and value != base.get(key)
     }

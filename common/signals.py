@@ -1,4 +1,4 @@
-"""How a run is ended from outside: Ctrl-C and SIGTERM let it save what it has learnt first."""
+"""Handling of Ctrl-C and SIGTERM, which lets a run save a checkpoint before it ends."""
 
 from __future__ import annotations
 
@@ -11,56 +11,58 @@ from typing import Any
 from .executors.processes import END_SIGNALS
 
 UNSTABLE = 3
-"""What a run says to its shell whose numbers became infinite, or none at all."""
+"""Exit status of a run whose losses or weights became infinite or NaN."""
 
 
-class Stopped(Exception):
-    """A run that ended before its budget, with what to do; `status` is for the shell."""
+class RunStopped(Exception):
+    """A run that ended before its budget; `status` is the exit status."""
 
     def __init__(self, text: str, status: int = 1) -> None:
         super().__init__(text)
         self.status = status
 
 
-class Signals:
-    """Takes note of the first signal, so that an iteration is not cut short; obeys the second.
+class SignalGuard:
+    """Context that records the first signal, so that an iteration finishes; the second raises.
 
-    What loses nothing by being cut short, as a measurement, runs within `at_once`. Whoever was
-    taking note before takes note as well.
+    Work that can be interrupted without loss, such as an evaluation, runs in `immediate`. An
+    enclosing `SignalGuard` context records the signal too.
     """
 
     def __init__(self, numbers: Iterable[int] = END_SIGNALS) -> None:
         self._numbers = numbers
-        self.came: int | None = None
-        """The signal that came, if one did."""
-        self._at_once = False
-        self._before: dict[int, Any] = {}
+        self.received: int | None = None
+        """The recorded signal, or None."""
+        self._immediate = False
+        self._previous: dict[int, Any] = {}
 
-    def __enter__(self) -> Signals:
+    def __enter__(self) -> SignalGuard:
         if threading.current_thread() is threading.main_thread():
-            self._before = {each: signal.signal(each, self._note) for each in self._numbers}
+            self._previous = {
+                number: signal.signal(number, self._record) for number in self._numbers
+            }
         return self
 
-    def _note(self, number: int, frame: Any) -> None:
-        again = self.came is not None
-        self.came = number
-        outer = getattr(self._before[number], "__self__", None)
-        if isinstance(outer, Signals):
-            outer.came = number
-        if again or self._at_once:
+    def _record(self, number: int, frame: Any) -> None:
+        again = self.received is not None
+        self.received = number
+        outer = getattr(self._previous[number], "__self__", None)
+        if isinstance(outer, SignalGuard):
+            outer.received = number
+        if again or self._immediate:
             raise KeyboardInterrupt
 
     @contextmanager
-    def at_once(self) -> Generator[None, None, None]:
-        """A signal ends what runs within with KeyboardInterrupt."""
-        self._at_once = True
+    def immediate(self) -> Generator[None, None, None]:
+        """Context in which the first signal already raises KeyboardInterrupt."""
+        self._immediate = True
         try:
-            if self.came is not None:
+            if self.received is not None:
                 raise KeyboardInterrupt
             yield
         finally:
-            self._at_once = False
+            self._immediate = False
 
     def __exit__(self, *_: object) -> None:
-        for number, before in self._before.items():
-            signal.signal(number, before)
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)

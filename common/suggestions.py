@@ -1,37 +1,37 @@
 # pyright: strict
-"""Words that somebody typed, and those that may have been meant."""
+"""Error texts: suggestions for unknown names, types with their article, missing extras."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
 
-_MOST, _LIKENESS = 2, 0.5
+_MAX_SUGGESTIONS, _CUTOFF = 2, 0.5
 
 
 def not_installed(module: str | None, extra: str) -> ModuleNotFoundError:
-    """The error for a module that an extra brings, with the command that installs it."""
+    """The error for a missing optional dependency, with the install command."""
     package = (module or "").partition(".")[0]
     return ModuleNotFoundError(
         f"{package} is not installed: pip install 'german-whist[{extra}]'", name=module
     )
 
 
-def a_kind_of(value: object) -> str:
-    """What type a value is of, with its article."""
+def type_phrase(value: object) -> str:
+    """Name of a value's type, with its article."""
     name = type(value).__name__
     return f"{'an' if name[0] in 'aeiouAEIO' else 'a'} {name}"
 
 
-def meant(word: object, known: Iterable[str], *, listed: bool = True, more: str = "") -> str:
-    """The end of a sentence about a word that is not known: what may have been meant.
+def suggest(word: object, names: Iterable[str], *, listed: bool = True, more: str = "") -> str:
+    """End of an error sentence about an unknown word: the nearest names.
 
-    Where nothing is near, everything that there is and `more`, unless that is told elsewhere.
+    Without a near name, all names and `more`, if `listed`.
     """
-    names = list(known)
+    names = list(names)
     bare = {name.lower().lstrip("-"): name for name in names}
     typed = str(word).lower().lstrip("-")
-    close = difflib.get_close_matches(typed, bare, n=_MOST, cutoff=_LIKENESS)
+    close = difflib.get_close_matches(typed, bare, n=_MAX_SUGGESTIONS, cutoff=_CUTOFF)
     if close:
-        return f"; did you mean {' or '.join(repr(bare[each]) for each in close)}?"
+        return f"; did you mean {' or '.join(repr(bare[name]) for name in close)}?"
     return "; ".join(["", f"there are {', '.join(names)}", *filter(None, [more])]) if listed else ""

@@ -1,7 +1,7 @@
-"""Threads among which the games of a batch are shared out.
+"""Thread pool that splits the games of a batch.
 
-They are made where they are first needed, so what owns them can be pickled and
-copied, and works in a forked child, which inherits no threads.
+Threads start on first use, so that an object with a pool can be pickled and copied, and works in a
+forked child, which inherits no threads.
 """
 
 from __future__ import annotations
@@ -14,101 +14,97 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, NamedTuple
 
-STEP = 50
-"""About how many nanoseconds a step of a game takes, what it shows included."""
-LEAST = 200_000
-"""Nanoseconds of work; handing over less to another thread takes longer than is won."""
+STEP_NS = 50
+"""Approximate cost of a step of one game in nanoseconds, with its observation."""
+MIN_PART_NS = 200_000
+"""Minimum work per thread in nanoseconds; below it, the handover costs more than it gains."""
 
 
 def usable_threads() -> int:
-    """The processors that this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)  # on Linux alone
+    """Number of processors that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)  # only on Linux
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
-class _Part(NamedTuple):
-    """A part of the games for another thread, and where it tells what came of them."""
-
+class _WorkItem(NamedTuple):
     kernel: Callable[..., int]
     arguments: tuple[Any, ...]
     told: SimpleQueue[int | BaseException]
 
 
-def _serve(asked: SimpleQueue[_Part | None]) -> None:
-    """Do what is asked, until nothing is."""
-    while (part := asked.get()) is not None:
-        kernel, arguments, told = part
-        found: int | BaseException
+def _run_work(work: SimpleQueue[_WorkItem | None]) -> None:
+    while (item := work.get()) is not None:
+        kernel, arguments, results = item
+        result: int | BaseException
         try:
-            found = kernel(*arguments)
-        except BaseException as fault:
-            found = fault
-        # Nothing is held any more when the caller goes on.
-        del part, arguments
-        told.put(found)
-        del found
+            result = kernel(*arguments)
+        except BaseException as error:
+            result = error
+        # Drop all references before the caller continues.
+        del item, arguments
+        results.put(result)
+        del result
 
 
-def _raised(found: int | BaseException) -> int:
-    if isinstance(found, BaseException):
-        raise found
-    return found
+def _raise_error(result: int | BaseException) -> int:
+    if isinstance(result, BaseException):
+        raise result
+    return result
 
 
-def _dismiss(asked: SimpleQueue[_Part | None], count: int) -> None:
+def _stop_threads(work: SimpleQueue[_WorkItem | None], count: int) -> None:
     for _ in range(count):
-        asked.put(None)
+        work.put(None)
 
 
-class Threads:
-    """So many threads, the calling one among them."""
+class ThreadPool:
+    """Pool of `count` threads, the calling one included."""
 
     def __init__(self, count: int) -> None:
         self.count = count
-        self._asked: SimpleQueue[_Part | None] = SimpleQueue()
-        self._made_in = 0
+        self._work: SimpleQueue[_WorkItem | None] = SimpleQueue()
+        self._pid = 0
 
     def run(
-        self, size: int, kernel: Callable[..., int], owned: Sequence[Any], *arguments: Any,
-        each: int = STEP,
+        self, size: int, kernel: Callable[..., int], per_thread: Sequence[Any], *arguments: Any,
+        cost_ns: int = STEP_NS,
     ) -> int:  # fmt: skip
-        """Run a kernel over `size` games in even parts; returns the sum of what it returns.
+        """Run a kernel over `size` games in even parts; returns the sum of its results.
 
-        It gets one of `owned`, of which there is one for each thread, then `arguments`, and where
-        its part begins and ends. `each` is about how many nanoseconds it takes for a game: little
-        work stays on the calling thread.
+        The kernel gets its thread's entry of `per_thread`, then `arguments`, and the start and
+        stop of its part. `cost_ns` is the approximate cost of one game in nanoseconds:
+        little work stays on the calling thread.
         """
-        parts = min(self.count, size, size * each // LEAST)
-        # While the interpreter ends, other threads wait for it and come to nothing any more.
+        parts = min(self.count, size, size * cost_ns // MIN_PART_NS)
+        # While the interpreter shuts down, other threads no longer run.
         if parts <= 1 or sys.is_finalizing():
-            return kernel(owned[0], *arguments, 0, size)
+            return kernel(per_thread[0], *arguments, 0, size)
         ends = [size * part // parts for part in range(parts + 1)]
-        asked = self._others()
-        # Its own for each run: one that is interrupted leaves words behind that nobody waits for.
-        told: SimpleQueue[int | BaseException] = SimpleQueue()
+        work = self._work_queue()
+        # A queue per run: an interrupted run leaves results behind that must not be read.
+        results: SimpleQueue[int | BaseException] = SimpleQueue()
         for part in range(1, parts):
-            told_of = owned[part], *arguments, ends[part], ends[part + 1]
-            asked.put(_Part(kernel, told_of, told))
-        others: list[int | BaseException] = []
+            arguments_ = per_thread[part], *arguments, ends[part], ends[part + 1]
+            work.put(_WorkItem(kernel, arguments_, results))
+        other_results: list[int | BaseException] = []
         try:
-            # The calling thread takes the first part itself: handing work over costs time.
-            found = kernel(owned[0], *arguments, 0, ends[1])
+            # The calling thread takes the first part itself: a handover costs time.
+            total = kernel(per_thread[0], *arguments, 0, ends[1])
         finally:
-            # A fault is told when nobody writes to the arrays any more.
-            while len(others) < parts - 1:
-                others.append(told.get())
-        return found + sum(map(_raised, others))
+            # An error is raised only when no thread writes to the arrays any more.
+            while len(other_results) < parts - 1:
+                other_results.append(results.get())
+        return total + sum(map(_raise_error, other_results))
 
-    def _others(self) -> SimpleQueue[_Part | None]:
-        """Where the other threads are asked, which a forked child has none of."""
-        if self._made_in != os.getpid():
-            asked: SimpleQueue[_Part | None] = SimpleQueue()
-            # Not at the interpreter's end: what steps then still waits for them.
-            weakref.finalize(self, _dismiss, asked, self.count - 1).atexit = False
+    def _work_queue(self) -> SimpleQueue[_WorkItem | None]:
+        if self._pid != os.getpid():
+            work: SimpleQueue[_WorkItem | None] = SimpleQueue()
+            # Not at interpreter exit: steps during shutdown still wait for the threads.
+            weakref.finalize(self, _stop_threads, work, self.count - 1).atexit = False
             for _ in range(1, self.count):
-                Thread(target=_serve, args=(asked,), daemon=True).start()
-            self._asked, self._made_in = asked, os.getpid()
-        return self._asked
+                Thread(target=_run_work, args=(work,), daemon=True).start()
+            self._work, self._pid = work, os.getpid()
+        return self._work
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.count,)

@@ -1,6 +1,6 @@
-"""Typed settings: structures whose fields say what they take and do, and are checked at once.
+"""Typed settings: structures with documented and validated fields.
 
-The command line, `--show`, the page of settings and all errors are made from the declarations.
+Command-line help, `--show`, the settings page and all errors are generated from the declarations.
 """
 
 from __future__ import annotations
@@ -15,106 +15,108 @@ import msgspec
 import yaml
 from msgspec import Meta, Struct
 
-from .schema import wanted_of
-from .suggestions import meant
+from .schema import type_text
+from .suggestions import suggest
 
-Share = Annotated[float, Meta(ge=0, le=1)]
-AtLeastNothing = Annotated[float, Meta(ge=0)]
-AboveNothing = Annotated[float, Meta(gt=0)]
-# Files of checkpoints are named by their decisions, in twelve digits, by which they are sorted.
-_MOST = 10**12 - 1
-Whole = Annotated[int, Meta(ge=0, le=_MOST)]
-Count = Annotated[int, Meta(ge=1, le=_MOST)]
-Hands = Annotated[int, Meta(ge=2, le=_MOST, multiple_of=2)]
-"""Hands of a measurement, in which every deal is played twice."""
+Fraction = Annotated[float, Meta(ge=0, le=1)]
+NonNegative = Annotated[float, Meta(ge=0)]
+Positive = Annotated[float, Meta(gt=0)]
+# Checkpoint files are sorted by the number of decisions in their names, in twelve digits.
+_MAX_COUNT = 10**12 - 1
+NonNegativeInt = Annotated[int, Meta(ge=0, le=_MAX_COUNT)]
+PositiveInt = Annotated[int, Meta(ge=1, le=_MAX_COUNT)]
+EvenHands = Annotated[int, Meta(ge=2, le=_MAX_COUNT, multiple_of=2)]
+"""Number of hands of an evaluation, which plays every deal twice."""
 Seed = Annotated[int, Meta(ge=0, le=2**63 - 1)]
-Widths = Annotated[tuple[Annotated[int, Meta(ge=1, le=1 << 20)], ...], Meta(min_length=1)]
+LayerSizes = Annotated[tuple[Annotated[int, Meta(ge=1, le=1 << 20)], ...], Meta(min_length=1)]
 Names = tuple[str, ...]
 
 
-def says(about: str, **limits: Any) -> Meta:
-    """What a setting does, and between what its values lie, for the `Annotated` type of a field."""
+def doc(about: str, **limits: Any) -> Meta:
+    """Description and bounds of a setting, for the `Annotated` type of a field."""
     return Meta(description=about, **limits)
 
 
 class SettingsError(ValueError):
-    """A setting that is not known, or a value that does not fit."""
+    """An unknown setting, or an invalid value."""
 
 
-class Checked(Struct, frozen=True, kw_only=True, dict=True):
-    """Settings that are checked against their declared types when they are made."""
+class CheckedSettings(Struct, frozen=True, kw_only=True, dict=True):
+    """Base class of settings: values are validated against the declared types."""
 
     other_names: ClassVar[Mapping[str, str]] = {}
-    """Names of other libraries and the setting here that they stand for, for error messages."""
+    """Setting that corresponds to a name of another library, for error messages."""
 
     def __post_init__(self) -> None:
         values = {name: getattr(self, name) for name in self.__struct_fields__}
-        if wrong := [*misfits(type(self), values)]:
-            raise SettingsError("; ".join(wrong))
+        if problems := [*validation_errors(type(self), values)]:
+            raise SettingsError("; ".join(problems))
 
     def as_mapping(self) -> dict[str, Any]:
-        """Every setting, as a YAML file gives it."""
         plain = {name: getattr(self, name) for name in self.__struct_fields__}
         return {name: _plain(value) for name, value in plain.items()}
 
     def as_yaml(self) -> str:
-        """The resolved settings as a file."""
         return yaml.safe_dump(self.as_mapping(), sort_keys=False, allow_unicode=True)
 
 
-def check_same(
-    folder: Path, before: Mapping[str, Any], now: Mapping[str, Any], remedy: str
+def check_unchanged(
+    folder: Path, stored: Mapping[str, Any], current: Mapping[str, Any], remedy: str
 ) -> None:
-    """Refuse to go on in a folder with settings that are not its own."""
-    for name, old in before.items():
-        if name != "about" and old != now.get(name):
+    """Refuse to resume in a folder with other settings than its own."""
+    for name, stored_value in stored.items():
+        if name != "about" and stored_value != current.get(name):
             raise SettingsError(
-                f"{folder} was begun with {name} {old!r}, and now it is {now.get(name)!r}: {remedy}"
+                f"{folder} was begun with {name} {stored_value!r}, and now it is "
+                f"{current.get(name)!r}: {remedy}"
             )
 
 
 class Setting(Struct, frozen=True):
-    """A field of settings, as help and pages tell it."""
+    """One field of settings, as help texts and pages describe it."""
 
     name: str
     default: Any
-    """What it is unless it is set; `msgspec.NODEFAULT` where it has to be."""
+    """`msgspec.NODEFAULT` if the setting is required."""
     about: str
     takes: str
 
 
-def described(kind: type[Checked]) -> list[Setting]:
-    """The fields of settings, in the order of their declaration."""
-    inherited = [_types(base) for base in kind.__mro__ if issubclass(base, Checked)]
+def list_settings(kind: type[CheckedSettings]) -> list[Setting]:
+    """Fields of a settings class in the order of declaration."""
+    inherited = [_types(base) for base in kind.__mro__ if issubclass(base, CheckedSettings)]
     return [
         Setting(
-            each.name,
-            each.default if each.default_factory is msgspec.NODEFAULT else each.default_factory(),
-            next(filter(None, (_about(types.get(each.name)) for types in inherited)), ""),
-            wanted_of(each.type),
+            field.name,
+            field.default
+            if field.default_factory is msgspec.NODEFAULT
+            else field.default_factory(),
+            next(filter(None, (_about(types.get(field.name)) for types in inherited)), ""),
+            type_text(field.type),
         )
-        for each in msgspec.structs.fields(kind)
+        for field in msgspec.structs.fields(kind)
     ]
 
 
-def as_help(settings: Checked) -> str:
-    """The resolved settings as a YAML file in which every line says what it sets."""
-    about = {each.name: each.about for each in described(type(settings))}
+def commented_yaml(settings: CheckedSettings) -> str:
+    """Resolved settings as YAML, each line commented with its description."""
+    about = {setting.name: setting.about for setting in list_settings(type(settings))}
     lines = [
-        (f"{name}: {written(value)}", about[name]) for name, value in settings.as_mapping().items()
+        (f"{name}: {format_value(value)}", about[name])
+        for name, value in settings.as_mapping().items()
     ]
     width = min(42, max(len(line) for line, _ in lines))
-    return "".join(f"{line:<{width}}  # {told}\n" for line, told in lines)
+    return "".join(f"{line:<{width}}  # {description}\n" for line, description in lines)
 
 
-def written(value: Any) -> str:
-    """A value as a word of the command line gives it."""
+def format_value(value: Any) -> str:
+    """A value in one-line YAML, as the command line takes it."""
     return yaml.safe_dump(value, default_flow_style=True, width=10_000).split("\n...")[0].strip()
 
 
-def misfits(kind: type[Checked], values: Mapping[str, Any]) -> Iterator[str]:
-    """Of each value that is not what a setting takes a sentence, with what it does take."""
-    for name, taken in _types(kind).items():
+def validation_errors(kind: type[CheckedSettings], values: Mapping[str, Any]) -> Iterator[str]:
+    """One sentence for each invalid value."""
+    for name, expected in _types(kind).items():
         value = values.get(name, msgspec.NODEFAULT)
         if value is msgspec.NODEFAULT:
             continue
@@ -122,32 +124,30 @@ def misfits(kind: type[Checked], values: Mapping[str, Any]) -> Iterator[str]:
             yield f"{name} is {value}: it has to be a finite number"
             continue
         try:
-            msgspec.convert(value, taken)
+            msgspec.convert(value, expected)
         except msgspec.ValidationError:
-            yield _misfit(name, value, taken)
+            yield _validation_error(name, value, expected)
 
 
-def _misfit(name: str, value: Any, kind: Any) -> str:
-    """Why a value is none for a setting, in a sentence."""
-    told = "empty" if value is None else repr(_plain(value))
+def _validation_error(name: str, value: Any, kind: Any) -> str:
+    quoted = "empty" if value is None else repr(_plain(value))
     allowed = getattr(msgspec.inspect.type_info(kind), "type", msgspec.inspect.type_info(kind))
-    near = ""
+    hint = ""
     if isinstance(allowed, msgspec.inspect.LiteralType):
-        near = meant(value, map(str, allowed.values), listed=False)
-    return f"{name} is {told}: it has to be {wanted_of(kind)}{near}"
+        hint = suggest(value, map(str, allowed.values), listed=False)
+    return f"{name} is {quoted}: it has to be {type_text(kind)}{hint}"
 
 
 def _plain(value: Any) -> Any:
-    """A value as a YAML file gives it."""
     return list(value) if isinstance(value, tuple) else value
 
 
 @cache
-def _types(kind: type[Checked]) -> dict[str, Any]:
-    return {each.name: each.type for each in msgspec.structs.fields(kind)}
+def _types(kind: type[CheckedSettings]) -> dict[str, Any]:
+    return {field.name: field.type for field in msgspec.structs.fields(kind)}
 
 
 def _about(kind: Any) -> str:
-    told = msgspec.inspect.type_info(kind)
-    extra = getattr(told, "extra_json_schema", None) or {}
-    return extra.get("description", "")
+    type_info = msgspec.inspect.type_info(kind)
+    schema = getattr(type_info, "extra_json_schema", None) or {}
+    return schema.get("description", "")

@@ -1,4 +1,4 @@
-"""An array of NumPy, where what it holds is told in words."""
+"""Array types."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 Arrays = dict[str, Array]
-"""Arrays by name, as files hold them."""
+"""Named arrays, as in a file."""

@@ -15,7 +15,7 @@ from message_types import message_types
 from msgspec import NODEFAULT, inspect, structs
 
 from german_whist.cli import COMMANDS, parser_of
-from german_whist.common.typed_settings import Checked, described, written
+from german_whist.common.typed_settings import CheckedSettings, format_value, list_settings
 from german_whist.engine.describe import Chapter, chapters
 from german_whist.engine.observation.history import HISTORY_ABOUT, HISTORY_VERSION
 from german_whist.engine.observation.layout import (
@@ -72,7 +72,7 @@ def _sentences(chapter: Chapter) -> list[str]:
 
 
 # Other files whose fields are settings, beside the presets of trainings.
-FILES: dict[str, type[Checked]] = {
+FILES: dict[str, type[CheckedSettings]] = {
     "Benchmarks of `benchmark`": Benchmark,
     "Sweeps of `sweep`": Sweep,
     "Ranges of a sweep's `space`": Between,
@@ -177,14 +177,14 @@ def _settings_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _settings_table(kind: type[Checked], base: type[Checked] | None = None) -> str:
+def _settings_table(kind: type[CheckedSettings], base: type[CheckedSettings] | None = None) -> str:
     """The settings of a kind that its base does not have with the same default."""
-    inherited = {setting.name: setting for setting in described(base)} if base else {}
+    inherited = {setting.name: setting for setting in list_settings(base)} if base else {}
     lines = ["| setting | default | description |", "|---|---|---|"]
-    for setting, field in zip(described(kind), structs.fields(kind), strict=True):
+    for setting, field in zip(list_settings(kind), structs.fields(kind), strict=True):
         # The heading of a trainer's settings names it.
         if setting != inherited.get(setting.name) and (base is None or setting.name != "trainer"):
-            default = "" if setting.default is NODEFAULT else f"`{written(setting.default)}`"
+            default = "" if setting.default is NODEFAULT else f"`{format_value(setting.default)}`"
             text = f"{setting.about} {_range(inspect.type_info(field.type), setting.about)}"
             lines.append(f"| `{setting.name}` | {default} | {text.strip()} |")
     return "\n".join(lines)

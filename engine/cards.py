@@ -1,8 +1,8 @@
 # pyright: strict, reportConstantRedefinition=false
-"""Cards and card sets: ids, text forms, and what people read.
+"""Cards, card sets and actions: ids and text forms.
 
-A card is a plain integer, `suit * 13 + rank`, that prints as rank and suit
-(`TD` is the ten of diamonds). Ids never change with the deck.
+A card is an integer, `suit * 13 + rank`, that prints as rank and suit (`TD` is the ten of
+diamonds). Ids do not depend on the deck.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import suppress
 from operator import index
 from typing import Any
 
-from ..common.suggestions import a_kind_of
+from ..common.suggestions import type_phrase
 
 RANKS = "23456789TJQKA"
 SUITS = "CDHS"
@@ -22,18 +22,18 @@ RANK_NAMES = (
     *("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
     *("jack", "queen", "king", "ace"),
 )
-CARDS_IN_ALL = 52
+N_CARDS = 52
 TAKE_HIDDEN = 52
-"""The one choice that is no card: take the hidden card instead of the upcard."""
+"""Choice of the hidden stock card instead of the upcard."""
 KEEP = 53
-"""In the exchange: keep the hand that was dealt."""
+"""In the exchange: keep the dealt hand."""
 TAKE_BLIND = 54
-"""In the exchange: lay the hand away unseen, and take a blind one."""
-ACTIONS_IN_ALL = 55
+"""In the exchange: lay the hand away unseen and take a blind one."""
+N_ACTIONS = 55
 
 
 class Card(int):
-    """One of the 52 cards: an integer id that knows its suit, its rank and its text."""
+    """One of the 52 cards: an integer id with suit, rank and text form."""
 
     __slots__ = ()
 
@@ -65,19 +65,19 @@ class Card(int):
         return str(self)
 
 
-CARDS: tuple[Card, ...] = tuple(Card(number) for number in range(CARDS_IN_ALL))
+CARDS: tuple[Card, ...] = tuple(Card(number) for number in range(N_CARDS))
 ACTIONS: tuple[int, ...] = (*CARDS, TAKE_HIDDEN, KEEP, TAKE_BLIND)
-"""Every action of every rule set, in the order of its number."""
-_BY_TEXT = {str(card): card for card in CARDS}
-_BY_TEXT |= {card.symbol: card for card in CARDS}
-_BY_TEXT |= {RANKS[card.rank] + SUIT_SYMBOLS[card.suit]: card for card in CARDS}
-_BY_TEXT |= {"10" + SUITS[card.suit]: card for card in CARDS if RANKS[card.rank] == "T"}
+"""All actions of all rule sets, by number."""
+_CARD_OF_TEXT = {str(card): card for card in CARDS}
+_CARD_OF_TEXT |= {card.symbol: card for card in CARDS}
+_CARD_OF_TEXT |= {RANKS[card.rank] + SUIT_SYMBOLS[card.suit]: card for card in CARDS}
+_CARD_OF_TEXT |= {"10" + SUITS[card.suit]: card for card in CARDS if RANKS[card.rank] == "T"}
 
 
-def whole_number(value: Any) -> int | None:
-    """An integer, or the one of a scalar or one-element array (NumPy, torch, JAX); else None."""
+def as_integer(value: Any) -> int | None:
+    """An integer from an int, a scalar or a one-element array (NumPy, torch, JAX); else None."""
     if not isinstance(value, int) and hasattr(value, "item"):
-        # What holds several numbers has no item, and says so in many ways.
+        # Arrays of several numbers have no item; libraries raise different errors.
         with suppress(TypeError, ValueError, RuntimeError):
             value = value.item()
     if isinstance(value, bool):
@@ -89,30 +89,30 @@ def whole_number(value: Any) -> int | None:
 
 
 def card(value: int | str) -> Card:
-    """The card with this id or this text (`TD`, `10d`, `10♦`)."""
+    """The card with an id or a text form (`TD`, `10d`, `10♦`)."""
     if isinstance(value, str):
-        found = _BY_TEXT.get(value.strip().upper())
-        if found is None:
+        by_text = _CARD_OF_TEXT.get(value.strip().upper())
+        if by_text is None:
             raise ValueError(
                 f"{value!r} is not a card: write rank then suit, ranks {RANKS}, suits {SUITS}, "
                 "as in TD for the ten of diamonds"
             )
-        return found
-    number = whole_number(value)
+        return by_text
+    number = as_integer(value)
     if number is None:
-        raise ValueError(f"{value!r} is {a_kind_of(value)}: a card is an id or a text such as TD")
-    if not 0 <= number < CARDS_IN_ALL:
+        raise ValueError(f"{value!r} is {type_phrase(value)}: a card is an id or a text such as TD")
+    if not 0 <= number < N_CARDS:
         raise ValueError(f"{number} is not a card id: ids run from 0 (2C) to 51 (AS)")
     return CARDS[number]
 
 
 def cards(text: str | Iterable[int | str]) -> list[Card]:
-    """Cards from a text such as `AS KD 2C`, or from ids and texts, in the order given."""
+    """Cards from a text such as `AS KD 2C`, or from ids and texts, in order."""
     return [card(part) for part in (text.split() if isinstance(text, str) else text)]
 
 
 def card_set(members: str | Iterable[int | str]) -> int:
-    """The set of these cards as a 64-bit number; a card that comes twice is refused."""
+    """Card set as a 64-bit number; duplicates are refused."""
     total = 0
     for member in cards(members):
         if total >> member & 1:
@@ -122,35 +122,35 @@ def card_set(members: str | Iterable[int | str]) -> int:
 
 
 def cards_of(total: int) -> list[Card]:
-    """The cards in a set, lowest id first."""
+    """Cards of a set, lowest id first."""
     total = int(total)
-    if total >> CARDS_IN_ALL:
+    if total >> N_CARDS:
         raise ValueError(f"{total} is not a set of cards: it has bits above the ace of spades")
-    return [each for each in CARDS if total >> each & 1]
+    return [card for card in CARDS if total >> card & 1]
 
 
 def text_of(members: Iterable[int]) -> str:
-    """Cards as one text, `AS KD 2C`."""
+    """Text form of several cards, `AS KS 2C`."""
     return " ".join(str(CARDS[member]) for member in members)
 
 
 CHOICE_WORDS = {TAKE_HIDDEN: "hidden", KEEP: "keep", TAKE_BLIND: "blind"}
-"""The actions that are no card, as people write them and as records hold them."""
+"""Short texts of the actions that are not cards, as in records."""
 CHOICES = {
     TAKE_HIDDEN: "the hidden card",
     KEEP: "keep the hand",
     TAKE_BLIND: "take the blind hand",
 }
-"""The actions that are no card, in words."""
+"""Descriptions of the actions that are not cards."""
 
 
 def action_word(action: int) -> str:
-    """An action as people write it and as records hold it: a card, or one of `CHOICE_WORDS`."""
+    """Short text of an action, as records hold it: a card or one of `CHOICE_WORDS`."""
     return CHOICE_WORDS.get(action) or str(CARDS[action])
 
 
 def action_text(action: int) -> str:
-    """An action in words that an error can use."""
-    if 0 <= action < CARDS_IN_ALL:
+    """Text of an action for error messages."""
+    if 0 <= action < N_CARDS:
         return f"{action} ({CARDS[action]})"
     return f"{action} ({CHOICES[action]})" if action in CHOICES else str(action)

@@ -1,9 +1,8 @@
 # pyright: strict
-"""A rule set in words that a player understands, made from its parameters alone.
+"""Description of a rule set in English, generated from its parameters.
 
-`chapters` tells the game in the order in which it is played; `describe` sets
-that as plain text. `as_yaml` writes the parameters out, to start a set of one's
-own from.
+`chapters` follows the order of play, `describe` formats it as plain text, and `as_yaml` writes the
+parameters as a template for a custom rule set.
 """
 
 from __future__ import annotations
@@ -20,42 +19,36 @@ _WIDTH = 88
 
 
 class Chapter(NamedTuple):
-    """A part of the game, told in a few paragraphs."""
+    """Title and paragraphs of one part of the description."""
 
     title: str
     paragraphs: list[str]
 
 
 def describe(rules: Rules) -> str:
-    """The game in words, as plain text."""
-    parts = [_wrapped(f"{rules.name}: {rules.about}" if rules.about else rules.name)]
+    """Description of a rule set as plain text."""
+    parts = [textwrap.fill(f"{rules.name}: {rules.about}" if rules.about else rules.name, _WIDTH)]
     for chapter in chapters(rules):
-        parts.append("\n".join([chapter.title, *map(_indented, chapter.paragraphs)]))
+        paragraphs = [textwrap.fill(text, _WIDTH - 2) for text in chapter.paragraphs]
+        text = textwrap.indent("\n".join(paragraphs), "  ")
+        parts.append(f"{chapter.title}\n{text}")
     return "\n\n".join(parts)
 
 
 def chapters(rules: Rules) -> list[Chapter]:
-    """The game in the order in which it is played."""
-    told = [Chapter("Cards and deal", list(_deal(rules)))]
+    """Description of a rule set in chapters, in the order of play."""
+    sections = [Chapter("Cards and deal", list(_deal(rules)))]
     if rules.exchange:
-        told.append(Chapter("The exchange", list(_exchange(rules))))
+        sections.append(Chapter("The exchange", list(_exchange(rules))))
     if rules.stock_cards:
         title = f"Stage one: {_tricks(rules.foreplay_tricks)} for the stock"
-        told.append(Chapter(title, [_play(rules), *_draw(rules)]))
+        sections.append(Chapter(title, [_play(rules), *_draw(rules)]))
         title = f"Stage two: the last {_tricks(rules.hand)}"
-        told.append(Chapter(title, list(_endgame(rules))))
+        sections.append(Chapter(title, list(_endgame(rules))))
     else:
-        told.append(Chapter(f"Play: {_tricks(rules.hand)}", [_play(rules)]))
-    told.append(Chapter("Scoring", list(_scoring(rules))))
-    return told
-
-
-def _wrapped(text: str, indent: str = "") -> str:
-    return textwrap.fill(text, _WIDTH, initial_indent=indent, subsequent_indent=indent)
-
-
-def _indented(text: str) -> str:
-    return _wrapped(text, "  ")
+        sections.append(Chapter(f"Play: {_tricks(rules.hand)}", [_play(rules)]))
+    sections.append(Chapter("Scoring", list(_scoring(rules))))
+    return sections
 
 
 def _tricks(count: int) -> str:
@@ -78,20 +71,20 @@ def _deal(rules: Rules) -> Iterator[str]:
         f"Two players, {_deck(rules)}, ace high. The first dealer is drawn at random, and the "
         "deal alternates from hand to hand."
     )
-    dealt = (
+    text = (
         f"Cards go out one at a time, the non-dealer's first, until both players hold {rules.hand}."
     )
     if rules.exchange:
-        dealt = (
+        text = (
             f"Cards go out one at a time to four hands of {rules.hand}, in turn: a first blind "
             "hand, the non-dealer's, a second blind hand, the dealer's."
         )
     if rules.stock_cards:
-        dealt += f" The next {_cards(rules.stock_cards)} are the stock and lie face down."
-    if left := len(rules.deck) - rules.dealt_cards:
-        are = "is" if left == 1 else "are"
-        dealt += f" {_cards(left)} {are} left over and set aside, unseen by both."
-    yield f"{dealt} {_trumps(rules)}"
+        text += f" The next {_cards(rules.stock_cards)} are the stock and lie face down."
+    if left_over := len(rules.deck) - rules.dealt_cards:
+        verb = "is" if left_over == 1 else "are"
+        text += f" {_cards(left_over)} {verb} left over and set aside, unseen by both."
+    yield f"{text} {_trumps(rules)}"
 
 
 def _deck(rules: Rules) -> str:
@@ -140,12 +133,12 @@ def _exchange(rules: Rules) -> Iterator[str]:
 
 
 def _play(rules: Rules) -> str:
-    beaten = "The higher card of the suit that was led takes the trick"
+    rule = "The higher card of the suit that was led takes the trick"
     if rules.trumps == "upcard":
-        beaten += ", unless the second card is a trump on another suit, which takes it"
+        rule += ", unless the second card is a trump on another suit, which takes it"
     return (
         "The non-dealer leads to the first trick, any card. The other player must follow suit if "
-        f"able, and may play anything if not. {beaten}. The winner leads to the next trick."
+        f"able, and may play anything if not. {rule}. The winner leads to the next trick."
     )
 
 
@@ -259,10 +252,10 @@ def _race(rules: Rules) -> str:
             "if it was black (play low)."
         ),
     }
-    told = f"{first}, {ends[rules.contract]}"
+    text = f"{first}, {ends[rules.contract]}"
     if 2 * (race - 1) >= rules.counting_tricks:
-        told += " If no player gets there, the hand is drawn and pays nothing."
-    return told
+        text += " If no player gets there, the hand is drawn and pays nothing."
+    return text
 
 
 def _pay(rules: Rules) -> str:
@@ -270,40 +263,39 @@ def _pay(rules: Rules) -> str:
         close, sweep = _examples(rules)[0], _examples(rules)[-1]
         return f"Winning pays 1, for {close[0]}–{close[1]} as for {sweep[0]}–{sweep[1]}."
     if rules.pay == "margin":
-        told = "The winner is paid the difference between the two numbers of counting tricks"
+        text = "The winner is paid the difference between the two numbers of counting tricks"
     else:
-        told = f"The winner is paid 1 for each counting trick above {rules.effective_book}"
+        text = f"The winner is paid 1 for each counting trick above {rules.effective_book}"
         if rules.contract != "high":
-            told += " of the player with more"
+            text += " of the player with more"
     if rules.slam_pay is not None and rules.race in (None, rules.counting_tricks):
-        told += f", but {rules.slam_pay} for a slam, which is taking all of them"
-    shown = [f"{most}–{least} pays {pay}" for most, least, pay in _paid_examples(rules)]
-    return f"{told}: {', '.join(shown)}.{_low_example(rules)}"
+        text += f", but {rules.slam_pay} for a slam, which is taking all of them"
+    examples = [f"{most}–{least} pays {pay}" for most, least, pay in _examples_with_pay(rules)]
+    return f"{text}: {', '.join(examples)}.{_low_example(rules)}"
 
 
 def _low_example(rules: Rules) -> str:
     if rules.contract == "high" or rules.race is not None:
         return ""
-    shown = _paid_examples(rules)
-    most, least, pay = shown[len(shown) // 2]
+    examples = _examples_with_pay(rules)
+    most, least, pay = examples[len(examples) // 2]
     when = "When playing low, the" if rules.contract == "colour" else "The"
     return f" {when} {pay} for {most}–{least} go to the player with {least}."
 
 
 def _examples(rules: Rules) -> list[tuple[int, int]]:
-    """Results to show: a narrow one, a clear one, and a sweep."""
     count = rules.counting_tricks
     if rules.race is not None:
         race = rules.race
         lost = min(race - 1, count - race)
-        shown = [(race, lost), (race, lost // 2), (race, 0)]
+        results = [(race, lost), (race, lost // 2), (race, 0)]
     else:
         close, clear = count // 2 + 1, (13 * count + 10) // 20
-        shown = [(close, count - close), (clear, count - clear), (count, 0)]
-    return list(dict.fromkeys(each for each in shown if each[0] > each[1]))
+        results = [(close, count - close), (clear, count - clear), (count, 0)]
+    return list(dict.fromkeys(result for result in results if result[0] > result[1]))
 
 
-def _paid_examples(rules: Rules) -> list[tuple[int, int, str]]:
+def _examples_with_pay(rules: Rules) -> list[tuple[int, int, str]]:
     return [(most, least, _paid(rules, most, least)) for most, least in _examples(rules)]
 
 
@@ -341,7 +333,7 @@ _PARAMETERS = {
 
 
 def as_yaml(rules: Rules) -> str:
-    """Every parameter with its meaning, as a YAML file for a set of one's own."""
+    """All parameters with comments, as a YAML template for a custom rule set."""
     lines = ["# A rule set: change what you like, and give the file's path where a name goes."]
     for name, about in _PARAMETERS.items():
         value = getattr(rules, name)
@@ -349,6 +341,6 @@ def as_yaml(rules: Rules) -> str:
             value = f"my-{value}"
         elif name == "stock" and name not in rules.as_mapping():
             value = None
-        # JSON's words for a value are YAML's too.
+        # A JSON scalar is valid YAML.
         lines.append(f"{name}: {json.dumps(value, ensure_ascii=False)}  # {about}")
     return "\n".join(lines)

@@ -1,8 +1,7 @@
-"""The records that the compiled engine works on, and the numbers that stand for its states.
+"""Structured dtypes of the compiled engine, and the codes of phases, contracts and pays.
 
-`RULES` holds the parameters of a rule set, `GAME` one game with all that has
-happened in it, `VIEW` what one player may know of it. They are plain NumPy
-structures, so a hundred thousand games are one array.
+`RULES` holds the parameters of a rule set, `GAME` one game with its history, `VIEW` the information
+state of one player. A hundred thousand games are one array.
 """
 
 from __future__ import annotations
@@ -11,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from .cards import CARDS_IN_ALL
+from .cards import N_CARDS
 
-# A rule set holds at most 26 tricks: every trick uses up two cards of 52.
-MOST_TRICKS = 26
+# Every trick takes two of the 52 cards.
+MAX_TRICKS = 26
 SEATS = 2
 
 # Phases of a hand.
 LEAD, FOLLOW, CHOOSE, OVER, EXCHANGE = 0, 1, 2, 3, 4
 PHASE_NAMES = ("lead", "follow", "choose", "over", "exchange")
-# What a seat has done in the exchange.
-UNDECIDED, KEPT, TOOK_BLIND = 0, 1, 2
+# Decision of a seat in the exchange.
+UNDECIDED, KEPT_HAND, TOOK_BLIND = 0, 1, 2
 
 # Contracts, and what a hand pays.
 HIGH, LOW, COLOUR = 0, 1, 2
@@ -31,14 +30,14 @@ PAYS = ("win", "margin", "over_book")
 EVERY, AFTER_FIRST, NEVER = 0, 1, 2
 FACED = ("every", "after-first", "never")
 
-# What stands where no card is: nothing there, or a card that this player did not see.
+# In place of a card id: no card, or a card that this player did not see.
 NO_CARD = 255
 UNSEEN_CARD = 254
 NO_TRUMP = 4
 
 
 def _without_gaps(fields: list[tuple[Any, ...]]) -> np.dtype[np.void]:
-    """A structure whose bytes are all fields, so that equal records have equal bytes."""
+    """Structured dtype without padding, so that equal records have equal bytes."""
     size = np.dtype(fields).itemsize
     spare = -size % 8
     packed = np.dtype([*fields, ("spare", "u1", (spare,))] if spare else fields)
@@ -76,19 +75,19 @@ RULES = _without_gaps(
 GAME = _without_gaps(
     [
         ("hand", "u8", (SEATS,)),
-        ("known", "u8", (SEATS,)),  # of a seat's hand: what everybody has seen it take
+        ("known_cards", "u8", (SEATS,)),  # public part of a seat's hand
         ("played", "u8", (SEATS,)),
-        ("number", "u8"),  # the deal's number in its stream
+        ("number", "u8"),  # of the deal
         ("points", "i4", (SEATS,)),  # of the match so far
         ("hands", "u2"),  # hands of the match that are over
         ("hands_won", "u2", (SEATS,)),
         # In dealing order: hands in turn, non-dealer first, then the stock; with an exchange
         # hands in turn, first blind, non-dealer, second blind, dealer.
-        ("deal", "u1", (CARDS_IN_ALL,)),
-        ("led_cards", "u1", (MOST_TRICKS,)),
-        ("followed_cards", "u1", (MOST_TRICKS,)),
-        ("leaders", "u1", (MOST_TRICKS,)),
-        ("took_second", "u1", (MOST_TRICKS,)),  # the winner chose the lower stock card
+        ("deal", "u1", (N_CARDS,)),
+        ("led_cards", "u1", (MAX_TRICKS,)),
+        ("followed_cards", "u1", (MAX_TRICKS,)),
+        ("leaders", "u1", (MAX_TRICKS,)),
+        ("took_second", "u1", (MAX_TRICKS,)),  # the winner chose the lower stock card
         ("failed_at", "i1", (SEATS, 4)),  # unseen cards drawn when last void in a suit; -1: never
         ("unseen_draws", "u1", (SEATS,)),  # cards that a seat drew unseen by the other
         ("tricks", "u1", (SEATS,)),  # counting tricks
@@ -96,8 +95,8 @@ GAME = _without_gaps(
         ("phase", "u1"),
         ("dealer", "u1"),
         ("leader", "u1"),
-        ("trick", "u1"),  # tricks that are over, their stock cards drawn
-        ("drawn", "u1"),  # stock cards that are gone
+        ("trick", "u1"),  # completed tricks, their stock cards drawn
+        ("drawn", "u1"),  # number of stock cards drawn
         ("trump", "u1"),
         ("low", "u1"),
         ("exchanged", "u1", (SEATS,)),
@@ -107,28 +106,28 @@ GAME = _without_gaps(
 VIEW = _without_gaps(
     [
         ("hand", "u8"),
-        ("known", "u8"),  # cards the opponent is known to hold
-        ("played", "u8", (SEATS,)),  # by me, by the opponent
-        ("unseen", "u8"),  # cards whose place I cannot know
+        ("opponent_known", "u8"),  # public part of the opponent's hand
+        ("played", "u8", (SEATS,)),  # own, the opponent's
+        ("unseen", "u8"),  # cards of unknown place
         ("faced", "u8"),  # stock cards that lie face up
-        ("laid_away", "u8"),  # cards that I know to be out of play since the exchange
-        ("points", "i4", (SEATS,)),  # mine, the opponent's, as everything in pairs here
+        ("laid_away", "u8"),  # cards known to be out of play since the exchange
+        ("points", "i4", (SEATS,)),  # own, the opponent's, as all pairs here
         ("hands", "u2"),
         ("hands_won", "u2", (SEATS,)),
         ("upcards", "u1", (2,)),  # the faced cards, upper first
         ("led", "u1"),
-        ("led_cards", "u1", (MOST_TRICKS,)),
-        ("followed_cards", "u1", (MOST_TRICKS,)),
-        ("i_led", "u1", (MOST_TRICKS,)),
-        ("my_draws", "u1", (MOST_TRICKS,)),
-        ("other_draws", "u1", (MOST_TRICKS,)),
-        ("took_second", "u1", (MOST_TRICKS,)),  # the winner chose the lower stock card
+        ("led_cards", "u1", (MAX_TRICKS,)),
+        ("followed_cards", "u1", (MAX_TRICKS,)),
+        ("i_led", "u1", (MAX_TRICKS,)),
+        ("my_draws", "u1", (MAX_TRICKS,)),
+        ("opponent_draws", "u1", (MAX_TRICKS,)),
+        ("took_second", "u1", (MAX_TRICKS,)),  # the winner chose the lower stock card
         ("void_draws", "i1", (4,)),  # unseen cards the opponent drew since it failed; -1: never
-        ("other_unseen_draws", "u1"),
-        ("other_cards", "u1"),  # cards in the opponent's hand
+        ("opponent_unseen_draws", "u1"),
+        ("opponent_hand_size", "u1"),  # cards in the opponent's hand
         ("tricks", "u1", (SEATS,)),  # counting tricks
         ("seat", "u1"),
-        ("to_move", "u1"),  # 1: I am
+        ("to_move", "u1"),  # 1: the view's player is
         ("phase", "u1"),
         ("i_deal", "u1"),
         ("i_lead", "u1"),  # the current trick

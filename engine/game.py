@@ -1,7 +1,6 @@
-"""One game, for people and tests: deal, look, play, take back.
+"""Single game with checks and error messages, for interactive use and tests.
 
-`Game` holds a single record of the same kind as a batch and calls the same
-compiled functions; what it adds is checking and words.
+`Game` holds one record like those of a batch and calls the same compiled functions.
 """
 
 from __future__ import annotations
@@ -15,28 +14,28 @@ import numpy.typing as npt
 
 from ..common.jit.bitset import ONE, lowest
 from ..common.jit.compiler import jit, warm_up
-from ..common.suggestions import a_kind_of
+from ..common.suggestions import type_phrase
 from .cards import (
     ACTIONS,
-    ACTIONS_IN_ALL,
     CARDS,
     CHOICES,
     KEEP,
+    N_ACTIONS,
     SUIT_NAMES,
     TAKE_BLIND,
     TAKE_HIDDEN,
     Card,
+    as_integer,
     card,
     cards_of,
     text_of,
-    whole_number,
 )
 from .dtypes import (
     CHOOSE,
     EXCHANGE,
     FOLLOW,
     GAME,
-    KEPT,
+    KEPT_HAND,
     NO_TRUMP,
     OVER,
     PHASE_NAMES,
@@ -65,97 +64,89 @@ from .view import View, write_view
 
 
 class IllegalAction(ValueError):
-    """An action that the rules do not allow now; nothing was changed by it."""
+    """An action that is not legal now; the game is unchanged."""
 
 
-# What one game needs, in one array: each array handed to compiled code costs time.
-_TABLE = np.dtype(
+# All data of one game in one array: each array argument of compiled code costs time.
+_SINGLE_GAME = np.dtype(
     [
         ("rules", RULES),
         ("game", GAME),
-        ("legal", "i8", (ACTIONS_IN_ALL,)),
+        ("legal", "i8", (N_ACTIONS,)),
         ("stream", "u8", (1,)),
-        # As of the last look.
-        ("faced", "u8"),  # the stock cards that lie face up
+        # As of the last refresh.
+        ("faced", "u8"),  # face-up stock cards
         ("paid", "i8"),  # to seat 0
         ("match_over", "i8"),
     ]
 )
 
-# Few functions that do several things, as each that Python calls takes time to compile: how a
-# hand begins, and what to do with no action at all.
-_NUMBERED, _NEXT, _AS_IT_LIES = range(3)
-_LOOK = -1
+# Codes for the start of a hand, and the refresh action: few functions with several purposes, since
+# each one that Python calls takes time to compile.
+_NUMBERED, _NEXT, _GIVEN = range(3)
+_REFRESH = -1
 _ZERO = np.uint64(0)
 
 
 @jit
-def _deal(table: np.ndarray, how: int, seed: np.uint64, number: np.uint64, dealer: int) -> None:
-    """Begin a hand: a numbered deal of a new match, the next of this one, or the cards as given."""
-    here = row(table, 0)
-    if how == _AS_IT_LIES:
-        set_up(here.rules, here.game, dealer)
+def _deal(states: np.ndarray, start: int, seed: np.uint64, number: np.uint64, dealer: int) -> None:
+    state = row(states, 0)
+    if start == _GIVEN:
+        set_up(state.rules, state.game, dealer)
         return
-    if how == _NEXT:
-        deal_next(here.rules, here.game, seed, number, here.stream)
+    if start == _NEXT:
+        deal_next(state.rules, state.game, seed, number, state.stream)
         return
-    new_match(here.game)
-    deal_numbered(here.rules, here.game, seed, number, here.stream)
+    new_match(state.game)
+    deal_numbered(state.rules, state.game, seed, number, state.stream)
 
 
 @jit
-def _play(table: np.ndarray, action: int) -> int:
-    """Play if that is legal, and list the legal actions; -1 if it is not.
+def _play(states: np.ndarray, action: int) -> int:
+    """Play an action if it is legal, and list the legal actions; -1 if it is not.
 
-    Returns how many there are, and the phase above bit 8; `_LOOK` plays nothing, and notes
-    what is asked less often.
+    Returns their number, with the phase above bit 8. `_REFRESH` plays nothing, and updates the
+    fields that are read less often.
     """
-    here = row(table, 0)
-    if action == _LOOK:
-        here.faced = faced_cards(here.rules, here.game)
-        here.paid = pay(here.rules, here.game, 0)
-        here.match_over = 1 if match_over(here.rules, here.game) else 0
+    state = row(states, 0)
+    if action == _REFRESH:
+        state.faced = faced_cards(state.rules, state.game)
+        state.paid = pay(state.rules, state.game, 0)
+        state.match_over = 1 if match_over(state.rules, state.game) else 0
     else:
-        if not (legal(here.rules, here.game) >> np.uint64(action)) & ONE:
+        if not (legal(state.rules, state.game) >> np.uint64(action)) & ONE:
             return -1
-        play(here.rules, here.game, action)
-    left = legal(here.rules, here.game)
+        play(state.rules, state.game, action)
+    left = legal(state.rules, state.game)
     count = 0
     while left:
-        here.legal[count] = lowest(left)
+        state.legal[count] = lowest(left)
         left &= left - ONE
         count += 1
-    return count + (np.int64(here.game.phase) << 8)
+    return count + (np.int64(state.game.phase) << 8)
 
 
 @jit
-def _view(table: np.ndarray, seat: int, views: np.ndarray) -> None:
-    here = row(table, 0)
-    write_view(here.rules, here.game, seat, row(views, 0))
+def _view(states: np.ndarray, seat: int, views: np.ndarray) -> None:
+    state = row(states, 0)
+    write_view(state.rules, state.game, seat, row(views, 0))
 
 
 def _compile_play() -> np.ndarray[Any, Any]:
-    table = np.zeros(1, _TABLE)
-    table["rules"] = load_rules("classic").record()
-    _deal(table, _NUMBERED, _ZERO, _ZERO, 0)
-    _play(table, _LOOK)
-    return table
+    states = np.zeros(1, _SINGLE_GAME)
+    states["rules"] = load_rules("classic").record()
+    _deal(states, _NUMBERED, _ZERO, _ZERO, 0)
+    _play(states, _REFRESH)
+    return states
 
 
 def _compile_view() -> None:
-    # Apart from play: whoever only plays need not wait for it.
+    # Apart from play, which then compiles faster.
     _view(_compile_play(), 0, np.zeros(1, VIEW))
 
 
 class Game:
-    """One game of any rule set.
-
-    >>> game = Game("classic", seed=1)
-    >>> while not game.over:
-    ...     game.play(game.legal()[0])
-    >>> game.pays in ((1, -1), (-1, 1))
-    True
-    """
+    """One hand, or the hands of a match, played action by action."""
 
     def __init__(
         self,
@@ -165,19 +156,19 @@ class Game:
         *,
         match: Match | None = None,
     ) -> None:
-        """Deal number `number` of a seed; with `match`, its hands add up (`deal_next`)."""
+        """Deal hand `number` of a seed; with `match`, scores add up over hands (`deal_next`)."""
         warm_up("single game", "engine", _compile_play)
         self.rules: Rules = load_rules(rules)
         self.match = match
-        self._sit_at(np.zeros(1, _TABLE))
-        self._table["rules"] = self.rules.record(match)
+        self._use_state(np.zeros(1, _SINGLE_GAME))
+        self._state["rules"] = self.rules.record(match)
         self.deal(seed, number)
 
-    def _sit_at(self, table: np.ndarray[Any, Any]) -> None:
-        self._table = table
-        self.record: npt.NDArray[np.void] = table["game"]
-        """The game as an array of one `GAME` record."""
-        legal = table["legal"][0]
+    def _use_state(self, states: np.ndarray[Any, Any]) -> None:
+        self._state = states
+        self.record: npt.NDArray[np.void] = states["game"]
+        """A one-element `GAME` array."""
+        legal = states["legal"][0]
         self._legal = [legal[:count] for count in range(len(legal) + 1)]
 
     @classmethod
@@ -189,10 +180,7 @@ class Game:
         match: Match | None = None,
         seed: int = 0,
     ) -> Game:
-        """The game behind an array of one `GAME` record, as if it had been played here.
-
-        `seed` is the one that its deal, and those after it, are of.
-        """
+        """The game of a one-element `GAME` array; `seed` is that of its deal."""
         if first_impossible(rules, match, record, stopped=True) >= 0:
             raise ValueError(
                 f"play by the rules {rules.name} never leads to this record: give the record of a "
@@ -200,91 +188,87 @@ class Game:
             )
         game = cls(rules, seed, int(record["number"][0]), match=match)
         game.record[:] = record
-        _deal(game._table, _AS_IT_LIES, _ZERO, _ZERO, int(record["dealer"][0]))
+        _deal(game._state, _GIVEN, _ZERO, _ZERO, int(record["dealer"][0]))
         game._begin()
         played = (action for _, actions in tricks_in(rules, record[0]) for action in actions)
         game.actions = [*exchanges_in(record[0]), *played]
         game._replay()
         if game.over and match is not None:
-            # The record's score has this hand's pay already, which was now added once more.
+            # The replay has added the hand's pay to a score that includes it.
             for name in _SCORE:
-                game._start[name] -= game.record[name] - record[name]
+                game._first_record[name] -= game.record[name] - record[name]
                 game.record[name] = record[name]
         return game
 
-    # -- dealing
+    # -- deals
 
     def deal(self, seed: int = 0, number: int = 0) -> None:
-        """Deal hand `number` of a seed; a match starts again."""
+        """Deal hand `number` of a seed, as the first of a new match."""
         checked = checked_seed(seed), checked_seed(number, "number")
         self.seed: int
         self.number: int
         self.seed, self.number = checked
-        _deal(self._table, _NUMBERED, np.uint64(self.seed), np.uint64(self.number), 0)
+        _deal(self._state, _NUMBERED, np.uint64(self.seed), np.uint64(self.number), 0)
         self._begin()
 
     def deal_cards(self, deal: str | Iterable[int | str], dealer: int) -> None:
-        """Deal these cards: in dealing order, non-dealer first, then the stock from the top."""
+        """Deal given cards, in dealing order: non-dealer first, then the stock from the top."""
         order = checked_deal(self.rules, deal)
         checked_seat(dealer, name="dealer")
         self.record["deal"][0, : len(order)] = order
-        _deal(self._table, _AS_IT_LIES, _ZERO, _ZERO, int(dealer))
+        _deal(self._state, _GIVEN, _ZERO, _ZERO, int(dealer))
         self._begin()
 
     def deal_next(self) -> None:
-        """Deal the next hand: the deal alternates; after a match a new one begins."""
+        """Deal the next hand, by the other dealer; after a match, the first of a new one."""
         if not self.over:
             raise IllegalAction("the hand is not over: play it out, or deal anew")
         self.number += 1
-        _deal(self._table, _NEXT, np.uint64(self.seed), np.uint64(self.number), 0)
+        _deal(self._state, _NEXT, np.uint64(self.seed), np.uint64(self.number), 0)
         self._begin()
 
     def _begin(self) -> None:
-        self._start = self.record.copy()
+        self._first_record = self.record.copy()
         self.actions: list[int] = []
-        self._look()
+        self._refresh()
 
     def _replay(self) -> None:
-        """Carry out the actions once more, from the start."""
         for action in self.actions:
-            _play(self._table, action)
-        self._look()
+            _play(self._state, action)
+        self._refresh()
 
-    def _look(self) -> None:
-        """Take the phase and the legal actions from the record."""
-        now = _play(self._table, _LOOK)
-        self._phase, self._count = now >> 8, now & 255
+    def _refresh(self) -> None:
+        status = _play(self._state, _REFRESH)
+        self._phase, self._count = status >> 8, status & 255
 
-    # -- playing
+    # -- play
 
     def legal(self) -> list[int]:
-        """The legal actions of the player to move: cards, or those of a choice (52 to 54)."""
+        """Legal actions of the player to move: cards, or the choices 52 to 54."""
         return _ACTIONS[self._legal[self._count]].tolist()
 
     def play(self, action: int | str) -> None:
-        """Play a card, by id or text, or make a choice; what is illegal raises a sentence."""
-        # Compiled code takes a plain int much faster than a Card.
-        number = int(action) if action.__class__ in _NUMBERS else parsed_action(action)
-        now = _play(self._table, number) if 0 <= number < ACTIONS_IN_ALL else -1
-        if now < 0:
-            raise IllegalAction(self._why_illegal(number))
-        self._phase, self._count = now >> 8, now & 255
+        """Play a card (id or text) or make a choice; raises `IllegalAction`."""
+        # An int is a much faster argument of compiled code than a Card.
+        number = int(action) if action.__class__ in _NUMBERS else parse_action(action)
+        status = _play(self._state, number) if 0 <= number < N_ACTIONS else -1
+        if status < 0:
+            raise IllegalAction(self._illegal_reason(number))
+        self._phase, self._count = status >> 8, status & 255
         self.actions.append(number)
 
     def undo(self) -> None:
-        """Take back the last action."""
         if not self.actions:
             raise IllegalAction("there is nothing to take back: no card has been played")
         self.actions.pop()
-        self.record[:] = self._start
+        self.record[:] = self._first_record
         self._replay()
 
     def clone(self) -> Game:
-        """An independent copy that goes its own way."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
-        other._sit_at(self._table.copy())
-        other._start = self._start.copy()
+        other._use_state(self._state.copy())
+        other._first_record = self._first_record.copy()
         other.actions = self.actions.copy()
         return other
 
@@ -295,17 +279,17 @@ class Game:
         return self.clone()
 
     def __getstate__(self) -> dict[str, Any]:
-        # Arrays that look into the table would come back as copies of their own.
+        # These arrays are views of the state; pickling would copy them.
         return {**self.__dict__, "record": None, "_legal": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._sit_at(self._table)
+        self._use_state(self._state)
 
-    # -- looking
+    # -- state
 
     def view(self, seat: int | None = None) -> View:
-        """All that a seat may know; if none is named, the seat to move."""
+        """The information state of a seat; default: the seat to move."""
         if seat is None:
             seat = self.turn
             if seat is None:
@@ -313,21 +297,20 @@ class Game:
         checked_seat(seat)
         warm_up("view of a single game", "engine", _compile_view)
         record = np.zeros(1, VIEW)
-        _view(self._table, seat, record)
+        _view(self._state, seat, record)
         return View(self.rules, record)
 
-    def _number_of(self, name: str) -> int:
+    def _field(self, name: str) -> int:
         return int(self.record[name][0])
 
-    def _noted(self, name: str) -> int:
-        """What a look notes."""
-        self._look()
-        return int(self._table[name][0])
+    def _refreshed(self, name: str) -> int:
+        self._refresh()
+        return int(self._state[name][0])
 
     @property
     def turn(self) -> int | None:
         """The seat to move; None after the end."""
-        return None if self.over else self._number_of("turn")
+        return None if self.over else self._field("turn")
 
     @property
     def phase(self) -> str:
@@ -336,7 +319,6 @@ class Game:
 
     @property
     def over(self) -> bool:
-        """Whether the hand is over."""
         return self._phase == OVER
 
     @property
@@ -344,46 +326,43 @@ class Game:
         """Whether the match is over; without a match, whether the hand is."""
         if self.match is None:
             return self.over
-        return bool(self._noted("match_over"))
+        return bool(self._refreshed("match_over"))
 
     @property
     def dealer(self) -> int:
-        """The seat that dealt."""
-        return self._number_of("dealer")
+        return self._field("dealer")
 
     @property
     def trump(self) -> int | None:
-        """The trump suit, if there is one."""
-        suit = self._number_of("trump")
+        suit = self._field("trump")
         return None if suit == NO_TRUMP else suit
 
     @property
     def low(self) -> bool:
         """Whether fewer tricks win this hand."""
-        return bool(self._number_of("low"))
+        return bool(self._field("low"))
 
     @property
     def trick(self) -> int:
-        """How many tricks are over, their stock cards drawn."""
-        return self._number_of("trick")
+        """Number of completed tricks, their stock cards drawn."""
+        return self._field("trick")
 
     @property
     def led(self) -> Card | None:
-        """The card to follow, if one was led."""
+        """The card to follow, or None."""
         if self._phase != FOLLOW:
             return None
         return CARDS[int(self.record["led_cards"][0, self.trick])]
 
     @property
     def hands(self) -> tuple[list[Card], ...]:
-        """The cards that each seat holds."""
         return tuple(cards_of(cards) for cards in self.record["hand"][0].tolist())
 
     @property
     def upcards(self) -> list[Card]:
-        """The stock cards that lie face up, the upper first."""
-        faced = self._noted("faced")
-        return [each for each in self.stock[:2] if faced >> each & 1]
+        """Face-up stock cards, the upper one first."""
+        faced = self._refreshed("faced")
+        return [card for card in self.stock[:2] if faced >> card & 1]
 
     @property
     def turned(self) -> Card | None:
@@ -394,47 +373,46 @@ class Game:
 
     @property
     def exchanged(self) -> tuple[bool | None, ...]:
-        """Whether each seat took a blind hand; None: it has not decided, or there is none."""
-        told = {UNDECIDED: None, KEPT: False, TOOK_BLIND: True}
-        return tuple(told[each] for each in self.record["exchanged"][0].tolist())
+        """Whether each seat took a blind hand; None if undecided, or without an exchange."""
+        values = {UNDECIDED: None, KEPT_HAND: False, TOOK_BLIND: True}
+        return tuple(values[code] for code in self.record["exchanged"][0].tolist())
 
     @property
     def stock(self) -> list[Card]:
-        """The cards left in the stock, from the top."""
+        """Remaining stock from the top."""
         start = SEATS * self.rules.hand
-        gone = self._number_of("drawn")
-        return self.cards_dealt[start + gone : start + self.rules.stock_cards]
+        drawn = self._field("drawn")
+        return self.cards_dealt[start + drawn : start + self.rules.stock_cards]
 
     @property
     def cards_dealt(self) -> list[Card]:
-        """The whole deal in dealing order, non-dealer first; cards left over come last.
+        """The deal in dealing order, non-dealer first; cards left over come last.
 
-        With an exchange there are four hands, dealt in turn: first blind, non-dealer, second
-        blind, dealer.
+        With an exchange there are four hands: first blind, non-dealer, second blind, dealer.
         """
-        return [CARDS[each] for each in self.record["deal"][0, : len(self.rules.deck)].tolist()]
+        return [CARDS[card] for card in self.record["deal"][0, : len(self.rules.deck)].tolist()]
 
     @property
     def counting_tricks(self) -> tuple[int, ...]:
-        """Counting tricks that each seat has taken."""
+        """Counting tricks of each seat."""
         return tuple(self.record["tricks"][0].tolist())
 
     @property
     def pays(self) -> tuple[int, ...]:
-        """What the hand pays each seat, once it is over."""
+        """Pay of each seat, once the hand is over."""
         if not self.over:
             raise IllegalAction("the hand is not over, so nothing is paid yet")
-        first = self._noted("paid")
+        first = self._refreshed("paid")
         return first, -first
 
     @property
     def points(self) -> tuple[int, ...]:
-        """The points of the match so far."""
+        """Match points of each seat."""
         return tuple(self.record["points"][0].tolist())
 
     @property
     def hands_won(self) -> tuple[int, ...]:
-        """The hands of the match that each seat has won."""
+        """Hands of the match won by each seat."""
         return tuple(self.record["hands_won"][0].tolist())
 
     def __repr__(self) -> str:
@@ -443,21 +421,22 @@ class Game:
         hands = "; ".join(text_of(hand) for hand in self.hands)
         return f"Game({self.rules.name}, seat {self.turn} to {self.phase}, hands {hands})"
 
-    # -- words
+    # -- errors
 
-    def _why_illegal(self, number: int) -> str:
+    def _illegal_reason(self, number: int) -> str:
         if self.over:
-            return f"{_shown(number)} cannot be played: the hand is over, deal again"
+            return f"{_action_name(number)} cannot be played: the hand is over, deal again"
         if not 0 <= number < self.rules.actions:
             return f"{number} is not an action: actions run from 0 to {self.rules.actions - 1}"
-        choices = " or ".join(_shown(each) for each in self.legal())
+        choices = " or ".join(_action_name(action) for action in self.legal())
         seat = self.turn
         if self._phase == EXCHANGE:
-            return f"{_shown(number)} cannot be played yet: seat {seat} is to exchange, {choices}"
+            name = _action_name(number)
+            return f"{name} cannot be played yet: seat {seat} is to exchange, {choices}"
         if self._phase == CHOOSE:
-            return f"{_shown(number)} cannot be taken: seat {seat} chooses {choices}"
+            return f"{_action_name(number)} cannot be taken: seat {seat} chooses {choices}"
         if number in CHOICES:
-            return f"{_shown(number)} is not to be chosen now: seat {seat} is to {self.phase}"
+            return f"{_action_name(number)} is not to be chosen now: seat {seat} is to {self.phase}"
         hand = self.hands[seat or 0]
         if number not in hand:
             return f"{CARDS[number]} is not in the hand of seat {seat}, which holds {text_of(hand)}"
@@ -466,34 +445,34 @@ class Game:
         return f"{CARDS[number]} does not follow suit: {suit} were led, play {choices}"
 
 
-# The fields of a record that a hand's end changes beside its phase.
+# Fields that the end of a hand changes besides the phase.
 _SCORE = ("points", "hands", "hands_won")
 
-# As an array of objects: picking from it is faster than a loop over a tuple.
+# An object array: indexing it is faster than a loop over a tuple.
 _ACTIONS = np.array(ACTIONS, object)
 _NUMBERS = frozenset((int, Card))
 
 
-def parsed_action(action: object) -> int:
-    """An action from a text or a scalar of an array library; what is neither is refused."""
+def parse_action(action: object) -> int:
+    """Parse an action from a text or an integer scalar."""
     if isinstance(action, str):
         return int(card(action))
-    number = whole_number(action)
+    number = as_integer(action)
     if number is None:
         raise IllegalAction(
-            f"{action!r} is {a_kind_of(action)}: an action is a card id or a text such as TD"
+            f"{action!r} is {type_phrase(action)}: an action is a card id or a text such as TD"
         )
     return number
 
 
-def _shown(action: int) -> str:
+def _action_name(action: int) -> str:
     if action in CHOICES:
         return f"{action} ({CHOICES[action]})"
     return str(CARDS[action]) if 0 <= action < len(CARDS) else str(action)
 
 
 def tricks_in(rules: Rules, game: Any) -> list[tuple[int, list[int]]]:
-    """The tricks that led to a `GAME` record: who led, and the actions, a choice last."""
+    """Tricks of a `GAME` record: the leader, and the actions, a choice last."""
     tricks: list[tuple[int, list[int]]] = []
     played = (int(game["played"][0]) | int(game["played"][1])).bit_count()
     for trick in range((played + 1) // 2):
@@ -510,28 +489,27 @@ def tricks_in(rules: Rules, game: Any) -> list[tuple[int, list[int]]]:
 
 
 def exchanges_in(game: Any) -> list[int]:
-    """What was kept and taken before the first lead, by the non-dealer and the dealer."""
-    did = [int(game["exchanged"][seat]) for seat in (1 - int(game["dealer"]), int(game["dealer"]))]
-    return [TAKE_BLIND if each == TOOK_BLIND else KEEP for each in did if each != UNDECIDED]
+    """Exchange actions of a `GAME` record, the non-dealer's first."""
+    codes = [
+        int(game["exchanged"][seat]) for seat in (1 - int(game["dealer"]), int(game["dealer"]))
+    ]
+    return [TAKE_BLIND if code == TOOK_BLIND else KEEP for code in codes if code != UNDECIDED]
 
 
 def checked_deal(rules: Rules, deal: str | Iterable[int | str]) -> Sequence[int]:
-    """A deal in dealing order, refused unless it is the whole deck, each card once.
-
-    Cards that are left over may be left out; they follow in order of their ids.
-    """
+    """Validate a deal in dealing order; cards left over may be omitted and follow by id."""
     if not isinstance(deal, Iterable):
         raise ValueError(f"the deal is {deal!r}: it has to be cards, in dealing order")
-    order = [card(each) for each in (deal.split() if isinstance(deal, str) else deal)]
+    order = [card(name) for name in (deal.split() if isinstance(deal, str) else deal)]
     deck = set(rules.deck)
-    seen: set[int] = set()
-    for each in order:
-        if each not in deck:
-            raise ValueError(f"{each} is not in the deck of {rules.name}")
-        if each in seen:
-            raise ValueError(f"{each} is dealt twice")
-        seen.add(each)
+    dealt: set[int] = set()
+    for dealt_card in order:
+        if dealt_card not in deck:
+            raise ValueError(f"{dealt_card} is not in the deck of {rules.name}")
+        if dealt_card in dealt:
+            raise ValueError(f"{dealt_card} is dealt twice")
+        dealt.add(dealt_card)
     needed = rules.dealt_cards
     if len(order) not in (needed, len(deck)):
         raise ValueError(f"a deal of {rules.name} has {needed} cards, this one has {len(order)}")
-    return order + [each for each in rules.deck if each not in seen]
+    return order + [left_over for left_over in rules.deck if left_over not in dealt]

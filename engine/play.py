@@ -1,8 +1,7 @@
-"""The rules of play, compiled once: dealing, legality, tricks, draws, choices, end and score.
+"""Rules of play, compiled: deal, legal actions, tricks, draws, choices, scoring.
 
-Every part of the project plays through these functions: the single game, a
-batch of a hundred thousand, and search inside the agents. They read a `RULES`
-record and change a `GAME` record; what they are given is taken to be legal.
+Single games, batches, kernels on a GPU and searches all use these functions. They read a `RULES`
+record and modify a `GAME` record, and do not check their arguments.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..common.jit.bitset import NO_CARDS, bit, suit_set
-from ..common.jit.compiler import COMPILED, called, jit
-from .cards import CARDS_IN_ALL, KEEP, TAKE_BLIND, TAKE_HIDDEN
+from ..common.jit.compiler import COMPILED, jit, noinline
+from .cards import KEEP, N_CARDS, TAKE_BLIND, TAKE_HIDDEN
 from .dtypes import (
     AFTER_FIRST,
     CHOOSE,
@@ -21,7 +20,7 @@ from .dtypes import (
     EVERY,
     EXCHANGE,
     FOLLOW,
-    KEPT,
+    KEPT_HAND,
     LEAD,
     LOW,
     MARGIN,
@@ -32,12 +31,12 @@ from .dtypes import (
     UNDECIDED,
     WIN,
 )
-from .rng import below, keyed
+from .rng import random_below, stream_key
 
-# A record of a structure: `numpy.record` when interpreted, a pointer when compiled.
+# One record of a structured array: `numpy.record` when interpreted, a pointer when compiled.
 Record = Any
 
-_SUIT_OF = np.array([card // 13 for card in range(CARDS_IN_ALL)], np.int64)
+_SUIT_OF = np.array([card // 13 for card in range(N_CARDS)], np.int64)
 _HIDDEN_ACTION = np.uint64(1) << np.uint64(TAKE_HIDDEN)
 _EXCHANGES = np.uint64(1 << KEEP | 1 << TAKE_BLIND)
 
@@ -45,19 +44,19 @@ if COMPILED:
 
     @jit
     def row(records: np.ndarray, index: int) -> Record:
-        """One record of an array, to read and to change in place."""
+        """Reference to one record of a structured array."""
         return records[index]
 
 else:
 
     def row(records: np.ndarray, index: int) -> Record:
-        """One record of an array, to read and to change in place."""
+        """Reference to one record of a structured array."""
         return records.view(np.recarray)[index]
 
 
 @jit
 def suit_of(card: int) -> int:
-    """The suit of a card id."""
+    """Suit of a card id."""
     return _SUIT_OF[card]
 
 
@@ -66,34 +65,34 @@ def suit_of(card: int) -> int:
 
 @jit
 def shuffle(rules: Record, stream: np.ndarray, deal: np.ndarray) -> int:
-    """Write the deck into `deal` in a random order; returns its size."""
+    """Write the shuffled deck into `deal`; returns its size."""
     size = 0
-    for card in range(CARDS_IN_ALL):
+    for card in range(N_CARDS):
         if rules.deck & bit(card):
             deal[size] = card
             size += 1
     for last in range(size - 1, 0, -1):
-        other = below(stream, last + 1)
+        other = random_below(stream, last + 1)
         deal[last], deal[other] = deal[other], deal[last]
     return size
 
 
 @jit
 def set_up(rules: Record, game: Record, dealer: int) -> None:
-    """Begin a hand with the cards in `game.deal`; the match so far stays."""
-    # Cards go out in turn to two hands, or to four: a blind one before each player's.
+    """Start a hand with the cards in `game.deal`; the score of the match is kept."""
+    # Cards are dealt in turn to two hands, or to four: a blind one before each player's.
     count = 4 if rules.exchange == 1 else 2
     hands = count * np.int64(rules.hand)
-    first, second = NO_CARDS, NO_CARDS
+    leader_hand, dealer_hand = NO_CARDS, NO_CARDS
     for place in range(0, hands, count):
-        first |= bit(np.int64(game.deal[place + count // 2 - 1]))
-        second |= bit(np.int64(game.deal[place + count - 1]))
+        leader_hand |= bit(np.int64(game.deal[place + count // 2 - 1]))
+        dealer_hand |= bit(np.int64(game.deal[place + count - 1]))
     turned = hands
     leader = 1 - dealer
-    game.hand[leader] = first
-    game.hand[dealer] = second
+    game.hand[leader] = leader_hand
+    game.hand[dealer] = dealer_hand
     for seat in range(2):
-        game.known[seat] = NO_CARDS
+        game.known_cards[seat] = NO_CARDS
         game.played[seat] = NO_CARDS
         game.unseen_draws[seat] = 0
         game.tricks[seat] = 0
@@ -111,7 +110,7 @@ def set_up(rules: Record, game: Record, dealer: int) -> None:
         for seat in range(2):
             game.exchanged[seat] = UNDECIDED
         if rules.faced == EVERY:
-            game.known[dealer] = bit(np.int64(game.deal[turned]))
+            game.known_cards[dealer] = bit(np.int64(game.deal[turned]))
     game.trump = NO_TRUMP
     if rules.trumps == 1:
         game.trump = suit_of(np.int64(game.deal[turned]))
@@ -127,9 +126,9 @@ def set_up(rules: Record, game: Record, dealer: int) -> None:
 def deal_numbered(
     rules: Record, game: Record, seed: np.uint64, number: np.uint64, stream: np.ndarray
 ) -> None:
-    """Begin a hand with deal `number` of a seed, its dealer drawn with it."""
-    stream[0] = keyed(seed, number)
-    dealer = below(stream, 2)
+    """Start a hand with deal `number` of a seed; the dealer is random too."""
+    stream[0] = stream_key(seed, number)
+    dealer = random_below(stream, 2)
     shuffle(rules, stream, game.deal)
     game.number = number
     set_up(rules, game, dealer)
@@ -137,7 +136,7 @@ def deal_numbered(
 
 @jit
 def new_match(game: Record) -> None:
-    """Wipe the score of the match."""
+    """Reset the score of the match."""
     game.hands = 0
     for seat in range(2):
         game.points[seat] = 0
@@ -148,28 +147,28 @@ def new_match(game: Record) -> None:
 def deal_next(
     rules: Record, game: Record, seed: np.uint64, number: np.uint64, stream: np.ndarray
 ) -> None:
-    """Deal the next hand: the deal alternates in a match, and is drawn anew between matches."""
+    """Deal the next hand: dealers alternate in a match, and are random between matches."""
     dealer = 1 - np.int64(game.dealer)
-    goes_on = in_match(rules) and not match_over(rules, game)
+    continues = in_match(rules) and not match_over(rules, game)
     deal_numbered(rules, game, seed, number, stream)
-    if goes_on:
+    if continues:
         set_up(rules, game, dealer)
     else:
         new_match(game)
 
 
-# -- what may be played
+# -- legal actions
 
 
 @jit
 def stock_left(rules: Record, game: Record) -> int:
-    """Cards in the stock, face up or down."""
+    """Number of cards in the stock."""
     return np.int64(rules.stock) - np.int64(game.drawn)
 
 
 @jit
-def faced_count(rules: Record, trick: int, left: int) -> int:
-    """How many stock cards lie face up at a trick, with so many in the stock."""
+def n_faced(rules: Record, trick: int, left: int) -> int:
+    """Number of face-up stock cards at a trick, with `left` cards in the stock."""
     if left == 0 or not (rules.faced == EVERY or (rules.faced == AFTER_FIRST and trick > 0)):
         return 0
     return np.int64(rules.face_up)
@@ -177,14 +176,14 @@ def faced_count(rules: Record, trick: int, left: int) -> int:
 
 @jit
 def stock_card(rules: Record, game: Record, place: int) -> int:
-    """The stock card that lies `place` cards below the top of what is left."""
+    """The stock card `place` positions below the top."""
     return np.int64(game.deal[2 * np.int64(rules.hand) + np.int64(game.drawn) + place])
 
 
 @jit
 def faced_cards(rules: Record, game: Record) -> np.uint64:
-    """The stock cards that lie face up, as a set."""
-    count = faced_count(rules, np.int64(game.drawn) // 2, stock_left(rules, game))
+    """Set of face-up stock cards."""
+    count = n_faced(rules, np.int64(game.drawn) // 2, stock_left(rules, game))
     cards = NO_CARDS
     for place in range(count):
         cards |= bit(stock_card(rules, game, place))
@@ -195,7 +194,7 @@ def faced_cards(rules: Record, game: Record) -> np.uint64:
 def legal_actions(
     rules: Record, phase: int, hand: np.uint64, led: int, faced: np.uint64
 ) -> np.uint64:
-    """The actions open to the player to move, as a set of ids."""
+    """Set of legal actions of the player to move."""
     if phase == LEAD:
         return hand
     if phase == FOLLOW:
@@ -208,7 +207,7 @@ def legal_actions(
 
 @jit
 def legal(rules: Record, game: Record) -> np.uint64:
-    """The actions open to the player to move in a game."""
+    """Set of legal actions in a game."""
     if game.phase == LEAD:
         return game.hand[game.turn]
     led = np.int64(game.led_cards[game.trick]) if game.phase == FOLLOW else 0
@@ -216,7 +215,7 @@ def legal(rules: Record, game: Record) -> np.uint64:
     return legal_actions(rules, game.phase, game.hand[game.turn], led, faced)
 
 
-# -- playing
+# -- transition
 
 
 @jit
@@ -230,11 +229,11 @@ def beats(card: int, led: int, trump: int) -> bool:
 
 @jit
 def play(rules: Record, game: Record, action: int) -> None:
-    """Carry out a legal action of the player to move."""
+    """Play a legal action for the player to move."""
     seat = np.int64(game.turn)
     trick = np.int64(game.trick)
     if game.phase >= CHOOSE:
-        # No card is played. One comparison for both, as cards are played far more often.
+        # One comparison for both choices, as cards are played far more often.
         if game.phase == EXCHANGE:
             exchange(rules, game, action)
         else:
@@ -242,7 +241,7 @@ def play(rules: Record, game: Record, action: int) -> None:
         return
     card = bit(action)
     game.hand[seat] &= ~card
-    game.known[seat] &= ~card
+    game.known_cards[seat] &= ~card
     game.played[seat] |= card
     if game.phase == LEAD:
         game.led_cards[trick] = action
@@ -274,7 +273,7 @@ def dealt_hand(rules: Record, game: Record, which: int) -> np.uint64:
 
 @jit
 def turned_card(rules: Record, game: Record) -> int:
-    """The dealer's last card, turned up before the exchange; NO_CARD where none was."""
+    """The dealer's last card, turned up before the exchange; NO_CARD if none was."""
     if rules.exchange == 0 or rules.faced != EVERY:
         return NO_CARD
     return np.int64(game.deal[4 * np.int64(rules.hand) - 1])
@@ -282,22 +281,22 @@ def turned_card(rules: Record, game: Record) -> int:
 
 @jit
 def laid_away(rules: Record, game: Record, seat: int) -> np.uint64:
-    """The hand that a seat has laid away, if it took a blind one."""
+    """The dealt hand of a seat that took a blind one; else no cards."""
     if game.exchanged[seat] != TOOK_BLIND:
         return NO_CARDS
     return dealt_hand(rules, game, OF_DEALER if seat == game.dealer else OF_NON_DEALER)
 
 
-@called
+@noinline
 def exchange(rules: Record, game: Record, action: int) -> None:
-    """Keep the hand or take the blind one; then the dealer is asked, then the hand begins."""
+    """Keep the hand or take the blind one; the dealer decides second."""
     seat = np.int64(game.turn)
     deals = seat == game.dealer
-    game.exchanged[seat] = KEPT
+    game.exchanged[seat] = KEPT_HAND
     if action == TAKE_BLIND:
         game.exchanged[seat] = TOOK_BLIND
         game.hand[seat] = dealt_hand(rules, game, SECOND_BLIND if deals else FIRST_BLIND)
-        game.known[seat] = NO_CARDS
+        game.known_cards[seat] = NO_CARDS
     if deals:
         game.phase = LEAD
     game.turn = 1 - seat
@@ -305,7 +304,7 @@ def exchange(rules: Record, game: Record, action: int) -> None:
 
 @jit
 def end_trick(rules: Record, game: Record, winner: int) -> None:
-    """Count the trick and go on: the race won, a choice, a draw, or the next lead."""
+    """Score the trick and continue: end of a race, a choice, a draw, or the next lead."""
     game.leader = winner
     game.turn = winner
     left = stock_left(rules, game)
@@ -316,7 +315,7 @@ def end_trick(rules: Record, game: Record, winner: int) -> None:
         end_hand(rules, game)
     elif left == 0:
         next_trick(rules, game)
-    elif rules.choice == 1 and faced_count(rules, np.int64(game.trick), left) > 0:
+    elif rules.choice == 1 and n_faced(rules, np.int64(game.trick), left) > 0:
         game.phase = CHOOSE
     else:
         draw(rules, game, 0)
@@ -324,7 +323,7 @@ def end_trick(rules: Record, game: Record, winner: int) -> None:
 
 @jit
 def draw(rules: Record, game: Record, second: int) -> None:
-    """Both draw from the stock, the winner the upper card or, if `second`, the lower."""
+    """Draw two stock cards; the winner gets the upper one or, if `second`, the lower."""
     faced = faced_cards(rules, game)
     winner = np.int64(game.leader)
     for place in range(2):
@@ -333,7 +332,7 @@ def draw(rules: Record, game: Record, second: int) -> None:
         card = bit(drawn)
         game.hand[seat] |= card
         if faced & card:
-            game.known[seat] |= card
+            game.known_cards[seat] |= card
         else:
             game.unseen_draws[seat] += 1
     game.took_second[game.trick] = second
@@ -343,7 +342,7 @@ def draw(rules: Record, game: Record, second: int) -> None:
 
 @jit
 def next_trick(rules: Record, game: Record) -> None:
-    """The winner leads again, or the hands are empty and the hand is over."""
+    """Give the lead to the winner; without cards in hand the hand is over."""
     game.trick += 1
     game.turn = game.leader
     if game.hand[0] | game.hand[1]:
@@ -352,12 +351,12 @@ def next_trick(rules: Record, game: Record) -> None:
         end_hand(rules, game)
 
 
-# -- the end
+# -- scoring
 
 
 @jit
 def end_hand(rules: Record, game: Record) -> None:
-    """Close the hand and enter its result into the match."""
+    """End the hand and add its pay to the match."""
     game.phase = OVER
     if not in_match(rules):
         return
@@ -371,32 +370,32 @@ def end_hand(rules: Record, game: Record) -> None:
 
 @jit
 def pay_for(rules: Record, low: int, mine: int, others: int) -> int:
-    """What a hand pays to a player with so many counting tricks against so many."""
-    most, least = (mine, others) if mine > others else (others, mine)
-    if mine == others or (rules.race > 0 and most < rules.race):
+    """Pay of a player for a result in counting tricks."""
+    winner_tricks, loser_tricks = (mine, others) if mine > others else (others, mine)
+    if mine == others or (rules.race > 0 and winner_tricks < rules.race):
         return 0
     if rules.pay == WIN:
         amount = 1
     elif rules.pay == MARGIN:
-        amount = most - least
-    elif rules.slam_pay > 0 and most == rules.counting:
+        amount = winner_tricks - loser_tricks
+    elif rules.slam_pay > 0 and winner_tricks == rules.counting:
         amount = np.int64(rules.slam_pay)
     else:
-        amount = most - np.int64(rules.book) if most > rules.book else 0
-    more_is_mine = 1 if mine > others else 0
-    return amount if more_is_mine != low else -amount
+        amount = winner_tricks - np.int64(rules.book) if winner_tricks > rules.book else 0
+    own_more = 1 if mine > others else 0
+    return amount if own_more != low else -amount
 
 
 @jit
 def pay(rules: Record, game: Record, seat: int) -> int:
-    """What the hand pays to a seat; the other gets the negative."""
-    mine, others = np.int64(game.tricks[seat]), np.int64(game.tricks[1 - seat])
-    return pay_for(rules, np.int64(game.low), mine, others)
+    """Pay of a seat; the opponent's is its negative."""
+    own_tricks, other_tricks = np.int64(game.tricks[seat]), np.int64(game.tricks[1 - seat])
+    return pay_for(rules, np.int64(game.low), own_tricks, other_tricks)
 
 
 @jit
 def in_match(rules: Record) -> bool:
-    """Whether hands are played towards a match."""
+    """Whether the hand is part of a match."""
     return rules.match_target > 0 or rules.match_best_of > 0
 
 

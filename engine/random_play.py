@@ -1,4 +1,4 @@
-"""Playing hands out at random, inside compiled code: for search, statistics and measuring."""
+"""Compiled random playouts, for search, statistics and benchmarks."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from ..common.jit.bitset import nth_lowest, popcount
 from ..common.jit.compiler import jit, warm_up
 from .dtypes import GAME, OVER
 from .play import Record, deal_numbered, legal, pay, play, row
-from .rng import below
+from .rng import random_below
 from .rules import Rules
 
 
 @jit
 def play_out_randomly(rules: Record, game: Record, stream: np.ndarray) -> int:
-    """Play random legal actions to the end of the hand; returns how many."""
+    """Play random legal actions until the hand is over; returns their number."""
     played = 0
     while game.phase != OVER:
         actions = legal(rules, game)
-        play(rules, game, nth_lowest(actions, below(stream, popcount(actions))))
+        play(rules, game, nth_lowest(actions, random_below(stream, popcount(actions))))
         played += 1
     return played
 
@@ -31,7 +31,7 @@ def _random_hands(
     stream = np.zeros(1, np.uint64)
     played = 0
     for index in range(hands):
-        # The stream goes on behind the deal, so a hand needs none of those before it.
+        # The stream continues after the deal, so a hand does not depend on earlier ones.
         deal_numbered(row(rules, 0), game, seed, np.uint64(first + index), stream)
         played += play_out_randomly(row(rules, 0), game, stream)
         out[index] = pay(row(rules, 0), game, 0)
@@ -39,7 +39,7 @@ def _random_hands(
 
 
 def random_hands(rules: Rules, hands: int, seed: int = 0, first: int = 0) -> tuple[np.ndarray, int]:
-    """What random play of deals `first`, `first + 1` ... pays seat 0, and the actions played."""
+    """Pays of seat 0 with random play from deal `first` on, and the number of actions."""
     games, out = np.zeros(1, GAME), np.zeros(hands, np.int64)
     record, number = rules.record(), np.uint64(seed)
     warm_up("random play", "engine", lambda: _random_hands(record, games, number, 0, 0, out))

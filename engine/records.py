@@ -1,10 +1,9 @@
 # pyright: strict, reportPrivateUsage=false
-"""Game records: one JSON line per hand, readable by people and replayable to the same result.
+"""Game records: one JSON line per hand, readable by people and verified by replay.
 
-A line holds the rules, the deal (by seed and number, or card by card), who
-dealt, who exchanged a hand, the tricks as they were played and the result. Reading plays every hand
-again; a line that cannot be right is reported with its number, and the other
-lines stay.
+A line holds the rules, the deal (by seed and number, or card by card), the dealer, exchanges,
+tricks and the result. Reading replays every hand; an invalid line is reported with its number, and
+the other lines are kept.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeVar, cast
 import msgspec
 from msgspec import Meta, Struct
 
-from ..common.files import CanNotWrite, locked, written_whole
-from ..common.schema import converted, shown
+from ..common.files import CannotWrite, atomic_write, file_lock
+from ..common.schema import convert, short_repr
 from .cards import CHOICE_WORDS, KEEP, TAKE_BLIND, TAKE_HIDDEN, action_word, card, text_of
 from .dtypes import SEATS
 from .game import Game, checked_deal, exchanges_in, tricks_in
@@ -28,14 +27,14 @@ from .play import pay_for, row
 from .rules import Match, Rules, load_rules, named_rules
 from .validation import score_is_possible
 
-Record = TypeVar("Record")
+AnyRecord = TypeVar("AnyRecord")
 _Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 _Pay = Annotated[int, Meta(ge=-1_000_000_000, le=1_000_000_000)]
 _Hands = Annotated[int, Meta(ge=0, le=60_000)]
 
 
 class RecordError(ValueError):
-    """A game record that cannot be read, or does not replay to its result."""
+    """A game record that cannot be read, or whose replay has another result."""
 
 
 class _Replays(Protocol):
@@ -46,36 +45,34 @@ Replayed = TypeVar("Replayed", bound=_Replays)
 
 
 class TrickRecord(NamedTuple):
-    """One trick: the seat that led, and the actions in order, a choice last."""
+    """One trick: the leader, and the actions in order, a choice last."""
 
     leader: int
     actions: tuple[int, ...]
 
     def __str__(self) -> str:
-        words = [action_word(each) for each in self.actions]
+        words = [action_word(action) for action in self.actions]
         return f"{self.leader}: {' '.join(words)}"
 
 
 class MatchScore(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
-    """The match that a hand belongs to, and its score before the hand: as JSON holds it."""
+    """Match of a hand and its score before the hand, as JSON holds it."""
 
     target: int | None = None
     best_of: int | None = None
     points: tuple[_Count, _Count]
     hands_won: tuple[_Hands, _Hands]
     hands: _Hands
-    """Hands of the match that were over, drawn ones included."""
+    """Completed hands of the match, drawn ones included."""
 
     @property
     def match(self) -> Match:
-        """How many hands make the match."""
         return Match(target=self.target, best_of=self.best_of)
 
     @staticmethod
     def of(
         match: Match, points: tuple[int, int], hands_won: tuple[int, int], hands: int
     ) -> MatchScore:
-        """The score of a match."""
         return MatchScore(
             target=match.target,
             best_of=match.best_of,
@@ -87,7 +84,7 @@ class MatchScore(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, 
 
 @dataclass(frozen=True)
 class GameRecord:
-    """A finished hand, with all that is needed to play it again."""
+    """A finished hand, with everything needed to replay it."""
 
     rules: Rules
     dealer: int
@@ -100,18 +97,18 @@ class GameRecord:
     deal: tuple[int, ...] = ()
     match: MatchScore | None = None
     exchange: tuple[int, ...] = ()
-    """With an exchange: what the non-dealer did, and the dealer."""
+    """With an exchange: the actions of non-dealer and dealer."""
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """What else is to be kept, such as players and a date: anything that JSON holds."""
+    """Further JSON data, such as players and a date."""
 
     @property
     def actions(self) -> tuple[int, ...]:
-        """Every action of the hand in order."""
+        """All actions of the hand in order."""
         played = (action for trick in self.tricks for action in trick.actions)
         return (*self.exchange, *played)
 
     def start(self) -> Game:
-        """The game as it was dealt, before the first card."""
+        """The game as dealt, before the first action."""
         game = Game(
             self.rules,
             self.seed or 0,
@@ -139,44 +136,47 @@ class GameRecord:
         return game
 
     def replay(self) -> Game:
-        """The game played to its end; refused unless it ends as the record says."""
+        """The replayed game; raises `RecordError` if its result is another."""
         game = self.start()
-        tricks = _played_out(game, self.actions)
+        tricks = _play_actions(game, self.actions)
         if not game.over:
             raise RecordError(f"the hand is not over after {len(self.actions)} actions")
-        for trick, (told, played) in enumerate(zip(self.tricks, tricks, strict=False), 1):
-            if told != played:
-                raise RecordError(f"trick {trick} is told as {told}, but was played as {played}")
-        said, result = _Result.of(self), _Result.of(game)
-        if said != result:
-            raise RecordError(f"the result is told as {said}, but the cards give {result}")
+        for trick, (recorded, played) in enumerate(zip(self.tricks, tricks, strict=False), 1):
+            if recorded != played:
+                raise RecordError(
+                    f"trick {trick} is told as {recorded}, but was played as {played}"
+                )
+        recorded_result, result = _Result.of(self), _Result.of(game)
+        if recorded_result != result:
+            raise RecordError(
+                f"the result is told as {recorded_result}, but the cards give {result}"
+            )
         return game
 
-    # -- as a line of text
+    # -- JSON
 
     def to_line(self) -> str:
         """The record as one line of JSON."""
-        return json.dumps(msgspec.to_builtins(_told(self)), ensure_ascii=False, allow_nan=False)
+        return json.dumps(msgspec.to_builtins(_to_json(self)), ensure_ascii=False, allow_nan=False)
 
     def as_mapping(self) -> dict[str, Any]:
-        """The record as JSON holds it."""
         mapping: dict[str, Any] = json.loads(self.to_line())
         return mapping
 
     @staticmethod
     def from_line(line: str) -> GameRecord:
-        """The record in a line of JSON, played again to be sure of it."""
-        return record_in(line, _record)
+        """Parse one line of JSON, verified by replay."""
+        return parse_record(line, _from_json)
 
 
-def record_in(line: str, made: Callable[[object], Replayed]) -> Replayed:
-    """The record that is made of what a line of JSON holds, played again to be sure of it."""
+def parse_record(line: str, from_json: Callable[[object], Replayed]) -> Replayed:
+    """Parse one line of JSON with `made`, verified by replay."""
     try:
-        told = json.loads(line)
+        data = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise RecordError(f"is not a line of JSON: {error}") from None
     try:
-        record = made(told)
+        record = from_json(data)
         record.replay()
     except RecordError:
         raise
@@ -186,7 +186,7 @@ def record_in(line: str, made: Callable[[object], Replayed]) -> Replayed:
 
 
 def record_of(game: Game, meta: Mapping[str, Any] | None = None) -> GameRecord:
-    """The record of a finished hand."""
+    """Record of a finished game."""
     if not game.over:
         raise RecordError("the hand is not over: a record is made of finished hands")
     record = record_of_finished(game.rules, game.match, game.seed, game.record[0], meta)
@@ -198,14 +198,18 @@ def record_of(game: Game, meta: Mapping[str, Any] | None = None) -> GameRecord:
 def record_of_finished(
     rules: Rules, match: Match | None, seed: int, game: Any, meta: Mapping[str, Any] | None = None
 ) -> GameRecord:
-    """The record of a finished hand that is given as a `GAME` record, of a numbered deal."""
-    mine, others = (int(each) for each in game["tricks"])
-    pays = [int(pay_for(row(rules.record(), 0), int(game["low"]), mine, others))]
+    """Record of a finished hand of a numbered deal, from its `GAME` record."""
+    own_tricks, other_tricks = (int(count) for count in game["tricks"])
+    pays = [int(pay_for(row(rules.record(), 0), int(game["low"]), own_tricks, other_tricks))]
     pays.append(-pays[0])
     score = match and MatchScore.of(
         match,
-        _pair([int(now) - max(paid, 0) for now, paid in zip(game["points"], pays, strict=True)]),
-        _pair([int(now) - (paid > 0) for now, paid in zip(game["hands_won"], pays, strict=True)]),
+        _pair(
+            [int(total) - max(paid, 0) for total, paid in zip(game["points"], pays, strict=True)]
+        ),
+        _pair(
+            [int(total) - (paid > 0) for total, paid in zip(game["hands_won"], pays, strict=True)]
+        ),
         int(game["hands"]) - 1,
     )
     return GameRecord(
@@ -214,7 +218,7 @@ def record_of_finished(
         tricks=tuple(
             TrickRecord(leader, tuple(actions)) for leader, actions in tricks_in(rules, game)
         ),
-        counting_tricks=(mine, others),
+        counting_tricks=(own_tricks, other_tricks),
         pays=tuple(pays),
         seed=seed,
         number=int(game["number"]),
@@ -224,8 +228,7 @@ def record_of_finished(
     )
 
 
-def _played_out(game: Game, actions: Iterable[int]) -> list[TrickRecord]:
-    """Play the actions; returns them as tricks."""
+def _play_actions(game: Game, actions: Iterable[int]) -> list[TrickRecord]:
     tricks: list[TrickRecord] = []
     for action in actions:
         if game.phase == "exchange":
@@ -239,11 +242,11 @@ def _played_out(game: Game, actions: Iterable[int]) -> list[TrickRecord]:
     return tricks
 
 
-# -- as JSON holds it: cards and tricks are words, and a named rule set is its name
+# -- JSON format: cards and tricks are texts, and a bundled rule set is its name
 
 _Word = Literal["keep", "blind"]
-_ACTIONS: dict[_Word, int] = {"keep": KEEP, "blind": TAKE_BLIND}
-_EXCHANGES: dict[int, _Word] = {action: word for word, action in _ACTIONS.items()}
+_ACTION_OF_WORD: dict[_Word, int] = {"keep": KEEP, "blind": TAKE_BLIND}
+_WORD_OF_ACTION: dict[int, _Word] = {action: word for word, action in _ACTION_OF_WORD.items()}
 
 
 class _Result(Struct, frozen=True, forbid_unknown_fields=True):
@@ -252,14 +255,15 @@ class _Result(Struct, frozen=True, forbid_unknown_fields=True):
 
     @staticmethod
     def of(ended: GameRecord | Game) -> _Result:
-        """How a hand ended."""
         return _Result(_pair(ended.counting_tricks), _pair(ended.pays))
 
     def __str__(self) -> str:
         return f"tricks {list(self.tricks)}, pays {list(self.pays)}"
 
 
-class _Told(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+class _JsonRecord(
+    Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True
+):
     record: Literal[1]
     rules: str | dict[str, Any]
     match: MatchScore | None = None
@@ -273,10 +277,10 @@ class _Told(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_
     meta: dict[str, Any] = {}
 
 
-def _told(record: GameRecord) -> _Told:
+def _to_json(record: GameRecord) -> _JsonRecord:
     rules, by_number = record.rules, record.seed is not None
     named = named_rules().get(rules.name) == rules
-    return _Told(
+    return _JsonRecord(
         record=1,
         rules=rules.name if named else rules.as_mapping(),
         match=record.match,
@@ -284,65 +288,64 @@ def _told(record: GameRecord) -> _Told:
         seed=record.seed,
         number=record.number if by_number else None,
         dealer=cast("Literal[0, 1]", record.dealer),
-        exchange=tuple(_EXCHANGES[each] for each in record.exchange),
+        exchange=tuple(_WORD_OF_ACTION[action] for action in record.exchange),
         tricks=tuple(map(str, record.tricks)),
         result=_Result.of(record),
         meta=dict(record.meta),
     )
 
 
-def _pair(each: Sequence[int]) -> tuple[int, int]:
-    first, second = each
+def _pair(values: Sequence[int]) -> tuple[int, int]:
+    first, second = values
     return first, second
 
 
-def check_number(number: int | None, seed: int | None) -> None:
-    """Refuse the number of a deal that is not one of a seed."""
+def check_deal_number(number: int | None, seed: int | None) -> None:
+    """Refuse a deal number without a seed."""
     if number and seed is None:
         raise RecordError(
             f"number is {number} beside a deal: it counts deals of a seed, leave it out"
         )
 
 
-def _record(told: object) -> GameRecord:
-    """The record that JSON holds, every value checked."""
-    found = converted(told, _Told, "the record", error=RecordError)
-    if isinstance(found.rules, str) and found.rules not in named_rules():
-        raise RecordError(f"rules are {found.rules!r}: no rule set has this name")
-    rules = load_rules(found.rules)
-    if (found.seed is None) == (found.deal is None):
+def _from_json(data: object) -> GameRecord:
+    parsed = convert(data, _JsonRecord, "the record", error=RecordError)
+    if isinstance(parsed.rules, str) and parsed.rules not in named_rules():
+        raise RecordError(f"rules are {parsed.rules!r}: no rule set has this name")
+    rules = load_rules(parsed.rules)
+    if (parsed.seed is None) == (parsed.deal is None):
         raise RecordError("needs either seed (and number) or deal, and not both")
-    check_number(found.number, found.seed)
-    if len(found.exchange) != (SEATS if rules.exchange else 0):
+    check_deal_number(parsed.number, parsed.seed)
+    if len(parsed.exchange) != (SEATS if rules.exchange else 0):
         raise RecordError(
-            f"exchange is {list(found.exchange)}: what the non-dealer and the dealer did is "
+            f"exchange is {list(parsed.exchange)}: what the non-dealer and the dealer did is "
             'needed, as in ["keep", "blind"], by rules with an exchange, and nothing by others'
         )
     return GameRecord(
         rules=rules,
-        dealer=found.dealer,
-        tricks=tuple(map(_trick, found.tricks)),
-        counting_tricks=found.result.tricks,
-        pays=found.result.pays,
-        seed=found.seed,
-        number=found.number or 0,
-        deal=() if found.deal is None else tuple(checked_deal(rules, found.deal)),
-        match=found.match,
-        exchange=tuple(_ACTIONS[each] for each in found.exchange),
-        meta=found.meta,
+        dealer=parsed.dealer,
+        tricks=tuple(map(_parse_trick, parsed.tricks)),
+        counting_tricks=parsed.result.tricks,
+        pays=parsed.result.pays,
+        seed=parsed.seed,
+        number=parsed.number or 0,
+        deal=() if parsed.deal is None else tuple(checked_deal(rules, parsed.deal)),
+        match=parsed.match,
+        exchange=tuple(_ACTION_OF_WORD[word] for word in parsed.exchange),
+        meta=parsed.meta,
     )
 
 
-def _trick(told: str) -> TrickRecord:
-    leader, colon, words = told.partition(":")
+def _parse_trick(text: str) -> TrickRecord:
+    leader, colon, words = text.partition(":")
     if not colon or leader.strip() not in ("0", "1"):
         raise RecordError(
-            f"{shown(told)} is not a trick: write who led and the cards, as in '0: AS 3S'"
+            f"{short_repr(text)} is not a trick: write who led and the cards, as in '0: AS 3S'"
         )
-    return TrickRecord(int(leader), tuple(map(_action, words.split())))
+    return TrickRecord(int(leader), tuple(map(_parse_action, words.split())))
 
 
-def _action(word: str) -> int:
+def _parse_action(word: str) -> int:
     return TAKE_HIDDEN if word == CHOICE_WORDS[TAKE_HIDDEN] else int(card(word))
 
 
@@ -350,7 +353,7 @@ def _action(word: str) -> int:
 
 
 class BrokenLine(NamedTuple):
-    """A line of a file that holds no good record."""
+    """An invalid line of a record file."""
 
     path: Path
     line: int
@@ -360,31 +363,29 @@ class BrokenLine(NamedTuple):
         return f"{self.path}, line {self.line}: {self.reason}"
 
 
-class Line(Protocol):
-    """Whatever can be told as one line of text: a record of any game."""
+class LineRecord(Protocol):
+    """A record of any game that is written as one line."""
 
-    def to_line(self) -> str:
-        """The record as one line of JSON."""
-        ...
+    def to_line(self) -> str: ...
 
 
-class RecordsRead(NamedTuple):
-    """What a file of records holds: the good records, and the lines that are broken."""
+class RecordFile(NamedTuple):
+    """Valid records and invalid lines of a file."""
 
     records: list[GameRecord]
     problems: list[BrokenLine]
 
 
-def read_records(path: str | Path) -> RecordsRead:
-    """Read a file of records, every hand played again; empty lines are passed over."""
-    return RecordsRead(*read_lines(Path(path), GameRecord.from_line))
+def read_records(path: str | Path) -> RecordFile:
+    """Read a record file, verifying each hand by replay; empty lines are skipped."""
+    return RecordFile(*read_lines(Path(path), GameRecord.from_line))
 
 
 def read_lines(
-    path: Path, from_line: Callable[[str], Record]
-) -> tuple[list[Record], list[BrokenLine]]:
-    """The good records of a file, each made by `from_line`, and the lines that are broken."""
-    records: list[Record] = []
+    path: Path, from_line: Callable[[str], AnyRecord]
+) -> tuple[list[AnyRecord], list[BrokenLine]]:
+    """Records of a file, each parsed by `from_line`, and the invalid lines."""
+    records: list[AnyRecord] = []
     problems: list[BrokenLine] = []
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
@@ -399,21 +400,21 @@ def read_lines(
     return records, problems
 
 
-def write_records(path: str | Path, records: Iterable[Line]) -> None:
-    """Write a file of records whole: a reader finds the old file or the new one."""
-    with written_whole(Path(path), "w") as file:
+def write_records(path: str | Path, records: Iterable[LineRecord]) -> None:
+    """Write a record file atomically."""
+    with atomic_write(Path(path), "w") as file:
         file.writelines(record.to_line() + "\n" for record in records)
 
 
-def append_records(path: str | Path, records: Iterable[Line]) -> None:
-    """Add records to a file; several programs may do so, and a torn last line stays alone."""
+def append_records(path: str | Path, records: Iterable[LineRecord]) -> None:
+    """Append records to a file; safe for concurrent writers, and after a torn last line."""
     path = Path(path)
     text = "".join(record.to_line() + "\n" for record in records)
-    with locked(path.with_name(f".{path.name}.lock")):
+    with file_lock(path.with_name(f".{path.name}.lock")):
         try:
             _append(path, text)
         except OSError as error:
-            raise CanNotWrite.at(path, error) from error
+            raise CannotWrite.at(path, error) from error
 
 
 def _append(path: Path, text: str) -> None:

@@ -1,12 +1,11 @@
-"""The engine's own random numbers: the same on every platform and NumPy version, for good.
+"""Random streams of the engine, identical on every platform and NumPy version.
 
-SplitMix64 over a starting point that is hashed from a seed and a number, so
-that deal 7 of seed 3 needs none of the deals before it. A stream is a
-one-element `uint64` array that the functions move on.
+SplitMix64 (Steele, Lea and Flood, 2014), started at a hash of seed and number, so that deal 7 of
+seed 3 does not depend on earlier deals. A stream is a one-element `uint64` array that the functions
+advance.
 
-Deals start their streams by a hash that can be run backwards. Streams that are
-handed out start by `siphash`, under a key of 128 bits, which cannot: they tell
-neither the key nor the number that they belong to.
+The hash for deals is invertible. Streams that agents receive start at `siphash` under a 128-bit
+key, which is one-way: they reveal neither the key nor the number of the deal.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ import numpy as np
 from ..common.jit.bitset import ONE
 from ..common.jit.compiler import COMPILED, jit
 
-Key = np.ndarray[Any, Any]
-"""A secret of 128 bits: an array of two `uint64`."""
+SipKey = np.ndarray[Any, Any]
+"""A 128-bit key: an array of two `uint64`."""
 
 KEY_BYTES = 16
 
@@ -31,8 +30,7 @@ _MIX_B = np.uint64(0x94D049BB133111EB)
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 _32 = np.uint64(32)
 
-# SipHash: its four starting words, the length of two words as it is written into the last
-# block, and the mark that ends a message.
+# SipHash: initial state, the length of two words in the last block, and the finalization constant.
 _SIP_A = np.uint64(0x736F6D6570736575)
 _SIP_B = np.uint64(0x646F72616E646F6D)
 _SIP_C = np.uint64(0x6C7967656E657261)
@@ -44,63 +42,63 @@ _SIP_END = np.uint64(0xFF)
 if COMPILED:
 
     @jit
-    def _plus(a: np.uint64, b: np.uint64) -> np.uint64:
+    def _add(a: np.uint64, b: np.uint64) -> np.uint64:
         return a + b
 
     @jit
-    def product(a: np.uint64, b: np.uint64) -> np.uint64:
-        """The product's low 64 bits."""
+    def mul64(a: np.uint64, b: np.uint64) -> np.uint64:
+        """Product modulo 2**64."""
         return a * b
 
 else:
-    # NumPy's numbers warn when they wrap around, which is what is wanted here.
+    # NumPy scalars would warn about the intended overflow.
 
-    def _plus(a: np.uint64, b: np.uint64) -> np.uint64:
+    def _add(a: np.uint64, b: np.uint64) -> np.uint64:
         return np.uint64((int(a) + int(b)) & 0xFFFFFFFFFFFFFFFF)
 
-    def product(a: np.uint64, b: np.uint64) -> np.uint64:
-        """The product's low 64 bits."""
+    def mul64(a: np.uint64, b: np.uint64) -> np.uint64:
+        """Product modulo 2**64."""
         return np.uint64((int(a) * int(b)) & 0xFFFFFFFFFFFFFFFF)
 
 
 @jit
-def mixed(x: np.uint64) -> np.uint64:
-    """A number's bits, thoroughly mixed (SplitMix64's finisher)."""
-    x = product(x ^ (x >> np.uint64(30)), _MIX_A)
-    x = product(x ^ (x >> np.uint64(27)), _MIX_B)
+def mix64(x: np.uint64) -> np.uint64:
+    """Finalizer of SplitMix64: mixes the bits of a number."""
+    x = mul64(x ^ (x >> np.uint64(30)), _MIX_A)
+    x = mul64(x ^ (x >> np.uint64(27)), _MIX_B)
     return x ^ (x >> np.uint64(31))
 
 
 @jit
-def keyed(seed: np.uint64, number: np.uint64) -> np.uint64:
-    """The start of stream `number` of a seed; keys can be chained to add parts."""
-    return mixed(mixed(_plus(seed, _STEP)) ^ product(_plus(number, ONE), _MIX_B))
+def stream_key(seed: np.uint64, number: np.uint64) -> np.uint64:
+    """Start of stream `number` of a seed; calls can be chained to hash more parts."""
+    return mix64(mix64(_add(seed, _STEP)) ^ mul64(_add(number, ONE), _MIX_B))
 
 
 @jit
-def below(stream: np.ndarray, n: int) -> int:
-    """A whole number from 0 to n - 1, every one exactly equally likely."""
+def random_below(stream: np.ndarray, n: int) -> int:
+    """Uniform integer from 0 to n - 1, without bias (Lemire, 2019)."""
     size = np.uint64(n)
     while True:
-        stream[0] = _plus(stream[0], _STEP)
-        product = (mixed(stream[0]) >> _32) * size
+        stream[0] = _add(stream[0], _STEP)
+        product = (mix64(stream[0]) >> _32) * size
         low = product & _LOW_HALF
         if low >= size or low >= (np.uint64(0x100000000) - size) % size:
             return np.int64(product >> _32)
 
 
 @jit
-def fraction(stream: np.ndarray) -> float:
-    """A number from 0 up to, not including, 1."""
-    stream[0] = _plus(stream[0], _STEP)
-    return np.float64(mixed(stream[0]) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+def random_fraction(stream: np.ndarray) -> float:
+    """Uniform float in [0, 1)."""
+    stream[0] = _add(stream[0], _STEP)
+    return np.float64(mix64(stream[0]) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-# -- one way
+# -- one-way streams
 
 
 @jit
-def _rotated(x: np.uint64, bits: np.uint64) -> np.uint64:
+def _rotate_left(x: np.uint64, bits: np.uint64) -> np.uint64:
     return (x << bits) | (x >> (np.uint64(64) - bits))
 
 
@@ -108,24 +106,24 @@ def _rotated(x: np.uint64, bits: np.uint64) -> np.uint64:
 def _sip_round(
     a: np.uint64, b: np.uint64, c: np.uint64, d: np.uint64
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
-    a = _plus(a, b)
-    b = _rotated(b, np.uint64(13)) ^ a
-    a = _rotated(a, _32)
-    c = _plus(c, d)
-    d = _rotated(d, np.uint64(16)) ^ c
-    a = _plus(a, d)
-    d = _rotated(d, np.uint64(21)) ^ a
-    c = _plus(c, b)
-    b = _rotated(b, np.uint64(17)) ^ c
-    c = _rotated(c, _32)
+    a = _add(a, b)
+    b = _rotate_left(b, np.uint64(13)) ^ a
+    a = _rotate_left(a, _32)
+    c = _add(c, d)
+    d = _rotate_left(d, np.uint64(16)) ^ c
+    a = _add(a, d)
+    d = _rotate_left(d, np.uint64(21)) ^ a
+    c = _add(c, b)
+    b = _rotate_left(b, np.uint64(17)) ^ c
+    c = _rotate_left(c, _32)
     return a, b, c, d
 
 
 @jit
 def siphash(key: np.ndarray, first: np.uint64, second: np.uint64) -> np.uint64:
-    """SipHash-2-4 (Aumasson and Bernstein, 2012) of two words, under a `Key`.
+    """SipHash-2-4 (Aumasson and Bernstein, 2012) of two words under a `SipKey`.
 
-    Whoever sees any number of its values learns neither the key nor a further value.
+    Its values reveal neither the key nor further values.
     """
     a, b = key[0] ^ _SIP_A, key[1] ^ _SIP_B
     c, d = key[0] ^ _SIP_C, key[1] ^ _SIP_D
@@ -141,22 +139,22 @@ def siphash(key: np.ndarray, first: np.uint64, second: np.uint64) -> np.uint64:
     return a ^ b ^ c ^ d
 
 
-def key_of_bytes(secret: bytes) -> Key:
-    """The key that 16 bytes hold."""
+def key_of_bytes(secret: bytes) -> SipKey:
+    """SipHash key from 16 bytes."""
     if len(secret) != KEY_BYTES:
         raise ValueError(f"a key has {KEY_BYTES} bytes, and {len(secret)} were given")
     return np.frombuffer(secret, "<u8").astype(np.uint64)
 
 
 def secret_of_seed(seed: int, purpose: str) -> bytes:
-    """The bytes of a key that follows from a seed, one for each purpose, by BLAKE2.
+    """Key bytes derived from a seed by BLAKE2, one key for each purpose.
 
-    It is as secret as the seed: one that is small can be found by trying.
+    They are as secret as the seed: a small seed can be guessed.
     """
-    told = int(seed).to_bytes(8, "little")
-    return hashlib.blake2b(told, digest_size=KEY_BYTES, person=purpose.encode()).digest()
+    seed_bytes = int(seed).to_bytes(8, "little")
+    return hashlib.blake2b(seed_bytes, digest_size=KEY_BYTES, person=purpose.encode()).digest()
 
 
 def fresh_secret() -> bytes:
-    """The bytes of a key that nobody knows."""
+    """Random key bytes from the operating system."""
     return secrets.token_bytes(KEY_BYTES)

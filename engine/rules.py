@@ -1,8 +1,8 @@
 # pyright: strict, reportUnnecessaryIsInstance=false
-"""Rule sets: a frozen, checked value, the named sets, and sets of one's own from YAML.
+"""Rule sets: the `Rules` value and its checks, the named sets, and custom sets from YAML.
 
-Everything that differs between the games of this family is a field of `Rules`;
-the compiled engine reads them from one small record.
+All differences between the games of this family are fields of `Rules`; the compiled engine reads
+them from one `RULES` record.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..common.files import read_yaml_mapping
-from ..common.suggestions import meant
-from .cards import ACTIONS_IN_ALL, CARDS_IN_ALL, Card
+from ..common.suggestions import suggest
+from .cards import N_ACTIONS, N_CARDS, Card
 from .dtypes import CONTRACTS, FACED, PAYS, RULES, SEATS
 
 Trumps = Literal["upcard", "none"]
@@ -48,12 +48,12 @@ _RANGES = {
 
 
 class RulesError(ValueError):
-    """A rule set that cannot be played, or is not known."""
+    """An unknown rule set, or one that cannot be played."""
 
 
 @dataclass(frozen=True)
 class Match:
-    """How many hands make a match: to a number of points, or the best of so many hands."""
+    """Length of a match: a number of points, or best of several hands."""
 
     target: int | None = None
     best_of: int | None = None
@@ -67,7 +67,7 @@ class Match:
         for name, value in (("target", self.target), ("best_of", self.best_of)):
             if value is None:
                 continue
-            if not _is_whole(value) or not 1 <= value <= 10_000:
+            if not _is_integer(value) or not 1 <= value <= 10_000:
                 raise RulesError(f"{name} is {value!r}: it has to be a number from 1 to 10000")
         if self.best_of is not None and self.best_of % 2 == 0:
             raise RulesError(f"best_of is {self.best_of}: it has to be odd, as in best of 3 or 5")
@@ -78,51 +78,51 @@ class Match:
 
 @dataclass(frozen=True)
 class Rules:
-    """One game of the family. Fields left out are those of the classic game."""
+    """Parameters of one game of the family; the defaults are those of the classic game."""
 
     name: str = "custom"
     suits: int = 4
     ranks: int = 13
     hand: int = 13
     stock: int | None = None
-    """Cards in the stock; None for all that is left after the deal."""
+    """Cards in the stock; None: all cards left after the deal."""
     trumps: Trumps = "upcard"
     contract: Contract = "high"
     counts: Counts = "last"
     pay: Pay = "win"
     book: int | None = None
-    """With `over_book`: the tricks that pay nothing; None for half of those that count."""
+    """With `over_book`: tricks that pay nothing; None: half of the counting tricks."""
     slam_pay: int | None = None
-    """With `over_book`: what taking every counting trick pays instead."""
+    """With `over_book`: pay for taking all counting tricks."""
     face_up: int = 1
-    """Stock cards that lie face up together."""
+    """Number of stock cards face up at a time."""
     faced: Faced = "every"
     choice: bool = False
-    """The winner of a trick chooses which of the two stock cards to take."""
+    """Whether the winner of a trick chooses which of the two stock cards to take."""
     race: int | None = None
-    """The hand ends when a player has taken so many counting tricks."""
+    """Number of counting tricks that ends the hand."""
     exchange: bool = False
-    """Four hands are dealt, and before the first lead each player may take a blind one."""
+    """Whether four hands are dealt and each player may take a blind one before the first lead."""
     about: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         self._check_values()
         if self.stock is None:
-            object.__setattr__(self, "stock", self._usual_stock)
+            object.__setattr__(self, "stock", self._default_stock)
         self._check_deal()
         self._check_faces()
         self._check_scoring()
 
-    # -- what follows from the parameters
+    # -- derived values
 
     @property
     def lows(self) -> tuple[bool, ...]:
-        """Whether fewer tricks win, for each contract that comes up."""
+        """For each possible contract, whether fewer tricks win."""
         return {"high": (False,), "low": (True,), "colour": (False, True)}[self.contract]
 
     @cached_property
     def deck(self) -> tuple[Card, ...]:
-        """The cards played with, lowest id first."""
+        """Cards of the deck, lowest id first."""
         lowest = 13 - self.ranks
         return tuple(
             Card(suit * 13 + rank) for suit in range(self.suits) for rank in range(lowest, 13)
@@ -130,115 +130,110 @@ class Rules:
 
     @property
     def hands_dealt(self) -> int:
-        """Hands that are dealt, blind ones included."""
+        """Number of hands dealt, blind ones included."""
         return 2 * SEATS if self.exchange else SEATS
 
     @property
     def dealt_cards(self) -> int:
-        """Cards of the deal whose place matters: all hands, and the stock."""
+        """Number of cards whose place in the deal matters: all hands and the stock."""
         return self.hands_dealt * self.hand + self.stock_cards
 
     @property
-    def _usual_stock(self) -> int:
+    def _default_stock(self) -> int:
         return 0 if self.exchange else len(self.deck) - SEATS * self.hand
 
     @property
     def stock_cards(self) -> int:
-        """Cards in the stock after the deal."""
         assert self.stock is not None
         return self.stock
 
     @property
     def set_aside(self) -> int:
-        """Cards out of play, which at least one player never sees: those left over, two hands."""
+        """Number of cards out of play, which at least one player never sees."""
         return len(self.deck) - SEATS * self.hand - self.stock_cards
 
     @property
     def foreplay_tricks(self) -> int:
-        """Tricks of stage one, two stock cards each."""
+        """Tricks of stage one, with two stock cards each."""
         return self.stock_cards // SEATS
 
     @property
     def tricks(self) -> int:
-        """Tricks in a hand that is played out."""
+        """Tricks of a complete hand."""
         return self.foreplay_tricks + self.hand
 
     @property
     def counting_tricks(self) -> int:
-        """Tricks that count."""
         return self.tricks if self.counts == "all" else self.hand
 
     @property
     def hidden_choice(self) -> bool:
-        """Whether the winner may take a card unseen: action 52."""
+        """Whether the winner may take a card unseen (action 52)."""
         return self.choice and self.face_up == 1
 
     @property
     def actions(self) -> int:
-        """Size of the action space: 52 card ids, 53 with the hidden choice, 55 with an exchange.
-
-        What only some rule sets have is added for them alone, behind the others.
-        """
-        return ACTIONS_IN_ALL if self.exchange else CARDS_IN_ALL + self.hidden_choice
+        """Size of the action space: 52 cards, 53 with the hidden choice, 55 with an exchange."""
+        return N_ACTIONS if self.exchange else N_CARDS + self.hidden_choice
 
     @property
     def open_endgame(self) -> bool:
-        """Whether every card is known to a player who remembers, once the stock is gone."""
+        """Whether the endgame has perfect information for players with perfect memory."""
         return self.set_aside == 0
 
     @property
     def effective_book(self) -> int:
-        """The tricks that pay nothing under `over_book`."""
+        """Number of counting tricks that pay nothing under `over_book`."""
         return self.counting_tricks // 2 if self.book is None else self.book
 
     @property
-    def most_tricks(self) -> int:
-        """The most counting tricks that a player can take in a hand."""
+    def max_tricks(self) -> int:
+        """Maximum number of counting tricks of a player."""
         return self.counting_tricks if self.race is None else self.race
 
     @property
-    def most_pay(self) -> int:
-        """The most that a hand can pay its winner."""
+    def max_pay(self) -> int:
+        """Maximum pay of a hand."""
         if self.pay == "win":
             return 1
-        most = self.most_tricks
+        most = self.max_tricks
         if self.pay == "margin":
             return most
         if self.slam_pay is None:
             return most - self.effective_book
-        # In a race to the slam nothing less than the slam pays.
+        # A race to the slam is only won by the slam.
         return self.slam_pay if self.race else max(most - 1 - self.effective_book, self.slam_pay)
 
     @property
     def decided_hands_pay(self) -> bool:
-        """Whether every hand in which one player has more counting tricks pays something."""
+        """Whether every hand with unequal counting tricks pays something."""
         majority = self.counting_tricks // 2 + 1
         if self.race is not None:
-            # A race is sure to be won if its last trick decides it, or leaves both level.
+            # Otherwise a hand could end with unequal tricks and no winner of the race.
             return 2 * (self.race - 1) <= self.counting_tricks
         return self.pay != "over_book" or self.effective_book < majority
 
     def record(self, match: Match | None = None) -> npt.NDArray[np.void]:
-        """The parameters as the compiled engine reads them: an array of one `RULES` record."""
+        """Parameters for compiled code: a one-element `RULES` array."""
         return np.array(_record(self, match))
 
     def as_mapping(self) -> dict[str, Any]:
-        """The fields that differ from the defaults, as a YAML file would give them."""
-        plain = {each.name: getattr(self, each.name) for each in fields(self)}
-        kept = {
-            each.name: plain[each.name]
-            for each in fields(self)
-            if plain[each.name] != each.default and each.name != "about"
+        """Fields that differ from the defaults, as in a YAML file."""
+        all_values = {field_.name: getattr(self, field_.name) for field_ in fields(self)}
+        values = {
+            field_.name: all_values[field_.name]
+            for field_ in fields(self)
+            if all_values[field_.name] != field_.default and field_.name != "about"
         }
-        if self.stock == self._usual_stock:
-            kept.pop("stock", None)
-        return {"name": self.name, **kept}
+        if self.stock == self._default_stock:
+            values.pop("stock", None)
+        return {"name": self.name, **values}
 
     def same_game(self, other: Rules) -> bool:
-        """Whether another rule set is the same but for its name."""
+        """Whether two rule sets differ at most in their names."""
         return replace(other, name=self.name) == self
 
-    # -- checks, each with a sentence
+    # -- checks
 
     def _check_values(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -253,7 +248,7 @@ class Rules:
             value = getattr(self, name)
             if value is None and name in ("stock", "book", "slam_pay", "race"):
                 continue
-            if not _is_whole(value):
+            if not _is_integer(value):
                 raise RulesError(f"{name} is {value!r}: it has to be a whole number")
             if name == "stock" and value < 0:
                 raise RulesError(f"stock is {value}: a stock cannot be negative")
@@ -334,7 +329,7 @@ class Rules:
                 f"race is {self.race}: only {self.counting_tricks} tricks count, so nobody "
                 "could ever get there"
             )
-        if self.slam_pay is not None and self.most_tricks < self.counting_tricks:
+        if self.slam_pay is not None and self.max_tricks < self.counting_tricks:
             raise RulesError(
                 f"slam_pay is {self.slam_pay}: the race to {self.race} ends a hand before anybody "
                 f"has all {self.counting_tricks} counting tricks, so leave it out"
@@ -343,8 +338,8 @@ class Rules:
             self._check_book()
 
     def _check_book(self) -> None:
-        book, most = self.effective_book, self.most_tricks
-        # A book of every trick leaves only the slam to be paid, where a slam has a pay.
+        book, most = self.effective_book, self.max_tricks
+        # With a book of all tricks only a slam can pay.
         if book < most or (book == most and self.slam_pay is not None):
             return
         default = ", half of the counting tricks" if self.book is None else ""
@@ -356,7 +351,7 @@ class Rules:
         )
 
 
-def _is_whole(value: object) -> TypeGuard[int]:
+def _is_integer(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -388,30 +383,30 @@ def _record(rules: Rules, match: Match | None) -> npt.NDArray[np.void]:
 # -- where rule sets come from
 
 
-def _rules_in(folder: str) -> dict[str, Rules]:
-    place: Any = files(__name__.rsplit(".", 2)[0] + ".configs") / folder
-    found = [
-        rules_from_mapping(read_yaml_mapping(Path(str(each))), source=each.name)
-        for each in place.iterdir()
-        if each.name.endswith(".yaml")
+def _load_folder(folder: str) -> dict[str, Rules]:
+    folder_: Any = files(__name__.rsplit(".", 2)[0] + ".configs") / folder
+    rule_sets = [
+        rules_from_mapping(read_yaml_mapping(Path(str(path))), source=path.name)
+        for path in folder_.iterdir()
+        if path.name.endswith(".yaml")
     ]
-    found.sort(key=lambda rules: (_LISTED.get(rules.name, len(_LISTED)), rules.name))
-    return {rules.name: rules for rules in found}
+    rule_sets.sort(key=lambda rules: (_LIST_ORDER.get(rules.name, len(_LIST_ORDER)), rules.name))
+    return {rules.name: rules for rules in rule_sets}
 
 
 @cache
 def named_rules() -> dict[str, Rules]:
-    """Every rule set to sit down to that has a name, the default first."""
-    return _rules_in("rules")
+    """Bundled rule sets by name, the default first."""
+    return _load_folder("rules")
 
 
 @cache
 def solved_rules() -> dict[str, Rules]:
-    """The small decks whose equilibrium can be computed, the smallest first."""
-    return _rules_in("solved")
+    """Bundled small decks with a computable equilibrium, smallest first."""
+    return _load_folder("solved")
 
 
-_LISTED = {
+_LIST_ORDER = {
     name: place
     for place, name in enumerate(
         (
@@ -425,12 +420,12 @@ _LISTED = {
 
 
 def rules_from_mapping(values: Mapping[str, Any], source: str = "rules") -> Rules:
-    """A rule set from the fields of a YAML file; unknown names are refused."""
-    known = [each.name for each in fields(Rules)]
+    """Rule set from the fields of a YAML file; unknown names are refused."""
+    names = [field_.name for field_ in fields(Rules)]
     for name in values:
-        if name not in known:
+        if name not in names:
             raise RulesError(
-                f"{source}: {name!r} is not a parameter of a rule set{meant(name, known)}"
+                f"{source}: {name!r} is not a parameter of a rule set{suggest(name, names)}"
             )
     try:
         return Rules(**values)
@@ -438,39 +433,37 @@ def rules_from_mapping(values: Mapping[str, Any], source: str = "rules") -> Rule
         raise RulesError(f"{source}: {error}") from None
 
 
-def load_rules(wanted: str | Path | Rules | Mapping[str, Any]) -> Rules:
-    """A rule set by name, from a YAML file, from a mapping of fields, or as it is."""
-    if isinstance(wanted, Rules):
-        return under_its_own_name(wanted, "rules")
-    if isinstance(wanted, Mapping):
-        return under_its_own_name(rules_from_mapping(wanted), "rules")
-    if isinstance(wanted, str) and (known := _known(wanted)) is not None:
-        return known
-    if isinstance(wanted, (str, Path)):
-        path = Path(wanted)
+def load_rules(rules: str | Path | Rules | Mapping[str, Any]) -> Rules:
+    """Rule set from a name, a YAML file, a mapping of fields or a `Rules` value."""
+    if isinstance(rules, Rules):
+        return checked_name(rules, "rules")
+    if isinstance(rules, Mapping):
+        return checked_name(rules_from_mapping(rules), "rules")
+    if isinstance(rules, str) and (named := _named(rules)) is not None:
+        return named
+    if isinstance(rules, (str, Path)):
+        path = Path(rules)
         if path.suffix in (".yaml", ".yml"):
-            return under_its_own_name(
-                rules_from_mapping(read_yaml_mapping(path), str(path)), str(path)
-            )
-        near = meant(
-            wanted, [*named_rules(), *solved_rules()],
+            return checked_name(rules_from_mapping(read_yaml_mapping(path), str(path)), str(path))
+        hint = suggest(
+            rules, [*named_rules(), *solved_rules()],
             more="others are given by the path of a .yaml file",
         )  # fmt: skip
-        raise RulesError(f"{str(wanted)!r} is not a rule set{near}")
+        raise RulesError(f"{str(rules)!r} is not a rule set{hint}")
     raise RulesError(
-        f"{wanted!r} is of type {type(wanted).__name__}: rules are given as a name, a Rules value, "
+        f"{rules!r} is of type {type(rules).__name__}: rules are given as a name, a Rules value, "
         "a mapping of fields or the path of a .yaml file"
     )
 
 
-def _known(name: str) -> Rules | None:
+def _named(name: str) -> Rules | None:
     return named_rules().get(name) or solved_rules().get(name)
 
 
-def under_its_own_name(rules: Rules, source: str) -> Rules:
-    """Reports tell rule sets by their names, so a known name may not stand for another game."""
-    known = _known(rules.name)
-    if known is not None and known != rules:
+def checked_name(rules: Rules, source: str) -> Rules:
+    """Refuse a custom rule set with the name of a bundled one: reports identify sets by name."""
+    named = _named(rules.name)
+    if named is not None and named != rules:
         raise RulesError(
             f"{source}: name is {rules.name!r}, which is another rule set's: give it a name of its "
             "own"

@@ -1,4 +1,4 @@
-"""Seeds, seats and counts that are given, checked; other seeds are drawn from the system."""
+"""Checks of seeds, seats and counts, and random seeds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def checked_seed(value: object, name: str = "seed") -> int:
-    """A seed or a deal's number as the engine takes it."""
+    """Validate a seed or a deal number."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise ValueError(f"{name} is {value!r}: it has to be a whole number")
     if not 0 <= int(value) < 2**64:
@@ -18,12 +18,12 @@ def checked_seed(value: object, name: str = "seed") -> int:
 
 
 def fresh_seed() -> int:
-    """A seed that nobody chose."""
+    """Random seed from the operating system."""
     return secrets.randbits(63)
 
 
 def checked_seat(value: object, allowed: tuple[object, ...] = (0, 1), name: str = "seat") -> Any:
-    """A seat number, or what else is allowed in its place."""
+    """Validate a seat number, or another value of `allowed`."""
     if isinstance(value, (bool, np.bool_, float)) or value not in allowed:
         *shown, last = map(repr, allowed)
         raise ValueError(f"{name} is {value!r}: it has to be {', '.join(shown)} or {last}")
@@ -31,7 +31,7 @@ def checked_seat(value: object, allowed: tuple[object, ...] = (0, 1), name: str 
 
 
 def checked_count(value: object, name: str) -> int:
-    """A number of games, worlds or threads, from 1."""
+    """Validate a positive number of games, determinizations or threads."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise ValueError(f"{name} is {value!r}: it has to be a number from 1")
     return int(value)

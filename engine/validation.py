@@ -1,7 +1,7 @@
-"""Check of game records that come from outside: only what play can reach is accepted.
+"""Validation of game records from outside, by replay.
 
-Compiled code trusts its records: a turn of 2 or a 27th trick makes it write into other games. So
-each hand is played again from its deal, every action checked, and what comes out has to equal the
+Compiled code trusts its records: a turn of 2 or a 27th trick would make it write into other games.
+So each hand is replayed from its deal, every action is checked, and the result has to equal the
 record byte for byte.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from ..common.jit.bitset import ONE
 from ..common.jit.compiler import jit, warm_up
 from ..common.typing import Array
-from .cards import ACTIONS_IN_ALL, KEEP, TAKE_BLIND, TAKE_HIDDEN
+from .cards import KEEP, N_ACTIONS, TAKE_BLIND, TAKE_HIDDEN
 from .dtypes import CHOOSE, FOLLOW, GAME, LEAD, OVER, SEATS, TOOK_BLIND, UNDECIDED
 from .play import Record, legal, new_match, play, row, set_up, stock_card
 from .rules import Match, Rules, load_rules
@@ -28,13 +28,13 @@ def first_impossible(
     foreplay: bool = False,
     stopped: bool = False,
 ) -> int:
-    """The first of these `GAME` records that play by the rules cannot have led to; -1 for none.
+    """Index of the first `GAME` record that play by the rules cannot reach; -1 for none.
 
-    With `foreplay` a hand ends where its ending begins; with `stopped` it may have ended anywhere.
+    With `foreplay`, hands end where the endgame begins; with `stopped`, they may end anywhere.
     """
     warm_up("check of game records", "engine", _compile)
     size = len(rules.deck)
-    # A hand can be dealt from these; all else is compared below.
+    # Records that can be dealt and replayed; everything else is compared below.
     possible = (records["dealer"] < SEATS) & (
         np.sort(records["deal"][:, :size], axis=1) == rules.deck
     ).all(axis=1)
@@ -58,16 +58,16 @@ def first_impossible(
     return -1 if possible.all() else int(possible.argmin())
 
 
-# The fields of a record that last from hand to hand.
+# Fields that persist from hand to hand.
 _SCORE = ("points", "hands_won", "hands")
 
 
 def score_is_possible(
     rules: Rules, match: Match | None, points: Any, hands_won: Any, hands: Any
 ) -> Any:
-    """Whether a match can stand so before a hand; of arrays, one answer for each."""
+    """Whether a match can have this score before a hand, for one score or arrays."""
     points, won = np.asarray(points), np.asarray(hands_won)
-    possible = (won >= 0) & (points >= won) & (points <= won * rules.most_pay)
+    possible = (won >= 0) & (points >= won) & (points <= won * rules.max_pay)
     possible = possible.all(axis=-1) & (won.sum(axis=-1) <= hands)
     if match is None:
         return possible & (np.asarray(hands) == 0)
@@ -82,39 +82,37 @@ def _bytes(records: Array) -> Array:
 
 
 @jit
-def _recorded_action(rules: Record, game: Record, now: Record) -> int:
-    """What was done next, by the record of a game, in the position that `now` has come to."""
-    trick = np.int64(now.trick)
-    if now.phase == LEAD:
+def _recorded_action(rules: Record, game: Record, replayed: Record) -> int:
+    trick = np.int64(replayed.trick)
+    if replayed.phase == LEAD:
         return np.int64(game.led_cards[trick])
-    if now.phase == FOLLOW:
+    if replayed.phase == FOLLOW:
         return np.int64(game.followed_cards[trick])
-    if now.phase == CHOOSE:
+    if replayed.phase == CHOOSE:
         if game.took_second[trick] == 0:
-            return stock_card(rules, now, 0)
-        return TAKE_HIDDEN if rules.face_up == 1 else stock_card(rules, now, 1)
-    return TAKE_BLIND if game.exchanged[now.turn] == TOOK_BLIND else KEEP
+            return stock_card(rules, replayed, 0)
+        return TAKE_HIDDEN if rules.face_up == 1 else stock_card(rules, replayed, 1)
+    return TAKE_BLIND if game.exchanged[replayed.turn] == TOOK_BLIND else KEEP
 
 
 @jit
-def _replay(rules: Record, game: Record, now: Record) -> None:
-    """Play a game's hand again in a copy of its record: up to where it stands, if it can be."""
-    new_match(now)
+def _replay(rules: Record, game: Record, replayed: Record) -> None:
+    new_match(replayed)
     for seat in range(2):
-        now.exchanged[seat] = UNDECIDED
-    set_up(rules, now, np.int64(game.dealer))
+        replayed.exchanged[seat] = UNDECIDED
+    set_up(rules, replayed, np.int64(game.dealer))
     while (
-        now.trick != game.trick
-        or now.played[0] != game.played[0]
-        or now.played[1] != game.played[1]
-        or now.exchanged[0] != game.exchanged[0]
-        or now.exchanged[1] != game.exchanged[1]
+        replayed.trick != game.trick
+        or replayed.played[0] != game.played[0]
+        or replayed.played[1] != game.played[1]
+        or replayed.exchanged[0] != game.exchanged[0]
+        or replayed.exchanged[1] != game.exchanged[1]
     ):
-        action = _recorded_action(rules, game, now)
-        # None is legal once the hand is over.
-        if action >= ACTIONS_IN_ALL or not (legal(rules, now) >> np.uint64(action)) & ONE:
+        action = _recorded_action(rules, game, replayed)
+        # No action is legal once the hand is over.
+        if action >= N_ACTIONS or not (legal(rules, replayed) >> np.uint64(action)) & ONE:
             return
-        play(rules, now, action)
+        play(rules, replayed, action)
 
 
 @jit

@@ -1,9 +1,8 @@
-"""What one player may know: the `VIEW` record, and `View`, the same for people.
+"""Information state of one player: the `VIEW` record, and `View` for Python.
 
-A view holds the player's own cards, all that was seen in the order it was seen,
-and nothing that follows from hidden cards. Agents get arrays of these records,
-copied out of the games. Equal knowledge gives equal bytes, so views compare and
-hash.
+A view holds the player's own cards and all public events, and nothing that depends on hidden cards.
+Agents get arrays of these records, copied out of the games. Equal information gives equal bytes, so
+views compare and hash.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ..common.jit.bitset import NO_CARDS, bit, popcount
-from ..common.jit.compiler import called, jit
-from .cards import ACTIONS, CARDS, CARDS_IN_ALL, Card, cards_of, text_of
+from ..common.jit.compiler import jit, noinline
+from .cards import ACTIONS, CARDS, N_CARDS, Card, cards_of, text_of
 from .dtypes import (
     CHOOSE,
     FOLLOW,
@@ -31,9 +30,9 @@ from .dtypes import (
 )
 from .play import (
     Record,
-    faced_count,
     laid_away,
     legal_actions,
+    n_faced,
     row,
     stock_card,
     stock_left,
@@ -44,13 +43,13 @@ from .rules import Rules
 
 @jit
 def write_position(rules: Record, game: Record, seat: int, view: Record) -> None:
-    """Everything of a view but the tricks that are over: what an observation shows."""
+    """Write the current position of a view: everything but the completed tricks."""
     other = 1 - seat
     left = stock_left(rules, game)
     trick = np.int64(game.trick)
     phase = np.int64(game.phase)
-    # By the draws, not the tricks: one that wins a race is over with nothing drawn.
-    count = faced_count(rules, np.int64(game.drawn) // 2, left)
+    # By draws, not tricks: the trick that wins a race is not followed by a draw.
+    count = n_faced(rules, np.int64(game.drawn) // 2, left)
     faced = NO_CARDS
     view.upcards[0] = NO_CARD
     view.upcards[1] = NO_CARD
@@ -59,27 +58,34 @@ def write_position(rules: Record, game: Record, seat: int, view: Record) -> None
         view.upcards[place] = card
         faced |= bit(card)
     view.hand = game.hand[seat]
-    view.known = game.known[other]
+    view.opponent_known = game.known_cards[other]
     view.played[0] = game.played[seat]
     view.played[1] = game.played[other]
     view.faced = faced
-    away = NO_CARDS
+    laid_away_cards = NO_CARDS
     view.turned = NO_CARD
     if rules.exchange == 1:
         view.turned = turned_card(rules, game)
-        away = _known_away(rules, game, seat)
-    view.laid_away = away
+        laid_away_cards = _known_away(rules, game, seat)
+    view.laid_away = laid_away_cards
     view.exchanged[0] = game.exchanged[seat]
     view.exchanged[1] = game.exchanged[other]
-    seen = game.hand[seat] | game.played[0] | game.played[1] | game.known[other] | faced | away
-    view.unseen = rules.deck & ~seen
+    visible = (
+        game.hand[seat]
+        | game.played[0]
+        | game.played[1]
+        | game.known_cards[other]
+        | faced
+        | laid_away_cards
+    )
+    view.unseen = rules.deck & ~visible
     view.led = game.led_cards[trick] if phase == FOLLOW else NO_CARD
-    view.other_cards = popcount(game.hand[other])
-    view.other_unseen_draws = game.unseen_draws[other]
+    view.opponent_hand_size = popcount(game.hand[other])
+    view.opponent_unseen_draws = game.unseen_draws[other]
     for suit in range(4):
         failed = np.int64(game.failed_at[other][suit])
-        since = np.int64(game.unseen_draws[other]) - failed
-        view.void_draws[suit] = since if failed >= 0 else -1
+        draws_since = np.int64(game.unseen_draws[other]) - failed
+        view.void_draws[suit] = draws_since if failed >= 0 else -1
     view.points[0] = game.points[seat]
     view.points[1] = game.points[other]
     view.hands = game.hands
@@ -98,9 +104,8 @@ def write_position(rules: Record, game: Record, seat: int, view: Record) -> None
     view.low = game.low
 
 
-@called
+@noinline
 def _known_away(rules: Record, game: Record, seat: int) -> np.uint64:
-    """What a seat knows to be out of play: its own hand laid away, and the dealer's turned card."""
     cards = laid_away(rules, game, seat)
     turned = turned_card(rules, game)
     if turned != NO_CARD and game.exchanged[game.dealer] == TOOK_BLIND:
@@ -110,21 +115,21 @@ def _known_away(rules: Record, game: Record, seat: int) -> np.uint64:
 
 @jit
 def first_hand(view: Record) -> np.uint64:
-    """The cards that the player whose view this is was dealt."""
+    """The dealt hand of the view's player."""
     if view.exchanged[0] == TOOK_BLIND:
         # The turned card is known to be out of play, but it was dealt to the dealer.
-        others = bit(view.turned) if view.i_deal == 0 and view.turned != NO_CARD else NO_CARDS
-        return view.laid_away & ~others
+        turned_card_ = bit(view.turned) if view.i_deal == 0 and view.turned != NO_CARD else NO_CARDS
+        return view.laid_away & ~turned_card_
     cards = view.hand | view.played[0]
     for index in range(len(view.my_draws)):
-        if view.my_draws[index] < CARDS_IN_ALL:
+        if view.my_draws[index] < N_CARDS:
             cards &= ~bit(view.my_draws[index])
     return cards
 
 
 @jit
 def leader_of_trick(game: Record) -> int:
-    """Who leads or led the trick under way; after the end, who won the last one."""
+    """Leader of the current trick; after the end, winner of the last one."""
     if game.phase == FOLLOW or game.phase == CHOOSE:
         return np.int64(game.leaders[game.trick])
     return np.int64(game.leader)
@@ -132,20 +137,20 @@ def leader_of_trick(game: Record) -> int:
 
 @jit
 def write_tricks(rules: Record, game: Record, seat: int, view: Record) -> None:
-    """The cards of every trick so far, and who drew what, as this seat saw it."""
+    """Write the cards and draws of all tricks, as the seat saw them."""
     trick = np.int64(game.trick)
-    begun = trick
+    n_begun = trick
     if game.phase == FOLLOW or game.phase == CHOOSE:
-        begun += 1
+        n_begun += 1
     base = 2 * np.int64(rules.hand)
     for index in range(len(view.led_cards)):
         view.led_cards[index] = NO_CARD
         view.followed_cards[index] = NO_CARD
         view.my_draws[index] = NO_CARD
-        view.other_draws[index] = NO_CARD
+        view.opponent_draws[index] = NO_CARD
         view.took_second[index] = 0
         view.i_led[index] = 0
-        if index >= begun:
+        if index >= n_begun:
             continue
         view.led_cards[index] = game.led_cards[index]
         view.i_led[index] = 1 if game.leaders[index] == seat else 0
@@ -154,20 +159,22 @@ def write_tricks(rules: Record, game: Record, seat: int, view: Record) -> None:
         view.followed_cards[index] = game.followed_cards[index]
         if index == trick or 2 * index >= np.int64(game.drawn):
             continue
-        winner = game.leaders[index + 1] if index + 1 < begun else game.leader
+        winner = game.leaders[index + 1] if index + 1 < n_begun else game.leader
         second = np.int64(game.took_second[index])
-        mine = second if winner == seat else 1 - second
-        faced = faced_count(rules, index, np.int64(rules.stock) - 2 * index)
-        view.my_draws[index] = game.deal[base + 2 * index + mine]
-        theirs = 1 - mine
+        own_place = second if winner == seat else 1 - second
+        faced = n_faced(rules, index, np.int64(rules.stock) - 2 * index)
+        view.my_draws[index] = game.deal[base + 2 * index + own_place]
+        other_place = 1 - own_place
         view.took_second[index] = second
-        seen = theirs < faced
-        view.other_draws[index] = game.deal[base + 2 * index + theirs] if seen else UNSEEN_CARD
+        visible = other_place < faced
+        view.opponent_draws[index] = (
+            game.deal[base + 2 * index + other_place] if visible else UNSEEN_CARD
+        )
 
 
 @jit
 def i_won(view: Record, trick: int) -> bool:
-    """Whether the player whose view this is won a trick that is over."""
+    """Whether the view's player won a completed trick."""
     if trick + 1 < np.int64(view.trick):
         return view.i_led[trick + 1] == 1
     return view.i_lead == 1
@@ -175,14 +182,14 @@ def i_won(view: Record, trick: int) -> bool:
 
 @jit
 def write_view(rules: Record, game: Record, seat: int, view: Record) -> None:
-    """All that a seat may know of a game."""
+    """Write the complete information state of a seat."""
     write_position(rules, game, seat, view)
     write_tricks(rules, game, seat, view)
 
 
 @jit
 def legal_in_view(rules: Record, view: Record) -> np.uint64:
-    """The actions open to the player whose view this is; none when the other is to move."""
+    """Set of legal actions of the view's player; empty if the opponent is to move."""
     if view.to_move == 0:
         return NO_CARDS
     led = np.int64(view.led) if view.phase == FOLLOW else 0
@@ -191,49 +198,48 @@ def legal_in_view(rules: Record, view: Record) -> np.uint64:
 
 @jit
 def write_views(rules: np.ndarray, games: np.ndarray, seats: np.ndarray, views: np.ndarray) -> None:
-    """The views of one seat of each game."""
+    """Write the view of one seat of each game."""
     for index in range(len(games)):
         write_view(row(rules, 0), row(games, index), np.int64(seats[index]), row(views, index))
 
 
 @jit
 def legal_in_views(rules: np.ndarray, views: np.ndarray, out: np.ndarray) -> None:
-    """`legal_in_view` for each view of an array."""
+    """`legal_in_view` for an array of views."""
     for index in range(len(views)):
         out[index] = legal_in_view(row(rules, 0), row(views, index))
 
 
 @dataclass(frozen=True)
 class Trick:
-    """One trick as a player saw it; None stands for what has not happened or was not seen."""
+    """One trick as a player saw it; None for what has not happened or was not visible."""
 
     i_led: bool
     led: Card
     followed: Card | None
     my_draw: Card | None
-    other_draw: Card | None
-    """What the opponent drew, where it was open."""
-    other_drew_unseen: bool
+    opponent_draw: Card | None
+    """The opponent's draw, if it was public."""
+    opponent_drew_unseen: bool
     took_second: bool
-    """The winner chose the lower of the two stock cards."""
+    """Whether the winner chose the lower stock card."""
 
 
 class View:
-    """What one player may know of a game: an immutable, hashable value."""
+    """Information state of one player: an immutable, hashable value."""
 
     __slots__ = ("_bytes", "record", "rules")
 
     rules: Rules
     record: np.ndarray[Any, Any]
-    """The same as an array of one `VIEW` record, which cannot be written to."""
+    """Read-only one-element `VIEW` array."""
     _bytes: bytes
 
     def __init__(self, rules: Rules, record: np.ndarray[Any, Any]) -> None:
-        """`record` is one `VIEW` record, or an array of one; the view keeps a copy."""
+        """`record` is one `VIEW` record or a one-element array; the view keeps a copy."""
         if not isinstance(rules, Rules):
             raise TypeError(f"View({rules!r}, ...): the rules come first, then the record")
-        # The bytes are the copy: an array that reads them cannot be written to, and is made faster
-        # than one that is copied field by field.
+        # An array over a bytes copy is read-only, and faster than a copy field by field.
         copied = np.asarray(record, VIEW).tobytes()
         record = np.frombuffer(copied, VIEW).reshape(1)
         for name, value in (("rules", rules), ("record", record), ("_bytes", copied)):
@@ -253,168 +259,155 @@ class View:
     def __hash__(self) -> int:
         return hash(self._bytes)
 
-    def _number(self, name: str) -> int:
+    def _field(self, name: str) -> int:
         return int(self.record[name][0])
 
-    def _cards(self, name: str) -> list[Card]:
-        return cards_of(self._number(name))
+    def _card_list(self, name: str) -> list[Card]:
+        return cards_of(self._field(name))
 
     @property
     def seat(self) -> int:
-        """The player whose view this is."""
-        return self._number("seat")
+        return self._field("seat")
 
     @property
     def to_move(self) -> bool:
-        """Whether this player is to move."""
-        return bool(self._number("to_move"))
+        return bool(self._field("to_move"))
 
     @property
     def phase(self) -> str:
         """`exchange`, `lead`, `follow`, `choose` or `over`."""
-        return PHASE_NAMES[self._number("phase")]
+        return PHASE_NAMES[self._field("phase")]
 
     @property
     def hand(self) -> list[Card]:
-        """The player's own cards."""
-        return self._cards("hand")
+        return self._card_list("hand")
 
     @property
-    def known(self) -> list[Card]:
-        """Cards that the opponent was seen to take, or to be dealt, and still holds."""
-        return self._cards("known")
+    def opponent_known(self) -> list[Card]:
+        """Cards that the opponent openly took, or was openly dealt, and still holds."""
+        return self._card_list("opponent_known")
 
     @property
     def unseen(self) -> list[Card]:
-        """Cards that may be in the opponent's hand, face down in the stock, or out of play."""
-        return self._cards("unseen")
+        """Cards of unknown place: in the opponent's hand, in the stock, or out of play."""
+        return self._card_list("unseen")
 
     @property
     def laid_away(self) -> list[Card]:
-        """Cards known to be out of play since the exchange: the player's own, or the turned one."""
-        return self._cards("laid_away")
+        """Cards known to be out of play since the exchange."""
+        return self._card_list("laid_away")
 
     @property
     def turned(self) -> Card | None:
         """The dealer's card that was turned up before the exchange."""
-        return _card_or_none(self._number("turned"))
+        return _card_or_none(self._field("turned"))
 
     @property
     def exchanged(self) -> tuple[bool | None, bool | None]:
-        """Whether this player and the opponent took a blind hand; None: not decided, or none is."""
-        mine, others = self.record["exchanged"][0].tolist()
-        return _took_blind(mine), _took_blind(others)
+        """Whether player and opponent took a blind hand; None if undecided or no exchange."""
+        own, other = self.record["exchanged"][0].tolist()
+        return _took_blind(own), _took_blind(other)
 
     @property
     def played_by_me(self) -> list[Card]:
-        """Cards that this player has played."""
         return cards_of(int(self.record["played"][0, 0]))
 
     @property
-    def played_by_other(self) -> list[Card]:
-        """Cards that the opponent has played."""
+    def played_by_opponent(self) -> list[Card]:
         return cards_of(int(self.record["played"][0, 1]))
 
     @property
     def upcards(self) -> list[Card]:
-        """The stock cards that lie face up, the upper first."""
+        """Face-up stock cards, the upper one first."""
         return [CARDS[card] for card in self.record["upcards"][0] if card != NO_CARD]
 
     @property
     def led(self) -> Card | None:
-        """The card to follow, if one was led."""
-        card = self._number("led")
+        """The card to follow, or None."""
+        card = self._field("led")
         return None if card == NO_CARD else CARDS[card]
 
     @property
     def trump(self) -> int | None:
-        """The trump suit, if there is one."""
-        suit = self._number("trump")
+        suit = self._field("trump")
         return None if suit == NO_TRUMP else suit
 
     @property
     def low(self) -> bool:
-        """Whether fewer tricks win this hand."""
-        return bool(self._number("low"))
+        """Whether fewer tricks win."""
+        return bool(self._field("low"))
 
     @property
     def i_deal(self) -> bool:
-        """Whether this player dealt the hand."""
-        return bool(self._number("i_deal"))
+        return bool(self._field("i_deal"))
 
     @property
     def i_lead(self) -> bool:
-        """Whether this player leads the trick under way."""
-        return bool(self._number("i_lead"))
+        return bool(self._field("i_lead"))
 
     @property
     def trick(self) -> int:
-        """How many tricks are over, their stock cards drawn."""
-        return self._number("trick")
+        """Number of completed tricks, their stock cards drawn."""
+        return self._field("trick")
 
     @property
     def stock_left(self) -> int:
-        """Cards in the stock, face up or down."""
-        return self._number("stock_left")
+        return self._field("stock_left")
 
     @property
     def endgame(self) -> bool:
-        """Whether the stock is gone."""
         return self.stock_left == 0
 
     @property
     def open(self) -> bool:
-        """Whether this player can know every card: the stock is gone, and none was set aside."""
+        """Whether all cards can be known: the stock is empty, and no card was set aside."""
         return self.endgame and self.rules.open_endgame
 
     @property
-    def theirs(self) -> list[Card]:
-        """The opponent's cards that this player can know: all, once the hands are open."""
-        return sorted([*self.known, *self.unseen]) if self.open else self.known
+    def known_opponent_cards(self) -> list[Card]:
+        """The opponent's cards that the player can know: all of them in an open endgame."""
+        return sorted([*self.opponent_known, *self.unseen]) if self.open else self.opponent_known
 
     @property
-    def other_cards(self) -> int:
-        """How many cards the opponent holds."""
-        return self._number("other_cards")
+    def opponent_hand_size(self) -> int:
+        return self._field("opponent_hand_size")
 
     @property
     def counting_tricks(self) -> tuple[int, int]:
-        """Counting tricks taken by this player and by the opponent."""
-        mine, others = self.record["tricks"][0].tolist()
-        return mine, others
+        """Counting tricks of player and opponent."""
+        own, other = self.record["tricks"][0].tolist()
+        return own, other
 
     @property
     def points(self) -> tuple[int, int]:
-        """Points of the match, this player's and the opponent's."""
-        mine, others = self.record["points"][0].tolist()
-        return mine, others
+        """Match points of player and opponent."""
+        own, other = self.record["points"][0].tolist()
+        return own, other
 
     @property
     def void_draws(self) -> dict[int, int]:
-        """For each suit the opponent failed to follow: unseen cards it drew since."""
+        """For each suit that the opponent failed to follow: its unseen draws since then."""
         draws = self.record["void_draws"][0].tolist()
         return {suit: since for suit, since in enumerate(draws) if since >= 0}
 
     def tricks(self) -> Iterator[Trick]:
-        """Every trick that has begun, in order."""
         record = self.record[0]
         for index in range(len(record["led_cards"])):
             led = int(record["led_cards"][index])
             if led == NO_CARD:
                 return
-            other = int(record["other_draws"][index])
+            other = int(record["opponent_draws"][index])
             yield Trick(
                 i_led=bool(record["i_led"][index]),
                 led=CARDS[led],
                 followed=_card_or_none(int(record["followed_cards"][index])),
                 my_draw=_card_or_none(int(record["my_draws"][index])),
-                other_draw=_card_or_none(other),
-                other_drew_unseen=other == UNSEEN_CARD,
+                opponent_draw=_card_or_none(other),
+                opponent_drew_unseen=other == UNSEEN_CARD,
                 took_second=bool(record["took_second"][index]),
             )
 
     def legal(self) -> list[int]:
-        """The actions open to this player now."""
         out = np.zeros(1, np.uint64)
         legal_in_views(self.rules.record(), self.record, out)
         actions = int(out[0])

@@ -122,10 +122,10 @@ from ..engine.batch.config import (
     GameOptions,
     Options,
     RulesLike,
-    named_options,
+    checked_keywords,
     options_from,
 )
-from ..engine.batch.kernels import ENDED, ENDING, show_one, step_one
+from ..engine.batch.kernels import ENDGAME_REACHED, EPISODE_OVER, observe_single, step_single
 from ..engine.game import Game, IllegalAction
 from ..engine.observation.history import HISTORY_ABOUT
 from ..engine.observation.layout import EXCHANGE_LAYOUT, LAYOUT
@@ -166,7 +166,7 @@ class raw_env(TableAEC):  # noqa: N801 - the name that PettingZoo asks for
         "render_fps": 2,
     }
 
-    @named_options
+    @checked_keywords
     def __init__(
         self,
         rules: RulesLike = "classic",
@@ -177,13 +177,13 @@ class raw_env(TableAEC):  # noqa: N801 - the name that PettingZoo asks for
     ) -> None:
         self.options: Options = options_from(rules, **options)
         self.rules: Rules = self.options.rules
-        self.worst: float = self.options.worst
+        self.worst: float = self.options.max_loss
         super().__init__(
             AGENTS, partial(dict_space, self.options), self.rules.actions, render_mode, render_view
         )
         self._batch = Batch(self.options, 1)
-        board = self._batch.board
-        self._arrays = board.plan, board.games, board.orders, board.results, board.workspace
+        board = self._batch.arrays
+        self._arrays = board.config, board.games, board.suit_orders, board.results, board.workspace
         shape = self.options.observation_shape
         self._shape = shape if len(shape) > 1 else None
         self._size = int(np.prod(shape))
@@ -203,9 +203,9 @@ class raw_env(TableAEC):  # noqa: N801 - the name that PettingZoo asks for
         self._ready = None
         self._paid = [0.0, 0.0]
         self.is_over = False
-        self._batch.start(seed, self._begin(options))
+        self._batch.reset(seed, self._begin(options))
         seat = int(self._batch.records["turn"][0])
-        self._ready = self._shown_to(seat, self._batch.orders)
+        self._ready = self._shown_to(seat, self._batch.suit_orders)
         self.agent_selection = AGENTS[seat]
         self._show_people()
 
@@ -214,7 +214,7 @@ class raw_env(TableAEC):  # noqa: N801 - the name that PettingZoo asks for
         observation = np.empty(self._size, np.int8)
         mask = np.empty(self._actions, np.int8)
         plans, games, _, _, workspaces = self._arrays
-        show_one(plans, games, orders, workspaces, seat, observation, mask)
+        observe_single(plans, games, orders, workspaces, seat, observation, mask)
         return observation, mask
 
     def step(self, action: Any) -> None:
@@ -229,20 +229,20 @@ class raw_env(TableAEC):  # noqa: N801 - the name that PettingZoo asks for
             action = self.check_action(action)
         observation = np.empty(self._size, np.int8)
         mask = np.empty(self._actions, np.int8)
-        code = step_one(*self._arrays, action, observation, mask)
+        code = step_single(*self._arrays, action, observation, mask)
         if code < 0:
             raise self._why_illegal(action)
         led_to = code & 7
         self._cumulative_rewards[agent] = 0.0
-        if led_to >= ENDED:
-            if led_to == ENDING:
-                self._batch.close(self._batch.all)
+        if led_to >= EPISODE_OVER:
+            if led_to == ENDGAME_REACHED:
+                self._batch.close(self._batch.all_games)
             self.is_over, self._ready = True, None
             self._end(agent)
         else:
             self._ready = (observation, mask)
             self.agent_selection = AGENTS[code >> 3 & 1]
-        if code >= 16 or led_to == ENDING:
+        if code >= 16 or led_to == ENDGAME_REACHED:
             self._pay(*self._batch.results["paid"][0].tolist())
         else:
             self._pay(0.0, 0.0)
@@ -294,7 +294,7 @@ class raw_env(TableAEC):  # noqa: N801 - the name that PettingZoo asks for
 
     def _look(self, agent: str) -> tuple[Any, Any]:
         self._check_dealt()
-        return self._shown_to(self._seat(agent), np.empty_like(self._batch.orders))
+        return self._shown_to(self._seat(agent), np.empty_like(self._batch.suit_orders))
 
     def view(self, agent: str) -> View:
         """All that an agent may know, as a `View`."""

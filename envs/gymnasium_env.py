@@ -20,9 +20,9 @@ from ..engine.batch.batch import VECTOR_RESET_OPTIONS, Array, checked_action
 from ..engine.batch.config import (
     GameOptions,
     RulesLike,
-    named_options,
+    checked_keywords,
 )
-from ..engine.batch.results import each_result
+from ..engine.batch.results import result_dicts
 from ..engine.view import View
 from .render.modes import RENDER_MODES, SEAT, warn_without_render_mode
 from .single_agent_batch import RANDOM_SEAT, Opposed, Outcome
@@ -83,7 +83,7 @@ class GermanWhistEnv(Opposed, gymnasium.Env[Any, Any]):
         "render_fps": 2,
     }
 
-    @named_options
+    @checked_keywords
     def __init__(
         self,
         rules: RulesLike = "classic",
@@ -120,7 +120,7 @@ class GermanWhistEnv(Opposed, gymnasium.Env[Any, Any]):
         self._show_people()
         over, info = bool(outcome.ended[0]), self._info()
         if over:
-            info["result"] = each_result(outcome.results)[0]
+            info["result"] = result_dicts(outcome.results)[0]
         return self._observation(), float(outcome.rewards[0]), over, False, info
 
     def restore(self, state: Mapping[str, Array]) -> tuple[Any, dict[str, Any]]:
@@ -198,7 +198,7 @@ class GermanWhistVectorEnv(Opposed, VectorEnv[Any, Any, Any]):
         "autoreset_mode": AutoresetMode.SAME_STEP,
     }
 
-    @named_options
+    @checked_keywords
     def __init__(
         self,
         num_envs: int = 1,

@@ -8,27 +8,27 @@ import numpy as np
 
 from ..agents.base import decision_stream
 from ..common.jit.compiler import jit
-from ..engine.batch.kernels import Board, is_legal
+from ..engine.batch.kernels import BatchArrays, is_legal
 from ..engine.dtypes import OVER
 from ..engine.observation.layout import write_mask
 from ..engine.play import legal, row
-from ..engine.rng import keyed
+from ..engine.rng import stream_key
 from ..engine.view import write_position, write_view
 
 _SEATS = 0x7365617473
 
 
 @jit
-def draw_seats(board: Board, indices: np.ndarray, seats: np.ndarray) -> None:
+def draw_seats(board: BatchArrays, indices: np.ndarray, seats: np.ndarray) -> None:
     """The learner's seat in each game of `indices`, drawn with its deal."""
-    key = keyed(row(board.plan, 0).seed, np.uint64(_SEATS))
+    key = stream_key(row(board.config, 0).seed, np.uint64(_SEATS))
     for index in indices:
-        seats[index] = np.int64(keyed(key, row(board.games, index).number) >> np.uint64(63))
+        seats[index] = np.int64(stream_key(key, row(board.games, index).number) >> np.uint64(63))
 
 
 @jit
 def find_waiting(
-    board: Board,
+    board: BatchArrays,
     indices: np.ndarray,
     seats: np.ndarray,
     found: np.ndarray,
@@ -51,7 +51,9 @@ def find_waiting(
 
 
 @jit
-def write_paid(board: Board, seats: np.ndarray, paid: np.ndarray, start: int, stop: int) -> int:
+def write_paid(
+    board: BatchArrays, seats: np.ndarray, paid: np.ndarray, start: int, stop: int
+) -> int:
     """What each game has paid its seat of `seats`."""
     for index in range(start, stop):
         paid[index] = row(board.results, index).paid[seats[index]]
@@ -59,7 +61,7 @@ def write_paid(board: Board, seats: np.ndarray, paid: np.ndarray, start: int, st
 
 
 @jit
-def write_legal(board: Board, masks: np.ndarray, start: int, stop: int) -> int:
+def write_legal(board: BatchArrays, masks: np.ndarray, start: int, stop: int) -> int:
     """The actions open in each game, as they were last shown, as ones and zeros."""
     for index in range(start, stop):
         write_mask(masks[index], board.legal[index])
@@ -79,13 +81,13 @@ class Waiting(NamedTuple):
 
 @jit
 def write_waiting(
-    board: Board, key: np.ndarray, whole: bool, waiting: Waiting, start: int, stop: int
+    board: BatchArrays, key: np.ndarray, whole: bool, waiting: Waiting, start: int, stop: int
 ) -> int:
     """The views and random streams of whoever is to move in the games that wait.
 
     Without `whole` the views leave out the tricks that are over.
     """
-    rules = row(board.plan, 0).rules
+    rules = row(board.config, 0).rules
     for place in range(start, stop):
         game, view = row(board.games, waiting.indices[place]), row(waiting.views, place)
         if whole:
@@ -97,9 +99,9 @@ def write_waiting(
 
 
 @jit
-def first_illegal_answer(board: Board, indices: np.ndarray, actions: np.ndarray) -> int:
+def first_illegal_answer(board: BatchArrays, indices: np.ndarray, actions: np.ndarray) -> int:
     """The first place of these games whose real action is not legal; -1 if all are."""
-    rules = row(board.plan, 0).rules
+    rules = row(board.config, 0).rules
     for place in range(len(indices)):
         if not is_legal(legal(rules, row(board.games, indices[place])), actions[place]):
             return place

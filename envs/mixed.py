@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..common.jit.compiler import jit, warm_up
-from ..engine.batch.batch import STATE, Array, one_for_each
-from ..engine.batch.config import GameOptions, RulesLike, named_options
-from ..engine.batch.cpu_backend import Room
+from ..engine.batch.batch import STATE_ARRAYS, Array, action_array
+from ..engine.batch.config import GameOptions, RulesLike, checked_keywords
+from ..engine.batch.cpu_backend import RowBuffers
 from ..engine.batch.results import StepResult
 from ..engine.observation.rule_features import rule_features
 from ..engine.rng import secret_of_seed
@@ -36,7 +36,7 @@ class MixedSelfPlayEnv:
     >>> seen = np.concatenate([now.observations, env.rule_features], axis=1)
     """
 
-    @named_options
+    @checked_keywords
     def __init__(
         self,
         num_envs: int,
@@ -94,7 +94,7 @@ class MixedSelfPlayEnv:
 
     def step(self, actions: Any) -> StepResult:
         """Play an action in every game, for the seat to move; what ended is dealt anew."""
-        chosen = one_for_each(actions, self.num_envs)
+        chosen = action_array(actions, self.num_envs)
         return self._together([part.step(chosen[span]) for part, span in self.parts()])
 
     def _together(self, rounds: list[StepResult]) -> StepResult:
@@ -107,7 +107,7 @@ class MixedSelfPlayEnv:
 
     def _room(self) -> StepResult:
         """Room for what all show; what is narrower has zeros behind it."""
-        zeros, n = self._parts[0].batch.place.zeros, self.num_envs
+        zeros, n = self._parts[0].batch.backend.zeros, self.num_envs
         return StepResult(
             zeros((n, *self._seen), np.int8),
             zeros((n, self.actions), np.int8),
@@ -119,7 +119,7 @@ class MixedSelfPlayEnv:
     def _put_beside(self, now: StepResult, each: StepResult, span: slice) -> None:
         """Write what some games show to their places among all."""
         target = StepResult(*(array[span] for array in now))
-        self._parts[0].batch.place.rows(
+        self._parts[0].batch.backend.run_rows(
             span.stop - span.start, put_rows, _flattened(each), _flattened(target)
         )
 
@@ -134,7 +134,11 @@ class MixedSelfPlayEnv:
     def restore(self, state: Mapping[str, Array]) -> StepResult:
         """Go on from what `state` gave, in an environment of the same options."""
         states = [
-            {name: state[f"{name}{_ending(k)}"] for name in STATE if f"{name}{_ending(k)}" in state}
+            {
+                name: state[f"{name}{_ending(k)}"]
+                for name in STATE_ARRAYS
+                if f"{name}{_ending(k)}" in state
+            }
             for k in range(len(self._parts))
         ]
         # What does not fit in one part changes nothing in another.
@@ -153,7 +157,9 @@ def _flattened(result: StepResult) -> StepResult:
 
 
 @jit
-def put_rows(source: StepResult, target: StepResult, room: Room, start: int, stop: int) -> None:
+def put_rows(
+    source: StepResult, target: StepResult, room: RowBuffers, start: int, stop: int
+) -> None:
     """Copy some rows of a `StepResult` to one that may have more columns."""
     for index in range(start, stop):
         for column in range(source.observations.shape[1]):

@@ -64,7 +64,7 @@ class OpenSpielGame(pyspiel.Game):
         """The parameter `rules` is a name, the path of a YAML file, or a mapping as YAML text."""
         text = str((params or {}).get("rules", _SMALLEST))
         rules, deals = _known(text)
-        pay = float(rules.most_pay)
+        pay = float(rules.max_pay)
         super().__init__(
             _TYPE,
             pyspiel.GameInfo(

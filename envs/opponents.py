@@ -7,7 +7,7 @@ import numpy as np
 from ..agents.base import Agent, Array
 from ..agents.calls import PlayerFault, answer_of
 from ..engine.batch.batch import Batch
-from ..engine.batch.kernels import Board
+from ..engine.batch.kernels import BatchArrays
 from ..engine.cards import action_text
 from .kernels import Waiting, first_illegal_answer
 
@@ -20,11 +20,11 @@ def legal_answer(batch: Batch, agent: Agent, waiting: Waiting) -> Array:
     count = len(waiting.indices)
     actions = np.empty(count, np.int64)
     if agent.many_at_once:
-        wrong = batch.run(count, _ask, agent, waiting, actions, each=_ANSWER)
+        wrong = batch.run(count, _ask, agent, waiting, actions, cost_ns=_ANSWER)
     else:
-        wrong = _ask(batch.board, agent, waiting, actions, 0, count)
+        wrong = _ask(batch.arrays, agent, waiting, actions, 0, count)
     if wrong:
-        wrong = first_illegal_answer(batch.board, waiting.indices, actions)
+        wrong = first_illegal_answer(batch.arrays, waiting.indices, actions)
         index = int(waiting.indices[wrong])
         view = batch.view(index, int(batch.records["turn"][index]))
         allowed = ", ".join(action_text(each) for each in view.legal())
@@ -36,7 +36,7 @@ def legal_answer(batch: Batch, agent: Agent, waiting: Waiting) -> Array:
 
 
 def _ask(
-    board: Board, agent: Agent, waiting: Waiting, actions: Array, start: int, stop: int
+    board: BatchArrays, agent: Agent, waiting: Waiting, actions: Array, start: int, stop: int
 ) -> int:
     """Let an agent answer in a part of the games; returns 1 if an answer is not legal."""
     rows = slice(start, stop)

@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..common.suggestions import not_installed
-from ..engine.batch.batch import Array, kept
+from ..engine.batch.batch import Array, state_array
 from ..engine.batch.config import (
     GameOptions,
     RulesLike,
-    named_options,
+    checked_keywords,
 )
-from ..engine.batch.results import each_result
+from ..engine.batch.results import result_dicts
 from .render.modes import SEAT
 from .single_agent_batch import RANDOM_SEAT, Opposed, Outcome
 
@@ -60,7 +60,7 @@ class GermanWhistVecEnv(Opposed, VecEnv):
     `env_method("action_masks")`, and `get_action_masks(env)` of sb3-contrib, give the masks.
     """
 
-    @named_options
+    @checked_keywords
     def __init__(
         self,
         n_envs: int = 256,
@@ -139,7 +139,7 @@ class GermanWhistVecEnv(Opposed, VecEnv):
         where = outcome.ended_indices
         returns = self._returns[where].round(6).tolist()
         lengths = self._lengths[where].tolist()
-        results, last = each_result(outcome.results), outcome.final_observations
+        results, last = result_dicts(outcome.results), outcome.final_observations
         no_actions = np.zeros(self.rules.actions, np.int8)
         for place, index in enumerate(where.tolist()):
             infos[index] = {
@@ -163,7 +163,9 @@ class GermanWhistVecEnv(Opposed, VecEnv):
 
     def restore(self, state: Mapping[str, Array]) -> Any:
         """Go on from what `state` gave, in an environment of the same options: observations."""
-        returns, lengths = (kept(state, name, self.num_envs) for name in ("returns", "lengths"))
+        returns, lengths = (
+            state_array(state, name, self.num_envs) for name in ("returns", "lengths")
+        )
         if returns.dtype != self._returns.dtype or not np.isfinite(returns).all():
             raise ValueError("returns of the state are not all numbers: give what state() returned")
         if lengths.dtype != self._lengths.dtype or (lengths < 0).any():

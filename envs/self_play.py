@@ -16,8 +16,8 @@ from gymnasium import spaces
 
 from ..common.jit.compiler import warm_up
 from ..engine.batch.batch import Array, Batch
-from ..engine.batch.config import GameOptions, Options, RulesLike, named_options, options_from
-from ..engine.batch.kernels import GOES_ON
+from ..engine.batch.config import GameOptions, Options, RulesLike, checked_keywords, options_from
+from ..engine.batch.kernels import NO_EVENT
 from ..engine.batch.results import StepResult
 from ..engine.dtypes import SEATS
 from ..engine.game import Game
@@ -56,7 +56,7 @@ class SelfPlayEnv:
     | `ended` | whether the step ended an episode; what is shown is of the next one |
     """
 
-    @named_options
+    @checked_keywords
     def __init__(
         self,
         num_envs: int = 1024,
@@ -83,16 +83,16 @@ class SelfPlayEnv:
         )
         """The games behind it, both hands open: for trainers, not for players."""
         self._round: StepResult | None = None if copy else self._room()
-        self._reset: Array | None = self.batch.all
+        self._reset: Array | None = self.batch.all_games
         if device == "cpu":
             prepare()
             warm_up("self-play", "envs", _compile_all)
 
     def _room(self) -> StepResult:
         """Room for what a step shows."""
-        empty = self.batch.place.empty
+        empty = self.batch.backend.empty
         return StepResult(
-            *self.batch.rows(self.num_envs),
+            *self.batch.new_rows(self.num_envs),
             seats=empty(self.num_envs, np.uint8),
             rewards=empty((self.num_envs, 2), np.float32),
             ended=empty(self.num_envs, np.bool_),
@@ -101,7 +101,7 @@ class SelfPlayEnv:
     @property
     def hand_over(self) -> npt.NDArray[np.bool_]:
         """`(n,)` bool, the last step ended a hand: with a match, not always its episode."""
-        return self.batch.place.fetched(self.batch.led_to) != GOES_ON
+        return self.batch.backend.to_host(self.batch.events) != NO_EVENT
 
     @property
     def begun(self) -> Array:
@@ -110,7 +110,7 @@ class SelfPlayEnv:
 
     def reset(self, seed: int | None = None) -> StepResult:
         """Deal every game; game `i` of `n` gets deals `i`, `i + n` ... of the seed."""
-        self._reset = self.batch.start(seed)
+        self._reset = self.batch.reset(seed)
         return self.look()
 
     def look(self) -> StepResult:
@@ -118,8 +118,8 @@ class SelfPlayEnv:
         batch = self.batch
         batch.check_ready()
         now = (self._round or self._room())._replace(seats=batch.turns())
-        batch.show(batch.all, now.seats, out=(now.observations, now.masks))
-        nothing = batch.place.zeros
+        batch.observe(batch.all_games, now.seats, out=(now.observations, now.masks))
+        nothing = batch.backend.zeros
         return now._replace(
             rewards=nothing((self.num_envs, 2), np.float32), ended=nothing(self.num_envs, np.bool_)
         )
@@ -131,7 +131,7 @@ class SelfPlayEnv:
         """
         batch = self.batch
         if indices is None:
-            where, now = batch.all, self._round or self._room()
+            where, now = batch.all_games, self._round or self._room()
         else:
             if batch.gpu is not None:
                 raise ValueError(
@@ -150,7 +150,7 @@ class SelfPlayEnv:
     def restore(self, state: Mapping[str, Array]) -> StepResult:
         """Go on from what `state` gave, in an environment of the same options."""
         self.batch.restore(state, over=False)
-        self._reset = self.batch.all[:0]
+        self._reset = self.batch.all_games[:0]
         return self.look()
 
     def views(self, seats: Any = None, indices: Any = None) -> Array:
@@ -159,8 +159,8 @@ class SelfPlayEnv:
         With `indices` of these games alone. The records are a copy.
         """
         batch = self.batch
-        where = batch.all if indices is None else batch.checked_indices(indices)
-        chosen = batch.place.fetched(batch.turns())[where]
+        where = batch.all_games if indices is None else batch.checked_indices(indices)
+        chosen = batch.backend.to_host(batch.turns())[where]
         if seats is not None:
             chosen = np.broadcast_to(seats, chosen.shape)
         if chosen.size and not ((chosen >= 0) & (chosen < SEATS)).all():

@@ -20,16 +20,16 @@ from ..agents.base import Agent, agent_key
 from ..agents.registry import as_agent
 from ..common.jit.compiler import warm_up
 from ..engine.batch.batch import (
-    LOOK,
+    READ_NS,
     RESET_OPTIONS,
     Array,
     Batch,
-    kept,
-    one_for_each,
+    action_array,
+    state_array,
 )
 from ..engine.batch.config import GameOptions, Options, RulesLike, options_from
-from ..engine.batch.kernels import ENDED, GOES_ON
-from ..engine.batch.results import results_seen
+from ..engine.batch.kernels import EPISODE_OVER, NO_EVENT
+from ..engine.batch.results import results_by_seat
 from ..engine.dtypes import NO_CARD, OVER, VIEW
 from ..engine.game import IllegalAction
 from ..engine.rules import Rules
@@ -56,7 +56,7 @@ class Outcome(NamedTuple):
     final_observations: Array
     """One row for each of `ended_indices`: what the learner saw at the end."""
     results: dict[str, Array]
-    """One row for each of `ended_indices`: `results_seen` by the learner."""
+    """One row for each of `ended_indices`: `results_by_seat` by the learner."""
     seats: Array
     """`(n,)` uint8, the learner's seats in the episodes that the step was played in."""
 
@@ -82,7 +82,7 @@ class Against:
         self.batch = Batch(options, self.n, checked_count(threads, "threads"))
         checked_seat(seat, (0, 1, RANDOM_SEAT))
         self._fixed_seat = -1 if seat == RANDOM_SEAT else int(seat)
-        self._rows = None if copy else self.batch.rows(self.n)
+        self._rows = None if copy else self.batch.new_rows(self.n)
         self.autoreset = autoreset
         self.seats = np.zeros(self.n, np.uint8)
         self.over = np.zeros(self.n, np.bool_)
@@ -91,7 +91,7 @@ class Against:
         self._found = np.zeros(self.n, np.int64)
         self._opponent_views = np.zeros(self.n, VIEW)
         self._rng = np.zeros(self.n, np.uint64)
-        self.observations, self.masks = self.batch.rows(self.n)
+        self.observations, self.masks = self.batch.new_rows(self.n)
         self.masks[:] = 0
         self.replace_opponent(opponent)
         if warm:
@@ -101,10 +101,10 @@ class Against:
         """Put another agent in the other seat, from its next decision on."""
         agent = as_agent(opponent, self.options.rules, match=self.options.match)
         self.opponent: Agent = agent
-        for name in ("led_cards", "followed_cards", "my_draws", "other_draws"):
+        for name in ("led_cards", "followed_cards", "my_draws", "opponent_draws"):
             self._opponent_views[name] = NO_CARD
         self._opponent_views["i_led"] = 0
-        agent.reset(self.batch.all.copy())
+        agent.reset(self.batch.all_games.copy())
 
     def reset(
         self,
@@ -114,19 +114,19 @@ class Against:
     ) -> None:
         """Begin an episode in every game, or in some, and play until the learner is to move."""
         batch = self.batch
-        begun = batch.start(seed, wishes, known)
+        begun = batch.reset(seed, wishes, known)
         self._key = agent_key(batch.seed)
         self._take_seats(begun)
         with self._or_not_ready():
             self.over[begun] = False
             self.opponent.reset(begun.copy())
-            self._play_opponent(batch.all)
+            self._play_opponent(batch.all_games)
             self._look()
 
     def _take_seats(self, indices: Array) -> None:
         """The learner's seats in episodes that have begun."""
         if self._fixed_seat < 0:
-            draw_seats(self.batch.board, indices, self.seats)
+            draw_seats(self.batch.arrays, indices, self.seats)
         else:
             self.seats[indices] = self._fixed_seat
 
@@ -140,7 +140,7 @@ class Against:
     def _look(self) -> None:
         """Show every game to the learner anew."""
         batch = self.batch
-        self.observations, self.masks = batch.show(batch.all, self.seats, out=self._rows)
+        self.observations, self.masks = batch.observe(batch.all_games, self.seats, out=self._rows)
 
     def step(self, actions: Any) -> Outcome:
         """Play the learner's actions, then the opponent's, until the learner is to move again.
@@ -154,20 +154,22 @@ class Against:
         if len(resting) and self.autoreset is not AutoresetMode.NEXT_STEP:
             raise IllegalAction(self._why_over(resting))
         if playing is not None:
-            actions = one_for_each(actions, self.n)[playing]
+            actions = action_array(actions, self.n)[playing]
         chosen = batch.checked_actions(actions, playing)
         seats = self.seats.copy()
         with self._or_not_ready():
             if len(resting):
-                batch.results["paid"][resting], batch.led_to[resting] = 0, GOES_ON
+                batch.results["paid"][resting], batch.events[resting] = 0, NO_EVENT
                 self.begin_next(resting)
-            self._tell(batch.play(batch.all if playing is None else playing, chosen, shown=True))
-            self._play_opponent(batch.all)
-            ended = batch.led_to >= ENDED
+            self._tell(
+                batch.play(batch.all_games if playing is None else playing, chosen, relabelled=True)
+            )
+            self._play_opponent(batch.all_games)
+            ended = batch.events >= EPISODE_OVER
             ended_indices = np.flatnonzero(ended)
             final_observations = self.observations[:0]
             if len(ended_indices):
-                final_observations, _ = batch.show(ended_indices, seats, keep=False)
+                final_observations, _ = batch.observe(ended_indices, seats, keep=False)
                 if self.autoreset is AutoresetMode.SAME_STEP:
                     self.begin_next(ended_indices)
                     self._play_opponent(ended_indices)
@@ -175,7 +177,7 @@ class Against:
         if self.autoreset is not AutoresetMode.SAME_STEP:
             self.over = ended.copy()
         paid = np.empty(self.n)
-        batch.run(self.n, write_paid, seats, paid, each=LOOK)
+        batch.run(self.n, write_paid, seats, paid, cost_ns=READ_NS)
         return Outcome(
             self.observations,
             self.masks,
@@ -183,7 +185,7 @@ class Against:
             ended,
             ended_indices,
             final_observations,
-            results_seen(batch.results[ended_indices], seats[ended_indices]),
+            results_by_seat(batch.results[ended_indices], seats[ended_indices]),
             seats,
         )
 
@@ -199,7 +201,7 @@ class Against:
 
     def restore(self, state: Mapping[str, Array]) -> None:
         """Go on from what `state` gave, the opponent as if these hands were new to it."""
-        seats = kept(state, "seats", self.n)
+        seats = state_array(state, "seats", self.n)
         if not np.isin(seats, (0, 1)).all():
             raise ValueError("seats of the state are not all 0 or 1: give what state() returned")
         rests = self.autoreset is not AutoresetMode.SAME_STEP
@@ -215,7 +217,7 @@ class Against:
         self._key = agent_key(self.batch.seed)
         self.seats[:] = seats
         self.over = over
-        self.opponent.reset(self.batch.all.copy())
+        self.opponent.reset(self.batch.all_games.copy())
         self._look()
 
     def _why_over(self, resting: Array) -> str:
@@ -251,7 +253,7 @@ class Against:
             waiting = Waiting(where, self._opponent_views[:count], self._rng[:count])
             batch.run(count, write_waiting, self._key, self.opponent.reads_tricks, waiting)
             actions = legal_answer(batch, self.opponent, waiting)
-            self._tell(batch.play(where, actions, shown=False))
+            self._tell(batch.play(where, actions, relabelled=False))
 
 
 class Opposed:

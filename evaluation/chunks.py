@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..common.typing import Array
-from ..engine.endgame.game_values import why_not_exact
+from ..engine.endgame.game_values import inexact_reason
 from ..engine.rng import fresh_secret
 from ..engine.rules import Match, Rules
 from . import kernels
@@ -40,7 +40,7 @@ class MatchConfig:
     @property
     def solvable(self) -> bool:
         """Whether endings have exact values that count."""
-        return not why_not_exact(self.rules)
+        return not inexact_reason(self.rules)
 
 
 @dataclass(frozen=True)

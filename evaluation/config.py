@@ -5,33 +5,41 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from ..common.settings_files import Shelf, made
-from ..common.typed_settings import AboveNothing, Checked, Count, Hands, Names, Seed, says
+from ..common.settings_files import PresetFiles, build_settings
+from ..common.typed_settings import (
+    CheckedSettings,
+    EvenHands,
+    Names,
+    Positive,
+    PositiveInt,
+    Seed,
+    doc,
+)
 from ..engine.rules import Match
 
-LADDERS = Shelf("arena", "a ladder")
+LADDERS = PresetFiles("arena", "a ladder")
 """The ladders that come with the package."""
 
 
-class LadderConfig(Checked, frozen=True, kw_only=True):
+class LadderConfig(CheckedSettings, frozen=True, kw_only=True):
     """What `german-whist ladder --config NAME` reads."""
 
-    players: Annotated[Names, says("Who plays whom.")] = ()
+    players: Annotated[Names, doc("Who plays whom.")] = ()
     rules: Annotated[
         str | dict[str, Any] | None,
-        says("A rule set; without one the classic one, or those of the players' checkpoints."),
+        doc("A rule set; without one the classic one, or those of the players' checkpoints."),
     ] = None
-    hands: Annotated[Hands | None, says("Of each pairing.")] = None
-    until: Annotated[AboveNothing | None, says("How precise the win rate is to be, in %.")] = None
-    match: Annotated[Count | None, says("Play matches to so many points.")] = None
-    best_of: Annotated[Count | None, says("Or matches of the best of so many hands.")] = None
-    seed: Annotated[Seed | None, says("Of the deals.")] = None
-    key: Annotated[str | None, says("Of all else that is drawn; without one a new secret.")] = None
+    hands: Annotated[EvenHands | None, doc("Of each pairing.")] = None
+    until: Annotated[Positive | None, doc("How precise the win rate is to be, in %.")] = None
+    match: Annotated[PositiveInt | None, doc("Play matches to so many points.")] = None
+    best_of: Annotated[PositiveInt | None, doc("Or matches of the best of so many hands.")] = None
+    seed: Annotated[Seed | None, doc("Of the deals.")] = None
+    key: Annotated[str | None, doc("Of all else that is drawn; without one a new secret.")] = None
     anchor: Annotated[
-        str | None, says("The player whose rating is set to 1000; without one the mean of all is.")
+        str | None, doc("The player whose rating is set to 1000; without one the mean of all is.")
     ] = None
-    title: Annotated[str, says("Above the ladder.")] = "Ladder"
-    about: Annotated[str, says("Below the title.")] = ""
+    title: Annotated[str, doc("Above the ladder.")] = "Ladder"
+    about: Annotated[str, doc("Below the title.")] = ""
 
     def options(self) -> dict[str, Any]:
         """The options of the run that are set."""
@@ -50,4 +58,4 @@ def load_ladder(wanted: str | Path) -> LadderConfig:
 
 def ladder_from(values: dict[str, Any], source: str) -> LadderConfig:
     """A ladder from the fields of a file; unknown names and wrong values are refused."""
-    return made(LadderConfig, values, source, "a part of a ladder")
+    return build_settings(LadderConfig, values, source, "a part of a ladder")

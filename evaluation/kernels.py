@@ -17,8 +17,8 @@ from ..agents.base import decision_stream
 from ..common.jit.bitset import NO_CARDS, ONE, bit, popcount, suit_set
 from ..common.jit.compiler import jit
 from ..common.typing import Array
-from ..engine.cards import ACTIONS_IN_ALL
-from ..engine.dtypes import GAME, LEAD, MOST_TRICKS, NO_CARD, NO_TRUMP, OVER, VIEW
+from ..engine.cards import N_ACTIONS
+from ..engine.dtypes import GAME, LEAD, MAX_TRICKS, NO_CARD, NO_TRUMP, OVER, VIEW
 from ..engine.endgame import Ending, Scratch, Tables, solve, solve_moves
 from ..engine.play import (
     Record,
@@ -31,7 +31,7 @@ from ..engine.play import (
     row,
     set_up,
 )
-from ..engine.rng import below, siphash
+from ..engine.rng import random_below, siphash
 from ..engine.view import legal_in_view, write_position, write_tricks
 
 # What is counted over hands. A score is in halves: 2 for a win, 1 for a tie.
@@ -55,7 +55,7 @@ SUMS = 11
 # and better).
 PLAYED, WON, TRUMPS, HIGH_CARDS = 0, 1, 2, 3
 COURSE_ROWS = 4
-COURSE_TRICKS = MOST_TRICKS + 1
+COURSE_TRICKS = MAX_TRICKS + 1
 
 # What each game, or match, came to: its score, and sums over its hands; then how lucky player one
 # was in three of them, where that is told, in the parts that `luck` counts in.
@@ -150,7 +150,7 @@ def new_decisions(count: int) -> Decisions:
     """Buffers for decisions in so many games."""
     views = np.zeros(count, VIEW)
     # Nothing is written here for players that do not look at the tricks.
-    for name in ("led_cards", "followed_cards", "my_draws", "other_draws"):
+    for name in ("led_cards", "followed_cards", "my_draws", "opponent_draws"):
         views[name] = NO_CARD
     return Decisions(
         np.zeros(count, np.int64), views, np.zeros(count, np.uint64), np.zeros(count, np.uint64)
@@ -169,7 +169,7 @@ def deal_half(batch: Games, deals: Deals, half: int) -> None:
     for index in range(len(games)):
         pairs[index] = index
     for index in range(len(games) - 1, 0, -1):
-        other = below(stream, index + 1)
+        other = random_below(stream, index + 1)
         pairs[index], pairs[other] = pairs[other], pairs[index]
     for index in range(len(games)):
         pair = deals.start + np.uint64(pairs[index])
@@ -223,7 +223,7 @@ def play_all(
     wrong = 0
     for place in range(len(actions)):
         action, legal = actions[place], decisions.legal[place]
-        if action < 0 or action >= ACTIONS_IN_ALL or not (legal >> np.uint64(action)) & ONE:
+        if action < 0 or action >= N_ACTIONS or not (legal >> np.uint64(action)) & ONE:
             illegal[wrong] = place
             wrong += 1
             continue

@@ -23,12 +23,12 @@ from ..agents.base import Agent, checked_answer, copied
 from ..agents.calls import claims_perfection
 from ..agents.registry import as_agent
 from ..common.jit.compiler import warm_up
-from ..common.plugins import raised_at, told_error
+from ..common.plugins import error_location, error_text
 from ..common.typing import Array
-from ..engine.cards import CARDS_IN_ALL, action_text
+from ..engine.cards import N_CARDS, action_text
 from ..engine.dtypes import SEATS
 from ..engine.endgame import Scratch, Tables, new_scratch, no_tables
-from ..engine.endgame.game_values import known_endings
+from ..engine.endgame.game_values import endgame_tables
 from ..engine.records import record_of_finished
 from ..engine.rng import key_of_bytes, siphash
 from ..engine.rules import Rules
@@ -235,8 +235,8 @@ class _Half:
 
     def _add_error(self, player: int, index: int, error: BaseException, in_agent: bool) -> None:
         """Note an error of a player, with its place and traceback if its own code raised it."""
-        what, trace = told_error(error), ""
-        source = raised_at(error) if in_agent else ""
+        what, trace = error_text(error), ""
+        source = error_location(error) if in_agent else ""
         if in_agent:
             below = error.__traceback__ and error.__traceback__.tb_next
             trace = "".join(traceback.format_exception(type(error), error, below))
@@ -308,7 +308,7 @@ def _tables(rules: Rules, solvable: bool) -> tuple[Tables, Tables]:
     """Tables of exact endings, for high and for low contracts."""
     if not solvable:
         return no_tables(), no_tables()
-    tables = known_endings(rules)
+    tables = endgame_tables(rules)
     return tables[0], tables[-1]
 
 
@@ -316,7 +316,7 @@ def _endings(config: MatchConfig, exact: bool, trusted: tuple[bool, bool]) -> ke
     high, low = _tables(config.rules, config.solvable)
     return kernels.Endings(
         config.solvable, exact, np.array(trusted), high, low, _scratch(),
-        np.zeros(CARDS_IN_ALL, np.int64), np.zeros(SEATS, np.uint64), np.zeros(SEATS, np.int64),
+        np.zeros(N_CARDS, np.int64), np.zeros(SEATS, np.uint64), np.zeros(SEATS, np.int64),
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from ..agents.base import EXACT_SOLVER, OWN_POLICY, Agent, ModelFile
-from ..common.serialization import frame_of
+from ..common.serialization import data_frame
 from ..common.typing import Array
 from ..engine.dtypes import SEATS
 from . import kernels as k
@@ -328,7 +328,7 @@ class Result:
 
     def frame(self) -> Any:
         """The same as a `pandas.DataFrame`."""
-        return frame_of(self.rows())
+        return data_frame(self.rows())
 
     def to_json(self) -> dict[str, Any]:
         """The whole run as JSON holds it."""

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ..common.files import CanNotWrite
+from ..common.files import CannotWrite
 from ..common.typing import Array
 from .audit import Audit, Both
 from .chunks import Chunk, Tally, Task
@@ -285,7 +285,7 @@ class Journal:
             else:
                 os.truncate(self.path, self._size)
         except OSError as error:
-            raise CanNotWrite.at(self.path, error) from error
+            raise CannotWrite.at(self.path, error) from error
 
     def pop(self, task: Task) -> Chunk | None:
         """The result of a task, if it was played before."""

@@ -19,11 +19,11 @@ from ..agents.base import Agent
 from ..agents.calls import claims_perfection
 from ..agents.common_rules import common_rules
 from ..agents.registry import named_player
-from ..common.executors import LOCAL, Executor, InProcess, WorkersLost, check_place
-from ..common.executors.options import MOST_WORKERS
+from ..common.executors import LOCAL, Executor, InProcessExecutor, WorkersLost, check_backend
+from ..common.executors.executor import MAX_WORKERS
 from ..common.executors.processes import END_SIGNALS
 from ..common.progress import Progress
-from ..common.signals import Signals
+from ..common.signals import SignalGuard
 from ..engine.batch.config import RulesLike
 from ..engine.dtypes import SEATS
 from ..engine.rng import KEY_BYTES, fresh_secret
@@ -115,8 +115,8 @@ class Arena:
         if reduce_variance:
             check_luck(self.config.rules, match)
         self.limits = _limits(hands, until)
-        self.workers = _whole(workers, "workers", 1, MOST_WORKERS)
-        self.on = check_place(on)
+        self.workers = _whole(workers, "workers", 1, MAX_WORKERS)
+        self.on = check_backend(on)
         if self.workers > 1 and not _are_names(players):
             raise ValueError(
                 "players that are objects play in this process alone: give their names, or "
@@ -173,13 +173,13 @@ class Arena:
         """Play to the end; Ctrl-C ends it early, with what there is."""
         self._began = time.monotonic()
         complete = False
-        with Signals(_signals()) as signals:
+        with SignalGuard(_signals()) as signals:
             try:
-                with signals.at_once(), self._executor() as executor:
+                with signals.immediate(), self._executor() as executor:
                     try:
                         self._replay_until_consistent(executor, signals, progress)
                     finally:
-                        self._replaced = executor.replaced
+                        self._replaced = executor.n_replaced
                 complete = True
             except WorkersLost as error:
                 self._stopped_by = (
@@ -188,24 +188,24 @@ class Arena:
                 )
             except BaseException as error:
                 # A compiler that a signal meets may swallow it, or fail with something else.
-                if signals.came is None and not isinstance(error, KeyboardInterrupt):
+                if signals.received is None and not isinstance(error, KeyboardInterrupt):
                     raise
-                self._signal = signals.came or signal.SIGINT
+                self._signal = signals.received or signal.SIGINT
                 name = signal.Signals(self._signal).name
                 self._stopped_by = f"stopped by {_KEYS.get(name, name)}"
         self.schedule.write_records(incomplete=True)
         return self._result(complete)
 
-    def _executor(self) -> Executor[Task, Chunk] | InProcess[Task, Chunk]:
+    def _executor(self) -> Executor[Task, Chunk] | InProcessExecutor[Task, Chunk]:
         if self.workers == 1 and self.on == LOCAL:
-            return InProcess(self._player.play)
+            return InProcessExecutor(self._player.play)
         players, files = packed(chain.from_iterable(self._specs), self.on)
         return Executor(chunk_player, (self.config, players), self.workers, self.on, files=files)
 
     def _replay_until_consistent(
         self,
-        executor: Executor[Task, Chunk] | InProcess[Task, Chunk],
-        signals: Signals,
+        executor: Executor[Task, Chunk] | InProcessExecutor[Task, Chunk],
+        signals: SignalGuard,
         progress: Callable[[Arena], None] | None,
     ) -> None:
         """Play all chunks, until no pairing trusts a player that erred in another."""
@@ -215,7 +215,7 @@ class Arena:
                 self.schedule.add(task, chunk)
                 if progress is not None:
                     progress(self)
-                if signals.came is not None:
+                if signals.received is not None:
                     raise KeyboardInterrupt
             consistent = not self.schedule.restart_doubted()
 
@@ -323,7 +323,7 @@ def show_on(progress: Progress) -> Callable[[Arena], None]:
 
     def show(arena: Arena) -> None:
         if progress.due():
-            progress.tell(arena.schedule.fraction_done(), arena.status())
+            progress.update(arena.schedule.fraction_done(), arena.status())
 
     return show
 

@@ -19,7 +19,7 @@ from german_whist.agents import agent_key, decision_streams, make_agent
 from german_whist.agents.base import Agent, Array
 from german_whist.agents.heuristic.threshold import ThresholdAgent
 from german_whist.engine.dtypes import SEATS
-from german_whist.engine.rng import keyed
+from german_whist.engine.rng import stream_key
 from german_whist.evaluation import evaluate
 from support import dealt
 
@@ -108,12 +108,12 @@ class Attacker(ThresholdAgent):
 
 def chained_streams(seed: int) -> Streams:
     """Streams that can be run backwards: chained bijections of seed, number and decision."""
-    key = np.uint64(keyed(np.uint64(seed), np.uint64(AGENTS)))
+    key = np.uint64(stream_key(np.uint64(seed), np.uint64(AGENTS)))
 
     def streams(numbers: Array, views: Array) -> Array:
         codes = decision_codes(views)
         starts = [
-            keyed(np.uint64(keyed(key, np.uint64(number))), np.uint64(code))
+            stream_key(np.uint64(stream_key(key, np.uint64(number))), np.uint64(code))
             for number, code in zip(numbers, codes, strict=True)
         ]
         return np.array(starts, np.uint64)
@@ -237,13 +237,13 @@ class Rememberer(Attacker):
             self.at[index] = len(self.games)
             self.games.append((int(view["upcards"][0]), int(view["hand"]), int(view["hand"])))
         upcard, hand, other = self.games[self.at[index]]
-        drawn = set_of(view["my_draws"]) | set_of(view["other_draws"])
+        drawn = set_of(view["my_draws"]) | set_of(view["opponent_draws"])
         self.games[self.at[index]] = upcard, hand, other | drawn
 
     def knowing(self, view: Any, mine: int, theirs: int) -> int:
         """The card it plays when it takes this for the other's hand as it was dealt."""
         type(self).claims.append((mine, theirs))
-        theirs = (theirs | int(view["known"])) & ~int(view["played"][1])
+        theirs = (theirs | int(view["opponent_known"])) & ~int(view["played"][1])
         return one_ply(view, theirs & ~int(view["hand"]) or int(view["unseen"]), 6)
 
 

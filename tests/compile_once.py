@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from german_whist.common.files import locked
+from german_whist.common.files import file_lock
 from german_whist.common.jit.compiler import COMPILED, machine_code_folder
 from german_whist.engine.play import suit_of
 
@@ -17,7 +17,7 @@ if COMPILED:
         """Let no other process compile the same meanwhile: it then finds what this one kept."""
         function = self.py_func
         name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
-        with locked(_LOCKS / name):
+        with file_lock(_LOCKS / name):
             return _compile(self, sig)
 
     _Compiled.compile = _alone

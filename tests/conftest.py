@@ -51,9 +51,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 # Few games are shared out among threads as many are.
-threads.LEAST = 1
+threads.MIN_PART_NS = 1
 # What they show lies in memory that was lent before, as what many games show does.
-places.LARGE = 1000
+places.LARGE_BYTES = 1000
 
 
 @pytest.fixture(autouse=True)

@@ -15,9 +15,9 @@ import numpy as np
 from german_whist.common.jit.compiler import COMPILED
 from german_whist.engine.game import Game
 from german_whist.engine.observation.history import histories, history_rows
-from german_whist.engine.rng import below, fraction, keyed
+from german_whist.engine.rng import random_below, random_fraction, stream_key
 from german_whist.engine.rules import Match
-from german_whist.engine.sampling.determinizations import METHODS, worlds
+from german_whist.engine.sampling.determinizations import METHODS, sample_determinizations
 from german_whist.three_player.game import ThreeGame
 from german_whist.three_player.observation import observation_for_three
 from support import EVERY_SET, dealt, engine_rules
@@ -26,10 +26,10 @@ from support import EVERY_SET, dealt, engine_rules
 def _digest_of_streams() -> str:
     digest = hashlib.sha256()
     for seed, number in ((0, 0), (1, 2), (2**64 - 1, 2**64 - 1), (2**63, 5)):
-        stream = np.array([keyed(np.uint64(seed), np.uint64(number))], np.uint64)
+        stream = np.array([stream_key(np.uint64(seed), np.uint64(number))], np.uint64)
         for n in (1, 2, 3, 52, 1000, 2**31, 2**32 - 1):
-            digest.update(str(int(below(stream, n))).encode())
-            digest.update(float(fraction(stream)).hex().encode())
+            digest.update(str(int(random_below(stream, n))).encode())
+            digest.update(float(random_fraction(stream)).hex().encode())
     return digest.hexdigest()
 
 
@@ -81,7 +81,9 @@ def _digest_of_worlds(method: str) -> str:
     game = Game("classic", seed=9)
     while not (game.view(game.turn or 0).void_draws or game.over):
         game.play(game.legal()[0])
-    return hashlib.sha256(worlds(game.view(game.turn or 0), 4, 3, method).tobytes()).hexdigest()
+    return hashlib.sha256(
+        sample_determinizations(game.view(game.turn or 0), 4, 3, method).tobytes()
+    ).hexdigest()
 
 
 def _digest_of_three() -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from german_whist.engine.dtypes import (
-    MOST_TRICKS,
+    MAX_TRICKS,
     NO_CARD,
     NO_TRUMP,
     PHASE_NAMES,
@@ -263,8 +263,8 @@ def expected_view(
     if leader is None:  # the hand is over: the winner of the last trick stands there
         leader = next(event[1] for event in reversed(view["events"]) if event[0] == "won")
     own_played, other_played = 0, 0
-    led, followed, my_draws, other_draws = ([NO_CARD] * MOST_TRICKS for _ in range(4))
-    i_led = [0] * MOST_TRICKS
+    led, followed, my_draws, opponent_draws = ([NO_CARD] * MAX_TRICKS for _ in range(4))
+    i_led = [0] * MAX_TRICKS
     unseen_draws = 0
     for index, trick in enumerate(plays):
         first, second = trick["lead"], trick["follow"]
@@ -283,11 +283,11 @@ def expected_view(
         if trick["own_took"] is not None:
             my_draws[index] = trick["own_draw"]
             if trick["opponent_took"] == "hidden":
-                other_draws[index] = UNSEEN_CARD
+                opponent_draws[index] = UNSEEN_CARD
                 unseen_draws += 1
             else:
-                other_draws[index] = trick["opponent_draw"]
-    took_second = [0] * MOST_TRICKS
+                opponent_draws[index] = trick["opponent_draw"]
+    took_second = [0] * MAX_TRICKS
     won, upper = 0, None
     for event in view["events"]:
         kind = event[0]
@@ -302,11 +302,11 @@ def expected_view(
         "led_cards": led,
         "followed_cards": followed,
         "my_draws": my_draws,
-        "other_draws": other_draws,
+        "opponent_draws": opponent_draws,
         "took_second": took_second,
         "i_led": i_led,
         "hand": card_bits(view["hand"]),
-        "known": card_bits(view["opponent_known"]),
+        "opponent_known": card_bits(view["opponent_known"]),
         "played": (own_played, other_played),
         "unseen": card_bits(view["unseen"]),
         "faced": card_bits(face_up),
@@ -316,8 +316,8 @@ def expected_view(
         "upcards": [*face_up, NO_CARD, NO_CARD][:2],
         "led": NO_CARD if view["led"] is None else view["led"],
         "void_draws": [view["opponent_void"].get(suit, -1) for suit in range(4)],
-        "other_unseen_draws": unseen_draws,
-        "other_cards": view["opponent_hand_size"],
+        "opponent_unseen_draws": unseen_draws,
+        "opponent_hand_size": view["opponent_hand_size"],
         "tricks": view["counting"],
         "seat": me,
         "to_move": int(view["turn"] == me),

@@ -17,9 +17,9 @@ from test_project import files_by_name
 from german_whist import evaluate
 from german_whist.common import files
 from german_whist.common.executors.processes import is_alive
-from german_whist.common.files import CanNotWrite, written_whole
+from german_whist.common.files import CannotWrite, atomic_write
 from german_whist.engine.endgame.build import build
-from german_whist.engine.endgame.store import Kind
+from german_whist.engine.endgame.store import TablebaseKind
 
 HOOK = Path(__file__).parent / "portable"
 TINY = ["tiny", "n_envs=64", "batch_size=64", "hidden_sizes=[8]", "eval_hands=20"]
@@ -106,14 +106,14 @@ def test_an_open_file_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         replace(*paths)
 
     monkeypatch.setattr(os, "replace", in_use)
-    with written_whole(path, "w") as file:
+    with atomic_write(path, "w") as file:
         file.write("one\ntwo\n")
     assert path.read_bytes() == b"one\ntwo\n"
-    monkeypatch.setattr(files, "_PATIENCE", 0.01)
+    monkeypatch.setattr(files, "_RENAME_TIMEOUT", 0.01)
     left[0] = 10**6
     with (
-        pytest.raises(CanNotWrite, match=r"card.json cannot be written .*close what reads it"),
-        written_whole(path, "w") as file,
+        pytest.raises(CannotWrite, match=r"card.json cannot be written .*close what reads it"),
+        atomic_write(path, "w") as file,
     ):
         file.write("three\n")
     assert path.read_bytes() == b"one\ntwo\n"
@@ -132,10 +132,10 @@ def test_a_full_disk_ends_a_build_where_nothing_reserves_room(
         raise OSError(errno.ENOSPC, "no space left")
 
     monkeypatch.setattr(os, "write", full)
-    with pytest.raises(CanNotWrite, match="make room on that disk"):
-        build(Kind(), 3)
+    with pytest.raises(CannotWrite, match="make room on that disk"):
+        build(TablebaseKind(), 3)
     monkeypatch.setattr(os, "write", write)
-    (file,) = build(Kind(), 3)
+    (file,) = build(TablebaseKind(), 3)
     assert file.sums == [0, 5, 74, 749]
 
 

@@ -41,7 +41,6 @@ OPTIONS: list[dict[str, Any]] = [
 
 
 def label(options: dict[str, Any]) -> str:
-    """A name for a test's parameters."""
     return "-".join(
         value if isinstance(value, str) else "own" for value in map(_plain, options.values())
     )
@@ -52,7 +51,6 @@ def _plain(value: Any) -> Any:
 
 
 def suits_shown(env: Any, agent: str) -> np.ndarray[Any, Any]:
-    """Which suit stands in each place of what the AEC environment shows an agent."""
     options, view = env.options, env.view(agent)
     if options.observation == "vector":
         return observe(view, layout=options.layout, match=options.match).orders[0]
@@ -61,21 +59,18 @@ def suits_shown(env: Any, agent: str) -> np.ndarray[Any, Any]:
 
 
 def pick(mask: np.ndarray[Any, Any], rng: np.random.Generator) -> int:
-    """Any legal action."""
     legal = np.flatnonzero(mask)
     return int(legal[rng.integers(len(legal))])
 
 
 def picks(masks: np.ndarray[Any, Any], rng: np.random.Generator) -> np.ndarray[Any, Any]:
-    """Any legal action for each row."""
     return np.array([pick(mask, rng) for mask in masks])
 
 
 class OnlyLegal(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """An environment whose every action stands for a legal one, for checkers that sample them."""
+    """Wrapper that maps every action to a legal one, for checkers that sample actions."""
 
     def step(self, action: Any) -> Any:
-        """Play the legal action that this one stands for."""
         legal = np.flatnonzero(self.env.get_wrapper_attr("action_masks")())
         return self.env.step(int(legal[action % len(legal)]))
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from ..agents.base import agent_key
 from ..common.student_t import quantile
-from ..common.suggestions import meant
-from ..engine.cards import CARDS_IN_ALL, cards_of
+from ..common.suggestions import suggest
+from ..engine.cards import N_CARDS, cards_of
 from ..engine.play import beats
-from ..engine.rng import Key, below, siphash
+from ..engine.rng import SipKey, random_below, siphash
 from ..engine.seeding import checked_count
 from .game import DUMMY, PLAYERS, ThreeGame, ThreeView
 
@@ -31,7 +31,7 @@ _ME = 0
 def random_card(view: ThreeView, stream: np.ndarray[Any, Any]) -> int:
     """Any legal card."""
     legal = cards_of(view.legal)
-    return legal[below(stream, len(legal))]
+    return legal[random_below(stream, len(legal))]
 
 
 def thrifty_card(view: ThreeView, stream: np.ndarray[Any, Any]) -> int:
@@ -90,7 +90,7 @@ def three_player(player: object) -> ThreePlayer:
         return player  # pyright: ignore[reportReturnType]
     if not isinstance(player, str) or player not in PLAYERS_OF_THREE:
         raise ValueError(
-            f"there is no player {player!r} for three{meant(str(player), PLAYERS_OF_THREE)}"
+            f"there is no player {player!r} for three{suggest(str(player), PLAYERS_OF_THREE)}"
         )
     return PLAYERS_OF_THREE[player]
 
@@ -98,13 +98,13 @@ def three_player(player: object) -> ThreePlayer:
 # -- playing
 
 
-def three_stream(key: Key, game: ThreeGame) -> np.ndarray[Any, Any]:
+def three_stream(key: SipKey, game: ThreeGame) -> np.ndarray[Any, Any]:
     """The random stream of the next card, by deal, seat and how many were played."""
-    place = CARDS_IN_ALL * (game.turn or 0) + len(game.actions)
+    place = N_CARDS * (game.turn or 0) + len(game.actions)
     return np.array([siphash(key, np.uint64(game.number), np.uint64(place))], np.uint64)
 
 
-def played_hand(game: ThreeGame, players: Sequence[ThreePlayer], key: Key) -> ThreeGame:
+def played_hand(game: ThreeGame, players: Sequence[ThreePlayer], key: SipKey) -> ThreeGame:
     """The game, played to its end by a player for each seat."""
     while (seat := game.mover) is not None:
         game.play(players[seat](game.view(seat), three_stream(key, game)))

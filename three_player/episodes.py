@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..common.suggestions import meant
+from ..common.suggestions import suggest
 from ..engine.batch.batch import RESET_OPTIONS
 from ..engine.game import IllegalAction
 from ..engine.seeding import checked_seed, fresh_seed
@@ -36,7 +36,7 @@ class ThreeTable:
         wishes = wishes or {}
         for name in wishes:
             if name not in RESET_OPTIONS:
-                hint = meant(name, RESET_OPTIONS, listed=False)
+                hint = suggest(name, RESET_OPTIONS, listed=False)
                 known = ", ".join(RESET_OPTIONS)
                 raise ValueError(f"reset has no option {name!r}: its options are {known}{hint}")
         number = 0 if self.seed is None or seed is not None else self.game.number + 1

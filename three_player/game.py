@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..common.jit.compiler import jit, warm_up
-from ..engine.cards import CARDS, CARDS_IN_ALL, SUIT_NAMES, Card, cards_of, text_of
-from ..engine.game import IllegalAction, checked_deal, parsed_action
+from ..engine.cards import CARDS, N_CARDS, SUIT_NAMES, Card, cards_of, text_of
+from ..engine.game import IllegalAction, checked_deal, parse_action
 from ..engine.play import Record, beats, row, shuffle
-from ..engine.rng import below, keyed
+from ..engine.rng import random_below, stream_key
 from ..engine.rules import load_rules
 from ..engine.seeding import checked_seat, checked_seed
 
@@ -131,14 +131,14 @@ def _deal(
 ) -> int:
     """Write deal `number` of a seed; returns its dealer."""
     here: Record = row(rules, 0)
-    stream[0] = keyed(seed, number)
-    dealer = below(stream, PLAYERS)
+    stream[0] = stream_key(seed, number)
+    dealer = random_below(stream, PLAYERS)
     shuffle(here, stream, deal)
     return dealer
 
 
 def _dealt(seed: int, number: int) -> tuple[int, list[int]]:
-    deal = np.zeros(CARDS_IN_ALL, np.uint8)
+    deal = np.zeros(N_CARDS, np.uint8)
     stream = np.zeros(1, np.uint64)
     dealer = int(_deal(_RULES, np.uint64(seed), np.uint64(number), stream, deal))
     return dealer, deal.tolist()
@@ -233,9 +233,9 @@ class ThreeGame:
 
     def play(self, action: int | str) -> None:
         """Play a card, by id or text, from the hand that is to play; else raise a sentence."""
-        number = parsed_action(action)
+        number = parse_action(action)
         seat = self.turn
-        if seat is None or not 0 <= number < CARDS_IN_ALL or not self.legal_set >> number & 1:
+        if seat is None or not 0 <= number < N_CARDS or not self.legal_set >> number & 1:
             raise IllegalAction(self._why_illegal(number))
         played = 1 << number
         self._hands[seat] ^= played
@@ -386,8 +386,8 @@ class ThreeGame:
         return f"ThreeGame(seat {self.mover} to play, hands {hands})"
 
     def _why_illegal(self, number: int) -> str:
-        if not 0 <= number < CARDS_IN_ALL:
-            return f"{number} is not an action: actions run from 0 to {CARDS_IN_ALL - 1}"
+        if not 0 <= number < N_CARDS:
+            return f"{number} is not an action: actions run from 0 to {N_CARDS - 1}"
         if self.turn is None:
             return f"{CARDS[number]} cannot be played: the hand is over, deal again"
         hand = self._hands[self.turn]
@@ -400,7 +400,7 @@ class ThreeGame:
         return f"{CARDS[number]} does not follow suit: {suit} were led, play {choices} of {whose}"
 
 
-_DECK = (1 << CARDS_IN_ALL) - 1
+_DECK = (1 << N_CARDS) - 1
 
 
 def _seen_from(seat: int, other: int) -> int:

@@ -87,8 +87,8 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
-from ..engine.batch.config import named_options
-from ..engine.cards import CARDS_IN_ALL, action_text
+from ..engine.batch.config import checked_keywords
+from ..engine.cards import N_CARDS, action_text
 from ..envs.aec import IllegalActionLoses, TableAEC, no_parallel_env
 from ..envs.render.modes import OPEN, RENDER_MODES
 from ..envs.typed_aec import Observation, Wrapped
@@ -121,9 +121,9 @@ class raw_env(TableAEC):  # noqa: N801 - the name that PettingZoo asks for
     worst: float = HAND
     """What a hand can cost at most."""
 
-    @named_options
+    @checked_keywords
     def __init__(self, *, render_mode: str | None = None, render_view: str | int = OPEN) -> None:
-        super().__init__(AGENTS, three_space, CARDS_IN_ALL, render_mode, render_view)
+        super().__init__(AGENTS, three_space, N_CARDS, render_mode, render_view)
         self._table = ThreeTable(self._painter)
 
     # -- the life cycle

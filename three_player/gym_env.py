@@ -12,10 +12,10 @@ from gymnasium import spaces
 from ..agents.base import agent_key
 from ..agents.calls import PlayerFault
 from ..engine.batch.batch import checked_action
-from ..engine.batch.config import named_options
-from ..engine.cards import CARDS_IN_ALL
+from ..engine.batch.config import checked_keywords
+from ..engine.cards import N_CARDS
 from ..engine.game import IllegalAction
-from ..engine.rng import below, keyed
+from ..engine.rng import random_below, stream_key
 from ..engine.seeding import checked_seat
 from ..envs.render.modes import OPEN, RENDER_MODES, SEAT, painter_for
 from ..envs.single_agent_batch import RANDOM_SEAT
@@ -61,7 +61,7 @@ class GermanWhistThreeEnv(gymnasium.Env[Any, Any]):
         "render_fps": 2,
     }
 
-    @named_options
+    @checked_keywords
     def __init__(
         self,
         *,
@@ -83,7 +83,7 @@ class GermanWhistThreeEnv(gymnasium.Env[Any, Any]):
             shown if mask_in_observation else shown["observation"]
         )
         self.action_space: spaces.Discrete = (  # pyright: ignore[reportIncompatibleVariableOverride]
-            spaces.Discrete(CARDS_IN_ALL)
+            spaces.Discrete(N_CARDS)
         )
         self.render_mode: str | None = render_mode
         self._table = ThreeTable(painter_for(render_mode, self.metadata["render_fps"]))
@@ -106,9 +106,11 @@ class GermanWhistThreeEnv(gymnasium.Env[Any, Any]):
         return self._shown()
 
     def _drawn_seat(self) -> int:
-        key = keyed(np.uint64(self._table.game.seed), _SEATS)
-        stream = np.array([keyed(np.uint64(key), np.uint64(self._table.game.number))], np.uint64)
-        return int(below(stream, PLAYERS))
+        key = stream_key(np.uint64(self._table.game.seed), _SEATS)
+        stream = np.array(
+            [stream_key(np.uint64(key), np.uint64(self._table.game.number))], np.uint64
+        )
+        return int(random_below(stream, PLAYERS))
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Play a card; the others answer until it is the learner's turn again."""

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from ..engine.cards import CARDS_IN_ALL
+from ..engine.cards import N_CARDS
 from ..engine.observation.layout import Layout
 from .game import DRAW_TRICKS, HAND, PLAYERS, ThreeView
 
@@ -25,26 +25,26 @@ _VOIDS = DRAW_TRICKS + 1
 THREE_LAYOUT = Layout(
     1,
     [
-        ("own_hand", CARDS_IN_ALL, "cards in the player's own hand, by card id"),
-        ("upcard", CARDS_IN_ALL, "the stock card that lies face up"),
+        ("own_hand", N_CARDS, "cards in the player's own hand, by card id"),
+        ("upcard", N_CARDS, "the stock card that lies face up"),
         *(
-            (f"trick_{each}", CARDS_IN_ALL, f"the card of the trick under way of {_NAMES[each]}")
+            (f"trick_{each}", N_CARDS, f"the card of the trick under way of {_NAMES[each]}")
             for each in _WHOSE
         ),
         *(
-            (f"played_by_{each}", CARDS_IN_ALL, f"cards played from the hand of {_NAMES[each]}")
+            (f"played_by_{each}", N_CARDS, f"cards played from the hand of {_NAMES[each]}")
             for each in _WHOSE
         ),
         *(
             (
                 f"known_{each}",
-                CARDS_IN_ALL,
+                N_CARDS,
                 f"cards that {_NAMES[each]} was seen to take and still holds",
             )
             for each in _WHOSE[1:3]
         ),
-        ("dummy", CARDS_IN_ALL, "cards of the dummy, once it lies open"),
-        ("unseen", CARDS_IN_ALL, "cards whose place the player cannot know"),
+        ("dummy", N_CARDS, "cards of the dummy, once it lies open"),
+        ("unseen", N_CARDS, "cards whose place the player cannot know"),
         ("trumps", 4, "the trump suit, one-hot"),
         *(
             (
@@ -105,7 +105,7 @@ def observation_for_three(view: ThreeView) -> npt.NDArray[np.int8]:
 
 def mask_for_three(view: ThreeView) -> npt.NDArray[np.int8]:
     """Ones for the cards that may be played, in an array of its own."""
-    return _ones_of(view.legal, CARDS_IN_ALL)
+    return _ones_of(view.legal, N_CARDS)
 
 
 def _ones_of(bits: int, size: int) -> npt.NDArray[np.int8]:
@@ -118,6 +118,6 @@ def three_space() -> spaces.Dict:
     return spaces.Dict(
         {
             "observation": spaces.Box(0, 1, (THREE_LAYOUT.size,), np.int8),
-            "action_mask": spaces.Box(0, 1, (CARDS_IN_ALL,), np.int8),
+            "action_mask": spaces.Box(0, 1, (N_CARDS,), np.int8),
         }
     )

@@ -13,9 +13,9 @@ from typing import Any, Literal, NamedTuple, cast
 import msgspec
 from msgspec import Struct
 
-from ..common.schema import converted
+from ..common.schema import convert
 from ..engine.cards import cards, text_of
-from ..engine.records import BrokenLine, RecordError, check_number, read_lines, record_in
+from ..engine.records import BrokenLine, RecordError, check_deal_number, parse_record, read_lines
 from .game import ThreeGame
 
 
@@ -50,7 +50,7 @@ class ThreeRecord(
         """The game as it was dealt, before the first card."""
         if (self.seed is None) == (not self.deal):
             raise RecordError("needs either seed (and number) or deal, and not both")
-        check_number(self.number, self.seed)
+        check_deal_number(self.number, self.seed)
         game = ThreeGame(self.seed or 0, self.number)
         game.deal_cards(self.deal or game.cards_dealt, self.dealer)
         return game
@@ -80,8 +80,8 @@ class ThreeRecord(
     @staticmethod
     def from_line(line: str) -> ThreeRecord:
         """The record in a line of JSON, played again to be sure of it."""
-        return record_in(
-            line, lambda told: converted(told, ThreeRecord, "the record", error=RecordError)
+        return parse_record(
+            line, lambda told: convert(told, ThreeRecord, "the record", error=RecordError)
         )
 
 

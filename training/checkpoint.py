@@ -20,8 +20,8 @@ from safetensors.numpy import save
 
 from ..agents.checkpoints.checkpoint import CheckpointError, write_checkpoint
 from ..agents.checkpoints.schema import Card, Count, Measurement, NetworkCard, Origin
-from ..common.files import written_whole
-from ..common.schema import converted, read_json, shown
+from ..common.files import atomic_write
+from ..common.schema import convert, read_json, short_repr
 from ..common.typing import Array
 from .settings import Settings
 
@@ -66,7 +66,7 @@ def save_state(path: Path, arrays: Mapping[str, Array], plain: RunState) -> None
     """Write everything that the rest of a run depends on."""
     told = json.dumps(msgspec.to_builtins(plain))
     data = save({name: np.ascontiguousarray(each) for name, each in arrays.items()}, {"run": told})
-    with written_whole(path) as file:
+    with atomic_write(path) as file:
         file.write(data)
 
 
@@ -83,10 +83,10 @@ def load_state(path: Path) -> tuple[dict[str, Array], RunState]:
     found = plain.get("format") if isinstance(plain, dict) else plain
     if found != STATE_FORMAT:
         raise CheckpointError(
-            f"{path}: its format is {shown(found)}, and this version resumes format "
+            f"{path}: its format is {short_repr(found)}, and this version resumes format "
             f"{STATE_FORMAT}; {remedy}"
         )
-    return arrays, converted(plain, RunState, path, remedy, CheckpointError)
+    return arrays, convert(plain, RunState, path, remedy, CheckpointError)
 
 
 def card_of(settings: Settings, network: NetworkCard, **told: Any) -> Card:

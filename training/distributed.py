@@ -15,7 +15,7 @@ from datetime import timedelta
 from functools import cache
 from typing import Any, TypeVar
 
-from ..common.signals import Stopped
+from ..common.signals import RunStopped
 from ..engine.rng import secret_of_seed
 
 T = TypeVar("T")
@@ -24,7 +24,7 @@ T = TypeVar("T")
 _TIMEOUT = timedelta(days=30)
 
 
-class RanksLost(Stopped):
+class RanksLost(RunStopped):
     """Another rank is gone, so that no further collective operation is possible."""
 
 

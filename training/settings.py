@@ -12,14 +12,14 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from ..agents.checkpoints.checkpoint import rules_wanted
 from ..common.typed_settings import (
-    Checked,
-    Count,
-    Hands,
+    CheckedSettings,
+    EvenHands,
     Names,
+    NonNegativeInt,
+    PositiveInt,
     Seed,
     SettingsError,
-    Whole,
-    says,
+    doc,
 )
 from ..engine.batch.config import AUTO, Options, options_from
 from ..engine.rules import named_rules
@@ -27,7 +27,7 @@ from ..engine.rules import named_rules
 _MOST_MINUTES = 10 * 365 * 24 * 60
 
 
-class Settings(Checked, frozen=True, kw_only=True):
+class Settings(CheckedSettings, frozen=True, kw_only=True):
     """Settings of every trainer: environment, budget, evaluation, machine."""
 
     fixed: ClassVar[tuple[str, ...]] = (
@@ -103,11 +103,11 @@ class Settings(Checked, frozen=True, kw_only=True):
         "reward_scaling": "reward_scale",
     }
 
-    trainer: Annotated[str, says("Algorithm: a name, or `package.module:object`.")]
-    about: Annotated[str, says("Purpose of the training, in a line.")] = ""
+    trainer: Annotated[str, doc("Algorithm: a name, or `package.module:object`.")]
+    about: Annotated[str, doc("Purpose of the training, in a line.")] = ""
     init: Annotated[
         str,
-        says(
+        doc(
             "Checkpoint whose weights initialise the networks: a path, a run's folder, or a "
             "bundled one: `champion` (of these rules), `champion-1`."
         ),
@@ -115,66 +115,66 @@ class Settings(Checked, frozen=True, kw_only=True):
     # Environment.
     rules: Annotated[
         Any,
-        says("Rule set: name, YAML file, run or mapping; `ppo` and `mmd` take a list."),
+        doc("Rule set: name, YAML file, run or mapping; `ppo` and `mmd` take a list."),
     ] = "classic"
     reward: Annotated[
         str,
-        says("Reward of an episode: `win` (±1), `margin`, `tricks`, or the rules' own `points`."),
+        doc("Reward of an episode: `win` (±1), `margin`, `tricks`, or the rules' own `points`."),
     ] = "win"
     horizon: Annotated[
         str,
-        says(
+        doc(
             "End of an episode: `foreplay` pays the exact value of the endgame at its start; "
             "`hand` plays the endgame; `auto` is `foreplay` where endgames are solved exactly; "
             "`match` plays matches to 25 points, each counted as one hand."
         ),
     ] = "foreplay"
-    layout: Annotated[str, says("Order of suits in observations: `trump-first` or `raw`.")] = (
+    layout: Annotated[str, doc("Order of suits in observations: `trump-first` or `raw`.")] = (
         "trump-first"
     )
     # Budget and seed.
     decisions: Annotated[
-        Count,
-        says("Budget in decisions of the learner; self-play counts both seats."),
+        PositiveInt,
+        doc("Budget in decisions of the learner; self-play counts both seats."),
     ] = 18_000_000
     max_minutes: Annotated[
-        float, says("Time limit in minutes, beside the budget; 0: none.", ge=0, le=_MOST_MINUTES)
+        float, doc("Time limit in minutes, beside the budget; 0: none.", ge=0, le=_MOST_MINUTES)
     ] = 0.0
     patience: Annotated[
-        Whole,
-        says("Evaluations in a row without improvement before the run stops; 0: never."),
+        NonNegativeInt,
+        doc("Evaluations in a row without improvement before the run stops; 0: never."),
     ] = 0
-    seed: Annotated[Seed, says("Random seed.")] = 1
+    seed: Annotated[Seed, doc("Random seed.")] = 1
     # Evaluation and checkpoints.
-    eval_every: Annotated[Count, says("Decisions between evaluated checkpoints.")] = 3_000_000
+    eval_every: Annotated[PositiveInt, doc("Decisions between evaluated checkpoints.")] = 3_000_000
     save_every: Annotated[
-        Count, says("Decisions between saved states, from which `--resume` continues.")
+        PositiveInt, doc("Decisions between saved states, from which `--resume` continues.")
     ] = 1_000_000
     eval_opponents: Annotated[
-        Names, says("Opponents of each evaluation, beside the run's earlier checkpoints.")
+        Names, doc("Opponents of each evaluation, beside the run's earlier checkpoints.")
     ] = ("threshold",)
-    final_eval_opponents: Annotated[Names, says("Further opponents of the last checkpoint.")] = ()
-    eval_hands: Annotated[Hands, says("Hands against each opponent in an evaluation.")] = 2_000
+    final_eval_opponents: Annotated[Names, doc("Further opponents of the last checkpoint.")] = ()
+    eval_hands: Annotated[EvenHands, doc("Hands against each opponent in an evaluation.")] = 2_000
     final_eval_hands: Annotated[
-        Hands, says("Hands against each opponent in the final evaluation.")
+        EvenHands, doc("Hands against each opponent in the final evaluation.")
     ] = 10_000
     eval_mode: Annotated[
         Literal["async", "sync"],
-        says("`async` evaluates in a process beside the training, `sync` between iterations."),
+        doc("`async` evaluates in a process beside the training, `sync` between iterations."),
     ] = "async"
     callbacks: Annotated[
         Names,
-        says("Callbacks: `mlflow`, `wandb`, or `package.module:object`."),
+        doc("Callbacks: `mlflow`, `wandb`, or `package.module:object`."),
     ] = ()
     # Machine.
     device: Annotated[
         Literal["auto", "cpu", "cuda"],
-        says("Device of torch; `ppo` and `mmd` also play their games there."),
+        doc("Device of torch; `ppo` and `mmd` also play their games there."),
     ] = "auto"
-    threads: Annotated[Whole, says("Threads of torch; 0: one for each core.")] = 0
+    threads: Annotated[NonNegativeInt, doc("Threads of torch; 0: one for each core.")] = 0
     precision: Annotated[
         Literal["float32", "mixed"],
-        says("`mixed` multiplies matrices in bfloat16, where the device supports it."),
+        doc("`mixed` multiplies matrices in bfloat16, where the device supports it."),
     ] = "float32"
 
     def __post_init__(self) -> None:

@@ -22,18 +22,18 @@ from msgspec import Struct
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from ...common.files import written_whole
-from ...common.schema import converted, read_json, shown
+from ...common.files import atomic_write
+from ...common.schema import convert, read_json, short_repr
 from ...common.typing import Array
 from ...engine.batch.config import AUTO, exact_horizon
 from ...engine.observation.layout import LAYOUT_VERSION, layout_of
 from ...engine.observation.rule_features import rule_features
 from ...engine.rules import (
     Rules,
+    checked_name,
     load_rules,
     named_rules,
     rules_from_mapping,
-    under_its_own_name,
 )
 from ..base import CannotPlay, ModelFile
 from .input_names import input_places
@@ -82,7 +82,7 @@ class Checkpoint:
 def rules_of(listed: Iterable[dict[str, Any]], source: object) -> tuple[Rules, ...]:
     """The rule sets that a card lists."""
     return tuple(
-        under_its_own_name(rules_from_mapping(each, str(source)), str(source)) for each in listed
+        checked_name(rules_from_mapping(each, str(source)), str(source)) for each in listed
     )
 
 
@@ -94,7 +94,7 @@ def write_checkpoint(path: Path, weights: Mapping[str, Array], card: Struct) -> 
     data = save({name: np.ascontiguousarray(each) for name, each in weights.items()})
     told = WeightsFile(path.name + WEIGHTS, len(data), hashlib.sha256(data).hexdigest())
     weights_path = path.with_name(path.name + WEIGHTS)
-    with written_whole(weights_path) as file:
+    with atomic_write(weights_path) as file:
         file.write(data)
     write_card(path, msgspec.structs.replace(card, weights=told))
     return weights_path
@@ -103,7 +103,7 @@ def write_checkpoint(path: Path, weights: Mapping[str, Array], card: Struct) -> 
 def write_card(path: Path, card: Struct) -> None:
     """Write a card anew, as when a strength was measured."""
     told = {name: each for name, each in msgspec.to_builtins(card).items() if each is not None}
-    with written_whole(path.with_name(path.name + CARD), "w") as file:
+    with atomic_write(path.with_name(path.name + CARD), "w") as file:
         json.dump(told, file, indent=1, ensure_ascii=False, allow_nan=False)
         file.write("\n")
 
@@ -212,7 +212,8 @@ def read_card(path: Path) -> Card:
     version = told.get("layout_version")
     if isinstance(version, int) and version != LAYOUT_VERSION:
         raise CheckpointError(
-            f"{place}: was trained on observation layout {shown(version)}, and this version has "
+            f"{place}: was trained on observation layout {short_repr(version)}, "
+            "and this version has "
             f"layout {LAYOUT_VERSION}: {_OTHER_VERSION}"
         )
     if "kind" in told:
@@ -220,7 +221,7 @@ def read_card(path: Path) -> Card:
             f"{place}: is a {told['kind']} network for searches, which plays no card: name a "
             "policy, such as champion-1"
         )
-    card = converted(told, Card, place, REMEDY, CheckpointError)
+    card = convert(told, Card, place, REMEDY, CheckpointError)
     try:
         rules = rules_of(card.rules, "rules")
     except (ValueError, TypeError) as error:
@@ -249,7 +250,7 @@ def read_auxiliary_card(path: Path) -> AuxiliaryCard:
             f"{path}: is not a value or belief network, whose card would name its 'kind'"
         )
     _check_format(told, path.with_suffix(CARD))
-    return converted(told, AuxiliaryCard, path.with_suffix(CARD), REMEDY, CheckpointError)
+    return convert(told, AuxiliaryCard, path.with_suffix(CARD), REMEDY, CheckpointError)
 
 
 def _check_format(card: Any, place: Path) -> None:
@@ -257,7 +258,7 @@ def _check_format(card: Any, place: Path) -> None:
     found = card.get("format") if isinstance(card, dict) else card
     if not isinstance(card, dict) or found != FORMAT:
         raise CheckpointError(
-            f"{place}: its format is {shown(found)}, and this version reads format {FORMAT}: "
+            f"{place}: its format is {short_repr(found)}, and this version reads format {FORMAT}: "
             f"{_OTHER_VERSION}"
         )
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from ...common.schema import shown
-from ...common.suggestions import meant
+from ...common.schema import short_repr
+from ...common.suggestions import suggest
 from ...common.typing import Array
 from ...engine.observation.layout import EXCHANGE_LAYOUT, Layout
 
@@ -38,14 +38,17 @@ def _places(name: str, layout: Layout) -> range:
     match = _NAME.fullmatch(name)
     if match is None:
         raise ValueError(
-            f"{shown(name)} is no group of inputs: write one of the layout, as 'own_hand', or a "
+            f"{short_repr(name)} is no group of inputs: write one of the layout, "
+            "as 'own_hand', or a "
             "part of one, as 'decision[0]' or 'draws_left[0:13]'"
         )
     group_name, first, stop = match.groups()
     groups = {group.name: group for group in layout.groups}
     group = groups.get(group_name)
     if group is None:
-        raise ValueError(f"{shown(group_name)} is no group of inputs{meant(group_name, groups)}")
+        raise ValueError(
+            f"{short_repr(group_name)} is no group of inputs{suggest(group_name, groups)}"
+        )
     start = int(first or 0)
     end = int(stop) if stop else start + 1 if first else group.size
     if not start < end <= group.size:

@@ -10,14 +10,14 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from ...common.typing import Array
-from ...engine.cards import CARDS_IN_ALL
+from ...engine.cards import N_CARDS
 from ...engine.observation.layout import LAYOUT_VERSION
 from ...engine.observation.rule_features import RULE_LAYOUT
 from .input_names import input_places
 
 FORMAT = 3
 # What an oracle critic sees beyond the player: four sets of cards.
-HIDDEN_SIZE = 4 * CARDS_IN_ALL
+HIDDEN_SIZE = 4 * N_CARDS
 
 Kind = Literal["mlp", "table"]
 CardRanks = Literal["relative", "absolute"]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...common.jit.compiler import jit, warm_up
-from ...engine.rng import fraction
+from ...engine.rng import random_fraction
 from ...engine.rules import Match, Rules
 from ..base import Agent, Array, CannotPlay, no_rng, no_views
 from ..checkpoints.checkpoint import CheckpointError
@@ -26,7 +26,7 @@ from .tabular import write_shares
 @jit
 def _draw_all(probabilities: np.ndarray, rng: np.ndarray, actions: np.ndarray) -> None:
     for index in range(len(actions)):
-        actions[index] = sample(probabilities[index], fraction(rng[index : index + 1]))
+        actions[index] = sample(probabilities[index], random_fraction(rng[index : index + 1]))
 
 
 class NashAgent(Agent):

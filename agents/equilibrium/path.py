@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...common.jit.bitset import NO_CARDS, ONE, bit, lowest, popcount
-from ...common.jit.compiler import inlined, jit
+from ...common.jit.compiler import forceinline, jit
 from ...engine.dtypes import FOLLOW, LEAD
 from ...engine.play import Record, row, suit_of
 from ...engine.view import i_won
@@ -44,7 +44,7 @@ def paths_of(tree: Tree) -> Paths:
     return Paths(tree.deck, tree.rules.ranks, level_at, np.concatenate(tree.cells), children)
 
 
-@inlined
+@forceinline
 def place_of(paths: Any, card: int, first: int) -> int:
     """The place of a card, where `first` is the suit that is named first."""
     suit = suit_of(card)
@@ -52,7 +52,7 @@ def place_of(paths: Any, card: int, first: int) -> int:
     return place * paths.ranks + card % 13 - (13 - paths.ranks)
 
 
-@inlined
+@forceinline
 def places_of(paths: Any, cards: np.uint64, first: int) -> np.uint64:
     """The places of a set of cards."""
     found = NO_CARDS
@@ -62,7 +62,7 @@ def places_of(paths: Any, cards: np.uint64, first: int) -> np.uint64:
     return found
 
 
-@inlined
+@forceinline
 def number_of(choose: np.ndarray, cards: np.uint64, among: np.uint64) -> int:
     """The number of a set of cards, a subset of those among which it was chosen."""
     found, size = 0, 0
@@ -74,12 +74,12 @@ def number_of(choose: np.ndarray, cards: np.uint64, among: np.uint64) -> int:
     return found
 
 
-@inlined
+@forceinline
 def turned_up(view: Record, trick: int) -> int:
     """The stock card that was played for at a trick, as the view tells it."""
     if trick == view.trick:
         return np.int64(view.upcards[0])
-    return np.int64(view.my_draws[trick] if i_won(view, trick) else view.other_draws[trick])
+    return np.int64(view.my_draws[trick] if i_won(view, trick) else view.opponent_draws[trick])
 
 
 @jit
@@ -158,7 +158,7 @@ class PublicDecision(NamedTuple):
     first_cell: int
 
 
-@inlined
+@forceinline
 def _write_cells(paths: Any, view: Record, decision: PublicDecision, cells: np.ndarray) -> None:
     """The cells of one decision, for the hand of the view."""
     first, unseen, suit = decision.first_suit, decision.unseen, decision.suit

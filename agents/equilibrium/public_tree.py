@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...common.jit.bitset import NO_CARDS, ONE, lowest, popcount
-from ...common.jit.compiler import inlined, jit
-from ...engine.endgame.game_values import why_not_exact
+from ...common.jit.compiler import forceinline, jit
+from ...engine.endgame.game_values import inexact_reason
 from ...engine.play import beats
 from ...engine.rules import Rules
 
@@ -94,7 +94,7 @@ def why_not(rules: Rules) -> str | None:
         return "have no stock, so nothing is hidden for long"
     if rules.faced != "every" or rules.face_up != 1 or rules.choice:
         return "do not turn up one card for each trick and give it to the winner"
-    if why := why_not_exact(rules):
+    if why := inexact_reason(rules):
         return why
     if rules.contract == "colour":
         return "are played high or low as the upcard has it"
@@ -116,13 +116,13 @@ def deck_of(rules: Rules) -> Deck:
 # -- actions
 
 
-@inlined
+@forceinline
 def lead_actions(unseen: np.uint64, known: np.uint64, own: int) -> np.uint64:
     """The cards that may be led from a hand with `own` unseen cards and the known ones."""
     return (unseen if own > 0 else NO_CARDS) | known
 
 
-@inlined
+@forceinline
 def answers(unseen: np.uint64, known: np.uint64, own: int, suit: np.uint64) -> np.uint64:
     """The cards that may answer a lead of a suit, from some hand."""
     follow = (lead_actions(unseen, known, own)) & suit
@@ -134,7 +134,7 @@ def answers(unseen: np.uint64, known: np.uint64, own: int, suit: np.uint64) -> n
     return follow | lead_actions(others, known, own)
 
 
-@inlined
+@forceinline
 def cells_of(
     choose: np.ndarray, unseen: np.uint64, own: int, card: np.uint64, suit: np.uint64
 ) -> int:
@@ -145,19 +145,19 @@ def cells_of(
     return choose[popcount(others), own]
 
 
-@inlined
+@forceinline
 def own_cards(deck: Any, known: np.uint64) -> int:
     """How many of a hand's cards are not known, before it plays to a trick."""
     return deck.hand - popcount(known)
 
 
-@inlined
+@forceinline
 def first_bit(cards: np.uint64) -> np.uint64:
     """The set of the lowest card alone."""
     return cards & (~cards + ONE)
 
 
-@inlined
+@forceinline
 def all_cells(
     choose: np.ndarray, unseen: np.uint64, own: int, actions: np.uint64, suit: np.uint64
 ) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Meta, Struct
 
 from ...common.files import cache_folder
-from ...common.schema import converted
+from ...common.schema import convert
 from ...common.typing import Array
 from ...engine.rules import Rules, solved_rules
 from ..checkpoints.checkpoint import (
@@ -86,7 +86,7 @@ def read_strategy(rules: Rules, path: str | None = None) -> Strategy:
         raise CheckpointError(
             f"{found}: is no solved strategy of format {FORMAT}: solve the deck anew"
         )
-    card = converted(told, SolvedCard, found.with_suffix(CARD), REMEDY, CheckpointError)
+    card = convert(told, SolvedCard, found.with_suffix(CARD), REMEDY, CheckpointError)
     listed = rules_of(card.rules, found)
     check_listed(listed, rules, f"{found} is a solution of")
     cells = read_weights(found, card.weights).get("cells")

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from ...common.schema import converted, read_json
-from ...engine.batch.config import OBSERVATIONS, one_of
+from ...common.schema import convert, read_json
+from ...engine.batch.config import OBSERVATIONS, checked_choice
 from ...engine.observation.layout import LAYOUT_VERSION, OBSERVATION_SIZE, layout_number
 from ...engine.rules import Match, rules_from_mapping
 from ..base import Agent, Array, CannotPlay, ModelFile, checked_answer
@@ -58,7 +58,7 @@ class PolicyAgent(Agent):
         layout_number(layout)
         self.policy: Policy = _of_arrays(policy)
         self.layout: str = layout
-        self.observation: str = one_of("observation", observation, OBSERVATIONS)
+        self.observation: str = checked_choice("observation", observation, OBSERVATIONS)
         self.reads_tricks: bool = observation == "history"
         self.sample: bool = sample
         self.name: str = name or getattr(policy, "__name__", type(policy).__name__)
@@ -264,7 +264,7 @@ def trained_on_graph(path: str, metadata: Mapping[str, str]) -> TrainedOn | None
     }
     if told["layout_version"].isdecimal():
         told["layout_version"] = int(told["layout_version"])
-    return converted(told, TrainedOn, path, REMEDY)
+    return convert(told, TrainedOn, path, REMEDY)
 
 
 def words_for(words: tuple[str, ...], kind: str, told: TrainedOn | None) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...common.schema import converted
+from ...common.schema import convert
 from ...engine.batch.config import TRAINED_ON
 from ...engine.observation.layout import layout_of
 from ...engine.rules import Match
@@ -104,7 +104,7 @@ def _check_unchanged(path: str, model: Any) -> None:
 def _trained_on(path: str, model: Any) -> TrainedOn | None:
     """The games that a model was trained on, which the space of its observations carries."""
     told = getattr(_observed(model), TRAINED_ON, None)
-    return None if told is None else converted(told, TrainedOn, path, "name its layout")
+    return None if told is None else convert(told, TrainedOn, path, "name its layout")
 
 
 def _logits(model: Any, observations: Array, masks: Array) -> Any:

@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...common.jit.bitset import NO_CARDS, ONE, bit, lowest, popcount, suit_set
-from ...common.jit.compiler import called, inlined, jit
+from ...common.jit.compiler import forceinline, jit, noinline
 from ...engine.cards import TAKE_HIDDEN
 from ...engine.dtypes import CHOOSE, LEAD, NO_CARD, NO_TRUMP
 from ...engine.play import Record, row, suit_of
@@ -66,17 +66,17 @@ def kind_of(rules: Record, view: Record) -> int:
     return NO_TRUMP_KIND if view.trump == NO_TRUMP else HIGH_KIND
 
 
-@inlined
+@forceinline
 def _blend(weights: np.ndarray, at: int, start: float, value: float) -> float:
     return value * (weights[at] * start + weights[at + 1] * (1.0 - start))
 
 
-@inlined
+@forceinline
 def _above(card: int, cards: np.uint64) -> int:
     return popcount(cards & (bit(13 * suit_of(card) + 13) - bit(card + 1)))
 
 
-@inlined
+@forceinline
 def _below(card: int, cards: np.uint64) -> int:
     return popcount(cards & (bit(card) - bit(13 * suit_of(card))))
 
@@ -90,7 +90,7 @@ class Holding(NamedTuple):
     trump: int
 
 
-@inlined
+@forceinline
 def card_score(w: np.ndarray, at: int, start: float, card: int, holding: Holding) -> float:
     """What a card means for a hand, by weights from `at` on."""
     suit, out = suit_of(card), holding.out
@@ -120,7 +120,7 @@ def card_score(w: np.ndarray, at: int, start: float, card: int, holding: Holding
     return score
 
 
-@inlined
+@forceinline
 def _worth(card: int, trump: int) -> int:
     return card % 13 + 2 + (_TRUMP_BONUS if suit_of(card) == trump else 0)
 
@@ -153,7 +153,7 @@ _ONE_A_SUIT = np.uint64(1 | 1 << 13 | 1 << 26 | 1 << 39)
 def _stock_score(view: Record, w: np.ndarray, start: float, card: int) -> float:
     """What a stock card would be worth in this hand, compared with another one."""
     trump = np.int64(view.trump)
-    out = (view.unseen | view.known | view.faced) & ~bit(card)
+    out = (view.unseen | view.opponent_known | view.faced) & ~bit(card)
     score = card_score(w, PRIZE, start, card, Holding(view.hand, out, trump))
     return score + _blend(w, WON + 3, start, _worth(card, trump) / _TRUMP_BONUS)
 
@@ -169,7 +169,7 @@ def prize(rules: Record, view: Record, w: np.ndarray, start: float, gain: float)
         more = _stock_score(view, w, start, upper)
         more -= _stock_score(view, w, start, np.int64(view.upcards[1]))
         return abs(more) if rules.choice == 1 else more
-    out = view.unseen | view.known | view.faced
+    out = view.unseen | view.opponent_known | view.faced
     score = _blend(w, WON, start, 1.0) + _blend(w, WON + 3, start, gain)
     if view.stock_left == 2:
         score += w[WON + 2] + w[WON + 5] * gain
@@ -188,7 +188,7 @@ def _follow(rules: Record, view: Record, w: np.ndarray, cards: np.uint64) -> int
     trump, led = np.int64(view.trump), np.int64(view.led)
     start = view.stock_left / rules.stock
     won = prize(rules, view, w, start, upcard_gain(rules, view))
-    holding = Holding(view.hand, view.unseen | view.known | view.faced, trump)
+    holding = Holding(view.hand, view.unseen | view.opponent_known | view.faced, trump)
     best, most = -1, 0.0
     while cards:
         card = lowest(cards)
@@ -207,14 +207,14 @@ def _follow(rules: Record, view: Record, w: np.ndarray, cards: np.uint64) -> int
 # -- leading
 
 
-@inlined
+@forceinline
 def _share(view: Record, suit: int, unseen: int, hidden: int) -> float:
     """The chance that an unseen card of a suit is in the other hand."""
     draws = np.int64(view.void_draws[suit])
     return min(hidden, draws if draws >= 0 else hidden) / max(1, unseen)
 
 
-@inlined
+@forceinline
 def _power(base: float, exponent: int) -> float:
     product = 1.0
     for _ in range(exponent):
@@ -228,14 +228,14 @@ def _lead(rules: Record, view: Record, w: np.ndarray, cards: np.uint64) -> int:
     start = view.stock_left / rules.stock
     gain = upcard_gain(rules, view)
     unseen = popcount(view.unseen)
-    hidden = np.int64(view.other_cards) - popcount(view.known)
-    out = view.unseen | view.known | view.faced
+    hidden = np.int64(view.opponent_hand_size) - popcount(view.opponent_known)
+    out = view.unseen | view.opponent_known | view.faced
     holding, is_last = Holding(view.hand, out, trump), view.stock_left == 2
     ruffs = 0.0
     if trump != NO_TRUMP:
         absent = 1.0 - _share(view, trump, unseen, hidden)
         ruffs = 1.0 - _power(absent, popcount(view.unseen & suit_set(trump)))
-        if view.known & suit_set(trump):
+        if view.opponent_known & suit_set(trump):
             ruffs = 1.0
     best, most = -1, 0.0
     for suit in range(4):
@@ -243,7 +243,7 @@ def _lead(rules: Record, view: Record, w: np.ndarray, cards: np.uint64) -> int:
         if held == NO_CARDS:
             continue
         absent = 1.0 - _share(view, suit, unseen, hidden)
-        in_suit, known = view.unseen & suit_set(suit), view.known & suit_set(suit)
+        in_suit, known = view.unseen & suit_set(suit), view.opponent_known & suit_set(suit)
         for_suit = w[LED + 4] * gain * popcount(view.hand & suit_set(suit)) / 6.0
         for_suit += (w[LED + 5] + w[LED + 6] * gain) * popcount(known) / 3.0
         for_suit += w[LED + 7] * popcount(out & suit_set(suit)) / 6.0
@@ -272,7 +272,7 @@ def _lead(rules: Record, view: Record, w: np.ndarray, cards: np.uint64) -> int:
     return best
 
 
-@inlined
+@forceinline
 def _meaning(w: np.ndarray, which: int, start: float, gain: float, is_last: bool) -> float:
     """What it means that the other can win, must lose, must win, or can ruff."""
     at = CHANCES + CHANCE_SIZE * which
@@ -302,7 +302,7 @@ def _chosen(view: Record, w: np.ndarray, start: float) -> int:
     return upper if score * count >= mean else TAKE_HIDDEN
 
 
-@called
+@noinline
 def counting_action(rules: Record, view: Record) -> int:
     """What the counting player plays."""
     kind = kind_of(rules, view)

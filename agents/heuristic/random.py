@@ -9,7 +9,7 @@ import numpy as np
 from ...common.jit.bitset import ONE, nth_lowest, popcount
 from ...common.jit.compiler import jit, warm_up
 from ...engine.play import Record, row
-from ...engine.rng import below
+from ...engine.rng import random_below
 from ...engine.rules import Match
 from ...engine.view import legal_in_view, legal_in_views
 from ..base import Agent, Array, no_rng, no_views
@@ -20,7 +20,7 @@ from ..perfect_endgame import EndgamePlayer
 def random_action(rules: Record, view: Record, stream: np.ndarray) -> int:
     """Any legal action, all equally likely."""
     actions = legal_in_view(rules, view)
-    return nth_lowest(actions, below(stream, popcount(actions)))
+    return nth_lowest(actions, random_below(stream, popcount(actions)))
 
 
 @jit

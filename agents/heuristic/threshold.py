@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...common.jit.bitset import NO_CARDS, ONE, SUIT_BITS, bit, highest, lowest, popcount, suit_set
-from ...common.jit.compiler import called, jit, warm_up
+from ...common.jit.compiler import jit, noinline, warm_up
 from ...engine.cards import KEEP, TAKE_BLIND, TAKE_HIDDEN
 from ...engine.dtypes import CHOOSE, EXCHANGE, LEAD, NO_CARD, NO_TRUMP
 from ...engine.play import Record, row, suit_of
@@ -151,7 +151,7 @@ def _wanted(cards: np.uint64, trump: int, low: bool) -> int:
     return count
 
 
-@called
+@noinline
 def exchanged(hand: np.uint64, unseen: np.uint64, trump: int, low: bool) -> int:
     """Keep a hand that is no worse than a blind one is on average, else take that."""
     mine = _wanted(hand, trump, low) * popcount(unseen)

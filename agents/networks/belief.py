@@ -14,11 +14,11 @@ import numpy as np
 
 from ...common.jit.bitset import NO_CARDS, ONE, bit, lowest, popcount
 from ...common.jit.compiler import jit
-from ...engine.cards import CARDS_IN_ALL
+from ...engine.cards import N_CARDS
 from ...engine.dtypes import FOLLOW, NO_CARD, UNSEEN_CARD
-from ...engine.observation.layout import LAYOUT, Layout, trump_first
+from ...engine.observation.layout import LAYOUT, Layout, trump_first_order
 from ...engine.play import Record, suit_of
-from ...engine.rng import fraction
+from ...engine.rng import random_fraction
 from ...engine.rules import Rules
 from ...engine.view import i_won
 from .auxiliary import read_auxiliary
@@ -28,10 +28,10 @@ _TRICKS = 13
 TRICK_LAYOUT = Layout(
     1,
     [
-        ("opponent_led", CARDS_IN_ALL, "the card that the opponent led"),
-        ("opponent_followed", CARDS_IN_ALL, "the card that the opponent followed with"),
-        ("mine", CARDS_IN_ALL, "the player's own card"),
-        ("upcard", CARDS_IN_ALL, "the stock card that was played for"),
+        ("opponent_led", N_CARDS, "the card that the opponent led"),
+        ("opponent_followed", N_CARDS, "the card that the opponent followed with"),
+        ("mine", N_CARDS, "the player's own card"),
+        ("upcard", N_CARDS, "the stock card that was played for"),
     ],
 )
 """The index table of one past trick in the belief network's input."""
@@ -67,7 +67,7 @@ _THEIR_REPLY = TRICK_LAYOUT.group("opponent_followed").start
 _MINE = TRICK_LAYOUT.group("mine").start
 _UPCARD = TRICK_LAYOUT.group("upcard").start
 
-MOST_KNOWN = CARDS_IN_ALL + 4 + 2 + 2 + 3 * (_TRICKS - 1)
+MOST_KNOWN = N_CARDS + 4 + 2 + 2 + 3 * (_TRICKS - 1)
 MOST_HIDDEN = 13
 _MOST_ODDS = 1e4
 
@@ -94,7 +94,7 @@ def write_known(
 
     `order` becomes the suits as they are shown, `at` where each suit stands.
     """
-    trump_first(rules, view, order)
+    trump_first_order(rules, view, order)
     for place in range(4):
         at[order[place]] = place
     count = 0
@@ -104,7 +104,7 @@ def write_known(
     count = _write_set(led, _LED, at, out, count)
     count = _write_set(view.played[0], _PLAYED_BY_ME, at, out, count)
     count = _write_set(view.played[1], _PLAYED_BY_OPPONENT, at, out, count)
-    count = _write_set(view.known, _OPPONENT_KNOWN, at, out, count)
+    count = _write_set(view.opponent_known, _OPPONENT_KNOWN, at, out, count)
     count = _write_set(view.unseen, _UNSEEN, at, out, count)
     for suit in range(4):
         since = np.int64(view.void_draws[suit])
@@ -134,7 +134,7 @@ def _write_trick(view: Record, trick: int, at: np.ndarray, out: np.ndarray, coun
         out[count + 1] = start + _MINE + _shown(followed, at)
     count += 2
     upcard = np.int64(view.my_draws[trick]) if i_won(view, trick) else np.int64(
-        view.other_draws[trick])  # fmt: skip
+        view.opponent_draws[trick])  # fmt: skip
     if upcard < UNSEEN_CARD:
         out[count] = start + _UPCARD + _shown(upcard, at)
         count += 1
@@ -198,7 +198,7 @@ def draw_planned(
         cards &= cards - ONE
         taken = odds[card] * ways[place + 1, count - 1]
         needed = ways[place + 1, count] == 0.0
-        if needed or fraction(stream) * ways[place, count] < taken:
+        if needed or random_fraction(stream) * ways[place, count] < taken:
             chosen |= bit(card)
             count -= 1
         place += 1
@@ -207,4 +207,4 @@ def draw_planned(
 
 def read_belief_network(wanted: str | Path, rules: Rules) -> Layers:
     """A network's numbers from its file, refused if it is none or was made for other games."""
-    return read_auxiliary(wanted, "belief", INPUTS, CARDS_IN_ALL, rules)
+    return read_auxiliary(wanted, "belief", INPUTS, N_CARDS, rules)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...common.jit.compiler import jit
-from ...engine.batch.config import OBSERVATIONS, one_of
+from ...engine.batch.config import OBSERVATIONS, checked_choice
 from ...engine.dtypes import VIEW
 from ...engine.observation.history import histories, history_rows
 from ...engine.observation.layout import (
@@ -22,7 +22,7 @@ from ...engine.observation.layout import (
     layout_number,
     layout_of,
     real_action,
-    relabelled,
+    relabel,
     write_mask,
 )
 from ...engine.play import row
@@ -48,7 +48,7 @@ def _mask_all(rules: np.ndarray, views: np.ndarray, orders: np.ndarray, masks: n
     first = row(rules, 0)
     for index in range(len(views)):
         legal = legal_in_view(first, row(views, index))
-        write_mask(masks[index], relabelled(legal, orders[index]))
+        write_mask(masks[index], relabel(legal, orders[index]))
 
 
 @jit
@@ -100,7 +100,7 @@ def observe(
         raise ValueError(f"views are {views.dtype}: give VIEW records, as agents get them")
     loaded, count = load_rules(rules), len(views)
     record = loaded.record(match)
-    if one_of("observation", observation, OBSERVATIONS) == "history":
+    if checked_choice("observation", observation, OBSERVATIONS) == "history":
         observations, orders = histories(record, views, history_rows(loaded), trumps_first)
     else:
         observations = np.zeros((count, layout_of(loaded).size), np.int8)

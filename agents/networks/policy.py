@@ -15,7 +15,7 @@ from ...common.jit.compiler import jit, warm_up
 from ...engine.dtypes import VIEW
 from ...engine.observation.layout import LONGEST_OBSERVATION, encode_view, real_action
 from ...engine.play import Record, row
-from ...engine.rng import fraction
+from ...engine.rng import random_fraction
 from ...engine.rules import Match
 from ..base import Agent, Array, CannotPlay, ViewBatch, no_rng, no_views
 from ..checkpoints.checkpoint import Checkpoint, checkpoint_for, model_file, read_checkpoint
@@ -141,7 +141,7 @@ def chosen(
     if not draws:
         return masked_argmax(logits, legal)
     total = masked_softmax(logits, legal, weights)
-    return sample(weights, fraction(stream) * total)
+    return sample(weights, random_fraction(stream) * total)
 
 
 @jit

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...common.jit.bitset import NO_CARDS, ONE
 from ...common.jit.compiler import jit
-from ...engine.batch.cpu_backend import Room
+from ...engine.batch.cpu_backend import RowBuffers
 from ...engine.observation.layout import LAYOUT
 
 # Together these are all cards that are still in play.
@@ -69,7 +69,7 @@ def gather_rows(
     out: np.ndarray,
     masks_out: np.ndarray,
     shown: np.ndarray,
-    room: Room,
+    room: RowBuffers,
     start: int,
     stop: int,
 ) -> None:

@@ -16,8 +16,8 @@ import numpy as np
 
 from ...common.jit.bitset import NO_CARDS, ONE, suit_part
 from ...common.jit.compiler import jit
-from ...engine.cards import CARDS_IN_ALL
-from ...engine.endgame.game_values import why_not_exact
+from ...engine.cards import N_CARDS
+from ...engine.endgame.game_values import inexact_reason
 from ...engine.observation.layout import Layout
 from ...engine.play import Record, pay_for, stock_left
 from ...engine.rules import Rules
@@ -28,19 +28,19 @@ from .mlp import Layers
 VALUE_LAYOUT = Layout(
     1,
     [
-        ("leader_hand", CARDS_IN_ALL, "cards of the player on lead"),
-        ("other_hand", CARDS_IN_ALL, "cards of the other player"),
-        ("upcard", CARDS_IN_ALL, "the stock card that lies face up"),
-        ("stock", CARDS_IN_ALL, "the stock cards below it"),
-        ("leader_seen", CARDS_IN_ALL, "cards of the player on lead that the other has seen"),
-        ("other_seen", CARDS_IN_ALL, "cards of the other player that the one on lead has seen"),
+        ("leader_hand", N_CARDS, "cards of the player on lead"),
+        ("other_hand", N_CARDS, "cards of the other player"),
+        ("upcard", N_CARDS, "the stock card that lies face up"),
+        ("stock", N_CARDS, "the stock cards below it"),
+        ("leader_seen", N_CARDS, "cards of the player on lead that the other has seen"),
+        ("other_seen", N_CARDS, "cards of the other player that the one on lead has seen"),
         ("trick", 13, "how many tricks of the foreplay are over, one-hot"),
     ],
 )
 """The index table of the value network's input."""
 INPUTS = VALUE_LAYOUT.size
 # Each card in play is one place, those that were seen (at most all 26 in hands) another.
-MOST_PLACES = CARDS_IN_ALL + 26 + 1
+MOST_PLACES = N_CARDS + 26 + 1
 OUTCOMES = 14
 """From no trick of the ending to thirteen."""
 
@@ -137,7 +137,8 @@ def write_game_places(rules: Record, game: Record, places: np.ndarray) -> int:
         rest |= ONE << np.uint64(game.deal[base + place])
     position = Position(
         game.hand[leader], game.hand[1 - leader], ONE << np.uint64(game.deal[base]), rest,
-        game.known[leader], game.known[1 - leader], np.int64(game.trump), np.int64(game.trick),
+        game.known_cards[leader], game.known_cards[1 - leader],
+        np.int64(game.trump), np.int64(game.trick),
     )  # fmt: skip
     return _write_places(position, places)
 
@@ -161,7 +162,7 @@ def paid_on_average(out: np.ndarray, pays: np.ndarray) -> float:
 def check_value_rules(rules: Rules) -> None:
     """Refuse games that the inputs of such a network have no words for."""
     plain = rules.trumps == "upcard" and rules.faced == "every" and not rules.choice
-    exact = not why_not_exact(rules)
+    exact = not inexact_reason(rules)
     if not (plain and exact and rules.counts == "last" and rules.contract == "high"):
         raise CannotPlay(
             f"a value network does not cover {rules.name}: it knows games with one upcard, in "

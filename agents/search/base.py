@@ -14,8 +14,8 @@ from ...common.jit.bitset import NO_CARDS, ONE, lowest, popcount
 from ...common.jit.compiler import jit
 from ...engine.dtypes import VIEW
 from ...engine.endgame import Tables
-from ...engine.endgame.game_values import known_endings
-from ...engine.endgame.index import MOST_CARDS
+from ...engine.endgame.game_values import endgame_tables
+from ...engine.endgame.index import MAX_CARDS
 from ...engine.play import Record, row
 from ...engine.rules import Match, Rules
 from ...engine.view import View, legal_in_view
@@ -167,7 +167,7 @@ class SearchAgent(Agent):
         self.budget = budget(amount, self.kind)
         self.name = f"{self.kind}:{self.budget}"
         self._endgame = EndgamePlayer(self.rules)
-        self._known = known_endings(self.rules)
+        self._known = endgame_tables(self.rules)
 
     def _compile(self) -> None:
         """Compile what `act` needs, whatever the budget."""
@@ -252,7 +252,7 @@ class SearchAgent(Agent):
         It is nan where an action was not tried, and where there was nothing to search.
         """
         batch = ViewBatch(views, rng.copy(), np.full(len(views), -1, np.int64))
-        worths = np.full((len(views), MOST_CARDS), np.nan, np.float32)
+        worths = np.full((len(views), MAX_CARDS), np.nan, np.float32)
         room = self._advising_room()
         for index in range(len(views)):
             one = batch.one(index)

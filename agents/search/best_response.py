@@ -26,16 +26,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...common.jit.bitset import NO_CARDS, ONE, bit, lowest
-from ...common.jit.compiler import called, inlined, jit, pasted, warm_up
-from ...engine.cards import ACTIONS_IN_ALL, CARDS_IN_ALL
-from ...engine.dtypes import GAME, LEAD, MOST_TRICKS, NO_CARD, UNSEEN_CARD, VIEW
+from ...common.jit.compiler import forceinline, inline_ir, jit, noinline, warm_up
+from ...engine.cards import N_ACTIONS, N_CARDS
+from ...engine.dtypes import GAME, LEAD, MAX_TRICKS, NO_CARD, UNSEEN_CARD, VIEW
 from ...engine.endgame import Scratch, Tables
-from ...engine.endgame.game_values import why_not_exact
-from ...engine.endgame.solver import scratch_here
+from ...engine.endgame.game_values import inexact_reason
+from ...engine.endgame.solver import thread_scratch
 from ...engine.play import Record, play, row, set_up
-from ...engine.rng import below, fraction
+from ...engine.rng import random_below, random_fraction
 from ...engine.rules import Match, Rules
-from ...engine.sampling.determinizations import PLAN, draw_world, plan_worlds
+from ...engine.sampling.determinizations import (
+    SAMPLING_PLAN,
+    draw_determinization,
+    plan_determinizations,
+)
 from ...engine.view import View, legal_in_view, write_position
 from ..base import Array, CannotPlay, ViewBatch
 from ..checkpoints.bundled import VALUE_WEIGHTS
@@ -135,11 +139,11 @@ def new_search(rules: np.ndarray, tables: Tables, models: ResponderModels) -> Re
     """A search by these models, with buffers of its own."""
     return ResponderSearch(
         rules, tables, models,
-        scratch_here(), np.zeros(1, PLAN), np.zeros(2, GAME), np.zeros(1, VIEW),
+        thread_scratch(), np.zeros(1, SAMPLING_PLAN), np.zeros(2, GAME), np.zeros(1, VIEW),
         new_desk(models.other.net), new_desk(models.own.net),
-        new_rows(models.value, 1, MOST_PLACES), np.zeros(MOST_TRICKS, VIEW),
-        np.zeros(MOST_TRICKS, PAST), np.zeros(CARDS_IN_ALL, HIDDEN),
-        np.zeros(ACTIONS_IN_ALL), np.zeros(1, PROGRESS),
+        new_rows(models.value, 1, MOST_PLACES), np.zeros(MAX_TRICKS, VIEW),
+        np.zeros(MAX_TRICKS, PAST), np.zeros(N_CARDS, HIDDEN),
+        np.zeros(N_ACTIONS), np.zeros(1, PROGRESS),
     )  # fmt: skip
 
 
@@ -159,11 +163,11 @@ def _note(search: ResponderSearch, view: Record, game: Record, card: int) -> Non
     decision.trick = game.trick
     decision.whole = seen.hand | seen.unseen
     decision.gone = seen.played[0]
-    decision.known = game.known[other]
+    decision.known = game.known_cards[other]
     progress.past += 1
 
 
-@called
+@noinline
 def _read_past(search: ResponderSearch, view: Record) -> None:
     """Go over the hand so far, in the world at hand; its hidden cards matter nowhere here."""
     rules, seat = row(search.rules, 0), np.int64(view.seat)
@@ -182,7 +186,7 @@ def _read_past(search: ResponderSearch, view: Record) -> None:
                 play(rules, game, card)
 
 
-@called
+@noinline
 def _read_hidden(search: ResponderSearch, view: Record) -> None:
     """Where in the deal hidden cards lie, and when they came to the opponent."""
     rules = row(search.rules, 0)
@@ -194,7 +198,7 @@ def _read_hidden(search: ResponderSearch, view: Record) -> None:
         hidden.comes = 0
         count += 1
     for trick in range(stock // 2):
-        if view.other_draws[trick] == UNSEEN_CARD:
+        if view.opponent_draws[trick] == UNSEEN_CARD:
             hidden = row(search.hidden, count)
             hidden.place = 2 * hand + 2 * trick + 1
             hidden.comes = trick + 1
@@ -207,7 +211,7 @@ def _read_hidden(search: ResponderSearch, view: Record) -> None:
     row(search.progress, 0).hidden = count
 
 
-@inlined
+@forceinline
 def _log_prob(search: ResponderSearch, at: int, held: np.uint64) -> float:
     """How likely the opponent played as it did at a decision, if these hidden cards had come."""
     decision = row(search.past, at)
@@ -225,11 +229,11 @@ def _log_prob(search: ResponderSearch, at: int, held: np.uint64) -> float:
 # -- worlds
 
 
-@pasted
+@inline_ir
 def _begin_chain(search: ResponderSearch, view: Record, stream: np.ndarray) -> None:
     """Draw any world that is in keeping with what was seen."""
     game, progress = row(search.games, 0), row(search.progress, 0)
-    draw_world(row(search.rules, 0), view, row(search.plans, 0), stream, game)
+    draw_determinization(row(search.rules, 0), view, row(search.plans, 0), stream, game)
     for index in range(progress.hidden):
         hidden = row(search.hidden, index)
         hidden.card = game.deal[hidden.place]
@@ -244,14 +248,14 @@ def _begin_chain(search: ResponderSearch, view: Record, stream: np.ndarray) -> N
         decision.log_prob = _log_prob(search, at, held)
 
 
-@called
+@noinline
 def _walk_chain(search: ResponderSearch, steps: int, stream: np.ndarray) -> None:
     """So many steps of the chain, in one call: every call hands over all arrays of the search."""
     for _ in range(steps):
         _step(search, stream)
 
 
-@inlined
+@forceinline
 def _step(search: ResponderSearch, stream: np.ndarray) -> None:
     """A step of the chain: propose that two hidden cards change places, accept it or not.
 
@@ -260,8 +264,8 @@ def _step(search: ResponderSearch, stream: np.ndarray) -> None:
     two cards came to it see a difference.
     """
     progress = row(search.progress, 0)
-    one = row(search.hidden, below(stream, progress.hidden))
-    two = row(search.hidden, below(stream, progress.hidden))
+    one = row(search.hidden, random_below(stream, progress.hidden))
+    two = row(search.hidden, random_below(stream, progress.hidden))
     if one.comes > two.comes:
         one, two = two, one
     first, last = one.comes, two.comes
@@ -273,7 +277,7 @@ def _step(search: ResponderSearch, stream: np.ndarray) -> None:
         decision = row(search.past, at)
         if first <= decision.trick < last:
             before += decision.log_prob
-    least = before + np.log(max(fraction(stream), 1e-300))
+    least = before + np.log(max(random_fraction(stream), 1e-300))
     for at in range(progress.past):
         decision = row(search.past, at)
         if first <= decision.trick < last:
@@ -303,18 +307,18 @@ def _place_cards(search: ResponderSearch, view: Record, stream: np.ndarray) -> N
         if hidden.comes != NEVER:
             held |= bit(hidden.card)
             continue
-        swapped = row(search.hidden, index + below(stream, count - index))
+        swapped = row(search.hidden, index + random_below(stream, count - index))
         card = swapped.card
         swapped.card = hidden.card
         hidden.card = card
         game.deal[hidden.place] = card
-    game.hand[other] = (held & ~view.played[1]) | view.known
+    game.hand[other] = (held & ~view.played[1]) | view.opponent_known
 
 
 # -- what a card comes to
 
 
-@called
+@noinline
 def _come_to(search: ResponderSearch, seat: int, trick: int, stream: np.ndarray) -> float:
     """What `seat` is paid in the trial, which goes on by both policies from a trick on."""
     rules, models = row(search.rules, 0), search.models
@@ -338,19 +342,19 @@ def _come_to(search: ResponderSearch, seat: int, trick: int, stream: np.ndarray)
             play(rules, game, played(rules, look, models.other, search.desk, stream))
 
 
-@called
+@noinline
 def _begin(search: ResponderSearch, view: Record, stream: np.ndarray) -> None:
     """What is known of the hand so far, and a first world."""
     rules, plan = row(search.rules, 0), row(search.plans, 0)
     search.totals[:] = 0
     row(search.progress, 0).worlds = 0
-    plan_worlds(rules, view, True, plan)
-    draw_world(rules, view, plan, stream, row(search.games, 0))
+    plan_determinizations(rules, view, True, plan)
+    draw_determinization(rules, view, plan, stream, row(search.games, 0))
     _read_past(search, view)
     _read_hidden(search, view)
 
 
-@called
+@noinline
 def _next_world(search: ResponderSearch, view: Record, stream: np.ndarray) -> None:
     """Give the world at hand other hidden cards."""
     progress = row(search.progress, 0)
@@ -420,7 +424,7 @@ def _responder_actions(search: ResponderSearch, batch: ViewBatch, worlds: int, g
 def check_answered(rules: Rules) -> None:
     """Refuse games whose hidden cards could not be followed."""
     followed = rules.faced == "every" and not rules.choice and not rules.exchange
-    if not followed or why_not_exact(rules):
+    if not followed or inexact_reason(rules):
         raise CannotPlay(
             f"the responder does not play {rules.name}: it knows games in which one upcard is "
             "turned for each trick and the winner takes it, and whose ending is open, short and "

@@ -31,15 +31,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...common.jit.bitset import NO_CARDS, ONE, lowest, popcount
-from ...common.jit.compiler import jit, pasted, warm_up
-from ...engine.cards import ACTIONS_IN_ALL, CARDS_IN_ALL
+from ...common.jit.compiler import inline_ir, jit, warm_up
+from ...engine.cards import N_ACTIONS, N_CARDS
 from ...engine.dtypes import CHOOSE, EXCHANGE, GAME, NO_CARD, VIEW
 from ...engine.endgame import Ending, Scratch, Tables, solve_moves
-from ...engine.endgame.index import MOST_CARDS
-from ...engine.endgame.solver import scratch_here
+from ...engine.endgame.index import MAX_CARDS
+from ...engine.endgame.solver import thread_scratch
 from ...engine.play import Record, pay_for, play, row
 from ...engine.rules import Match
-from ...engine.sampling.determinizations import METHODS, PLAN, draw_world, plan_worlds
+from ...engine.sampling.determinizations import (
+    METHODS,
+    SAMPLING_PLAN,
+    draw_determinization,
+    plan_determinizations,
+)
 from ...engine.view import legal_in_view
 from ..base import ViewBatch
 from ..heuristic.threshold import threshold_action
@@ -71,7 +76,7 @@ class FlatMcSearch(NamedTuple):
     buffers: FlatMcBuffers
 
 
-@pasted
+@inline_ir
 def _play_out_all(search: FlatMcSearch, seat: int, cards: np.ndarray) -> None:
     """Add to each action's total what it leads to in the determinization at hand."""
     rules, games = row(search.rules, 0), search.buffers.games
@@ -82,7 +87,7 @@ def _play_out_all(search: FlatMcSearch, seat: int, cards: np.ndarray) -> None:
         search.buffers.totals[cards[place]] += play_out(rules, search.playouts, trial, seat)
 
 
-@pasted
+@inline_ir
 def _solve_all(search: FlatMcSearch, view: Record, cards: np.ndarray, tricks: np.ndarray) -> None:
     """Add to each action's total its exact value in a determinization without foreplay."""
     rules, game = row(search.rules, 0), row(search.buffers.games, 0)
@@ -108,18 +113,18 @@ def _actions_of(legal: np.uint64) -> np.ndarray:
     return cards
 
 
-@pasted
+@inline_ir
 def _sample(search: FlatMcSearch, view: Record, worlds: int, stream: np.ndarray) -> None:
     """Add so many determinizations to the totals of a view's actions."""
     rules, buffers = row(search.rules, 0), search.buffers
     cards = _actions_of(legal_in_view(rules, view))
-    tricks = np.empty(CARDS_IN_ALL, np.int64)
-    solvable = popcount(view.hand) <= MOST_CARDS and view.stock_left == 0 and rules.race == 0
+    tricks = np.empty(N_CARDS, np.int64)
+    solvable = popcount(view.hand) <= MAX_CARDS and view.stock_left == 0 and rules.race == 0
     solvable = solvable and view.phase != EXCHANGE
     for _ in range(worlds):
         # All cards meet the same determinization (common random numbers): the luck of the deal is
         # in every total alike, and their differences need far fewer samples.
-        draw_world(rules, view, row(buffers.plans, 0), stream, row(buffers.games, 0))
+        draw_determinization(rules, view, row(buffers.plans, 0), stream, row(buffers.games, 0))
         if solvable:
             _solve_all(search, view, cards, tricks)
         else:
@@ -156,7 +161,7 @@ def _flat_mc_actions(search: FlatMcSearch, batch: ViewBatch, worlds: int, go_on:
             continue
         if not go_on:
             buffers.totals[:] = 0
-            plan_worlds(rules, view, search.voids, row(buffers.plans, 0))
+            plan_determinizations(rules, view, search.voids, row(buffers.plans, 0))
         _sample(search, view, worlds, batch.rng[index : index + 1])
         actions[index] = cheapest_best(rules, view, buffers.totals)
 
@@ -190,9 +195,9 @@ class FlatMcAgent(SearchAgent):
         warm_up("flat Monte Carlo", "agents", self._compile)
 
     def _room(self) -> FlatMcBuffers:
-        totals = np.zeros(ACTIONS_IN_ALL, np.int64)
+        totals = np.zeros(N_ACTIONS, np.int64)
         games, views = np.zeros(2, GAME), np.zeros(1, VIEW)
-        return FlatMcBuffers(scratch_here(), np.zeros(1, PLAN), games, views, totals)
+        return FlatMcBuffers(thread_scratch(), np.zeros(1, SAMPLING_PLAN), games, views, totals)
 
     def _search(
         self, tables: Tables, batch: ViewBatch, samples: int, go_on: bool, room: FlatMcBuffers

@@ -14,11 +14,11 @@ from __future__ import annotations
 import numpy as np
 
 from ...common.jit.bitset import ONE, lowest, popcount
-from ...common.jit.compiler import jit, pasted
+from ...common.jit.compiler import inline_ir, jit
 from ...engine.dtypes import LEAD, WIN
 from ...engine.endgame import Ending, Race, Scratch, Tables, solve_race
-from ...engine.endgame.index import MOST_CARDS, place
-from ...engine.endgame.search import Node, points, reaches, stored
+from ...engine.endgame.index import MAX_CARDS, index_hands
+from ...engine.endgame.search import Node, leader_points, reaches, table_points
 from ...engine.play import Record, legal, pay_for, play, row, stock_left
 
 LONG_RACE = 5
@@ -39,20 +39,20 @@ def is_ending(rules: Record, game: Record) -> bool:
     if game.phase != LEAD or stock_left(rules, game) > 0:
         return False
     cards = popcount(game.hand[0])
-    if cards > MOST_CARDS or (rules.race > 0 and game.low == 1):
+    if cards > MAX_CARDS or (rules.race > 0 and game.low == 1):
         return False
     return not race_is_long(rules, cards, np.int64(game.tricks[0]), np.int64(game.tricks[1]))
 
 
-@pasted
+@inline_ir
 def _in_points(
     rules: Record, known: Tables, scratch: Scratch, game: Record, n: int, mine: int, others: int
 ) -> int:
     """What the hand will pay the leader, with tables for its contract and tricks so far."""
     leader = np.int64(game.leader)
     hands = game.hand
-    c, pattern = place(
-        known.lay, hands[leader], hands[1 - leader], np.int64(game.trump), scratch.cards
+    c, pattern = index_hands(
+        known.endgame_index, hands[leader], hands[1 - leader], np.int64(game.trump), scratch.cards
     )
     node = Node(n, c, pattern)
     # In points (in a low contract: tricks left to the other) the leader has to be ahead.
@@ -64,14 +64,14 @@ def _in_points(
         if (n + behind) % 2 == 0 and reaches(known, scratch, node, need - 1):
             return 0
         return -1
-    reached = stored(known, node) if n <= known.cards else points(known, scratch, node)
+    reached = table_points(known, node) if n <= known.cards else leader_points(known, scratch, node)
     if rules.pay == WIN:
         return np.int64(reached >= need) - np.int64(2 * reached < n + behind)
     more = n - reached if known.low else reached
     return pay_for(rules, np.int64(game.low), mine + more, others + n - more)
 
 
-@pasted
+@inline_ir
 def ending_worth(rules: Record, known: Tables, scratch: Scratch, game: Record) -> int:
     """What the hand will pay the player on lead, with best play by both.
 

@@ -22,14 +22,14 @@ import numpy as np
 
 from ...common.jit.bitset import NO_CARDS, bit, nth_lowest, popcount
 from ...common.jit.compiler import jit, warm_up
-from ...engine.cards import CARDS_IN_ALL
+from ...engine.cards import N_CARDS
 from ...engine.dtypes import EXCHANGE, FOLLOW, NO_CARD
 from ...engine.endgame import Ending, Scratch, Tables, solve_moves
-from ...engine.endgame.game_values import known_endings
-from ...engine.endgame.index import MOST_CARDS
-from ...engine.endgame.solver import scratch_here
+from ...engine.endgame.game_values import endgame_tables
+from ...engine.endgame.index import MAX_CARDS
+from ...engine.endgame.solver import thread_scratch
 from ...engine.play import Record, row
-from ...engine.rng import below
+from ...engine.rng import random_below
 from ...engine.rules import Match, load_rules
 from ...engine.view import legal_in_view
 from ..base import Agent, Array, ViewBatch, no_rng, no_views
@@ -56,11 +56,11 @@ def _remembered(view: Record, memory: int) -> tuple[np.uint64, np.uint64]:
     trick = np.int64(view.trick)
     for index in range(max(0, trick - memory), trick):
         played |= bit(np.int64(view.led_cards[index])) | bit(np.int64(view.followed_cards[index]))
-        if view.other_draws[index] < NO_CARD - 1:
-            taken |= bit(np.int64(view.other_draws[index]))
+        if view.opponent_draws[index] < NO_CARD - 1:
+            taken |= bit(np.int64(view.opponent_draws[index]))
     if view.led != NO_CARD:
         played |= bit(np.int64(view.led))
-    return played, taken & view.known
+    return played, taken & view.opponent_known
 
 
 @jit
@@ -69,8 +69,8 @@ def _guess(rules: Record, view: Record, memory: int, stream: np.ndarray) -> np.u
     played, hand = _remembered(view, memory)
     possible = rules.deck & ~(view.hand | played | hand | view.laid_away)
     left = popcount(possible)
-    for _ in range(np.int64(view.other_cards) - popcount(hand)):
-        card = bit(nth_lowest(possible, below(stream, left)))
+    for _ in range(np.int64(view.opponent_hand_size) - popcount(hand)):
+        card = bit(nth_lowest(possible, random_below(stream, left)))
         possible &= ~card
         left -= 1
         hand |= card
@@ -82,12 +82,12 @@ def _guess_endgame(
     rules: np.ndarray, known: Tables, scratch: Scratch, batch: ViewBatch, memory: Memory
 ) -> None:
     """Replace actions of the endgame by what is best against guessed hands."""
-    tricks = np.empty(CARDS_IN_ALL, np.int64)
-    totals = np.empty(CARDS_IN_ALL, np.int64)
+    tricks = np.empty(N_CARDS, np.int64)
+    totals = np.empty(N_CARDS, np.int64)
     first = row(rules, 0)
     for index in range(len(batch.views)):
         view = row(batch.views, index)
-        if view.stock_left > 0 or view.low != known.low or popcount(view.hand) > MOST_CARDS:
+        if view.stock_left > 0 or view.low != known.low or popcount(view.hand) > MAX_CARDS:
             continue
         if view.phase == EXCHANGE:
             continue
@@ -97,7 +97,7 @@ def _guess_endgame(
         for _ in range(memory.guesses):
             other = _guess(first, view, memory.tricks, batch.rng[index : index + 1])
             solve_moves(known, scratch, Ending(view.hand, other, trump, led), tricks)
-            for card in range(CARDS_IN_ALL):
+            for card in range(N_CARDS):
                 totals[card] += -tricks[card] if view.low == 1 else tricks[card]
         batch.actions[index] = masked_argmax(totals, legal_in_view(first, view))
 
@@ -110,7 +110,7 @@ class ForgetfulAgent(Agent):
 
     def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
         super().__init__(rules, match=match)
-        self._known = known_endings(self.rules)
+        self._known = endgame_tables(self.rules)
         warm_up(
             f"{self.name} player", "agents", lambda: ForgetfulAgent.act(self, no_views(), no_rng())
         )
@@ -121,7 +121,7 @@ class ForgetfulAgent(Agent):
         self.foreplay(self.record, views, actions)
         for known in self._known:
             batch = ViewBatch(views, rng.copy(), actions)
-            _guess_endgame(self.record, known, scratch_here(), batch, self.memory)
+            _guess_endgame(self.record, known, thread_scratch(), batch, self.memory)
         return actions
 
 

@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ...common.jit.bitset import ONE, lowest, nth_lowest, popcount
-from ...common.jit.compiler import called, jit
-from ...common.suggestions import meant
+from ...common.jit.compiler import jit, noinline
+from ...common.suggestions import suggest
 from ...engine.play import Record
-from ...engine.rng import below
+from ...engine.rng import random_below
 from ...engine.rules import Rules
 from ...engine.view import legal_in_view
 from ..base import CannotPlay
@@ -83,7 +83,7 @@ def weights_of_model(text: str, rules: Rules) -> Path | None:
         return find_checkpoint(text)
     raise CannotPlay(
         f"{text!r} cannot be imagined"
-        + meant(name, MODELS, more="and the path of a checkpoint that plays like it")
+        + suggest(name, MODELS, more="and the path of a checkpoint that plays like it")
     )
 
 
@@ -98,7 +98,7 @@ def chosen(rules: Record, view: Record, model: Model, desk: Desk) -> int:
     return masked_argmax(desk.logits, legal_in_view(rules, view))
 
 
-@called
+@noinline
 def chance_of(rules: Record, view: Record, model: Model, desk: Desk, card: int) -> float:
     """How likely a model plays a card in a view; nothing if it may not."""
     cards = legal_in_view(rules, view)
@@ -115,14 +115,14 @@ def chance_of(rules: Record, view: Record, model: Model, desk: Desk, card: int) 
     return share + (1.0 - model.slip) * desk.weights[card] / total
 
 
-@called
+@noinline
 def played(rules: Record, view: Record, model: Model, desk: Desk, stream: np.ndarray) -> int:
     """What a model plays in a view, without its slips."""
     cards = legal_in_view(rules, view)
     if cards & (cards - ONE) == np.uint64(0):
         return lowest(cards)
     if model.kind == EVEN:
-        return nth_lowest(cards, below(stream, popcount(cards)))
+        return nth_lowest(cards, random_below(stream, popcount(cards)))
     if model.kind != SHARES:
         return chosen(rules, view, model, desk)
     ask(rules, view, model.net, desk)

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ...common.jit.bitset import NO_CARDS
-from ...common.jit.compiler import jit, pasted
+from ...common.jit.compiler import inline_ir, jit
 from ...engine.dtypes import CHOOSE, EXCHANGE, FOLLOW, NO_CARD, OVER
 from ...engine.endgame import Scratch, Tables
-from ...engine.play import Record, faced_count, legal, pay, play, row, stock_card, stock_left
+from ...engine.play import Record, legal, n_faced, pay, play, row, stock_card, stock_left
 from ...engine.view import write_position
 from ..heuristic.counting import counting_action
 from ..heuristic.threshold import Situation, exchanged, rule_of_thumb
@@ -40,10 +40,10 @@ def _rule_of_thumb_in_game(rules: Record, game: Record) -> int:
     if phase == EXCHANGE:
         seat = np.int64(game.turn)
         # The other has shown nothing but the card that was turned up.
-        unseen = rules.deck & ~(game.hand[seat] | game.known[1 - seat])
+        unseen = rules.deck & ~(game.hand[seat] | game.known_cards[1 - seat])
         return exchanged(game.hand[seat], unseen, np.int64(game.trump), game.low == 1)
     left = stock_left(rules, game)
-    count = faced_count(rules, np.int64(game.trick), left)
+    count = n_faced(rules, np.int64(game.trick), left)
     upper = np.int64(stock_card(rules, game, 0)) if count > 0 else NO_CARD
     lower = np.int64(stock_card(rules, game, 1)) if count > 1 else NO_CARD
     led = np.int64(game.led_cards[game.trick]) if phase == FOLLOW else NO_CARD
@@ -53,7 +53,7 @@ def _rule_of_thumb_in_game(rules: Record, game: Record) -> int:
     )
 
 
-@pasted
+@inline_ir
 def play_out(rules: Record, playouts: Playouts, game: Record, seat: int) -> int:
     """Play the hand out, by the same rule for both seats; returns what it pays `seat`."""
     while game.phase != OVER:

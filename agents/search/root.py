@@ -14,10 +14,10 @@ from __future__ import annotations
 import numpy as np
 
 from ...common.jit.bitset import NO_CARDS, ONE, bit, lowest, popcount, suit_set
-from ...common.jit.compiler import inlined, jit, pasted
+from ...common.jit.compiler import forceinline, inline_ir, jit
 from ...engine.dtypes import FOLLOW, NO_CARD
 from ...engine.play import Record, legal, play, row, suit_of
-from ...engine.sampling.determinizations import draw_world, share_ways
+from ...engine.sampling.determinizations import draw_determinization, split_weight
 from ...engine.view import legal_in_view
 from ..base import ViewBatch
 from ..networks.policy import ask
@@ -65,7 +65,7 @@ def thinker_actions(search: ThinkerSearch, batch: ViewBatch, worlds: int, go_on:
         batch.actions[index] = search.cards[_best(search)]
 
 
-@pasted
+@inline_ir
 def _begin(search: ThinkerSearch, view: Record, stream: np.ndarray) -> None:
     """The cards to try, the policy's prior of each, and a first world."""
     rules = row(search.rules, 0)
@@ -91,16 +91,16 @@ def _begin(search: ThinkerSearch, view: Record, stream: np.ndarray) -> None:
             progress.active |= 1 << at
         progress.cards = at + 1
     weigh_hands(search, view)
-    draw_world(rules, view, row(search.plans, 0), stream, row(search.games, 0))
+    draw_determinization(rules, view, row(search.plans, 0), stream, row(search.games, 0))
     if progress.pruning == DROPS and view.stock_left > 2:
-        _keep_one_of_equals(view, row(search.games, 0).known[np.int64(view.seat)], search)
+        _keep_one_of_equals(view, row(search.games, 0).known_cards[np.int64(view.seat)], search)
 
 
-@pasted
+@inline_ir
 def _keep_one_of_equals(view: Record, known: np.uint64, search: ThinkerSearch) -> None:
     """Of cards that take the same cards, and are as well known, only the likeliest is tried."""
     progress = row(search.progress, 0)
-    others = view.known | view.unseen | view.faced
+    others = view.opponent_known | view.unseen | view.faced
     if view.led != NO_CARD:
         others |= bit(np.int64(view.led))
     kept = 0
@@ -117,7 +117,7 @@ def _keep_one_of_equals(view: Record, known: np.uint64, search: ThinkerSearch) -
             progress.active &= ~(1 << at)
 
 
-@pasted
+@inline_ir
 def _sample_worlds(search: ThinkerSearch, view: Record, worlds: int, stream: np.ndarray) -> None:
     """Try the active cards in so many worlds, or until one is left."""
     progress = row(search.progress, 0)
@@ -130,7 +130,7 @@ def _sample_worlds(search: ThinkerSearch, view: Record, worlds: int, stream: np.
         worlds -= ROUND
 
 
-@pasted
+@inline_ir
 def _sample_round(search: ThinkerSearch, view: Record, worlds: int, stream: np.ndarray) -> None:
     """Try the active cards in some more worlds; the networks are queried once for all of them."""
     leaves = 0
@@ -146,7 +146,7 @@ def _sample_round(search: ThinkerSearch, view: Record, worlds: int, stream: np.n
     row(search.progress, 0).worlds += worlds
 
 
-@pasted
+@inline_ir
 def _play_cards(search: ThinkerSearch, first: int) -> int:
     """Play each active card in the world at hand, in leaves `first` and on."""
     rules = row(search.rules, 0)
@@ -160,7 +160,7 @@ def _play_cards(search: ThinkerSearch, first: int) -> int:
     return leaf
 
 
-@pasted
+@inline_ir
 def _add_values(search: ThinkerSearch, values: np.ndarray, weight: float) -> None:
     """Add what the active cards came to in one world."""
     progress = row(search.progress, 0)
@@ -176,7 +176,7 @@ def _add_values(search: ThinkerSearch, values: np.ndarray, weight: float) -> Non
             k += 1
 
 
-@pasted
+@inline_ir
 def _drop(search: ThinkerSearch) -> None:
     """Drop the cards that have clearly fallen behind the best.
 
@@ -210,7 +210,7 @@ def _best(search: ThinkerSearch) -> int:
     return best
 
 
-@inlined
+@forceinline
 def _score(search: ThinkerSearch, at: int) -> float:
     """A card's mean, and a little for its prior.
 
@@ -221,7 +221,7 @@ def _score(search: ThinkerSearch, at: int) -> float:
     return search.totals[search.cards[at]] / worlds + PRIOR * search.priors[at]
 
 
-@pasted
+@inline_ir
 def _try_every_world(search: ThinkerSearch, view: Record, counted: int) -> None:
     """Before the last trick for the stock: every card that may lie there, every reply.
 
@@ -254,7 +254,7 @@ def _try_every_world(search: ThinkerSearch, view: Record, counted: int) -> None:
     row(search.progress, 0).worlds += counted
 
 
-@pasted
+@inline_ir
 def _weight(search: ThinkerSearch, held: np.uint64) -> float:
     """How likely this hidden hand is, against others."""
     weight = 1.0
@@ -269,10 +269,10 @@ def _weight(search: ThinkerSearch, held: np.uint64) -> float:
     share = np.zeros(4, np.uint8)
     for suit in range(4):
         share[suit] = popcount(held & suit_set(suit))
-    return share_ways(plan, np.uint64(row(search.rules, 0).hand + 1), share)
+    return split_weight(plan, np.uint64(row(search.rules, 0).hand + 1), share)
 
 
-@pasted
+@inline_ir
 def _weigh_replies(search: ThinkerSearch, seat: int, leaves: int, values: np.ndarray) -> None:
     """What `seat` is paid on average over the policy's replies, in leaves of the last trick."""
     rules, tables, scratch = row(search.rules, 0), search.tables, search.scratch
@@ -289,7 +289,7 @@ def _weigh_replies(search: ThinkerSearch, seat: int, leaves: int, values: np.nda
         values[leaf] = paid_at_ending(rules, tables, scratch, game, seat)
 
 
-@pasted
+@inline_ir
 def _over_replies(search: ThinkerSearch, index: int, leaf: int, seat: int) -> float:
     rules = row(search.rules, 0)
     weights, tables, scratch = search.desk.weights, search.tables, search.scratch

@@ -8,15 +8,20 @@ from typing import NamedTuple
 import numpy as np
 
 from ...common.jit.bitset import NO_CARDS, ONE, lowest
-from ...common.jit.compiler import inlined, jit, pasted
-from ...engine.cards import ACTIONS_IN_ALL, CARDS_IN_ALL
+from ...common.jit.compiler import forceinline, inline_ir, jit
+from ...engine.cards import N_ACTIONS, N_CARDS
 from ...engine.dtypes import FOLLOW, GAME, LEAD
 from ...engine.endgame import Scratch, Tables
-from ...engine.endgame.index import MOST_CARDS
-from ...engine.endgame.solver import scratch_here
+from ...engine.endgame.index import MAX_CARDS
+from ...engine.endgame.solver import thread_scratch
 from ...engine.play import Record, legal, play, row, stock_left
 from ...engine.rules import Rules
-from ...engine.sampling.determinizations import PLAN, draw_hand, plan_worlds, shuffled
+from ...engine.sampling.determinizations import (
+    SAMPLING_PLAN,
+    draw_hand,
+    plan_determinizations,
+    shuffle_cards,
+)
 from ...engine.view import write_position
 from ..checkpoints.checkpoint import checkpoint_for, read_checkpoint
 from ..networks.belief import (
@@ -74,7 +79,7 @@ def search_networks(
         read_belief_network(belief, rules) if uses_belief else NO_LAYERS,
         uses_belief,
         pays_of(rules),
-        float(rules.most_pay),
+        float(rules.max_pay),
         ahead,
     )
 
@@ -139,13 +144,13 @@ def new_search(
     rules: np.ndarray, tables: Tables, networks: SearchNetworks, pruning: int = DROPS
 ) -> ThinkerSearch:
     """A search by these networks, with buffers of its own."""
-    rows = ROUND * MOST_CARDS
+    rows = ROUND * MAX_CARDS
     return ThinkerSearch(
         rules,
         tables,
         networks,
-        scratch_here(),
-        np.zeros(1, PLAN),
+        thread_scratch(),
+        np.zeros(1, SAMPLING_PLAN),
         new_desk(networks.policy),
         np.zeros(4, GAME),
         np.zeros(rows, GAME),
@@ -156,12 +161,12 @@ def new_search(
         new_rows(networks.policy.layers, rows, len(networks.policy.inputs)),
         new_rows(networks.value, rows, MOST_PLACES),
         new_rows(networks.belief, 1, MOST_KNOWN),
-        np.zeros(CARDS_IN_ALL),
-        np.zeros((ACTIONS_IN_ALL, MOST_HIDDEN + 1)),
-        np.zeros(CARDS_IN_ALL),
-        np.zeros((MOST_CARDS, MOST_CARDS)),
-        np.zeros(MOST_CARDS, np.int64),
-        np.zeros(MOST_CARDS),
+        np.zeros(N_CARDS),
+        np.zeros((N_ACTIONS, MOST_HIDDEN + 1)),
+        np.zeros(N_CARDS),
+        np.zeros((MAX_CARDS, MAX_CARDS)),
+        np.zeros(MAX_CARDS, np.int64),
+        np.zeros(MAX_CARDS),
         np.zeros(ROUND),
         np.array([(0, 0, 0, pruning)], PROGRESS),
     )
@@ -170,12 +175,12 @@ def new_search(
 # -- worlds
 
 
-@pasted
+@inline_ir
 def weigh_hands(search: ThinkerSearch, view: Record) -> None:
     """Weigh the hands that the opponent may hold."""
     rules, networks = row(search.rules, 0), search.networks
     plan = row(search.plans, 0)
-    plan_worlds(rules, view, not networks.uses_belief, plan)
+    plan_determinizations(rules, view, not networks.uses_belief, plan)
     if not networks.uses_belief:
         return
     rows, at = search.beliefs, np.zeros(4, np.int64)
@@ -185,7 +190,7 @@ def weigh_hands(search: ThinkerSearch, view: Record) -> None:
     plan_any_hands(view.unseen, np.int64(plan.hidden), search.odds, search.ways)
 
 
-@pasted
+@inline_ir
 def sample_world(search: ThinkerSearch, view: Record, stream: np.ndarray) -> None:
     """Give the world at hand another hidden hand and another stock."""
     plan = row(search.plans, 0)
@@ -196,16 +201,16 @@ def sample_world(search: ThinkerSearch, view: Record, stream: np.ndarray) -> Non
         held = draw_planned(view.unseen, hidden, search.odds, search.ways, stream)
     else:
         held = draw_hand(view, plan, stream)
-    stock = np.zeros(CARDS_IN_ALL, np.uint8)
-    count = shuffled(view.unseen & ~held, stream, stock)
+    stock = np.zeros(N_CARDS, np.uint8)
+    count = shuffle_cards(view.unseen & ~held, stream, stock)
     place_cards(search, view, held, stock[:count])
 
 
-@inlined
+@forceinline
 def place_cards(search: ThinkerSearch, view: Record, held: np.uint64, stock: np.ndarray) -> None:
     """Give the world at hand this hidden hand, and these cards for the rest of its stock."""
     rules, game = row(search.rules, 0), row(search.games, 0)
-    game.hand[1 - np.int64(view.seat)] = view.known | held
+    game.hand[1 - np.int64(view.seat)] = view.opponent_known | held
     hidden = 2 * np.int64(rules.hand) + np.int64(rules.stock) - len(stock)
     for place in range(len(stock)):
         game.deal[hidden + place] = stock[place]
@@ -252,14 +257,14 @@ def _goes_on(rules: Record, game: Record) -> bool:
     return game.phase == FOLLOW or stock_left(rules, game) > 2
 
 
-@inlined
+@forceinline
 def real_card(search: ThinkerSearch, asked: int, place: int) -> int:
     """The card that stands in this place of what the policy was shown."""
     card = search.shown[asked, place]
     return card + 13 * (np.int64(search.orders[asked, card // 13]) - card // 13)
 
 
-@pasted
+@inline_ir
 def _play_likeliest(search: ThinkerSearch, count: int, phase: int) -> None:
     """The policy's likeliest card in every leaf of a phase."""
     rules = row(search.rules, 0)
@@ -285,7 +290,7 @@ def play_on(search: ThinkerSearch, count: int) -> None:
 # -- what leaves are worth
 
 
-@pasted
+@inline_ir
 def evaluate_leaves(search: ThinkerSearch, seat: int, count: int, values: np.ndarray) -> None:
     """What `seat` is paid for each leaf, which all stand before a trick."""
     rules, networks = row(search.rules, 0), search.networks

@@ -29,8 +29,8 @@ import numpy as np
 
 from ...common.jit.compiler import warm_up
 from ...engine.endgame import Tables
-from ...engine.endgame.game_values import why_not_exact
-from ...engine.endgame.index import MOST_CARDS
+from ...engine.endgame.game_values import inexact_reason
+from ...engine.endgame.index import MAX_CARDS
 from ...engine.rules import Match, Rules
 from ..base import Array, CannotPlay, ViewBatch
 from ..checkpoints.bundled import BELIEF_WEIGHTS, CHAMPION, VALUE_WEIGHTS, champion_for, network_for
@@ -54,7 +54,7 @@ from .simulation import (
 def check_playable(rules: Rules) -> None:
     """Refuse games whose last tricks for the stock it could not think about."""
     faced = rules.faced == "every" or (rules.faced == "after-first" and rules.foreplay_tricks > 1)
-    if rules.choice or not faced or why_not_exact(rules):
+    if rules.choice or not faced or inexact_reason(rules):
         raise CannotPlay(
             f"the thinker does not play {rules.name}: it knows games in which the winner of a "
             "trick takes the upcard, and whose ending is open, short and no race"
@@ -151,7 +151,7 @@ class ThinkerAgent(SearchAgent):
             return super().advise(views, rng)
         late = is_late(views, self._last)
         actions = np.empty(len(views), np.int64)
-        worths = np.full((len(views), MOST_CARDS), np.nan, np.float32)
+        worths = np.full((len(views), MAX_CARDS), np.nan, np.float32)
         actions[late], worths[late] = super().advise(views[late], rng[late])
         actions[~late] = self._before.act(views[~late], rng[~late])
         return actions, worths

@@ -1,8 +1,8 @@
 # pyright: strict
 """Tasks in local processes or on a Ray cluster: the one way to use more than one process."""
 
-from .executor import Executor, InProcess, check_place, cores
+from .executor import Executor, InProcessExecutor, check_backend, count_cores
 from .local import LOCAL
 from .worker import WorkersLost
 
-__all__ = ["LOCAL", "Executor", "InProcess", "WorkersLost", "check_place", "cores"]
+__all__ = ["LOCAL", "Executor", "InProcessExecutor", "WorkersLost", "check_backend", "count_cores"]

@@ -1,5 +1,5 @@
 # pyright: strict
-"""Tasks are submitted, and workers call them: processes of this machine, or actors of Ray."""
+"""Executors: tasks are submitted to workers, which are local processes or Ray actors."""
 
 from __future__ import annotations
 
@@ -11,35 +11,36 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from threading import Condition, Thread, current_thread
 from typing import Any, Generic, Protocol, TypeVar
 
-from .cluster import RAY, Cluster, joined
+from .cluster import RAY, Cluster, connect_ray
 from .local import LOCAL, LocalWorker
-from .worker import Outcome, WorkerDied, WorkersLost
+from .worker import TaskOutcome, WorkerDied, WorkersLost
 
 T = TypeVar("T")
-"""A task; its text says what it is, as in "the deals 0 to 63"."""
+"""A task; its `str` describes it, as in "the deals 0 to 63"."""
 R = TypeVar("R")
-"""The result of one."""
+"""Result of a task."""
 
-MOST_DEATHS = 3
-"""So many workers may die of a task before it is given up."""
+MAX_WORKERS = 4096
+MAX_DEATHS = 3
+"""Number of workers that may die of a task before it fails."""
 
 
-def check_place(on: str) -> str:
-    """Where tasks are called: `local`, `ray` or `ray://HOST:PORT`."""
+def check_backend(on: str) -> str:
+    """The backend of an executor: `local`, `ray` or `ray://HOST:PORT`."""
     if on in (LOCAL, RAY) or on.startswith("ray://"):
         return on
     raise ValueError(f"on is {on!r}: it has to be local, ray, or ray://HOST:PORT")
 
 
-def cores(on: str) -> int:
-    """How many cores there are, here or on the cluster."""
+def count_cores(on: str) -> int:
+    """Number of cores on this machine or on the Ray cluster."""
     if on == LOCAL:
         return os.cpu_count() or 1
-    return max(1, int(joined(on).cluster_resources().get("CPU", 1)))
+    return max(1, int(connect_ray(on).cluster_resources().get("CPU", 1)))
 
 
 class _Worker(Protocol):
-    def call(self, task: Any, line: Callable[[str], object]) -> Outcome: ...
+    def call(self, task: Any, line: Callable[[str], object]) -> TaskOutcome: ...
     def end(self) -> None: ...
     def close(self) -> None: ...
 
@@ -50,38 +51,37 @@ class _Job(Generic[T, R]):
         self.future: Future[R] = Future()
 
 
-def _print_apart(_: object, line: str) -> None:
+def _print_to_stderr(_: object, line: str) -> None:
     print(line, file=sys.stderr)
 
 
-class InProcess(Generic[T, R]):
-    """Calls tasks one after another in this process, in place of an `Executor`."""
+class InProcessExecutor(Generic[T, R]):
+    """Drop-in for `Executor` that runs tasks one after another in this process."""
 
-    replaced = 0
+    n_replaced = 0
 
     def __init__(self, call: Callable[[T], R]) -> None:
         self._call = call
 
-    def __enter__(self) -> InProcess[T, R]:
+    def __enter__(self) -> InProcessExecutor[T, R]:
         return self
 
     def __exit__(self, *_: object) -> None:
         pass
 
     def results(self, next_task: Callable[[], T | None]) -> Iterator[tuple[T, R]]:
-        """Tasks and their results, until `next_task` has none."""
         while (task := next_task()) is not None:
             yield task, self._call(task)
 
 
 class Executor(Generic[T, R]):
-    """Workers that call tasks; a context, at whose end they are gone.
+    """Worker pool; a context manager that ends its workers on exit.
 
-    `make(setup)` returns the function that a worker gives tasks to: it is called once in each
-    worker, before the first task. Both have to be picklable. `files` lie, by their relative
-    paths, in the folder that a worker on a cluster works in. A worker has so many `threads`
-    (0: as it likes), and as many cores of a cluster. `printed` is told of the lines that a task
-    prints, and `died` why a worker died of it, which is then given to another.
+    `make(setup)` returns the function that runs a task: each worker calls it once, before its first
+    task. Both must be picklable. On a cluster, `files` (contents by relative path) are written to
+    the working folder of each worker. Every worker gets `threads` threads (0: no limit) and as many
+    cores of a cluster. `on_line` is called with each line that a task prints, `on_death` with the
+    reason when a worker dies; its task is then retried on another one.
     """
 
     def __init__(
@@ -93,21 +93,21 @@ class Executor(Generic[T, R]):
         *,
         files: dict[str, bytes] | None = None,
         threads: int = 1,
-        printed: Callable[[T, str], object] = _print_apart,
-        died: Callable[[T, str], object] | None = None,
+        on_line: Callable[[T, str], object] = _print_to_stderr,
+        on_death: Callable[[T, str], object] | None = None,
     ) -> None:
         self.workers = workers
-        self.replaced = 0
-        """How many workers died and were replaced."""
-        self._printed, self._died = printed, died
+        self.n_replaced = 0
+        """Number of dead workers that were replaced."""
+        self._on_line, self._on_death = on_line, on_death
         self._changed = Condition()
         self._jobs: deque[_Job[T, R]] = deque()
         self._busy = 0
         self._ended = False
-        self._working: set[_Worker] = set()
+        self._workers: set[_Worker] = set()
         self._threads: list[Thread] = []
         self._start: Callable[[], _Worker | None]
-        if check_place(on) == LOCAL:
+        if check_backend(on) == LOCAL:
             self._start = lambda: LocalWorker(make, setup, threads)
         else:
             cluster = Cluster(on, make, setup, files or {}, max(1, threads))
@@ -120,7 +120,6 @@ class Executor(Generic[T, R]):
         self.close()
 
     def submit(self, task: T) -> Future[R]:
-        """Have a task called, as soon as a worker is free."""
         job: _Job[T, R] = _Job(task)
         with self._changed:
             self._jobs.append(job)
@@ -132,9 +131,9 @@ class Executor(Generic[T, R]):
         return job.future
 
     def results(self, next_task: Callable[[], T | None]) -> Iterator[tuple[T, R]]:
-        """Tasks and their results as they finish, in no order.
+        """Tasks and results in order of completion.
 
-        `next_task` is asked whenever a worker is free; None says that there is none for now.
+        `next_task` is called whenever a worker is free; None means no task for now.
         """
         pending: dict[Future[R], T] = {}
         while True:
@@ -146,12 +145,12 @@ class Executor(Generic[T, R]):
                 yield pending.pop(future), future.result()
 
     def close(self) -> None:
-        """End all workers; tasks that are not called yet are not called any more."""
+        """End all workers and cancel the pending tasks."""
         with self._changed:
             self._ended = True
             left, threads = [*self._jobs], [*self._threads]
             self._jobs.clear()
-            for worker in self._working:
+            for worker in self._workers:
                 worker.end()
             self._changed.notify_all()
         for job in left:
@@ -160,16 +159,15 @@ class Executor(Generic[T, R]):
             thread.join()
 
     def _serve(self) -> None:
-        """The life of a worker, and of those that take its place."""
         worker: _Worker | None = None
         try:
-            while (worker := worker or self._started()) and (job := self._next_job()):
+            while (worker := worker or self._start_worker()) and (job := self._next_job()):
                 try:
-                    outcome = self._called(worker, job.task)
+                    outcome = self._call_task(worker, job.task)
                 except WorkerDied as death:
                     self._close(worker)
                     worker = None
-                    self._lose(job, death)
+                    self._requeue(job, death)
                     continue
                 with self._changed:
                     self._busy -= 1
@@ -177,7 +175,7 @@ class Executor(Generic[T, R]):
                     job.future.set_exception(outcome.error)
                 else:
                     job.future.set_result(outcome.result)
-        except Exception as error:  # no worker can begin
+        except Exception as error:  # no worker can start
             with self._changed:
                 left = [*self._jobs]
                 self._jobs.clear()
@@ -189,27 +187,27 @@ class Executor(Generic[T, R]):
             if worker is not None:
                 self._close(worker)
 
-    def _called(self, worker: _Worker, task: T) -> Outcome:
+    def _call_task(self, worker: _Worker, task: T) -> TaskOutcome:
         try:
-            return worker.call(task, lambda line: self._printed(task, line))
+            return worker.call(task, lambda line: self._on_line(task, line))
         except WorkerDied:
             raise
         except Exception as error:  # a task that cannot be pickled
-            return Outcome(error=error)
+            return TaskOutcome(error=error)
 
-    def _started(self) -> _Worker | None:
+    def _start_worker(self) -> _Worker | None:
         worker = self._start()
         if worker is None:
             return None
         with self._changed:
-            self._working.add(worker)
+            self._workers.add(worker)
             if self._ended:
                 worker.end()
         return worker
 
     def _close(self, worker: _Worker) -> None:
         with self._changed:
-            self._working.discard(worker)
+            self._workers.discard(worker)
         worker.close()
 
     def _next_job(self) -> _Job[T, R] | None:
@@ -221,22 +219,21 @@ class Executor(Generic[T, R]):
             self._busy += 1
             return self._jobs.popleft()
 
-    def _lose(self, job: _Job[T, R], death: WorkerDied) -> None:
-        """Give a task whose worker died to another, unless it was too many."""
+    def _requeue(self, job: _Job[T, R], death: WorkerDied) -> None:
         with self._changed:
             self._busy -= 1
             if self._ended:
                 job.future.cancel()
                 return
-            self.replaced += 1
+            self.n_replaced += 1
             job.deaths += 1
-            given_up = job.deaths >= MOST_DEATHS
+            given_up = job.deaths >= MAX_DEATHS
             if not given_up:
                 self._jobs.appendleft(job)
                 self._changed.notify()
-        if self._died is not None:
-            self._died(job.task, str(death))
+        if self._on_death is not None:
+            self._on_death(job.task, str(death))
         if given_up:
             job.future.set_exception(
-                WorkersLost(f"{MOST_DEATHS} workers in a row died ({death}) of {job.task}")
+                WorkersLost(f"{MAX_DEATHS} workers in a row died ({death}) of {job.task}")
             )

@@ -1,5 +1,5 @@
 # pyright: strict
-"""Workers that are processes of this machine and end with the process that started them."""
+"""Local workers: processes that end with the process that started them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, Any
 
-from .worker import Make, Outcome, WorkerDied
+from .worker import TaskFactory, TaskOutcome, WorkerDied
 
 LOCAL = "local"
 _THREAD_SETTINGS = (
@@ -22,15 +22,15 @@ _THREAD_SETTINGS = (
 
 
 class LocalWorker:
-    """A process that calls tasks, out of the reach of Ctrl-C."""
+    """Worker process that ignores Ctrl-C."""
 
-    def __init__(self, make: Make, setup: Any, threads: int) -> None:
-        # By its import path, and not as a copy of the main module: no script has to guard itself.
+    def __init__(self, make: TaskFactory, setup: Any, threads: int) -> None:
+        # Started by its import path, so scripts need no `if __name__ == "__main__"`.
         code = (
             f"import sys; sys.path[:] = {sys.path!r}; from {__package__}.worker import main; main()"
         )
         settings = dict.fromkeys(_THREAD_SETTINGS, str(threads)) if threads else {}
-        apart = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)  # on Windows alone
+        apart = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)  # only on Windows
         self._process = subprocess.Popen(
             [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             env={**os.environ, **settings}, creationflags=apart, start_new_session=not apart,
@@ -45,31 +45,29 @@ class LocalWorker:
             self._tasks.write(data)
             self._tasks.flush()
 
-    def call(self, task: Any, line: Callable[[str], object]) -> Outcome:
-        """The outcome of a task; `line` is called with what it prints."""
+    def call(self, task: Any, line: Callable[[str], object]) -> TaskOutcome:
+        """Run a task; `line` is called with each line that it prints."""
         self._send(task)
         while True:
             try:
-                message: str | Outcome = pickle.load(self._outcomes)
+                message: str | TaskOutcome = pickle.load(self._outcomes)
             except (EOFError, OSError, pickle.UnpicklingError):
-                raise WorkerDied(_reason(self._process.wait())) from None
-            if isinstance(message, Outcome):
+                code = self._process.wait()
+                reason = f"signal {-code}" if code < 0 else f"exit status {code}"
+                raise WorkerDied(reason) from None
+            if isinstance(message, TaskOutcome):
                 return message
             line(message)
 
     def end(self) -> None:
-        """Ask it to end; a training saves first."""
+        """Signal the process to end; training saves a checkpoint first."""
         with suppress(OSError):
-            # On Windows SIGTERM is no signal: it ends a process at once.
+            # On Windows SIGTERM would kill the process at once.
             self._process.send_signal(getattr(signal, "CTRL_BREAK_EVENT", signal.SIGTERM))
 
     def close(self) -> None:
-        """Wait for its end, which comes when it has no task."""
+        """Close the task pipe and wait until the process has ended."""
         with suppress(OSError):
             self._tasks.close()
         self._process.wait()
         self._outcomes.close()
-
-
-def _reason(code: int) -> str:
-    return f"signal {-code}" if code < 0 else f"exit status {code}"

@@ -1,5 +1,5 @@
 # pyright: strict
-"""Processes on Linux, macOS and Windows: what a system lacks is looked up here by its name."""
+"""Process signals and liveness on Linux, macOS and Windows."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import sys
 END_SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name)
 )
-"""The signals by which a process is asked to end."""
+"""Signals that ask a process to end."""
 
 
 def is_alive(pid: int) -> bool:
-    """Whether there is a process of this number on this machine."""
+    """Whether a process with this id exists on this machine."""
     if sys.platform == "win32":  # where signal 0 is Ctrl-C
         import ctypes
 

@@ -1,5 +1,5 @@
 # pyright: strict
-"""What a worker does: calls tasks, and returns results and the lines that were printed."""
+"""Worker side of an executor: runs tasks, sends back results and printed lines."""
 
 from __future__ import annotations
 
@@ -15,28 +15,26 @@ from typing import IO, Any, NamedTuple
 
 from ..console import show_traceback
 
-Make = Callable[[Any], Callable[[Any], Any]]
-"""Makes the function that tasks are given to, from the setup of an executor."""
+TaskFactory = Callable[[Any], Callable[[Any], Any]]
+"""Makes the function that runs tasks, from the setup of an executor."""
 
 
 class WorkersLost(RuntimeError):
-    """A task that ended every worker it was given to, or a cluster without a free core."""
+    """A task killed every worker that ran it, or the cluster has no free core."""
 
 
 class WorkerDied(Exception):
-    """A worker that ended in the middle of a task."""
+    """A worker process ended while running a task."""
 
 
-class Outcome(NamedTuple):
-    """The result of a task, or the exception that it raised."""
+class TaskOutcome(NamedTuple):
+    """Result of a task, or the exception that it raised."""
 
     result: Any = None
     error: Exception | None = None
 
 
 class _Lines(io.TextIOBase):
-    """A text stream that passes on whole lines; nobody can close it."""
-
     encoding = "utf-8"
 
     def __init__(self, pass_on: Callable[[str], object]) -> None:
@@ -49,7 +47,6 @@ class _Lines(io.TextIOBase):
         return len(text)
 
     def finish(self) -> None:
-        """Pass on a line without an end."""
         if self._rest:
             self.write("\n")
 
@@ -57,30 +54,29 @@ class _Lines(io.TextIOBase):
         pass
 
 
-class Tasks:
-    """Calls tasks one after another; the first makes what they are given to."""
+class TaskRunner:
+    """Runs tasks one after another; the function for them is made on the first call."""
 
-    def __init__(self, make: Make, setup: Any, line: Callable[[str], object]) -> None:
+    def __init__(self, make: TaskFactory, setup: Any, line: Callable[[str], object]) -> None:
         self._make, self._setup = make, setup
         self._call: Callable[[Any], Any] | None = None
         self._stream = _Lines(line)
 
-    def call(self, task: Any) -> Outcome:
-        """Call a task; its exception is an outcome, unless it ends the process."""
+    def call(self, task: Any) -> TaskOutcome:
+        """Run a task; an exception becomes part of the outcome."""
         with redirect_stdout(self._stream), redirect_stderr(self._stream):
             try:
                 if self._call is None:
                     self._call = self._make(self._setup)
-                return Outcome(self._call(task))
+                return TaskOutcome(self._call(task))
             except Exception as error:
                 show_traceback()
-                return Outcome(error=_portable(error))
+                return TaskOutcome(error=_portable(error))
             finally:
                 self._stream.finish()
 
 
 def _portable(error: Exception) -> Exception:
-    """The exception, or its text if it cannot be pickled."""
     try:
         return pickle.loads(pickle.dumps(error))
     except Exception:
@@ -88,41 +84,40 @@ def _portable(error: Exception) -> Exception:
 
 
 def _listen(stream: IO[bytes], tasks: SimpleQueue[bytes | None]) -> None:
-    """Take tasks in; when no more can come, since the parent ended too, end this process."""
     with suppress(EOFError, OSError):
         while True:
             tasks.put(pickle.load(stream))
     tasks.put(None)
-    # A training in this process takes note of the signal, and saves first.
+    # Training in this process saves a checkpoint on this signal.
     signal.raise_signal(signal.SIGTERM)
 
 
 def main() -> None:
-    """Serve as a worker process: tasks come through stdin, outcomes and lines leave by stdout."""
+    """Entry point of a worker process: tasks on stdin, outcomes and printed lines on stdout."""
     stdin, stdout = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    # What a task reads and prints must not reach these pipes.
+    # Input and output of tasks must not use these pipes.
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(2, 1)
     lock = Lock()
 
-    def send(message: str | Outcome) -> None:
+    def send(message: str | TaskOutcome) -> None:
         data = pickle.dumps(message)
-        # Nobody may be there to read it any more: a training still saves.
+        # The parent may have ended already, while training still saves.
         with lock, suppress(OSError):
             stdout.write(data)
             stdout.flush()
 
     tasks: SimpleQueue[bytes | None] = SimpleQueue()
     Thread(target=_listen, args=(stdin, tasks), daemon=True).start()
-    made: Tasks | None = None
+    runner: TaskRunner | None = None
     while (data := tasks.get()) is not None:
         try:
-            told: Any = pickle.loads(data)
-            if made is None:
-                make, setup = told
-                made = Tasks(make, setup, send)
+            message: Any = pickle.loads(data)
+            if runner is None:
+                make, setup = message
+                runner = TaskRunner(make, setup, send)
             else:
-                send(made.call(told))
-        except Exception as error:  # what cannot be pickled
-            send(Outcome(error=_portable(error)))
+                send(runner.call(message))
+        except Exception as error:  # not picklable
+            send(TaskOutcome(error=_portable(error)))

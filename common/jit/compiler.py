@@ -1,16 +1,15 @@
-"""Compile functions with numba: the decorators, their disk cache, and the notice of a first use.
+"""Numba decorators, their disk cache, and the message before a first compilation.
 
-Numba's own disk cache does not notice that a function changed when its caller
-lives in another module. Here the cache folder carries a hash of every source a
-function could call into, so an edit anywhere is never answered with old machine
-code. Functions from outside this package, whose sources are unknown, are compiled
-by `numba.jit`, anew in each process. `NUMBA_DISABLE_JIT=1` runs everything as plain Python.
-A file of the cache that is damaged, or that this version of numba cannot read, is compiled anew.
-On a disk that is full or read-only nothing is cached, which is reported once.
+Numba's own disk cache misses changes in functions of other modules. Here the name of the cache
+folder contains a hash of every source file that a function could call into, so outdated machine
+code is never loaded. Functions from outside this package, whose sources are unknown, are compiled
+by `numba.jit`, anew in each process. `NUMBA_DISABLE_JIT=1` runs everything as plain Python. A
+damaged or incompatible cache file is compiled anew. On a full or read-only disk nothing is cached,
+which is reported once.
 
-Functions of this package are linked by `common/jit/dispatch.py`, which reads internals of numba.
-Where a version of numba has other internals, or `GERMAN_WHIST_PLAIN_JIT=1` is set, `numba.jit`
-compiles these functions too, to the same results.
+`common/jit/dispatch.py` links the functions of this package and uses numba internals. With a numba
+version that has other internals, or with `GERMAN_WHIST_PLAIN_JIT=1`, `numba.jit` compiles these
+functions too, with the same results.
 """
 
 from __future__ import annotations
@@ -31,22 +30,21 @@ from typing import Any, TypeVar
 
 import numba
 
-from ..files import cache_folder, locked, written_whole
+from ..files import atomic_write, cache_folder, file_lock
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 COMPILED = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
 
-# Imports point one way, so what a room compiles depends on itself and on the rooms before it.
-ROOMS = ("common", "engine", "agents", "envs", "evaluation", "training", "table", "three_player")
-_PACKAGE = __name__.partition(".")[0]
-_HOME = Path(__file__).resolve().parents[2]
-_KEPT_FOLDERS = 6
+# In the order of imports: compiled code of a package depends on it and on those before it.
+PACKAGES = ("common", "engine", "agents", "envs", "evaluation", "training", "table", "three_player")
+_ROOT_PACKAGE = __name__.partition(".")[0]
+_SOURCE_ROOT = Path(__file__).resolve().parents[2]
+_MAX_FOLDERS = 6
 PLAIN_JIT = "GERMAN_WHIST_PLAIN_JIT"
 
 
 def _base_folder() -> Path:
-    """The folder that holds the machine code of all rooms and versions."""
     named = os.environ.get("NUMBA_CACHE_DIR")
     return Path(named) if named else cache_folder() / "compiled"
 
@@ -55,58 +53,58 @@ def _platform() -> tuple[str, ...]:
     return numba.__version__, platform.python_version(), platform.machine()
 
 
-def _source_key(room: str) -> str:
+def _source_key(package: str) -> str:
     digest = hashlib.sha256()
-    for part in (*_platform(), "linked" if _linking() else "plain"):
+    for part in (*_platform(), "linked" if _linking_dispatcher() else "plain"):
         digest.update(part.encode())
-    for name in ROOMS[: ROOMS.index(room) + 1]:
-        for path in sorted((_HOME / name).rglob("*.py")):
-            digest.update(path.relative_to(_HOME).as_posix().encode())
+    for name in PACKAGES[: PACKAGES.index(package) + 1]:
+        for path in sorted((_SOURCE_ROOT / name).rglob("*.py")):
+            digest.update(path.relative_to(_SOURCE_ROOT).as_posix().encode())
             digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def _room_of(function: Callable[..., Any]) -> str | None:
-    """The room that a function is of; None for code from elsewhere."""
-    package, _, rest = function.__module__.partition(".")
-    room = rest.partition(".")[0]
-    return room if package == _PACKAGE and room in ROOMS else None
+def _subpackage_of(function: Callable[..., Any]) -> str | None:
+    # None for functions from outside this package.
+    root, _, rest = function.__module__.partition(".")
+    package = rest.partition(".")[0]
+    return package if root == _ROOT_PACKAGE and package in PACKAGES else None
 
 
 _folders: dict[str, Path] = {}
 
 
-def machine_code_folder(room: str = "engine") -> Path:
-    """The folder that holds the machine code of one room, for exactly these sources."""
-    if room not in _folders:
+def machine_code_folder(package: str = "engine") -> Path:
+    """Cache folder for the machine code of one sub-package, keyed by its sources."""
+    if package not in _folders:
         base = _base_folder()
-        folder = base / f"{room}-{_source_key(room)}"
+        folder = base / f"{package}-{_source_key(package)}"
         with suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
             os.utime(folder)
-        _forget_old_folders(base, room)
-        _folders[room] = folder
-    return _folders[room]
+        _remove_old_folders(base, package)
+        _folders[package] = folder
+    return _folders[package]
 
 
-def _forget_old_folders(base: Path, room: str) -> None:
-    """Keep the few newest folders of a room: several checkouts may share one cache."""
+def _remove_old_folders(base: Path, package: str) -> None:
     with suppress(OSError):
-        folders = sorted(base.glob(f"{room}-*"), key=lambda f: f.stat().st_mtime, reverse=True)
-        for old in folders[_KEPT_FOLDERS:]:
+        folders = sorted(base.glob(f"{package}-*"), key=lambda f: f.stat().st_mtime, reverse=True)
+        # Several checkouts may share one cache, so recent folders stay.
+        for old in folders[_MAX_FOLDERS:]:
             if time.time() - old.stat().st_mtime > 86_400:
                 shutil.rmtree(old, ignore_errors=True)
 
 
-_not_cached_told = False
+_warned_not_cached = False
 
 
-def _tell_not_cached(folder: Path, error: Exception) -> None:
-    """Report once, and in the first process alone, that compiled code is not cached."""
-    global _not_cached_told
-    if _not_cached_told or multiprocessing.parent_process() is not None:
+def _warn_not_cached(folder: Path, error: Exception) -> None:
+    global _warned_not_cached
+    # Once, and not in worker processes.
+    if _warned_not_cached or multiprocessing.parent_process() is not None:
         return
-    _not_cached_told = True
+    _warned_not_cached = True
     reason = getattr(error, "strerror", None) or error
     print(
         f"german-whist: compiled code cannot be kept in {folder} ({reason}): everything works, but "
@@ -123,9 +121,9 @@ def _mark(path: Path) -> None:
 
 
 class CodeCache:
-    """The machine code of a function on disk, a checked file for each set of argument types.
+    """Disk cache of one function: a file with a checksum for each type signature.
 
-    It has the methods that numba's dispatchers call on a cache. Numba's own classes are not used:
+    It implements the cache interface of numba's dispatchers. Numba's own classes are not used:
     `NUMBA_CACHE_LOCATOR_CLASSES` would replace the folder that depends on all sources.
     """
 
@@ -133,7 +131,7 @@ class CodeCache:
         self._folder = folder
         name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
-        # What stands in angle brackets, as in <locals>, is no name of a file on Windows.
+        # Angle brackets, as in <locals>, are not allowed in file names on Windows.
         self._name = name.replace("<", "").replace(">", "")
         self._key = f"{function.__code__.co_firstlineno} {cells}"
 
@@ -142,12 +140,11 @@ class CodeCache:
         return hashlib.blake2b(data, digest_size=32).digest()
 
     def _path(self, signature: Any, codegen: Any) -> Path:
-        # Types are told apart by their names, which spell out the fields of records.
+        # The names of types contain the fields of records.
         key = f"{self._key} {signature} {codegen.magic_tuple()}"
         return self._folder / f"{self._name}-{self._checksum(key.encode()).hex()[:16]}.code"
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """The machine code for these types; None where there is none, or a damaged one."""
         from numba.core.compiler import CompileResult
 
         target_context.refresh()
@@ -160,21 +157,20 @@ class CodeCache:
             return None
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
-        """Write the machine code for these types, if that is possible."""
-        # Addresses of this process are of no use to another.
+        # Such code contains addresses of this process.
         if compiled.library.has_dynamic_globals:
             return
         try:
             from numba.core.serialize import dumps
 
             data = dumps(compiled._reduce())
-            with written_whole(self._path(signature, compiled.codegen)) as file:
+            with atomic_write(self._path(signature, compiled.codegen)) as file:
                 file.write(self._checksum(data) + data)
         except Exception as error:
-            _tell_not_cached(self._folder, error)
+            _warn_not_cached(self._folder, error)
 
 
-# Numba hands `forceinline` down to whatever a function calls, unless that says otherwise.
+# Numba passes `forceinline` on to all functions that a function calls, unless they set it.
 _OPTIONS = {
     "nopython": True,
     "nogil": True,
@@ -185,24 +181,25 @@ _OPTIONS = {
 
 
 @cache
-def _linking() -> Any:
-    """The dispatcher that links functions of this package; None for `numba.jit`."""
+def _linking_dispatcher() -> Any:
     if not COMPILED or os.environ.get(PLAIN_JIT, "0") not in ("", "0"):
         return None
     digest = hashlib.sha256(Path(__file__).with_name("dispatch.py").read_bytes()).hexdigest()[:16]
-    known = "-".join(("linking", *_platform(), digest))
-    works, fails = (_base_folder() / f"{known}.{how}" for how in ("works", "fails"))
+    stem = "-".join(("linking", *_platform(), digest))
+    success_mark, failure_mark = (
+        _base_folder() / f"{stem}.{outcome}" for outcome in ("works", "fails")
+    )
     try:
         from .dispatch import Compiled, check
 
-        if not works.exists():
+        if not success_mark.exists():
             check(_OPTIONS)
-            _mark(works)
+            _mark(success_mark)
         return Compiled
-    # Whatever another numba answers, from a missing name to an assertion of its own.
+    # Another version of numba may raise anything, from a missing name to an assertion.
     except Exception as error:
-        if not fails.exists():
-            _mark(fails)
+        if not failure_mark.exists():
+            _mark(failure_mark)
             reason = f"{type(error).__name__}: {error}".splitlines()[0]
             print(
                 f"german-whist: numba {numba.__version__} lacks internals that this package links "
@@ -216,86 +213,85 @@ def _linking() -> Any:
         return None
 
 
-def _compiled(function: Function, called: bool = False, **options: Any) -> Function:
+def _compiled(function: Function, noinline: bool = False, **options: Any) -> Function:
     if not COMPILED:
         return function
     options = {**_OPTIONS, **options}
-    room = _room_of(function)
-    if room is None:
+    package = _subpackage_of(function)
+    if package is None:
         return numba.jit(**options)(function)
-    linking = _linking()
-    made: Any
-    if linking:
-        made = linking(function, None, options, called=called)
+    dispatcher_class = _linking_dispatcher()
+    dispatcher: Any
+    if dispatcher_class:
+        dispatcher = dispatcher_class(function, None, options, noinline=noinline)
     else:
-        made = numba.jit(**options)(function)
-    made._cache = CodeCache(function, machine_code_folder(room))
-    return made
+        dispatcher = numba.jit(**options)(function)
+    dispatcher._cache = CodeCache(function, machine_code_folder(package))
+    return dispatcher
 
 
 def jit(function: Function) -> Function:
-    """Compile a function on first use, without the interpreter's lock.
+    """Compile a function on first use, without holding the GIL.
 
-    Functions of this package are cached on disk; those of others are compiled as `numba.jit` does.
+    Functions of this package are cached on disk; others are compiled as `numba.jit` does.
     """
     return _compiled(function)
 
 
-def inlined(function: Function) -> Function:
-    """Compile a small function into the body of every caller.
+def forceinline(function: Function) -> Function:
+    """Compile a function with LLVM's `forceinline`.
 
-    Without it a helper that takes a named tuple of arrays can stay a call of its
-    own, which copies every array's description: slower than most helpers' work.
+    Otherwise a helper that takes a named tuple of arrays can stay a call of its own, which copies
+    every array descriptor: slower than most helpers' work.
     """
     return _compiled(function, forceinline=True)
 
 
-def pasted(function: Function) -> Function:
-    """Let numba paste a function into its callers, which are all compiled.
+def inline_ir(function: Function) -> Function:
+    """Inline a function at the level of numba's IR (`inline="always"`).
 
-    Every compiled function is optimised once more within each of its callers, so
-    a chain of them above a large one multiplies the time that compiling takes.
+    Every compiled function is optimised once more within each of its callers, so a chain of them
+    above a large one multiplies compilation time.
     """
     return _compiled(function, inline="always")
 
 
-def called(function: Function) -> Function:
-    """Keep a function a call of its own wherever it is called.
+def noinline(function: Function) -> Function:
+    """Compile a function with LLVM's `noinline`, for large functions with several callers.
 
-    For large ones with several callers, that do much for each call: pasted into all of
-    them they multiply what has to be compiled, and nothing is gained.
+    Inlined into all of them, they would multiply the code to compile and gain nothing.
     """
-    return _compiled(function, called=True)
+    return _compiled(function, noinline=True)
 
 
 _warm: set[str] = set()
 
 
-def warm_up(name: str, room: str, first_calls: Callable[[], object]) -> None:
-    """Run `first_calls` once per process, so that nothing compiles later in the middle of play.
+def warm_up(name: str, package: str, first_calls: Callable[[], object]) -> None:
+    """Run `first_calls` once per process, so that nothing compiles during play.
 
-    On a cold cache this takes seconds, so it says so, and other processes wait
-    for the one that compiles instead of doing the same work beside it.
+    On a cold cache this takes seconds: it prints a message, and other processes wait for the first
+    one instead of compiling the same functions.
     """
     if name in _warm or not COMPILED:
         return
     _warm.add(name)
-    folder = machine_code_folder(room)
-    done = folder / f"{name}.ready"
-    if done.exists():
+    folder = machine_code_folder(package)
+    marker = folder / f"{name}.ready"
+    if marker.exists():
         first_calls()
         return
-    with ExitStack() as held:
-        # Where no lock can be written, each process compiles by itself.
+    with ExitStack() as stack:
+        # Without a writable lock file each process compiles for itself.
         try:
-            held.enter_context(locked(folder / f"{name}.lock"))
+            stack.enter_context(file_lock(folder / f"{name}.lock"))
         except OSError as error:
-            _tell_not_cached(folder, error)
-        if not done.exists():
+            _warn_not_cached(folder, error)
+        if not marker.exists():
             print(
                 f"german-whist: compiling the {name} for this machine, once (some seconds) ...",
                 file=sys.stderr,
                 flush=True,
             )
         first_calls()
-        _mark(done)
+        _mark(marker)

@@ -1,20 +1,19 @@
 # pyright: reportAttributeAccessIssue=false, reportIncompatibleMethodOverride=false
-"""How compiled functions call each other without being compiled one by one to the end.
+"""Linking of compiled functions: one pass of optimisation and code generation per entry point.
 
-Numba makes machine code, two wrappers and an optimised module of every function, also of
-those that only other compiled functions call, and optimises each anew within each of its
-callers. Here a function that compiled code calls is a `_Part`: it goes as far as LLVM's
-instructions, tidied function by function, which the functions that Python calls link,
-optimise together and turn into machine code, once. A function that Python and compiled code
-call is both.
+Numba generates machine code, two wrappers and an optimised module for every function, also for
+those that only compiled functions call, and optimises each again within each of its callers. Here
+a function that compiled code calls is an `_InternalDispatcher`: it stops at LLVM IR, optimised
+function by function. The functions that Python calls link that IR, and optimise and compile it
+together, once. A function that both Python and compiled code call has both dispatchers.
 
-Nor do they count references to an array, unless they make one. Python holds the arrays that it
-hands over for as long as the call takes, and whoever makes an array counts. Numba counts
-references whenever a function gets an array, a row or a record of arrays, with atomic instructions
-that threads wait for each other at: that took longer than showing a game. A generator outlives the
-call that makes it, so it counts.
+Functions that allocate no arrays do not count references either. Python holds the arrays that it
+passes for the whole call, and functions that allocate do count. Numba counts references whenever a
+function gets an array, a row or a record of arrays, with atomic instructions at which threads wait
+for each other: that took longer than observing a game. A generator outlives the call that makes
+it, so it counts.
 
-All this is for functions of this package, and reads internals of numba: `check` tries them out.
+All this is for functions of this package, and uses internals of numba: `check` tests them.
 """
 
 from __future__ import annotations
@@ -33,9 +32,8 @@ from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import AnnotateTypes
 
 
-class _PartLibrary(JITCodeLibrary):
-    """Linked with what it calls, to be linked into what calls it, and nothing more."""
-
+class _BitcodeLibrary(JITCodeLibrary):
+    # Links what it calls, for linking into its callers, without generating machine code.
     def finalize(self) -> None:
         self._raise_if_finalized()
         for library in dict.fromkeys(self._linking_libraries):
@@ -45,17 +43,17 @@ class _PartLibrary(JITCodeLibrary):
         self._finalized = True
 
 
-# What hands on a part of an array, or an array that is there, and makes none.
-_BORROWING = (
+# Operations that return an existing array or a view of one.
+_BORROWING_OPS = (
     "getitem", "static_getitem", "typed_getitem", "getattr", "getiter", "iternext",
     "pair_first", "pair_second", "exhaust_iter", "cast", "build_tuple",
 )  # fmt: skip
-_BORROWED = (types.Array, types.BaseTuple, types.IteratorType)
+_BORROWED_TYPES = (types.Array, types.BaseTuple, types.IteratorType)
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
-class _Borrowing(LoweringPass):
-    """Let functions that make no arrays count no references."""
+class _SkipRefcounts(LoweringPass):
+    """Disable reference counting in functions that allocate no arrays."""
 
     _name = "borrowing"
 
@@ -63,46 +61,43 @@ class _Borrowing(LoweringPass):
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:
-        if any(isinstance(each, types.Generator) for each in _types_in(state)):
+        all_types = [state.return_type, *state.typemap.values()]
+        if any(isinstance(value, types.Generator) for value in all_types):
             return False
         models = state.targetctx.data_model_manager
-        made = [state.return_type]
-        made += [each for each in state.typemap.values() if not isinstance(each, _BORROWED)]
-        for each, signature in state.calltypes.items():
-            made += _made_by(each, signature)
-        if any(models[each].contains_nrt_meminfo() for each in made):
+        owned = [state.return_type]
+        owned += [
+            value for value in state.typemap.values() if not isinstance(value, _BORROWED_TYPES)
+        ]
+        for value, signature in state.calltypes.items():
+            owned += _owned_types(value, signature)
+        if any(models[value].contains_nrt_meminfo() for value in owned):
             return False
         state.targetctx = state.targetctx.subtarget(enable_nrt=False)
         return True
 
 
-def _types_in(state: Any) -> list[types.Type]:
-    return [state.return_type, *state.typemap.values()]
-
-
-def _made_by(each: Any, signature: Any) -> list[types.Type]:
-    """What a step of a function may make, or hand on from whoever made it."""
+def _owned_types(instruction: Any, signature: Any) -> list[types.Type]:
     if signature is None:
         return []
-    if isinstance(each, ir.SetItem | ir.StaticSetItem):
-        # An array that is written into another is copied first where the two overlap.
+    if isinstance(instruction, ir.SetItem | ir.StaticSetItem):
+        # Assigning an array to an overlapping one allocates a copy.
         return [signature.args[-1]]
-    if isinstance(each, ir.Expr) and each.op in _BORROWING:
-        plain = each.op != "getitem" or _is_plain(signature.args[1])
-        return [] if plain else [signature.return_type]
+    if isinstance(instruction, ir.Expr) and instruction.op in _BORROWING_OPS:
+        is_view = instruction.op != "getitem" or _is_basic_index(signature.args[1])
+        return [] if is_view else [signature.return_type]
     return [signature.return_type]
 
 
-def _is_plain(index: types.Type) -> bool:
-    """Whether an index picks a part of an array as it lies there."""
+def _is_basic_index(index: types.Type) -> bool:
     if isinstance(index, types.BaseTuple):
-        return all(map(_is_plain, index.types))
+        return all(map(_is_basic_index, index.types))
     return isinstance(index, types.Integer | types.SliceType)
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
-class _AsPart(LoweringPass):
-    """Let the lowering that follows stop before machine code."""
+class _StopAtBitcode(LoweringPass):
+    """Stop the lowering that follows before machine code."""
 
     _name = "as_part"
 
@@ -110,58 +105,55 @@ class _AsPart(LoweringPass):
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:
-        state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library = _BitcodeLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True
         state.flags.no_cpython_wrapper = True
         return True
 
 
 class _Compiler(CompilerBase):
-    _added: tuple[Any, ...] = (_Borrowing,)
+    _extra_passes: tuple[Any, ...] = (_SkipRefcounts,)
 
     def define_pipelines(self) -> list[Any]:
-        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        for each in self._added:
-            passes.add_pass_after(each, AnnotateTypes)
-        passes.finalize()
-        return [passes]
+        pipeline = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        for extra_pass in self._extra_passes:
+            pipeline.add_pass_after(extra_pass, AnnotateTypes)
+        pipeline.finalize()
+        return [pipeline]
 
 
-class _PartCompiler(_Compiler):
-    _added = (_Borrowing, _AsPart)
+class _InternalCompiler(_Compiler):
+    _extra_passes = (_SkipRefcounts, _StopAtBitcode)
 
 
-def _any_number(given: types.Type) -> types.Type:
-    number = isinstance(given, (types.IntegerLiteral, types.BooleanLiteral))
-    return types.unliteral(given) if number else given
+class _InternalDispatcher(CPUDispatcher):
+    """Dispatcher of a function for calls from compiled code."""
 
-
-class _Part(CPUDispatcher):
-    """A function as other compiled functions call it."""
-
-    is_called = False
-    """Whether it stays a call wherever it is called."""
+    is_noinline = False
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        # A constant among the arguments makes no version of its own.
-        return super().get_call_template([_any_number(each) for each in args], kws)
+        # Constant arguments do not make a specialization of their own.
+        literals = (types.IntegerLiteral, types.BooleanLiteral)
+        plain = [types.unliteral(arg) if isinstance(arg, literals) else arg for arg in args]
+        return super().get_call_template(plain, kws)
 
     def add_overload(self, cres: Any) -> None:
-        if self.is_called:
+        if self.is_noinline:
             function = cres.library.get_function(cres.fndesc.mangled_name)
             function.add_function_attribute("noinline")
-            # Some versions of llvmlite give it to the returned value, which LLVM then refuses.
+            # Some versions of llvmlite set it on the return value, which LLVM then rejects.
             if b"noinline" not in b" ".join(function.attributes):
                 raise NotImplementedError("llvmlite cannot keep a function from being inlined")
-        # Whatever is unique serves as the key by which callers find it: Python never calls it.
-        made = cres._replace(entry_point=cres.fndesc)
-        self.targetctx.insert_user_function(made.entry_point, made.fndesc, [made.library])
-        self.overloads[tuple(made.signature.args)] = made
+        # Any unique key will do for callers to look it up: Python never calls it.
+        overload = cres._replace(entry_point=cres.fndesc)
+        self.targetctx.insert_user_function(
+            overload.entry_point, overload.fndesc, [overload.library]
+        )
+        self.overloads[tuple(overload.signature.args)] = overload
 
 
 @contextmanager
-def _without_collecting() -> Iterator[None]:
-    """Let Python not look for garbage, over and over, among all that a compiler keeps."""
+def _gc_disabled() -> Iterator[None]:
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -172,7 +164,7 @@ def _without_collecting() -> Iterator[None]:
 
 
 class Compiled(CPUDispatcher):
-    """A function as Python calls it; compiled code that names it gets its `_Part`."""
+    """Dispatcher for calls from Python; compiled code gets its `_InternalDispatcher`."""
 
     def __init__(
         self,
@@ -180,32 +172,31 @@ class Compiled(CPUDispatcher):
         locals: Any = None,
         targetoptions: Any = None,
         pipeline_class: Any = _Compiler,
-        called: bool = False,
+        noinline: bool = False,
     ) -> None:
         options = {**(targetoptions or {}), "no_cfunc_wrapper": True}
         super().__init__(py_func, locals, options, pipeline_class)
-        self._part = _Part(py_func, locals, options, _PartCompiler)
-        self._part.is_called = called
+        self._internal = _InternalDispatcher(py_func, locals, options, _InternalCompiler)
+        self._internal.is_noinline = noinline
 
     def compile(self, sig: Any) -> Any:
-        """The function for these types, with the collection of garbage put off until then."""
-        with _without_collecting():
+        with _gc_disabled():
             return super().compile(sig)
 
     @property
     def _numba_type_(self) -> types.Type:
-        return self._part._type
+        return self._internal._type
 
 
 def check(options: dict[str, Any]) -> None:
-    """Link a few small functions, and raise an error where this version of numba cannot.
+    """Link a few small functions; raises an error if this version of numba cannot.
 
-    They do what the functions of the package do: change records of an array in place, and return
-    several values from a function that stays a call.
+    They use what the package uses: records of an array changed in place, and several values
+    returned from a `noinline` function.
     """
     record = np.dtype([("hand", "u8", (2,)), ("turn", "u1")])
 
-    def taken(game: Any, hand: Any) -> Any:
+    def take_turn(game: Any, hand: Any) -> Any:
         game.turn = 1 - game.turn
         hand[game.turn] += 1
         return game.turn, hand[0], hand
@@ -213,18 +204,21 @@ def check(options: dict[str, Any]) -> None:
     def first(games: Any, index: Any) -> Any:
         return games[index]
 
-    taken, first = (
-        Compiled(each, None, {**options, **more}, called=called)
-        for each, more, called in ((taken, {}, True), (first, {"forceinline": True}, False))
+    take_turn, first = (
+        Compiled(function, None, {**options, **extra}, noinline=noinline)
+        for function, extra, noinline in (
+            (take_turn, {}, True),
+            (first, {"forceinline": True}, False),
+        )
     )
 
-    def entrance(games: Any, count: Any) -> Any:
+    def entry_point(games: Any, count: Any) -> Any:
         total = 0
         for index in range(count):
-            turn, held, hand = taken(first(games, index), first(games, 0).hand)
-            total += turn + held + len(hand)
+            turn, cards, hand = take_turn(first(games, index), first(games, 0).hand)
+            total += turn + cards + len(hand)
         return total
 
     games = np.zeros(3, record)
-    if Compiled(entrance, None, options)(games, 3) != 9 or games["turn"].tolist() != [1, 1, 1]:
+    if Compiled(entry_point, None, options)(games, 3) != 9 or games["turn"].tolist() != [1, 1, 1]:
         raise ValueError("linked functions give wrong results")

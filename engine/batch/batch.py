@@ -1,8 +1,8 @@
-"""Many episodes at once: what every environment and the trainers read and step.
+"""Batch of games, below every environment and trainer.
 
-`Batch` begins, plays and shows episodes of one set of options, on as many threads
-as wanted or on a GPU. Game `i` of `n` gets the deals `i`, `i + n`, `i + 2n` ... of the
-seed, so results do not depend on the threads, nor on where the games live.
+`Batch` resets, steps and observes games with the same options, on several threads or on a GPU. Game
+`i` of `n` gets the deals `i`, `i + n`, `i + 2n` ... of the seed, so results do not depend on
+threads or device.
 """
 
 from __future__ import annotations
@@ -12,100 +12,99 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from ...common.suggestions import a_kind_of, meant
-from ...common.threads import STEP
+from ...common.suggestions import suggest, type_phrase
+from ...common.threads import STEP_NS
 from ...common.typing import Array as Array
-from ..cards import ACTIONS_IN_ALL, action_text, whole_number
+from ..cards import N_ACTIONS, action_text, as_integer
 from ..dtypes import GAME, OVER, VIEW
-from ..endgame.game_values import best_tricks, known_endings
+from ..endgame.game_values import best_tricks, endgame_tables
 from ..game import Game, IllegalAction
 from ..rules import Rules
 from ..seeding import checked_seat, checked_seed, fresh_seed
 from ..validation import first_impossible
 from ..view import View, write_views
-from .config import Options, one_of
-from .cpu_backend import DEVICES, Host
+from .config import Options, checked_choice
+from .cpu_backend import DEVICES, CpuBackend
 from .kernels import (
-    ENDING,
+    ENDGAME_REACHED,
     NEXT_HAND,
     WORKSPACE,
-    Board,
-    Shown,
-    begin_all,
-    close_all,
-    deal_all,
+    BatchArrays,
+    ObservationArrays,
+    clear_all,
+    deal_next_all,
     first_illegal,
+    observe_all,
     play_all,
-    rest_all,
-    show_all,
+    reset_all,
+    score_endgames,
     step_all,
-    turns_of_all,
+    turns_all,
 )
 from .results import RESULT, StepResult
 
 if TYPE_CHECKING:
-    from .cuda_backend import Device
+    from .cuda_backend import CudaBackend
 
-Place: TypeAlias = "Host | Device"
-"""Where a batch's games live."""
+Backend: TypeAlias = "CpuBackend | CudaBackend"
+"""Memory of a batch's games, and the processor that runs their kernels."""
 
-# What the `options` of a reset may hold, and what else those of a vector may.
+# Reset options of a single environment and of a vector environment.
 RESET_OPTIONS = ("deal", "dealer", "number")
 VECTOR_RESET_OPTIONS = (*RESET_OPTIONS, "reset_mask")
 
-# The names of the arrays of a state.
-STATE = ("records", "seed")
+# Names of the arrays of a state.
+STATE_ARRAYS = ("records", "seed")
 
-# About how many nanoseconds it takes to read or to write a number of a game.
-LOOK = 3
+# Approximate cost in nanoseconds of reading or writing one number of a game.
+READ_NS = 3
 
 
 def checked_action(action: object) -> int:
-    """One action as an int; what is no whole number is refused with a sentence."""
-    number = whole_number(action)
+    """Validate one action."""
+    number = as_integer(action)
     if number is None:
         raise IllegalAction(
-            f"action is {action!r}, {a_kind_of(action)}: it has to be a whole number"
+            f"action is {action!r}, {type_phrase(action)}: it has to be a whole number"
         )
     return number
 
 
 def actions_text(actions: Iterable[int], options: Options) -> str:
-    """Actions as an error names them: with their cards, unless suits are relabelled."""
+    """Actions as errors name them: with their cards, unless suits are relabelled."""
     if options.layout == "trump-first":
-        return ", ".join(str(each) for each in actions)
-    return ", ".join(action_text(each) for each in actions)
+        return ", ".join(str(action) for action in actions)
+    return ", ".join(action_text(action) for action in actions)
 
 
-def actions_in(allowed: int | np.integer[Any]) -> list[int]:
-    """The actions of a set of them, in order."""
-    return [each for each in range(ACTIONS_IN_ALL) if int(allowed) >> each & 1]
+def action_list(allowed: int | np.integer[Any]) -> list[int]:
+    """Actions of a set, in order."""
+    return [action for action in range(N_ACTIONS) if int(allowed) >> action & 1]
 
 
-def kept(state: Mapping[str, Array], name: str, count: int | None = None) -> Array:
-    """An array of a state, of so many rows."""
-    found = np.asarray(state[name]) if name in state else None
-    if found is None or (count is not None and found.shape != (count,)):
-        wanted = repr(name) if count is None else f"{name!r} of {count} rows"
-        raise ValueError(f"the state has no {wanted}: give what state() returned")
-    return found
+def state_array(state: Mapping[str, Array], name: str, count: int | None = None) -> Array:
+    """An array of a state, with `count` rows."""
+    array = np.asarray(state[name]) if name in state else None
+    if array is None or (count is not None and array.shape != (count,)):
+        required = repr(name) if count is None else f"{name!r} of {count} rows"
+        raise ValueError(f"the state has no {required}: give what state() returned")
+    return array
 
 
-def one_for_each(actions: Any, count: int) -> Array:
-    """Actions for so many games as an int64 array, or why they are none."""
+def action_array(actions: Any, count: int) -> Array:
+    """Actions for `count` games as an int64 array."""
     try:
-        chosen = np.asarray(actions)
+        array = np.asarray(actions)
     except (TypeError, ValueError, RuntimeError) as error:
         raise IllegalAction(
-            f"actions are {a_kind_of(actions)} that NumPy cannot read ({error}): pass an array, "
+            f"actions are {type_phrase(actions)} that NumPy cannot read ({error}): pass an array, "
             "a list of whole numbers, or a tensor on the CPU"
         ) from error
-    _check_numbers(chosen, count)
-    return np.ascontiguousarray(chosen, np.int64)
+    _check_integers(array, count)
+    return np.ascontiguousarray(array, np.int64)
 
 
-def _check_numbers(actions: Any, count: int) -> None:
-    """Refuse what are not so many whole numbers."""
+def _check_integers(actions: Any, count: int) -> None:
     if actions.shape != (count,):
         raise IllegalAction(
             f"actions have shape {actions.shape}: one for each of {count} games is needed"
@@ -114,135 +113,135 @@ def _check_numbers(actions: Any, count: int) -> None:
         raise IllegalAction(f"actions are {actions.dtype}: they have to be whole numbers")
 
 
-def _place(device: str, threads: int) -> tuple[Place, Any]:
-    """Where games live; the same once more if it is a GPU."""
+def _make_backend(device: str, threads: int) -> tuple[Backend, Any]:
     if device == "cpu":
-        return Host(threads), None
+        return CpuBackend(threads), None
     if threads != 1:
         raise ValueError(f"threads is {threads}, and on a GPU each game has its own: leave it out")
-    from .cuda_backend import Device
+    from .cuda_backend import CudaBackend
 
-    gpu = Device()
+    gpu = CudaBackend()
     return gpu, gpu
 
 
 class Batch:
-    """Episodes of one set of options: `start`, then `step`, or `play` and `show` by themselves."""
+    """Games with the same options: `reset`, then `step`, or `play` and `observe` separately."""
 
     def __init__(self, options: Options, n: int, threads: int = 1, device: str = "cpu") -> None:
-        """`n` games that live on this side, or on the `device` `cuda`.
+        """`n` games in host memory, or in that of a GPU with `device` `cuda`.
 
-        There, what is stepped and shown are arrays of the device, nothing waits for it but what
-        is read here, and an action that is not legal is told by `check`.
+        On a GPU, steps and observations are device arrays, kernels run asynchronously, and `check`
+        reports illegal actions.
         """
         self.options: Options = options
         self.rules: Rules = options.rules
         self.n: int = n
-        self.device: str = one_of("device", device, DEVICES)
-        self.place: Place
+        self.device: str = checked_choice("device", device, DEVICES)
+        self.backend: Backend
         self.gpu: Any
-        self.place, self.gpu = _place(self.device, threads)
-        """Where they live; the device once more, None on this side."""
-        zeros = self.place.zeros
+        self.backend, self.gpu = _make_backend(self.device, threads)
+        """The backend, if it is a GPU; else None."""
+        zeros = self.backend.zeros
         self.records: Any = zeros(n, GAME)
-        self.orders: Any = zeros((n, 4), np.uint8)
+        self.suit_orders: Any = zeros((n, 4), np.uint8)
         self.legal: Any = zeros(n, np.uint64)
-        """The actions open in each game, as they were last shown."""
+        """Legal actions of each game, as last observed."""
         self.results: Any = zeros(n, RESULT)
-        """What each game has just paid, and how its last episode ended."""
-        self.led_to: Any = zeros(n, np.int8)
-        """What the last action in each game led to: `GOES_ON`, `NEXT_HAND`, `ENDED` or `ENDING`."""
+        """Rewards of the last action, and the result of the last episode, of each game."""
+        self.events: Any = zeros(n, np.int8)
+        """Event of the last action in each game, such as `NEXT_HAND` or `EPISODE_OVER`."""
         self.seed: int = 0
-        """The seed whose deals are played."""
-        self.plan: Array = options.plan()
-        self.board: Board = Board(
-            self.place.taken(self.plan),
+        """Seed of the deals."""
+        self.config: Array = options.config_record()
+        self.arrays: BatchArrays = BatchArrays(
+            self.backend.to_device(self.config),
             self.records,
-            self.orders,
+            self.suit_orders,
             self.results,
             self.legal,
-            self.led_to,
+            self.events,
             zeros(1, WORKSPACE),
         )
-        """The arrays of the batch, with the workspace of the calling thread."""
-        self._boards = [self.board]
+        """All arrays, with the workspace of the calling thread."""
+        self._thread_arrays = [self.arrays]
         for _ in range(1, threads):
-            self._boards.append(self.board._replace(workspace=zeros(1, WORKSPACE)))
-        self.all: Array = self.place.keep(np.arange(n))
-        self._width = int(np.prod(options.observation_shape))
-        self._endings = options.horizon == "foreplay"
+            self._thread_arrays.append(self.arrays._replace(workspace=zeros(1, WORKSPACE)))
+        self.all_games: Array = self.backend.constant(np.arange(n))
+        self._observation_size = int(np.prod(options.observation_shape))
+        self._ends_at_endgame = options.horizon == "foreplay"
         self.ready: bool = False
-        """Whether there is something to step: not before a reset, nor after one that failed."""
-        self._begun = False
-        if self._endings:
-            known = known_endings(options.rules)
+        """Whether the batch can step: not before a reset, nor after a failed one."""
+        self._dealt = False
+        if self._ends_at_endgame:
+            tablebases = endgame_tables(options.rules)
             if self.gpu is not None:
-                self.gpu.know(known, self.rules.hand)
+                self.gpu.load_tables(tablebases, self.rules.hand)
 
-    def run(self, size: int, kernel: Callable[..., int], *arguments: Any, each: int = STEP) -> int:
-        """Run a kernel over so many games on the batch's threads; returns the sum of its counts.
+    def run(
+        self, size: int, kernel: Callable[..., int], *arguments: Any, cost_ns: int = STEP_NS
+    ) -> int:
+        """Run a kernel over `size` games on the threads of the batch; returns the sum of results.
 
-        `each` is about how many nanoseconds it takes for a game.
+        `cost_ns` is the approximate cost of one game in nanoseconds.
         """
-        return self.place.run(size, kernel, self._boards, *arguments, each=each)
+        return self.backend.run(size, kernel, self._thread_arrays, *arguments, cost_ns=cost_ns)
 
-    # -- beginning
+    # -- reset
 
-    def start(
+    def reset(
         self,
         seed: int | None,
-        wishes: Mapping[str, Any] | None = None,
-        known: tuple[str, ...] = RESET_OPTIONS,
+        reset_options: Mapping[str, Any] | None = None,
+        allowed: tuple[str, ...] = RESET_OPTIONS,
     ) -> Array:
-        """Begin every game with a seed's first deals; without a seed, go on to the next ones.
+        """Start every game with the first deals of a seed; without a seed, with the next ones.
 
-        `wishes` are the options of a reset, by names of `known`: `number`, the deal of
-        the seed; `deal` and `dealer`, a deal that is given, for a batch of one;
-        `reset_mask`, the games to begin. Returns those games; what cannot be done is
-        refused before anything has changed, but then there is nothing to step.
+        `reset_options` have names of `allowed`: `number`, the deal of the seed; `deal`
+        and `dealer`, a given deal for a batch of one; `reset_mask`, the games to reset. Returns
+        those games. Invalid options are refused before anything changes, but then the batch needs a
+        reset before a step.
         """
         was_ready, self.ready = self.ready, False
-        wishes = {} if wishes is None else wishes
-        for name in wishes:
-            if name not in known:
-                hint = meant(name, known, listed=False)
+        reset_options = {} if reset_options is None else reset_options
+        for name in reset_options:
+            if name not in allowed:
+                suggestion = suggest(name, allowed, listed=False)
                 raise ValueError(
-                    f"reset has no option {name!r}: its options are {', '.join(known)}{hint}"
+                    f"reset has no option {name!r}: its options are {', '.join(allowed)}"
+                    + suggestion
                 )
-        where = self.all
-        if wishes.get("reset_mask") is not None:
-            where = self._checked_mask(wishes["reset_mask"], seed, was_ready)
-        given = self._given_deal(wishes.get("deal"), wishes.get("dealer"))
-        number, next_seed = wishes.get("number"), self.seed
-        if seed is None and self._begun:
-            numbers = self.place.fetched(self.records)["number"] + np.uint64(self.n)
+        indices = self.all_games
+        if reset_options.get("reset_mask") is not None:
+            indices = self._games_of_mask(reset_options["reset_mask"], seed, was_ready)
+        given_game = self._game_with_deal(reset_options.get("deal"), reset_options.get("dealer"))
+        number, next_seed = reset_options.get("number"), self.seed
+        if seed is None and self._dealt:
+            numbers = self.backend.to_host(self.records)["number"] + np.uint64(self.n)
         else:
             next_seed = fresh_seed() if seed is None else checked_seed(seed)
-            numbers = self.all.astype(np.uint64)
+            numbers = self.all_games.astype(np.uint64)
         if number is not None:
-            numbers = np.uint64(checked_seed(number, "number")) + self.all.astype(np.uint64)
+            numbers = np.uint64(checked_seed(number, "number")) + self.all_games.astype(np.uint64)
         if next_seed != self.seed:
-            self._go_by(next_seed)
-        self._begun = True
-        if where is not self.all:
-            self.run(self.n, rest_all, each=LOOK)
-        self.run(len(where), begin_all, where, numbers)
-        if given is not None:
-            begun = self.place.fetched(self.records)
-            if wishes.get("deal") is None:
-                given.deal_cards(begun["deal"][0, : len(self.rules.deck)], given.dealer)
-            given.record["number"] = begun["number"]
-            self.place.write(self.records, given.record)
+            self._set_seed(next_seed)
+        self._dealt = True
+        if indices is not self.all_games:
+            self.run(self.n, clear_all, cost_ns=READ_NS)
+        self.run(len(indices), reset_all, indices, numbers)
+        if given_game is not None:
+            begun = self.backend.to_host(self.records)
+            if reset_options.get("deal") is None:
+                given_game.deal_cards(begun["deal"][0, : len(self.rules.deck)], given_game.dealer)
+            given_game.record["number"] = begun["number"]
+            self.backend.write(self.records, given_game.record)
         self.ready = True
-        return where
+        return indices
 
-    def _go_by(self, seed: int) -> None:
-        """Play the deals of a seed from now on."""
-        self.plan["seed"] = self.seed = seed
-        self.place.write(self.board.plan, self.plan)
+    def _set_seed(self, seed: int) -> None:
+        self.config["seed"] = self.seed = seed
+        self.backend.write(self.arrays.config, self.config)
 
-    def _checked_mask(self, mask: object, seed: int | None, was_ready: bool) -> Array:
-        """The games of a `reset_mask`."""
+    def _games_of_mask(self, mask: object, seed: int | None, was_ready: bool) -> Array:
         if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (self.n,):
             raise ValueError(f"reset_mask is {mask!r}: it has to be {self.n} booleans in an array")
         if not mask.any():
@@ -256,8 +255,7 @@ class Batch:
             raise ValueError("reset_mask names some games, but nothing is dealt: reset them all")
         return np.flatnonzero(mask)
 
-    def _given_deal(self, deal: Any, dealer: Any) -> Game | None:
-        """A game with a deal that is given, or of a dealer that is; None if neither is."""
+    def _game_with_deal(self, deal: Any, dealer: Any) -> Game | None:
         if deal is None and dealer is None:
             return None
         if self.n != 1:
@@ -267,95 +265,102 @@ class Batch:
         return game
 
     def deal_on(self, indices: Array) -> None:
-        """The next deals in games whose hand is over: of their match, or of another episode."""
-        self.run(len(indices), deal_all, indices)
+        """Deal the next hand in games whose hand is over."""
+        self.run(len(indices), deal_next_all, indices)
 
     # -- stepping
 
     def step(self, indices: Array, actions: Array, result: StepResult) -> None:
-        """Play an action in each of these games, as shown, and show it to whoever is to move next.
+        """Play an action, as observed, in each of these games, and observe for the seat to move.
 
-        Their rows of `result` are written; what came of it is in `led_to`. A hand that is over is
-        followed by the next deal.
+        The rows of `result` for these games are written, and their events are in `events`. A
+        finished hand is followed by the next deal.
         """
         if len(indices) != self.n:
-            self.run(self.n, rest_all, each=LOOK)
-            # The games that wait are paid nothing.
-            for each in (result.rewards, result.ended):
-                self.place.write(each, 0)
-        observations = result.observations.reshape(self.n, self._width)
-        flat = StepResult(observations, *result[1:])  # three times as fast as `_replace`
-        if self.run(len(indices), step_all, indices, actions, False, flat) and self._endings:
-            endings, best = self._best_in_endings(indices)
-            self.run(len(endings), step_all, endings, best, True, flat)
+            self.run(self.n, clear_all, cost_ns=READ_NS)
+            # The other games get no reward.
+            for array in (result.rewards, result.ended):
+                self.backend.write(array, 0)
+        observations = result.observations.reshape(self.n, self._observation_size)
+        rows = StepResult(observations, *result[1:])  # three times as fast as `_replace`
+        if (
+            self.run(len(indices), step_all, indices, actions, False, rows)
+            and self._ends_at_endgame
+        ):
+            endings, best = self._endgame_tricks(indices)
+            self.run(len(endings), step_all, endings, best, True, rows)
 
-    def _best_in_endings(self, indices: Array) -> tuple[Array, Any]:
-        """Those of these games that have come to an ending, and the tricks of their leaders."""
-        place, gpu = self.place, self.gpu
-        if gpu is not None and gpu.knows_all:
-            return indices, gpu.best(self._boards, indices)
-        endings = indices[place.fetched(self.led_to)[indices] == ENDING]
-        return endings, best_tricks(place.fetched(self.records)[endings])
+    def _endgame_tricks(self, indices: Array) -> tuple[Array, Any]:
+        backend, gpu = self.backend, self.gpu
+        if gpu is not None and gpu.has_all_endings:
+            return indices, gpu.best_tricks(self._thread_arrays, indices)
+        endings = indices[backend.to_host(self.events)[indices] == ENDGAME_REACHED]
+        return endings, best_tricks(backend.to_host(self.records)[endings])
 
-    def play(self, indices: Array, actions: Array, *, shown: bool) -> Array:
-        """Play an action in each of these games; returns those which are in a new hand by it.
+    def play(self, indices: Array, actions: Array, *, relabelled: bool) -> Array:
+        """Play an action in each of these games; returns those in which it began a new hand.
 
-        What was paid is added to `results`, and what came of it is in `led_to`. With `shown` the
-        actions are as `show` relabels them, and what was paid before is forgotten.
+        Rewards are added to `results`, and events are in `events`. With `relabelled`, actions are
+        relabelled as in the last observation, and earlier rewards are cleared.
         """
-        if not self.run(len(indices), play_all, indices, actions, shown):
-            return self.all[:0]
-        led_to = self.place.fetched(self.led_to)[indices]
-        endings = indices[led_to == ENDING]
+        if not self.run(len(indices), play_all, indices, actions, relabelled):
+            return self.all_games[:0]
+        led_to = self.backend.to_host(self.events)[indices]
+        endings = indices[led_to == ENDGAME_REACHED]
         if len(endings):
             self.close(endings)
         return indices[led_to == NEXT_HAND]
 
     def close(self, indices: Array) -> None:
-        """End the episodes of games that stand before an ending: it counts as perfectly played."""
-        best = best_tricks(self.place.fetched(self.records)[indices])
-        self.run(len(indices), close_all, indices, best)
+        """End the episodes of games that have reached the endgame, scored with perfect play."""
+        best = best_tricks(self.backend.to_host(self.records)[indices])
+        self.run(len(indices), score_endgames, indices, best)
 
     def abandon(self, seat: int) -> None:
-        """Stop the one game where it stands, lost by this seat."""
+        """End the game of a batch of one as lost by a seat."""
         result, record = self.results, self.records
         result["tricks"], result["points"] = record["tricks"], record["points"]
         result["won"], result["deal"] = (-1 if seat == 0 else 1), record["number"]
         record["phase"] = OVER
 
-    # -- keeping
+    # -- state
 
     def state(self) -> dict[str, Array]:
-        """All that goes on, as arrays: what a batch of the same options can `restore`."""
+        """State as arrays, for `restore` in a batch with the same options."""
         self.check()
-        records = self.place.fetched(self.records)
-        return {"records": records.view(np.uint8).copy(), "seed": self.plan["seed"].copy()}
+        records = self.backend.to_host(self.records)
+        return {"records": records.view(np.uint8).copy(), "seed": self.config["seed"].copy()}
 
     def restore(self, state: Mapping[str, Array], *, over: bool = True) -> None:
-        """Go on from what `state` gave; what does not fit is refused, and changes nothing.
+        """Continue from a `state`; an invalid one is refused and changes nothing.
 
-        Without `over`, so are hands that are over.
+        Without `over`, finished hands are refused too.
         """
         records, seed = self.checked_state(state, over=over)
-        self._go_by(seed)
-        self.place.write(self.records, records)
-        self.run(self.n, rest_all, each=LOOK)
-        self._begun = self.ready = True
+        self._set_seed(seed)
+        self.backend.write(self.records, records)
+        self.run(self.n, clear_all, cost_ns=READ_NS)
+        self._dealt = self.ready = True
 
     def checked_state(self, state: Mapping[str, Array], *, over: bool = True) -> tuple[Array, int]:
-        """The records and the seed of a state, refused unless play can have led there."""
-        data, (seed,) = np.ascontiguousarray(kept(state, "records")), kept(state, "seed", 1)
+        """Records and seed of a state, validated by replay."""
+        data, (seed,) = (
+            np.ascontiguousarray(state_array(state, "records")),
+            state_array(state, "seed", 1),
+        )
         if data.dtype != np.uint8 or data.shape != (self.records.nbytes,):
             raise ValueError(
                 f"the state is {data.size / GAME.itemsize:g} games of {data.dtype}, and {self.n} "
                 "of uint8 are needed: restore it where as many games are played"
             )
         records = data.view(GAME)
-        wrong = first_impossible(self.rules, self.options.match, records, foreplay=self._endings)
-        if wrong >= 0:
+        invalid = first_impossible(
+            self.rules, self.options.match, records, foreplay=self._ends_at_endgame
+        )
+        if invalid >= 0:
             raise ValueError(
                 f"the state is not of games by the rules {self.rules.name}: play never leads to "
-                f"the record of game {wrong}, so give what state() returned for the same options"
+                f"the record of game {invalid}, so give what state() returned for the same options"
             )
         if not over and (records["phase"] == OVER).any():
             raise ValueError(
@@ -365,14 +370,14 @@ class Batch:
             )
         return records, checked_seed(seed)
 
-    # -- showing
+    # -- observations
 
-    def rows(self, count: int) -> tuple[Array, Array]:
-        """Room for the observations and masks of so many games."""
-        empty, shape = self.place.empty, self.options.observation_shape
+    def new_rows(self, count: int) -> tuple[Array, Array]:
+        """Empty observations and masks for `count` games."""
+        empty, shape = self.backend.empty, self.options.observation_shape
         return empty((count, *shape), np.int8), empty((count, self.rules.actions), np.int8)
 
-    def show(
+    def observe(
         self,
         indices: Array,
         seats: Array,
@@ -380,121 +385,120 @@ class Batch:
         keep: bool = True,
         out: tuple[Array, Array] | None = None,
     ) -> tuple[Array, Array]:
-        """The observations and masks of a seat of each of these games, one row per game.
+        """Observations and action masks of a seat of each of these games, one row per game.
 
-        `seats` holds a seat for every game of the batch. With `keep` the actions
-        shown are those the next step is checked against. `out` are rows to write in.
+        `seats` holds a seat for every game of the batch. With `keep`, the next step is checked
+        against the actions observed here. `out` are rows to write to.
         """
         count = len(indices)
-        observations, masks = self.rows(count) if out is None else out
-        # An action that is played is looked up in what was last kept, so a look beside it must not
-        # overwrite that.
-        shown = Shown(
-            self.orders if keep else self.place.empty(self.orders.shape, np.uint8),
-            self.legal if keep else self.place.empty(self.legal.shape, np.uint64),
-            observations.reshape(count, self._width),
+        observations, masks = self.new_rows(count) if out is None else out
+        # Actions are checked against the stored legal actions, which other observations must not
+        # overwrite.
+        shown = ObservationArrays(
+            self.suit_orders if keep else self.backend.empty(self.suit_orders.shape, np.uint8),
+            self.legal if keep else self.backend.empty(self.legal.shape, np.uint64),
+            observations.reshape(count, self._observation_size),
             masks,
         )
-        self.run(count, show_all, indices, seats, shown)
+        self.run(count, observe_all, indices, seats, shown)
         return observations, masks
 
     def turns(self) -> Array:
-        """The seat to move in each game."""
-        seats = self.place.empty(self.n, np.uint8)
-        self.run(self.n, turns_of_all, seats, each=LOOK)
+        """Seat to move in each game."""
+        seats = self.backend.empty(self.n, np.uint8)
+        self.run(self.n, turns_all, seats, cost_ns=READ_NS)
         return seats
 
-    def here(self) -> Batch:
-        """The same games as a batch of this side, to look at: itself, unless they are far."""
+    def on_host(self) -> Batch:
+        """A batch in host memory with the same games: this one, unless its games are on a GPU."""
         if self.gpu is None:
             return self
         batch = Batch(self.options, self.n)
         batch.restore(self.state())
-        batch.orders[:], batch.legal[:] = map(self.place.fetched, (self.orders, self.legal))
+        batch.suit_orders[:], batch.legal[:] = map(
+            self.backend.to_host, (self.suit_orders, self.legal)
+        )
         return batch
 
     def views(self, seats: Array, indices: Array | None = None) -> Array:
-        """What a seat of each game may know, as `VIEW` records that share no memory with it."""
-        records, seats = self.place.fetched(self.records), self.place.fetched(seats)
+        """Information states of one seat per game: a fresh `VIEW` array."""
+        records, seats = self.backend.to_host(self.records), self.backend.to_host(seats)
         games = records if indices is None else records[indices]
         views = np.zeros(len(games), VIEW)
         write_views(self.options.rules_record, games, seats, views)
         return views
 
     def game(self, index: int = 0) -> Game:
-        """A copy of one game as it stands, both hands and the stock open."""
-        record = self.place.fetched(self.records)[self._checked_index(index)]
+        """A copy of one game, with both hands and the stock open."""
+        record = self.backend.to_host(self.records)[self._checked_index(index)]
         return Game.of_record(self.rules, record, match=self.options.match, seed=self.seed)
 
     def view(self, index: int, seat: int) -> View:
-        """All that a seat of one game may know."""
         seats = np.full(1, checked_seat(seat), np.uint8)
-        return View(self.rules, self.views(seats, self.all[self._checked_index(index)]))
+        return View(self.rules, self.views(seats, self.all_games[self._checked_index(index)]))
 
     def _checked_index(self, index: int) -> slice:
         if not 0 <= index < self.n:
             raise IndexError(f"there is no game {index}: games run from 0 to {self.n - 1}")
         return slice(index, index + 1)
 
-    # -- checking
+    # -- checks
 
     def checked_indices(self, indices: Any) -> Array:
-        """Numbers of games as an int64 array, none twice, or why they are none."""
-        where = np.ascontiguousarray(indices)
-        if where.size == 0:
-            where = np.zeros(0, np.int64)
-        if where.dtype.kind not in "iu" or where.ndim != 1:
+        """Validate game indices: an int64 array without duplicates."""
+        array = np.ascontiguousarray(indices)
+        if array.size == 0:
+            array = np.zeros(0, np.int64)
+        if array.dtype.kind not in "iu" or array.ndim != 1:
             raise ValueError(
-                f"indices are {where.dtype} of shape {where.shape}: give a list of game numbers"
+                f"indices are {array.dtype} of shape {array.shape}: give a list of game numbers"
             )
-        where = where.astype(np.int64, copy=False)
-        outside = where[(where < 0) | (where >= self.n)]
+        array = array.astype(np.int64, copy=False)
+        outside = array[(array < 0) | (array >= self.n)]
         if outside.size:
             raise ValueError(f"there is no game {outside[0]}: games run from 0 to {self.n - 1}")
-        if np.unique(where).size != where.size:
+        if np.unique(array).size != array.size:
             raise ValueError("a game comes twice among the indices")
-        return where
+        return array
 
-    def checked_actions(self, actions: Any, where: Array | None = None) -> Array:
-        """One action for each game, or for each of `where`, refused unless they are legal.
+    def checked_actions(self, actions: Any, indices: Array | None = None) -> Array:
+        """Validate one action for each game, or for each of `where`.
 
-        Where the games are out of reach, a legal action comes in place of one that is not, and
-        `check` refuses it.
+        On a GPU, an illegal action is replaced by a legal one, and the next `check` raises.
         """
         self.check_ready()
-        if self.gpu is not None and where is None:
-            taken = self.gpu.taken(actions)
-            _check_numbers(taken, self.n)
-            return self.gpu.allowed(self._boards, taken)
-        where = self.all if where is None else where
-        chosen = one_for_each(actions, len(where))
-        wrong = first_illegal(self.legal, where, chosen)
-        if wrong >= 0:
-            # Named as it was given: int64 has other numbers for those beyond it.
-            given = int(np.asarray(actions)[wrong])
-            raise IllegalAction(self._why_illegal(int(where[wrong]), given))
-        return chosen
+        if self.gpu is not None and indices is None:
+            device_actions = self.gpu.to_device(actions)
+            _check_integers(device_actions, self.n)
+            return self.gpu.replace_illegal(self._thread_arrays, device_actions)
+        indices = self.all_games if indices is None else indices
+        array = action_array(actions, len(indices))
+        illegal = first_illegal(self.legal, indices, array)
+        if illegal >= 0:
+            # The original number: values beyond int64 have wrapped around.
+            action = int(np.asarray(actions)[illegal])
+            raise IllegalAction(self._illegal_reason(int(indices[illegal]), action))
+        return array
 
     def check(self) -> None:
-        """Refuse what was not legal since the last check, where nothing waited to do so at once."""
-        wrong = -1 if self.gpu is None else self.gpu.first_refused()
-        if wrong >= 0:
+        """Raise if an action on a GPU was illegal since the last check."""
+        game = -1 if self.gpu is None else self.gpu.first_illegal()
+        if game >= 0:
             raise IllegalAction(
-                f"the action in game {wrong} was not legal, and another was played: actions have "
+                f"the action in game {game} was not legal, and another was played: actions have "
                 "to be among those of the mask"
             )
 
     def check_ready(self) -> None:
-        """Refuse to go on where nothing is dealt."""
         if not self.ready:
             raise IllegalAction("there is nothing to step yet: call reset() first")
 
-    def _why_illegal(self, index: int, action: int) -> str:
-        named = str(action)
+    def _illegal_reason(self, index: int, action: int) -> str:
+        text = str(action)
         if not 0 <= action < self.rules.actions:
-            why = f"actions run from 0 to {self.rules.actions - 1} with these rules"
+            reason = f"actions run from 0 to {self.rules.actions - 1} with these rules"
         else:
-            named = actions_text([action], self.options)
-            allowed = actions_text(actions_in(self.legal[index]), self.options)
-            why = f"its mask allows {allowed or 'nothing'}"
-        return f"action {named} is not legal in game {index}: {why}"
+            text = actions_text([action], self.options)
+            legal = actions_text(action_list(self.legal[index]), self.options)
+            reason = f"its mask allows {legal or 'nothing'}"
+        return f"action {text} is not legal in game {index}: {reason}"

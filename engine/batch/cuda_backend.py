@@ -1,9 +1,9 @@
-"""Where the games of a batch live on a GPU: its memory, and a thread for each game.
+"""CUDA backend of a batch: device memory, and one thread per game.
 
-`Batch(options, n, device="cuda")` asks for it. What is shown stays on the device, in arrays that
-torch and others take without a copy, by the CUDA array interface:
-`torch.as_tensor(observations, device="cuda")`. Needs the extra `cuda`. In numba's simulator all
-lies in arrays of NumPy, which only kernels may work with.
+Used by `Batch(options, n, device="cuda")`; needs the extra `cuda`. Observations stay on the device
+in arrays with the CUDA array interface, which torch takes without a copy:
+`torch.as_tensor(observations, device="cuda")`. In numba's simulator device arrays are NumPy arrays
+that only kernels may use.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numba import config
 
-from ...common.threads import STEP
+from ...common.threads import STEP_NS
 from ...common.typing import Array
 from ..endgame import Tables
 
@@ -24,11 +24,11 @@ _LAYERS = ("starts", "base", "eleven", "twelve", "thirteen")
 
 
 class NoDevice(ValueError):
-    """There is no GPU that can be used, or what it takes is not installed."""
+    """No usable GPU, or its packages are not installed."""
 
 
 def check_device() -> None:
-    """Refuse to go on without a device, and say what is missing."""
+    """Raise `NoDevice` if there is no usable GPU."""
     try:
         from numba import cuda
     except ImportError as error:
@@ -36,63 +36,60 @@ def check_device() -> None:
             f"a GPU needs numba-cuda ({error}): pip install 'german-whist[cuda]'"
         ) from None
     if not cuda.is_available():
-        told = "" if SIMULATED else str(getattr(cuda, "cuda_error", lambda: "")() or "")
+        reason = "" if SIMULATED else str(getattr(cuda, "cuda_error", lambda: "")() or "")
         raise NoDevice(
-            f"there is no GPU that numba can use here{told and ': ' + told}: use the CPU, or "
+            f"there is no GPU that numba can use here{reason and ': ' + reason}: use the CPU, or "
             "install its driver and 'german-whist[cuda]'"
         )
 
 
-class Device:
-    """A GPU, or numba's simulator of one."""
+class CudaBackend:
+    """Backend with arrays on a GPU, or in numba's simulator of one."""
 
     def __init__(self) -> None:
         check_device()
-        self._kept: dict[int, tuple[Array, Any]] = {}
+        self._constants: dict[int, tuple[Array, Any]] = {}
         self._tables: list[Tables] = []
-        self._room: dict[str, Any] = {}
-        self.knows_all: bool = False
-        """Whether every ending is found in the tables that are here; else nobody finds any here."""
+        self._buffers: dict[str, Any] = {}
+        self.has_all_endings: bool = False
+        """Whether the tables on the device hold all endgames; otherwise they are not used there."""
 
     def zeros(self, shape: Any, kind: Any) -> Any:
-        """Room on the device, all zeros."""
-        return _placed(np.zeros(shape, kind))
+        return _copied(np.zeros(shape, kind))
 
     def empty(self, shape: Any, kind: Any) -> Any:
-        """Room on the device."""
         if SIMULATED:
             return self.zeros(shape, kind)
         from numba import cuda
 
         return cuda.device_array(shape, kind)
 
-    def keep(self, array: Array) -> Array:
-        """Let an array that never changes travel once; returns it."""
-        self._kept[id(array)] = array, _placed(array)
+    def constant(self, array: Array) -> Array:
+        """Copy an array that never changes to the device, once; returns it."""
+        self._constants[id(array)] = array, _copied(array)
         return array
 
-    def taken(self, array: Any) -> Any:
-        """An array on the device: what is there already as it is, others copied."""
-        if id(array) in self._kept:
-            return self._kept[id(array)][1]
-        if isinstance(array, _Simulated):
+    def to_device(self, array: Any) -> Any:
+        """The array on the device; host arrays are copied."""
+        if id(array) in self._constants:
+            return self._constants[id(array)][1]
+        if isinstance(array, _SimulatedArray):
             return array
         if isinstance(array, np.ndarray):
-            return _placed(array)
+            return _copied(array)
         if SIMULATED:
-            return np.asarray(array).view(_Simulated)
+            return np.asarray(array).view(_SimulatedArray)
         from numba import cuda
 
         return cuda.as_cuda_array(array, sync=False)
 
-    def fetched(self, array: Any) -> Array:
-        """An array of the device, copied to this side."""
+    def to_host(self, array: Any) -> Array:
+        """A copy in host memory."""
         if isinstance(array, np.ndarray):
             return np.array(array.view(np.ndarray))
         return array.copy_to_host()
 
     def write(self, array: Any, values: Any) -> None:
-        """Overwrite an array of the device with values from this side."""
         fresh = np.empty(array.shape, array.dtype)
         fresh[...] = values
         if SIMULATED:
@@ -101,90 +98,95 @@ class Device:
             array.copy_to_device(fresh)
 
     def run(
-        self, size: int, kernel: Callable[..., int], boards: Sequence[Any], *arguments: Any,
-        each: int = STEP,
+        self, size: int, kernel: Callable[..., int], thread_arrays: Sequence[Any], *arguments: Any,
+        cost_ns: int = STEP_NS,
     ) -> int:  # fmt: skip
-        """Start a thread for each game, and do not wait; `size` stands for what is not known.
+        """Launch a thread for each game, asynchronously; returns `size` in place of the count.
 
-        There is one board: a thread of the device has its workspace in its own memory.
+        There is one tuple of arrays: the workspace of a device thread is in its local memory.
         """
         from .cuda_kernels import one_thread_each
 
         if size:
-            blocks, arrays = self._launched(size, arguments)
-            one_thread_each(kernel)[blocks](size, boards[0], arrays)
+            blocks, arrays = self._launch_arguments(size, arguments)
+            one_thread_each(kernel)[blocks](size, thread_arrays[0], arrays)
         return size
 
-    def rows(self, size: int, function: Callable[..., object], *arguments: Any) -> None:
-        """Start a thread for each row, and do not wait."""
+    def run_rows(self, size: int, function: Callable[..., object], *arguments: Any) -> None:
+        """Launch a thread for each row, asynchronously."""
         from .cuda_kernels import one_row_each
 
         if size:
-            blocks, arrays = self._launched(size, arguments)
+            blocks, arrays = self._launch_arguments(size, arguments)
             one_row_each(function)[blocks](size, arrays)
 
-    def _launched(
+    def _launch_arguments(
         self, size: int, arguments: tuple[Any, ...]
     ) -> tuple[tuple[int, int], tuple[Any, ...]]:
-        """How many blocks of how many threads are launched, and what they are given."""
-        return (-(-size // _BLOCK), min(size, _BLOCK)), tuple(map(self._argument, arguments))
+        return (-(-size // _BLOCK), min(size, _BLOCK)), tuple(map(self._device_argument, arguments))
 
-    def _argument(self, argument: Any) -> Any:
-        """What a kernel is given for an array, a record of arrays, or a number."""
+    def _device_argument(self, argument: Any) -> Any:
         make = getattr(argument, "_make", None)
         if make is not None:
-            return make(map(self._argument, argument))
-        return self.taken(argument) if getattr(argument, "shape", ()) else argument
+            return make(map(self._device_argument, argument))
+        return self.to_device(argument) if getattr(argument, "shape", ()) else argument
 
-    # -- what is done here without waiting
+    # -- kernels instead of checks on the host
 
-    def know(self, known: list[Tables], cards: int) -> None:
-        """Take tables along, if they hold all endings of so many cards."""
-        self.knows_all = all(each.cards >= cards for each in known)
-        if self.knows_all:
-            self._tables = [_placed_tables(each) for each in known]
+    def load_tables(self, tablebases: list[Tables], cards: int) -> None:
+        """Copy tablebases to the device, if they hold all endgames of `cards` cards."""
+        self.has_all_endings = all(tables.cards >= cards for tables in tablebases)
+        if self.has_all_endings:
+            self._tables = [_copied_tables(tables) for tables in tablebases]
 
-    def best(self, boards: Sequence[Any], indices: Array) -> Any:
-        """The tricks of the leaders of those games that stand before an ending."""
+    def best_tricks(self, thread_arrays: Sequence[Any], indices: Array) -> Any:
+        """Tricks of the leader in each game that has reached the endgame."""
         from .cuda_kernels import look_up_all
 
-        best = self._kept_room("best", len(boards[0].games), np.int64)
+        best = self._named_buffer("best", len(thread_arrays[0].games), np.int64)
         for tables in self._tables:
-            self.run(len(indices), look_up_all, boards, indices, tables, best)
+            self.run(len(indices), look_up_all, thread_arrays, indices, tables, best)
         return best
 
-    def allowed(self, boards: Sequence[Any], actions: Any) -> Any:
-        """Actions that can be played; where one of these cannot, that comes to light later."""
+    def replace_illegal(self, thread_arrays: Sequence[Any], actions: Any) -> Any:
+        """The actions, with illegal ones replaced by legal ones and reported by the next check."""
         from .cuda_kernels import refuse_all
 
-        n = len(boards[0].games)
-        taken = self._kept_room("taken", n, np.int64)
-        self.run(n, refuse_all, boards, actions, taken, self._kept_room("refused", n, np.uint8))
-        return taken
+        n = len(thread_arrays[0].games)
+        legal_actions = self._named_buffer("taken", n, np.int64)
+        self.run(
+            n,
+            refuse_all,
+            thread_arrays,
+            actions,
+            legal_actions,
+            self._named_buffer("refused", n, np.uint8),
+        )
+        return legal_actions
 
-    def first_refused(self) -> int:
-        """The first game in which an action was not legal since the last call; -1 for none."""
-        if "refused" not in self._room:
+    def first_illegal(self) -> int:
+        """First game with an illegal action since the last call; -1 for none."""
+        if "refused" not in self._buffers:
             return -1
-        found = np.flatnonzero(self.fetched(self._room["refused"]))
-        if not len(found):
+        illegal = np.flatnonzero(self.to_host(self._buffers["refused"]))
+        if not len(illegal):
             return -1
-        self.write(self._room["refused"], 0)
-        return int(found[0])
+        self.write(self._buffers["refused"], 0)
+        return int(illegal[0])
 
-    def _kept_room(self, name: str, n: int, kind: Any) -> Any:
-        if name not in self._room:
-            self._room[name] = self.zeros(n, kind)
-        return self._room[name]
+    def _named_buffer(self, name: str, n: int, kind: Any) -> Any:
+        if name not in self._buffers:
+            self._buffers[name] = self.zeros(n, kind)
+        return self._buffers[name]
 
 
-class _Simulated(np.ndarray[Any, Any]):
-    """What stands for an array on a device: only kernels go over it, nobody computes with it."""
+class _SimulatedArray(np.ndarray[Any, Any]):
+    """Array of the simulator: only kernels may read it."""
 
     __array_ufunc__ = None  # pyright: ignore[reportAssignmentType]
 
-    def __array_function__(self, *told: Any) -> Any:
-        raise TypeError(f"this array is on the device: {told[0]}")
+    def __array_function__(self, *arguments: Any) -> Any:
+        raise TypeError(f"this array is on the device: {arguments[0]}")
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):
@@ -192,20 +194,20 @@ class _Simulated(np.ndarray[Any, Any]):
         return super().__getitem__(key)
 
 
-def _placed(array: Array) -> Any:
-    """An array on the device, copied there."""
+def _copied(array: Array) -> Any:
     if SIMULATED:
-        return np.array(array).view(_Simulated)
+        return np.array(array).view(_SimulatedArray)
     from numba import cuda
 
     return cuda.to_device(np.ascontiguousarray(array))
 
 
-def _placed_tables(tables: Tables) -> Tables:
-    """Tables of endings in the device's memory."""
-    lay = tables.lay
-    moved = {
-        name: _placed(each) for name, each in lay._asdict().items() if isinstance(each, np.ndarray)
+def _copied_tables(tables: Tables) -> Tables:
+    index = tables.endgame_index
+    arrays = {
+        name: _copied(array)
+        for name, array in index._asdict().items()
+        if isinstance(array, np.ndarray)
     }
-    layers = {name: _placed(getattr(tables, name)) for name in _LAYERS}
-    return tables._replace(lay=lay._replace(**moved), **layers)
+    layers = {name: _copied(getattr(tables, name)) for name in _LAYERS}
+    return tables._replace(endgame_index=index._replace(**arrays), **layers)

@@ -1,7 +1,7 @@
-"""What runs on a GPU: the functions that processors run over many games, one game for each thread.
+"""CUDA kernels: the batch functions of the CPU, with one thread per game.
 
-Imported where a device is asked for. With `NUMBA_ENABLE_CUDASIM=1` and the compiler off all runs
-in numba's simulator.
+Imported only with a device. With `NUMBA_ENABLE_CUDASIM=1` and the compiler off, they run in numba's
+simulator.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from ...common.jit.compiler import jit
 from ..dtypes import GAME
 from ..endgame import Tables
 from ..endgame.index import pattern_of
-from ..endgame.search import Node, stored
+from ..endgame.search import Node, table_points
 from ..observation.layout import LONGEST_OBSERVATION
 from ..play import deal_numbered, pay, row
 from ..random_play import play_out_randomly
-from ..rng import below, keyed
-from .cpu_backend import MOST_NUMBERS, Room
-from .kernels import ENDING, WORKSPACE, Board, is_legal
+from ..rng import random_below, stream_key
+from .cpu_backend import N_FLOATS, RowBuffers
+from .kernels import ENDGAME_REACHED, WORKSPACE, BatchArrays, is_legal
 
 cuda: Any = numba_cuda
 kernel: Any = cuda.jit
@@ -33,86 +33,92 @@ _WORKSPACE, _GAME = from_dtype(WORKSPACE), from_dtype(GAME)
 
 @functools.cache
 def one_thread_each(function: Any) -> Any:
-    """A kernel that goes over a batch as this function does, each thread over one game alone.
+    """Kernel that runs a batch function with one thread per game.
 
-    A processor has a board for each of its few threads; here only the workspace is a thread's own.
+    On the CPU each of the few threads has a board; here only the workspace is per thread.
     """
 
     @kernel
-    def each(size: int, board: Any, arguments: Any) -> None:
+    def launch(size: int, arrays: Any, arguments: Any) -> None:
         index = cuda.grid(1)
         if index < size:
-            # Written out, since numba has no `_replace`.
-            own = Board(
-                board.plan, board.games, board.orders, board.results, board.legal, board.led_to,
-                cuda.local.array(1, _WORKSPACE),
+            # Numba does not support `_replace`.
+            thread_arrays = BatchArrays(
+                arrays.config, arrays.games, arrays.suit_orders, arrays.results, arrays.legal,
+                arrays.events, cuda.local.array(1, _WORKSPACE),
             )  # fmt: skip
-            function(own, *arguments, index, index + 1)
+            function(thread_arrays, *arguments, index, index + 1)
 
-    return each
+    return launch
 
 
 @functools.cache
 def one_row_each(function: Any) -> Any:
-    """A kernel that goes over rows as this function does, each thread over one alone."""
+    """Kernel that runs a function with one thread per row."""
 
     @kernel
-    def each(size: int, arguments: Any) -> None:
+    def launch(size: int, arguments: Any) -> None:
         index = cuda.grid(1)
         if index < size:
-            room = Room(
+            buffers = RowBuffers(
                 cuda.local.array(LONGEST_OBSERVATION, int8),
-                cuda.local.array(MOST_NUMBERS, float64),
+                cuda.local.array(N_FLOATS, float64),
             )
-            function(*arguments, room, index, index + 1)
+            function(*arguments, buffers, index, index + 1)
 
-    return each
+    return launch
 
 
-# -- what a processor asks of Python, and a GPU of kernels
+# -- done by Python on the CPU
 
 
 @jit
 def refuse_all(
-    board: Board, actions: np.ndarray, taken: np.ndarray, refused: np.ndarray,
+    arrays: BatchArrays, actions: np.ndarray, legal_actions: np.ndarray, illegal: np.ndarray,
     start: int, stop: int,
 ) -> int:  # fmt: skip
-    """The actions that can be played, as they were shown: for one that cannot, the lowest."""
+    """Copy the actions; an illegal one is flagged and replaced by the lowest legal one."""
     for index in range(start, stop):
         action = np.int64(actions[index])
-        if not is_legal(board.legal[index], action):
-            refused[index] = 1
-            action = lowest(board.legal[index])
-        taken[index] = action
+        if not is_legal(arrays.legal[index], action):
+            illegal[index] = 1
+            action = lowest(arrays.legal[index])
+        legal_actions[index] = action
     return 0
 
 
 @jit
 def look_up_all(
-    board: Board, indices: np.ndarray, tables: Tables, best: np.ndarray, start: int, stop: int
+    arrays: BatchArrays,
+    indices: np.ndarray,
+    tables: Tables,
+    best: np.ndarray,
+    start: int,
+    stop: int,
 ) -> int:
-    """The tricks of the leader of each ending, read from tables that hold them all."""
-    hand = np.int64(row(board.plan, 0).rules.hand)
+    """Tricks of the leader in each endgame, from complete tablebases."""
+    hand = np.int64(row(arrays.config, 0).rules.hand)
     for place in range(start, stop):
         index = indices[place]
-        game = row(board.games, index)
-        if board.led_to[index] == ENDING and np.int64(game.low) == tables.low:
+        game = row(arrays.games, index)
+        if arrays.events[index] == ENDGAME_REACHED and np.int64(game.low) == tables.low:
             seat = np.int64(game.turn)
-            find, pattern, _ = pattern_of(
-                tables.lay.find, tables.lay.trumps, game.hand[seat], game.hand[1 - seat],
+            class_id, pattern, _ = pattern_of(
+                tables.endgame_index.class_ids, tables.endgame_index.trumps, game.hand[seat],
+                game.hand[1 - seat],
                 np.int64(game.trump),
             )  # fmt: skip
-            points = stored(tables, Node(hand, find, pattern))
+            points = table_points(tables, Node(hand, class_id, pattern))
             best[place] = hand - points if tables.low else points
     return 0
 
 
-# -- to measure with
+# -- benchmarks
 
 
 @kernel
 def random_hands_kernel(arrays: Any, seed: np.uint64, first: int) -> None:
-    """Random play of a hand in each thread: what it pays seat 0, and how many actions it took."""
+    """One random hand per thread: the pay of seat 0 and the number of actions."""
     rules, paid, played = arrays
     index = cuda.grid(1)
     if index < len(paid):
@@ -125,12 +131,12 @@ def random_hands_kernel(arrays: Any, seed: np.uint64, first: int) -> None:
 
 @jit
 def random_actions_of_all(
-    board: Board, seed: np.uint64, actions: np.ndarray, start: int, stop: int
+    arrays: BatchArrays, seed: np.uint64, actions: np.ndarray, start: int, stop: int
 ) -> int:
-    """Draw one of the actions that were last shown as legal in each game."""
-    stream = row(board.workspace, 0).stream
+    """Sample one of the legal actions of each game."""
+    stream = row(arrays.workspace, 0).stream
     for index in range(start, stop):
-        stream[0] = keyed(seed, np.uint64(index))
-        allowed = board.legal[index]
-        actions[index] = nth_lowest(allowed, below(stream, popcount(allowed)))
+        stream[0] = stream_key(seed, np.uint64(index))
+        legal = arrays.legal[index]
+        actions[index] = nth_lowest(legal, random_below(stream, popcount(legal)))
     return 0

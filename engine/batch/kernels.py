@@ -1,8 +1,7 @@
-"""The compiled inside of every batch: how an episode goes on, what it pays, and what it shows.
+"""Compiled functions of a batch: transition, rewards and observations.
 
-Whatever steps games, one at a time or many at once, plays through `advance` and
-looks through `show`, so what one of them does the others do. The functions that
-Python calls take a `Board`, all arrays of a batch in one record.
+Single games and batches all step through `advance` and observe through `observe`. Functions that
+Python calls take a `BatchArrays`, all arrays of a batch in one tuple.
 """
 
 from __future__ import annotations
@@ -12,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ...common.jit.bitset import NO_CARDS, ONE
-from ...common.jit.compiler import called, jit
-from ..cards import ACTIONS_IN_ALL, CARDS_IN_ALL
+from ...common.jit.compiler import jit, noinline
+from ..cards import N_ACTIONS, N_CARDS
 from ..dtypes import LEAD, OVER, VIEW
 from ..observation.history import HISTORY_COLUMNS, history_suits, write_history
-from ..observation.layout import encode_view, real_action, relabelled, write_mask
+from ..observation.layout import encode_view, real_action, relabel, write_mask
 from ..play import (
     Record,
     deal_next,
@@ -33,50 +32,50 @@ from ..view import legal_in_view, write_position, write_view
 from .config import FOREPLAY, MATCH, TRICKS, WIN
 from .results import StepResult
 
-# What playing an action led to.
-GOES_ON, NEXT_HAND, ENDED, ENDING = 0, 1, 2, 3
+# Events of an action.
+NO_EVENT, NEXT_HAND, EPISODE_OVER, ENDGAME_REACHED = 0, 1, 2, 3
 
 
 WORKSPACE = np.dtype(
     [
-        ("player_view", VIEW),  # `view` is a method of every record of NumPy
+        ("player_view", VIEW),  # `view` is a method of NumPy records
         ("scratch_view", VIEW),
-        # One word is used. Two threads that write to one cache line wait for each other, and the
-        # next record is another thread's.
+        # Only one word is used: the rest keeps the streams of two threads in different cache
+        # lines (false sharing).
         ("stream", "u8", (8,)),
     ]
 )
-"""What a thread writes for itself alone while it goes over games."""
+"""Scratch memory of one thread."""
 
 
-class Board(NamedTuple):
-    """All that a thread reads and writes of a batch; one row per game, but for two."""
+class BatchArrays(NamedTuple):
+    """Arrays of a batch, one row per game except `config` and `workspace`."""
 
-    plan: np.ndarray
-    """One `PLAN` record: what is played, paid and shown."""
+    config: np.ndarray
+    """One `ENV_CONFIG` record."""
     games: np.ndarray
     """`GAME` records."""
-    orders: np.ndarray
-    """The order of suits in which each game was last shown."""
+    suit_orders: np.ndarray
+    """Order of suits in the last observation of each game."""
     results: np.ndarray
-    """`RESULT` records: what each game has just paid, and how its last episode ended."""
+    """`RESULT` records."""
     legal: np.ndarray
-    """The actions open in each game, as they were last shown."""
-    led_to: np.ndarray
-    """What the last action in each game led to."""
+    """Legal actions of each game, as last observed."""
+    events: np.ndarray
+    """Event of the last action in each game."""
     workspace: np.ndarray
-    """One `WORKSPACE` record, of the thread that this board is given to."""
+    """One `WORKSPACE` record, of the thread that uses this tuple."""
 
 
-class Shown(NamedTuple):
-    """What `show_all` writes."""
+class ObservationArrays(NamedTuple):
+    """Output arrays of `observe_all`."""
 
-    orders: np.ndarray
-    """The order of suits of each game, all of them."""
+    suit_orders: np.ndarray
+    """Order of suits of each game of the batch."""
     legal: np.ndarray
-    """The legal actions of each game, all of them."""
+    """Legal actions of each game of the batch."""
     observations: np.ndarray
-    """A row for each game that is shown."""
+    """One row per observed game."""
     masks: np.ndarray
 
 
@@ -84,95 +83,94 @@ class Shown(NamedTuple):
 
 
 @jit
-def _reward(result: Record, first: float) -> None:
-    """Pay seat 0, and the negative to seat 1."""
-    result.paid[0] += first
-    result.paid[1] -= first
+def _add_reward(result: Record, amount: float) -> None:
+    result.paid[0] += amount
+    result.paid[1] -= amount
 
 
 @jit
-def _write_result(plan: Record, game: Record, mine: int, others: int, result: Record) -> None:
-    """How an episode ended, in which seat 0 took so many counting tricks of the last hand."""
-    result.tricks[0] = mine
-    result.tricks[1] = others
+def _write_result(
+    config: Record, game: Record, own_tricks: int, other_tricks: int, result: Record
+) -> None:
+    result.tricks[0] = own_tricks
+    result.tricks[1] = other_tricks
     result.points[0] = game.points[0]
     result.points[1] = game.points[1]
-    # Whoever wins the last hand of a match wins the match.
-    result.won = pay_for(plan.wins, np.int64(game.low), mine, others)
+    # The winner of the last hand wins the match.
+    result.won = pay_for(config.wins, np.int64(game.low), own_tricks, other_tricks)
     result.deal = game.number
 
 
 @jit
-def _close_hand(plan: Record, game: Record, result: Record) -> int:
-    """Pay for a hand that is over; says whether the episode is too."""
-    in_match = plan.horizon == MATCH
-    over = not in_match or match_over(plan.rules, game)
+def _finish_hand(config: Record, game: Record, result: Record) -> int:
+    in_match = config.horizon == MATCH
+    over = not in_match or match_over(config.rules, game)
     if over:
-        _write_result(plan, game, np.int64(game.tricks[0]), np.int64(game.tricks[1]), result)
-    if plan.reward == WIN and in_match:
+        _write_result(config, game, np.int64(game.tricks[0]), np.int64(game.tricks[1]), result)
+    if config.reward == WIN and in_match:
         if over:
-            _reward(result, np.float64(result.won))
-    elif plan.reward != TRICKS:
-        _reward(result, np.float64(pay(plan.pays, game, 0)))
-    return ENDED if over else NEXT_HAND
+            _add_reward(result, np.float64(result.won))
+    elif config.reward != TRICKS:
+        _add_reward(result, np.float64(pay(config.pays, game, 0)))
+    return EPISODE_OVER if over else NEXT_HAND
 
 
 @jit
-def advance(plan: Record, game: Record, action: int, result: Record) -> int:
-    """Play one legal action, add what it pays to `result`, and say what it led to.
+def advance(config: Record, game: Record, action: int, result: Record) -> int:
+    """Play a legal action, add its reward to `result`, and return its event.
 
-    How an episode ended is written there too; what is `ENDING` is still to be closed.
+    The result of a finished episode is written too; `score_endgame` has to follow
+    `ENDGAME_REACHED`.
     """
     first, second = np.int64(game.tricks[0]), np.int64(game.tricks[1])
-    play(plan.rules, game, action)
-    if plan.reward == TRICKS:
+    play(config.rules, game, action)
+    if config.reward == TRICKS:
         taken = np.int64(game.tricks[0]) - first - np.int64(game.tricks[1]) + second
         if taken != 0:
-            _reward(result, np.float64(-taken if game.low == 1 else taken))
+            _add_reward(result, np.float64(-taken if game.low == 1 else taken))
     if game.phase == OVER:
-        return _close_hand(plan, game, result)
-    if plan.horizon == FOREPLAY and game.phase == LEAD and game.drawn == plan.rules.stock:
-        return ENDING
-    return GOES_ON
+        return _finish_hand(config, game, result)
+    if config.horizon == FOREPLAY and game.phase == LEAD and game.drawn == config.rules.stock:
+        return ENDGAME_REACHED
+    return NO_EVENT
 
 
 @jit
-def close_ending(plan: Record, game: Record, best: int, result: Record) -> None:
-    """End an episode with the foreplay: the player to lead takes `best` tricks of the rest."""
-    rest = np.int64(plan.rules.hand)
-    first = best if game.turn == 0 else rest - best
+def score_endgame(config: Record, game: Record, best: int, result: Record) -> None:
+    """End an episode at the endgame: the player to lead takes `best` of the remaining tricks."""
+    remaining = np.int64(config.rules.hand)
+    first = best if game.turn == 0 else remaining - best
     low = np.int64(game.low)
-    mine = np.int64(game.tricks[0]) + first
-    others = np.int64(game.tricks[1]) + rest - first
-    if plan.reward == TRICKS:
-        taken = 2 * first - rest
-        _reward(result, np.float64(-taken if low == 1 else taken))
+    own_tricks = np.int64(game.tricks[0]) + first
+    other_tricks = np.int64(game.tricks[1]) + remaining - first
+    if config.reward == TRICKS:
+        taken = 2 * first - remaining
+        _add_reward(result, np.float64(-taken if low == 1 else taken))
     else:
-        _reward(result, np.float64(pay_for(plan.pays, low, mine, others)))
-    _write_result(plan, game, mine, others, result)
+        _add_reward(result, np.float64(pay_for(config.pays, low, own_tricks, other_tricks)))
+    _write_result(config, game, own_tricks, other_tricks, result)
     game.phase = OVER
 
 
-@called
+@noinline
 def _write_history(
-    plan: Record,
+    config: Record,
     game: Record,
     seat: int,
     workspace: Record,
     order: np.ndarray,
     observation: np.ndarray,
 ) -> None:
-    """All that a seat has seen, in rows; kept a call, so that what else is shown stays quick."""
-    rules, view = plan.rules, workspace.player_view
+    rules, view = config.rules, workspace.player_view
     write_view(rules, game, seat, view)
     rows = observation.reshape((len(observation) // HISTORY_COLUMNS, HISTORY_COLUMNS))
-    history_suits(rules, view, plan.trumps_first == 1, workspace.scratch_view, order, rows)
-    write_history(rules, view, order, plan.horizon == MATCH, rows)
+    history_suits(rules, view, config.trumps_first == 1, workspace.scratch_view, order, rows)
+    write_history(rules, view, order, config.horizon == MATCH, rows)
 
 
 @jit
-def show(
-    plan: Record,
+def observe(
+    config: Record,
     game: Record,
     seat: int,
     workspace: Record,
@@ -180,125 +178,127 @@ def show(
     observation: np.ndarray,
     mask: np.ndarray,
 ) -> np.uint64:
-    """Write what a seat sees, and return its actions as they are shown.
+    """Write a seat's observation and mask; returns its legal actions, relabelled.
 
-    `order` becomes the order of suits in which it sees them.
+    `order` receives the order of suits of the observation.
     """
-    rules, view = plan.rules, workspace.player_view
-    if plan.history == 1:
-        _write_history(plan, game, seat, workspace, order, observation)
-        shown = relabelled(legal_in_view(rules, view), order)
+    rules, view = config.rules, workspace.player_view
+    if config.history == 1:
+        _write_history(config, game, seat, workspace, order, observation)
+        legal_shown = relabel(legal_in_view(rules, view), order)
     else:
         write_position(rules, game, seat, view)
-        shown = encode_view(rules, view, plan.trumps_first == 1, order, observation)
-    write_mask(mask, shown)
-    return shown
+        legal_shown = encode_view(rules, view, config.trumps_first == 1, order, observation)
+    write_mask(mask, legal_shown)
+    return legal_shown
 
 
 @jit
 def is_legal(actions: np.uint64, action: int) -> bool:
-    """Whether a set of actions holds this one, whatever number it is."""
-    return 0 <= action < ACTIONS_IN_ALL and (actions >> np.uint64(action)) & ONE != NO_CARDS
+    """Whether a set of actions contains an action; any integer is accepted."""
+    return 0 <= action < N_ACTIONS and (actions >> np.uint64(action)) & ONE != NO_CARDS
 
 
 @jit
-def deal_on(plan: Record, game: Record, n: int, stream: np.ndarray) -> None:
-    """The next deal of one of `n` games: of its match, or else of another episode."""
-    deal_next(plan.rules, game, plan.seed, game.number + np.uint64(n), stream)
+def deal_next_hand(config: Record, game: Record, n: int, stream: np.ndarray) -> None:
+    """Next deal of one of `n` games: of its match, or else of a new episode."""
+    deal_next(config.rules, game, config.seed, game.number + np.uint64(n), stream)
 
 
 @jit
-def step_one(
-    plans: np.ndarray,
+def step_single(
+    configs: np.ndarray,
     games: np.ndarray,
-    orders: np.ndarray,
+    suit_orders: np.ndarray,
     results: np.ndarray,
     workspaces: np.ndarray,
     action: int,
     observation: np.ndarray,
     mask: np.ndarray,
 ) -> int:
-    """Play an action, as it was shown, in a batch of one, and show it to the next to move.
+    """Play an action, as observed, in a batch of one, and observe for the next seat.
 
-    The arrays are those of a board, one by one: this is called for every action of a single game,
-    and Python takes a third of a microsecond longer to hand over a tuple of arrays.
-    Returns what the action led to, plus 8 for seat 1 to move and 16 if anything was paid; -1 if
-    the action is not legal.
+    The arrays of a batch are passed one by one: Python takes a third of a microsecond longer to
+    pass a tuple of arrays. Returns the event, plus 8 if seat 1 is to move and 16 if there is a
+    reward; -1 if the action is illegal.
     """
-    plan, game, result, order = row(plans, 0), row(games, 0), row(results, 0), orders[0]
+    config, game, result, order = row(configs, 0), row(games, 0), row(results, 0), suit_orders[0]
     workspace = row(workspaces, 0)
-    real = real_action(action, order) if 0 <= action < CARDS_IN_ALL else action
-    if not is_legal(legal(plan.rules, game), real):
+    real = real_action(action, order) if 0 <= action < N_CARDS else action
+    if not is_legal(legal(config.rules, game), real):
         return -1
     result.paid[0] = 0.0
     result.paid[1] = 0.0
-    led_to = advance(plan, game, real, result)
-    if led_to == NEXT_HAND:
-        deal_on(plan, game, 1, workspace.stream)
+    event = advance(config, game, real, result)
+    if event == NEXT_HAND:
+        deal_next_hand(config, game, 1, workspace.stream)
     seat = np.int64(game.turn)
-    if led_to < ENDED:
-        show(plan, game, seat, workspace, order, observation, mask)
-    return led_to + 8 * seat + (16 if result.paid[0] != 0.0 else 0)
+    if event < EPISODE_OVER:
+        observe(config, game, seat, workspace, order, observation, mask)
+    return event + 8 * seat + (16 if result.paid[0] != 0.0 else 0)
 
 
 @jit
-def show_one(
-    plans: np.ndarray,
+def observe_single(
+    configs: np.ndarray,
     games: np.ndarray,
-    orders: np.ndarray,
+    suit_orders: np.ndarray,
     workspaces: np.ndarray,
     seat: int,
     observation: np.ndarray,
     mask: np.ndarray,
 ) -> None:
-    """Show a batch of one to a seat; the arrays are those of `step_one`."""
-    show(row(plans, 0), row(games, 0), seat, row(workspaces, 0), orders[0], observation, mask)
+    """Observe a batch of one for a seat; arguments as for `step_single`."""
+    observe(
+        row(configs, 0), row(games, 0), seat, row(workspaces, 0), suit_orders[0], observation, mask
+    )
 
 
-# -- many games: each thread gets a board with its own workspace, and where its games begin and end
+# -- many games: each thread gets arrays with its own workspace, and the range of its games
 
 
 @jit
-def _rest(board: Board, index: int) -> None:
-    """Let nothing have just been paid in a game, or have come of anything."""
-    result = row(board.results, index)
+def _clear(arrays: BatchArrays, index: int) -> None:
+    result = row(arrays.results, index)
     result.paid[0] = 0.0
     result.paid[1] = 0.0
-    board.led_to[index] = GOES_ON
+    arrays.events[index] = NO_EVENT
 
 
 @jit
-def rest_all(board: Board, start: int, stop: int) -> int:
-    """Let nothing have just been paid in any game, or have come of anything."""
+def clear_all(arrays: BatchArrays, start: int, stop: int) -> int:
+    """Clear rewards and events of all games."""
     for index in range(start, stop):
-        _rest(board, index)
+        _clear(arrays, index)
     return 0
 
 
 @jit
-def begin_all(board: Board, indices: np.ndarray, numbers: np.ndarray, start: int, stop: int) -> int:
-    """Begin an episode in each game of `indices`, with the deal of its number."""
-    plan, stream = row(board.plan, 0), row(board.workspace, 0).stream
+def reset_all(
+    arrays: BatchArrays, indices: np.ndarray, numbers: np.ndarray, start: int, stop: int
+) -> int:
+    """Start an episode in each game of `indices`, with the deal of its number."""
+    config, stream = row(arrays.config, 0), row(arrays.workspace, 0).stream
     for index in indices[start:stop]:
-        game = row(board.games, index)
+        game = row(arrays.games, index)
         new_match(game)
-        deal_numbered(plan.rules, game, plan.seed, numbers[index], stream)
-        _rest(board, index)
+        deal_numbered(config.rules, game, config.seed, numbers[index], stream)
+        _clear(arrays, index)
     return 0
 
 
 @jit
-def deal_all(board: Board, indices: np.ndarray, start: int, stop: int) -> int:
-    """The next deal of each game of `indices`, whose hand is over."""
-    plan, stream = row(board.plan, 0), row(board.workspace, 0).stream
+def deal_next_all(arrays: BatchArrays, indices: np.ndarray, start: int, stop: int) -> int:
+    """Deal the next hand in each game of `indices`."""
+    config, stream = row(arrays.config, 0), row(arrays.workspace, 0).stream
     for index in indices[start:stop]:
-        deal_on(plan, row(board.games, index), len(board.games), stream)
+        deal_next_hand(config, row(arrays.games, index), len(arrays.games), stream)
     return 0
 
 
 @jit
 def first_illegal(legal_now: np.ndarray, indices: np.ndarray, actions: np.ndarray) -> int:
-    """The first place whose action is not among those shown as legal; -1 if all are."""
+    """Index of the first illegal action; -1 if all are legal."""
     for place in range(len(indices)):
         if not is_legal(legal_now[indices[place]], actions[place]):
             return place
@@ -307,40 +307,40 @@ def first_illegal(legal_now: np.ndarray, indices: np.ndarray, actions: np.ndarra
 
 @jit
 def play_all(
-    board: Board,
+    arrays: BatchArrays,
     indices: np.ndarray,
     actions: np.ndarray,
     shown: bool,
     start: int,
     stop: int,
 ) -> int:
-    """Play an action in each game of `indices`; returns how many did not just go on.
+    """Play an action in each game of `indices`; returns the number of events.
 
-    The next hand of a match is dealt. With `shown` the actions are as they were shown, and what
-    was paid before is forgotten.
+    The next hand of a match is dealt. With `relabelled`, actions are those of the last observation,
+    and earlier rewards are cleared.
     """
-    plan, stream = row(board.plan, 0), row(board.workspace, 0).stream
-    events = 0
+    config, stream = row(arrays.config, 0), row(arrays.workspace, 0).stream
+    n_events = 0
     for place in range(start, stop):
         index = indices[place]
-        game, result = row(board.games, index), row(board.results, index)
+        game, result = row(arrays.games, index), row(arrays.results, index)
         action = actions[place]
         if shown:
-            action = real_action(action, board.orders[index])
+            action = real_action(action, arrays.suit_orders[index])
             result.paid[0] = 0.0
             result.paid[1] = 0.0
-        led_to = advance(plan, game, action, result)
-        board.led_to[index] = led_to
-        if led_to != GOES_ON:
-            events += 1
-        if led_to == NEXT_HAND:
-            deal_on(plan, game, len(board.games), stream)
-    return events
+        event = advance(config, game, action, result)
+        arrays.events[index] = event
+        if event != NO_EVENT:
+            n_events += 1
+        if event == NEXT_HAND:
+            deal_next_hand(config, game, len(arrays.games), stream)
+    return n_events
 
 
 @jit
 def step_all(
-    board: Board,
+    arrays: BatchArrays,
     indices: np.ndarray,
     actions: np.ndarray,
     closing: bool,
@@ -348,85 +348,84 @@ def step_all(
     start: int,
     stop: int,
 ) -> int:
-    """Play an action, as it was shown, in each game of `indices`, and show it to the next to move.
+    """Play an action, as observed, in each game of `indices`, and observe for the next seat.
 
-    What is shown, was paid and ended goes to the rows of these games. A hand that is over is
-    followed by the next. Returns how many have come to an ending that is to be closed: by this
-    function once more, `closing`, with the leader's tricks in place of actions.
+    Observations, rewards and episode ends go to the rows of these games; a finished hand is
+    followed by the next deal. Returns the number of games that reached the endgame: for them this
+    function has to be called again, `closing`, with the leader's tricks in place of actions.
     """
-    plan, workspace = row(board.plan, 0), row(board.workspace, 0)
+    config, workspace = row(arrays.config, 0), row(arrays.workspace, 0)
     endings = 0
     for place in range(start, stop):
         index = indices[place]
-        game, result = row(board.games, index), row(board.results, index)
-        order = board.orders[index]
+        game, result = row(arrays.games, index), row(arrays.results, index)
+        order = arrays.suit_orders[index]
         if closing:
-            led_to = np.int64(board.led_to[index])
-            if led_to != ENDING:
+            event = np.int64(arrays.events[index])
+            if event != ENDGAME_REACHED:
                 continue
-            close_ending(plan, game, actions[place], result)
+            score_endgame(config, game, actions[place], result)
         else:
             result.paid[0] = 0.0
             result.paid[1] = 0.0
-            led_to = advance(plan, game, real_action(actions[place], order), result)
-            board.led_to[index] = led_to
-            if led_to == ENDING:
+            event = advance(config, game, real_action(actions[place], order), result)
+            arrays.events[index] = event
+            if event == ENDGAME_REACHED:
                 endings += 1
                 continue
         step.rewards[index, 0] = result.paid[0]
         step.rewards[index, 1] = result.paid[1]
-        step.ended[index] = led_to >= ENDED
-        if led_to != GOES_ON:
-            deal_on(plan, game, len(board.games), workspace.stream)
+        step.ended[index] = event >= EPISODE_OVER
+        if event != NO_EVENT:
+            deal_next_hand(config, game, len(arrays.games), workspace.stream)
         seat = np.int64(game.turn)
         step.seats[index] = seat
-        board.legal[index] = show(
-            plan, game, seat, workspace, order, step.observations[index], step.masks[index]
+        arrays.legal[index] = observe(
+            config, game, seat, workspace, order, step.observations[index], step.masks[index]
         )
     return endings
 
 
 @jit
-def close_all(board: Board, indices: np.ndarray, best: np.ndarray, start: int, stop: int) -> int:
-    """Close the endings of these games, in each of which the player to lead takes `best` tricks."""
-    plan = row(board.plan, 0)
+def score_endgames(
+    arrays: BatchArrays, indices: np.ndarray, best: np.ndarray, start: int, stop: int
+) -> int:
+    """Score the endgames of these games; the player to lead takes `best` tricks."""
+    config = row(arrays.config, 0)
     for place in range(start, stop):
         index = indices[place]
-        close_ending(plan, row(board.games, index), best[place], row(board.results, index))
+        score_endgame(config, row(arrays.games, index), best[place], row(arrays.results, index))
     return 0
 
 
 @jit
-def show_all(
-    board: Board,
+def observe_all(
+    arrays: BatchArrays,
     indices: np.ndarray,
     seats: np.ndarray,
-    shown: Shown,
+    shown: ObservationArrays,
     start: int,
     stop: int,
 ) -> int:
-    """Show each game of `indices` to a seat; `seats` has one for every game of the batch."""
-    plan, workspace = row(board.plan, 0), row(board.workspace, 0)
+    """Observe each game of `indices` for a seat; `seats` has one entry for every game."""
+    config, workspace = row(arrays.config, 0), row(arrays.workspace, 0)
     for place in range(start, stop):
         index = indices[place]
-        shown.legal[index] = show(
-            plan,
-            row(board.games, index),
+        shown.legal[index] = observe(
+            config,
+            row(arrays.games, index),
             np.int64(seats[index]),
             workspace,
-            shown.orders[index],
+            shown.suit_orders[index],
             shown.observations[place],
             shown.masks[place],
         )
     return 0
 
 
-# -- what is read of many games where they live
-
-
 @jit
-def turns_of_all(board: Board, seats: np.ndarray, start: int, stop: int) -> int:
-    """The seat to move in each game."""
+def turns_all(arrays: BatchArrays, seats: np.ndarray, start: int, stop: int) -> int:
+    """Seat to move in each game."""
     for index in range(start, stop):
-        seats[index] = row(board.games, index).turn
+        seats[index] = row(arrays.games, index).turn
     return 0

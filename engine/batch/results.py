@@ -1,4 +1,4 @@
-"""What a step leads to, and how an episode ended: the latter as `info["result"]` has it."""
+"""Step results, and results of finished episodes as `info["result"]` holds them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from ...common.typing import Array
 
-# One record for each game, by seats.
+# One record per game; pairs are by seat.
 RESULT = np.dtype(
     [
-        ("paid", "f8", (2,)),  # by the step under way
+        ("paid", "f8", (2,)),  # by the current step
         ("tricks", "i8", (2,)),
         ("points", "i8", (2,)),
         ("won", "i8"),  # 1: by seat 0, -1: by seat 1
@@ -22,39 +22,39 @@ RESULT = np.dtype(
 
 
 class StepResult(NamedTuple):
-    """What a step shows: arrays with one row per game."""
+    """Result of a step: arrays with one row per game."""
 
     observations: npt.NDArray[np.int8]
-    """int8, seen by the seat to move."""
+    """int8, for the seat to move."""
     masks: npt.NDArray[np.int8]
-    """`(n, actions)` int8, its legal actions."""
+    """`(n, actions)` int8, legal actions."""
     seats: npt.NDArray[np.uint8]
-    """`(n,)` uint8, the seat to move."""
+    """`(n,)` uint8, seat to move."""
     rewards: npt.NDArray[np.float32]
-    """`(n, 2)` float32, what the step paid each seat."""
+    """`(n, 2)` float32, rewards by seat."""
     ended: npt.NDArray[np.bool_]
-    """`(n,)` bool, the episode ended; what is shown is of the next one."""
+    """`(n,)` bool, whether the episode ended; observations are of the next one then."""
 
 
-def results_seen(results: Array, seats: Array) -> dict[str, Array]:
-    """Results as a seat of each game sees them: fresh arrays with one row per game."""
+def results_by_seat(results: Array, seats: Array) -> dict[str, Array]:
+    """Results from the perspective of one seat per game: fresh arrays."""
     first = seats == 0
-    mine_first = np.where(first[:, None], [0, 1], [1, 0])
+    seat_order = np.where(first[:, None], [0, 1], [1, 0])
     return {
-        "tricks": np.take_along_axis(results["tricks"], mine_first, 1),
-        "points": np.take_along_axis(results["points"], mine_first, 1),
+        "tricks": np.take_along_axis(results["tricks"], seat_order, 1),
+        "points": np.take_along_axis(results["points"], seat_order, 1),
         "won": np.where(first, results["won"], -results["won"]),
         "deal": results["deal"].copy(),
     }
 
 
-def each_result(seen: dict[str, Array]) -> list[dict[str, Any]]:
-    """All rows of `results_seen` one by one, sharing no memory with it."""
+def result_dicts(columns: dict[str, Array]) -> list[dict[str, Any]]:
+    """Rows of `results_by_seat` as one dictionary per game."""
     rows = zip(
-        seen["tricks"].copy(),
-        seen["points"].copy(),
-        seen["won"].tolist(),
-        seen["deal"].tolist(),
+        columns["tricks"].copy(),
+        columns["points"].copy(),
+        columns["won"].tolist(),
+        columns["deal"].tolist(),
         strict=True,
     )
     return [

@@ -1,10 +1,9 @@
-"""Exact endgames: once both hands are known, every position has a value, and here it is.
+"""Exact endgames: values and best moves once both hands are known.
 
-From Python: `value`, `moves`, `best_card` for one position, `values` and
-`moves_many` for arrays, `value_of`, `moves_of` and `best_card_of` for a view, and
-their likes for races. From compiled code: `solve`, `solve_moves`,
-`best_card_compiled`, `solve_race` and `solve_race_moves`, with `tables(...)` and a
-`new_scratch()` per thread passed along.
+In Python: `value`, `moves` and `best_card` for one position, `values` and `moves_many` for arrays,
+`value_of`, `moves_of` and `best_card_of` for a view, and the same for races. In compiled code:
+`solve`, `solve_moves`, `best_card_compiled`, `solve_race` and `solve_race_moves`, with
+`tables(...)` and one `new_scratch()` per thread.
 """
 
 from .choices import best_card_compiled, solve_moves
@@ -25,7 +24,7 @@ from .solver import (
     values,
 )
 from .store import TablebaseError
-from .tablebase import no_tables, smaller_tables, tables, tables_in_memory
+from .tablebase import limit_tables, no_tables, tables, tables_in_memory
 
 __all__ = [
     "Ending",
@@ -37,6 +36,7 @@ __all__ = [
     "best_card",
     "best_card_compiled",
     "best_card_of",
+    "limit_tables",
     "moves",
     "moves_many",
     "moves_of",
@@ -45,7 +45,6 @@ __all__ = [
     "race_moves",
     "race_moves_of",
     "race_value",
-    "smaller_tables",
     "solve",
     "solve_moves",
     "solve_race",

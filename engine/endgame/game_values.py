@@ -1,4 +1,4 @@
-"""What endings are worth with best play: the tables of a rule set, and the tricks of many hands."""
+"""Endgame tables of a rule set, and endgame values of many games."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ import numpy as np
 
 from ..rules import Rules
 from . import Tables, tables, values
-from .index import MOST_CARDS
+from .index import MAX_CARDS
 
 
-def known_endings(rules: Rules) -> list[Tables]:
-    """The tables for each contract that comes up in a rule set; their `low` tells which."""
+def endgame_tables(rules: Rules) -> list[Tables]:
+    """Tables for each possible contract of a rule set; their `low` identifies it."""
     return [tables(rules.trumps == "upcard", low) for low in rules.lows]
 
 
-def why_not_exact(rules: Rules) -> str:
-    """Why a hand has no exact worth in tricks once its stock is gone; nothing if it has one."""
+def inexact_reason(rules: Rules) -> str:
+    """Why endgames of these rules have no exact value in tricks; empty if they have one."""
     if not rules.open_endgame:
         return "set cards aside, so the worth of an ending cannot be known"
-    if rules.hand > MOST_CARDS:
-        return f"have hands of more than {MOST_CARDS} cards, whose endings are not solved"
+    if rules.hand > MAX_CARDS:
+        return f"have hands of more than {MAX_CARDS} cards, whose endings are not solved"
     if rules.race is not None:
         return "are a race, whose ending is not worth what its tricks are"
     return ""
 
 
 def best_tricks(games: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The tricks that the player to lead takes of the rest of each hand, both playing perfectly."""
+    """Tricks that the player to lead takes in each endgame, with perfect play by both."""
     best = np.zeros(len(games), np.int64)
     for low in (False, True):
-        these = np.flatnonzero(games["low"] == low)
-        if len(these):
-            some = games[these]
-            found = values(some["hand"], some["trump"], some["turn"], low, threads=1)
-            best[these] = found
+        indices = np.flatnonzero(games["low"] == low)
+        if len(indices):
+            part = games[indices]
+            tricks = values(part["hand"], part["trump"], part["turn"], low, threads=1)
+            best[indices] = tricks
     return best

@@ -1,15 +1,14 @@
-"""The tablebase generator: one layer of endings out of the layer below it.
+"""Tablebase generator: retrograde computation of one layer from the layer below.
 
-In a high contract a reply that wins may as well be the cheapest one, and a
-reply that loses the lowest card of its suit: keeping the higher of two cards
-never costs a trick. That rests on a property of the layer below, that an own
-card exchanged for the opponent's next higher one never costs its new owner
-anything, and `swaps_that_hurt` counts the endings that break it: none does. So
-each layer, once counted, proves the short cut of the next. In low contracts the
-property fails from five cards on, and every reply that differs is tried.
+In a high contract a winning reply may as well be the cheapest one, and a losing one the lowest card
+of its suit: keeping the higher of two cards never costs a trick. This relies on a property of the
+layer below: an own card exchanged for the opponent's next higher one never costs its new owner a
+trick. `check_classes` counts the endgames that violate it, and there is none, so each counted layer
+proves the reduction for the next one. In low contracts the property fails from five cards on, and
+every different reply is tried.
 
-Cards of one hand are the same to lead, or to reply with, while every card
-between them belongs to that hand; the led card still counts as being there.
+Cards of one hand are equivalent to lead, or to reply with, while every card between them belongs to
+that hand; the led card still counts as being there.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...common.jit.bitset import ONE, lowest
-from ...common.jit.compiler import inlined, jit
+from ...common.jit.compiler import forceinline, jit
 from ..play import row
 from .index import after_trick, entry, rank_of, run_bottoms
 from .search import Node
 
 
-class Trick(NamedTuple):
-    """Two cards by their bits of a pattern, and their suits by their places in the class."""
+class TrickCards(NamedTuple):
+    """Two cards by their bits in a pattern, and their suits by their index in the class."""
 
     lead_suit: int
     reply_suit: int
@@ -35,111 +34,119 @@ class Trick(NamedTuple):
 
 
 class Classes(NamedTuple):
-    """Some neighbouring classes of a layer."""
+    """Range of classes of a layer."""
 
     n: int
     """Cards in each hand."""
     first: int
     end: int
-    """The first class behind them."""
+    """The class after the last one."""
 
 
-@inlined
-def _outcome(lay: Any, node: Node, below: np.ndarray, trick: Trick, leader_wins: bool) -> int:
-    """The leader's tricks when this trick is played and the rest is known."""
+@forceinline
+def _value_after(
+    index: Any, node: Node, below: np.ndarray, trick: TrickCards, leader_wins: bool
+) -> int:
     n = node.n
-    step = row(lay.steps[node.c, trick.lead_suit], trick.reply_suit)
-    rank = rank_of(lay, n - 1, after_trick(step, node.pattern, trick.lead, trick.reply))
-    base = lay.base[step.c]
+    step = row(index.transitions[node.c, trick.lead_suit], trick.reply_suit)
+    rank = rank_of(index, n - 1, after_trick(step, node.pattern, trick.lead, trick.reply))
+    base = index.class_offsets[step.c]
     if leader_wins:
         return 1 + entry(below, base + rank)
-    # The other is on lead then: exchanging the players turns the ranks of a class round.
-    return n - 1 - entry(below, base + lay.sizes[n - 1] - ONE - rank)
+    # The opponent is on lead then: exchanging the players reverses the ranks of a class.
+    return n - 1 - entry(below, base + index.class_sizes[n - 1] - ONE - rank)
 
 
 @jit
-def _most(lay: Any, node: Node, below: np.ndarray) -> int:
-    """The leader's tricks when both want many."""
+def _max_tricks(index: Any, node: Node, below: np.ndarray) -> int:
     n, c, pattern = node
     other = ((ONE << np.uint64(2 * n)) - ONE) ^ pattern
-    leads = run_bottoms(pattern, lay.bottoms[c])
+    leads = run_bottoms(pattern, index.bottoms[c])
     best = 0
     for i in range(4):
-        mine = leads & lay.suits[c, i]
-        theirs = other & lay.suits[c, i]
-        while mine and theirs:
-            lead = lowest(mine)
-            mine &= mine - ONE
-            higher = theirs >> np.uint64(lead)
-            held = n
+        leader_cards = leads & index.suits[c, i]
+        replies = other & index.suits[c, i]
+        while leader_cards and replies:
+            lead = lowest(leader_cards)
+            leader_cards &= leader_cards - ONE
+            higher = replies >> np.uint64(lead)
+            lead_value = n
             if higher:
                 reply = lead + lowest(higher)
-                held = _outcome(lay, node, below, Trick(i, i, lead, reply), False)
-            if held > best and lowest(theirs) < lead:
-                reply = lowest(theirs)
-                held = min(held, _outcome(lay, node, below, Trick(i, i, lead, reply), True))
-            best = max(best, held)
-        if mine and not theirs:
-            lead = lowest(mine)
-            held = n
+                lead_value = _value_after(index, node, below, TrickCards(i, i, lead, reply), False)
+            if lead_value > best and lowest(replies) < lead:
+                reply = lowest(replies)
+                lead_value = min(
+                    lead_value,
+                    _value_after(index, node, below, TrickCards(i, i, lead, reply), True),
+                )
+            best = max(best, lead_value)
+        if leader_cards and not replies:
+            lead = lowest(leader_cards)
+            lead_value = n
             for j in range(4):
-                cards = other & lay.suits[c, j]
-                if cards and held > best:
-                    wins = j > 0 or lay.trumps == 0
+                cards = other & index.suits[c, j]
+                if cards and lead_value > best:
+                    wins = j > 0 or index.trumps == 0
                     reply = lowest(cards)
-                    held = min(held, _outcome(lay, node, below, Trick(i, j, lead, reply), wins))
-            best = max(best, held)
+                    lead_value = min(
+                        lead_value,
+                        _value_after(index, node, below, TrickCards(i, j, lead, reply), wins),
+                    )
+            best = max(best, lead_value)
     return best
 
 
 @jit
-def _fewest(lay: Any, node: Node, below: np.ndarray) -> int:
-    """The leader's tricks when both want few."""
+def _min_tricks(index: Any, node: Node, below: np.ndarray) -> int:
     n, c, pattern = node
     other = ((ONE << np.uint64(2 * n)) - ONE) ^ pattern
-    leads = run_bottoms(pattern, lay.bottoms[c])
-    replies = run_bottoms(other, lay.bottoms[c])
+    leads = run_bottoms(pattern, index.bottoms[c])
+    replies = run_bottoms(other, index.bottoms[c])
     best = n
     for i in range(4):
-        mine = leads & lay.suits[c, i]
-        follows = (other & lay.suits[c, i]) != 0
-        while mine:
-            lead = lowest(mine)
-            mine &= mine - ONE
-            held = 0
+        leader_cards = leads & index.suits[c, i]
+        follows = (other & index.suits[c, i]) != 0
+        while leader_cards:
+            lead = lowest(leader_cards)
+            leader_cards &= leader_cards - ONE
+            lead_value = 0
             for j in range(4):
-                cards = replies & lay.suits[c, j]
+                cards = replies & index.suits[c, j]
                 if follows and i != j:
                     continue
-                while cards and held < best:
+                while cards and lead_value < best:
                     reply = lowest(cards)
                     cards &= cards - ONE
-                    wins = lead > reply if i == j else j > 0 or lay.trumps == 0
-                    held = max(held, _outcome(lay, node, below, Trick(i, j, lead, reply), wins))
-            best = min(best, held)
+                    wins = lead > reply if i == j else j > 0 or index.trumps == 0
+                    lead_value = max(
+                        lead_value,
+                        _value_after(index, node, below, TrickCards(i, j, lead, reply), wins),
+                    )
+            best = min(best, lead_value)
     return best
 
 
-@inlined
+@forceinline
 def next_pattern(pattern: np.uint64) -> np.uint64:
-    """The next higher pattern with as many bits set."""
+    """Next higher pattern with the same number of bits (Gosper's hack)."""
     step = pattern & (~pattern + ONE)
     carried = pattern + step
     return carried | (((pattern ^ carried) >> np.uint64(2)) >> np.uint64(lowest(step)))
 
 
 @jit
-def fill_high(lay: Any, classes: Classes, below: np.ndarray, out: np.ndarray) -> int:
-    """Write the endings of some classes; returns the sum of the leaders' tricks."""
+def fill_high(index: Any, classes: Classes, below: np.ndarray, out: np.ndarray) -> int:
+    """Write the values of a range of classes; returns the sum of the leaders' tricks."""
     n, first, end = classes
     total = 0
-    at = lay.base[first] >> ONE
+    at = index.class_offsets[first] >> ONE
     for c in range(first, end):
         pattern = (ONE << np.uint64(n)) - ONE
-        for _ in range(lay.sizes[n] >> ONE):
+        for _ in range(index.class_sizes[n] >> ONE):
             byte = 0
             for nibble in range(2):
-                value = _most(lay, Node(n, c, pattern), below)
+                value = _max_tricks(index, Node(n, c, pattern), below)
                 pattern = next_pattern(pattern)
                 total += value
                 byte |= value << (4 * nibble)
@@ -149,17 +156,17 @@ def fill_high(lay: Any, classes: Classes, below: np.ndarray, out: np.ndarray) ->
 
 
 @jit
-def fill_low(lay: Any, classes: Classes, below: np.ndarray, out: np.ndarray) -> int:
+def fill_low(index: Any, classes: Classes, below: np.ndarray, out: np.ndarray) -> int:
     """`fill_high` for a low contract: a twin, since one loop for both compiles to slower code."""
     n, first, end = classes
     total = 0
-    at = lay.base[first] >> ONE
+    at = index.class_offsets[first] >> ONE
     for c in range(first, end):
         pattern = (ONE << np.uint64(n)) - ONE
-        for _ in range(lay.sizes[n] >> ONE):
+        for _ in range(index.class_sizes[n] >> ONE):
             byte = 0
             for nibble in range(2):
-                value = _fewest(lay, Node(n, c, pattern), below)
+                value = _min_tricks(index, Node(n, c, pattern), below)
                 pattern = next_pattern(pattern)
                 total += value
                 byte |= value << (4 * nibble)
@@ -169,28 +176,28 @@ def fill_low(lay: Any, classes: Classes, below: np.ndarray, out: np.ndarray) -> 
 
 
 @jit
-def check_classes(lay: Any, classes: Classes, table: np.ndarray) -> tuple[int, int, int]:
-    """What the classes hold: their sum, the leader's majorities, and `swaps_that_hurt`.
+def check_classes(index: Any, classes: Classes, table: np.ndarray) -> tuple[int, int, int]:
+    """Sum of values, majorities of the leader, and harmful swaps of a range of classes.
 
-    The last counts the exchanges of a leader's card for the opponent's next
-    higher one after which the table gives the leader fewer tricks.
+    A swap exchanges a leader's card for the opponent's next higher one; it is harmful if the table
+    then gives the leader fewer tricks.
     """
     n, first, end = classes
     total = 0
     majorities = 0
-    hurt = 0
+    harmful = 0
     for c in range(first, end):
         pattern = (ONE << np.uint64(n)) - ONE
-        base = lay.base[c]
-        for rank in range(lay.sizes[n]):
+        base = index.class_offsets[c]
+        for rank in range(index.class_sizes[n]):
             value = entry(table, base + np.uint64(rank))
             total += value
             majorities += 2 * value > n
             upper = (ONE << np.uint64(2 * n)) - ONE
-            swaps = pattern & ~(pattern >> ONE) & ~(lay.bottoms[c] >> ONE) & (upper >> ONE)
+            swaps = pattern & ~(pattern >> ONE) & ~(index.bottoms[c] >> ONE) & (upper >> ONE)
             while swaps:
-                two = np.uint64(3) << np.uint64(lowest(swaps))
+                swap_bits = np.uint64(3) << np.uint64(lowest(swaps))
                 swaps &= swaps - ONE
-                hurt += entry(table, base + rank_of(lay, n, pattern ^ two)) < value
+                harmful += entry(table, base + rank_of(index, n, pattern ^ swap_bits)) < value
             pattern = next_pattern(pattern)
-    return total, majorities, hurt
+    return total, majorities, harmful

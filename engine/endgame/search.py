@@ -1,11 +1,10 @@
-"""Endings above the tables: zero-window search that ends in the tables.
+"""Zero-window search for endgames above the tables, with tables as leaves.
 
-Every question is "does the leader reach so many points?", where a point is a
-trick taken, or in a low contract a trick left to the other. Both players want
-points, so one search serves both contracts. All functions here are compiled and
-can be called from compiled code, with the tables and a scratch passed along; a
-scratch belongs to one thread at a time and may serve any number of positions
-and any tables, since what it remembers is true for good.
+Each search asks whether the leader reaches a number of points, where a point is a trick taken, or
+in a low contract a trick given to the opponent. Both players want points, so one search serves both
+contracts. All functions here are compiled and can be called from compiled code, with the tables and
+a scratch; a scratch belongs to one thread at a time and may serve any positions and tables, since
+the bounds in its transposition table stay true.
 """
 
 from __future__ import annotations
@@ -15,263 +14,265 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...common.jit.bitset import NO_CARDS, ONE, highest, lowest, popcount
-from ...common.jit.compiler import called, inlined, jit
+from ...common.jit.compiler import forceinline, jit, noinline
 from ..play import row
 from .index import (
-    MOST_CARDS,
-    Layout,
+    MAX_CARDS,
+    EndgameIndex,
     after_trick,
     entry,
+    index_hands,
     pattern_of,
-    place,
     rank_of,
     run_bottoms,
     suit_of,
 )
 
 BASE_CARDS = 10
-"""Layers up to this one lie in one array and one file, those above in one each."""
+"""Layers up to this one share an array and a file; each higher one has its own."""
 
 
 class Tables(NamedTuple):
-    """Known endings of one kind of contract, fit for compiled code."""
+    """Tablebases of one kind of contract, for compiled code."""
 
-    lay: Layout
+    endgame_index: EndgameIndex
     low: int
     """1 when both players want few tricks."""
     cards: int
-    """All endings with up to so many cards each are known; 0: none, all is searched."""
+    """Largest hand with tabled endgames; 0: none, all is searched."""
     starts: np.ndarray
-    """Where each layer begins in `base`, counted in endings."""
+    """First entry of each layer in `base`."""
     base: np.ndarray
-    """Layers 0 to 10, as far as they are known."""
+    """Layers 0 to 10, or fewer."""
     eleven: np.ndarray
     twelve: np.ndarray
     thirteen: np.ndarray
 
 
 class Node(NamedTuple):
-    """An ending as the search has it, at the start of a trick."""
+    """Endgame at the start of a trick, as class and pattern."""
 
     n: int
     """Cards in each hand."""
     c: int
     """The class."""
     pattern: np.uint64
-    """A bit for each card of the player on lead."""
+    """Bits of the cards of the player on lead."""
 
 
 class Ending(NamedTuple):
-    """The open cards of an ending."""
+    """Cards of an endgame position."""
 
-    mine: np.uint64
-    """The hand of the player to move, as a card set."""
-    theirs: np.uint64
-    """The hand of the other."""
+    mover_hand: np.uint64
+    """Hand of the player to move, as a card set."""
+    other_hand: np.uint64
+    """Hand of the opponent."""
     trump: int
-    """A suit, or any other number (4 by custom) with tables for no trumps."""
+    """A suit, or any other number (4 by convention) with tables for no trumps."""
     led: int
-    """The card on the table, which neither hand holds any more; -1 at the start of a trick."""
+    """The led card, which is in neither hand; -1 at the start of a trick."""
 
 
 OPEN_NODE = np.dtype(
     [
         ("c", "i8"),
         ("pattern", "u8"),
-        ("need", "i8"),  # the points to be reached; in a race 1 to win it, 0 not to lose it
+        ("need", "i8"),  # points to reach; in a race 1 to win it, 0 not to lose it
         ("leads", "u8"),  # still to be tried
-        ("replies", "u8"),  # still to be tried, to the lead under way
+        ("replies", "u8"),  # still to be tried, to the current lead
         ("lead", "i8"),
         ("suit", "i8"),  # of the lead
-        ("wins", "i8"),  # 1: the leader won the trick that is searched
-        ("wanted", "i8", (2,)),  # in a race: by the leader, by the other
+        ("wins", "i8"),  # 1: the leader won the searched trick
+        ("needs", "i8", (2,)),  # in a race: by the leader, by the other
     ]
 )
-"""A node whose answer waits for that of a node below it."""
+"""A search node on the stack, waiting for the result of a child."""
 
 
 class Scratch(NamedTuple):
     """Working memory of one thread."""
 
-    memory: np.ndarray
-    """Bounds of positions searched before, one in each slot, the newest staying."""
+    transpositions: np.ndarray
+    """Transposition table of bounds, one entry per slot, always replaced."""
     stack: np.ndarray
-    """`OPEN_NODE` records, one for each number of cards."""
+    """`OPEN_NODE` records, one per number of cards."""
     cards: np.ndarray
-    """The card id of every bit of the pattern at hand."""
+    """Card id of each bit of the current pattern."""
 
 
 def new_scratch(bits: int = 14) -> Scratch:
-    """Working memory that remembers up to `2**bits` positions (eight bytes each)."""
+    """Working memory with a transposition table of `2**bits` entries (eight bytes each)."""
     if not 1 <= bits <= 31:
         raise ValueError(f"bits is {bits}; a scratch remembers 2**bits positions, bits 1 to 31")
-    stack = np.zeros(MOST_CARDS + 1, OPEN_NODE)
-    return Scratch(np.zeros(1 << bits, np.uint64), stack, np.zeros(2 * MOST_CARDS, np.int64))
+    stack = np.zeros(MAX_CARDS + 1, OPEN_NODE)
+    return Scratch(np.zeros(1 << bits, np.uint64), stack, np.zeros(2 * MAX_CARDS, np.int64))
 
 
 @jit
 def bit_of(cards: np.ndarray, card: int) -> int:
-    """The bit of the pattern that stands for a card."""
-    at = 0
-    while cards[at] != card:
-        at += 1
-    return at
+    """Bit of the pattern that stands for a card."""
+    bit = 0
+    while cards[bit] != card:
+        bit += 1
+    return bit
 
 
 @jit
 def node_of(tables: Any, scratch: Any, ending: Ending) -> tuple[Node, int]:
-    """The node of an ending, and the bit of the card led; -1 at the start of a trick.
+    """Node of an endgame, and the bit of the led card; -1 at the start of a trick.
 
-    While a card lies on the table the node is that before it was led: the other is on lead.
+    After a lead, the node is the position before it, with the opponent on lead.
     """
-    n = popcount(ending.mine)
+    n = popcount(ending.mover_hand)
     if ending.led >= 0:
-        lead = ending.theirs | (ONE << np.uint64(ending.led))
-        c, pattern = place(tables.lay, lead, ending.mine, ending.trump, scratch.cards)
+        lead_hand = ending.other_hand | (ONE << np.uint64(ending.led))
+        c, pattern = index_hands(
+            tables.endgame_index, lead_hand, ending.mover_hand, ending.trump, scratch.cards
+        )
         return Node(n, c, pattern), bit_of(scratch.cards, ending.led)
-    c, pattern = place(tables.lay, ending.mine, ending.theirs, ending.trump, scratch.cards)
+    c, pattern = index_hands(
+        tables.endgame_index, ending.mover_hand, ending.other_hand, ending.trump, scratch.cards
+    )
     return Node(n, c, pattern), -1
 
 
-@inlined
-def stored(tables: Any, node: Node) -> int:
-    """The leader's points, read from the tables."""
+@forceinline
+def table_points(tables: Any, node: Node) -> int:
+    """Points of the leader, from the tables."""
     n, c, pattern = node
-    index = tables.lay.base[c] + rank_of(tables.lay, n, pattern)
+    index = tables.endgame_index
+    offset = index.class_offsets[c] + rank_of(index, n, pattern)
     if n <= BASE_CARDS:
-        tricks = entry(tables.base, tables.starts[n] + index)
+        tricks = entry(tables.base, tables.starts[n] + offset)
     elif n == 11:
-        tricks = entry(tables.eleven, index)
+        tricks = entry(tables.eleven, offset)
     elif n == 12:
-        tricks = entry(tables.twelve, index)
+        tricks = entry(tables.twelve, offset)
     else:
-        tricks = entry(tables.thirteen, index)
+        tricks = entry(tables.thirteen, offset)
     return n - tricks if tables.low else tricks
 
 
-@inlined
+@forceinline
 def _lowest_bit(cards: np.uint64) -> np.uint64:
     return cards ^ (cards & (cards - ONE)) if cards else cards
 
 
-@inlined
+@forceinline
 def replies_to(tables: Any, c: int, other: np.uint64, i: int, lead: int) -> np.uint64:
-    """The replies worth trying: in high contracts the cheapest winner and the lowest loser."""
-    lay = tables.lay
-    follows = other & lay.suits[c, i]
+    """Replies to try: in high contracts the cheapest winner and the lowest loser."""
+    index = tables.endgame_index
+    follows = other & index.suits[c, i]
     if tables.low:
-        return run_bottoms(follows if follows else other, lay.bottoms[c])
+        return run_bottoms(follows if follows else other, index.bottoms[c])
     if follows:
         higher = (follows >> np.uint64(lead)) << np.uint64(lead)
         return _lowest_bit(higher) | _lowest_bit(follows ^ higher)
     replies = NO_CARDS
     for j in range(4):
-        replies |= _lowest_bit(other & lay.suits[c, j])
+        replies |= _lowest_bit(other & index.suits[c, j])
     return replies
 
 
-@inlined
-def next_reply(lay: Any, c: int, i: int, replies: np.uint64) -> int:
-    """The reply to try first: the highest card that follows, or else a ruff."""
-    if replies & lay.suits[c, i]:
+@forceinline
+def next_reply(index: Any, c: int, i: int, replies: np.uint64) -> int:
+    """Reply to try first: the highest card that follows suit, or else a ruff."""
+    if replies & index.suits[c, i]:
         return highest(replies)
     return lowest(replies)
 
 
-@inlined
-def played(lay: Any, node: Node, i: int, lead: int, reply: int) -> tuple[Node, bool]:
-    """The node after a trick, as its winner sees it, and whether the leader won it."""
+@forceinline
+def play_trick(index: Any, node: Node, i: int, lead: int, reply: int) -> tuple[Node, bool]:
+    """Node after a trick, from its winner's perspective, and whether the leader won it."""
     n, c, pattern = node
-    j = suit_of(lay, c, reply)
-    wins = lead > reply if i == j else j > 0 or lay.trumps == 0
-    step = row(lay.steps[c, i], j)
+    j = suit_of(index, c, reply)
+    wins = lead > reply if i == j else j > 0 or index.trumps == 0
+    step = row(index.transitions[c, i], j)
     after = after_trick(step, pattern, lead, reply)
     if not wins:
         after ^= (ONE << np.uint64(2 * n - 2)) - ONE
     return Node(n - 1, np.int64(step.c), after), wins
 
 
-@inlined
-def still_needed(tables: Any, n: int, need: int, wins: bool) -> int:
-    """What the next leader has to reach so that this leader reaches, or misses, `need`."""
+@forceinline
+def next_target(tables: Any, n: int, need: int, wins: bool) -> int:
+    """Points that the next leader has to reach so that this leader reaches, or misses, `need`."""
     return need - 1 + tables.low if wins else n - need + tables.low
 
 
-@inlined
+@forceinline
 def _key(tables: Any, c: int, pattern: np.uint64) -> np.uint64:
-    kind = np.uint64(4 + 2 * tables.lay.trumps + tables.low)
+    kind = np.uint64(4 + 2 * tables.endgame_index.trumps + tables.low)
     return (pattern << np.uint64(16)) | (np.uint64(c) << np.uint64(4)) | kind
 
 
-@inlined
-def slot_of(memory: np.ndarray, key: np.uint64) -> np.uint64:
-    """Where a key is remembered."""
+@forceinline
+def slot_of(transpositions: np.ndarray, key: np.uint64) -> np.uint64:
+    """Slot of a key in the transposition table."""
     mixed = (key ^ (key >> np.uint64(21))) & np.uint64(0x7FFFFFFF)
-    return ((mixed * np.uint64(0x9E3779B1)) >> np.uint64(24)) & np.uint64(len(memory) - 1)
+    return ((mixed * np.uint64(0x9E3779B1)) >> np.uint64(24)) & np.uint64(len(transpositions) - 1)
 
 
-@inlined
-def _recall(memory: np.ndarray, key: np.uint64, need: int) -> int:
-    """1 or 0 when the answer is remembered, -1 when it is not."""
-    held = memory[slot_of(memory, key)]
-    if held >> np.uint64(8) == key:
-        if np.int64((held >> np.uint64(4)) & np.uint64(15)) >= need:
+@forceinline
+def _lookup(transpositions: np.ndarray, key: np.uint64, need: int) -> int:
+    slot_value = transpositions[slot_of(transpositions, key)]
+    if slot_value >> np.uint64(8) == key:
+        if np.int64((slot_value >> np.uint64(4)) & np.uint64(15)) >= need:
             return 1
-        if np.int64(held & np.uint64(15)) < need:
+        if np.int64(slot_value & np.uint64(15)) < need:
             return 0
     return -1
 
 
-@inlined
-def _remember(memory: np.ndarray, key: np.uint64, n: int, need: int, verdict: int) -> None:
-    slot = slot_of(memory, key)
-    held = memory[slot]
+@forceinline
+def _store(transpositions: np.ndarray, key: np.uint64, n: int, need: int, verdict: int) -> None:
+    slot = slot_of(transpositions, key)
+    slot_value = transpositions[slot]
     least = NO_CARDS
     most = np.uint64(n)
-    if held >> np.uint64(8) == key:
-        least = (held >> np.uint64(4)) & np.uint64(15)
-        most = held & np.uint64(15)
+    if slot_value >> np.uint64(8) == key:
+        least = (slot_value >> np.uint64(4)) & np.uint64(15)
+        most = slot_value & np.uint64(15)
     if verdict:
         least = np.uint64(need)
     else:
         most = np.uint64(need - 1)
-    memory[slot] = (key << np.uint64(8)) | (least << np.uint64(4)) | most
+    transpositions[slot] = (key << np.uint64(8)) | (least << np.uint64(4)) | most
 
 
-@inlined
+@forceinline
 def _reaches_by_table(tables: Any, node: Node, need: int) -> bool:
-    """Whether the leader reaches `need` when every trick ends in the tables."""
     n, c, pattern = node
-    lay = tables.lay
+    index = tables.endgame_index
     other = ((ONE << np.uint64(2 * n)) - ONE) ^ pattern
-    leads = run_bottoms(pattern, lay.bottoms[c])
+    leads = run_bottoms(pattern, index.bottoms[c])
     while leads:
         lead = highest(leads)
         leads ^= ONE << np.uint64(lead)
-        i = suit_of(lay, c, lead)
+        i = suit_of(index, c, lead)
         replies = replies_to(tables, c, other, i, lead)
         reached = True
         while replies and reached:
-            reply = next_reply(lay, c, i, replies)
+            reply = next_reply(index, c, i, replies)
             replies ^= ONE << np.uint64(reply)
-            after, wins = played(lay, node, i, lead, reply)
-            target = still_needed(tables, n, need, wins)
-            reached = (target <= 0 or stored(tables, after) >= target) == wins
+            after, wins = play_trick(index, node, i, lead, reply)
+            target = next_target(tables, n, need, wins)
+            reached = (target <= 0 or table_points(tables, after) >= target) == wins
         if reached:
             return True
     return False
 
 
-@called
+@noinline
 def reaches(tables: Any, scratch: Any, node: Node, need: int) -> bool:
     """Whether the leader can reach `need` points.
 
-    A stack of its own takes the place of recursion, which numba cannot keep in
-    its cache.
+    It keeps a stack of its own: numba cannot cache recursive functions.
     """
     n, c, pattern = node
-    lay = tables.lay
-    memory = scratch.memory
+    index = tables.endgame_index
+    transpositions = scratch.transpositions
     stack = scratch.stack
     top = n
     while True:
@@ -283,87 +284,82 @@ def reaches(tables: Any, scratch: Any, node: Node, need: int) -> bool:
         if need <= 0 or need > n:
             verdict = np.int64(need <= 0)
         elif n <= tables.cards:
-            verdict = np.int64(stored(tables, Node(n, c, pattern)) >= need)
+            verdict = np.int64(table_points(tables, Node(n, c, pattern)) >= need)
         else:
-            verdict = _recall(memory, _key(tables, c, pattern), need)
+            verdict = _lookup(transpositions, _key(tables, c, pattern), need)
             if verdict < 0 and n == tables.cards + 1:
                 verdict = np.int64(_reaches_by_table(tables, Node(n, c, pattern), need))
-                _remember(memory, _key(tables, c, pattern), n, need, verdict)
-            leads = run_bottoms(pattern, lay.bottoms[c])
-        while verdict >= 0:  # answer the position above, and on up while that settles it
+                _store(transpositions, _key(tables, c, pattern), n, need, verdict)
+            leads = run_bottoms(pattern, index.bottoms[c])
+        while verdict >= 0:  # return the result to the parent, and up while it is decided
             if n == top:
                 return verdict == 1
             n += 1
-            above = row(stack, n)
-            c = above.c
-            pattern = above.pattern
-            need = above.need
-            leads = above.leads
-            replies = above.replies
-            lead = above.lead
-            i = above.suit
-            reached = verdict == above.wins
+            parent = row(stack, n)
+            c = parent.c
+            pattern = parent.pattern
+            need = parent.need
+            leads = parent.leads
+            replies = parent.replies
+            lead = parent.lead
+            i = parent.suit
+            reached = verdict == parent.wins
             if not reached:
                 replies = NO_CARDS
             if replies or (leads and not reached):
                 verdict = -1
             else:
                 verdict = np.int64(reached)
-                _remember(memory, _key(tables, c, pattern), n, need, verdict)
+                _store(transpositions, _key(tables, c, pattern), n, need, verdict)
         if not replies:
             lead = highest(leads)
             leads ^= ONE << np.uint64(lead)
-            i = suit_of(lay, c, lead)
+            i = suit_of(index, c, lead)
             other = ((ONE << np.uint64(2 * n)) - ONE) ^ pattern
             replies = replies_to(tables, c, other, i, lead)
-        reply = next_reply(lay, c, i, replies)
+        reply = next_reply(index, c, i, replies)
         replies ^= ONE << np.uint64(reply)
-        after, wins = played(lay, Node(n, c, pattern), i, lead, reply)
-        waiting = row(stack, n)
-        waiting.c = c
-        waiting.pattern = pattern
-        waiting.need = need
-        waiting.leads = leads
-        waiting.replies = replies
-        waiting.lead = lead
-        waiting.suit = i
-        waiting.wins = wins
-        need = still_needed(tables, n, need, wins)
+        after, wins = play_trick(index, Node(n, c, pattern), i, lead, reply)
+        frame = row(stack, n)
+        frame.c = c
+        frame.pattern = pattern
+        frame.need = need
+        frame.leads = leads
+        frame.replies = replies
+        frame.lead = lead
+        frame.suit = i
+        frame.wins = wins
+        need = next_target(tables, n, need, wins)
         n, c, pattern = after
 
 
-@inlined
-def _expected(tables: Any, node: Node) -> int:
-    """A first guess at the leader's points: half of them, more for trumps and high cards.
-
-    The weights are a least-squares fit to random endings; they decide only
-    where the search begins.
-    """
+@forceinline
+def _first_guess(tables: Any, node: Node) -> int:
     n, c, pattern = node
-    lay = tables.lay
+    index = tables.endgame_index
     tricks = 50 * n + 50
-    at = 0
+    offset = 0
     for s in range(4):
-        size = popcount(lay.suits[c, s])
-        mine = pattern & lay.suits[c, s]
-        held = popcount(mine)
-        tricks -= 12 * held * (2 * at + size - 1)
-        while mine:
-            tricks += 24 * lowest(mine)
-            mine &= mine - ONE
-        if s == 0 and lay.trumps:
-            tricks += 52 * (2 * held - size)
-        at += size
+        size = popcount(index.suits[c, s])
+        leader_cards = pattern & index.suits[c, s]
+        count = popcount(leader_cards)
+        tricks -= 12 * count * (2 * offset + size - 1)
+        while leader_cards:
+            tricks += 24 * lowest(leader_cards)
+            leader_cards &= leader_cards - ONE
+        if s == 0 and index.trumps:
+            tricks += 52 * (2 * count - size)
+        offset += size
     guess = min(max(tricks // 100, 1), n)
     return n + 1 - guess if tables.low else guess
 
 
-@called
-def points(tables: Any, scratch: Any, node: Node) -> int:
-    """The leader's points with best play by both."""
+@noinline
+def leader_points(tables: Any, scratch: Any, node: Node) -> int:
+    """Points of the leader with perfect play by both."""
     if node.n <= tables.cards:
-        return stored(tables, node)
-    best = _expected(tables, node)
+        return table_points(tables, node)
+    best = _first_guess(tables, node)
     if reaches(tables, scratch, node, best):
         while best < node.n and reaches(tables, scratch, node, best + 1):
             best += 1
@@ -374,17 +370,19 @@ def points(tables: Any, scratch: Any, node: Node) -> int:
     return best
 
 
-@inlined
-def solve(tables: Any, scratch: Any, mine: np.uint64, theirs: np.uint64, trump: int) -> int:
-    """The tricks that the player on lead, who holds `mine`, takes with best play by both.
+@forceinline
+def solve(tables: Any, scratch: Any, hand: np.uint64, other_hand: np.uint64, trump: int) -> int:
+    """Tricks that the player on lead, who holds `mine`, takes with perfect play by both.
 
-    Hands are sets of card ids and equally long; `trump` is a suit, or any
-    other number (4 by custom) with tables for no trumps.
+    Hands are equally large sets of card ids; `trump` is a suit, or any other number (4 by
+    convention) with tables for no trumps.
     """
-    lay = tables.lay
-    c, pattern, _ = pattern_of(lay.find, lay.trumps, mine, theirs, trump)
-    n = popcount(mine)
+    index = tables.endgame_index
+    c, pattern, _ = pattern_of(index.class_ids, index.trumps, hand, other_hand, trump)
+    n = popcount(hand)
     node = Node(n, c, pattern)
-    # `points` looks too, but is a call: most endings are in the tables.
-    reached = stored(tables, node) if n <= tables.cards else points(tables, scratch, node)
+    # `points` reads the tables too, but is a call: most endgames are in the tables.
+    reached = (
+        table_points(tables, node) if n <= tables.cards else leader_points(tables, scratch, node)
+    )
     return n - reached if tables.low else reached

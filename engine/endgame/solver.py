@@ -1,10 +1,9 @@
-"""Exact values of endings, for Python: one position, a view, or arrays of positions.
+"""Exact endgame values for Python: one position, a view, or arrays of positions.
 
-Hands are card sets (numbers with bit `card` set), texts such as `AS KS`, or
-collections of card ids and texts. Trumps are a suit from 0 to 3 or its letter (C D
-H S), None or 4 without. Seats are 0 and 1. Tricks are counted from the position on,
-the trick under way included. What needs a compiled caller's speed is in `search`,
-`choices` and `race`.
+Hands are card sets (numbers with bit `card` set), texts such as `AS KS`, or collections of card ids
+and texts. Trumps are a suit from 0 to 3 or its letter (C D H S), None or 4 without. Seats are 0 and
+1. Tricks are counted from the position on, the current trick included. Compiled callers use
+`search`, `choices` and `race`.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ import numpy as np
 from ...common.jit.bitset import popcount
 from ...common.jit.compiler import jit, warm_up
 from ...common.threads import usable_threads
-from ..cards import CARDS_IN_ALL, SUITS, Card, card, card_set, cards_of
+from ..cards import N_CARDS, SUITS, Card, card, card_set, cards_of
 from ..dtypes import FOLLOW, NO_TRUMP, OVER
 from ..view import View
 from .choices import best_card_compiled, solve_moves
-from .index import MOST_CARDS
+from .index import MAX_CARDS
 from .race import NOT_LEGAL, Race, solve_race, solve_race_moves
 from .search import Ending, Scratch, Tables, new_scratch, solve
 from .tablebase import no_tables, tables
@@ -32,40 +31,39 @@ from .tablebase import no_tables, tables
 Hand = SupportsIndex | str | Iterable[int | str]
 Trump = SupportsIndex | str | None
 
-_own = threading.local()
+_thread_local = threading.local()
 
 
 class NotOpenError(ValueError):
-    """A position whose cards are not all known, or that no tablebase is about."""
+    """A position with unknown cards, or without an endgame value."""
 
 
 def _compile_solver() -> None:
-    nothing, scratch = no_tables(), new_scratch(1)
+    empty, scratch = no_tables(), new_scratch(1)
     hands = np.array([[1, 2]], np.uint64)
-    worth = np.zeros(CARDS_IN_ALL, np.int64)
-    solve(nothing, scratch, hands[0, 0], hands[0, 1], NO_TRUMP)
+    tricks = np.zeros(N_CARDS, np.int64)
+    solve(empty, scratch, hands[0, 0], hands[0, 1], NO_TRUMP)
     ending = Ending(hands[0, 0], hands[0, 1], NO_TRUMP, -1)
-    solve_moves(nothing, scratch, ending, worth)
-    best_card_compiled(nothing, scratch, ending)
+    solve_moves(empty, scratch, ending, tricks)
+    best_card_compiled(empty, scratch, ending)
 
 
-def scratch_here() -> Scratch:
-    """The calling thread's working memory."""
-    if not hasattr(_own, "scratch"):
-        _own.scratch = new_scratch()
-    return _own.scratch
+def thread_scratch() -> Scratch:
+    """Working memory of the calling thread."""
+    if not hasattr(_thread_local, "scratch"):
+        _thread_local.scratch = new_scratch()
+    return _thread_local.scratch
 
 
-def _scratch_for_one() -> Scratch:
-    """The same where Python asks about one position, for which agents need nothing compiled."""
+def _compiled_scratch() -> Scratch:
     warm_up("endgame solver", "engine", _compile_solver)
-    return scratch_here()
+    return thread_scratch()
 
 
-def _set_of(hand: Hand) -> int:
+def _as_card_set(hand: Hand) -> int:
     if isinstance(hand, SupportsIndex) and not isinstance(hand, np.ndarray):
         total = hand.__index__()
-        if total < 0 or total >> CARDS_IN_ALL:
+        if total < 0 or total >> N_CARDS:
             raise ValueError(f"{total} is not a set of cards: bits 0 to 51 stand for cards")
         return total
     if not isinstance(hand, Iterable):
@@ -75,7 +73,7 @@ def _set_of(hand: Hand) -> int:
     return card_set(hand)
 
 
-def _suit_of(trump: Trump) -> int:
+def _as_suit(trump: Trump) -> int:
     if trump is None:
         return NO_TRUMP
     if isinstance(trump, str) and len(trump) == 1 and trump.upper() in SUITS:
@@ -90,37 +88,38 @@ def _suit_of(trump: Trump) -> int:
     )
 
 
-def _checked(hands: Sequence[Hand], trump: Trump, mover: int, led: int | str | None) -> Ending:
-    """The hands of the mover and of the other, trumps and the card led, fit for compiled code."""
+def _checked_ending(
+    hands: Sequence[Hand], trump: Trump, mover: int, led: int | str | None
+) -> Ending:
     if isinstance(hands, str) or len(hands) != 2:
         if isinstance(hands, str):
             raise ValueError(f"hands is {hands!r}: give two hands, as in ['AS KS', 'QS JS']")
         raise ValueError(f"there are {len(hands)} hands: an ending has two, by seat")
     if mover not in (0, 1):
         raise ValueError(f"the leader is {mover!r}: seats are 0 and 1")
-    suit = _suit_of(trump)
-    mine, theirs = _set_of(hands[mover]), _set_of(hands[1 - mover])
+    suit = _as_suit(trump)
+    hand, other_hand = _as_card_set(hands[mover]), _as_card_set(hands[1 - mover])
     lead = -1 if led is None else int(card(led))
-    table = 0 if lead < 0 else 1 << lead
-    twice = (mine & theirs) | (table & (mine | theirs))
-    if twice:
+    led_card = 0 if lead < 0 else 1 << lead
+    duplicates = (hand & other_hand) | (led_card & (hand | other_hand))
+    if duplicates:
         raise ValueError(
-            f"{cards_of(twice)[0]} is in two places: a card is in one hand, or on the table"
+            f"{cards_of(duplicates)[0]} is in two places: a card is in one hand, or on the table"
         )
-    n, others = mine.bit_count(), theirs.bit_count() + (lead >= 0)
-    if n != others or not 1 <= n <= MOST_CARDS:
-        held = "its cards and the card led" if lead >= 0 else "cards"
+    n, other_n = hand.bit_count(), other_hand.bit_count() + (lead >= 0)
+    if n != other_n or not 1 <= n <= MAX_CARDS:
+        counted = "its cards and the card led" if lead >= 0 else "cards"
         raise ValueError(
-            f"the player to move has {n} cards and the other {others} ({held}): "
-            f"both need as many, from 1 to {MOST_CARDS}"
+            f"the player to move has {n} cards and the other {other_n} ({counted}): "
+            f"both need as many, from 1 to {MAX_CARDS}"
         )
-    return Ending(np.uint64(mine), np.uint64(theirs), suit, lead)
+    return Ending(np.uint64(hand), np.uint64(other_hand), suit, lead)
 
 
 def value(hands: Sequence[Hand], trump: Trump, leader: int, low: bool = False) -> int:
-    """The tricks that `leader` takes with best play by both, at the start of a trick."""
-    mine, theirs, suit, _ = _checked(hands, trump, leader, None)
-    return int(solve(tables(suit != NO_TRUMP, low), _scratch_for_one(), mine, theirs, suit))
+    """Tricks that `leader` takes with perfect play by both, at the start of a trick."""
+    hand, other_hand, suit, _ = _checked_ending(hands, trump, leader, None)
+    return int(solve(tables(suit != NO_TRUMP, low), _compiled_scratch(), hand, other_hand, suit))
 
 
 def moves(
@@ -130,17 +129,16 @@ def moves(
     led: int | str | None = None,
     low: bool = False,
 ) -> dict[Card, int]:
-    """What each legal card is worth to the player to move: the tricks that player takes.
+    """Tricks that the player to move takes with each legal card.
 
-    At the start of a trick the leader is to move. When `led` lies on the table,
-    and so is in neither hand, the other player is, and the values are the
-    other's tricks.
+    At the start of a trick the leader is to move. After `led` (a card in neither hand) the opponent
+    is, and the values are the opponent's tricks.
     """
     mover = leader if led is None else 1 - leader
-    ending = _checked(hands, trump, mover, led)
-    worth = np.empty(CARDS_IN_ALL, np.int64)
-    solve_moves(tables(ending.trump != NO_TRUMP, low), _scratch_for_one(), ending, worth)
-    return {card(int(c)): int(worth[c]) for c in np.flatnonzero(worth >= 0)}
+    ending = _checked_ending(hands, trump, mover, led)
+    tricks = np.empty(N_CARDS, np.int64)
+    solve_moves(tables(ending.trump != NO_TRUMP, low), _compiled_scratch(), ending, tricks)
+    return {card(int(c)): int(tricks[c]) for c in np.flatnonzero(tricks >= 0)}
 
 
 def best_card(
@@ -150,47 +148,46 @@ def best_card(
     led: int | str | None = None,
     low: bool = False,
 ) -> Card:
-    """The lowest of the best cards: by rank, trumps above all others, then by suit."""
+    """Lowest of the best cards: by rank, trumps above all others, then by suit."""
     mover = leader if led is None else 1 - leader
-    ending = _checked(hands, trump, mover, led)
-    known = tables(ending.trump != NO_TRUMP, low)
-    return card(int(best_card_compiled(known, _scratch_for_one(), ending)))
+    ending = _checked_ending(hands, trump, mover, led)
+    tablebase = tables(ending.trump != NO_TRUMP, low)
+    return card(int(best_card_compiled(tablebase, _compiled_scratch(), ending)))
 
 
 # -- races
 
 
-def race_value(hands: Sequence[Hand], trump: Trump, leader: int, wanted: Sequence[int]) -> int:
-    """Who wins a race: 1 for the leader, -1 for the other, 0 when nobody can arrive.
+def race_value(hands: Sequence[Hand], trump: Trump, leader: int, needed: Sequence[int]) -> int:
+    """Outcome of a race: 1 if the leader wins, -1 if the opponent does, 0 if neither can.
 
-    `wanted` says for each seat how many tricks it still needs.
+    `needed` holds the number of tricks that each seat still needs.
     """
-    ending = _checked(hands, trump, leader, None)
-    race = Race(int(wanted[leader]), int(wanted[1 - leader]))
-    return int(solve_race(tables(ending.trump != NO_TRUMP), scratch_here(), ending, race))
+    ending = _checked_ending(hands, trump, leader, None)
+    race = Race(int(needed[leader]), int(needed[1 - leader]))
+    return int(solve_race(tables(ending.trump != NO_TRUMP), thread_scratch(), ending, race))
 
 
 def race_moves(
     hands: Sequence[Hand],
     trump: Trump,
     leader: int,
-    wanted: Sequence[int],
+    needed: Sequence[int],
     led: int | str | None = None,
 ) -> dict[Card, int]:
-    """How a race ends for the player to move with each legal card: 1, 0 or -1."""
+    """Outcome of a race for the player to move with each legal card: 1, 0 or -1."""
     mover = leader if led is None else 1 - leader
-    ending = _checked(hands, trump, mover, led)
-    ends = np.empty(CARDS_IN_ALL, np.int64)
-    race = Race(int(wanted[mover]), int(wanted[1 - mover]))
-    solve_race_moves(tables(ending.trump != NO_TRUMP), scratch_here(), ending, race, ends)
-    return {card(int(c)): int(ends[c]) for c in np.flatnonzero(ends != NOT_LEGAL)}
+    ending = _checked_ending(hands, trump, mover, led)
+    outcomes = np.empty(N_CARDS, np.int64)
+    race = Race(int(needed[mover]), int(needed[1 - mover]))
+    solve_race_moves(tables(ending.trump != NO_TRUMP), thread_scratch(), ending, race, outcomes)
+    return {card(int(c)): int(outcomes[c]) for c in np.flatnonzero(outcomes != NOT_LEGAL)}
 
 
 # -- views
 
 
 def _open_position(view: View) -> tuple[list[int], int | None, int, int | None]:
-    """Both hands (mine first), trumps, the leader and the card led, when all is known."""
     rules = view.rules
     if rules.set_aside:
         raise NotOpenError(
@@ -205,16 +202,16 @@ def _open_position(view: View) -> tuple[list[int], int | None, int, int | None]:
     record = view.record[0]
     if record["phase"] == OVER:
         raise NotOpenError("the hand is over: there is nothing left to play")
-    if len(view.hand) > MOST_CARDS or view.other_cards > MOST_CARDS:
+    if len(view.hand) > MAX_CARDS or view.opponent_hand_size > MAX_CARDS:
         raise NotOpenError(
-            f"the hands hold more than {MOST_CARDS} cards, and endings are known up to that"
+            f"the hands hold more than {MAX_CARDS} cards, and endings are known up to that"
         )
-    hands = [int(record["hand"]), int(record["unseen"]) | int(record["known"])]
+    hands = [int(record["hand"]), int(record["unseen"]) | int(record["opponent_known"])]
     led = view.led if record["phase"] == FOLLOW else None
     return hands, view.trump, 0 if view.i_lead else 1, led
 
 
-def _no_race(view: View) -> None:
+def _refuse_race(view: View) -> None:
     if view.rules.race is not None:
         raise NotOpenError(
             f"{view.rules.name!r} is a race to {view.rules.race} tricks and may end early: "
@@ -223,16 +220,16 @@ def _no_race(view: View) -> None:
 
 
 def moves_of(view: View) -> dict[Card, int]:
-    """What each legal card is worth, in tricks, to the player to move, whose view this is."""
-    _no_race(view)
+    """Tricks that the view's player, who is to move, takes with each legal card."""
+    _refuse_race(view)
     hands, trump, leader, led = _open_position(view)
-    _must_move(view)
+    _check_to_move(view)
     return moves(hands, trump, leader, led, view.low)
 
 
 def value_of(view: View) -> int:
-    """The tricks that the player whose view this is still takes, with best play by both."""
-    _no_race(view)
+    """Tricks that the view's player still takes, with perfect play by both."""
+    _refuse_race(view)
     hands, trump, leader, led = _open_position(view)
     total = max(hand.bit_count() for hand in hands)
     if led is None:
@@ -243,24 +240,24 @@ def value_of(view: View) -> int:
 
 
 def best_card_of(view: View) -> Card:
-    """The lowest of the best cards of the player to move, whose view this is."""
-    _no_race(view)
+    """Lowest of the best cards of the view's player, who is to move."""
+    _refuse_race(view)
     hands, trump, leader, led = _open_position(view)
-    _must_move(view)
+    _check_to_move(view)
     return best_card(hands, trump, leader, led, view.low)
 
 
 def race_moves_of(view: View) -> dict[Card, int]:
-    """How a race ends for the player to move with each legal card: 1, 0 or -1."""
+    """Outcome of a race for the view's player with each legal card: 1, 0 or -1."""
     hands, trump, leader, led = _open_position(view)
-    _must_move(view)
+    _check_to_move(view)
     if view.rules.race is None:
         raise NotOpenError(f"{view.rules.name!r} is no race; ask moves_of(view)")
     taken = view.counting_tricks
     return race_moves(hands, trump, leader, [view.rules.race - won for won in taken], led)
 
 
-def _must_move(view: View) -> None:
+def _check_to_move(view: View) -> None:
     if not view.to_move:
         raise ValueError("the other player is to move: ask with that player's view")
 
@@ -268,70 +265,69 @@ def _must_move(view: View) -> None:
 # -- arrays
 
 
-class Endings(NamedTuple):
-    """Arrays of endings, a row for each."""
+class EndingArrays(NamedTuple):
+    """Arrays of endgame positions, one row each."""
 
     hands: np.ndarray
     """`[N, 2]` card sets, by seat."""
     trumps: np.ndarray
     leaders: np.ndarray
     led: np.ndarray
-    """The cards on the table, -1 at the start of a trick."""
+    """Led cards, -1 at the start of a trick."""
 
-    def of(self, which: Any) -> Endings:
-        """Those in a slice, or under a mask."""
-        return Endings(*(column[which] for column in self))
+    def of(self, rows: Any) -> EndingArrays:
+        return EndingArrays(*(column[rows] for column in self))
 
 
 @jit
-def _solve_rows(known: Any, scratch: Any, endings: Endings, out: np.ndarray) -> None:
+def _solve_rows(tablebase: Any, scratch: Any, endings: EndingArrays, out: np.ndarray) -> None:
     for k in range(len(out)):
         leader = np.int64(endings.leaders[k])
-        mine, theirs = endings.hands[k, leader], endings.hands[k, 1 - leader]
-        out[k] = solve(known, scratch, mine, theirs, np.int64(endings.trumps[k])) if mine else 0
+        hand, other_hand = endings.hands[k, leader], endings.hands[k, 1 - leader]
+        out[k] = (
+            solve(tablebase, scratch, hand, other_hand, np.int64(endings.trumps[k])) if hand else 0
+        )
 
 
 @jit
-def _solve_move_rows(
-    known: Any, scratch: Any, endings: Endings, worth: np.ndarray, out: np.ndarray
-) -> None:
+def _solve_move_rows(tablebase: Any, scratch: Any, endings: EndingArrays, out: np.ndarray) -> None:
+    tricks = np.empty(N_CARDS, np.int64)
     for k in range(len(out)):
         led, leader = np.int64(endings.led[k]), np.int64(endings.leaders[k])
         mover = leader if led < 0 else 1 - leader
-        mine, theirs = endings.hands[k, mover], endings.hands[k, 1 - mover]
-        ending = Ending(mine, theirs, np.int64(endings.trumps[k]), led)
-        solve_moves(known, scratch, ending, worth)
-        for c in range(CARDS_IN_ALL):
-            out[k, c] = worth[c]
+        hand, other_hand = endings.hands[k, mover], endings.hands[k, 1 - mover]
+        ending = Ending(hand, other_hand, np.int64(endings.trumps[k]), led)
+        solve_moves(tablebase, scratch, ending, tricks)
+        for c in range(N_CARDS):
+            out[k, c] = tricks[c]
 
 
 @jit
-def _first_wrong(endings: Endings) -> int:
-    """The first row that is no ending, or -1."""
+def _first_invalid(endings: EndingArrays) -> int:
     hands, trumps, leaders, led = endings
     for k in range(len(hands)):
         leader, lead = np.int64(leaders[k]), np.int64(led[k])
-        if not (0 <= leader <= 1 and 0 <= trumps[k] <= 4 and -1 <= lead < CARDS_IN_ALL):
+        if not (0 <= leader <= 1 and 0 <= trumps[k] <= 4 and -1 <= lead < N_CARDS):
             return k
-        mine, theirs = hands[k, leader], hands[k, 1 - leader]
+        hand, other_hand = hands[k, leader], hands[k, 1 - leader]
         if lead >= 0:
-            table = np.uint64(1) << np.uint64(lead)
-            if (mine | theirs) & table:
+            led_card = np.uint64(1) << np.uint64(lead)
+            if (hand | other_hand) & led_card:
                 return k
-            mine |= table
-        n = popcount(mine)
+            hand |= led_card
+        n = popcount(hand)
         if (
-            mine & theirs
-            or n != popcount(theirs)
+            hand & other_hand
+            or n != popcount(other_hand)
             or n < 1
             or n > 13
-            or (mine | theirs) >> np.uint64(CARDS_IN_ALL)
+            or (hand | other_hand) >> np.uint64(N_CARDS)
         ):
             return k
     return -1
 
 
-def _rows(hands: Any, trumps: Any, leaders: Any, led: Any) -> Endings:
+def _checked_rows(hands: Any, trumps: Any, leaders: Any, led: Any) -> EndingArrays:
     sets = np.ascontiguousarray(hands, np.uint64)
     if sets.ndim != 2 or sets.shape[1] != 2:
         raise ValueError(f"hands has shape {sets.shape}: it has to be (positions, 2)")
@@ -340,72 +336,68 @@ def _rows(hands: Any, trumps: Any, leaders: Any, led: Any) -> Endings:
         np.ascontiguousarray(np.broadcast_to(np.asarray(column, np.int8), count))
         for column in (trumps, leaders, -1 if led is None else led)
     ]
-    endings = Endings(sets, *columns)
-    wrong = int(_first_wrong(endings))
-    if wrong >= 0:
+    endings = EndingArrays(sets, *columns)
+    invalid = int(_first_invalid(endings))
+    if invalid >= 0:
         raise ValueError(
-            f"position {wrong} is no ending: it needs two hands of equal length, 1 to "
-            f"{MOST_CARDS} cards without a common one (the card led, in neither hand, counts "
+            f"position {invalid} is no ending: it needs two hands of equal length, 1 to "
+            f"{MAX_CARDS} cards without a common one (the card led, in neither hand, counts "
             "for the leader), a leader 0 or 1, and trumps 0 to 3, or 4 for none"
         )
     return endings
 
 
-def _shared_out(count: int, threads: int | None, work: Callable[[slice], None]) -> None:
-    """`work(rows)` over all rows, in slices, each thread with a scratch of its own."""
-    workers = threads or usable_threads()
+def _solve_all(
+    solve_rows: Callable[..., None],
+    tablebase: Tables,
+    endings: EndingArrays,
+    out: np.ndarray,
+    threads: int | None,
+) -> None:
+    def solve_slice(rows: slice) -> None:
+        solve_rows(tablebase, thread_scratch(), endings.of(rows), out[rows])
+
+    workers, count = threads or usable_threads(), len(out)
     pieces = max(1, min(4 * workers, count // 16))
     edges = [count * k // pieces for k in range(pieces + 1)]
-    slices = [slice(a, b) for a, b in pairwise(edges)]
+    slices = [slice(start, stop) for start, stop in pairwise(edges)]
     if workers == 1 or pieces == 1:
         for rows in slices:
-            work(rows)
+            solve_slice(rows)
         return
     with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(work, slices))
+        list(pool.map(solve_slice, slices))
 
 
-def _solve_kinds(
-    endings: Endings,
+def _solve_by_contract(
+    solve_rows: Callable[..., None],
+    endings: EndingArrays,
     out: np.ndarray,
     low: bool,
     threads: int | None,
-    solve_some: Callable[[Tables, Endings, np.ndarray], None],
-) -> None:
-    """`solve_some` over all rows, those with trumps and those without by their own tables."""
+) -> np.ndarray:
+    # Endgames with trumps and those without have different tables.
     for with_trumps in (True, False):
         mask = (endings.trumps != NO_TRUMP) == with_trumps
-        if not mask.any():
-            continue
-        known = tables(with_trumps, low)
-        some = endings if mask.all() else endings.of(mask)
-        part = out if mask.all() else out[mask]
-
-        def work(
-            rows: slice, known: Tables = known, some: Endings = some, part: np.ndarray = part
-        ) -> None:
-            solve_some(known, some.of(rows), part[rows])
-
-        _shared_out(len(part), threads, work)
-        if part is not out:
-            out[mask] = part
+        if len(mask) and mask.all():
+            _solve_all(solve_rows, tables(with_trumps, low), endings, out, threads)
+        elif mask.any():
+            results = out[mask]
+            _solve_all(solve_rows, tables(with_trumps, low), endings.of(mask), results, threads)
+            out[mask] = results
+    return out
 
 
 def values(
     hands: Any, trumps: Any, leaders: Any, low: bool = False, threads: int | None = None
 ) -> np.ndarray:
-    """The tricks each leader takes, for arrays of positions: `hands[N, 2]` are card sets.
+    """Tricks of each leader, for arrays of positions: `hands[N, 2]` are card sets.
 
     `trumps` are suits, 4 for none; `trumps` and `leaders` may be single numbers.
     """
-    endings = _rows(hands, trumps, leaders, None)
+    endings = _checked_rows(hands, trumps, leaders, None)
     out = np.zeros(len(endings.hands), np.int8)
-
-    def solve_some(known: Tables, some: Endings, part: np.ndarray) -> None:
-        _solve_rows(known, scratch_here(), some, part)
-
-    _solve_kinds(endings, out, low, threads, solve_some)
-    return out
+    return _solve_by_contract(_solve_rows, endings, out, low, threads)
 
 
 def moves_many(
@@ -417,16 +409,10 @@ def moves_many(
     low: bool = False,
     threads: int | None = None,
 ) -> np.ndarray:
-    """`[N, 52]`: what each card is worth to the player to move, -1 where it may not be played.
+    """`moves` for arrays of positions: `[N, 52]`, with -1 for illegal cards.
 
-    As `moves`, for arrays of positions; `led` is -1 at the start of a trick.
+    `led` is -1 at the start of a trick.
     """
-    endings = _rows(hands, trumps, leaders, led)
-    out = np.zeros((len(endings.hands), CARDS_IN_ALL), np.int8)
-
-    def solve_some(known: Tables, some: Endings, part: np.ndarray) -> None:
-        worth = np.empty(CARDS_IN_ALL, np.int64)
-        _solve_move_rows(known, scratch_here(), some, worth, part)
-
-    _solve_kinds(endings, out, low, threads, solve_some)
-    return out
+    endings = _checked_rows(hands, trumps, leaders, led)
+    out = np.zeros((len(endings.hands), N_CARDS), np.int8)
+    return _solve_by_contract(_solve_move_rows, endings, out, low, threads)

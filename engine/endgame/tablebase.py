@@ -1,4 +1,4 @@
-"""Which tables serve: what is on the disk, built when it is first needed, mapped once."""
+"""Tablebases of this process: files built on first use, and mapped once."""
 
 from __future__ import annotations
 
@@ -13,84 +13,82 @@ import numpy as np
 
 from ...common.jit.compiler import COMPILED
 from .build import build, build_in_memory
-from .index import MOST_CARDS, layer_bytes
+from .index import MAX_CARDS, layer_bytes
 from .search import BASE_CARDS, Tables
-from .store import Kind, Opened, open_part, parts_of
+from .store import MappedLayers, TablebaseKind, layer_files, open_layers
 
 DEFAULT_CARDS = 10
 
-_opened: dict[Kind, Tables] = {}
+_tables: dict[TablebaseKind, Tables] = {}
 _lock = threading.Lock()
 
 
 def tables(trumps: bool = True, low: bool = False) -> Tables:
-    """The tables of a contract for this process, built now if they are not there.
+    """Tables of a contract for this process, built on first use.
 
-    All layers that `german-whist tablebase build` has left on this machine
-    serve; layers up to ten cards are built here, in seconds, when they are
-    missing. A file that cannot be believed is an error that names it.
+    All layers that `german-whist tablebase build` has written are used; layers up to ten cards are
+    built here, in seconds, if they are missing. A damaged file raises an error that names it.
     """
-    kind = Kind(trumps, low)
+    kind = TablebaseKind(trumps, low)
     with _lock:
-        if kind not in _opened:
-            _opened[kind] = _all_there(kind)
-        return _opened[kind]
+        if kind not in _tables:
+            _tables[kind] = _load_tables(kind)
+        return _tables[kind]
 
 
-def _told_to_another(known: Tables) -> tuple[Any, ...]:
-    """How tables are copied and pickled: those of this process are no gigabytes, but a kind."""
-    for kind, opened in _opened.items():
-        if opened is known:
+def _reduce_tables(tablebase: Tables) -> tuple[Any, ...]:
+    for kind, candidate in _tables.items():
+        if candidate is tablebase:
             return tables, (kind.trumps, kind.low)
-    return Tables, tuple(known)
+    return Tables, tuple(tablebase)
 
 
-# Here, as a table does not know where it came from.
-copyreg.pickle(Tables, _told_to_another)
+# Pickle tables by their contract instead of copying gigabytes.
+copyreg.pickle(Tables, _reduce_tables)
 
 
 def no_tables(trumps: bool = True, low: bool = False) -> Tables:
-    """Tables that know nothing, so that everything is searched."""
-    return _gathered(Kind(trumps, low), np.zeros(1, np.uint8), 0, [])
+    """Empty tables, so that everything is searched."""
+    return _assemble(TablebaseKind(trumps, low), np.zeros(1, np.uint8), 0, [])
 
 
-def smaller_tables(known: Tables, cards: int) -> Tables:
-    """The same tables, used only for endings with up to so many cards each."""
-    if not 0 <= cards <= known.cards:
-        raise ValueError(f"cards is {cards}: these tables know endings of up to {known.cards}")
-    return known._replace(cards=cards)
+def limit_tables(tablebase: Tables, cards: int) -> Tables:
+    """The same tables, used only for endgames with up to `cards` cards each."""
+    if not 0 <= cards <= tablebase.cards:
+        raise ValueError(f"cards is {cards}: these tables know endings of up to {tablebase.cards}")
+    return tablebase._replace(cards=cards)
 
 
 def tables_in_memory(cards: int, trumps: bool = True, low: bool = False) -> Tables:
-    """Tables of up to ten cards, computed now and kept in no file."""
-    kind = Kind(trumps, low)
+    """Tables of up to ten cards, computed now and not written to a file."""
+    kind = TablebaseKind(trumps, low)
     if not 1 <= cards <= BASE_CARDS:
         raise ValueError(f"cards is {cards}: tables in memory hold 1 to {BASE_CARDS} cards each")
-    return _gathered(kind, build_in_memory(kind, cards), cards, [])
+    return _assemble(kind, build_in_memory(kind, cards), cards, [])
 
 
-def tables_of(files: list[Opened]) -> Tables:
-    """Tables out of opened files: the base, and the layers above it in order."""
+def tables_of(files: list[MappedLayers]) -> Tables:
+    """Tables from mapped files: the base, and the layers above it in order."""
     base = files[0]
-    return _gathered(base.part.kind, base.data, base.part.last, files[1:])
+    return _assemble(base.file.kind, base.data, base.file.last, files[1:])
 
 
-def _all_there(kind: Kind) -> Tables:
+def _load_tables(kind: TablebaseKind) -> Tables:
     try:
-        base = _base(kind)
+        base = _base_layers(kind)
     except OSError as error:
         print(
             f"german-whist: {error}. Everything works without it: the endings are computed for "
             "this process only; GERMAN_WHIST_CACHE may name another folder",
             file=sys.stderr,
         )
-        return _gathered(kind, build_in_memory(kind, DEFAULT_CARDS), DEFAULT_CARDS, [])
-    above: list[Opened] = []
-    for part in parts_of(kind, MOST_CARDS)[1:]:
+        return _assemble(kind, build_in_memory(kind, DEFAULT_CARDS), DEFAULT_CARDS, [])
+    above: list[MappedLayers] = []
+    for part in layer_files(kind, MAX_CARDS)[1:]:
         if not part.path.exists():
             break
         try:
-            above.append(open_part(part))
+            above.append(open_layers(part))
         except (OSError, MemoryError) as error:
             print(
                 f"german-whist: {part.path} cannot be mapped ({error}); "
@@ -98,35 +96,35 @@ def _all_there(kind: Kind) -> Tables:
                 file=sys.stderr,
             )
             break
-    return _gathered(kind, base.data, base.part.last, above)
+    return _assemble(kind, base.data, base.file.last, above)
 
 
-def _base(kind: Kind) -> Opened:
-    """The first file, built if it is missing; one that is there needs no lock and no writing."""
+def _base_layers(kind: TablebaseKind) -> MappedLayers:
     try:
-        return open_part(parts_of(kind, DEFAULT_CARDS)[0])
+        return open_layers(layer_files(kind, DEFAULT_CARDS)[0])
     except (FileNotFoundError, NotADirectoryError):
         if COMPILED:
             return build(kind, DEFAULT_CARDS)[0]
-        _let_another_build(kind)
-        return open_part(parts_of(kind, DEFAULT_CARDS)[0])
+        _build_in_subprocess(kind)
+        return open_layers(layer_files(kind, DEFAULT_CARDS)[0])
 
 
-def _let_another_build(kind: Kind) -> None:
-    """Build by a process that compiles: plain Python would take hours for its seconds."""
-    switches = ("NUMBA_DISABLE_JIT", "NUMBA_ENABLE_CUDASIM")
-    others = {name: value for name, value in os.environ.items() if name not in switches}
-    asked = f"from {__package__} import tables; tables({kind.trumps}, {kind.low})"
-    subprocess.run([sys.executable, "-c", asked], env=others, check=True)
+def _build_in_subprocess(kind: TablebaseKind) -> None:
+    variables = ("NUMBA_DISABLE_JIT", "NUMBA_ENABLE_CUDASIM")
+    environment = {name: value for name, value in os.environ.items() if name not in variables}
+    code = f"from {__package__} import tables; tables({kind.trumps}, {kind.low})"
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
 
 
-def _gathered(kind: Kind, base: np.ndarray, cards: int, above: list[Opened]) -> Tables:
-    lay = kind.layout
+def _assemble(
+    kind: TablebaseKind, base: np.ndarray, cards: int, above: list[MappedLayers]
+) -> Tables:
+    index = kind.index
     starts = np.zeros(BASE_CARDS + 1, np.uint64)
     for n in range(1, BASE_CARDS + 1):
-        starts[n] = int(starts[n - 1]) + 2 * layer_bytes(lay, n - 1)
+        starts[n] = int(starts[n - 1]) + 2 * layer_bytes(index, n - 1)
     layers = [file.data for file in above]
     layers += [np.zeros(1, np.uint8)] * (3 - len(layers))
     for data in (base, *layers):
         data.flags.writeable = False
-    return Tables(lay, int(kind.low), cards + len(above), starts, base, *layers)
+    return Tables(index, int(kind.low), cards + len(above), starts, base, *layers)

@@ -1,4 +1,4 @@
-"""Proving tablebase files: sums recounted, the generator's short cut, entries searched anew."""
+"""Verification of tablebase files: sums, swap property, and sampled values against a search."""
 
 from __future__ import annotations
 
@@ -7,72 +7,74 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .build import in_chunks
+from .build import map_classes
 from .generator import check_classes
 from .index import layer_size
-from .search import Node, Scratch, Tables, new_scratch, points, stored
-from .store import Kind, Opened
+from .search import Node, Scratch, Tables, leader_points, new_scratch, table_points
+from .store import MappedLayers, TablebaseKind
 from .tablebase import no_tables, tables_of
 
-KNOWN_SUMS = {Kind(): {1: 5, 2: 74, 3: 749, 4: 6055, 5: 43945, 6: 291490, 7: 1785511}}
-"""Layer sums that solvers written apart from this project have found too."""
+KNOWN_SUMS = {TablebaseKind(): {1: 5, 2: 74, 3: 749, 4: 6055, 5: 43945, 6: 291490, 7: 1785511}}
+"""Layer sums confirmed by independent solvers."""
 
 
 @dataclass(frozen=True)
 class LayerReport:
-    """What a look at every ending of a layer, and a search of some, has shown."""
+    """Result of a full scan of a layer, and of a search of sampled endgames."""
 
     cards: int
     endings: int
     total: int
     majorities: int
-    """Endings in which the leader takes more than half of the tricks."""
+    """Endgames in which the leader takes more than half of the tricks."""
     searched: int
     faults: list[str]
 
 
-def verify(files: list[Opened], threads: int, samples: int = 200) -> Iterator[LayerReport]:
-    """Look through opened files, layer by layer; their checksums were tested on opening."""
-    known = tables_of(files)
+def verify(files: list[MappedLayers], threads: int, samples: int = 200) -> Iterator[LayerReport]:
+    """Verify mapped files layer by layer; their checksums were tested when they were opened."""
+    tablebase = tables_of(files)
     scratch = new_scratch(18)
     for file in files:
-        for n in range(max(file.part.first, 1), file.part.last + 1):
-            counted = _counted(file, n, threads)
-            faults = [*counted.faults, *_search_some(known, file.part.kind, n, samples, scratch)]
+        for n in range(max(file.file.first, 1), file.file.last + 1):
+            counted = _scan_layer(file, n, threads)
+            faults = [
+                *counted.faults,
+                *_search_samples(tablebase, file.file.kind, n, samples, scratch),
+            ]
             yield replace(counted, searched=samples, faults=faults)
 
 
-def _counted(file: Opened, n: int, threads: int) -> LayerReport:
-    """A layer recounted, with nothing searched yet."""
-    kind, layer = file.part.kind, file.layer(n)
-    lay = kind.layout
-    counts = in_chunks(kind, n, threads, lambda classes: check_classes(lay, classes, layer))
-    total, majorities, hurt = (int(sum(column)) for column in zip(*counts, strict=True))
+def _scan_layer(file: MappedLayers, n: int, threads: int) -> LayerReport:
+    kind, layer = file.file.kind, file.layer(n)
+    index = kind.index
+    counts = map_classes(kind, n, threads, lambda classes: check_classes(index, classes, layer))
+    total, majorities, harmful = (int(sum(column)) for column in zip(*counts, strict=True))
     faults = []
-    said = file.sums[n - file.part.first]
-    if total != said:
-        faults.append(f"its tricks add up to {total}, and the file says {said}")
-    right = KNOWN_SUMS.get(kind, {}).get(n, total)
-    if total != right:
-        faults.append(f"its tricks add up to {total}, and {right} is right")
-    if hurt and not kind.low:
-        faults.append(f"{hurt} times a higher card is worth less than the next lower one")
-    return LayerReport(n, layer_size(lay, n), total, majorities, 0, faults)
+    recorded = file.sums[n - file.file.first]
+    if total != recorded:
+        faults.append(f"its tricks add up to {total}, and the file says {recorded}")
+    expected = KNOWN_SUMS.get(kind, {}).get(n, total)
+    if total != expected:
+        faults.append(f"its tricks add up to {total}, and {expected} is right")
+    if harmful and not kind.low:
+        faults.append(f"{harmful} times a higher card is worth less than the next lower one")
+    return LayerReport(n, layer_size(index, n), total, majorities, 0, faults)
 
 
-def _search_some(
-    known: Tables, kind: Kind, n: int, samples: int, scratch: Scratch
+def _search_samples(
+    tablebase: Tables, kind: TablebaseKind, n: int, samples: int, scratch: Scratch
 ) -> Iterator[str]:
-    """Random entries against a search that sees no table."""
-    lay = kind.layout
-    nothing = no_tables(kind.trumps, kind.low)
+    index = kind.index
+    empty = no_tables(kind.trumps, kind.low)
     generator = np.random.default_rng(n)
     for _ in range(samples):
-        c = int(generator.integers(lay.first[n], lay.first[n + 1]))
+        c = int(generator.integers(index.first_class[n], index.first_class[n + 1]))
         bits = generator.choice(2 * n, n, replace=False)
         pattern = np.uint64(sum(1 << int(bit) for bit in bits))
         node = Node(n, c, pattern)
-        kept = int(stored(known, node))
-        found = int(points(nothing, scratch, node))
-        if kept != found:
-            yield f"class {c}, pattern {pattern:#x}: the table says {kept}, a search {found}"
+        table_value = int(table_points(tablebase, node))
+        search_value = int(leader_points(empty, scratch, node))
+        if table_value != search_value:
+            values = f"the table says {table_value}, a search {search_value}"
+            yield f"class {c}, pattern {pattern:#x}: {values}"

@@ -1,10 +1,9 @@
-"""The observation: one flat int8 vector, whose places mean the same in every rule set.
+"""Observation vector: flat int8, with the same layout in every rule set.
 
-`LAYOUT` is the index table by name; the documentation is generated from it. Rule sets with an
-exchange show more, behind all that the others show: `EXCHANGE_LAYOUT`.
-`encode` writes a vector from a `VIEW` record, either with the real suits (`raw`)
-or with the suits relabelled (`trump-first`), so that situations that differ
-only by the names of suits look the same.
+`LAYOUT` is the index table by name; the documentation is generated from it. `EXCHANGE_LAYOUT`
+extends it for rule sets with an exchange. `encode` writes a vector from a `VIEW` record, with the
+real suits (`raw`) or relabelled ones (`trump-first`), which makes situations that differ only by
+the names of suits equal.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ import numpy as np
 
 from ...common.jit.bitset import NO_CARDS, ONE, bit, suit_part, write_bits
 from ...common.jit.compiler import jit
-from ..cards import CARDS_IN_ALL, TAKE_HIDDEN
-from ..dtypes import EXCHANGE, KEPT, MOST_TRICKS, NO_CARD, NO_TRUMP, TOOK_BLIND
+from ..cards import N_CARDS, TAKE_HIDDEN
+from ..dtypes import EXCHANGE, KEPT_HAND, MAX_TRICKS, NO_CARD, NO_TRUMP, TOOK_BLIND
 from ..play import Record, suit_of
 from ..rules import Rules
 from ..view import legal_in_view
@@ -25,14 +24,14 @@ from ..view import legal_in_view
 LAYOUT_VERSION = 1
 LAYOUTS = ("raw", "trump-first")
 
-_MOST_DRAWS = 13
-_VOID_PLACES = 4 * (_MOST_DRAWS + 1)
+_MAX_DRAWS = 13
+_N_VOID_PLACES = 4 * (_MAX_DRAWS + 1)
 _POINT_BITS = 7
 
 
 @dataclass(frozen=True)
 class Group:
-    """A named run of places in the observation."""
+    """A named range of places in the observation."""
 
     name: str
     start: int
@@ -41,7 +40,7 @@ class Group:
 
 
 class Layout:
-    """The index table of the observation: `layout.slice("own_hand")`."""
+    """Index table of the observation: `layout.slice("own_hand")`."""
 
     def __init__(self, version: int, groups: list[tuple[str, int, str]]) -> None:
         self.version = version
@@ -53,27 +52,25 @@ class Layout:
         self.size: int = placed[-1].start + placed[-1].size
         self._by_name = {group.name: group for group in placed}
 
-    def followed_by(self, groups: list[tuple[str, int, str]]) -> Layout:
-        """The same places, and more groups behind them."""
-        mine = [(group.name, group.size, group.about) for group in self.groups]
-        return Layout(self.version, mine + groups)
+    def extended(self, groups: list[tuple[str, int, str]]) -> Layout:
+        """A layout with more groups at the end."""
+        own_groups = [(group.name, group.size, group.about) for group in self.groups]
+        return Layout(self.version, own_groups + groups)
 
     def __repr__(self) -> str:
         return f"Layout(version {self.version}, {self.size} places in {len(self.groups)} groups)"
 
     def group(self, name: str) -> Group:
-        """The group with this name."""
         if name not in self._by_name:
             raise KeyError(f"{name!r} is not in the layout; there are {', '.join(self._by_name)}")
         return self._by_name[name]
 
     def slice(self, name: str) -> slice:
-        """Where a group stands in the observation."""
         group = self.group(name)
         return slice(group.start, group.start + group.size)
 
     def table(self, start: int = 0) -> str:
-        """The index table as Markdown, for the documentation; `start` is its first place."""
+        """The index table from place `start` on, in Markdown."""
         lines = ["| places | name | meaning |", "|---|---|---|"]
         for group in self.groups:
             if group.start < start:
@@ -87,23 +84,23 @@ class Layout:
 LAYOUT = Layout(
     LAYOUT_VERSION,
     [
-        ("own_hand", CARDS_IN_ALL, "cards in the player's own hand, by card id"),
-        ("upcards", CARDS_IN_ALL, "stock cards that lie face up"),
-        ("led", CARDS_IN_ALL, "the card led to the trick under way, when it is to be followed"),
-        ("played_by_me", CARDS_IN_ALL, "cards that the player has played"),
-        ("played_by_opponent", CARDS_IN_ALL, "cards that the opponent has played"),
+        ("own_hand", N_CARDS, "cards in the player's own hand, by card id"),
+        ("upcards", N_CARDS, "stock cards that lie face up"),
+        ("led", N_CARDS, "the card led to the trick under way, when it is to be followed"),
+        ("played_by_me", N_CARDS, "cards that the player has played"),
+        ("played_by_opponent", N_CARDS, "cards that the opponent has played"),
         (
             "opponent_known",
-            CARDS_IN_ALL,
+            N_CARDS,
             "cards that the opponent was seen to take, or to be dealt, and still holds",
         ),
-        ("unseen", CARDS_IN_ALL, "cards of the deck whose place the player cannot know"),
+        ("unseen", N_CARDS, "cards of the deck whose place the player cannot know"),
         ("trumps", 5, "the trump suit, one-hot; the fifth place for no trumps"),
         (
             "opponent_void",
-            _VOID_PLACES,
+            _N_VOID_PLACES,
             "for each suit, one-hot: how many unseen cards the opponent has drawn since it last "
-            f"failed to follow that suit, 0 to {_MOST_DRAWS} or more; all zero if it never did",
+            f"failed to follow that suit, 0 to {_MAX_DRAWS} or more; all zero if it never did",
         ),
         ("stage", 2, "foreplay, endgame"),
         ("decision", 4, "the phase: lead, follow, choose between stock cards, over"),
@@ -111,9 +108,9 @@ LAYOUT = Layout(
         ("leads", 1, "the player leads, or led, the trick under way"),
         ("dealer", 1, "the player dealt"),
         ("contract", 2, "high (most tricks win), low (fewest tricks win)"),
-        ("draws_left", MOST_TRICKS, "the first n places for n tricks still played for the stock"),
-        ("tricks_me", MOST_TRICKS, "the first n places for n counting tricks of the player"),
-        ("tricks_opponent", MOST_TRICKS, "the same for the opponent"),
+        ("draws_left", MAX_TRICKS, "the first n places for n tricks still played for the stock"),
+        ("tricks_me", MAX_TRICKS, "the first n places for n counting tricks of the player"),
+        ("tricks_opponent", MAX_TRICKS, "the same for the opponent"),
         ("match", 1, "the hand is part of a match"),
         (
             "match_needs_me",
@@ -126,69 +123,48 @@ LAYOUT = Layout(
 )
 OBSERVATION_SIZE = LAYOUT.size
 
-EXCHANGE_LAYOUT = LAYOUT.followed_by(
+EXCHANGE_LAYOUT = LAYOUT.extended(
     [
         ("exchange", 1, "the phase is the exchange, and none of those in `decision`"),
         ("exchanged_me", 2, "the player kept the hand dealt, took a blind one"),
         ("exchanged_opponent", 2, "the same for the opponent"),
-        ("turned", CARDS_IN_ALL, "the dealer's card that was turned up before the exchange"),
+        ("turned", N_CARDS, "the dealer's card that was turned up before the exchange"),
         (
             "laid_away",
-            CARDS_IN_ALL,
+            N_CARDS,
             "cards known to be out of play: the hand that the player laid away, and the turned "
             "card where the dealer did",
         ),
     ]
 )
-"""What is shown where hands are exchanged; its first places are those of `LAYOUT`."""
+"""Layout of rule sets with an exchange; it begins with `LAYOUT`."""
 LONGEST_OBSERVATION = EXCHANGE_LAYOUT.size
 
 
 def layout_of(rules: Rules) -> Layout:
-    """The index table of the observations of a rule set."""
+    """Index table of the observations of a rule set."""
     return EXCHANGE_LAYOUT if rules.exchange else LAYOUT
 
 
-_OWN_HAND = LAYOUT.group("own_hand").start
-_UPCARDS = LAYOUT.group("upcards").start
-_LED = LAYOUT.group("led").start
-_PLAYED_BY_ME = LAYOUT.group("played_by_me").start
-_PLAYED_BY_OPPONENT = LAYOUT.group("played_by_opponent").start
-_OPPONENT_KNOWN = LAYOUT.group("opponent_known").start
-_UNSEEN = LAYOUT.group("unseen").start
-_TRUMPS = LAYOUT.group("trumps").start
-_OPPONENT_VOID = LAYOUT.group("opponent_void").start
-_STAGE = LAYOUT.group("stage").start
-_DECISION = LAYOUT.group("decision").start
-_TO_MOVE = LAYOUT.group("to_move").start
-_LEADS = LAYOUT.group("leads").start
-_DEALER = LAYOUT.group("dealer").start
-_CONTRACT = LAYOUT.group("contract").start
-_DRAWS_LEFT = LAYOUT.group("draws_left").start
-_TRICKS_ME = LAYOUT.group("tricks_me").start
-_TRICKS_OPPONENT = LAYOUT.group("tricks_opponent").start
-_MATCH = LAYOUT.group("match").start
-_NEEDS_ME = LAYOUT.group("match_needs_me").start
-_NEEDS_OPPONENT = LAYOUT.group("match_needs_opponent").start
-_EXCHANGE = EXCHANGE_LAYOUT.group("exchange").start
-_EXCHANGED_ME = EXCHANGE_LAYOUT.group("exchanged_me").start
-_EXCHANGED_OPPONENT = EXCHANGE_LAYOUT.group("exchanged_opponent").start
-_TURNED = EXCHANGE_LAYOUT.group("turned").start
-_LAID_AWAY = EXCHANGE_LAYOUT.group("laid_away").start
+(
+    _OWN_HAND, _UPCARDS, _LED, _PLAYED_BY_ME, _PLAYED_BY_OPPONENT, _OPPONENT_KNOWN, _UNSEEN,
+    _TRUMPS, _OPPONENT_VOID, _STAGE, _DECISION, _TO_MOVE, _LEADS, _DEALER, _CONTRACT, _DRAWS_LEFT,
+    _TRICKS_ME, _TRICKS_OPPONENT, _MATCH, _NEEDS_ME, _NEEDS_OPPONENT, _EXCHANGE, _EXCHANGED_ME,
+    _EXCHANGED_OPPONENT, _TURNED, _LAID_AWAY,
+) = (group.start for group in EXCHANGE_LAYOUT.groups)  # fmt: skip
 
 # -- relabelling suits
 
 
 @jit
-def keep_suits(order: np.ndarray) -> None:
-    """The order of suits that changes nothing."""
+def identity_order(order: np.ndarray) -> None:
+    """Write the identity order of suits."""
     for place in range(4):
         order[place] = place
 
 
 @jit
-def _stands_before(rules: Record, view: Record, a: int, b: int) -> bool:
-    """Whether suit `a` comes before `b`: by the player's own cards, then by all else seen."""
+def _comes_before(rules: Record, view: Record, a: int, b: int) -> bool:
     led = bit(view.led) if view.led != NO_CARD else NO_CARDS
     turned = bit(view.turned) if view.turned != NO_CARD else NO_CARDS
     for cards_a, cards_b in (
@@ -196,7 +172,7 @@ def _stands_before(rules: Record, view: Record, a: int, b: int) -> bool:
         (suit_part(view.hand, a), suit_part(view.hand, b)),
         (suit_part(view.played[0], a), suit_part(view.played[0], b)),
         (suit_part(view.played[1], a), suit_part(view.played[1], b)),
-        (suit_part(view.known, a), suit_part(view.known, b)),
+        (suit_part(view.opponent_known, a), suit_part(view.opponent_known, b)),
         (suit_part(view.faced, a), suit_part(view.faced, b)),
         (suit_part(led, a), suit_part(led, b)),
         (suit_part(turned, a), suit_part(turned, b)),
@@ -208,13 +184,13 @@ def _stands_before(rules: Record, view: Record, a: int, b: int) -> bool:
 
 
 @jit
-def trump_first(rules: Record, view: Record, order: np.ndarray) -> None:
-    """The suits as they are to be shown: trumps first, then by the player's own cards.
+def trump_first_order(rules: Record, view: Record, order: np.ndarray) -> None:
+    """Write the order of suits: trumps first, then by the player's own cards.
 
-    `order[place]` is the suit shown in that place. Suits that look alike in
-    every way to the player keep their order, which then shows nothing.
+    `order[place]` is the suit shown in that place. Suits that are equivalent for the player keep
+    their order, which then reveals nothing.
     """
-    keep_suits(order)
+    identity_order(order)
     trump = np.int64(view.trump)
     for place in range(1, 4):
         suit = np.int64(order[place])
@@ -223,20 +199,20 @@ def trump_first(rules: Record, view: Record, order: np.ndarray) -> None:
             before = np.int64(order[at - 1])
             if before == trump:
                 break
-            if suit != trump and not _stands_before(rules, view, suit, before):
+            if suit != trump and not _comes_before(rules, view, suit, before):
                 break
             order[at] = before
             at -= 1
         order[at] = suit
 
 
-# Every action from the hidden choice on.
+# All actions that are not cards.
 _NO_CARD_ACTIONS = ~((ONE << np.uint64(TAKE_HIDDEN)) - ONE)
 
 
 @jit
-def relabelled(cards: np.uint64, order: np.ndarray) -> np.uint64:
-    """A set of cards (and of actions that are none) with its suits in another order."""
+def relabel(cards: np.uint64, order: np.ndarray) -> np.uint64:
+    """A set of cards (and other actions) with its suits in another order."""
     result = cards & _NO_CARD_ACTIONS
     for place in range(4):
         result |= suit_part(cards, np.int64(order[place])) << np.uint64(13 * place)
@@ -245,7 +221,7 @@ def relabelled(cards: np.uint64, order: np.ndarray) -> np.uint64:
 
 @jit
 def real_action(action: int, order: np.ndarray) -> int:
-    """The action behind one that was chosen among relabelled suits."""
+    """Action for one chosen among relabelled suits."""
     if not 0 <= action < TAKE_HIDDEN:
         return action
     place = suit_of(action)
@@ -253,8 +229,8 @@ def real_action(action: int, order: np.ndarray) -> int:
 
 
 @jit
-def shown_action(action: int, order: np.ndarray) -> int:
-    """An action as it is shown among relabelled suits."""
+def relabelled_action(action: int, order: np.ndarray) -> int:
+    """Relabelled number of an action."""
     if action >= TAKE_HIDDEN:
         return action
     suit = suit_of(action)
@@ -270,20 +246,22 @@ def shown_action(action: int, order: np.ndarray) -> int:
 
 @jit
 def write_mask(out: np.ndarray, shown: np.uint64) -> None:
-    """A set of actions, as they are shown, as ones and zeros."""
-    write_bits(out, 0, shown, CARDS_IN_ALL)
-    for index in range(CARDS_IN_ALL, len(out)):
+    """Write a set of relabelled actions as zeros and ones."""
+    write_bits(out, 0, shown, N_CARDS)
+    for index in range(N_CARDS, len(out)):
         out[index] = np.int8((shown >> np.uint64(index)) & ONE)
 
 
 @jit
-def _write_set(out: np.ndarray, at: int, cards: np.uint64, order: np.ndarray, kept: bool) -> None:
-    write_bits(out, at, cards if kept else relabelled(cards, order), CARDS_IN_ALL)
+def _write_set(
+    out: np.ndarray, at: int, cards: np.uint64, order: np.ndarray, unchanged: bool
+) -> None:
+    write_bits(out, at, cards if unchanged else relabel(cards, order), N_CARDS)
 
 
 @jit
 def _write_count(out: np.ndarray, at: int, count: int) -> None:
-    write_bits(out, at, bit(count) - ONE, MOST_TRICKS)
+    write_bits(out, at, bit(count) - ONE, MAX_TRICKS)
 
 
 @jit
@@ -299,29 +277,29 @@ def _still_needed(rules: Record, view: Record, who: int) -> int:
 
 
 @jit
-def _write_exchange(view: Record, order: np.ndarray, kept: bool, out: np.ndarray) -> None:
+def _write_exchange(view: Record, order: np.ndarray, unchanged: bool, out: np.ndarray) -> None:
     out[_EXCHANGE] = 1 if view.phase == EXCHANGE else 0
     for seat in range(2):
         start = _EXCHANGED_ME if seat == 0 else _EXCHANGED_OPPONENT
-        out[start] = 1 if view.exchanged[seat] == KEPT else 0
+        out[start] = 1 if view.exchanged[seat] == KEPT_HAND else 0
         out[start + 1] = 1 if view.exchanged[seat] == TOOK_BLIND else 0
     turned = bit(view.turned) if view.turned != NO_CARD else NO_CARDS
-    _write_set(out, _TURNED, turned, order, kept)
-    _write_set(out, _LAID_AWAY, view.laid_away, order, kept)
+    _write_set(out, _TURNED, turned, order, unchanged)
+    _write_set(out, _LAID_AWAY, view.laid_away, order, unchanged)
 
 
 @jit
 def encode(rules: Record, view: Record, order: np.ndarray, out: np.ndarray) -> None:
-    """Write the observation of a view, its suits in the given order."""
-    kept = order[0] == 0 and order[1] == 1 and order[2] == 2
-    _write_set(out, _OWN_HAND, view.hand, order, kept)
-    _write_set(out, _UPCARDS, view.faced, order, kept)
+    """Write the observation of a view with suits in the given order."""
+    unchanged = order[0] == 0 and order[1] == 1 and order[2] == 2
+    _write_set(out, _OWN_HAND, view.hand, order, unchanged)
+    _write_set(out, _UPCARDS, view.faced, order, unchanged)
     led = bit(view.led) if view.led != NO_CARD else NO_CARDS
-    _write_set(out, _LED, led, order, kept)
-    _write_set(out, _PLAYED_BY_ME, view.played[0], order, kept)
-    _write_set(out, _PLAYED_BY_OPPONENT, view.played[1], order, kept)
-    _write_set(out, _OPPONENT_KNOWN, view.known, order, kept)
-    _write_set(out, _UNSEEN, view.unseen, order, kept)
+    _write_set(out, _LED, led, order, unchanged)
+    _write_set(out, _PLAYED_BY_ME, view.played[0], order, unchanged)
+    _write_set(out, _PLAYED_BY_OPPONENT, view.played[1], order, unchanged)
+    _write_set(out, _OPPONENT_KNOWN, view.opponent_known, order, unchanged)
+    _write_set(out, _UNSEEN, view.unseen, order, unchanged)
     trumps = bit(4) if view.trump == NO_TRUMP else NO_CARDS
     voids = NO_CARDS
     for place in range(4):
@@ -330,9 +308,9 @@ def encode(rules: Record, view: Record, order: np.ndarray, out: np.ndarray) -> N
             trumps |= bit(place)
         since = np.int64(view.void_draws[suit])
         if since >= 0:
-            voids |= bit(place * (_MOST_DRAWS + 1) + min(since, _MOST_DRAWS))
+            voids |= bit(place * (_MAX_DRAWS + 1) + min(since, _MAX_DRAWS))
     write_bits(out, _TRUMPS, trumps, 5)
-    write_bits(out, _OPPONENT_VOID, voids, _VOID_PLACES)
+    write_bits(out, _OPPONENT_VOID, voids, _N_VOID_PLACES)
     out[_STAGE] = 1 if view.stock_left > 0 else 0
     out[_STAGE + 1] = 1 if view.stock_left == 0 else 0
     for phase in range(4):
@@ -350,27 +328,27 @@ def encode(rules: Record, view: Record, order: np.ndarray, out: np.ndarray) -> N
     _write_binary(out, _NEEDS_ME, _still_needed(rules, view, 0) if match else 0)
     _write_binary(out, _NEEDS_OPPONENT, _still_needed(rules, view, 1) if match else 0)
     if rules.exchange == 1:
-        _write_exchange(view, order, kept, out)
+        _write_exchange(view, order, unchanged, out)
 
 
 @jit
 def encode_view(
     rules: Record, view: Record, trumps_first: bool, order: np.ndarray, out: np.ndarray
 ) -> np.uint64:
-    """Write the observation of a view in a layout; returns its legal actions as they are shown.
+    """Write the observation of a view; returns its legal actions, relabelled.
 
-    `order` becomes the order of suits in which they are shown.
+    `order` receives the order of suits.
     """
     if trumps_first:
-        trump_first(rules, view, order)
+        trump_first_order(rules, view, order)
     else:
-        keep_suits(order)
+        identity_order(order)
     encode(rules, view, order, out)
-    return relabelled(legal_in_view(rules, view), order)
+    return relabel(legal_in_view(rules, view), order)
 
 
 def layout_number(layout: Any) -> int:
-    """0 for `raw`, 1 for `trump-first`; anything else is refused."""
+    """0 for `raw`, 1 for `trump-first`; raises for others."""
     if layout not in LAYOUTS:
         raise ValueError(f"layout is {layout!r}: it has to be one of {', '.join(LAYOUTS)}")
     return LAYOUTS.index(layout)

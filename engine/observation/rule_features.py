@@ -1,7 +1,7 @@
-"""What a rule set is, as ones and zeros: told to a network that plays several.
+"""Rule features: a rule set as a binary vector, for networks that play several sets.
 
-`RULE_LAYOUT` is the index table by name, as that of the observation is. Groups are only ever
-added at its end, so that a network keeps its places.
+`RULE_LAYOUT` is the index table by name. New groups are only added at its end, so that networks
+keep their indices.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..dtypes import CONTRACTS, FACED, MOST_TRICKS, PAYS
+from ..dtypes import CONTRACTS, FACED, MAX_TRICKS, PAYS
 from ..rules import Rules
 from .layout import Layout
 
@@ -20,26 +20,26 @@ RULE_LAYOUT = Layout(
     [
         ("suits", 4, "the first n places for n suits of the deck"),
         ("ranks", 13, "the first n places for n ranks"),
-        ("hand", MOST_TRICKS, "the first n places for n cards of a hand"),
-        ("stock", MOST_TRICKS, "the first n places for n tricks that are played for the stock"),
+        ("hand", MAX_TRICKS, "the first n places for n cards of a hand"),
+        ("stock", MAX_TRICKS, "the first n places for n tricks that are played for the stock"),
         ("set_aside", 1, "cards are out of play that a player never sees"),
         ("trumps", 1, "the first card turned up makes trumps"),
         ("contract", len(CONTRACTS), f"the contract, one-hot: {', '.join(CONTRACTS)}"),
         ("counts_all", 1, "all tricks count, those for the stock too"),
         ("pay", len(PAYS), f"what a hand pays, one-hot: {', '.join(PAYS)}"),
-        ("book", MOST_TRICKS, "by `over_book`, the first n places for n tricks that pay nothing"),
+        ("book", MAX_TRICKS, "by `over_book`, the first n places for n tricks that pay nothing"),
         ("slam_pay", _PAY_BITS, "what all tricks pay, a binary number, lowest bit first"),
         ("two_faced", 1, "two cards of the stock lie face up together"),
         ("faced", len(FACED), f"when the stock is faced, one-hot: {', '.join(FACED)}"),
         ("choice", 1, "the winner of a trick chooses which card to take"),
-        ("race", MOST_TRICKS, "the first n places where so many tricks end the hand"),
+        ("race", MAX_TRICKS, "the first n places where so many tricks end the hand"),
         ("exchange", 1, "each player keeps the hand dealt, or takes a blind one"),
     ],
 )
 
 
 def rule_features(rules: Rules) -> npt.NDArray[np.int8]:
-    """The vector of a rule set, as `RULE_LAYOUT` has it."""
+    """Binary vector of a rule set, indexed by `RULE_LAYOUT`."""
     counts = {
         "suits": rules.suits,
         "ranks": rules.ranks,

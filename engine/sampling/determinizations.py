@@ -1,24 +1,21 @@
-"""Worlds that a player must reckon with: full deals drawn at random in keeping with a view.
+"""Determinizations: full deals sampled consistently with a view, as used by PIMC and IS-MCTS.
 
-`plain` puts every unseen card in every open place with equal chance. `voids`
-also heeds what failures to follow suit have shown: a placement weighs as many
-times as there are full deals in which every play so far was legal. Each world
-is a complete `GAME` record, its past included, that plays on with the same
-compiled functions.
+`plain` samples uniformly from the placements of the unseen cards. `voids` also conditions on
+failures to follow suit: a placement is weighted by the number of full deals in which every play so
+far was legal. Each determinization is a complete `GAME` record, history included, that plays on
+with the same compiled functions.
 
-The opponent's cards of unknown origin were dealt to it or drawn unseen, one at
-each of its unseen draws (`slots`, in order). A card cannot have come after it
-was played (its `latest` slot), nor, when the opponent failed to follow its suit
-while not having played it yet, before that failure (its `earliest` slot; NEVER
-if it may have been dealt). Going through the slots from the last to the first,
-the cards still to be given a slot are counted by their earliest slot; `ways`
-counts how often that can be completed, and so weighs and draws deals exactly.
+The opponent's cards of unknown origin were dealt to it or drawn unseen, one at each of its unseen
+draws (`slots`, in order). A card cannot have come after it was played (its `latest` slot), nor,
+when the opponent failed to follow its suit while not having played it yet, before that failure (its
+`earliest` slot; NEVER if it may have been dealt). Going through the slots from the last to the
+first, the cards still without a slot are counted by their earliest slot; `ways` counts the
+completions, and so weights and samples deals exactly.
 
-Where hands are exchanged, what each player did is kept in every world: one's own hand laid
-away and the turned card stay where they are, and a hand that the opponent laid away, the blind
-hands that nobody took and what is left over share the cards that are in no hand, every way
-equally likely. Keeping and taking are legal with any hand, so both methods draw the same
-exchanges, and failures to follow tell of the hand that is played, whichever it was.
+With an exchange, both players' decisions are fixed: one's own hand laid away and the turned card
+stay in place, and a hand that the opponent laid away, unused blind hands and cards left over share
+the cards that are in no hand, all ways equally likely. Both decisions are legal with any hand, so
+both methods sample the same exchanges, and failures to follow suit concern the hand that is played.
 """
 
 from __future__ import annotations
@@ -28,12 +25,12 @@ from typing import Any
 import numpy as np
 
 from ...common.jit.bitset import NO_CARDS, ONE, bit, lowest, nth_lowest, popcount, suit_set
-from ...common.jit.compiler import called, jit, warm_up
-from ..cards import CARDS_IN_ALL, KEEP, TAKE_BLIND
+from ...common.jit.compiler import jit, noinline, warm_up
+from ..cards import KEEP, N_CARDS, TAKE_BLIND
 from ..dtypes import (
     CHOOSE,
     GAME,
-    MOST_TRICKS,
+    MAX_TRICKS,
     NO_CARD,
     TOOK_BLIND,
     UNDECIDED,
@@ -52,7 +49,7 @@ from ..play import (
     set_up,
     suit_of,
 )
-from ..rng import below, fraction, product
+from ..rng import mul64, random_below, random_fraction
 from ..rules import Match, Rules
 from ..seeding import checked_count
 from ..view import View, first_hand, i_won
@@ -61,39 +58,39 @@ METHODS = ("plain", "voids")
 
 # Cards without an earliest slot: they may have been dealt.
 _NEVER = -1
-_MEMO_SIZE = 4096
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)
-# The most ways to share a hand of up to 26 cards among four suits.
-_MOST_VECTORS = 3654
+_CACHE_SIZE = 4096
+_HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+# The most ways to split a hand of up to 26 cards among four suits.
+_MAX_SPLITS = 3654
 
-PLAN = np.dtype(
+SAMPLING_PLAN = np.dtype(
     [
-        ("total", "f8"),  # the weight of all placements together
-        # Scratch space, so that drawing a world allocates nothing.
-        ("states", "u8", (MOST_TRICKS + 1,)),  # a walk through the slots
-        ("frees", "i8", (MOST_TRICKS + 1,)),
-        ("choices", "i8", (MOST_TRICKS + 1,)),
-        ("totals", "f8", (MOST_TRICKS + 1,)),
-        ("earliest", "i8", (2 * MOST_TRICKS,)),  # of the cards to be given slots
+        ("total", "f8"),  # weight of all placements
+        # Scratch space, so that sampling allocates nothing.
+        ("states", "u8", (MAX_TRICKS + 1,)),  # search stack over the slots
+        ("free_counts", "i8", (MAX_TRICKS + 1,)),
+        ("choices", "i8", (MAX_TRICKS + 1,)),
+        ("totals", "f8", (MAX_TRICKS + 1,)),
+        ("earliest", "i8", (2 * MAX_TRICKS,)),  # of the cards to be given slots
         ("hands", "u8", (4,)),
-        ("cumulative", "f8", (_MOST_VECTORS,)),
-        ("memo_keys", "u8", (_MEMO_SIZE,)),
-        ("memo_values", "f8", (_MEMO_SIZE,)),
-        ("memo_used", "i8"),
-        ("vectors", "i8"),  # how many ways to share the unknown hand among the suits
-        ("shares", "u1", (_MOST_VECTORS, 4)),  # and which
+        ("cumulative", "f8", (_MAX_SPLITS,)),
+        ("cache_keys", "u8", (_CACHE_SIZE,)),
+        ("cache_values", "f8", (_CACHE_SIZE,)),
+        ("n_cached", "i8"),
+        ("n_splits", "i8"),  # number of splits of the unknown hand among the suits
+        ("splits", "u1", (_MAX_SPLITS, 4)),
         ("slots", "i8"),
         ("hidden", "i8"),  # unknown cards in the opponent's hand
         ("weighted", "i8"),  # 1: failures to follow restrict where cards came from
-        ("past_count", "i8"),
-        ("past_cards", "u1", (MOST_TRICKS,)),  # cards of unknown origin that were played
-        ("past_latest", "i1", (MOST_TRICKS,)),
-        ("past_earliest", "i1", (MOST_TRICKS,)),
+        ("n_past", "i8"),
+        ("past_cards", "u1", (MAX_TRICKS,)),  # cards of unknown origin that were played
+        ("past_latest", "i1", (MAX_TRICKS,)),
+        ("past_earliest", "i1", (MAX_TRICKS,)),
         ("suit_earliest", "i1", (4,)),  # for the cards still in hand
-        ("slot_tricks", "u1", (MOST_TRICKS,)),
-        ("cards", "u1", (2 * MOST_TRICKS,)),
-        ("rest", "u1", (CARDS_IN_ALL,)),
-        ("slot_cards", "u1", (MOST_TRICKS,)),
+        ("slot_tricks", "u1", (MAX_TRICKS,)),
+        ("cards", "u1", (2 * MAX_TRICKS,)),
+        ("rest", "u1", (N_CARDS,)),
+        ("slot_cards", "u1", (MAX_TRICKS,)),
         ("spare", "u1", (2,)),
     ]
 )
@@ -102,26 +99,26 @@ PLAN = np.dtype(
 # -- reading the view
 
 
-@called
-def plan_worlds(rules: Record, view: Record, voids: bool, plan: Record) -> None:
-    """Gather from a view what drawing worlds needs; done once for any number of worlds."""
-    plan.hidden = np.int64(view.other_cards) - popcount(view.known)
+@noinline
+def plan_determinizations(rules: Record, view: Record, voids: bool, plan: Record) -> None:
+    """Prepare the sampling plan of a view, once for any number of determinizations."""
+    plan.hidden = np.int64(view.opponent_hand_size) - popcount(view.opponent_known)
     _list_slots(view, plan)
-    _list_past(view, plan)
+    _list_played(view, plan)
     plan.weighted = 0
     for suit in range(4):
         plan.suit_earliest[suit] = _NEVER
     if voids:
-        _note_failures(view, plan)
+        _apply_voids(view, plan)
     if plan.weighted == 1:
-        _weigh_shares(rules, view, plan)
+        _weigh_splits(rules, view, plan)
 
 
 @jit
 def _list_slots(view: Record, plan: Record) -> None:
     count = 0
-    for trick in range(len(view.other_draws)):
-        if view.other_draws[trick] == UNSEEN_CARD:
+    for trick in range(len(view.opponent_draws)):
+        if view.opponent_draws[trick] == UNSEEN_CARD:
             plan.slot_tricks[count] = trick
             count += 1
     plan.slots = count
@@ -129,7 +126,6 @@ def _list_slots(view: Record, plan: Record) -> None:
 
 @jit
 def _slots_before(plan: Record, trick: int) -> int:
-    """How many unseen draws came before the play of a trick."""
     count = 0
     for slot in range(plan.slots):
         if plan.slot_tricks[slot] < trick:
@@ -139,19 +135,18 @@ def _slots_before(plan: Record, trick: int) -> int:
 
 @jit
 def _played_by_other(view: Record, trick: int) -> int:
-    """The opponent's card to a trick, or NO_CARD."""
     if view.i_led[trick] == 1:
         return np.int64(view.followed_cards[trick])
     return np.int64(view.led_cards[trick])
 
 
 @jit
-def _list_past(view: Record, plan: Record) -> None:
-    """The cards that the opponent played and was not seen to take."""
+def _list_played(view: Record, plan: Record) -> None:
+    """List the cards that the opponent played and did not openly take."""
     taken = NO_CARDS
-    for trick in range(len(view.other_draws)):
-        if view.other_draws[trick] < CARDS_IN_ALL:
-            taken |= bit(view.other_draws[trick])
+    for trick in range(len(view.opponent_draws)):
+        if view.opponent_draws[trick] < N_CARDS:
+            taken |= bit(view.opponent_draws[trick])
     count = 0
     for trick in range(len(view.led_cards)):
         card = _played_by_other(view, trick)
@@ -161,12 +156,11 @@ def _list_past(view: Record, plan: Record) -> None:
         plan.past_latest[count] = _slots_before(plan, trick) - 1
         plan.past_earliest[count] = _NEVER
         count += 1
-    plan.past_count = count
+    plan.n_past = count
 
 
 @jit
-def _note_failures(view: Record, plan: Record) -> None:
-    """Where the opponent failed to follow, its later cards of that suit came afterwards."""
+def _apply_voids(view: Record, plan: Record) -> None:
     for trick in range(len(view.led_cards)):
         followed = np.int64(view.followed_cards[trick])
         if view.i_led[trick] == 0 or followed == NO_CARD:
@@ -177,7 +171,7 @@ def _note_failures(view: Record, plan: Record) -> None:
         earliest = _slots_before(plan, trick)
         plan.weighted = 1
         plan.suit_earliest[suit] = earliest
-        for index in range(plan.past_count):
+        for index in range(plan.n_past):
             card = np.int64(plan.past_cards[index])
             if suit_of(card) == suit and not _was_played_before(view, card, trick):
                 plan.past_earliest[index] = earliest
@@ -191,7 +185,7 @@ def _was_played_before(view: Record, card: int, trick: int) -> bool:
     return False
 
 
-# -- counting the deals behind a placement
+# -- counting the deals of a placement
 #
 # A state is a number whose digits, to the base of the hand's size plus one, count
 # the unplaced cards by their earliest slot; `free` counts those that have none.
@@ -206,11 +200,10 @@ def _radix_power(base: np.uint64, exponent: int) -> np.uint64:
 
 
 @jit
-def _arrivals(plan: Record, base: np.uint64, slot: int) -> tuple[np.uint64, int]:
-    """The played cards whose latest slot this is, as a state and the free ones."""
+def _played_at(plan: Record, base: np.uint64, slot: int) -> tuple[np.uint64, int]:
     state = NO_CARDS
     free = 0
-    for index in range(plan.past_count):
+    for index in range(plan.n_past):
         if plan.past_latest[index] == slot:
             if plan.past_earliest[index] == _NEVER:
                 free += 1
@@ -220,37 +213,35 @@ def _arrivals(plan: Record, base: np.uint64, slot: int) -> tuple[np.uint64, int]
 
 
 @jit
-def _remembered(plan: Record, slot: int, state: np.uint64) -> float:
-    """The ways already counted for a state, or -1."""
+def _cached_ways(plan: Record, slot: int, state: np.uint64) -> float:
     key = state * np.uint64(32) + np.uint64(slot + 1)
-    place = np.int64(product(key, _SPREAD) >> np.uint64(52))
-    while plan.memo_keys[place] != NO_CARDS:
-        if plan.memo_keys[place] == key:
-            return plan.memo_values[place]
-        place = (place + 1) % _MEMO_SIZE
+    place = np.int64(mul64(key, _HASH_FACTOR) >> np.uint64(52))
+    while plan.cache_keys[place] != NO_CARDS:
+        if plan.cache_keys[place] == key:
+            return plan.cache_values[place]
+        place = (place + 1) % _CACHE_SIZE
     return -1.0
 
 
 @jit
-def _remember(plan: Record, slot: int, state: np.uint64, value: float) -> None:
-    # A full memory only costs time: what is not remembered is counted again.
-    if plan.memo_used >= _MEMO_SIZE * 3 // 4:
+def _cache_ways(plan: Record, slot: int, state: np.uint64, value: float) -> None:
+    # A full cache only costs time.
+    if plan.n_cached >= _CACHE_SIZE * 3 // 4:
         return
     key = state * np.uint64(32) + np.uint64(slot + 1)
-    place = np.int64(product(key, _SPREAD) >> np.uint64(52))
-    while plan.memo_keys[place] != NO_CARDS:
-        place = (place + 1) % _MEMO_SIZE
-    plan.memo_keys[place] = key
-    plan.memo_values[place] = value
-    plan.memo_used += 1
+    place = np.int64(mul64(key, _HASH_FACTOR) >> np.uint64(52))
+    while plan.cache_keys[place] != NO_CARDS:
+        place = (place + 1) % _CACHE_SIZE
+    plan.cache_keys[place] = key
+    plan.cache_values[place] = value
+    plan.n_cached += 1
 
 
 @jit
-def _times_chosen(base: np.uint64, slot: int, state: np.uint64, free: int, choice: int) -> int:
-    """How many cards can fill a slot by one choice: an earliest slot, or NEVER for free cards.
+def _n_candidates(base: np.uint64, slot: int, state: np.uint64, free: int, choice: int) -> int:
+    """Number of cards that can fill a slot, by earliest slot, or NEVER for free cards.
 
-    A card that can come no earlier than this slot has to be the one, and if
-    there are two of them nothing fits.
+    A card that can come no earlier than this slot has to be the one; with two of them nothing fits.
     """
     due = state // _radix_power(base, slot)
     if due > NO_CARDS:
@@ -261,62 +252,66 @@ def _times_chosen(base: np.uint64, slot: int, state: np.uint64, free: int, choic
 
 
 @jit
-def _below(
+def _after_choice(
     plan: Record, base: np.uint64, slot: int, state: np.uint64, free: int, choice: int
 ) -> tuple[np.uint64, int]:
-    """What is still to be placed at the next slot down, after a choice for this one."""
-    more, more_free = _arrivals(plan, base, slot - 1)
+    """Unplaced cards at the next slot down, after a choice for this one."""
+    more, more_free = _played_at(plan, base, slot - 1)
     if choice == _NEVER:
         return state + more, free - 1 + more_free
     return state - _radix_power(base, choice) + more, free + more_free
 
 
 @jit
-def ways(plan: Record, base: np.uint64, slot: int, state: np.uint64, free: int) -> float:
-    """In how many ways the slots up to this one can be given cards, and the rest dealt.
+def count_ways(plan: Record, base: np.uint64, slot: int, state: np.uint64, free: int) -> float:
+    """Number of ways to fill the slots up to this one, with the rest dealt.
 
-    A walk through the choices slot by slot, on a stack of its own: numba cannot
-    keep compiled recursion on disk.
+    Depth-first over the choices slot by slot, on an explicit stack: numba cannot cache recursive
+    functions.
     """
     if slot < 0:
         return 1.0 if state == NO_CARDS else 0.0
-    known = _remembered(plan, slot, state)
-    if known >= 0.0:
-        return known
-    states, frees, choices, totals = plan.states, plan.frees, plan.choices, plan.totals
-    at = slot
-    states[at], frees[at] = state, free
-    choices[at], totals[at] = _NEVER - 1, 0.0
+    cached = _cached_ways(plan, slot, state)
+    if cached >= 0.0:
+        return cached
+    states, free_counts, choices, totals = plan.states, plan.free_counts, plan.choices, plan.totals
+    depth = slot
+    states[depth], free_counts[depth] = state, free
+    choices[depth], totals[depth] = _NEVER - 1, 0.0
     while True:
-        choices[at] += 1
-        choice = choices[at]
-        if choice > at:
-            _remember(plan, at, states[at], totals[at])
-            if at == slot:
-                return totals[at]
-            done = totals[at]
-            at += 1
-            totals[at] += done * _times_chosen(base, at, states[at], frees[at], choices[at])
+        choices[depth] += 1
+        choice = choices[depth]
+        if choice > depth:
+            _cache_ways(plan, depth, states[depth], totals[depth])
+            if depth == slot:
+                return totals[depth]
+            done = totals[depth]
+            depth += 1
+            totals[depth] += done * _n_candidates(
+                base, depth, states[depth], free_counts[depth], choices[depth]
+            )
             continue
-        times = _times_chosen(base, at, states[at], frees[at], choice)
+        times = _n_candidates(base, depth, states[depth], free_counts[depth], choice)
         if times == 0:
             continue
-        next_state, next_free = _below(plan, base, at, states[at], frees[at], choice)
-        if at == 0:
-            # What is left over was dealt, which no card with an earliest slot can have been.
-            totals[at] += times if next_state == _arrivals(plan, base, -1)[0] else 0
+        next_state, next_free = _after_choice(
+            plan, base, depth, states[depth], free_counts[depth], choice
+        )
+        if depth == 0:
+            # The remaining cards were dealt, so none of them may have an earliest slot.
+            totals[depth] += times if next_state == _played_at(plan, base, -1)[0] else 0
             continue
-        known = _remembered(plan, at - 1, next_state)
-        if known >= 0.0:
-            totals[at] += times * known
+        cached = _cached_ways(plan, depth - 1, next_state)
+        if cached >= 0.0:
+            totals[depth] += times * cached
             continue
-        at -= 1
-        states[at], frees[at] = next_state, next_free
-        choices[at], totals[at] = _NEVER - 1, 0.0
+        depth -= 1
+        states[depth], free_counts[depth] = next_state, next_free
+        choices[depth], totals[depth] = _NEVER - 1, 0.0
 
 
 @jit
-def _choose(n: int, k: int) -> float:
+def _binomial(n: int, k: int) -> float:
     result = 1.0
     for step in range(k):
         result = result * (n - step) / (step + 1)
@@ -324,32 +319,31 @@ def _choose(n: int, k: int) -> float:
 
 
 @jit
-def share_ways(plan: Record, base: np.uint64, share: np.ndarray) -> float:
-    """The ways to explain a hand with so many unknown cards of each suit."""
+def split_weight(plan: Record, base: np.uint64, split: np.ndarray) -> float:
+    """Number of ways to explain a hand with `split[suit]` unknown cards of each suit."""
     last = np.int64(plan.slots) - 1
-    state, free = _arrivals(plan, base, last)
+    state, free = _played_at(plan, base, last)
     for suit in range(4):
         earliest = np.int64(plan.suit_earliest[suit])
         if earliest == _NEVER:
-            free += np.int64(share[suit])
-        elif earliest > last and share[suit] > 0:
+            free += np.int64(split[suit])
+        elif earliest > last and split[suit] > 0:
             return 0.0
-        elif share[suit] > 0:
-            state += np.uint64(share[suit]) * _radix_power(base, earliest)
-    return ways(plan, base, last, state, free)
+        elif split[suit] > 0:
+            state += np.uint64(split[suit]) * _radix_power(base, earliest)
+    return count_ways(plan, base, last, state, free)
 
 
 @jit
-def _weigh_shares(rules: Record, view: Record, plan: Record) -> None:
-    """List the ways to share the unknown hand among the suits, with their weights."""
+def _weigh_splits(rules: Record, view: Record, plan: Record) -> None:
     base = np.uint64(rules.hand + 1)
-    plan.memo_used = 0
-    plan.memo_keys[:] = 0
+    plan.n_cached = 0
+    plan.cache_keys[:] = 0
     unseen = np.zeros(4, np.int64)
     for suit in range(4):
         unseen[suit] = popcount(view.unseen & suit_set(suit))
     hidden = np.int64(plan.hidden)
-    share = np.zeros(4, np.uint8)
+    split = np.zeros(4, np.uint8)
     count = 0
     total = 0.0
     for first in range(min(hidden, unseen[0]) + 1):
@@ -358,47 +352,49 @@ def _weigh_shares(rules: Record, view: Record, plan: Record) -> None:
                 fourth = hidden - first - second - third
                 if fourth > unseen[3]:
                     continue
-                share[0], share[1], share[2], share[3] = first, second, third, fourth
-                weight = share_ways(plan, base, share)
+                split[0], split[1], split[2], split[3] = first, second, third, fourth
+                weight = split_weight(plan, base, split)
                 if weight == 0.0:
                     continue
                 for suit in range(4):
-                    weight *= _choose(unseen[suit], np.int64(share[suit]))
+                    weight *= _binomial(unseen[suit], np.int64(split[suit]))
                 total += weight
-                # One by one: what assigns a whole row takes seconds to compile.
+                # One by one: assigning a row takes seconds to compile.
                 for suit in range(4):
-                    plan.shares[count, suit] = share[suit]
+                    plan.splits[count, suit] = split[suit]
                 plan.cumulative[count] = total
                 count += 1
-    plan.vectors = count
+    plan.n_splits = count
     plan.total = total
 
 
-# -- drawing a world
+# -- sampling
 
 
-@called
-def draw_world(rules: Record, view: Record, plan: Record, stream: np.ndarray, game: Record) -> None:
-    """Draw one world from a plan: `game` becomes a whole deal with the same past in view."""
-    held = draw_hand(view, plan, stream)
+@noinline
+def draw_determinization(
+    rules: Record, view: Record, plan: Record, stream: np.ndarray, game: Record
+) -> None:
+    """Sample one determinization into `game`: a full deal with the same visible history."""
+    hidden_hand = draw_hand(view, plan, stream)
     rest = plan.rest
-    count = shuffled(view.unseen & ~held, stream, rest)
-    dealt = _draw_past(rules, plan, held, stream)
+    count = shuffle_cards(view.unseen & ~hidden_hand, stream, rest)
+    dealt = _fill_slots(rules, plan, hidden_hand, stream)
     if rules.exchange == 1:
-        _write_four_hands(rules, view, dealt | view.known, rest, plan.hands, game)
+        _write_four_hands(rules, view, dealt | view.opponent_known, rest, plan.hands, game)
     else:
         _write_deal(rules, view, dealt, plan.slot_cards, rest, count, game)
-    _play_past(rules, view, game)
+    _replay_view(rules, view, game)
 
 
 @jit
-def shuffled(cards: np.uint64, stream: np.ndarray, out: np.ndarray) -> int:
-    """Write the cards of a set into `out` in a random order; returns how many."""
+def shuffle_cards(cards: np.uint64, stream: np.ndarray, out: np.ndarray) -> int:
+    """Write the cards of a set into `out` in random order; returns their number."""
     count = 0
     while cards:
         card = lowest(cards)
         cards &= cards - ONE
-        other = below(stream, count + 1)
+        other = random_below(stream, count + 1)
         out[count] = out[other]
         out[other] = card
         count += 1
@@ -406,12 +402,11 @@ def shuffled(cards: np.uint64, stream: np.ndarray, out: np.ndarray) -> int:
 
 
 @jit
-def _some_of(cards: np.uint64, count: int, stream: np.ndarray) -> np.uint64:
-    """So many cards of a set, every choice equally likely."""
+def _sample_subset(cards: np.uint64, count: int, stream: np.ndarray) -> np.uint64:
     left = popcount(cards)
     chosen = NO_CARDS
     for _ in range(count):
-        card = bit(nth_lowest(cards & ~chosen, below(stream, left)))
+        card = bit(nth_lowest(cards & ~chosen, random_below(stream, left)))
         chosen |= card
         left -= 1
     return chosen
@@ -419,37 +414,40 @@ def _some_of(cards: np.uint64, count: int, stream: np.ndarray) -> np.uint64:
 
 @jit
 def draw_hand(view: Record, plan: Record, stream: np.ndarray) -> np.uint64:
-    """The unknown part of the opponent's hand."""
+    """Sample the unknown part of the opponent's hand."""
     if plan.weighted == 0:
-        return _some_of(view.unseen, np.int64(plan.hidden), stream)
-    wanted = fraction(stream) * plan.total
-    low, high = 0, np.int64(plan.vectors) - 1
+        return _sample_subset(view.unseen, np.int64(plan.hidden), stream)
+    threshold = random_fraction(stream) * plan.total
+    low, high = 0, np.int64(plan.n_splits) - 1
     while low < high:
         middle = (low + high) // 2
-        if plan.cumulative[middle] > wanted:
+        if plan.cumulative[middle] > threshold:
             high = middle
         else:
             low = middle + 1
-    held = NO_CARDS
+    hidden_hand = NO_CARDS
     for suit in range(4):
-        held |= _some_of(view.unseen & suit_set(suit), np.int64(plan.shares[low][suit]), stream)
-    return held
+        hidden_hand |= _sample_subset(
+            view.unseen & suit_set(suit), np.int64(plan.splits[low][suit]), stream
+        )
+    return hidden_hand
 
 
 @jit
-def _draw_past(rules: Record, plan: Record, held: np.uint64, stream: np.ndarray) -> np.uint64:
-    """Say which card came at which unseen draw; returns the hand that was dealt.
+def _fill_slots(
+    rules: Record, plan: Record, hidden_hand: np.uint64, stream: np.ndarray
+) -> np.uint64:
+    """Assign a card to each unseen draw; returns the hand that was dealt.
 
-    Cards are taken from the last slot to the first, each in proportion to the
-    ways that are left after it.
+    Slots are filled from the last to the first, each card in proportion to its completions.
     """
     base = np.uint64(rules.hand + 1)
     cards, earliest, slot_cards = plan.cards, plan.earliest, plan.slot_cards
     count = 0
-    while held:
-        cards[count] = lowest(held)
+    while hidden_hand:
+        cards[count] = lowest(hidden_hand)
         earliest[count] = plan.suit_earliest[suit_of(cards[count])]
-        held &= held - ONE
+        hidden_hand &= hidden_hand - ONE
         count += 1
     state = NO_CARDS
     free = 0
@@ -459,15 +457,15 @@ def _draw_past(rules: Record, plan: Record, held: np.uint64, stream: np.ndarray)
         else:
             state += _radix_power(base, earliest[index])
     for slot in range(np.int64(plan.slots) - 1, -1, -1):
-        more, more_free = _arrivals(plan, base, slot)
+        more, more_free = _played_at(plan, base, slot)
         state += more
         free += more_free
-        for index in range(plan.past_count):
+        for index in range(plan.n_past):
             if plan.past_latest[index] == slot:
                 cards[count] = plan.past_cards[index]
                 earliest[count] = plan.past_earliest[index]
                 count += 1
-        chosen = below(stream, count)
+        chosen = random_below(stream, count)
         if plan.weighted == 1:
             chosen = _weighted_choice(plan, base, slot, state, free, earliest, count, stream)
         slot_cards[slot] = cards[chosen]
@@ -481,7 +479,7 @@ def _draw_past(rules: Record, plan: Record, held: np.uint64, stream: np.ndarray)
     dealt = NO_CARDS
     for index in range(count):
         dealt |= bit(cards[index])
-    for index in range(plan.past_count):
+    for index in range(plan.n_past):
         if plan.past_latest[index] < 0:
             dealt |= bit(plan.past_cards[index])
     return dealt
@@ -498,19 +496,19 @@ def _weighted_choice(
     count: int,
     stream: np.ndarray,
 ) -> int:
-    wanted = fraction(stream) * ways(plan, base, slot, state, free)
+    threshold = random_fraction(stream) * count_ways(plan, base, slot, state, free)
     last = 0
     for index in range(count):
         choice = earliest[index]
-        if _times_chosen(base, slot, state, free, choice) == 0:
+        if _n_candidates(base, slot, state, free, choice) == 0:
             continue
-        left, left_free = _below(plan, base, slot, state, free, choice)
-        weight = ways(plan, base, slot - 1, left, left_free)
+        left, left_free = _after_choice(plan, base, slot, state, free, choice)
+        weight = count_ways(plan, base, slot - 1, left, left_free)
         if weight == 0.0:
             continue
         last = index
-        wanted -= weight
-        if wanted < 0.0:
+        threshold -= weight
+        if threshold < 0.0:
             break
     return last
 
@@ -525,9 +523,8 @@ def _write_deal(
     rest_count: int,
     game: Record,
 ) -> None:
-    """The deal in dealing order: both first hands, the stock as it went, the unseen rest."""
-    mine = first_hand(view)
-    first, second = (dealt, mine) if view.i_deal == 1 else (mine, dealt)
+    own_hand = first_hand(view)
+    first, second = (dealt, own_hand) if view.i_deal == 1 else (own_hand, dealt)
     place = 0
     for _ in range(np.int64(rules.hand)):
         game.deal[place] = lowest(first)
@@ -539,7 +536,7 @@ def _write_deal(
     for trick in range(len(view.my_draws)):
         if view.my_draws[trick] == NO_CARD:
             break
-        other = np.int64(view.other_draws[trick])
+        other = np.int64(view.opponent_draws[trick])
         if other == UNSEEN_CARD:
             other = np.int64(slot_cards[slot])
             slot += 1
@@ -556,8 +553,7 @@ def _write_deal(
 
 
 @jit
-def _write_every_fourth(game: Record, which: int, cards: np.uint64) -> None:
-    """One of the four hands of a deal."""
+def _write_hand_of_four(game: Record, which: int, cards: np.uint64) -> None:
     place = which
     while cards:
         game.deal[place] = lowest(cards)
@@ -565,15 +561,15 @@ def _write_every_fourth(game: Record, which: int, cards: np.uint64) -> None:
         place += 4
 
 
-@called
+@noinline
 def _write_four_hands(
-    rules: Record, view: Record, others: np.uint64, rest: np.ndarray, hands: np.ndarray,
+    rules: Record, view: Record, other_hand: np.uint64, rest: np.ndarray, hands: np.ndarray,
     game: Record,
 ) -> None:  # fmt: skip
-    """The deal of an exchange; `others` is the hand that the opponent plays or decides on.
+    """Write the deal of an exchange; `others` is the opponent's current hand.
 
-    What neither player is known to have held comes from `rest`, which is in a random order:
-    a hand that the opponent laid away, blind hands that nobody took, cards left over.
+    Cards that neither player is known to have held come from `rest`, in random order: a hand that
+    the opponent laid away, unused blind hands, cards left over.
     """
     size = np.int64(rules.hand)
     for which in range(4):
@@ -581,7 +577,7 @@ def _write_four_hands(
     dealer = 0 if view.i_deal == 1 else 1
     used = 0
     for player in range(2):
-        playing = others if player == 1 else view.hand | view.played[0]
+        playing = other_hand if player == 1 else view.hand | view.played[0]
         deals = player == dealer
         dealt_at, blind_at = (OF_DEALER, SECOND_BLIND) if deals else (OF_NON_DEALER, FIRST_BLIND)
         if view.exchanged[player] == TOOK_BLIND:
@@ -595,17 +591,16 @@ def _write_four_hands(
         for _ in range(size - popcount(hands[which])):
             hands[which] |= bit(rest[used])
             used += 1
-        _write_every_fourth(game, which, hands[which])
+        _write_hand_of_four(game, which, hands[which])
     if view.turned != NO_CARD:
-        _put_last(game, 4 * size - 1, np.int64(view.turned))
+        _swap_to_end(game, 4 * size - 1, np.int64(view.turned))
     for place in range(4 * size, popcount(rules.deck)):
         game.deal[place] = rest[used]
         used += 1
 
 
 @jit
-def _put_last(game: Record, last: int, card: int) -> None:
-    """Let the dealer's last card be this one of its own."""
+def _swap_to_end(game: Record, last: int, card: int) -> None:
     for place in range(OF_DEALER, last, 4):
         if game.deal[place] == card:
             game.deal[place] = game.deal[last]
@@ -613,14 +608,13 @@ def _put_last(game: Record, last: int, card: int) -> None:
 
 
 @jit
-def _play_past(rules: Record, view: Record, game: Record) -> None:
-    """Play the tricks of the view in the new deal, so that every field follows from it."""
+def _replay_view(rules: Record, view: Record, game: Record) -> None:
     seat = np.int64(view.seat)
     set_up(rules, game, seat if view.i_deal == 1 else 1 - seat)
     for turn in range(2 if rules.exchange == 1 else 0):
-        did = view.exchanged[0 if view.i_deal == turn else 1]
-        if did != UNDECIDED:
-            play(rules, game, TAKE_BLIND if did == TOOK_BLIND else KEEP)
+        decision = view.exchanged[0 if view.i_deal == turn else 1]
+        if decision != UNDECIDED:
+            play(rules, game, TAKE_BLIND if decision == TOOK_BLIND else KEEP)
     for trick in range(len(view.led_cards)):
         if view.led_cards[trick] == NO_CARD:
             break
@@ -630,7 +624,7 @@ def _play_past(rules: Record, view: Record, game: Record) -> None:
         play(rules, game, np.int64(view.followed_cards[trick]))
         if game.phase == CHOOSE and view.my_draws[trick] != NO_CARD:
             draw(rules, game, np.int64(view.took_second[trick]))
-    # A hand that is over has been entered into the match: the view's score is the right one.
+    # A finished hand has been added to the score, which the view has already.
     game.hands = view.hands
     for index in range(2):
         owner = seat if index == 0 else 1 - seat
@@ -639,7 +633,7 @@ def _play_past(rules: Record, view: Record, game: Record) -> None:
 
 
 @jit
-def _draw_worlds(
+def _sample_all(
     rules: np.ndarray,
     view: np.ndarray,
     voids: bool,
@@ -648,9 +642,9 @@ def _draw_worlds(
     games: np.ndarray,
 ) -> None:
     first, plan = row(rules, 0), row(plans, 0)
-    plan_worlds(first, row(view, 0), voids, plan)
+    plan_determinizations(first, row(view, 0), voids, plan)
     for index in range(len(games)):
-        draw_world(first, row(view, 0), plan, stream, row(games, index))
+        draw_determinization(first, row(view, 0), plan, stream, row(games, index))
 
 
 def _compile_all() -> None:
@@ -658,14 +652,14 @@ def _compile_all() -> None:
 
     game = Game("classic")
     for voids in (False, True):
-        arrays = np.zeros(1, PLAN), np.zeros(1, np.uint64), np.zeros(1, GAME)
-        _draw_worlds(game.rules.record(), game.view(0).record.copy(), voids, *arrays)
+        arrays = np.zeros(1, SAMPLING_PLAN), np.zeros(1, np.uint64), np.zeros(1, GAME)
+        _sample_all(game.rules.record(), game.view(0).record.copy(), voids, *arrays)
 
 
-def worlds(
+def sample_determinizations(
     view: View, n: int, seed: int = 0, method: str = "plain", *, match: Match | None = None
 ) -> np.ndarray[Any, Any]:
-    """`n` worlds in keeping with a view, as an array of `GAME` records."""
+    """Sample `n` determinizations of a view, as an array of `GAME` records."""
     if method not in METHODS:
         raise ValueError(f"method is {method!r}: it has to be one of {', '.join(METHODS)}")
     games = np.zeros(checked_count(n, "n"), GAME)
@@ -674,6 +668,6 @@ def worlds(
     stream = np.array([seed], np.uint64)
     record = view.record.copy()
     assert record.dtype == VIEW
-    plans = np.zeros(1, PLAN)
-    _draw_worlds(rules.record(match), record, method == "voids", plans, stream, games)
+    plans = np.zeros(1, SAMPLING_PLAN)
+    _sample_all(rules.record(match), record, method == "voids", plans, stream, games)
     return games

@@ -9,7 +9,7 @@ from typing import Any
 import gymnasium
 
 from ...common.suggestions import not_installed
-from ...engine.batch.config import one_of
+from ...engine.batch.config import checked_choice
 from ...engine.game import Game
 from .scene import scene_of
 from .shapes import Scene
@@ -21,7 +21,7 @@ OPEN, SEAT = "open", "seat"
 
 def painter_for(mode: str | None, fps: int = 2) -> Painter | None:
     """A painter for a render mode, or None for no pictures."""
-    return None if mode is None else Painter(one_of("render_mode", mode, RENDER_MODES), fps)
+    return None if mode is None else Painter(checked_choice("render_mode", mode, RENDER_MODES), fps)
 
 
 def warn_without_render_mode() -> None:

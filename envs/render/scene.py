@@ -47,8 +47,8 @@ def scene_of(
 ) -> Scene:
     """The table as one seat sees it, that seat below; with `other_hand` the other's cards too."""
     items = felt(WIDTH, HEIGHT)
-    known = view.theirs if other_hand is None else other_hand
-    hidden = view.other_cards - len(known)
+    known = view.known_opponent_cards if other_hand is None else other_hand
+    hidden = view.opponent_hand_size - len(known)
     ends = _MARGIN, WIDTH - _MARGIN
     draw_row(items, sorted_hand(known, view.trump), hidden, *ends, _TOP)
     draw_row(items, sorted_hand(view.hand, view.trump), 0, *ends, _BOTTOM)

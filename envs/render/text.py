@@ -17,8 +17,8 @@ def text_table(
     names: tuple[str, str] = ("you", "opponent"),
 ) -> str:
     """The table as one seat sees it, that seat below."""
-    known = view.theirs if other_hand is None else other_hand
-    hidden = view.other_cards - len(known)
+    known = view.known_opponent_cards if other_hand is None else other_hand
+    hidden = view.opponent_hand_size - len(known)
     width = max(map(len, names)) + 9
     lines = [
         f"{view.rules.name}: {_stage(view)}, {_trumps(view)}"

@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 
 from . import __version__
 from .common.console import DEBUG, lasting_streams, show_traceback
-from .common.suggestions import meant
+from .common.suggestions import suggest
 
 GROUPS = {
     "play": {
@@ -78,7 +78,7 @@ class _Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
-            near = meant(value, map(str, action.choices))
+            near = suggest(value, map(str, action.choices))
             raise argparse.ArgumentError(action, f"{value!r} is not known{near}")
 
     def add_subparsers(self, **options: Any) -> Any:
@@ -137,7 +137,7 @@ def _command_of(words: list[str]) -> str:
     if name is None:
         raise ValueError(f"name a command: {', '.join(COMMANDS)}")
     if name not in COMMANDS:
-        raise ValueError(f"{name!r} is not a command{meant(name, COMMANDS)}")
+        raise ValueError(f"{name!r} is not a command{suggest(name, COMMANDS)}")
     return name
 
 
@@ -173,7 +173,7 @@ def _too_much(word: str, words: list[str], parser: _Parser, module: ModuleType) 
     misplaced = getattr(module, "misplaced", None)
     if misplaced is not None and (told := misplaced(name, value)):
         return told
-    near = meant(name, parser.options, listed=False)
+    near = suggest(name, parser.options, listed=False)
     return f"there is no option {name}" + (near or f": {parser.prog} --help lists them")
 
 
@@ -220,10 +220,10 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return "the memory of this machine is not enough for that"
     if isinstance(error, OSError) and str(error).startswith("[Errno"):
-        from .common.files import needed_for  # loads what help does not need
+        from .common.files import remedy_for  # loads what help does not need
 
         told = ": ".join(str(each) for each in (error.filename, error.strerror) if each)
-        return "; ".join(filter(None, [told, needed_for(error)]))
+        return "; ".join(filter(None, [told, remedy_for(error)]))
     if isinstance(error, (ValueError, OSError)):
         return str(error)
     told = f"{type(error).__name__}: {error}".removesuffix(": ")

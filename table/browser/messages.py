@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from ...engine.cards import CARDS, CARDS_IN_ALL, SUITS, Card
+from ...engine.cards import CARDS, N_CARDS, SUITS, Card
 from ...engine.view import View
 from ..game.opponents import AgentInfo, RulesInfo
 from ..game.session import OPPONENT, PERSON, Session, leading_seat, winner_of
@@ -155,7 +155,7 @@ def table_state(session: Session, context: TableContext) -> TableState:
     if settings.watched or game.over:
         other_hand = game.hands[OPPONENT]
     else:
-        other_hand = view.theirs if view.open else None
+        other_hand = view.known_opponent_cards if view.open else None
     fields = context._asdict()
     compared = fields.pop("compared")
     fields |= visible_fields(view, _table_text(session, view, context, other_hand), other_hand)
@@ -184,8 +184,8 @@ def visible_fields(view: View, said: TableText, other_hand: list[Card] | None) -
     over = view.phase == "over"
     return {
         "hand": card_texts(view.hand),
-        "hand_size_other": view.other_cards,
-        "known_other": card_texts(view.known),
+        "hand_size_other": view.opponent_hand_size,
+        "known_other": card_texts(view.opponent_known),
         "open": view.open,
         "other_hand": None if other_hand is None else card_texts(other_hand),
         "stock_left": view.stock_left,
@@ -216,7 +216,10 @@ def describe_view(view: View, names: tuple[str, str], score: str) -> TableText:
         answer="",
         last=words.last_trick(view, names),
         guide=[],
-        table=[f"{words.spoken(prompt)}.", *words.table(view, names, view.theirs, "")],
+        table=[
+            f"{words.spoken(prompt)}.",
+            *words.table(view, names, view.known_opponent_cards, ""),
+        ],
     )
 
 
@@ -237,7 +240,7 @@ def _table_text(
     elif session.over and settings.match is not None:
         prompt = say("headline.match_over")
     opponent_view = session.view(OPPONENT) if settings.watched else None
-    opponent_cards = view.theirs if other_hand is None else other_hand
+    opponent_cards = view.known_opponent_cards if other_hand is None else other_hand
     return TableText(
         match=words.match_words(settings.match),
         stage=words.stage(view),
@@ -326,7 +329,7 @@ def play_events(session: Session, before: Snapshot, action: int) -> Iterator[Tab
     names, snapshot = display_names(session), take_snapshot(session)
     old, new = before.person, snapshot.person
     who = PERSON if old.to_move else OPPONENT
-    card = CARDS[action] if action < CARDS_IN_ALL else None
+    card = CARDS[action] if action < N_CARDS else None
     text = words.action_text(names[who], old.phase, action)
     yield _event(KINDS[old.phase], who, text, _text(card))
     if old.phase == "follow":
@@ -349,10 +352,10 @@ def play_events(session: Session, before: Snapshot, action: int) -> Iterator[Tab
 def _draw_events(names: tuple[str, str], snapshot: Snapshot) -> Iterator[TableEvent]:
     """Both draws, the winner of the trick first."""
     last = list(snapshot.person.tricks())[-1]
-    other_draw = last.other_draw
+    opponent_draw = last.opponent_draw
     if snapshot.opponent is not None:
-        other_draw = list(snapshot.opponent.tricks())[-1].my_draw
-    draws = {PERSON: last.my_draw, OPPONENT: other_draw}
+        opponent_draw = list(snapshot.opponent.tricks())[-1].my_draw
+    draws = {PERSON: last.my_draw, OPPONENT: opponent_draw}
     winner = PERSON if words.won_last(snapshot.person) else OPPONENT
     for who in (winner, 1 - winner):
         text = say("event.draw", name=names[who], card=words.drawn_card(draws[who]))

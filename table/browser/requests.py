@@ -9,8 +9,8 @@ from typing import Annotated, TypeVar
 from msgspec import Meta, Struct
 from starlette.requests import ClientDisconnect, Request
 
-from ...common.schema import converted, read_json
-from ...engine.cards import ACTIONS_IN_ALL
+from ...common.schema import convert, read_json
+from ...engine.cards import N_ACTIONS
 from ...engine.rules import Match
 from ..game.opponents import NotAvailable, Opponents, rules_named
 from ..game.session import HUMAN, LESSON, LESSON_SEED, Settings, new_seed
@@ -25,7 +25,7 @@ _MOST_MOVES = 10**9
 
 Asked = TypeVar("Asked", bound=Struct)
 Seed = Annotated[int, Meta(ge=0, le=_MOST_SEED)]
-Action = Annotated[int, Meta(ge=0, lt=ACTIONS_IN_ALL)]
+Action = Annotated[int, Meta(ge=0, lt=N_ACTIONS)]
 Move = Annotated[int, Meta(ge=0, le=_MOST_MOVES)]
 
 
@@ -136,7 +136,7 @@ async def read_request(request: Request, kind: type[Asked]) -> Asked:
     if body and given != "application/json":
         raise RequestError(415, f"the body is {given[:80]!r}: application/json is read here")
     told = read_json(body or b"{}", "the body", error=MalformedBody)
-    return converted(told, kind, "the body", error=MalformedBody)
+    return convert(told, kind, "the body", error=MalformedBody)
 
 
 async def read_text(request: Request, limit: int) -> str:

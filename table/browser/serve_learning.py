@@ -270,7 +270,9 @@ def _problem(task: ProblemSource) -> Problem:
 
 
 def _seen(view: View, names: tuple[str, str]) -> dict[str, Any]:
-    return visible_fields(view, describe_view(view, names, ""), view.theirs if view.open else None)
+    return visible_fields(
+        view, describe_view(view, names, ""), view.known_opponent_cards if view.open else None
+    )
 
 
 def _answered(task: ProblemSource, action: int) -> AnswerResult:

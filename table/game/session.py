@@ -18,8 +18,8 @@ from msgspec import Struct
 from ...agents.base import Agent
 from ...agents.player import Player
 from ...agents.registry import make_agent
-from ...common.schema import converted
-from ...engine.cards import ACTIONS_IN_ALL
+from ...common.schema import convert
+from ...engine.cards import N_ACTIONS
 from ...engine.endgame import NotOpenError, best_card_of, value_of
 from ...engine.game import Game, IllegalAction
 from ...engine.records import GameRecord, MatchScore, record_of
@@ -121,7 +121,7 @@ def parse_state(data: Mapping[str, Any]) -> SessionState:
     version = data.get("version")
     if version != STATE_VERSION:
         raise SessionError(say("refused.kept", version=repr(version), current=STATE_VERSION))
-    state = converted(dict(data), SessionState, say("refused.not_again"), error=SessionError)
+    state = convert(dict(data), SessionState, say("refused.not_again"), error=SessionError)
     # Defaults are for new sessions: a session that lost a setting would continue as another one.
     if data["settings"].keys() != vars(state.settings).keys():
         raise SessionError(say("refused.not_again"))
@@ -213,7 +213,7 @@ class Session:
             raise IllegalAction(say("refused.not_your_turn", name=self.settings.opponent))
         if self.turn is None:
             raise IllegalAction(say("refused.hand_over"))
-        if 0 <= action < ACTIONS_IN_ALL and action not in self.game.legal():
+        if 0 <= action < N_ACTIONS and action not in self.game.legal():
             raise IllegalAction(refusal_reason(self.view(PERSON), action))
         self._play(action)
 

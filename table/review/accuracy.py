@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from ...common.serialization import Told, frame_of
+from ...common.serialization import JsonStruct, data_frame
 from ...common.student_t import quantile
 from ...engine.records import GameRecord
 from .analysis import Analysis, AnalysisSettings, DecisionValues, analyse
@@ -39,7 +39,7 @@ class Cost(Struct, frozen=True, kw_only=True):
     """The share in per cent of decisions that mattered and were no mistakes."""
 
 
-class Accuracy(Told, frozen=True, kw_only=True):
+class Accuracy(JsonStruct, frozen=True, kw_only=True):
     """Costs of all players' decisions."""
 
     unit: str
@@ -49,7 +49,7 @@ class Accuracy(Told, frozen=True, kw_only=True):
 
     def frame(self) -> Any:
         """A `pandas.DataFrame` with a row for each player, stage and trick."""
-        return frame_of(self.to_json()["costs"])
+        return data_frame(self.to_json()["costs"])
 
 
 class _HandDecisions(NamedTuple):

@@ -61,8 +61,8 @@ def seen_cards(view: View) -> SeenCards:
             SUITS[suit]: {str(card): places[card] for card in deck if card.suit == suit}
             for suit in range(view.rules.suits)
         },
-        known=[str(card) for card in view.theirs],
-        hidden=view.other_cards - len(view.theirs),
+        known=[str(card) for card in view.known_opponent_cards],
+        hidden=view.opponent_hand_size - len(view.known_opponent_cards),
         voids=[SeenVoid(SUITS[suit], draws) for suit, draws in view.void_draws.items()],
         away=bool(view.laid_away),
     )
@@ -71,13 +71,13 @@ def seen_cards(view: View) -> SeenCards:
 def card_places(view: View) -> dict[Card, str]:
     """Each card's place: `hand`, `other`, `up` (stock), `trick`, `played`, `away` or `unseen`."""
     places = dict.fromkeys(view.rules.deck, "unseen")
-    places |= dict.fromkeys([*view.played_by_me, *view.played_by_other], "played")
+    places |= dict.fromkeys([*view.played_by_me, *view.played_by_opponent], "played")
     places |= dict.fromkeys(view.laid_away, "away")
     if view.phase in ("follow", "choose"):
         trick = list(view.tricks())[-1]
         places |= {card: "trick" for card in (trick.led, trick.followed) if card is not None}
     places |= dict.fromkeys(view.upcards, "up")
-    places |= dict.fromkeys(view.theirs, "other")
+    places |= dict.fromkeys(view.known_opponent_cards, "other")
     return places | dict.fromkeys(view.hand, "hand")
 
 

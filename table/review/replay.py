@@ -179,7 +179,7 @@ def _board_state(game: Game) -> BoardState:
     return BoardState(
         turn=game.turn,
         hands=[card_texts(hand) for hand in game.hands],
-        known=[card_texts(cards_of(cards)) for cards in game.record["known"][0].tolist()],
+        known=[card_texts(cards_of(cards)) for cards in game.record["known_cards"][0].tolist()],
         stock_left=view.stock_left,
         upcards=card_texts(game.upcards),
         trump=None if game.trump is None else SUITS[game.trump],

@@ -15,7 +15,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ...engine.cards import CARDS, CARDS_IN_ALL, CHOICE_WORDS, SUIT_SYMBOLS, TAKE_HIDDEN, Card
+from ...engine.cards import CARDS, CHOICE_WORDS, N_CARDS, SUIT_SYMBOLS, TAKE_HIDDEN, Card
 from ...engine.describe import chapters
 from ...engine.rules import Rules
 from ...engine.view import View
@@ -116,7 +116,7 @@ def _player(view: View, names: tuple[str, str], seat: int) -> Table:
     if view.i_deal == (seat == 0):
         line.append(say("terminal.is_dealer"), "dim")
     if seat == 1:
-        line.append("   " + say("terminal.cards", n=view.other_cards), "dim")
+        line.append("   " + say("terminal.cards", n=view.opponent_hand_size), "dim")
     stock = words.stock_tricks(view)
     if stock is not None and view.stock_left:
         return _spread(line, Text(say("plates.for_stock", n=stock[seat]), "dim"))
@@ -126,8 +126,8 @@ def _player(view: View, names: tuple[str, str], seat: int) -> Table:
 
 def _other_cards(view: View) -> Text:
     """The opponent's known cards, and a back for each other card."""
-    backs = view.other_cards - len(view.theirs)
-    known = [f"{card.symbol:>3}" for card in in_order(view.theirs, view.trump)]
+    backs = view.opponent_hand_size - len(view.known_opponent_cards)
+    known = [f"{card.symbol:>3}" for card in in_order(view.known_opponent_cards, view.trump)]
     return sentence(" ".join([*known, *["░░░"] * backs]))
 
 
@@ -164,7 +164,7 @@ def _cards(
 
 
 def _style(action: int, playable: bool, chosen: bool) -> str:
-    red = action < CARDS_IN_ALL and Card(action).suit in _RED_SUITS
+    red = action < N_CARDS and Card(action).suit in _RED_SUITS
     weight = "reverse bold" if chosen else "bold" if playable else "dim"
     return f"{weight} red" if red else weight
 
@@ -235,13 +235,13 @@ def seen_page(view: View, names: tuple[str, str]) -> RenderableType:
             mark = _MARKS.get(places[card], "·").format(card.symbol[:-1])
             line.append(f"{mark:>5}", "bold" if places[card] == "unseen" else "")
         parts.append(line)
-    holds = say("terminal.holds", name=names[1], n=view.other_cards)
-    if view.theirs:
-        known = in_order(view.theirs, view.trump)
+    holds = say("terminal.holds", name=names[1], n=view.opponent_hand_size)
+    if view.known_opponent_cards:
+        known = in_order(view.known_opponent_cards, view.trump)
         holds += say("terminal.some_known", n=len(known), cards=words.symbols(known))
     parts += [Text(), Text(say("terminal.legend", name=names[1]), "dim"), sentence(holds)]
     for suit, since in view.void_draws.items():
-        if all(card.suit != suit for card in view.theirs):
+        if all(card.suit != suit for card in view.known_opponent_cards):
             key = "terminal.void_drew" if since else "terminal.void"
             parts.append(sentence(say(key, name=names[1], suit=SUIT_SYMBOLS[suit], n=since)))
     return Group(*parts)
@@ -258,7 +258,7 @@ def tricks_page(view: View, names: tuple[str, str]) -> RenderableType:
         if trick.followed is not None:
             won = names[0 if words.won_trick(view, tricks, k) else 1]
         if trick.my_draw is not None:
-            other = words.drawn_card(trick.other_draw)
+            other = words.drawn_card(trick.opponent_draw)
             drew = f"{names[0]} {trick.my_draw.symbol}, {names[1]} {other}"
         leader = names[0 if trick.i_led else 1]
         page.add_row(str(k + 1), leader, sentence(cards), won, sentence(drew))

@@ -22,7 +22,7 @@ from rich.padding import Padding
 from rich.segment import SegmentLines
 from rich.text import Text
 
-from ...engine.cards import CARDS_IN_ALL, RANKS, Card
+from ...engine.cards import N_CARDS, RANKS, Card
 from ...engine.view import View
 from ..game.session import PERSON, Session
 from ..text import words
@@ -244,6 +244,6 @@ def _move_marker(key: str | None, chosen: int, actions: Sequence[int], view: Vie
         return actions[0 if key == "home" else -1]
     rank = _RANK_KEYS.get(key or "")
     cycle = [*actions[index + 1 :], *actions[: index + 1]]
-    matches = [card for card in cycle if card < CARDS_IN_ALL and RANKS[Card(card).rank] == rank]
+    matches = [card for card in cycle if card < N_CARDS and RANKS[Card(card).rank] == rank]
     legal = set(view.legal())
     return next((card for card in matches if card in legal), matches[0] if matches else None)

@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from ...common.suggestions import meant
+from ...common.suggestions import suggest
 from ...engine.cards import CHOICE_WORDS, card
 from ...engine.view import View
 from ..game.session import Session
@@ -73,7 +73,7 @@ class LineFrontend(Frontend):
             if command is not None:
                 return command
             if answer:
-                near = meant(answer, list(commands), listed=False) or say("terminal.type_or")
+                near = suggest(answer, list(commands), listed=False) or say("terminal.type_or")
                 self.tell(say("terminal.no_card", answer=repr(answer[:30]), near=near))
             else:
                 self._show_board(view)

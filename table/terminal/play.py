@@ -16,7 +16,7 @@ from typing import Protocol, TypeVar
 
 from rich.console import RenderableType
 
-from ...common.plugins import raised_at, told_error
+from ...common.plugins import error_location, error_text
 from ...engine.game import IllegalAction
 from ...engine.view import View
 from ..game.database import new_id
@@ -169,8 +169,8 @@ class TerminalGame:
         except ValueError:
             raise
         except Exception as error:  # a third-party agent: report it in a sentence
-            name, where = self.session.settings.opponent, raised_at(error)
-            sentence = say("terminal.failed", name=name, error=told_error(error), where=where)
+            name, where = self.session.settings.opponent, error_location(error)
+            sentence = say("terminal.failed", name=name, error=error_text(error), where=where)
             raise ValueError(sentence) from error
 
     def _ask(self) -> None:

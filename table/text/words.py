@@ -229,7 +229,7 @@ def last_trick(view: View, names: tuple[str, str], opponent: View | None = None)
     if trick.my_draw is None:
         outcome = say("last.won", name=winner)
     else:
-        other = trick.other_draw if opponent is None else list(opponent.tricks())[last].my_draw
+        other = trick.opponent_draw if opponent is None else list(opponent.tricks())[last].my_draw
         cards = (trick.my_draw, other) if won else (other, trick.my_draw)
         first, second = map(drawn_card, cards)
         outcome = say("last.drew", name=winner, card=first, other=loser, second=second)
@@ -320,7 +320,7 @@ def table(view: View, names: tuple[str, str], opponent: Sequence[Card], score: s
         else say("spoken.no_stock"),
         *_exchange_spoken(view, names),
         spoken(last_trick(view, names)),
-        say("spoken.holds", name=names[1], n=view.other_cards, cards=_card_names(opponent)),
+        say("spoken.holds", name=names[1], n=view.opponent_hand_size, cards=_card_names(opponent)),
         say("spoken.tricks", name=names[0], own=own, opponent=names[1], other=other),
         capital(score),
     ]

@@ -69,7 +69,7 @@ def threshold_plays(hand: str, upcard: str, led: str = "", trump: str = "H") -> 
     view["upcards"][0, 0] = card(upcard)
     view["trump"] = "CDHS".index(trump)
     view["stock_left"], view["to_move"], view["led"] = 20, 1, 255
-    view["other_cards"] = len(hand.split())
+    view["opponent_hand_size"] = len(hand.split())
     if led:
         view["led"], view["phase"] = card(led), 1
     agent = make_agent("threshold")

@@ -11,7 +11,7 @@ from german_whist.agents.search.flat_mc import PLAYOUTS, FlatMcAgent
 from german_whist.agents.search.playouts import Playouts, play_out
 from german_whist.engine.dtypes import VIEW
 from german_whist.engine.endgame import tables
-from german_whist.engine.endgame.solver import scratch_here
+from german_whist.engine.endgame.solver import thread_scratch
 from german_whist.engine.play import row
 
 
@@ -40,7 +40,7 @@ def test_a_race_and_an_ending_with_cards_set_aside_are_searched() -> None:
 @pytest.mark.parametrize("rules", ["classic", "draft"])
 def test_worlds_are_played_on_by_the_player_that_is_named(rules: str, player: str) -> None:
     agent, record = Player(make_agent(player, rules)), load_rules(rules).record()
-    playouts = Playouts(tables(), scratch_here(), player == "counting", np.zeros(1, VIEW))
+    playouts = Playouts(tables(), thread_scratch(), player == "counting", np.zeros(1, VIEW))
     for number in range(20):
         game = Game(rules, seed=number)
         trial = game.record.copy()

@@ -61,7 +61,7 @@ def test_each_decision_has_cells_of_its_own_and_none_is_left(rules: dict[str, An
         hand = sorted(named[c] for c in range(39) if int(view["hand"]) >> c & 1)
         upcards = [int(view["upcards"][0])]
         for trick in range(int(view["trick"])):
-            draws = (int(view["my_draws"][trick]), int(view["other_draws"][trick]))
+            draws = (int(view["my_draws"][trick]), int(view["opponent_draws"][trick]))
             won = bool(view["i_led"][trick + 1] if trick + 1 < view["trick"] else view["i_lead"])
             upcards.insert(trick, draws[0] if won else draws[1])
         played = [int(c) for part in ("led_cards", "followed_cards", "led") for c in

@@ -38,8 +38,8 @@ from german_whist.agents.search.simulation import new_search, play_on
 from german_whist.agents.search.thinker import ThinkerAgent
 from german_whist.engine.dtypes import GAME, NO_TRUMP
 from german_whist.engine.endgame import tables, value
-from german_whist.engine.endgame.solver import scratch_here
-from german_whist.engine.observation.layout import trump_first
+from german_whist.engine.endgame.solver import thread_scratch
+from german_whist.engine.observation.layout import trump_first_order
 from german_whist.engine.play import pay_for, row
 from german_whist.engine.rules import load_rules
 from german_whist.engine.view import View
@@ -74,7 +74,7 @@ def sure_of(game: Game, seat: int) -> Layers:
     """Beliefs that know the other's hand, for this one position."""
     view = game.view(seat).record
     order = np.zeros(4, np.uint8)
-    trump_first(row(game.rules.record(), 0), row(view.copy(), 0), order)
+    trump_first_order(row(game.rules.record(), 0), row(view.copy(), 0), order)
     held = int(game.record[0]["hand"][1 - seat])
     biases = [
         9.0 if held >> (13 * int(order[place // 13]) + place % 13) & 1 else -9.0
@@ -145,7 +145,7 @@ def test_the_last_trick_with_open_cards_is_what_plain_minimax_says() -> None:
 
         games = np.array(game.record, GAME)
         found = open_last_trick(
-            row(game.rules.record(), 0), tables(), scratch_here(), games, np.zeros(2, GAME), 1.0
+            row(game.rules.record(), 0), tables(), thread_scratch(), games, np.zeros(2, GAME), 1.0
         )
         assert found == best(game, seat)
 
@@ -282,7 +282,7 @@ def test_what_worth_sees_does_not_hang_on_the_names_of_suits() -> None:
 
     other = game.clone()
     twin = other.record[0]
-    for name in ("hand", "known", "played"):
+    for name in ("hand", "known_cards", "played"):
         twin[name] = [turned(int(each)) for each in record[name]]
     twin["deal"] = (record["deal"] + shift) % 52
     twin["trump"] = (record["trump"] + 1) % 4

@@ -20,7 +20,7 @@ def value_plays(
     if upcard:
         view["upcards"][0, 0] = card(upcard)
     view["trump"], view["stock_left"], view["to_move"] = 2, 20, 1
-    view["led"], view["other_cards"] = 255, len(hand.split())
+    view["led"], view["opponent_hand_size"] = 255, len(hand.split())
     if led:
         view["led"], view["phase"] = card(led), 1
     for name, number in also.items():

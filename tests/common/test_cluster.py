@@ -14,7 +14,7 @@ from german_whist.agents.checkpoints import bundled
 from german_whist.agents.checkpoints.checkpoint import find_checkpoint
 from german_whist.agents.registry import make_agent
 from german_whist.cli import main
-from german_whist.common.executors.cluster import unpack
+from german_whist.common.executors.cluster import write_files
 from german_whist.evaluation.packing import packed
 
 HERE = Path(__file__).resolve().parent
@@ -31,34 +31,34 @@ def test_a_ladder_on_two_nodes_of_which_one_is_killed_is_the_local_one(tmp_path:
         capture_output=True, text=True, timeout=500, check=False,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
-    told: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
-    assert told["complete"]
-    assert told["there"] == told["here"]
+    report: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
+    assert report["complete"]
+    assert report["there"] == report["here"]
     # It was killed in the middle, with a task in its hands.
-    hands = sum(each["hands"] for each in told["here"]["pairings"])
-    assert 0 < told["killed"][0] < hands
-    assert any("died; the deals were played again" in each for each in told["notes"])
+    hands = sum(item["hands"] for item in report["here"]["pairings"])
+    assert 0 < report["killed"][0] < hands
+    assert any("died; the deals were played again" in item for item in report["notes"])
     # Whoever kills every worker ends the run, with a sentence.
-    assert not told["ended"]
-    assert "3 workers in a row died" in told["dying"][0]
+    assert not report["ended"]
+    assert "3 workers in a row died" in report["dying"][0]
     # Trainings of several seeds come back with the weights that they come to here.
-    assert any(each.startswith("seed 1: ") and "Mine" in each for each in told["lines"])
-    there, here = told["weights"]
-    assert there == here != told["other"]
+    assert any(item.startswith("seed 1: ") and "Mine" in item for item in report["lines"])
+    remote, local = report["weights"]
+    assert remote == local != report["other"]
     # They go on there too, and settings name what they named here.
-    there, here = told["on"]
-    assert there == here != told["weights"][0]
-    assert told["named"][0] == told["named"][1]
-    assert told["named"][0].endswith("/champion-family")
+    remote, local = report["on"]
+    assert remote == local != report["weights"][0]
+    assert report["named"][0] == report["named"][1]
+    assert report["named"][0].endswith("/champion-family")
     # Trials side by side are chosen, ended and won as they are here.
-    assert told["swept"][0] == told["swept"][1]
+    assert report["swept"][0] == report["swept"][1]
     # An address that a dead cluster left is told at once.
-    address, seconds, sentence = told["stale"]
+    address, seconds, sentence = report["stale"]
     assert seconds < 20
     assert f"no Ray cluster answers at {address}" in sentence
     # A course's hands are the same.
-    assert told["course"][0] == told["course"][1]
-    assert len(told["course"][0]) == 2
+    assert report["course"][0] == report["course"][1]
+    assert len(report["course"][0]) == 2
 
 
 def test_files_and_code_travel_with_a_player(
@@ -97,14 +97,13 @@ def test_files_and_code_travel_with_a_player(
     shutil.rmtree(home)
     shutil.rmtree(tmp_path / "other")
     monkeypatch.chdir(away)
-    unpack(luggage, away)
+    write_files(luggage, away)
     monkeypatch.syspath_prepend(str(away))
-    for each in called[:-1]:
-        assert make_agent(each).name
+    for player in called[:-1]:
+        assert make_agent(player).name
 
 
 def write_champion(place: Path) -> None:
-    """The champion under another name."""
     data = CHAMPION.read_bytes()
     place.with_suffix(".safetensors").write_bytes(data)
     card = json.loads(CHAMPION.with_suffix(".json").read_text(encoding="utf-8"))

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from german_whist.common.files import locked
+from german_whist.common.files import file_lock
 from german_whist.common.jit import compiler as compiled
 from german_whist.common.jit.compiler import (
     COMPILED,
-    called,
-    inlined,
+    forceinline,
+    inline_ir,
     jit,
     machine_code_folder,
-    pasted,
+    noinline,
 )
 from german_whist.engine.play import suit_of
 
@@ -43,7 +43,6 @@ def helped(x):
 
 
 def answer_of(folder: Path, names: tuple[str, str]) -> int:
-    """What the user's module answers when it is imported anew."""
     sys.path.insert(0, str(folder))
     try:
         for name in names:
@@ -58,7 +57,7 @@ def answer_of(folder: Path, names: tuple[str, str]) -> int:
 
 
 @pytest.mark.parametrize(
-    "decorator", [jit, inlined, pasted, called], ids=lambda each: each.__name__
+    "decorator", [jit, forceinline, inline_ir, noinline], ids=lambda each: each.__name__
 )
 @pytest.mark.parametrize("home", ["", "engine"])
 def test_an_edited_helper_of_a_users_function_gives_the_new_answer(
@@ -73,13 +72,13 @@ def test_an_edited_helper_of_a_users_function_gives_the_new_answer(
         names = (f"users_package.{home}.{names[0]}", f"users_package.{home}.{names[1]}")
         sys.modules.pop("users_package", None)
         sys.modules.pop(f"users_package.{home}", None)
-    mine, helper = (name.rpartition(".")[2] for name in names)
+    own, helper = (name.rpartition(".")[2] for name in names)
     text = MINE.format(decorator=word, helper=names[1])
-    (folder / f"{mine}.py").write_text(text)
+    (folder / f"{own}.py").write_text(text)
     for factor in (2, 300):
         (folder / f"{helper}.py").write_text(HELPER.format(factor=factor))
         assert answer_of(tmp_path, names) == 10 * factor + 1
-    assert not [path.name for path in machine_code_folder().rglob("*") if mine in path.name]
+    assert not [path.name for path in machine_code_folder().rglob("*") if own in path.name]
 
 
 @compiled_only
@@ -93,33 +92,32 @@ def test_functions_of_the_package_are_kept_on_disk() -> None:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Sources of a file in each room, and an empty cache beside them."""
-    for room in compiled.ROOMS:
+    for room in compiled.PACKAGES:
         (tmp_path / "home" / room / "inner").mkdir(parents=True)
         (tmp_path / "home" / room / "inner" / "some.py").write_text("pass")
-    monkeypatch.setattr(compiled, "_HOME", tmp_path / "home")
+    monkeypatch.setattr(compiled, "_SOURCE_ROOT", tmp_path / "home")
     monkeypatch.setattr(compiled, "_folders", {})
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path
 
 
-@pytest.mark.parametrize("edited", compiled.ROOMS)
+@pytest.mark.parametrize("edited", compiled.PACKAGES)
 @pytest.mark.parametrize("how", ["edit", "add", "rename"])
 def test_an_edit_gives_new_folders_to_its_room_and_those_after_it(
     edited: str, how: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = {room: machine_code_folder(room) for room in compiled.ROOMS}
+    before = {room: machine_code_folder(room) for room in compiled.PACKAGES}
     monkeypatch.setattr(compiled, "_folders", {})
-    some = home / "home" / edited / "inner" / "some.py"
+    source = home / "home" / edited / "inner" / "some.py"
     if how == "edit":
-        some.write_text("pass\n")
+        source.write_text("pass\n")
     elif how == "add":
-        some.with_name("other.py").write_text("")
+        source.with_name("other.py").write_text("")
     else:
-        some.rename(some.with_name("other.py"))
-    after = {room: machine_code_folder(room) for room in compiled.ROOMS}
-    changed = [room for room in compiled.ROOMS if before[room] != after[room]]
-    assert tuple(changed) == compiled.ROOMS[compiled.ROOMS.index(edited) :]
+        source.rename(source.with_name("other.py"))
+    after = {room: machine_code_folder(room) for room in compiled.PACKAGES}
+    changed = [room for room in compiled.PACKAGES if before[room] != after[room]]
+    assert tuple(changed) == compiled.PACKAGES[compiled.PACKAGES.index(edited) :]
 
 
 @pytest.mark.parametrize(
@@ -146,12 +144,12 @@ def test_the_newest_folders_of_a_room_stay_and_of_the_old_those_of_today(home: P
             folder.mkdir(parents=True)
             days = number if number < 8 else 0.9
             os.utime(folder, (now - days * 86_400 - 60,) * 2)
-    kept = machine_code_folder("engine")
+    current = machine_code_folder("engine")
     left = {path.name for path in cache.iterdir()}
-    assert kept.name in left
+    assert current.name in left
     # The new one and those of 0, 0.9, 1, 2 and 3 days.
     assert {name for name in left if name.startswith("engine")} == {
-        kept.name,
+        current.name,
         *(f"engine-{number}" for number in (0, 1, 2, 3, 8)),
     }
     assert sum(name.startswith("envs") for name in left) == 9
@@ -187,10 +185,10 @@ def test_a_first_use_is_told_once_and_a_later_one_is_silent(
 
     monkeypatch.setattr(compiled, "COMPILED", True)
     in_a_new_process()
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.count("\n") == 1
-    assert "compiling the thing for this machine" in told.err
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.count("\n") == 1
+    assert "compiling the thing for this machine" in output.err
     compiled.warm_up("thing", "engine", lambda: calls.append("again"))
     in_a_new_process()
     assert capsys.readouterr().err == ""
@@ -218,7 +216,7 @@ def test_who_comes_second_waits_while_the_first_compiles_and_does_not_tell_of_it
         compiled.warm_up("thing", "engine", ran.set)
 
     waiting = threading.Thread(target=second)
-    with locked(folder / "thing.lock"):
+    with file_lock(folder / "thing.lock"):
         waiting.start()
         assert begun.wait(60)
         assert not ran.wait(0.3)

@@ -14,17 +14,16 @@ from numba.core.runtime.nrt import rtsys
 
 from german_whist.common.jit import compiler as compiled
 
-if not compiled.COMPILED or compiled._linking() is None:
+if not compiled.COMPILED or compiled._linking_dispatcher() is None:
     pytest.skip("functions are not linked here", allow_module_level=True)
 
 
-def _linked(called: bool = False, **options: Any) -> Any:
-    """A decorator that compiles a function here as one of the package."""
-    linking = compiled._linking()
-    return partial(linking, targetoptions={**compiled._OPTIONS, **options}, called=called)
+def _linked(noinline: bool = False, **options: Any) -> Any:
+    dispatcher = compiled._linking_dispatcher()
+    return partial(dispatcher, targetoptions={**compiled._OPTIONS, **options}, noinline=noinline)
 
 
-jit, inlined, called = _linked(), _linked(forceinline=True), _linked(called=True)
+jit, forceinline, noinline = _linked(), _linked(forceinline=True), _linked(noinline=True)
 
 
 @jit
@@ -40,12 +39,12 @@ def _inner(x: int) -> int:
     return total
 
 
-@inlined
+@forceinline
 def _around(x: int) -> int:
     return _inner(x) + 1
 
 
-@called
+@noinline
 def _large(x: int) -> int:
     return _inner(x + 1)
 
@@ -64,11 +63,11 @@ def plainly(x: int) -> int:
 
 def test_a_function_serves_python_compiled_code_and_other_peoples_compiled_code() -> None:
     @numba.njit
-    def theirs(x: int) -> int:
+    def user_function(x: int) -> int:
         return squared(x) + entrance(x)
 
     assert squared(7) == 49
-    assert theirs(9) == 81 + plainly(9)
+    assert user_function(9) == 81 + plainly(9)
     assert squared(np.int32(7)) == 49
 
 
@@ -82,16 +81,16 @@ def later_part(numbers: np.ndarray, skipped: int) -> np.ndarray:
 
 @jit
 def picked(numbers: np.ndarray, places: np.ndarray, out: np.ndarray) -> None:
-    found = numbers[places]
-    for index in range(len(found)):
-        out[index] = found[index]
+    selected = numbers[places]
+    for index in range(len(selected)):
+        out[index] = selected[index]
 
 
 @jit
 def sum_of_listed(numbers: np.ndarray) -> int:
     listed = [1, 2]
-    for each in numbers[:2]:
-        listed.append(each)
+    for number in numbers[:2]:
+        listed.append(number)
     return sum(listed)
 
 
@@ -107,9 +106,9 @@ def test_a_part_that_is_handed_back_outlives_the_array() -> None:
     part = later_part(whole, 2)
     assert sys.getrefcount(whole) == before + 1
     del whole
-    others = [np.full(100_000, -1) for _ in range(20)]
+    fillers = [np.full(100_000, -1) for _ in range(20)]
     assert part.tolist() == list(range(2, 100_000))
-    assert len(others) == 20
+    assert len(fillers) == 20
 
 
 def test_arrays_made_on_the_way_are_let_go_of() -> None:
@@ -118,7 +117,7 @@ def test_arrays_made_on_the_way_are_let_go_of() -> None:
     picked(numbers, places, out)
     assert out.tolist() == list(range(40_000))
     assert sum_of_listed(numbers) == 4
-    held = sys.getrefcount(numbers)
+    references = sys.getrefcount(numbers)
     memory.memsys_enable_stats()
     before = rtsys.get_allocation_stats()
     for _ in range(5):
@@ -127,4 +126,4 @@ def test_arrays_made_on_the_way_are_let_go_of() -> None:
     after = rtsys.get_allocation_stats()
     memory.memsys_disable_stats()
     assert after.alloc - before.alloc == after.free - before.free > 0
-    assert sys.getrefcount(numbers) == held
+    assert sys.getrefcount(numbers) == references

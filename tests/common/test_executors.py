@@ -29,8 +29,6 @@ time.sleep(1000)
 
 
 class Odd(Exception):
-    """An error that cannot be pickled."""
-
     def __init__(self, one: int, two: int) -> None:
         super().__init__(f"{one} and {two}")
 
@@ -56,8 +54,8 @@ def test_tasks_are_done_in_any_number_of_workers() -> None:
     for workers in (1, 3):
         tasks = iter(range(1, 7))
         with Executor(named, "factorial", workers) as executor:
-            found = dict(executor.results(lambda: next(tasks, None)))  # noqa: B023
-        assert found == {n: math.factorial(n) for n in range(1, 7)}
+            results = dict(executor.results(lambda: next(tasks, None)))  # noqa: B023
+        assert results == {n: math.factorial(n) for n in range(1, 7)}
     assert not children_of(os.getpid())
 
 
@@ -74,7 +72,7 @@ def test_errors_and_lines_come_back_and_the_worker_goes_on() -> None:
         pytest.raises(RuntimeError, match="Odd: 1 and 2"),
     ):
         executor.submit(0).result()
-    with Executor(named, "print", printed=lambda *told: lines.append(told)) as executor:
+    with Executor(named, "print", on_line=lambda *line: lines.append(line)) as executor:
         executor.submit("one\ntwo").result()
     assert lines == [("one\ntwo", "one"), ("one\ntwo", "two")]
     with Executor(named, "nobody") as executor, pytest.raises(KeyError):
@@ -83,11 +81,11 @@ def test_errors_and_lines_come_back_and_the_worker_goes_on() -> None:
 
 def test_a_task_whose_worker_died_is_given_out_again(tmp_path: Path) -> None:
     deaths: list[Any] = []
-    with Executor(named, "die_once", died=lambda *told: deaths.append(told)) as executor:
+    with Executor(named, "die_once", on_death=lambda *death: deaths.append(death)) as executor:
         mark = str(tmp_path / "mark")
         assert executor.submit(mark).result() == "done"
     assert deaths == [(mark, "exit status 7")]
-    assert executor.replaced == 1
+    assert executor.n_replaced == 1
 
 
 def test_a_task_that_ends_every_worker_is_given_up() -> None:
@@ -108,7 +106,6 @@ def test_what_is_under_way_ends_with_the_context() -> None:
 
 
 def test_a_worker_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
-    """Even where that is killed; its script does not guard itself against being imported."""
     script = tmp_path / "script.py"
     script.write_text(SCRIPT, encoding="utf-8")
     tests = Path(__file__).resolve().parents[1]

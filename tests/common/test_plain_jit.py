@@ -19,7 +19,6 @@ TESTS = Path(__file__).resolve().parents[1]
 
 
 def python(script: str, cache: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a script with a cache of its own."""
     environment = {**os.environ, "GERMAN_WHIST_CACHE": str(cache), **variables}
     environment.pop("NUMBA_CACHE_DIR", None)
     return subprocess.run(
@@ -47,7 +46,7 @@ FAULTS = {
 
 
 needs_linking = pytest.mark.skipif(
-    compiled._linking() is None, reason="functions are not linked here"
+    compiled._linking_dispatcher() is None, reason="functions are not linked here"
 )
 
 
@@ -63,9 +62,9 @@ def test_another_numba_costs_time_and_is_told(fault: str, tmp_path: Path) -> Non
 
 @needs_linking
 def test_it_is_told_once_and_each_finds_its_own_machine_code(tmp_path: Path) -> None:
-    for told in (1, 0):
+    for lines in (1, 0):
         done = python(FAULTS["import"] + SMALL, tmp_path)
-        assert (done.stdout, done.stderr.count("\n")) == ("1 True\n", told)
+        assert (done.stdout, done.stderr.count("\n")) == ("1 True\n", lines)
     done = python(SMALL, tmp_path)
     assert (done.stdout, done.stderr) == ("1 False\n", "")
     assert len([*(tmp_path / "compiled").glob("engine-*/play.suit_of-*.code")]) == 2
@@ -80,7 +79,7 @@ def test_a_variable_asks_for_plain_numba(tmp_path: Path) -> None:
 @pytest.mark.parametrize("files", ["test_golden.py test_validation.py", "test_batch.py"])
 def test_plain_numba_plays_the_golden_games_and_batches(files: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", *(f"tests/engine/{each}" for each in files.split())],
+        [sys.executable, "-m", "pytest", "-q", *(f"tests/engine/{file}" for file in files.split())],
         env={**os.environ, "GERMAN_WHIST_PLAIN_JIT": "1"},
         cwd=TESTS.parent, capture_output=True, text=True, check=False,
     )  # fmt: skip
@@ -91,14 +90,14 @@ def test_plain_numba_plays_the_golden_games_and_batches(files: str) -> None:
 
 USERS = """\
 import numpy
-from german_whist.common.jit.compiler import jit, inlined
+from german_whist.common.jit.compiler import jit, forceinline
 
 @jit
 def values(numbers):
     for each in numbers:
         yield each
 
-@inlined
+@forceinline
 def parts(n):
     yield numpy.arange(n), 1
     yield numpy.arange(n), 2

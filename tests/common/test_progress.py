@@ -32,7 +32,7 @@ def test_a_file_gets_a_line_now_and_then_with_the_time_that_is_left(clock: list[
         for done, wait, lines in ((1, 9.9, 0), (10, 0.2, 1), (11, 9.8, 1), (20, 0.3, 2)):
             clock[0] += wait
             assert progress.due() == (lines > out.getvalue().count("\n"))
-            progress.tell(done, f"{done} [read]")
+            progress.update(done, f"{done} [read]")
             assert out.getvalue().count("\n") == lines
     first, second = (" ".join(line.split()) for line in out.getvalue().splitlines())
     assert first == "reading [all] 25% 10 [read] -:--:--"
@@ -57,7 +57,7 @@ def test_a_terminal_has_a_bar_that_goes_away(clock: list[float]) -> None:
 def test_what_is_over_in_a_moment_shows_nothing_and_loads_nothing() -> None:
     code = (
         "import sys; from german_whist.common.progress import Progress\n"
-        "with Progress('reading') as progress: progress.tell(0.5)\n"
+        "with Progress('reading') as progress: progress.update(0.5)\n"
         "assert not any(name.startswith('rich') for name in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -14,25 +14,25 @@ import weakref
 import numpy as np
 import pytest
 
-from german_whist.common.threads import Threads
+from german_whist.common.threads import ThreadPool
 
 MUCH = 10**9
 # What each thread gets of its own: here its number.
 PARTS = range(5)
 
 
-def count(part: int, seen: np.ndarray, start: int, stop: int) -> int:
-    seen[start:stop] += 1
+def count(part: int, visits: np.ndarray, start: int, stop: int) -> int:
+    visits[start:stop] += 1
     return stop - start
 
 
 @pytest.mark.parametrize(("threads", "size"), [(1, 5), (2, 2), (2, 7), (3, 64), (5, 4)])
 def test_every_game_is_gone_over_once(threads: int, size: int) -> None:
-    seen = np.zeros(size, np.int64)
-    pool = Threads(threads)
+    visits = np.zeros(size, np.int64)
+    pool = ThreadPool(threads)
     for times in (1, 2, 3):
-        assert pool.run(size, count, PARTS, seen, each=MUCH) == size
-        assert (seen == times).all()
+        assert pool.run(size, count, PARTS, visits, cost_ns=MUCH) == size
+        assert (visits == times).all()
 
 
 def test_parts_are_at_once_where_there_is_enough_to_do() -> None:
@@ -42,12 +42,12 @@ def test_parts_are_at_once_where_there_is_enough_to_do() -> None:
         meeting.wait()
         return 1
 
-    assert Threads(3).run(3, meet, PARTS, each=MUCH) == 3
+    assert ThreadPool(3).run(3, meet, PARTS, cost_ns=MUCH) == 3
 
 
 @pytest.mark.parametrize("faulty", [0, 1, 2])
 def test_a_fault_of_any_part_is_raised_and_the_next_run_is_whole(faulty: int) -> None:
-    pool, seen = Threads(3), np.zeros(9, np.int64)
+    pool, visits = ThreadPool(3), np.zeros(9, np.int64)
 
     def fail(part: int, start: int, stop: int) -> int:
         if part == faulty:
@@ -56,12 +56,12 @@ def test_a_fault_of_any_part_is_raised_and_the_next_run_is_whole(faulty: int) ->
 
     for _ in range(3):
         with pytest.raises(ZeroDivisionError):
-            pool.run(9, fail, PARTS, each=MUCH)
-        assert pool.run(9, count, PARTS, seen, each=MUCH) == 9
+            pool.run(9, fail, PARTS, cost_ns=MUCH)
+        assert pool.run(9, count, PARTS, visits, cost_ns=MUCH) == 9
 
 
 def test_a_fault_is_told_when_nobody_works_any_more() -> None:
-    pool, ended = Threads(2), threading.Event()
+    pool, ended = ThreadPool(2), threading.Event()
 
     def fail(part: int, start: int, stop: int) -> int:
         if part == 0:
@@ -71,12 +71,12 @@ def test_a_fault_is_told_when_nobody_works_any_more() -> None:
         return 0
 
     with pytest.raises(ZeroDivisionError):
-        pool.run(2, fail, PARTS, each=MUCH)
+        pool.run(2, fail, PARTS, cost_ns=MUCH)
     assert ended.is_set()
 
 
 def test_threads_that_could_not_start_are_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    pool, seen = Threads(2), np.zeros(4, np.int64)
+    pool, visits = ThreadPool(2), np.zeros(4, np.int64)
 
     def none(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
@@ -84,8 +84,8 @@ def test_threads_that_could_not_start_are_asked_for_again(monkeypatch: pytest.Mo
     with monkeypatch.context() as patched:
         patched.setattr(threading.Thread, "start", none)
         with pytest.raises(RuntimeError, match="can't start"):
-            pool.run(4, count, PARTS, seen, each=MUCH)
-    assert pool.run(4, count, PARTS, seen, each=MUCH) == 4
+            pool.run(4, count, PARTS, visits, cost_ns=MUCH)
+    assert pool.run(4, count, PARTS, visits, cost_ns=MUCH) == 4
 
 
 AT_THE_END = """
@@ -94,36 +94,36 @@ def count(part, start, stop):
     return stop - start
 class Last:
     def step(self, write=os.write, count=count):
-        write(1, b"%d " % self.pool.run(4, count, range(2), each=10**9))
+        write(1, b"%d " % self.pool.run(4, count, range(2), cost_ns=10**9))
     __del__ = step
 last = Last()
 atexit.register(last.step)
-from german_whist.common.threads import Threads
-last.pool = Threads(2)
+from german_whist.common.threads import ThreadPool
+last.pool = ThreadPool(2)
 {first}
 del last
 """
 
 
-@pytest.mark.parametrize(("first", "told"), [("", ["4", "4"]), ("last.step()", ["4", "4", "4"])])
-def test_steps_while_the_interpreter_ends_come_to_an_end(first: str, told: list[str]) -> None:
+@pytest.mark.parametrize(("first", "counts"), [("", ["4", "4"]), ("last.step()", ["4", "4", "4"])])
+def test_steps_while_the_interpreter_ends_come_to_an_end(first: str, counts: list[str]) -> None:
     program = AT_THE_END.format(first=first)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
                           timeout=60, check=True)  # fmt: skip
-    assert done.stdout.split() == told
+    assert done.stdout.split() == counts
 
 
 def test_a_step_while_modules_are_taken_down_stays_on_its_thread() -> None:
     program = """
 import os
-from german_whist.common.threads import Threads
+from german_whist.common.threads import ThreadPool
 class Last:
     def __init__(self, pool):
         self.pool = pool
     def __del__(self, write=os.write):
         count = lambda part, start, stop: stop - start
-        write(1, b"%d" % self.pool.run(4, count, range(2), each=10**9))
-last = Last(Threads(2))
+        write(1, b"%d" % self.pool.run(4, count, range(2), cost_ns=10**9))
+last = Last(ThreadPool(2))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
                           timeout=60, check=True)  # fmt: skip
@@ -131,46 +131,46 @@ last = Last(Threads(2))
 
 
 def test_nothing_is_held_after_a_run() -> None:
-    pool = Threads(2)
+    pool = ThreadPool(2)
     for _ in range(50):
-        seen = np.zeros(4, np.int64)
-        held = weakref.ref(seen)
-        pool.run(4, count, PARTS, seen, each=MUCH)
-        del seen
-        assert held() is None
+        visits = np.zeros(4, np.int64)
+        reference = weakref.ref(visits)
+        pool.run(4, count, PARTS, visits, cost_ns=MUCH)
+        del visits
+        assert reference() is None
 
 
 def test_a_forked_child_makes_its_own() -> None:
-    pool, seen = Threads(2), np.zeros(4, np.int64)
-    pool.run(4, count, PARTS, seen, each=MUCH)
+    pool, visits = ThreadPool(2), np.zeros(4, np.int64)
+    pool.run(4, count, PARTS, visits, cost_ns=MUCH)
     child = os.fork()
     if child == 0:
-        os._exit(0 if pool.run(4, count, PARTS, seen, each=MUCH) == 4 else 1)
+        os._exit(0 if pool.run(4, count, PARTS, visits, cost_ns=MUCH) == 4 else 1)
     deadline = time.monotonic() + 30
     while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < deadline:
         time.sleep(0.01)
     if ended == (0, 0):
         os.kill(child, 9)
     assert ended == (child, 0)
-    assert pool.run(4, count, PARTS, seen, each=MUCH) == 4
+    assert pool.run(4, count, PARTS, visits, cost_ns=MUCH) == 4
 
 
 def test_threads_end_with_what_owned_them() -> None:
     before = set(threading.enumerate())
-    pool, seen = Threads(4), np.zeros(8, np.int64)
-    pool.run(8, count, PARTS, seen, each=MUCH)
-    others = set(threading.enumerate()) - before
-    assert len(others) == 3
+    pool, visits = ThreadPool(4), np.zeros(8, np.int64)
+    pool.run(8, count, PARTS, visits, cost_ns=MUCH)
+    workers = set(threading.enumerate()) - before
+    assert len(workers) == 3
     del pool
     gc.collect()
-    for each in others:
-        each.join(timeout=20)
-        assert not each.is_alive()
+    for worker in workers:
+        worker.join(timeout=20)
+        assert not worker.is_alive()
 
 
 def test_they_can_be_pickled_once_they_have_run() -> None:
-    pool, seen = Threads(2), np.zeros(4, np.int64)
-    pool.run(4, count, PARTS, seen, each=MUCH)
+    pool, visits = ThreadPool(2), np.zeros(4, np.int64)
+    pool.run(4, count, PARTS, visits, cost_ns=MUCH)
     again = pickle.loads(pickle.dumps(pool))
     assert again.count == 2
-    assert again.run(4, count, PARTS, seen, each=MUCH) == 4
+    assert again.run(4, count, PARTS, visits, cost_ns=MUCH) == 4

@@ -15,98 +15,95 @@ import pytest
 from german_whist import named_rules
 from german_whist.engine.batch.batch import Batch, IllegalAction
 from german_whist.engine.batch.config import options_from
-from german_whist.engine.batch.cuda_backend import Device
+from german_whist.engine.batch.cuda_backend import CudaBackend
 from german_whist.engine.batch.cuda_kernels import random_actions_of_all, random_hands_kernel
-from german_whist.engine.batch.kernels import ENDED
+from german_whist.engine.batch.kernels import EPISODE_OVER
 from german_whist.engine.batch.results import StepResult
 from german_whist.engine.random_play import random_hands
-from german_whist.engine.rng import below, keyed
+from german_whist.engine.rng import random_below, stream_key
 from german_whist.engine.rules import Rules
 from german_whist.envs import SelfPlayEnv
 
 N = 2
-fetched = Device().fetched
+fetched = CudaBackend().fetched
 TINY = Rules(name="tiny", suits=3, ranks=6, hand=3)
 
 
 def shown_of(batch: Batch) -> StepResult:
-    """Room for what a step shows, with the seats to move, and for what it paid and ended."""
-    zeros = batch.place.zeros
-    return StepResult(*batch.rows(N), batch.turns(), zeros((N, 2), np.float32), zeros(N, np.bool_))
+    zeros = batch.backend.zeros
+    return StepResult(
+        *batch.new_rows(N), batch.turns(), zeros((N, 2), np.float32), zeros(N, np.bool_)
+    )
 
 
 def agree(rules: Any, on_this_side: bool = False, **options: Any) -> int:
-    """Play the same on both to a few steps after an end, and see that all is always the same."""
     chosen = options_from(rules, **options)
-    here, there = Batch(chosen, N), Batch(chosen, N, device="cuda")
+    host, gpu = Batch(chosen, N), Batch(chosen, N, device="cuda")
     if on_this_side:
-        there.gpu.knows_all = False
-    here.start(5)
-    there.start(5)
-    shown, far_shown = [shown_of(batch) for batch in (here, there)]
-    here.show(here.all, shown[2], out=shown[:2])
-    there.show(there.all, far_shown[2], out=far_shown[:2])
-    actions = there.place.empty(N, np.int64)
+        gpu.gpu.knows_all = False
+    host.start(5)
+    gpu.start(5)
+    shown, far_shown = [shown_of(batch) for batch in (host, gpu)]
+    host.show(host.all, shown[2], out=shown[:2])
+    gpu.show(gpu.all, far_shown[2], out=far_shown[:2])
+    actions = gpu.place.empty(N, np.int64)
     last = 400
     for step in range(last):
-        assert (fetched(there.records) == here.records).all(), (rules, step)
+        assert (fetched(gpu.records) == host.records).all(), (rules, step)
         for far, near in zip(far_shown, shown, strict=True):
             assert (fetched(far) == near).all(), (rules, step)
-        there.run(N, random_actions_of_all, np.uint64(step), actions)
+        gpu.run(N, random_actions_of_all, np.uint64(step), actions)
         chosen_here = fetched(actions)
         for index in range(N):
             allowed = np.flatnonzero(shown[1][index])
-            stream = np.array([keyed(np.uint64(step), np.uint64(index))])
-            assert chosen_here[index] == allowed[below(stream, len(allowed))]
-        here.step(here.all, chosen_here, shown)
-        there.step(there.all, there.checked_actions(actions), far_shown)
-        assert (shown[3] == here.results["paid"]).all(), (rules, step)
+            stream = np.array([stream_key(np.uint64(step), np.uint64(index))])
+            assert chosen_here[index] == allowed[random_below(stream, len(allowed))]
+        host.step(host.all, chosen_here, shown)
+        gpu.step(gpu.all, gpu.checked_actions(actions), far_shown)
+        assert (shown[3] == host.results["paid"]).all(), (rules, step)
         over = shown[4]
-        assert (over == (here.led_to >= ENDED)).all(), (rules, step)
-        assert (fetched(there.results) == here.results)[over].all(), (rules, step)
+        assert (over == (host.led_to >= EPISODE_OVER)).all(), (rules, step)
+        assert (fetched(gpu.results) == host.results)[over].all(), (rules, step)
         if over.any():
             last = min(last, step + 6)
         if step == last:
             break
     assert last < 400, rules
-    check_keeping(here, there)
+    check_keeping(host, gpu)
     return last
 
 
-def check_keeping(here: Batch, there: Batch) -> None:
-    """What one keeps the other goes on from, and what is asked of it is the same."""
-    kept, theirs = here.state(), there.state()
-    assert all((kept[name] == theirs[name]).all() for name in kept)
-    other = Batch(there.options, N, device="cuda")
-    other.restore(kept)
-    assert (fetched(other.records) == here.records).all()
-    assert (other.views(other.turns()) == here.views(here.turns())).all()
-    assert (other.game(1).record == here.game(1).record).all()
-    assert (other.start(None) == here.start(None)).all()
-    assert (fetched(other.records) == here.records).all()
+def check_keeping(host: Batch, gpu: Batch) -> None:
+    host_state, gpu_state = host.state(), gpu.state()
+    assert all((host_state[name] == gpu_state[name]).all() for name in host_state)
+    other = Batch(gpu.options, N, device="cuda")
+    other.restore(host_state)
+    assert (fetched(other.records) == host.records).all()
+    assert (other.views(other.turns()) == host.views(host.turns())).all()
+    assert (other.game(1).record == host.game(1).record).all()
+    assert (other.start(None) == host.start(None)).all()
+    assert (fetched(other.records) == host.records).all()
 
 
 def check_games_are_played_without_showing(rules: Any) -> None:
-    """`play` plays an action and tells whose episode ended, as on this side."""
     options = options_from(rules, horizon="foreplay")
     both = Batch(options, N), Batch(options, N, device="cuda")
     for batch in both:
-        batch.start(2)
+        batch.reset(2)
     ended = False
     while not ended:
-        here, there = (batch.show(batch.all, batch.turns())[1] for batch in both)
-        assert (here == fetched(there)).all()
-        chosen = here.argmax(axis=1)
+        host, gpu = (batch.observe(batch.all_games, batch.turns())[1] for batch in both)
+        assert (host == fetched(gpu)).all()
+        chosen = host.argmax(axis=1)
         for batch in both:
-            batch.play(batch.all, chosen, shown=True)
+            batch.play(batch.all_games, chosen, relabelled=True)
         led_to = both[0].led_to
         assert (led_to == fetched(both[1].led_to)).all()
-        ended = bool((led_to >= ENDED).any())
+        ended = bool((led_to >= EPISODE_OVER).any())
     assert (fetched(both[1].results) == both[0].results).all()
 
 
 def check_illegal() -> None:
-    """What is not legal is not played, and told."""
     games = SelfPlayEnv(N, "classic", device="cuda", copy=False)
     now = games.reset(1)
     before, allowed = fetched(games.batch.records), fetched(now.masks)
@@ -128,41 +125,38 @@ def check_illegal() -> None:
 
 
 def check_nothing_but_kernels_computes() -> None:
-    """What stands for memory of a device refuses what a device's arrays could not do."""
-    there = Batch(options_from("classic"), N, device="cuda")
+    gpu = Batch(options_from("classic"), N, device="cuda")
     for attempt in (
-        lambda: there.records["turn"], lambda: there.legal + there.legal,
-        lambda: np.flatnonzero(there.legal),
+        lambda: gpu.records["turn"], lambda: gpu.legal + gpu.legal,
+        lambda: np.flatnonzero(gpu.legal),
     ):  # fmt: skip
         with pytest.raises(TypeError):
             attempt()
 
 
 def check_random_play() -> None:
-    """Whole hands in one thread each, beside the engine's own."""
     options = options_from("classic")
     paid, played = np.zeros(2, np.int64), np.zeros(2, np.int64)
     random_hands_kernel[1, 2]((options.rules_record, paid, played), np.uint64(3), 7)
-    found, actions = random_hands(options.rules, 2, seed=3, first=7)
-    assert (paid == found).all()
+    pays, actions = random_hands(options.rules, 2, seed=3, first=7)
+    assert (paid == pays).all()
     assert played.sum() == actions
 
 
 def main() -> None:
-    """All of it."""
-    found = {name: agree(name, horizon="hand") for name in named_rules()}
-    found["looked up"] = agree(TINY, horizon="foreplay", reward="tricks")
-    found["looked up, low"] = agree(
+    counts = {name: agree(name, horizon="hand") for name in named_rules()}
+    counts["looked up"] = agree(TINY, horizon="foreplay", reward="tricks")
+    counts["looked up, low"] = agree(
         Rules(name="tiny", suits=3, ranks=6, hand=3, contract="low"), horizon="foreplay"
     )
-    found["on this side"] = agree(TINY, True, horizon="foreplay")
-    found["match"] = agree(TINY, horizon="match", match=3, layout="raw")
-    found["history"] = agree(TINY, horizon="hand", observation="history")
+    counts["on this side"] = agree(TINY, True, horizon="foreplay")
+    counts["match"] = agree(TINY, horizon="match", match=3, layout="raw")
+    counts["history"] = agree(TINY, horizon="hand", observation="history")
     check_games_are_played_without_showing(TINY)
     check_illegal()
     check_nothing_but_kernels_computes()
     check_random_play()
-    print(json.dumps(found))
+    print(json.dumps(counts))
 
 
 if __name__ == "__main__":

@@ -16,8 +16,8 @@ from numba import from_dtype, typeof, types
 from german_whist.agents.networks.relative_ranks import gather_rows
 from german_whist.engine.batch import cuda_kernels as kernels
 from german_whist.engine.batch import kernels as episodes
-from german_whist.engine.batch.config import PLAN
-from german_whist.engine.batch.kernels import WORKSPACE, Board, Shown
+from german_whist.engine.batch.config import ENV_CONFIG
+from german_whist.engine.batch.kernels import WORKSPACE, BatchArrays, ObservationArrays
 from german_whist.engine.batch.results import RESULT, StepResult
 from german_whist.engine.dtypes import GAME, RULES
 from german_whist.engine.endgame import no_tables
@@ -32,23 +32,23 @@ def array(kind: Any, dimensions: int = 1) -> types.Array:
 
 
 BOARD = types.NamedTuple(
-    (array(PLAN), array(GAME), array("u1", 2), array(RESULT), array("u8"), array("i1"),
+    (array(ENV_CONFIG), array(GAME), array("u1", 2), array(RESULT), array("u8"), array("i1"),
      array(WORKSPACE)),
-    Board,
+    BatchArrays,
 )  # fmt: skip
 NUMBERS, PLACES = array("i8"), array("i8")
 ROWS_SHOWN = array("i1", 2), array("i1", 2)
 STEP = types.NamedTuple((*ROWS_SHOWN, array("u1"), array("f4", 2), array("?")), StepResult)
-SHOWN = types.NamedTuple((array("u1", 2), array("u8"), *ROWS_SHOWN), Shown)
+SHOWN = types.NamedTuple((array("u1", 2), array("u8"), *ROWS_SHOWN), ObservationArrays)
 TAKES = {
-    episodes.begin_all: (PLACES, array("u8")),
-    episodes.deal_all: (PLACES,),
+    episodes.reset_all: (PLACES, array("u8")),
+    episodes.deal_next_all: (PLACES,),
     episodes.play_all: (PLACES, NUMBERS, types.boolean),
     episodes.step_all: (PLACES, NUMBERS, types.boolean, STEP),
-    episodes.close_all: (PLACES, NUMBERS),
-    episodes.show_all: (PLACES, array("u1"), SHOWN),
-    episodes.rest_all: (),
-    episodes.turns_of_all: (array("u1"),),
+    episodes.score_endgames: (PLACES, NUMBERS),
+    episodes.observe_all: (PLACES, array("u1"), SHOWN),
+    episodes.clear_all: (),
+    episodes.turns_all: (array("u1"),),
     kernels.refuse_all: (NUMBERS, NUMBERS, array("u1")),
     kernels.look_up_all: (PLACES, typeof(no_tables()), NUMBERS),
     kernels.random_actions_of_all: (types.uint64, NUMBERS),
@@ -78,28 +78,27 @@ ROWS = {
 
 
 class Device:
-    """What numba asks a device for while it compiles."""
-
     compute_capability = (0, 0)
 
 
 def main() -> None:
-    """Compile all, for the A100's kind and for the H100's."""
     cuda.dispatcher.get_current_device = Device
     named = {each.__name__ for each in TAKES}
-    there = {name for room in (episodes, kernels) for name in vars(room) if name.endswith("_all")}
-    assert there <= named, there - named
+    kernel_names = {
+        name for room in (episodes, kernels) for name in vars(room) if name.endswith("_all")
+    }
+    assert kernel_names <= named, kernel_names - named
     compiled: dict[str, Any] = {
         each.__name__: (kernels.one_thread_each(each), (types.int64, BOARD, types.Tuple(takes)))
         for each, takes in TAKES.items()
     }
     for each, takes in ROWS.items():
-        told = types.int64, types.Tuple(takes)
-        compiled[each.__name__] = kernels.one_row_each(each), told
+        signature = types.int64, types.Tuple(takes)
+        compiled[each.__name__] = kernels.one_row_each(each), signature
     arrays = types.Tuple((array(RULES), NUMBERS, NUMBERS))
     hands = arrays, types.uint64, types.int64
     compiled["random_hands_kernel"] = kernels.random_hands_kernel, hands
-    found: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     for capability in ((8, 0), (9, 0)):
         Device.compute_capability = capability
         for name, (function, takes) in compiled.items():
@@ -110,8 +109,8 @@ def main() -> None:
             target = "sm_{}{}".format(*capability)
             assert f".target {target}" in text
             assert ".visible .entry" in text
-            found[f"{name} {target}"] = text.count("\n")
-    print(json.dumps(found))
+            sizes[f"{name} {target}"] = text.count("\n")
+    print(json.dumps(sizes))
 
 
 if __name__ == "__main__":

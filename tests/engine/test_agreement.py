@@ -37,34 +37,31 @@ SHARE_READ_BY_PEOPLE = 24
 
 
 def score_of(match: PlainMatch | None, hands: int) -> dict[str, Any]:
-    """The score of a match as a view shows it."""
     if match is None:
         return {}
     return {"points": match.totals, "hands": hands, "hands_won": match.hands_won}
 
 
 def check_view(view: View, expected: dict[str, Any]) -> None:
-    """The whole record, byte for byte."""
-    found = view.record.tobytes()
-    assert found == view_bytes(expected), differences(found, expected)
+    actual = view.record.tobytes()
+    assert actual == view_bytes(expected), differences(actual, expected)
 
 
 def check_properties(
     view: View, plain: dict[str, Any], legal: list[int], took_second: list[int]
 ) -> None:
-    """What `View` says in words of its own."""
     me = plain["seat"]
     assert (view.seat, view.phase, view.to_move) == (me, plain["phase"], plain["turn"] == me)
     assert view.legal() == (legal if view.to_move else [])
     assert view.hand == plain["hand"]
-    assert view.known == plain["opponent_known"]
+    assert view.opponent_known == plain["opponent_known"]
     assert view.unseen == plain["unseen"]
     assert view.upcards == plain["face_up"]
     assert (view.led, view.trump, view.low) == (plain["led"], plain["trump"], plain["low"])
     assert view.i_deal == (plain["dealer"] == me)
     assert (view.trick, view.stock_left) == (plain["trick_number"], plain["stock_left"])
     assert view.endgame == (plain["stock_left"] == 0)
-    assert view.other_cards == plain["opponent_hand_size"]
+    assert view.opponent_hand_size == plain["opponent_hand_size"]
     assert view.counting_tricks == plain["counting"]
     assert view.void_draws == plain["opponent_void"]
     assert (view.turned, view.exchanged) == (plain["shown"], plain["exchanged"])
@@ -77,22 +74,21 @@ def check_properties(
         if trick["follow"] is not None:
             played[trick["leader"] != me].add(trick["follow"])
     assert set(view.played_by_me) == played[True]
-    assert set(view.played_by_other) == played[False]
+    assert set(view.played_by_opponent) == played[False]
     tricks = list(view.tricks())
     assert len(tricks) == len(plain["plays"])
     for index, (trick, expected) in enumerate(zip(tricks, plain["plays"], strict=True)):
         assert trick.took_second == took_second[index]
         assert trick.i_led == (expected["leader"] == me)
         assert (trick.led, trick.followed) == (expected["lead"], expected["follow"])
-        assert (trick.my_draw, trick.other_draw) == (
+        assert (trick.my_draw, trick.opponent_draw) == (
             expected["own_draw"],
             expected["opponent_draw"],
         )
-        assert trick.other_drew_unseen == (expected["opponent_took"] == "hidden")
+        assert trick.opponent_drew_unseen == (expected["opponent_took"] == "hidden")
 
 
 def check_game(game: Game, plain: PlainGame) -> None:
-    """What `Game` shows of all the cards."""
     assert game.hands == tuple(sorted(hand) for hand in plain.hands)
     assert game.stock == plain.stock
     assert game.upcards == plain.face_up
@@ -110,7 +106,6 @@ def play_out(
     match: PlainMatch | None = None,
     hands: int = 0,
 ) -> Counter[str]:
-    """Play one hand in both, comparing at every move; returns what happened in it."""
     rules = plain.rules
     styles = (rng.choice(STYLES), rng.choice(STYLES))
     happened: Counter[str] = Counter()
@@ -125,11 +120,11 @@ def play_out(
         assert game.legal() == legal
         whole = in_words or plain.turn is None or rng.random() < 0.5
         for seat in (0, 1) if whole else (plain.turn,):
-            view, seen = game.view(seat), plain.view(seat)
-            expected = expected_view(seen, **score)
+            view, plain_view = game.view(seat), plain.view(seat)
+            expected = expected_view(plain_view, **score)
             check_view(view, expected)
             if in_words:
-                check_properties(view, seen, legal, expected["took_second"])
+                check_properties(view, plain_view, legal, expected["took_second"])
         if in_words:
             check_game(game, plain)
         if plain.phase == "over":
@@ -175,7 +170,7 @@ def test_engine_plays_as_the_plain_implementation(name: str, hands: int) -> None
 
 
 def check_every_corner_was_reached(name: str, happened: Counter[str]) -> None:
-    """A comparison shows nothing about what never came up."""
+    """Coverage: a comparison proves nothing about cases that never occurred."""
     rules = plain_rules(name)
     assert happened["seat 0 won"]
     assert happened["seat 1 won"]
@@ -256,11 +251,11 @@ def test_yaml_files_hold_the_named_sets_of_the_rules() -> None:
     assert list(named_rules()) == list(NAMED)
     for name, plain in NAMED.items():
         rules = named_rules()[name]
-        for each in fields(PlainRules):
-            if each.name == "book":
+        for field in fields(PlainRules):
+            if field.name == "book":
                 assert rules.effective_book == plain.book, name
             else:
-                assert getattr(rules, each.name) == getattr(plain, each.name), (name, each.name)
+                assert getattr(rules, field.name) == getattr(plain, field.name), (name, field.name)
         assert rules.deck == tuple(plain.deck)
         assert rules.counting_tricks == plain.counting_tricks
         assert rules.foreplay_tricks == plain.foreplay_tricks

@@ -17,7 +17,6 @@ from support import dealt
 
 
 def all_of(game: Game | SelfPlayEnv) -> tuple[Any, ...]:
-    """Everything there is to a game, or to a batch."""
     if isinstance(game, SelfPlayEnv):
         records, seed = game.batch.records.tobytes(), int(game.state()["seed"][0])
         return records, seed, *(array.tobytes() for array in game.look())
@@ -36,7 +35,6 @@ def all_of(game: Game | SelfPlayEnv) -> tuple[Any, ...]:
 def refused(
     game: Any, deed: Callable[[], object], sentence: str, error: type[Exception] = IllegalAction
 ) -> None:
-    """The deed is refused with this sentence, and the game is as before."""
     before = all_of(game)
     with pytest.raises(error, match=sentence):
         deed()
@@ -119,9 +117,9 @@ def test_a_game_and_an_action_say_in_a_line_what_they_are() -> None:
     assert re.match(said, repr(game))
     game = started("small-last", 28)
     assert repr(game) == f"Game(small-last, over, pays {game.pays})"
-    found = [action_text(each) for each in (0, 51, 52, 53, -1)]
+    texts = [action_text(action) for action in (0, 51, 52, 53, -1)]
     named = ["0 (2C)", f"51 ({CARDS[51]})", "52 (the hidden card)", "53 (keep the hand)", "-1"]
-    assert found == named
+    assert texts == named
 
 
 def test_taking_back_nothing_and_asking_too_early_is_refused() -> None:
@@ -226,9 +224,9 @@ def batch(**options: Any) -> SelfPlayEnv:
 
 
 def with_action(legal: np.ndarray, index: int, action: int, kind: Any = np.int64) -> np.ndarray:
-    found = legal.astype(kind)
-    found[index] = action
-    return found
+    actions = legal.astype(kind)
+    actions[index] = action
+    return actions
 
 
 NOT_ACTIONS: list[tuple[Callable[[np.ndarray], Any], str]] = [
@@ -279,7 +277,7 @@ def test_one_illegal_action_keeps_every_game_where_it_is(layout: str) -> None:
         wrong = int(np.flatnonzero(masks[index] == 0)[-1])
         actions[index] = wrong
         names = str if layout == "trump-first" else action_text
-        allowed = ", ".join(names(int(each)) for each in np.flatnonzero(masks[index]))
+        allowed = ", ".join(names(int(action)) for action in np.flatnonzero(masks[index]))
         why = f"action {names(wrong)} is not legal in game {index}: its mask allows {allowed}"
         refused(games, lambda actions=actions: games.step(actions), re.escape(why))
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from german_whist.engine.batch.cpu_backend import Host
+from german_whist.engine.batch.cpu_backend import CpuBackend
 from german_whist.engine.batch.results import StepResult
 from german_whist.engine.game import Game
 from german_whist.engine.observation.history import DEALT, DRAWN, SCORE, histories, history_rows
@@ -46,8 +46,6 @@ RAW = [0, 1, 2, 3]
 
 
 class Seats:
-    """The plain games of a batch, each with the match that it belongs to."""
-
     def __init__(self, name: str, n: int, seed: int, match: Match | None, layout: str) -> None:
         self.rules, self.plain = engine_rules(name), plain_rules(name)
         self.n, self.seed, self.match, self.layout = n, seed, match, layout
@@ -65,7 +63,6 @@ class Seats:
         return PlainMatch(self.match.target, self.match.best_of, dealer)
 
     def deal_next(self, index: int) -> None:
-        """The next deal of a game is as many numbers on as there are games."""
         self.numbers[index] += self.n
         game = Game(self.rules, self.seed, self.numbers[index])
         dealer = game.dealer
@@ -94,15 +91,14 @@ class Seats:
         return RAW if self.layout == "raw" else plain_suit_order(self.plain, view)
 
     def check(self, index: int, step: StepResult, seat: int) -> list[int]:
-        """Compare what is shown of one game; returns the order of suits that it is shown in."""
         plain = self.games[index]
         assert step.seats[index] == seat
         view = plain.view(seat)
         order = self.order(view)
         layout = layout_of(engine_rules(self.plain.name))
-        wanted = plain_observation(view, order, self.needs(index, seat), layout)
-        found = step.observations[index]
-        assert np.array_equal(found, wanted), observation_differences(found, wanted)
+        expected = plain_observation(view, order, self.needs(index, seat), layout)
+        actual = step.observations[index]
+        assert np.array_equal(actual, expected), observation_differences(actual, expected)
         legal = plain.legal()
         assert np.array_equal(step.masks[index], plain_mask(legal, self.rules.actions, order))
         return order
@@ -124,7 +120,6 @@ def check_kinds(games: SelfPlayEnv, step: StepResult) -> None:
 def play_and_compare(
     name: str, n: int, hands: int, layout: str, match: Match | None = None, threads: int = 1
 ) -> int:
-    """Play a batch until a number of hands is over; returns how many matches were finished."""
     rng = random.Random(f"batch {name} {layout} {match}")
     seed = rng.randrange(2**64)
     games = dealt(engine_rules(name), n, seed, match=match, layout=layout, threads=threads)
@@ -193,7 +188,6 @@ def test_match_of_many_hands_never_mixes_games() -> None:
 
 
 def play_some(games: SelfPlayEnv, steps: int = 30) -> bytes:
-    """The records after some steps."""
     for _ in range(steps):
         games.step(games.look().masks.argmax(axis=1))
     return games.batch.records.tobytes()
@@ -250,10 +244,10 @@ def test_indices_move_only_the_games_they_name() -> None:
         step = games.step(actions, indices)
         for place, index in enumerate(indices):
             twin.step(actions[place : place + 1], np.array([index]))
-        others = np.setdiff1d(np.arange(6), indices)
-        assert games.batch.records[others].tobytes() == before[others].tobytes()
+        waiting = np.setdiff1d(np.arange(6), indices)
+        assert games.batch.records[waiting].tobytes() == before[waiting].tobytes()
         for shown_before, shown_now in zip(look[:3], step[:3], strict=True):
-            assert np.array_equal(shown_before[others], shown_now[others])
+            assert np.array_equal(shown_before[waiting], shown_now[waiting])
         assert games.batch.records.tobytes() == twin.batch.records.tobytes()
         assert np.array_equal(step.observations, twin.look().observations)
 
@@ -283,7 +277,7 @@ def test_buffers_are_the_same_arrays_at_every_step() -> None:
 
 
 def test_room_is_lent_anew_once_neither_it_nor_a_part_of_it_is_held() -> None:
-    host = Host()
+    host = CpuBackend()
     room = host.empty((40, 30), np.int8)
     where, part = room.ctypes.data, room[3:5].T
     del room
@@ -296,15 +290,15 @@ def test_room_is_lent_anew_once_neither_it_nor_a_part_of_it_is_held() -> None:
 def test_room_that_waits_to_be_lent_is_bounded_and_goes_with_the_games() -> None:
     size = 1 << 20
     tracemalloc.start()
-    host = Host()
+    host = CpuBackend()
     for more in range(12):
         host.empty((size + more,), np.int8)
     assert tracemalloc.get_traced_memory()[0] < 2.5 * size
-    kept = host.empty((size,), np.int8)
+    survivor = host.empty((size,), np.int8)
     del host
-    gone = tracemalloc.get_traced_memory()[0]
+    freed = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
-    assert kept.nbytes <= gone < 1.5 * size
+    assert survivor.nbytes <= freed < 1.5 * size
 
 
 def test_views_of_a_batch_are_those_of_the_plain_game() -> None:
@@ -329,7 +323,6 @@ def test_views_of_a_batch_are_those_of_the_plain_game() -> None:
 
 
 def first_order(rules: Any, view: dict[str, Any]) -> list[int]:
-    """The suits by the cards as they were dealt, and by what came up first after that."""
     whole = (DEALT, DRAWN) if rules.exchange else (DEALT,)
     rows = plain_history(view, RAW)
     up = [row[2] // 13 for row in rows if row[0] not in whole and row[2] < 52]
@@ -344,7 +337,7 @@ def first_order(rules: Any, view: dict[str, Any]) -> list[int]:
         "trump": view["trump"],
         "shown": view["shown"],
         # A hand that was taken comes whole, too.
-        "laid_away": next((each[1] for each in view["events"] if each[0] == "blind"), ()),
+        "laid_away": next((event[1] for event in view["events"] if event[0] == "blind"), ()),
     }
     return plain_suit_order(rules, dealt)
 
@@ -365,16 +358,16 @@ def test_history_rows_are_what_a_player_noted(name: str) -> None:
                 views = game.view(seat).record
                 for relabel in (False, True):
                     order = first_order(plain.rules, view) if relabel else RAW
-                    wanted = plain_history(view, order)
+                    expected = plain_history(view, order)
                     rows, orders = histories(record, views, room, relabel)
                     assert rows.dtype == np.int8
                     assert orders[0].tolist() == order
-                    found = [tuple(row) for row in rows[0].tolist() if row[0]]
-                    assert found == wanted
-                    assert not rows[0, len(found) :].any()
+                    actual = [tuple(row) for row in rows[0].tolist() if row[0]]
+                    assert actual == expected
+                    assert not rows[0, len(actual) :].any()
                     # A row once written stays: networks with a memory read on from it.
-                    assert found[: len(before[seat][relabel])] == before[seat][relabel]
-                    before[seat][relabel] = found
+                    assert actual[: len(before[seat][relabel])] == before[seat][relabel]
+                    before[seat][relabel] = actual
             if plain.phase == "over":
                 break
             hand = plain.hands[plain.turn or 0]
@@ -394,8 +387,8 @@ def test_history_of_a_match_holds_its_score() -> None:
             views = game.view(seat).record
             rows, _ = histories(rules.record(match), views, history_rows(rules), False)
             scores = [tuple(row) for row in rows[0].tolist() if row[0] == SCORE]
-            mine, others = (min(points, 127) for points in (score[seat], score[1 - seat]))
-            assert scores == [(SCORE, 1, mine, 0), (SCORE, 2, others, 0)]
+            own, other = (min(points, 127) for points in (score[seat], score[1 - seat]))
+            assert scores == [(SCORE, 1, own, 0), (SCORE, 2, other, 0)]
             assert sum(row[0] == DEALT for row in rows[0].tolist()) == 13
         while not game.over:
             game.play(game.legal()[0])

@@ -39,7 +39,7 @@ from support import EVERY_SET, engine_rules, plain_rules
 def test_card_ids_run_through_clubs_diamonds_hearts_spades_from_two_to_ace() -> None:
     assert text_of(range(13)) == "2C 3C 4C 5C 6C 7C 8C 9C TC JC QC KC AC"
     assert text_of((13, 26, 39, 51)) == "2D 2H 2S AS"
-    assert [(each.suit, each.rank) for each in CARDS] == [
+    assert [(card.suit, card.rank) for card in CARDS] == [
         (s, r) for s in range(4) for r in range(13)
     ]
 
@@ -101,19 +101,19 @@ def test_sets_that_are_none_are_refused() -> None:
 
 
 @jit
-def _pay_for(rules: np.ndarray, low: int, mine: int, others: int) -> int:
-    return pay_for(row(rules, 0), low, mine, others)
+def _pay_for(rules: np.ndarray, low: int, own_tricks: int, other_tricks: int) -> int:
+    return pay_for(row(rules, 0), low, own_tricks, other_tricks)
 
 
-def paid(name: str, mine: int, others: int, low: bool = False) -> int:
+def paid(name: str, own_tricks: int, other_tricks: int, low: bool = False) -> int:
     record = engine_rules(name).record()
-    result = int(_pay_for(record, int(low), mine, others))
-    assert int(_pay_for(record, int(low), others, mine)) == -result
+    result = int(_pay_for(record, int(low), own_tricks, other_tricks))
+    assert int(_pay_for(record, int(low), other_tricks, own_tricks)) == -result
     return result
 
 
 @pytest.mark.parametrize(
-    ("name", "mine", "others", "pays"),
+    ("name", "own_tricks", "other_tricks", "pays"),
     [
         ("classic", 7, 6, 1),
         ("margin", 13, 0, 13),
@@ -132,8 +132,10 @@ def paid(name: str, mine: int, others: int, low: bool = False) -> int:
         ("open-stock", 6, 7, -1),
     ],
 )
-def test_named_sets_pay_what_their_rules_say(name: str, mine: int, others: int, pays: int) -> None:
-    assert paid(name, mine, others) == pays
+def test_named_sets_pay_what_their_rules_say(
+    name: str, own_tricks: int, other_tricks: int, pays: int
+) -> None:
+    assert paid(name, own_tricks, other_tricks) == pays
 
 
 @pytest.mark.parametrize("name", EVERY_SET)
@@ -143,23 +145,23 @@ def test_every_result_pays_what_the_plain_rules_pay(name: str) -> None:
     game = PlainGame(plain, plain.deck, 0)
     game.phase = "over"
     reached = 0
-    for mine in range(most + 1):
-        for others in range(min(most, plain.counting_tricks - mine) + 1):
-            if plain.race is None and mine + others != plain.counting_tricks:
+    for own in range(most + 1):
+        for other in range(min(most, plain.counting_tricks - own) + 1):
+            if plain.race is None and own + other != plain.counting_tricks:
                 continue
-            if plain.race is not None and mine == others == plain.race:
+            if plain.race is not None and own == other == plain.race:
                 continue
             for low in {"high": (False,), "low": (True,)}.get(plain.contract, (False, True)):
-                game.counting, game.low = [mine, others], low
-                assert paid(name, mine, others, low) == game.pay()[0]
+                game.counting, game.low = [own, other], low
+                assert paid(name, own, other, low) == game.pay()[0]
                 reached = max(reached, game.pay()[0])
-    assert rules.most_pay == reached
+    assert rules.max_pay == reached
 
 
 def test_most_pay_is_reached_even_where_a_slam_pays_little() -> None:
     rules = Rules(name="mean slam", ranks=7, hand=7, pay="over_book", book=3, slam_pay=1)
-    pays = [abs(int(_pay_for(rules.record(), 0, mine, 7 - mine))) for mine in range(8)]
-    assert rules.most_pay == max(pays) == 3
+    pays = [abs(int(_pay_for(rules.record(), 0, tricks, 7 - tricks))) for tricks in range(8)]
+    assert rules.max_pay == max(pays) == 3
 
 
 def test_cards_set_aside_close_the_endgame() -> None:
@@ -315,7 +317,7 @@ def test_files_that_can_not_be_read_are_refused_with_their_name(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("wanted", "sentence"),
+    ("rules", "sentence"),
     [
         ("clasic", r"'clasic' is not a rule set; did you mean 'classic'"),
         ("zzz", r"'zzz' is not a rule set; there are classic, .*race-9"),
@@ -324,9 +326,9 @@ def test_files_that_can_not_be_read_are_refused_with_their_name(tmp_path: Path) 
         (None, r"None is of type NoneType"),
     ],
 )
-def test_unknown_rule_sets_are_refused_with_a_suggestion(wanted: Any, sentence: str) -> None:
+def test_unknown_rule_sets_are_refused_with_a_suggestion(rules: Any, sentence: str) -> None:
     with pytest.raises(RulesError, match=sentence):
-        load_rules(wanted)
+        load_rules(rules)
 
 
 @pytest.mark.parametrize("make", [dict, lambda **values: Rules(**values)], ids=["mapping", "Rules"])
@@ -339,9 +341,9 @@ def test_the_name_of_a_named_set_stands_for_no_other_game(make: Any) -> None:
 
 def test_a_slam_may_be_all_that_pays() -> None:
     rules = Rules(name="slam or nothing", pay="over_book", book=13, slam_pay=10)
-    pays = [abs(int(_pay_for(rules.record(), 0, mine, 13 - mine))) for mine in range(14)]
+    pays = [abs(int(_pay_for(rules.record(), 0, tricks, 13 - tricks))) for tricks in range(14)]
     assert pays == [10, *[0] * 12, 10]
-    assert rules.most_pay == 10
+    assert rules.max_pay == 10
 
 
 @pytest.mark.parametrize(
@@ -370,5 +372,5 @@ def test_bits_are_counted_and_found_as_python_does_it() -> None:
     rng = random.Random(5)
     for size in range(1, 53):
         cards = rng.sample(range(52), size)
-        held = np.uint64(sum(1 << each for each in cards))
-        assert asked_of_bits(held) == (size, min(cards), max(cards))
+        bits = np.uint64(sum(1 << card for card in cards))
+        assert asked_of_bits(bits) == (size, min(cards), max(cards))

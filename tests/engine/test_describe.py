@@ -73,22 +73,22 @@ def words(rules: Rules) -> str:
 @pytest.mark.parametrize("name", ODD)
 def test_a_set_is_told_with_its_key_facts(name: str) -> None:
     rules, facts = ODD[name]
-    told = words(rules)
+    text = words(rules)
     for fact in [*ALWAYS, *facts]:
-        assert fact in told, f"{fact!r} is missing in: {told}"
+        assert fact in text, f"{fact!r} is missing in: {text}"
 
 
 @pytest.mark.parametrize("rules", ALL, ids=lambda rules: rules.name)
 def test_the_examples_pay_what_the_engine_pays(rules: Rules) -> None:
-    found = re.findall(r"(\d+)–(\d+) pays (\w+)", words(rules))
+    examples = re.findall(r"(\d+)–(\d+) pays (\w+)", words(rules))
     if rules.pay == "win":
-        found = [(*pair, "1") for pair in re.findall(r"(\d+)–(\d+)(?! is)", words(rules))]
-    found += [(*pair, "nobody") for pair in re.findall(r"(\d+)–(\d+) is a tie", words(rules))]
-    assert found
+        examples = [(*pair, "1") for pair in re.findall(r"(\d+)–(\d+)(?! is)", words(rules))]
+    examples += [(*pair, "nobody") for pair in re.findall(r"(\d+)–(\d+) is a tie", words(rules))]
+    assert examples
     game = Game(rules)
     while not game.over:
         game.play(game.legal()[0])
-    for most, least, pay in found:
+    for most, least, pay in examples:
         game.record["tricks"][0] = int(most), int(least)
         amount = 0 if pay in ("nothing", "nobody") else int(pay)
         assert game.pays == ((-amount, amount) if game.low else (amount, -amount))
@@ -110,9 +110,9 @@ def test_the_yaml_of_a_set_is_the_set_under_a_name_of_its_own(rules: Rules, tmp_
     path = tmp_path / "own.yaml"
     path.write_text(as_yaml(rules), encoding="utf-8")
     again = load_rules(path)
-    for each in fields(Rules):
-        if each.name != "name":
-            assert getattr(again, each.name) == getattr(rules, each.name)
+    for field in fields(Rules):
+        if field.name != "name":
+            assert getattr(again, field.name) == getattr(rules, field.name)
     assert again.name == f"my-{rules.name}"
     assert len([line for line in as_yaml(rules).splitlines() if line[0] != "#"]) == len(
         fields(Rules)

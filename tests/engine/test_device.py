@@ -29,19 +29,19 @@ def told_by(python: str, script: str, **variables: str) -> dict[str, int]:
 
 
 def test_kernels_play_and_show_what_a_batch_does_by_every_rule_set() -> None:
-    found = told_by(
+    counts = told_by(
         sys.executable, "device_checks.py", NUMBA_ENABLE_CUDASIM="1", NUMBA_DISABLE_JIT="1"
     )
-    assert set(named_rules()) < set(found)
-    assert min(found.values()) > 10
+    assert set(named_rules()) < set(counts)
+    assert min(counts.values()) > 10
 
 
 def test_kernels_compile_for_gpus_that_are_not_here() -> None:
     if not CUDA.exists():
         pytest.skip("numba-cuda is not here: `make cuda` puts it into .venv-cuda (170 MB)")
-    found = told_by(str(CUDA), "ptx_checks.py")
-    assert {each.split()[1] for each in found} == {"sm_80", "sm_90"}
-    assert min(found.values()) > 50
+    sizes = told_by(str(CUDA), "ptx_checks.py")
+    assert {kernel.split()[1] for kernel in sizes} == {"sm_80", "sm_90"}
+    assert min(sizes.values()) > 50
 
 
 def test_where_there_is_no_gpu_that_is_told() -> None:

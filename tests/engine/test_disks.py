@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from german_whist.common.files import CanNotWrite, cache_folder, check_writable, written_whole
+from german_whist.common.files import CannotWrite, atomic_write, cache_folder, check_writable
 from german_whist.common.jit.compiler import COMPILED, machine_code_folder
 from german_whist.engine import play
 from german_whist.engine.endgame import tablebase as opening
@@ -32,7 +32,6 @@ print(suit_of(numpy.int64(14)))
 
 @contextmanager
 def a_disk_of(size: int) -> Iterator[None]:
-    """Let no file grow beyond so many bytes, as on a disk that is full."""
     resource = pytest.importorskip("resource")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
@@ -52,7 +51,6 @@ def mounted(folder: Path, options: str) -> bool:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 64 kB, where this test may mount one."""
     folder = tmp_path / "disk"
     folder.mkdir()
     if not mounted(folder, "size=64k"):
@@ -64,11 +62,10 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def compiled_with(cache: Path, script: str = SMALL) -> subprocess.CompletedProcess[str]:
-    """Compile the small function, or run another script, with a cache folder."""
-    told = {**os.environ, "GERMAN_WHIST_CACHE": str(cache)}
-    told.pop("NUMBA_CACHE_DIR", None)
+    environment = {**os.environ, "GERMAN_WHIST_CACHE": str(cache)}
+    environment.pop("NUMBA_CACHE_DIR", None)
     return subprocess.run(
-        [sys.executable, "-c", script], env=told, capture_output=True, text=True, check=True
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
     )
 
 
@@ -79,27 +76,27 @@ def test_a_file_in_the_place_of_a_folder_is_told_with_the_path_that_was_wanted(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "file").touch()
-    wanted = tmp_path / "file" / "a" / "b.json"
-    told = (
-        f"{wanted} cannot be written (Not a directory): a file stands where a folder is needed, "
+    path = tmp_path / "file" / "a" / "b.json"
+    message = (
+        f"{path} cannot be written (Not a directory): a file stands where a folder is needed, "
         "so name a path elsewhere"
     )
-    with pytest.raises(CanNotWrite) as found, written_whole(wanted, "w"):
+    with pytest.raises(CannotWrite) as caught, atomic_write(path, "w"):
         pass
-    assert str(found.value) == told
-    with pytest.raises(CanNotWrite) as found:
-        check_writable(wanted)
-    assert str(found.value) == told
+    assert str(caught.value) == message
+    with pytest.raises(CannotWrite) as caught:
+        check_writable(path)
+    assert str(caught.value) == message
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     for refuse in (check_writable, lambda path: write(path, b"x")):
-        with pytest.raises(CanNotWrite, match="it is a folder, so name a file in it"):
+        with pytest.raises(CannotWrite, match="it is a folder, so name a file in it"):
             refuse(tmp_path)
 
 
 def write(path: Path, data: bytes) -> None:
-    with written_whole(path) as file:
+    with atomic_write(path) as file:
         file.write(data)
 
 
@@ -109,19 +106,19 @@ def test_a_file_that_can_not_grow_leaves_nothing_and_names_itself(
 ) -> None:
     path = tmp_path / "a.bin"
     write(path, b"old")
-    with a_disk_of(5), pytest.raises(CanNotWrite) as found:
+    with a_disk_of(5), pytest.raises(CannotWrite) as caught:
         write(path, b"x" * size)
-    assert str(found.value).startswith(f"{path} cannot be written (File too large): allow")
+    assert str(caught.value).startswith(f"{path} cannot be written (File too large): allow")
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["a.bin"]
 
 
 def test_a_full_disk_asks_for_room(small_disk: Path) -> None:
     path = small_disk / "a.bin"
-    with pytest.raises(CanNotWrite) as found:
+    with pytest.raises(CannotWrite) as caught:
         write(path, b"x" * 100_000)
-    assert found.value.errno == errno.ENOSPC
-    assert str(found.value) == (
+    assert caught.value.errno == errno.ENOSPC
+    assert str(caught.value) == (
         f"{path} cannot be written (No space left on device): make room on that disk, or name a "
         "path elsewhere"
     )
@@ -129,9 +126,9 @@ def test_a_full_disk_asks_for_room(small_disk: Path) -> None:
 
 
 def test_errors_about_other_files_stay_what_they_are(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError) as found, written_whole(tmp_path / "a"):
+    with pytest.raises(FileNotFoundError) as caught, atomic_write(tmp_path / "a"):
         (tmp_path / "b").read_text()
-    assert found.value.filename == str(tmp_path / "b")
+    assert caught.value.filename == str(tmp_path / "b")
 
 
 def test_records_that_can_not_be_added_are_told_with_their_file(tmp_path: Path) -> None:
@@ -139,10 +136,10 @@ def test_records_that_can_not_be_added_are_told_with_their_file(tmp_path: Path) 
     while not game.over:
         game.play(game.legal()[0])
     path = tmp_path / "hands.jsonl"
-    with a_disk_of(5), pytest.raises(CanNotWrite, match=r"hands\.jsonl cannot be written"):
+    with a_disk_of(5), pytest.raises(CannotWrite, match=r"hands\.jsonl cannot be written"):
         append_records(path, [record_of(game)])
     (tmp_path / "file").touch()
-    with pytest.raises(CanNotWrite, match="a file stands where a folder is needed"):
+    with pytest.raises(CannotWrite, match="a file stands where a folder is needed"):
         append_records(tmp_path / "file" / "hands.jsonl", [record_of(game)])
 
 
@@ -150,17 +147,15 @@ def test_records_that_can_not_be_added_are_told_with_their_file(tmp_path: Path) 
 def test_a_path_that_may_not_be_written_asks_for_another(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As on a disk that can only be read, which not everybody may mount."""
-
     def refuse(name: object, *_: object, **__: object) -> None:
         raise OSError(number, os.strerror(number), name)
 
     path = tmp_path / "a.json"
     monkeypatch.setattr(os, "open", refuse)
     for deed in (check_writable, lambda path: write(path, b"x")):
-        with pytest.raises(CanNotWrite) as found:
+        with pytest.raises(CannotWrite) as caught:
             deed(path)
-        assert str(found.value) == (
+        assert str(caught.value) == (
             f"{path} cannot be written ({os.strerror(number)}): name a path that you may write"
         )
 
@@ -172,12 +167,12 @@ def test_a_path_that_may_not_be_written_asks_for_another(
 def test_a_game_is_played_where_nothing_can_be_kept(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     script = "from german_whist import Game\ngame = Game(seed=1)\nprint(game.play(game.legal()[0]))"
-    told = compiled_with(tmp_path / "file" / "cache", script)
-    assert told.returncode == 0
-    assert told.stderr.count("cannot be kept") == 1
-    assert f"{tmp_path / 'file' / 'cache' / 'compiled'}" in told.stderr
-    assert "(Not a directory): everything works" in told.stderr
-    assert "Traceback" not in told.stderr
+    run = compiled_with(tmp_path / "file" / "cache", script)
+    assert run.returncode == 0
+    assert run.stderr.count("cannot be kept") == 1
+    assert f"{tmp_path / 'file' / 'cache' / 'compiled'}" in run.stderr
+    assert "(Not a directory): everything works" in run.stderr
+    assert "Traceback" not in run.stderr
 
 
 @compiled_only
@@ -257,9 +252,9 @@ def test_endings_that_can_not_be_kept_are_computed_all_the_same(
     (tmp_path / "file").touch()
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(machine_code_folder().parent))
     monkeypatch.setenv("GERMAN_WHIST_CACHE", str(tmp_path / "file"))
-    monkeypatch.setattr(opening, "_opened", {})
+    monkeypatch.setattr(opening, "_tables", {})
     monkeypatch.setattr(opening, "DEFAULT_CARDS", 3)
     assert tables().cards == 3
-    told = capsys.readouterr().err
-    assert f"german-whist: {tmp_path / 'file' / 'tablebases'} cannot be written" in told
-    assert "for this process only" in told
+    message = capsys.readouterr().err
+    assert f"german-whist: {tmp_path / 'file' / 'tablebases'} cannot be written" in message
+    assert "for this process only" in message

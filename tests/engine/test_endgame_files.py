@@ -13,7 +13,13 @@ from german_whist.common.jit.compiler import machine_code_folder
 from german_whist.engine.endgame import TablebaseError, new_scratch, solve, store, tables
 from german_whist.engine.endgame import build as build_module
 from german_whist.engine.endgame import tablebase as opening_module
-from german_whist.engine.endgame.store import HEADER_BYTES, Kind, Part, open_part, parts_of
+from german_whist.engine.endgame.store import (
+    HEADER_BYTES,
+    LayerFile,
+    TablebaseKind,
+    layer_files,
+    open_layers,
+)
 from german_whist.engine.endgame.tablebase import tables_of
 
 TABLES = "from german_whist.engine.endgame import tables; print(tables().cards)"
@@ -27,21 +33,18 @@ store.BASE_CARDS = 3
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    """A cache of its own, in which layers above three lie in files of their own.
-
-    That split is for looking at files; only with the real one can they be solved from.
-    """
+    """Empty cache folder in which layers above three have files of their own."""
     monkeypatch.setenv("GERMAN_WHIST_CACHE", str(tmp_path))
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(machine_code_folder().parent))
     monkeypatch.setattr(store, "BASE_CARDS", 3)
-    monkeypatch.setattr(opening_module, "_opened", {})
+    monkeypatch.setattr(opening_module, "_tables", {})
     return tmp_path / "tablebases"
 
 
 @pytest.fixture
 def base(folder):
-    build_module.build(Kind(), 3)
-    return Part(Kind(), 0, 3).path
+    build_module.build(TablebaseKind(), 3)
+    return LayerFile(TablebaseKind(), 0, 3).path
 
 
 def spoil(path, at, change=1):
@@ -51,8 +54,8 @@ def spoil(path, at, change=1):
 
 
 def test_files_hold_the_layers_and_are_read_only(folder):
-    files = build_module.build(Kind(), 5, threads=2)
-    assert [file.part.path.name for file in files] == [
+    files = build_module.build(TablebaseKind(), 5, threads=2)
+    assert [file.file.path.name for file in files] == [
         "trumps-high-00-03.endings",
         "trumps-high-04.endings",
         "trumps-high-05.endings",
@@ -84,8 +87,8 @@ def test_a_spoilt_file_is_named_and_only_replaced_when_asked(base, harm, words, 
     whole = base.read_bytes()
     harm(base)
     for act in (
-        lambda: open_part(Part(Kind(), 0, 3)),
-        lambda: build_module.build(Kind(), 3),
+        lambda: open_layers(LayerFile(TablebaseKind(), 0, 3)),
+        lambda: build_module.build(TablebaseKind(), 3),
         lambda: tables(),
     ):
         with pytest.raises(TablebaseError, match=words) as caught:
@@ -99,16 +102,16 @@ def test_a_spoilt_file_is_named_and_only_replaced_when_asked(base, harm, words, 
 
 
 def test_another_kind_or_format_under_the_name_is_refused(base):
-    low = Part(Kind(low=True), 0, 3)
+    low = LayerFile(TablebaseKind(low=True), 0, 3)
     low.path.write_bytes(base.read_bytes())
     with pytest.raises(TablebaseError, match="does not hold trumps-low, layers 0 to 3"):
-        open_part(low)
+        open_layers(low)
 
 
 def test_a_newer_format_is_told_apart_from_damage(base, monkeypatch):
     monkeypatch.setattr(store, "VERSION", 2)
     with pytest.raises(TablebaseError, match="format 1, and this program reads 2"):
-        open_part(Part(Kind(), 0, 3))
+        open_layers(LayerFile(TablebaseKind(), 0, 3))
 
 
 def test_a_killed_build_goes_on_where_it_stopped(folder):
@@ -122,14 +125,14 @@ def test_a_killed_build_goes_on_where_it_stopped(folder):
         "build(store.Kind(), 6)\n"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 9
-    there = {path: path.stat().st_mtime_ns for path in folder.glob("*.endings")}
-    assert len(there) == 2
+    times = {path: path.stat().st_mtime_ns for path in folder.glob("*.endings")}
+    assert len(times) == 2
     assert len(list(folder.glob(".trumps-high-05*"))) == 1
-    told = []
-    files = build_module.build(Kind(), 6, report=told.append)
+    lines = []
+    files = build_module.build(TablebaseKind(), 6, report=lines.append)
     assert [file.sums[-1] for file in files] == [749, 6055, 43945, 291490]
-    assert {path: path.stat().st_mtime_ns for path in there} == there
-    assert [line.split(": ")[1].split(",")[0] for line in told] == [
+    assert {path: path.stat().st_mtime_ns for path in times} == times
+    assert [line.split(": ")[1].split(",")[0] for line in lines] == [
         "there and sound",
         "there and sound",
         "written",
@@ -146,11 +149,15 @@ def test_two_processes_that_start_at_once_do_not_spoil_it(folder):
     assert [worker.returncode for worker in workers] == [0, 0]
     assert sum(output.count("written") for output in outputs) == 4
     assert sum(output.count("there and sound") for output in outputs) == 4
-    assert [open_part(part).sums[-1] for part in parts_of(Kind(), 6)] == [749, 6055, 43945, 291490]
+    assert [open_layers(part).sums[-1] for part in layer_files(TablebaseKind(), 6)] == [
+        749,
+        6055,
+        43945,
+        291490,
+    ]
 
 
 def test_without_the_compiler_another_process_builds_them(folder):
-    """In plain Python it would take hours, and all others would wait."""
     run = subprocess.run(
         [sys.executable, "-c", TABLES],
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True, timeout=120,
@@ -158,7 +165,7 @@ def test_without_the_compiler_another_process_builds_them(folder):
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
     assert run.stdout == "10\n"
-    assert [each.name for each in folder.glob("*.endings")] == ["trumps-high-00-10.endings"]
+    assert [path.name for path in folder.glob("*.endings")] == ["trumps-high-00-10.endings"]
 
 
 def test_a_full_disk_is_told_before_anything_starts(folder, monkeypatch):
@@ -166,33 +173,33 @@ def test_a_full_disk_is_told_before_anything_starts(folder, monkeypatch):
     monkeypatch.setattr(build_module.shutil, "disk_usage", lambda path: usage(1, 1, 100))
     monkeypatch.setattr(build_module, "_write_part", lambda *rest: pytest.fail("it began"))
     with pytest.raises(OSError, match="MB free, and the endings to build take"):
-        build_module.build(Kind(), 6)
+        build_module.build(TablebaseKind(), 6)
 
 
 def test_without_room_the_endings_are_kept_in_memory(folder, monkeypatch, capsys):
     usage = namedtuple("Usage", "total used free")
     monkeypatch.setattr(build_module.shutil, "disk_usage", lambda path: usage(1, 1, 100))
     monkeypatch.setattr(opening_module, "DEFAULT_CARDS", 3)
-    known = tables()
-    assert known.cards == 3
+    tablebase = tables()
+    assert tablebase.cards == 3
     assert "for this process only" in capsys.readouterr().err
-    assert solve(known, new_scratch(4), np.uint64(0b1001), np.uint64(0b0110), 0) == 1
+    assert solve(tablebase, new_scratch(4), np.uint64(0b1001), np.uint64(0b0110), 0) == 1
 
 
 def test_what_was_built_serves_and_what_can_not_be_mapped_does_not(folder, monkeypatch, capsys):
     monkeypatch.setattr(opening_module, "DEFAULT_CARDS", 3)
-    build_module.build(Kind(), 5)
+    build_module.build(TablebaseKind(), 5)
 
     def full(part):
         if part.first == 5:
             raise OSError(12, "Cannot allocate memory")
-        return open_part(part)
+        return open_layers(part)
 
-    monkeypatch.setattr(opening_module, "open_part", full)
+    monkeypatch.setattr(opening_module, "open_layers", full)
     assert tables().cards == 4
     assert "cannot be mapped" in capsys.readouterr().err
-    monkeypatch.setattr(opening_module, "_opened", {})
-    monkeypatch.setattr(opening_module, "open_part", open_part)
+    monkeypatch.setattr(opening_module, "_tables", {})
+    monkeypatch.setattr(opening_module, "open_layers", open_layers)
     assert tables().cards == 5
 
 
@@ -216,19 +223,18 @@ def test_the_command_builds_verifies_and_describes(monkeypatch, capsys):
 
 
 def test_verify_finds_a_wrong_entry_behind_a_right_checksum(base, capsys):
-    opened = open_part(Part(Kind(), 0, 3))
+    opened = open_layers(LayerFile(TablebaseKind(), 0, 3))
     data = opened.data.copy()
     data[-40] ^= 1
-    base.write_bytes(store.header(opened.part, opened.sums, data) + data.tobytes())
+    base.write_bytes(store.header(opened.file, opened.sums, data) + data.tobytes())
     assert main(["tablebase", "verify", "--cards", "3", "--samples", "1"]) == 1
     assert "the file says 749" in capsys.readouterr().out
 
 
 def test_layers_above_the_base_are_read_too(folder):
-    """Eleven cards are out of a test's reach, so a layer of noughts stands in for theirs."""
-    known = tables_of(build_module.build(Kind(), 3))
-    deep = known._replace(cards=11, eleven=np.zeros(120_000_000, np.uint8))
+    tablebase = tables_of(build_module.build(TablebaseKind(), 3))
+    deep = tablebase._replace(cards=11, eleven=np.zeros(120_000_000, np.uint8))
     deep.eleven.flags.writeable = False
-    mine, theirs = np.uint64(0b1010101010101010101010), np.uint64(0b0101010101010101010101)
-    assert solve(deep, new_scratch(4), mine, theirs, 0) == 0
-    assert solve(known, new_scratch(4), mine, theirs, 0) == 5
+    hand, other_hand = np.uint64(0b1010101010101010101010), np.uint64(0b0101010101010101010101)
+    assert solve(deep, new_scratch(4), hand, other_hand, 0) == 0
+    assert solve(tablebase, new_scratch(4), hand, other_hand, 0) == 5

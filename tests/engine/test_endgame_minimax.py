@@ -10,9 +10,9 @@ from german_whist.engine.endgame import (
     Ending,
     Race,
     best_card_compiled,
+    limit_tables,
     new_scratch,
     no_tables,
-    smaller_tables,
     solve,
     solve_moves,
     solve_race,
@@ -33,27 +33,26 @@ def humblest(cards, trump):
 
 
 @pytest.fixture(scope="module")
-def known():
-    """Tables of each kind that know endings of up to 0, 2 and 5 cards."""
-    found = {}
+def tablebases():
+    by_size = {}
     for trumps, low in KINDS:
         five = tables_in_memory(5, trumps, low)
-        found[trumps, low] = [no_tables(trumps, low), smaller_tables(five, 2), five]
-    return found
+        by_size[trumps, low] = [no_tables(trumps, low), limit_tables(five, 2), five]
+    return by_size
 
 
 @pytest.mark.parametrize(("trumps", "low"), KINDS)
-def test_every_card_has_the_value_of_plain_minimax(known, trumps, low):
+def test_every_card_has_the_value_of_plain_minimax(tablebases, trumps, low):
     source = random.Random(f"{trumps} {low}")
     scratch = new_scratch(8)
-    worth = np.zeros(52, np.int64)
+    tricks = np.zeros(52, np.int64)
     best = min if low else max
 
     def check(tables, mine, theirs, trump, led, expected):
         hands = card_set(mine), card_set(theirs)
         most = best(expected.values())
-        assert solve_moves(tables, scratch, Ending(*hands, trump, led), worth) == most
-        assert {int(c): int(worth[c]) for c in np.flatnonzero(worth >= 0)} == expected
+        assert solve_moves(tables, scratch, Ending(*hands, trump, led), tricks) == most
+        assert {int(c): int(tricks[c]) for c in np.flatnonzero(tricks >= 0)} == expected
         chosen = best_card_compiled(tables, scratch, Ending(*hands, trump, led))
         assert chosen == humblest([c for c in expected if expected[c] == most], trump)
 
@@ -61,7 +60,7 @@ def test_every_card_has_the_value_of_plain_minimax(known, trumps, low):
         trump = source.randrange(4) if trumps else NONE
         me, other = random_ending(source, 5 if count % 10 else 6, source.choice((4, 6, 13)))
         plain = PlainEnding(trump, low)
-        tables = source.choice(known[trumps, low])
+        tables = source.choice(tablebases[trumps, low])
         leads = plain.leads(me, other)
         value = solve(tables, scratch, card_set(me), card_set(other), trump)
         assert value == best(leads.values()), (me, other, trump)
@@ -73,55 +72,58 @@ def test_every_card_has_the_value_of_plain_minimax(known, trumps, low):
             check(tables, other, left, trump, led, expected)
 
 
-def test_races_end_as_plain_minimax_says(known):
+def test_races_end_as_plain_minimax_says(tablebases):
     source = random.Random(9)
     scratch = new_scratch(8)
     ends = np.zeros(52, np.int64)
 
-    def ends_of(tables, mine, theirs, trump, led, race):
-        ending = Ending(card_set(mine), card_set(theirs), trump, led)
+    def ends_of(tables, hand, other_hand, trump, led, race):
+        ending = Ending(card_set(hand), card_set(other_hand), trump, led)
         best = solve_race_moves(tables, scratch, ending, race, ends)
-        found = {int(c): int(ends[c]) for c in np.flatnonzero(ends != 2)}
-        assert best == max(found.values())
-        return found
+        outcomes = {int(c): int(ends[c]) for c in np.flatnonzero(ends != 2)}
+        assert best == max(outcomes.values())
+        return outcomes
 
     for _ in range(600):
         trump = source.choice((0, 1, 2, 3, NONE))
         me, other = random_ending(source, 5, 6)
-        mine, theirs = source.randint(1, 4), source.randint(1, 4)
-        tables = source.choice(known[trump != NONE, False])
+        own_needs, other_needs = source.randint(1, 4), source.randint(1, 4)
+        tables = source.choice(tablebases[trump != NONE, False])
         race = PlainRace(trump)
         hands = card_set(me), card_set(other)
-        found = solve_race(tables, scratch, Ending(*hands, trump, -1), Race(mine, theirs))
-        assert found == race.value(me, other, mine, theirs)
-        both = Race(mine, theirs)
-        assert ends_of(tables, me, other, trump, -1, both) == race.leads(me, other, mine, theirs)
+        outcome = solve_race(
+            tables, scratch, Ending(*hands, trump, -1), Race(own_needs, other_needs)
+        )
+        assert outcome == race.value(me, other, own_needs, other_needs)
+        both = Race(own_needs, other_needs)
+        assert ends_of(tables, me, other, trump, -1, both) == race.leads(
+            me, other, own_needs, other_needs
+        )
         left = without(me, me[0])
-        replies = race.replies(me[0], left, other, mine, theirs)
+        replies = race.replies(me[0], left, other, own_needs, other_needs)
         expected = {card: -end for card, end in replies.items()}
-        assert ends_of(tables, other, left, trump, me[0], Race(theirs, mine)) == expected
+        assert ends_of(tables, other, left, trump, me[0], Race(other_needs, own_needs)) == expected
 
 
-def test_a_led_card_parts_its_follower_s_neighbours(known):
-    """Ace and queen behind a led king are two different replies."""
+def test_a_led_card_parts_its_follower_s_neighbours(tablebases):
     hearts = 26
     two, queen, king, ace = hearts, hearts + 10, hearts + 11, hearts + 12
-    worth = np.zeros(52, np.int64)
-    for tables in known[False, False]:
+    tricks = np.zeros(52, np.int64)
+    for tables in tablebases[False, False]:
         scratch = new_scratch(4)
         hands = card_set([queen, ace]), card_set([two])
-        solve_moves(tables, scratch, Ending(*hands, NONE, king), worth)
-        assert (worth[ace], worth[queen]) == (2, 1)
+        solve_moves(tables, scratch, Ending(*hands, NONE, king), tricks)
+        assert (tricks[ace], tricks[queen]) == (2, 1)
 
 
-def test_one_scratch_serves_all_kinds_of_tables(known):
+def test_one_scratch_serves_all_kinds_of_tables(tablebases):
     source = random.Random(4)
     scratch = new_scratch(6)
     for _ in range(300):
         trumps, low = source.choice(KINDS)
         trump = source.randrange(4) if trumps else NONE
         me, other = random_ending(source, 6)
-        nothing = known[trumps, low][0]
+        nothing = tablebases[trumps, low][0]
         value = solve(nothing, scratch, card_set(me), card_set(other), trump)
         fresh = solve(nothing, new_scratch(12), card_set(me), card_set(other), trump)
         assert value == fresh

@@ -9,8 +9,8 @@ import pytest
 
 from german_whist.engine.endgame import new_scratch, solve, tables_in_memory
 from german_whist.engine.endgame.generator import Classes, check_classes
-from german_whist.engine.endgame.index import layer_bytes, layer_size, layout
-from german_whist.engine.endgame.search import Node, stored
+from german_whist.engine.endgame.index import endgame_index, layer_bytes, layer_size
+from german_whist.engine.endgame.search import Node, table_points
 
 NONE = 4
 RANKS = "23456789TJQKA"
@@ -49,55 +49,54 @@ def no_trumps():
 
 def layer_of(tables, n):
     start = int(tables.starts[n]) // 2
-    return tables.base[start : start + layer_bytes(tables.lay, n)]
+    return tables.base[start : start + layer_bytes(tables.endgame_index, n)]
 
 
 def counted(tables, n):
-    first, last = tables.lay.first[n : n + 2]
-    return check_classes(tables.lay, Classes(n, first, last), layer_of(tables, n))
+    first, last = tables.endgame_index.first_class[n : n + 2]
+    return check_classes(tables.endgame_index, Classes(n, first, last), layer_of(tables, n))
 
 
 @pytest.mark.parametrize("n", LAYERS)
 def test_layer_sums_are_the_independent_ones(trumps, n):
     endings, total, majorities = LAYERS[n]
-    assert layer_size(trumps.lay, n) == endings
+    assert layer_size(trumps.endgame_index, n) == endings
     assert counted(trumps, n)[:2] == (total, majorities)
 
 
 def test_there_are_as_many_endings_as_counted_elsewhere():
-    assert {n: layer_size(layout(True), n) for n in ENDINGS_ABOVE} == ENDINGS_ABOVE
-    total = sum(layer_size(layout(True), n) for n in range(1, 14))
+    assert {n: layer_size(endgame_index(True), n) for n in ENDINGS_ABOVE} == ENDINGS_ABOVE
+    total = sum(layer_size(endgame_index(True), n) for n in range(1, 14))
     assert total == 4_935_573_802
 
 
 def test_the_higher_card_is_never_worse_in_high_contracts(trumps, no_trumps):
-    """What the generator's short cut for the next layer rests on."""
     for tables in (trumps, no_trumps):
         assert [counted(tables, n)[2] for n in range(1, 8)] == [0] * 7
 
 
 def one_suit(tables, n):
-    """The leader's tricks for every pattern of one suit, by pattern."""
-    c = int(tables.lay.find[0, 0, 0, 2 * n])
+    c = int(tables.endgame_index.class_ids[0, 0, 0, 2 * n])
     patterns = [p for p in range(1 << 2 * n) if p.bit_count() == n]
-    return {p: int(stored(tables, Node(n, c, np.uint64(p)))) for p in patterns}
+    return {p: int(table_points(tables, Node(n, c, np.uint64(p)))) for p in patterns}
 
 
 @cache
 def plain_one_suit(owners):
-    """The leader's tricks in one suit; `owners` says from the lowest card who holds each."""
-    mine = [place for place, leader in enumerate(owners) if leader]
-    theirs = [place for place, leader in enumerate(owners) if not leader]
+    leader_cards = [place for place, leader in enumerate(owners) if leader]
+    opponent_cards = [place for place, leader in enumerate(owners) if not leader]
     best = 0
-    for led in mine:
-        held = len(mine)
-        for reply in theirs:
+    for led in leader_cards:
+        lead_value = len(leader_cards)
+        for reply in opponent_cards:
             left = [o for place, o in enumerate(owners) if place not in (led, reply)]
             if led > reply:
-                held = min(held, 1 + plain_one_suit(tuple(left)))
+                lead_value = min(lead_value, 1 + plain_one_suit(tuple(left)))
             else:
-                held = min(held, len(mine) - 1 - plain_one_suit(tuple(1 - o for o in left)))
-        best = max(best, held)
+                lead_value = min(
+                    lead_value, len(leader_cards) - 1 - plain_one_suit(tuple(1 - o for o in left))
+                )
+        best = max(best, lead_value)
     return best
 
 
@@ -120,7 +119,6 @@ def test_one_suit_alone(no_trumps, n):
 
 @pytest.mark.parametrize("n", range(1, 9))
 def test_one_suit_by_plain_minimax(no_trumps, n):
-    """Seven and eight cards of one suit fit no deck; the yardstick counts them alone."""
     values = {}
     for places in combinations(range(2 * n), n):
         owners = tuple(int(place in places) for place in range(2 * n))
@@ -141,7 +139,6 @@ SYMMETRIC = {
 
 
 def tricks_of_first(tables, suits):
-    """Tricks of the first-named hands, when that player leads and when the other does."""
     hands = [0, 0]
     for suit, pair in enumerate(suits):
         for seat, ranks in enumerate(pair):
@@ -160,7 +157,7 @@ def test_symmetric_whist(no_trumps, pair):
     assert tricks_of_first(no_trumps, [pair, pair]) == two
     tenaces = [("KJ", "AQ")] * 2
     for suits, tricks in (([pair], one), ([pair, pair], two)):
-        expected = tuple(each + 1 for each in tricks)
+        expected = tuple(count + 1 for count in tricks)
         assert tricks_of_first(no_trumps, suits + tenaces) == expected
 
 
@@ -178,18 +175,18 @@ def test_suits_and_gaps_do_not_matter(trumps):
     scratch = new_scratch()
     for _ in range(300):
         n = source.randint(8, 13)
-        mine, theirs = random_hands(source, n)
+        hand, other_hand = random_hands(source, n)
         trump = source.randrange(4)
-        value = solve(trumps, scratch, card_set(mine), card_set(theirs), trump)
+        value = solve(trumps, scratch, card_set(hand), card_set(other_hand), trump)
         names = list(range(4))
         source.shuffle(names)
         ranks = {}
         for suit in range(4):
-            held = sorted(card % 13 for card in mine + theirs if card // 13 == suit)
-            spread = sorted(source.sample(range(13), len(held)))
-            for before, after in zip(held, spread, strict=True):
+            suit_ranks = sorted(card % 13 for card in hand + other_hand if card // 13 == suit)
+            spread = sorted(source.sample(range(13), len(suit_ranks)))
+            for before, after in zip(suit_ranks, spread, strict=True):
                 ranks[13 * suit + before] = 13 * names[suit] + after
-        moved = [card_set([ranks[card] for card in hand]) for hand in (mine, theirs)]
+        moved = [card_set([ranks[card] for card in cards]) for cards in (hand, other_hand)]
         assert solve(trumps, scratch, *moved, names[trump]) == value
 
 
@@ -197,16 +194,16 @@ def test_leads_and_higher_cards_in_long_endings(trumps):
     source = random.Random(6)
     scratch = new_scratch()
     for _ in range(300):
-        mine, theirs = random_hands(source, 13)
+        hand, other_hand = random_hands(source, 13)
         trump = source.randrange(4)
-        on_lead = solve(trumps, scratch, card_set(mine), card_set(theirs), trump)
-        not_on_lead = 13 - solve(trumps, scratch, card_set(theirs), card_set(mine), trump)
+        on_lead = solve(trumps, scratch, card_set(hand), card_set(other_hand), trump)
+        not_on_lead = 13 - solve(trumps, scratch, card_set(other_hand), card_set(hand), trump)
         assert on_lead >= not_on_lead - 1
-        for card in mine:
-            above = min((c for c in theirs if c > card and c // 13 == card // 13), default=None)
+        for card in hand:
+            above = min((c for c in other_hand if c > card and c // 13 == card // 13), default=None)
             if above is not None:
-                better = card_set([above if c == card else c for c in mine])
-                worse = card_set([card if c == above else c for c in theirs])
+                better = card_set([above if c == card else c for c in hand])
+                worse = card_set([card if c == above else c for c in other_hand])
                 assert solve(trumps, scratch, better, worse, trump) >= on_lead
                 break
 

@@ -15,13 +15,12 @@ from german_whist.engine.rules import Rules
 
 @pytest.fixture(autouse=True)
 def small_tables(monkeypatch):
-    """Tables of six cards, kept in memory, in place of the user's files."""
-    found = {}
+    made = {}
 
     def tables(trumps=True, low=False):
-        if (trumps, low) not in found:
-            found[trumps, low] = endgame.tables_in_memory(6, trumps, low)
-        return found[trumps, low]
+        if (trumps, low) not in made:
+            made[trumps, low] = endgame.tables_in_memory(6, trumps, low)
+        return made[trumps, low]
 
     monkeypatch.setattr(solver, "tables", tables)
     return tables
@@ -125,12 +124,12 @@ def test_views_are_solved_from_the_fourteenth_trick_on(rules):
 
 def check_against_plain(game):
     plain = PlainEnding(game.trump, game.low)
-    mine, theirs = (tuple(map(int, game.hands[seat])) for seat in (game.turn, 1 - game.turn))
+    hand, other_hand = (tuple(map(int, game.hands[seat])) for seat in (game.turn, 1 - game.turn))
     if game.led is None:
-        expected = plain.leads(mine, theirs)
+        expected = plain.leads(hand, other_hand)
     else:
-        replies = plain.replies(int(game.led), theirs, mine)
-        expected = {card: len(mine) - tricks for card, tricks in replies.items()}
+        replies = plain.replies(int(game.led), other_hand, hand)
+        expected = {card: len(hand) - tricks for card, tricks in replies.items()}
     assert endgame.moves_of(game.view(game.turn)) == expected
 
 
@@ -210,9 +209,9 @@ def test_arrays_with_a_card_led():
     hands = np.zeros((50, 2), np.uint64)
     led = np.zeros(50, np.int64)
     for k in range(50):
-        mine, theirs = random_ending(source, 6)
-        led[k] = mine[0]
-        hands[k] = [sum(1 << c for c in hand) for hand in (without(mine, mine[0]), theirs)]
+        hand, other_hand = random_ending(source, 6)
+        led[k] = hand[0]
+        hands[k] = [sum(1 << c for c in cards) for cards in (without(hand, hand[0]), other_hand)]
     many = endgame.moves_many(hands, 2, 0, led)
     for k in range(50):
         moves = endgame.moves([int(hand) for hand in hands[k]], 2, 0, int(led[k]))

@@ -12,7 +12,7 @@ from scipy.stats import chisquare
 
 from german_whist.engine.cards import text_of
 from german_whist.engine.game import Game
-from german_whist.engine.rng import below, fraction, keyed
+from german_whist.engine.rng import random_below, random_fraction, stream_key
 from support import dealt
 
 # Rules, seed, number, dealer, the deal, then counting tricks and pays of a fixed way of play.
@@ -152,7 +152,7 @@ def mixed_by_hand(x: int) -> int:
 
 
 def unmixed(x: int) -> int:
-    """The number that is mixed to this one."""
+    """Inverse of SplitMix64's finalizer."""
     for shift, factor in ((31, _B), (27, _A), (30, 1)):
         whole = x
         for _ in range(64 // shift):
@@ -162,7 +162,7 @@ def unmixed(x: int) -> int:
 
 
 def below_by_hand(state: list[int], n: int) -> int:
-    """Shares of 2**32 numbers; those left over from equal shares are drawn again."""
+    """Lemire's method in plain integers."""
     while True:
         state[0] = (state[0] + _STEP) & _WORD
         product = (mixed_by_hand(state[0]) >> 32) * n
@@ -189,10 +189,9 @@ def test_below_draws_again_exactly_what_would_make_shares_uneven(n: int) -> None
     left_over = 2**32 % n
 
     def drawn_from(high_half: int) -> tuple[int, bool]:
-        """What comes of this draw, and whether it took another draw to get there."""
         start = (unmixed(high_half << 32) - _STEP) & _WORD
         stream = np.array([start], np.uint64)
-        result = int(below(stream, n))
+        result = int(random_below(stream, n))
         assert 0 <= result < n
         state = [start]
         assert below_by_hand(state, n) == result
@@ -210,16 +209,16 @@ def test_below_draws_again_exactly_what_would_make_shares_uneven(n: int) -> None
 
 @pytest.mark.parametrize("n", [2, 3, 6, 13, 52, 1000])
 def test_every_number_below_comes_equally_often(n: int) -> None:
-    stream = np.array([keyed(np.uint64(5), np.uint64(n))], np.uint64)
-    draws = [int(below(stream, n)) for _ in range(40 * max(n, 500))]
+    stream = np.array([stream_key(np.uint64(5), np.uint64(n))], np.uint64)
+    draws = [int(random_below(stream, n)) for _ in range(40 * max(n, 500))]
     counts = np.bincount(draws, minlength=n)
     assert len(counts) == n
     assert chisquare(counts).pvalue > 0.001
 
 
 def test_fractions_fill_the_unit_interval_evenly() -> None:
-    stream = np.array([keyed(np.uint64(6), np.uint64(0))], np.uint64)
-    draws = np.array([float(fraction(stream)) for _ in range(20_000)])
+    stream = np.array([stream_key(np.uint64(6), np.uint64(0))], np.uint64)
+    draws = np.array([float(random_fraction(stream)) for _ in range(20_000)])
     assert draws.min() >= 0
     assert draws.max() < 1
     assert chisquare(np.histogram(draws, 50, (0, 1))[0]).pvalue > 0.001
@@ -238,8 +237,8 @@ def test_every_card_comes_equally_often_to_every_place(name: str, places: int) -
     assert min(p_values) > 0.001 / places
     # The first upcard and the dealer have nothing to do with each other.
     for dealer in (0, 1):
-        mine = records["dealer"] == dealer
-        upcards = records["deal"][mine, 2 * int(records["hand"][0, 0]).bit_count()]
+        dealt_by = records["dealer"] == dealer
+        upcards = records["deal"][dealt_by, 2 * int(records["hand"][0, 0]).bit_count()]
         assert chisquare(np.bincount(upcards, minlength=52)[deck]).pvalue > 0.001
 
 

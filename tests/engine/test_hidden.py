@@ -39,7 +39,6 @@ SEATS = st.sampled_from((0, 1))
 
 
 def position(name: str, seed: int) -> tuple[Game, PlainGame]:
-    """A game of random play in both implementations, stopped at a random place."""
     rng = random.Random(seed)
     game = Game(engine_rules(name), seed)
     plain = plain_twin(game)
@@ -56,19 +55,17 @@ def position(name: str, seed: int) -> tuple[Game, PlainGame]:
 
 
 def unseen_cards(plain: PlainGame, seat: int) -> list[int]:
-    """The cards that a seat has not seen, by what it noted: no word of the engine is taken."""
+    """Cards that a seat has not seen, from a plain log of the play."""
     return plain.view(seat)["unseen"]
 
 
 def mixed(cards: list[int], seed: int) -> dict[int, int]:
-    """A random exchange of cards."""
-    others = cards.copy()
-    random.Random(seed).shuffle(others)
-    return dict(zip(cards, others, strict=True))
+    shuffled = cards.copy()
+    random.Random(seed).shuffle(shuffled)
+    return dict(zip(cards, shuffled, strict=True))
 
 
 def exchanged(game: Game, seat: int, exchange: dict[int, int]) -> Game:
-    """The same game with cards exchanged wherever the seat has not seen them."""
     world = game.clone()
     record = world.record[0]
     for place, card in enumerate(game.cards_dealt):
@@ -86,7 +83,6 @@ def pair_of_games(name: str, layout: str) -> SelfPlayEnv:
 
 
 def shown_to_mover(worlds: tuple[Game, Game], layout: str) -> tuple[tuple[bytes, bytes], ...]:
-    """Observation and mask of two worlds, as a batch shows them to the seat to move."""
     games = pair_of_games(worlds[0].rules.name, layout)
     for index, world in enumerate(worlds):
         games.batch.records[index] = world.record[0]
@@ -101,15 +97,14 @@ def history_bytes(view: View, relabel: bool) -> bytes:
 
 
 def check_same_to(seat: int, game: Game, world: Game) -> None:
-    """Two worlds that look alike to a seat: everything it is given is the same."""
-    ours, others = game.view(seat), world.view(seat)
-    assert ours.record.tobytes() == others.record.tobytes()
-    assert ours == others
-    assert hash(ours) == hash(others)
-    assert repr(ours) == repr(others)
-    assert ours.legal() == others.legal()
+    view, other_view = game.view(seat), world.view(seat)
+    assert view.record.tobytes() == other_view.record.tobytes()
+    assert view == other_view
+    assert hash(view) == hash(other_view)
+    assert repr(view) == repr(other_view)
+    assert view.legal() == other_view.legal()
     for relabel in (False, True):
-        assert history_bytes(ours, relabel) == history_bytes(others, relabel)
+        assert history_bytes(view, relabel) == history_bytes(other_view, relabel)
     if game.turn == seat:
         for layout in LAYOUTS:
             one, other = shown_to_mover((game, world), layout)
@@ -153,18 +148,17 @@ def test_same_play_from_another_deal_that_looks_the_same_gives_equal_views(
 @settings(max_examples=200)
 @given(name=SETS, seed=SEEDS, seat=SEATS)
 def test_views_are_worth_keeping(name: str, seed: int, seat: int) -> None:
-    """They share no memory with the game, do not change with it, and equal only themselves."""
     game, _ = position(name, seed)
     assume(not game.over)
     view, again = game.view(seat), game.view(seat)
     assert view is not again
     assert {view: "kept"}[again] == "kept"
-    kept = view.record.tobytes()
+    data = view.record.tobytes()
     assert not np.shares_memory(view.record, game.record)
     assert not np.shares_memory(view.record, again.record)
     assert view != game.view(1 - seat)
     game.play(game.legal()[-1])
-    assert view.record.tobytes() == kept
+    assert view.record.tobytes() == data
     assert view == again
     assert view != game.view(seat)
     game.undo()
@@ -220,12 +214,12 @@ def test_views_are_equal_exactly_when_the_same_was_seen(name: str) -> None:
             for seat in (0, 1):
                 plain_view = plain.view(seat)
                 notes = (seat, tuple(plain_view["events"]))
-                found = game.view(seat).record.tobytes()
-                met_again += found in by_view
+                data = game.view(seat).record.tobytes()
+                met_again += data in by_view
                 if notes not in by_notes:
-                    assert found == view_bytes(expected_view(plain_view))
-                assert by_view.setdefault(found, notes) == notes
-                assert by_notes.setdefault(notes, found) == found
+                    assert data == view_bytes(expected_view(plain_view))
+                assert by_view.setdefault(data, notes) == notes
+                assert by_notes.setdefault(notes, data) == data
             if game.over:
                 break
             action = rng.choice(game.legal())

@@ -51,8 +51,7 @@ def test_matches_reach_from_one_to_ten_thousand(value: int) -> None:
             Match(best_of=wrong)
 
 
-def told(**changes: Any) -> dict[str, Any]:
-    """A hand of a match as JSON holds it, with the match's score changed."""
+def mapping_with(**changes: Any) -> dict[str, Any]:
     game = Game("classic", 5, match=Match(target=10_000))
     while not game.over:
         game.play(game.legal()[0])
@@ -62,7 +61,7 @@ def told(**changes: Any) -> dict[str, Any]:
 
 
 def refusal(mapping: dict[str, Any]) -> str:
-    """Why a record is refused; nothing where it is not."""
+    """Reason why a record is refused; empty if it is accepted."""
     try:
         GameRecord.from_line(json.dumps(mapping))
     except RecordError as error:
@@ -80,10 +79,10 @@ def refusal(mapping: dict[str, Any]) -> str:
 )
 def test_the_score_before_a_hand_is_taken_up_to_its_limit(name: str, most: int, value: Any) -> None:
     within = f"it has to be a whole number of at least 0 and at most {most}"
-    assert within not in refusal(told(**{name: value(most)}))
+    assert within not in refusal(mapping_with(**{name: value(most)}))
     for beyond in (most + 1, -1):
         place = f"{name}[{value(beyond).index(beyond)}]" if name != "hands" else name
-        assert refusal(told(**{name: value(beyond)})) == (
+        assert refusal(mapping_with(**{name: value(beyond)})) == (
             f"the record: match.{place} is {beyond}: {within}"
         )
 
@@ -95,10 +94,10 @@ def test_pays_and_seeds_of_records_hold_to_their_limits() -> None:
         ([-1_000_000_001, 0], "the record: result.pays[0] is -1000000001: it has to be"),
         ([0, 1_000_000_001], "the record: result.pays[1] is 1000000001: it has to be"),
     ):
-        mapping = told()
+        mapping = mapping_with()
         mapping["result"]["pays"] = pays
         assert refusal(mapping).startswith(words)
     for seed, words in ((2**64 - 1, "trick 1"), (2**64, f"seed is {2**64}: it has to be from 0")):
-        mapping = told()
+        mapping = mapping_with()
         mapping["seed"] = seed
         assert refusal(mapping).startswith(words) or seed < 2**64

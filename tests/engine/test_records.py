@@ -35,7 +35,7 @@ def played(rules: str | Rules = "classic", seed: int = 7, **how: Any) -> Game:
     return game
 
 
-def told(**changes: Any) -> dict[str, Any]:
+def mapping_with(**changes: Any) -> dict[str, Any]:
     return record_of(played()).as_mapping() | changes
 
 
@@ -114,13 +114,13 @@ def test_an_unfinished_hand_makes_no_record() -> None:
 
 
 def _without(name: str) -> dict[str, Any]:
-    mapping = told()
+    mapping = mapping_with()
     del mapping[name]
     return mapping
 
 
 def _with_tricks(change: Any) -> dict[str, Any]:
-    mapping = told()
+    mapping = mapping_with()
     change(mapping["tricks"])
     return mapping
 
@@ -134,41 +134,41 @@ BROKEN = {
     "a list": ("[]", "the record: it is an empty list"),
     "too deep": ("[" * 100_000, "not a line of JSON"),
     "empty": ({}, "'record'"),
-    "of a later version": (told(record=2), "record is 2"),
+    "of a later version": (mapping_with(record=2), "record is 2"),
     "without rules": (_without("rules"), "'rules'"),
-    "of an unknown rule set": (told(rules="clasic"), "'clasic'"),
-    "of impossible rules": (told(rules={"hand": 30}), "hand is 30"),
-    "of unknown rules": (told(rules={"hands": 3}), "'hands'"),
-    "with rules of a strange kind": (told(rules=7), "rules is 7"),
-    "with an unknown part": (told(colour="blue"), "'colour'"),
+    "of an unknown rule set": (mapping_with(rules="clasic"), "'clasic'"),
+    "of impossible rules": (mapping_with(rules={"hand": 30}), "hand is 30"),
+    "of unknown rules": (mapping_with(rules={"hands": 3}), "'hands'"),
+    "with rules of a strange kind": (mapping_with(rules=7), "rules is 7"),
+    "with an unknown part": (mapping_with(colour="blue"), "'colour'"),
     "without a deal": (_without("seed"), "either seed"),
-    "with two deals": (told(deal="AS"), "either seed"),
+    "with two deals": (mapping_with(deal="AS"), "either seed"),
     "with a number beside a deal": (
         {**_without("seed"), "deal": "AS KS", "number": 3},
         "number is 3 beside a deal",
     ),
     "with too few cards": ({**_without("seed"), "deal": "AS KS"}, "52 cards"),
     "with no cards": ({**_without("seed"), "deal": ["AS"]}, "deal is"),
-    "with a negative seed": (told(seed=-1), "seed is -1"),
-    "with a seed in words": (told(seed="one"), "seed is 'one'"),
-    "with a third dealer": (told(dealer=2), "dealer is 2"),
-    "with a broken trick": (told(tricks=["AS KS"]), "'AS KS' is not a trick"),
-    "with a card that is none": (told(tricks=["0: AX KS"]), "'AX' is not a card"),
+    "with a negative seed": (mapping_with(seed=-1), "seed is -1"),
+    "with a seed in words": (mapping_with(seed="one"), "seed is 'one'"),
+    "with a third dealer": (mapping_with(dealer=2), "dealer is 2"),
+    "with a broken trick": (mapping_with(tricks=["AS KS"]), "'AS KS' is not a trick"),
+    "with a card that is none": (mapping_with(tricks=["0: AX KS"]), "'AX' is not a card"),
     "with a trick missing": (_with_tricks(lambda tricks: tricks.pop()), "not over after 50"),
     "with a trick too many": (_with_tricks(lambda tricks: tricks.append("0: 2C 3C")), "is over"),
     "with a wrong leader": (_with_tricks(_swap_leader), "trick 4 is told as"),
     "with a wrong count": (
-        told(result={"tricks": [13, 0], "pays": [1, -1]}),
+        mapping_with(result={"tricks": [13, 0], "pays": [1, -1]}),
         "the result is told as tricks \\[13, 0\\]",
     ),
     "with one pay": (
-        told(result={"tricks": [7, 6], "pays": [1]}),
+        mapping_with(result={"tricks": [7, 6], "pays": [1]}),
         "has to be a list of 2 whole",
     ),
-    "with a list for meta": (told(meta=[1]), "meta is"),
-    "with a match without score": (told(match={"target": 10}), "'points'"),
+    "with a list for meta": (mapping_with(meta=[1]), "meta is"),
+    "with a match without score": (mapping_with(match={"target": 10}), "'points'"),
     "after the end of its match": (
-        told(match={"target": 10, "points": [10, 0], "hands_won": [2, 0], "hands": 2}),
+        mapping_with(match={"target": 10, "points": [10, 0], "hands_won": [2, 0], "hands": 2}),
         "was over before",
     ),
 }
@@ -187,10 +187,10 @@ def test_a_broken_line_is_reported_with_its_number_and_loses_no_other(tmp_path: 
     lines = [record.to_line().encode() for record in records]
     lines[1:1] = [b"", b"{torn", b"\xff\xfe"]
     path.write_bytes(b"\n".join(lines))
-    found = read_records(path)
-    assert found.records == records
-    assert [problem.line for problem in found.problems] == [3, 4]
-    assert str(found.problems[0]).startswith(f"{path}, line 3: is not a line of JSON")
+    result = read_records(path)
+    assert result.records == records
+    assert [problem.line for problem in result.problems] == [3, 4]
+    assert str(result.problems[0]).startswith(f"{path}, line 3: is not a line of JSON")
 
 
 def test_writing_replaces_a_file_whole_and_adding_keeps_what_is_there(tmp_path: Path) -> None:
@@ -202,9 +202,9 @@ def test_writing_replaces_a_file_whole_and_adding_keeps_what_is_there(tmp_path: 
     with path.open("a") as file:
         file.write('{"record": 1, "rul')  # a program died while it wrote
     append_records(path, records[3:])
-    found = read_records(path)
-    assert found.records == records
-    assert [problem.line for problem in found.problems] == [4]
+    result = read_records(path)
+    assert result.records == records
+    assert [problem.line for problem in result.problems] == [4]
 
 
 def test_what_can_not_be_written_leaves_the_old_file(tmp_path: Path) -> None:
@@ -214,4 +214,4 @@ def test_what_can_not_be_written_leaves_the_old_file(tmp_path: Path) -> None:
     with pytest.raises(TypeError):
         write_records(path, [record_of(played()), record_of(played(), {"odd": object()})])
     assert path.read_bytes() == before
-    assert [each.name for each in tmp_path.iterdir()] == ["hands.jsonl"]
+    assert [file.name for file in tmp_path.iterdir()] == ["hands.jsonl"]

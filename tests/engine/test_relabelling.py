@@ -26,7 +26,6 @@ def pair_of_games(name: str, layout: str) -> SelfPlayEnv:
 
 
 def renamed_suits(name: str, rng: random.Random) -> list[int]:
-    """New names for the suits of the deck; where colours matter, each keeps its colour."""
     rules = engine_rules(name)
     if rules.contract == "colour":
         names = [0, 1, 2, 3]
@@ -40,7 +39,6 @@ def renamed_suits(name: str, rng: random.Random) -> list[int]:
 
 
 def real_card(action: int, order: list[int]) -> int:
-    """The card behind an action that is shown with suits in another order."""
     return action if action >= HIDDEN else 13 * order[action // 13] + action % 13
 
 
@@ -66,7 +64,7 @@ def test_renaming_suits_changes_nothing_that_is_shown(name: str, seed: int) -> N
         hand = np.flatnonzero(step.observations[0, LAYOUT.slice("own_hand")]).tolist()
         action = chosen_action(style, legal, hand, bool(games.batch.records["drawn"][0]), rng)
         # Suits that look alike may stand in either order, so the same card is looked up.
-        orders = games.batch.orders.tolist()
+        orders = games.batch.suit_orders.tolist()
         card = real_card(action, orders[0])
         image = card if card >= HIDDEN else 13 * names[card // 13] + card % 13
         step = games.step(np.array([action, shown(image, orders[1])]))
@@ -85,14 +83,14 @@ def test_renaming_suits_changes_no_history(name: str, seed: int) -> None:
     rules, rows = game.rules.record(), history_rows(game.rules)
     while True:
         for seat in (0, 1):
-            views = [each.view(seat) for each in (game, other)]
-            (one, orders), (two, others) = (
+            views = [twin.view(seat) for twin in (game, other)]
+            (one, orders), (two, other_orders) = (
                 histories(rules, view.record, rows, True) for view in views
             )
             assert one.tobytes() == two.tobytes()
             masks = [
                 sorted(shown(action, order.tolist()) for action in view.legal())
-                for view, (order,) in zip(views, (orders, others), strict=True)
+                for view, (order,) in zip(views, (orders, other_orders), strict=True)
             ]
             assert masks[0] == masks[1]
         if game.over:

@@ -14,7 +14,7 @@ from german_whist.engine.observation.rule_features import RULE_LAYOUT, rule_feat
 from german_whist.engine.rules import load_rules
 
 
-def told(rules: Rules, name: str) -> list[int]:
+def places_of(rules: Rules, name: str) -> list[int]:
     return rule_features(rules)[RULE_LAYOUT.slice(name)].tolist()
 
 
@@ -35,7 +35,7 @@ def test_vectors_differ_exactly_where_games_do(one: dict[str, Any], other: dict[
 
 
 @pytest.mark.parametrize(
-    ("rules", "name", "wanted"),
+    ("rules", "name", "expected"),
     [
         ("classic", "suits", [1, 1, 1, 1]),
         ("quick", "ranks", [1] * 8 + [0] * 5),
@@ -58,8 +58,8 @@ def test_vectors_differ_exactly_where_games_do(one: dict[str, Any], other: dict[
         ("humbug", "set_aside", [1]),
     ],
 )
-def test_each_figure_stands_in_its_place(rules: str, name: str, wanted: list[int]) -> None:
-    assert told(load_rules(rules), name) == wanted
+def test_each_figure_stands_in_its_place(rules: str, name: str, expected: list[int]) -> None:
+    assert places_of(load_rules(rules), name) == expected
 
 
 def test_places_are_kept_for_networks_that_read_them() -> None:

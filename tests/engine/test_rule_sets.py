@@ -23,7 +23,7 @@ from support import EVERY_SET, engine_rules
 
 
 def one_sided_deal(rules: Rules) -> list[int]:
-    """A deal in pairs of a card that wins and one that loses to it, the winner's first."""
+    """A deal in which the first player can win every trick."""
     pairs, left = [], []
     for suit in range(rules.suits):
         cards = [card for card in rules.deck if card.suit == suit][::-1]
@@ -43,14 +43,12 @@ def one_sided_deal(rules: Rules) -> list[int]:
 
 
 def with_blind_hands(rules: Rules, pairs: list[tuple[Card, Card]]) -> list[int]:
-    """The same with a card to a blind hand before each; the dealer's last one is a club."""
     pairs = sorted(pairs, key=lambda pair: -pair[0].suit)
     blind = iter(card for card in rules.deck if all(card not in pair for pair in pairs))
     return [int(card) for one, other in pairs for card in (next(blind), one, next(blind), other)]
 
 
 def helped(game: Game) -> int:
-    """An action with which both see to it that whoever leads takes the trick."""
     seat = game.turn or 0
     if game.phase == "choose":
         return game.stock[0] if game.stock[0] in game.legal() else TAKE_HIDDEN
@@ -60,21 +58,20 @@ def helped(game: Game) -> int:
         assert game.led is not None
         losing = [card for card in game.legal() if lead_wins(int(game.led), card, game.trump)]
         return max(losing, key=lambda card: card % 13)
-    mine, others = (list(map(int, hand)) for hand in (game.hands[seat], game.hands[1 - seat]))
+    hand, other_hand = (list(map(int, cards)) for cards in (game.hands[seat], game.hands[1 - seat]))
     return next(
         card
-        for card in sorted(mine, key=lambda card: -(card % 13))
-        if any(lead_wins(card, reply, game.trump) for reply in playable(others, card))
+        for card in sorted(hand, key=lambda card: -(card % 13))
+        if any(lead_wins(card, reply, game.trump) for reply in playable(other_hand, card))
     )
 
 
 def plays_out_one_sided(rules: Rules, match: Match | None = None) -> Game:
-    """A hand in which the non-dealer takes every trick."""
     game = Game(rules, match=match)
     game.deal_cards(one_sided_deal(rules), 1)
     while not game.over:
         game.play(helped(game))
-    assert game.counting_tricks == (rules.most_tricks, 0)
+    assert game.counting_tricks == (rules.max_tricks, 0)
     return game
 
 
@@ -88,24 +85,23 @@ def test_every_set_that_is_accepted_has_hands_that_pay(values: dict[str, Any]) -
             assert not any(max(pays) for pays in all_pays(values))
         return
     game = plays_out_one_sided(rules)
-    assert 0 < max(game.pays) <= rules.most_pay
-    assert rules.most_pay == max(max(pays) for pays in all_pays(values))
+    assert 0 < max(game.pays) <= rules.max_pay
+    assert rules.max_pay == max(max(pays) for pays in all_pays(values))
 
 
 def all_pays(values: dict[str, Any]) -> list[list[int]]:
-    """What the plain rules pay for each result that a hand may have."""
     rules = PlainRules(**values)
     most = rules.race or rules.counting_tricks
     game = PlainGame(rules, rules.deck, 0)
     game.phase = "over"
-    found = []
-    for mine in range(most + 1):
-        for others in range(min(most, rules.counting_tricks - mine) + 1):
-            ended = mine + others == rules.counting_tricks or most in (mine, others)
-            if ended and (mine, others) != (rules.race, rules.race):
-                game.counting = [mine, others]
-                found.append(game.pay())
-    return found
+    pays = []
+    for own in range(most + 1):
+        for other in range(min(most, rules.counting_tricks - own) + 1):
+            ended = own + other == rules.counting_tricks or most in (own, other)
+            if ended and (own, other) != (rules.race, rules.race):
+                game.counting = [own, other]
+                pays.append(game.pay())
+    return pays
 
 
 @pytest.mark.parametrize("name", EVERY_SET)
@@ -140,13 +136,11 @@ def test_where_the_winner_chooses_a_choice_does_come_up(values: dict[str, Any], 
 
 
 def deals(rules: PlainRules, seed: int) -> list[list[int]]:
-    """A few deals of a deck."""
     rng = random.Random(seed)
     return [rng.sample(rules.deck, len(rules.deck)) for _ in range(5)]
 
 
 def chooses(game: PlainGame, seed: int) -> bool:
-    """Whether a choice comes up in a hand of random play."""
     rng = random.Random(seed)
     while game.phase not in ("over", "choose"):
         game.play(rng.choice(game.legal()))
@@ -161,5 +155,5 @@ def test_decided_hands_pay_where_every_majority_does(counts: str, book: int) -> 
     )
     record, tricks = row(rules.record(), 0), rules.counting_tricks
     majorities = range(tricks // 2 + 1, tricks + 1)
-    paid = all(pay_for(record, 0, each, tricks - each) > 0 for each in majorities)
+    paid = all(pay_for(record, 0, count, tricks - count) > 0 for count in majorities)
     assert rules.decided_hands_pay == paid

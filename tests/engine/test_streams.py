@@ -23,11 +23,10 @@ ALL = (1 << 64) - 1
 
 
 def plain_siphash(key: bytes, message: bytes) -> int:
-    """SipHash-2-4 of any bytes, from its description."""
     k = [int.from_bytes(key[place : place + 8], "little") for place in (0, 8)]
     v = [
-        each ^ k[place % 2]
-        for place, each in enumerate(
+        word ^ k[place % 2]
+        for place, word in enumerate(
             int.from_bytes(b"somepseudorandomlygeneratedbytes"[8 * i : 8 * i + 8], "big")
             for i in range(4)
         )
@@ -93,7 +92,6 @@ def test_a_key_has_sixteen_bytes() -> None:
 
 
 def test_the_streams_of_decisions_are_that_hash_of_deal_seat_trick_and_phase() -> None:
-    """So neither the key, nor the deal, nor another decision's stream can be had from one."""
     game, views, messages = Game(seed=4), [], []
     for number in range(30):
         seat = game.turn or 0
@@ -103,5 +101,5 @@ def test_the_streams_of_decisions_are_that_hash_of_deal_seat_trick_and_phase() -
         messages.append(number.to_bytes(8, "little") + place.to_bytes(8, "little"))
         game.play(game.legal()[0])
     for key in (KEY, bytes(16), fresh_secret()):
-        found = decision_streams(key_of_bytes(key), np.arange(30), np.concatenate(views))
-        assert found.tolist() == [plain_siphash(key, message) for message in messages]
+        streams = decision_streams(key_of_bytes(key), np.arange(30), np.concatenate(views))
+        assert streams.tolist() == [plain_siphash(key, message) for message in messages]

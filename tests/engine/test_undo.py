@@ -18,7 +18,6 @@ State = tuple[bytes, tuple[int, ...], str, "int | None", tuple[int, ...]]
 
 
 def state(game: Game) -> State:
-    """Everything that a game shows, and all its bytes."""
     return (
         game.record.tobytes(),
         tuple(game.legal()),
@@ -97,8 +96,7 @@ def test_copies_go_their_own_way(name: str, seed: int) -> None:
     assert state(other) == state(twin)
 
 
-def seen(game: Game) -> list[Any]:
-    """All that anybody may ask a game, which leaves out what a record holds of tricks to come."""
+def answers(game: Game) -> list[Any]:
     shown = [game.view(seat).record.tobytes() for seat in (0, 1)]
     return [*state(game)[1:], *shown, game.hands, game.stock, game.points, game.hands_won]
 
@@ -120,7 +118,7 @@ def test_a_game_comes_back_from_its_record_alone(name: str, seed: int, match: Ma
     assert again.record.tobytes() == game.record.tobytes()
     assert (again.seed, again.number, again.match) == (game.seed, game.number, game.match)
     while True:
-        assert seen(again) == seen(game)
+        assert answers(again) == answers(game)
         if not game.actions:
             break
         game.undo()
@@ -131,7 +129,7 @@ def test_a_game_comes_back_from_its_record_alone(name: str, seed: int, match: Ma
     assert again.pays == game.pays
     game.deal_next()
     again.deal_next()
-    assert seen(again) == seen(game)
+    assert answers(again) == answers(game)
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])

@@ -56,8 +56,6 @@ def label(value: object) -> str:
 
 
 class WaitingBatch(Batch):
-    """Games whose finished episodes wait until they are dealt on, as in a vector with NextStep."""
-
     def __init__(self, rules: Any, n: int, seed: int, **options: Any) -> None:
         if "match" in options:
             options.setdefault("horizon", "match")
@@ -66,16 +64,15 @@ class WaitingBatch(Batch):
         self.masks()
 
     def masks(self) -> Array:
-        return self.show(self.all, self.turns())[1]
+        return self.observe(self.all_games, self.turns())[1]
 
     def play_on(self, actions: Array, indices: Array | None = None) -> None:
-        where = self.all if indices is None else indices
-        self.play(where, self.checked_actions(actions, where), shown=True)
+        where = self.all_games if indices is None else indices
+        self.play(where, self.checked_actions(actions, where), relabelled=True)
         self.masks()
 
 
 def played(rules: Any, steps: int, seed: int = 1, n: int = 3, **options: Any) -> WaitingBatch:
-    """Games after some random steps, their last hands left where they ended."""
     games = WaitingBatch(engine_rules(rules), n, seed, **options)
     rng = np.random.default_rng(seed)
     for _ in range(steps):
@@ -130,7 +127,8 @@ IMPOSSIBLE = [
     ("turn", 2), ("turn", 255), ("phase", 5), ("phase", 9), ("phase", OVER), ("trump", 200),
     ("trump", 5), ("trick", 26), ("trick", 255), ("drawn", 200), ("dealer", 2), ("leader", 9),
     ("low", 1), ("tricks", 200), ("unseen_draws", 77), ("failed_at", -128), ("failed_at", 127),
-    ("hand", 2**52 - 1), ("hand", 2**63), ("known", 2**51), ("played", 2**52 - 1), ("deal", 0),
+    ("hand", 2**52 - 1), ("hand", 2**63), ("known_cards", 2**51), ("played", 2**52 - 1),
+    ("deal", 0),
     ("deal", 255), ("led_cards", 255), ("followed_cards", 60), ("leaders", 7), ("took_second", 1),
     ("exchanged", 2), ("points", 1), ("points", -1), ("hands", 1), ("hands_won", 1),
 ]  # fmt: skip
@@ -250,19 +248,18 @@ def test_a_part_that_does_not_fit_changes_nothing_in_the_others() -> None:
     now = env.reset(seed=1)
     before = env.state()
     env.step(now.masks.argmax(axis=1))
-    kept = env.state()
+    state_before = env.state()
     before["records.1"].view(GAME)["turn"] = 3
-    for state in (before, {name: each for name, each in before.items() if name != "records.1"}):
+    for state in (before, {name: value for name, value in before.items() if name != "records.1"}):
         with pytest.raises(ValueError, match="the state"):
             env.restore(state)
-        assert all(np.array_equal(kept[name], each) for name, each in env.state().items())
+        assert all(np.array_equal(state_before[name], value) for name, value in env.state().items())
 
 
 # -- states with some field overwritten
 
 
 def corrupted(records: Array, rng: random.Random) -> str:
-    """Overwrite a number of a record of the games; returns its field."""
     record = records[rng.randrange(len(records)) :][:1]
     field = rng.choice([name for name in GAME.names or () if name != "spare"])
     numbers = record[field].reshape(-1)
@@ -276,7 +273,7 @@ def corrupted(records: Array, rng: random.Random) -> str:
 
 
 def play_on_from_corrupted_states(rules: str, trials: int, **options: Any) -> tuple[int, int]:
-    """Corrupt states and play on from those that are accepted; counts refused and accepted ones."""
+    """Corrupt states and continue from the accepted ones; counts refused and accepted states."""
     rng = random.Random(f"{rules} {options}")
     refused = accepted = 0
     for trial in range(trials):
@@ -302,7 +299,7 @@ def play_on_from_corrupted_states(rules: str, trials: int, **options: Any) -> tu
             assert (tricks.sum(axis=1) == most).all(), field
         # All is as play leaves it at the end.
         games.restore(games.state())
-        games.deal_on(games.all)
+        games.deal_on(games.all_games)
         assert (games.records["phase"] != OVER).all()
     return refused, accepted
 
@@ -328,7 +325,6 @@ def test_a_corrupted_state_is_refused_or_plays_on_to_the_end(
 
 @pytest.mark.skipif(not COMPILED, reason="the compiler is off, so the tests above did so")
 def test_so_it_does_where_every_index_is_checked() -> None:
-    """Without the compiler, where an index out of range raises an error."""
     done = subprocess.run(
         [sys.executable, "-W", "error", __file__],
         env={

@@ -12,7 +12,7 @@ from scipy.stats import chisquare
 
 from german_whist import Game, Rules, named_rules
 from german_whist.engine.dtypes import VIEW
-from german_whist.engine.sampling.determinizations import METHODS, worlds
+from german_whist.engine.sampling.determinizations import METHODS, sample_determinizations
 from german_whist.engine.view import write_views
 from plain_whist import PlainGame, PlainRules, count_full_deals
 
@@ -42,11 +42,10 @@ def plain(rules: Rules) -> PlainRules:
 
 
 def positions(rules: Rules, count: int, failures: bool) -> list[tuple[Game, PlainGame, int]]:
-    """Random positions with something unknown; with `failures`, the opponent failed to follow."""
     chance = random.Random(str(rules))
-    found: list[tuple[Game, PlainGame, int]] = []
+    result: list[tuple[Game, PlainGame, int]] = []
     number = 0
-    while len(found) < count:
+    while len(result) < count:
         game = Game(rules, seed=11, number=number)
         other = PlainGame(plain(rules), [int(card) for card in game.cards_dealt], game.dealer)
         number += 1
@@ -58,10 +57,10 @@ def positions(rules: Rules, count: int, failures: bool) -> list[tuple[Game, Plai
                 break
         seat = chance.randrange(2)
         view = game.view(seat)
-        hidden = view.other_cards - len(view.known)
+        hidden = view.opponent_hand_size - len(view.opponent_known)
         if hidden and len(view.unseen) > 1 and bool(view.void_draws) == failures:
-            found.append((game, other, seat))
-    return found
+            result.append((game, other, seat))
+    return result
 
 
 @pytest.mark.parametrize("name", named_rules())
@@ -79,63 +78,62 @@ def test_worlds_look_exactly_like_the_view_they_come_from(name: str) -> None:
 def check_worlds(game: Game, seat: int, seed: int) -> None:
     view = game.view(seat)
     for method in METHODS:
-        found = worlds(view, 3, seed, method)
-        shown = np.zeros(len(found), VIEW)
-        write_views(game.rules.record(), found, np.full(len(found), seat, np.uint8), shown)
-        for index, world in enumerate(found):
+        games = sample_determinizations(view, 3, seed, method)
+        shown = np.zeros(len(games), VIEW)
+        write_views(game.rules.record(), games, np.full(len(games), seat, np.uint8), shown)
+        for index, world in enumerate(games):
             assert shown[index].tobytes() == view.record.tobytes()
             if method == "voids":
                 replay_legally(game, world)
 
 
 def replay_legally(game: Game, world: np.void) -> None:
-    """Dealt from the start, a world allows every action that was taken."""
     again = Game(game.rules)
     again.deal_cards(world["deal"][: len(game.rules.deck)].tolist(), game.dealer)
     for action in game.actions:
         again.play(action)
-    for name in ("hand", "known", "played", "phase", "turn", "tricks", "failed_at", "leader"):
+    for name in ("hand", "known_cards", "played", "phase", "turn", "tricks", "failed_at", "leader"):
         assert (again.record[name][0] == world[name]).all(), name
 
 
 Places = tuple[frozenset[int], tuple[int, ...], frozenset[int]]
 
 
-def places(game: Game, seat: int, found: np.ndarray) -> Counter[Places]:
-    """How often the unseen cards lie in which way in sampled worlds."""
+def places(game: Game, seat: int, games: np.ndarray) -> Counter[Places]:
     rules = game.rules
     start, every = rules.hands_dealt * rules.hand, len(rules.deck)
-    gone = start + int(game.record["drawn"][0]) + len(game.view(seat).upcards)
+    first_unknown = start + int(game.record["drawn"][0]) + len(game.view(seat).upcards)
     end = start + rules.stock_cards
-    beside = [hand_beside(game, each) for each in (seat, 1 - seat)] if rules.exchange else []
+    beside = [hand_beside(game, player) for player in (seat, 1 - seat)] if rules.exchange else []
     drawn: Counter[Places] = Counter()
-    for hand, deal in zip(found["hand"][:, 1 - seat].tolist(), found["deal"].tolist(), strict=True):
-        held = frozenset(card for card in rules.deck if hand >> card & 1)
-        stock = deal[gone:end]
-        for each in beside:
-            stock += sorted(deal[each])
-        drawn[held, tuple(stock), frozenset(deal[end:every])] += 1
+    for cards, deal in zip(
+        games["hand"][:, 1 - seat].tolist(), games["deal"].tolist(), strict=True
+    ):
+        hand_cards = frozenset(card for card in rules.deck if cards >> card & 1)
+        stock = deal[first_unknown:end]
+        for player in beside:
+            stock += sorted(deal[player])
+        drawn[hand_cards, tuple(stock), frozenset(deal[end:every])] += 1
     return drawn
 
 
 def hand_beside(game: Game, seat: int) -> slice:
-    """Where in the deal of the two hands that a seat could play the one lies that it did not."""
     which = (1 if game.exchanged[seat] else 0) + (2 if seat == game.dealer else 0)
     return slice(which, 4 * game.rules.hand, 4)
 
 
 def placements(game: Game, seat: int) -> int:
-    """In how many ways the unseen cards can lie."""
+    """Number of placements of the unseen cards."""
     view, rules = game.view(seat), game.rules
-    unseen, hidden = len(view.unseen), view.other_cards - len(view.known)
+    unseen, hidden = len(view.unseen), view.opponent_hand_size - len(view.opponent_known)
     ways = comb(unseen, hidden)
     if not rules.exchange:
         return ways * perm(unseen - hidden, view.stock_left - len(view.upcards))
-    mine, others = view.exchanged
-    own = 0 if mine else rules.hand
-    gone = 1 if others and view.turned is not None and not view.i_deal else 0
+    own_exchanged, other_exchanged = view.exchanged
+    own = 0 if own_exchanged else rules.hand
+    n_known = 1 if other_exchanged and view.turned is not None and not view.i_deal else 0
     left = unseen - hidden - own
-    return ways * comb(unseen - hidden, own) * comb(left, rules.hand - gone)
+    return ways * comb(unseen - hidden, own) * comb(left, rules.hand - n_known)
 
 
 @pytest.mark.parametrize("name", TINY)
@@ -148,7 +146,7 @@ def test_voids_weighs_places_by_the_legal_deals_behind_them(name: str, failures:
         events = other.view(seat)["events"]
         actions = [int(action) for action in game.actions]
         deals = count_full_deals(plain(rules), game.dealer, actions, seat, events)
-        drawn = places(game, seat, worlds(game.view(seat), DRAWN, 3, "voids"))
+        drawn = places(game, seat, sample_determinizations(game.view(seat), DRAWN, 3, "voids"))
         assert set(drawn) <= set(deals)
         agrees(drawn, {place: count / sum(deals.values()) for place, count in deals.items()})
 
@@ -164,7 +162,9 @@ def test_voids_draws_every_legal_deal_equally_often(name: str) -> None:
         number = sum(count_full_deals(plain(rules), game.dealer, actions, seat, events).values())
         drawn: Counter[object] = Counter()
         start = rules.hands_dealt * rules.hand
-        for deal in worlds(game.view(seat), 8 * number, 5, "voids")["deal"].tolist():
+        for deal in sample_determinizations(game.view(seat), 8 * number, 5, "voids")[
+            "deal"
+        ].tolist():
             step = rules.hands_dealt
             first_hands = [frozenset(deal[which:start:step]) for which in range(step)]
             drawn[(*first_hands, tuple(deal[start : start + rules.stock_cards]))] += 1
@@ -178,17 +178,14 @@ def test_plain_puts_unseen_cards_anywhere_equally_often(name: str) -> None:
     for game, _, seat in positions(rules, 3, False) + positions(rules, 3, True):
         view = game.view(seat)
         number = placements(game, seat)
-        drawn = places(game, seat, worlds(view, 8 * number, 7, "plain"))
-        assert all(held >= set(view.known) for held, _, _ in drawn)
+        drawn = places(game, seat, sample_determinizations(view, 8 * number, 7, "plain"))
+        assert all(hand_cards >= set(view.opponent_known) for hand_cards, _, _ in drawn)
         assert len(drawn) <= number
         agrees(drawn, dict.fromkeys(drawn, 1 / number), missing=number - len(drawn))
 
 
 def agrees(drawn: Counter, chances: dict, missing: int = 0) -> None:
-    """Chi-square over the outcomes, those that are rarely expected put together.
-
-    `missing` more outcomes, as likely as the first, were never drawn.
-    """
+    """Chi-square test over the outcomes, with rare ones pooled."""
     total = sum(drawn.values())
     groups = [(drawn.get(key, 0), chance * total) for key, chance in chances.items()]
     if missing:
@@ -198,19 +195,26 @@ def agrees(drawn: Counter, chances: dict, missing: int = 0) -> None:
     if rare:
         common.append((sum(pair[0] for pair in rare), sum(pair[1] for pair in rare)))
     if len(common) > 1:
-        seen, expected = zip(*common, strict=True)
-        assert abs(sum(seen) - sum(expected)) < 1e-6 * total
-        assert chisquare(seen, np.array(expected) * (sum(seen) / sum(expected))).pvalue > 1e-5
+        observed, expected = zip(*common, strict=True)
+        assert abs(sum(observed) - sum(expected)) < 1e-6 * total
+        assert (
+            chisquare(observed, np.array(expected) * (sum(observed) / sum(expected))).pvalue > 1e-5
+        )
 
 
 def test_the_same_seed_draws_the_same_worlds() -> None:
     view = Game("classic", seed=4).view(1)
-    assert worlds(view, 5, 8, "voids").tobytes() == worlds(view, 5, 8, "voids").tobytes()
-    assert worlds(view, 5, 8).tobytes() != worlds(view, 5, 9).tobytes()
+    assert (
+        sample_determinizations(view, 5, 8, "voids").tobytes()
+        == sample_determinizations(view, 5, 8, "voids").tobytes()
+    )
+    assert (
+        sample_determinizations(view, 5, 8).tobytes()
+        != sample_determinizations(view, 5, 9).tobytes()
+    )
 
 
 def test_long_hands_with_many_failures_stay_exact() -> None:
-    """The stock of hands that hardly ever follow suit: many earliest draws at once."""
     rules = Rules(name="failing", hand=13)
     deepest = 0
     for number in range(40):
@@ -231,6 +235,6 @@ def test_long_hands_with_many_failures_stay_exact() -> None:
 def test_bad_wishes_are_refused_with_a_sentence() -> None:
     view = Game("classic").view(0)
     with pytest.raises(ValueError, match="method is 'all'"):
-        worlds(view, 3, method="all")
+        sample_determinizations(view, 3, method="all")
     with pytest.raises(ValueError, match="n is 0"):
-        worlds(view, 0)
+        sample_determinizations(view, 0)

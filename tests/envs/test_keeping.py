@@ -15,7 +15,7 @@ from german_whist import german_whist_v0
 from german_whist.agents.heuristic.random import RandomAgent
 from german_whist.engine.batch.config import GameOptions
 from german_whist.engine.cards import KEEP, TAKE_BLIND
-from german_whist.engine.dtypes import EXCHANGE, GAME, KEPT, TOOK_BLIND, UNDECIDED
+from german_whist.engine.dtypes import EXCHANGE, GAME, KEPT_HAND, TOOK_BLIND, UNDECIDED
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv
 from german_whist.envs.sb3 import GermanWhistVecEnv
 from support import dealt
@@ -123,7 +123,7 @@ def test_a_state_is_gone_on_from_in_the_middle_of_an_exchange(kind: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("told", "instead"), [(KEPT, TOOK_BLIND), (UNDECIDED, TOOK_BLIND), (TOOK_BLIND, KEPT)]
+    ("told", "instead"), [(KEPT_HAND, TOOK_BLIND), (UNDECIDED, TOOK_BLIND), (TOOK_BLIND, KEPT_HAND)]
 )
 def test_a_state_with_other_hands_than_the_exchange_left_is_refused(
     told: int, instead: int

@@ -51,7 +51,9 @@ class Walked:
     def masks(self) -> Array:
         """The legal actions of every game, as a fresh array."""
         if isinstance(self.env, SelfPlayEnv):
-            shown = self.env.batch.show(self.env.batch.all, self.env.batch.turns(), keep=False)
+            shown = self.env.batch.observe(
+                self.env.batch.all_games, self.env.batch.turns(), keep=False
+            )
             return shown[1]
         return np.atleast_2d(self.env.action_masks())
 

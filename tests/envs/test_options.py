@@ -130,7 +130,7 @@ def test_worst_is_no_greater_than_it_has_to_be(
 ) -> None:
     horizon = "hand" if match is None else "match"
     options = options_from(rules, reward=reward, horizon=horizon, match=match)
-    assert options.worst == worst
+    assert options.max_loss == worst
     assert greatest_loss(NAMED[rules], reward, match) == worst
 
 

@@ -141,7 +141,7 @@ def test_an_illegal_action_is_never_better_than_the_worst_legal_result(
         else:
             env.step(int(seen["action_mask"].argmax()))
     game_rules = raw(env).rules
-    worst = {"points": game_rules.most_pay, "win": 1}.get(reward, game_rules.counting_tricks)
+    worst = {"points": game_rules.max_pay, "win": 1}.get(reward, game_rules.counting_tricks)
     assert got[offender] <= -worst
     env.reset(seed=3)
     assert env.last()[0]["action_mask"].any()

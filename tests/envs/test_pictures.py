@@ -87,7 +87,7 @@ def test_a_seat_sees_its_own_hand_and_what_the_other_was_seen_to_take() -> None:
         game.play(game.legal()[0])
     view = game.view(0)
     seen, opened = scene_of(view), scene_of(view, other_hand=game.hands[1])
-    assert faces(seen, 0, 100) == len(view.known)
+    assert faces(seen, 0, 100) == len(view.opponent_known)
     assert faces(opened, 0, 100) == len(game.hands[1])
     assert faces(seen, 400, 600) == faces(opened, 400, 600) == len(view.hand)
     assert faces(seen, 200, 400) == len(view.upcards) + 2

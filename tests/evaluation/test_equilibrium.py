@@ -152,7 +152,7 @@ class ByHash(Agent):
     def probabilities(self, views: Array) -> Array:
         seen = views.copy()
         if not self.reads_draws:  # of what it drew, only what everybody saw
-            unseen = (seen["other_draws"] != UNSEEN_CARD) & (seen["my_draws"] != NO_CARD)
+            unseen = (seen["opponent_draws"] != UNSEEN_CARD) & (seen["my_draws"] != NO_CARD)
             seen["my_draws"][unseen] = 0
         words = np.ascontiguousarray(seen).view(np.uint64).reshape(len(views), VIEW.itemsize // 8)
         factors = np.random.default_rng(1).integers(0, 1 << 63, words.shape[1], np.uint64) | 1
@@ -220,7 +220,7 @@ def has_a_past(view: Any) -> bool:
         if trick == 1 and card == NO_CARD and view["led"] != NO_CARD:
             card = int(view["led"])
         if card != NO_CARD and card // 13 in failed:
-            drawn = view["other_draws"][failed[card // 13] : trick]
+            drawn = view["opponent_draws"][failed[card // 13] : trick]
             if card not in drawn and UNSEEN_CARD not in drawn:
                 return False
         if own_lead and followed != NO_CARD and followed // 13 != led // 13:

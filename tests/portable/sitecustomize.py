@@ -44,26 +44,24 @@ NAMES = {
 
 
 def without(module: ModuleType, **changed: Any) -> ModuleType:
-    """A module but for the names that Windows lacks."""
-    found = ModuleType(module.__name__)
+    copy = ModuleType(module.__name__)
     lacking = NAMES.get(module.__name__, set())
-    found.__dict__.update({k: v for k, v in vars(module).items() if k not in lacking}, **changed)
-    return found
+    copy.__dict__.update({k: v for k, v in vars(module).items() if k not in lacking}, **changed)
+    return copy
 
 
 def find_spec(name: str, package: str | None = None) -> Any:
-    """As of importlib, but for modules that Windows lacks."""
+    """`importlib.util.find_spec`, except for modules that Windows lacks."""
     return None if name in MODULES else importlib.util.find_spec(name, package)
 
 
 def is_ours(importing: dict[str, Any]) -> bool:
-    """Whether a module belongs to the package, be it run by its name."""
     names = importing.get("__name__"), importing.get("__package__")
     return any(str(name).partition(".")[0] == PACKAGE for name in names)
 
 
 def refuse_what_is_open() -> None:
-    """Let no file be replaced or removed that this process has open or mapped."""
+    """Refuse to replace or remove files that this process has open or mapped."""
 
     def guarded(name: str, change: Callable[..., None]) -> Callable[..., None]:
         def guard(*paths: Any, **more: Any) -> None:
@@ -89,15 +87,15 @@ def refuse_what_is_open() -> None:
         raise error
 
     def opened() -> set[str]:
-        found = set()
+        paths = set()
         for number in os.listdir("/proc/self/fd"):
             try:
-                found.add(os.readlink(f"/proc/self/fd/{number}"))
+                paths.add(os.readlink(f"/proc/self/fd/{number}"))
             except OSError:
                 continue
         with open("/proc/self/maps", encoding="utf-8") as maps:
-            found |= {line.split(maxsplit=5)[-1].strip() for line in maps}
-        return found
+            paths |= {line.split(maxsplit=5)[-1].strip() for line in maps}
+        return paths
 
     for name in ("remove", "rename", "replace", "unlink"):
         setattr(os, name, guarded(name, getattr(os, name)))
@@ -119,7 +117,6 @@ def lacking_import(
     fromlist: Any = (),
     level: int = 0,
 ) -> ModuleType:
-    """Import as Python does; for the package, what there is on Windows."""
     if level == 0 and globals is not None and is_ours(globals):
         if name in MODULES:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)

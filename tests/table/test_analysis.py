@@ -18,7 +18,7 @@ from german_whist.agents.search.base import SearchAgent
 from german_whist.engine.endgame import moves_of
 from german_whist.engine.records import GameRecord, record_of
 from german_whist.engine.rules import Rules, load_rules
-from german_whist.engine.sampling.determinizations import worlds
+from german_whist.engine.sampling.determinizations import sample_determinizations
 from german_whist.table.review.analysis import (
     AnalysisSettings,
     AnalysisStopped,
@@ -180,7 +180,9 @@ def test_hidden_cards_change_nothing(name: str) -> None:
 
 def another_world(view: View, record: GameRecord, n: int) -> GameRecord:
     """A hand with the same view before decision `n`, played to its end at random."""
-    deal = worlds(view, 1, seed=9, method="voids")["deal"][0, : len(view.rules.deck)].tolist()
+    deal = sample_determinizations(view, 1, seed=9, method="voids")["deal"][
+        0, : len(view.rules.deck)
+    ].tolist()
     game = Game(view.rules)
     game.deal_cards(deal, record.dealer)
     for action in record.actions[:n]:
@@ -227,9 +229,9 @@ def test_estimates_of_a_tiny_deck_are_right_on_average() -> None:
 
 def mean_by_enumeration(view: View, action: int) -> float:
     """The mean margin after a reply, over every place where the unseen cards may be."""
-    unseen, known, led, upcard = view.unseen, view.known, view.led, view.upcards[0]
+    unseen, known, led, upcard = view.unseen, view.opponent_known, view.led, view.upcards[0]
     assert led is not None
-    assert (len(unseen), len(known)) == (view.other_cards + 1, 0)
+    assert (len(unseen), len(known)) == (view.opponent_hand_size + 1, 0)
     wins = action > led if action // 13 == led // 13 else action // 13 == view.trump
     total = 0
     for hidden in unseen:

@@ -81,7 +81,7 @@ def test_exact_values_of_small_puzzles_are_those_of_a_plain_search() -> None:
         view = view_of(puzzle)
         if puzzle.kind != ENDGAME or len(view.hand) > 4 or view.led is not None:
             continue
-        other_hand = tuple(map(int, [*view.known, *view.unseen]))
+        other_hand = tuple(map(int, [*view.opponent_known, *view.unseen]))
         value = PlainEnding(view.trump).value(tuple(map(int, view.hand)), other_hand)
         assert value == max(moves_of(view).values())
         checked += 1

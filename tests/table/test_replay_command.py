@@ -85,7 +85,12 @@ def test_from_one_seat_nothing_is_told_that_it_did_not_see(
                 for _ in range(2):
                     game.play(actions.pop(0))
                 view = game.view(seat)
-                seen |= {*view.hand, *view.played_by_me, *view.played_by_other, *view.known}
+                seen |= {
+                    *view.hand,
+                    *view.played_by_me,
+                    *view.played_by_opponent,
+                    *view.opponent_known,
+                }
             assert {*SYMBOL.findall(line)} <= {card.symbol for card in seen}, line
 
 

@@ -136,13 +136,13 @@ def test_only_what_a_player_may_know_is_drawn():
         game.play(game.legal()[0])
     while game.turn != 0:
         game.play(game.legal()[0])
-    hidden = [*set(game.hands[1]) - set(game.view(0).known)]
+    hidden = [*set(game.hands[1]) - set(game.view(0).opponent_known)]
     view, names = game.view(0), ("you", "they")
     text = text_of(board(view, names, "", frames=True), tricks_page(view, names))
     assert hidden
     assert not {card.symbol for card in hidden} & set(re.findall(r"\d*\w[♣♦♥♠]", text))
     marked = re.findall(r"\([\dJQKA]+\)|[\dJQKA]+\*", text_of(seen_page(view, names)))
-    assert len(marked) == len(view.hand) + len(view.theirs)
+    assert len(marked) == len(view.hand) + len(view.known_opponent_cards)
 
 
 @pytest.mark.parametrize("trump", [None, 0, 1, 2, 3])

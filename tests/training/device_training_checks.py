@@ -45,7 +45,7 @@ KINDS: dict[str, dict[str, Any]] = {
 
 def chances_as_there(self: Here, random: np.random.Generator, count: int) -> Any:
     drawn = np.zeros(count, np.float32)
-    self.place.rows(count, draw_chances, np.uint64(random.integers(2**63)), drawn)
+    self.place.run_rows(count, draw_chances, np.uint64(random.integers(2**63)), drawn)
     return drawn
 
 

@@ -26,7 +26,7 @@ from stable_baselines3.common.callbacks import (
 
 from german_whist.agents.checkpoints.checkpoint import checkpoints_in
 from german_whist.cli import main
-from german_whist.common.signals import Stopped
+from german_whist.common.signals import RunStopped
 from german_whist.common.typed_settings import SettingsError
 from german_whist.envs import GermanWhistVecEnv
 from german_whist.training.algorithms.sb3 import SB3Trainer
@@ -129,7 +129,7 @@ def test_counts_go_on_in_a_resumed_run(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     wanted = settings(callbacks=(f"{HERE}:Counting",))
     run = start(folder, wanted)
-    with pytest.raises(Stopped):
+    with pytest.raises(RunStopped):
         run.go(interrupted_when(lambda run: run.trainer.decisions > 700))
     assert isinstance(run.trainer, SB3Trainer)
     assert run.trainer.callbacks.callbacks[0].events[-1] == "end"
@@ -247,7 +247,7 @@ def test_a_callback_that_raises_ends_the_run_and_costs_nothing(event: str, tmp_p
     run = start(tmp_path / "run", wanted_of("ppo"), callbacks=[failing()])
     where = rf"\(test_callbacks.py:\d+\) in {event}; .*--resume"
     told = f"the callback Telling raised KeyError: 'no such thing' {where}"
-    with pytest.raises(Stopped, match=told):
+    with pytest.raises(RunStopped, match=told):
         run.go(quiet())
     resume(tmp_path / "run").go(quiet())
     assert same(arrays_of(tmp_path / "whole"), arrays_of(tmp_path / "run"))

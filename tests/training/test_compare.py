@@ -182,7 +182,7 @@ def test_a_training_that_dies_again_and_again_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("german_whist.common.executors.executor.MOST_DEATHS", 1)
+    monkeypatch.setattr("german_whist.common.executors.executor.MAX_DEATHS", 1)
     Path("deadly.py").write_text(DEADLY, encoding="utf-8")
     assert main([*WORDS, "callbacks=deadly:Always", "seeds=3"]) == 1
     told = capsys.readouterr().out.splitlines()

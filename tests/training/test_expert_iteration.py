@@ -160,7 +160,7 @@ def worth_inputs(game: Game) -> list[int]:
     hands = [set(map(int, game.hands[seat])) for seat in (leader, 1 - leader)]
     seen = set()
     for seat in range(2):
-        known = field(game, 1 - seat, "known")
+        known = field(game, 1 - seat, "known_cards")
         seen |= {card for card in range(52) if known >> card & 1}
     upcard, *rest = map(int, game.stock)
 
@@ -419,8 +419,8 @@ def test_losses_of_value_and_belief_networks_are_cross_entropies() -> None:
             seat = game.turn or 0
             assert unseen[number, decision].sum() == field(game, seat, "unseen").bit_count()
             other = int((held[number, decision] * unseen[number, decision]).sum())
-            known = field(game, seat, "known").bit_count()
-            assert other == field(game, seat, "other_cards") - known
+            known = field(game, seat, "opponent_known").bit_count()
+            assert other == field(game, seat, "opponent_hand_size") - known
             game.play(int(card))
 
 

@@ -58,7 +58,7 @@ def test_the_graph_plays_as_the_player_does(
         played = agent.act(games.views(), np.zeros(50, np.uint64))
         shown = [
             real_action(int(each), order)
-            for each, order in zip(action, games.batch.orders, strict=True)
+            for each, order in zip(action, games.batch.suit_orders, strict=True)
         ]
         assert played.tolist() == shown
         step = games.step(action)

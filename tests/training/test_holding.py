@@ -22,7 +22,7 @@ from small_runs import quiet
 
 from german_whist.agents.checkpoints.checkpoint import checkpoints_in, read_checkpoint
 from german_whist.cli import main
-from german_whist.common.signals import Signals, Stopped
+from german_whist.common.signals import RunStopped, SignalGuard
 from german_whist.training.callbacks.console import Lines
 from german_whist.training.runs import run as runs
 from german_whist.training.runs.presets import load_settings
@@ -221,7 +221,7 @@ def test_a_signal_in_a_measurement_loses_nothing_and_it_is_made_up_for(
     folder = tmp_path / "run"
     with monkeypatch.context() as patch:
         patch.setattr(runs, "measure", interrupted)
-        with pytest.raises(Stopped, match="go on with") as stopped:
+        with pytest.raises(RunStopped, match="go on with") as stopped:
             start(folder, settings(*words)).go(quiet())
     assert stopped.value.status == 128 + signal.SIGTERM
     resume(folder).go(quiet())
@@ -231,9 +231,9 @@ def test_a_signal_in_a_measurement_loses_nothing_and_it_is_made_up_for(
 
 def test_a_second_signal_ends_at_once_and_handlers_come_back() -> None:
     before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
-    with Signals() as signals:
+    with SignalGuard() as signals:
         os.kill(os.getpid(), signal.SIGTERM)
-        assert signals.came == signal.SIGTERM
+        assert signals.received == signal.SIGTERM
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGTERM)
     assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before

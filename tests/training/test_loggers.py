@@ -18,7 +18,7 @@ pytest.importorskip("torch")
 from small_runs import interrupted_when, quiet
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from german_whist.common.signals import Stopped
+from german_whist.common.signals import RunStopped
 from german_whist.training.callbacks.console import Lines
 from german_whist.training.callbacks.loggers import TensorBoard
 from german_whist.training.runs.presets import load_settings
@@ -97,7 +97,7 @@ def test_a_resumed_run_goes_on_with_its_curves(tmp_path: Path) -> None:
     start(tmp_path / "whole", ours()).go(quiet())
     folder = tmp_path / "run"
     run = start(folder, ours())
-    with pytest.raises(Stopped):
+    with pytest.raises(RunStopped):
         run.go(interrupted_when(lambda run: len(run.rows) == 3))
     # Files are read in the order of their names, which hold seconds.
     time.sleep(1.1)

@@ -16,7 +16,7 @@ pytest.importorskip("torch")
 from small_runs import interrupted_when, quiet
 
 from german_whist.agents.checkpoints.checkpoint import checkpoints_in, read_card
-from german_whist.common.signals import Stopped
+from german_whist.common.signals import RunStopped
 from german_whist.training.callbacks.base import Callback, Watched
 from german_whist.training.callbacks.evaluation import measure
 from german_whist.training.checkpoint import Measured, load_state
@@ -72,7 +72,7 @@ def test_what_was_not_yet_measured_is_measured_when_the_run_goes_on(
     waited: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "run"
-    with pytest.raises(Stopped):
+    with pytest.raises(RunStopped):
         start(folder, settings()).go(interrupted_when(lambda run: run.trainer.decisions >= 1800))
     assert load_state(folder / "state.safetensors")[1].pending == [1536]
     resume(folder).go(quiet())

@@ -26,7 +26,7 @@ from plain_learning import (
 )
 
 from german_whist.agents.networks.relative_ranks import gather_rows
-from german_whist.engine.batch.cpu_backend import Host
+from german_whist.engine.batch.cpu_backend import CpuBackend
 from german_whist.training.algorithms.nfsp import NFSP
 from german_whist.training.algorithms.settings import NFSPSettings
 from german_whist.training.rollout.networks import weights_of
@@ -90,7 +90,7 @@ class Recorder:
         legal = np.zeros((N_ENVS, actions), np.int8)
         shown = np.zeros((N_ENVS, actions), np.int64)
         copies = now.observations.copy(), now.masks.copy()
-        Host().rows(N_ENVS, gather_rows, *copies, inputs, True, seen, legal, shown)
+        CpuBackend().rows(N_ENVS, gather_rows, *copies, inputs, True, seen, legal, shown)
         return seen, legal, shown
 
     def trajectories(self) -> list[list[dict[str, Any]]]:

@@ -17,7 +17,7 @@ from plain_learning import seat_by_seat
 from small_runs import collect, quiet
 
 from german_whist.engine.batch.config import options_from
-from german_whist.engine.batch.cpu_backend import Host
+from german_whist.engine.batch.cpu_backend import CpuBackend
 from german_whist.engine.cards import KEEP, TAKE_BLIND
 from german_whist.engine.observation.layout import (
     EXCHANGE_LAYOUT,
@@ -58,7 +58,7 @@ def test_advantages_are_those_of_each_seat_by_itself() -> None:
     last_values = chance.normal(size=games).astype(np.float32)
     out = np.zeros((steps, games), np.float32)
     gae = GAE(seats, rewards, ended, values, last_seats, last_values, 0.9, 0.8, out)
-    Host().rows(games, estimate_advantages, gae)
+    CpuBackend().rows(games, estimate_advantages, gae)
     for game in range(games):
         after = np.full(2, -last_values[game])
         after[last_seats[game]] = last_values[game]
@@ -75,7 +75,7 @@ def test_actions_are_drawn_by_their_logits() -> None:
     actions, logs = np.zeros(count, np.int64), np.zeros(count, np.float32)
     chances = np.random.default_rng(1).random(count, np.float32)
     sampling = ActionSampling(logits, masks, chances, actions, logs)
-    Host().rows(count, sample_actions, sampling)
+    CpuBackend().rows(count, sample_actions, sampling)
     shares = np.exp(logits[0, :3]) / np.exp(logits[0, :3]).sum()
     assert np.bincount(actions, minlength=4)[:3] / count == pytest.approx(shares, abs=0.01)
     assert logs == pytest.approx(np.log(shares)[actions], abs=1e-5)

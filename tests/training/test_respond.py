@@ -10,7 +10,7 @@ import pytest
 
 from german_whist.agents import make_agent
 from german_whist.cli import main
-from german_whist.common.signals import Stopped
+from german_whist.common.signals import RunStopped
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.exploitability.exact import measure_exploitability
 from german_whist.training.experiments.best_response import (
@@ -68,7 +68,7 @@ def test_a_training_that_was_stopped_says_that_the_same_command_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def stopped(*_: object, **__: object) -> None:
-        raise Stopped("by SIGTERM", 143)
+        raise RunStopped("by SIGTERM", 143)
 
     monkeypatch.setattr("german_whist.training.experiments.best_response.train_or_go_on", stopped)
     assert main([*WORDS, "--out", str(tmp_path / "answer")]) == 143

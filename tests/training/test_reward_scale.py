@@ -12,7 +12,7 @@ pytest.importorskip("torch")
 
 from small_runs import quiet, same
 
-from german_whist.common.settings_files import read_words
+from german_whist.common.settings_files import parse_overrides
 from german_whist.common.typed_settings import SettingsError
 from german_whist.training.algorithms.registry import make_trainer
 from german_whist.training.runs.presets import load_settings, settings_from
@@ -25,7 +25,7 @@ SMALL = ["rules=2x4-h2", "n_envs=8", "hidden_sizes=8", "threads=1", "reward=marg
 def trainer_of(name: str, *words: str) -> Any:
     if name in ("ppo", "mmd"):
         return make_trainer(load_settings("tiny", [f"trainer={name}", *SMALL, *words]))
-    return make_trainer(settings_from({"trainer": name, **read_words([*SMALL, *words])}))
+    return make_trainer(settings_from({"trainer": name, **parse_overrides([*SMALL, *words])}))
 
 
 def learnt(name: str, *words: str) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def learnt(name: str, *words: str) -> dict[str, Any]:
 @pytest.mark.parametrize("name", ["ppo", "mmd"])
 def test_the_scale_of_ppo_and_mmd_is_a_part_of_the_most_that_is_paid(name: str) -> None:
     settings = load_settings("quick", [f"trainer={name}", "rules=classic", "reward=margin"])
-    worst = settings.options.worst
+    worst = settings.options.max_loss
     assert worst > 2.5
     usual = trainer_of(name, "rules=classic")
     assert np.allclose(np.asarray(usual.collector.reward_scales), 0.4 * worst)
@@ -49,7 +49,7 @@ def test_the_scale_of_ppo_and_mmd_is_a_part_of_the_most_that_is_paid(name: str) 
 @pytest.mark.parametrize("name", ["ppo", "mmd"])
 def test_the_default_is_the_scale_that_it_says(name: str) -> None:
     settings = load_settings("tiny", [f"trainer={name}", *SMALL])
-    told = max(1.0, 0.4 * settings.options.worst)
+    told = max(1.0, 0.4 * settings.options.max_loss)
     assert same(learnt(name), learnt(name, f"reward_scale={told}"))
     assert not same(learnt(name), learnt(name, "reward_scale=7"))
 

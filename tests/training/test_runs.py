@@ -22,7 +22,7 @@ from small_runs import arrays_of, interrupted_when, quiet, same
 
 from german_whist.agents.checkpoints.checkpoint import checkpoints_in, read_checkpoint
 from german_whist.cli import main
-from german_whist.common.signals import Stopped
+from german_whist.common.signals import RunStopped
 from german_whist.common.typed_settings import SettingsError
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.callbacks.base import Callback, Watched
@@ -122,7 +122,7 @@ def test_a_process_that_is_killed_comes_to_the_same_weights(
 
 def test_ctrl_c_ends_the_iteration_saves_and_says_how_to_go_on(whole: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    with pytest.raises(Stopped, match=f"--resume {folder}") as stopped:
+    with pytest.raises(RunStopped, match=f"--resume {folder}") as stopped:
         start(folder, settings()).go(interrupted_when(lambda run: len(run.rows) == 3))
     assert stopped.value.status == 130
     run = resume(folder)
@@ -142,7 +142,7 @@ def test_a_number_that_is_none_stops_the_run_and_the_saved_state_goes_on(
 
     folder = tmp_path / "run"
     told = r"became n.* last good checkpoint is .*\.safetensors, .* --resume"
-    with pytest.raises(Stopped, match=told):
+    with pytest.raises(RunStopped, match=told):
         start(folder, settings()).go(quiet(), Spoiling())
     for path in checkpoints_in(folder / "checkpoints"):
         read_checkpoint(path)
@@ -165,7 +165,7 @@ def test_weights_that_the_last_step_made_infinite_are_not_saved(tmp_path: Path) 
                 weight[0, 0] = float("inf")
 
     run.trainer.optimizer.step = spoilt
-    with pytest.raises(Stopped, match=r"weights of value\.weight became none"):
+    with pytest.raises(RunStopped, match=r"weights of value\.weight became none"):
         run.go(quiet())
     assert all(np.isfinite(each).all() for each in arrays_of(tmp_path / "run").values())
 
@@ -186,7 +186,7 @@ def test_a_full_disk_costs_no_earlier_checkpoint(
         fsync(descriptor)
 
     monkeypatch.setattr("german_whist.common.files.os.fsync", full)
-    with pytest.raises(Stopped, match=r"No space left .* last good checkpoint is"):
+    with pytest.raises(RunStopped, match=r"No space left .* last good checkpoint is"):
         run.go(quiet())
     kept = checkpoints_in(folder / "checkpoints")
     assert kept

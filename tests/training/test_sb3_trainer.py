@@ -16,7 +16,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.agents.registry import make_agent
-from german_whist.common.signals import Stopped
+from german_whist.common.signals import RunStopped
 from german_whist.evaluation.exploitability.brute_force import Tree, best_response, strategy, value
 from german_whist.training.algorithms.base import Diverged
 from german_whist.training.algorithms.players import player_of
@@ -61,7 +61,7 @@ def test_a_stopped_run_comes_to_the_same_weights(tmp_path: Path) -> None:
             if run.trainer.decisions > 1000:
                 raise RuntimeError("stop here")
 
-    with pytest.raises(Stopped, match="stop here"):
+    with pytest.raises(RunStopped, match="stop here"):
         start(tmp_path / "run", settings()).go(quiet(), Failing())
     run = resume(tmp_path / "run")
     assert 0 < run.trainer.decisions < 1500

@@ -11,8 +11,8 @@ import yaml
 
 from german_whist import evaluate
 from german_whist.cli import main
-from german_whist.common.settings_files import read_words, words_of
-from german_whist.common.typed_settings import Checked, SettingsError, described
+from german_whist.common.settings_files import format_overrides, parse_overrides
+from german_whist.common.typed_settings import CheckedSettings, SettingsError, list_settings
 from german_whist.evaluation.config import LadderConfig, ladder_from
 from german_whist.training.algorithms.registry import own_settings
 from german_whist.training.algorithms.settings import PPOSettings
@@ -30,7 +30,7 @@ from german_whist.training.runs.presets import (
 
 @pytest.mark.parametrize("name", PRESETS.names())
 def test_every_preset_loads_and_says_what_it_is_for(name: str) -> None:
-    assert PRESETS.about()[name]
+    assert PRESETS.descriptions()[name]
     settings = load_settings(name)
     assert settings_from(yaml.safe_load(settings.as_yaml())) == settings
 
@@ -246,11 +246,11 @@ def test_the_command_refuses_what_it_would_not_do(
 
 
 def test_lists_are_written_by_their_commas_where_that_reads_the_same() -> None:
-    assert words_of({"hidden_sizes": (512, 256), "opponents": ["random", "value:13"]}) == [
+    assert format_overrides({"hidden_sizes": (512, 256), "opponents": ["random", "value:13"]}) == [
         *("hidden_sizes=512,256", "opponents=random,value:13")
     ]
     for value in ([], ["random"], ["flat-mc:16,voids", "random"], ["true", "random"]):
-        assert read_words(words_of({"opponents": value})) == {"opponents": value}
+        assert parse_overrides(format_overrides({"opponents": value})) == {"opponents": value}
 
 
 # -- files that build on presets
@@ -288,8 +288,8 @@ def test_a_file_that_builds_on_nothing_is_refused(text: str, told: str, tmp_path
 @pytest.mark.parametrize(
     "kind", [*own_settings().values(), Benchmark, Sweep, Between, Recipe, LadderConfig]
 )
-def test_every_setting_says_what_it_does(kind: type[Checked]) -> None:
-    for each in described(kind):
+def test_every_setting_says_what_it_does(kind: type[CheckedSettings]) -> None:
+    for each in list_settings(kind):
         assert each.about.endswith("."), each.name
         assert each.takes
 
@@ -298,7 +298,7 @@ def test_settings_are_shown_with_what_they_do(capsys: pytest.CaptureFixture[str]
     assert main(["train", "quick", "--show"]) == 0
     told = capsys.readouterr().out
     assert settings_from(yaml.safe_load(told)) == load_settings("quick")
-    for each in described(PPOSettings):
+    for each in list_settings(PPOSettings):
         line = next(line for line in told.splitlines() if line.startswith(f"{each.name}: "))
         assert line.endswith(f"  # {each.about}")
 

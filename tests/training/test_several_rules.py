@@ -83,7 +83,7 @@ def test_the_player_of_each_rule_set_plays_as_torch_does(rules: tuple[Any, ...])
                 places = np.flatnonzero(masks[at])
                 shares = np.exp(logits[at, places] - logits[at, places].max())
                 shown = trainer.collector.buffer.shown[at, places]
-                real = [real_action(int(each), games.batch.orders[game]) for each in shown]
+                real = [real_action(int(each), games.batch.suit_orders[game]) for each in shown]
                 assert mine[game, real] == pytest.approx(shares / shares.sum(), abs=1e-5)
         now = trainer.games.step((now.masks * chance.random(now.masks.shape)).argmax(axis=1))
 
@@ -194,7 +194,7 @@ def test_a_graph_is_of_one_rule_set(tmp_path: Path, capsys: pytest.CaptureFixtur
         played = agent.act(games.views(), np.zeros(games.num_envs, np.uint64))
         shown = session.run(["action"], fed)[0]
         real = [real_action(int(a), order)
-                for a, order in zip(shown, games.batch.orders, strict=True)]  # fmt: skip
+                for a, order in zip(shown, games.batch.suit_orders, strict=True)]  # fmt: skip
         assert played.tolist() == real
 
 

@@ -27,17 +27,17 @@ from ...agents.equilibrium.path import Paths, cells_of_view, paths_of
 from ...agents.equilibrium.public_tree import MOST_CARDS, public_tree, why_not
 from ...agents.sampling import sample
 from ...common.jit.bitset import ONE, lowest
-from ...common.jit.compiler import inlined, jit, warm_up
-from ...common.schema import converted
-from ...common.typed_settings import Count, SettingsError, says
-from ...engine.batch.kernels import ENDING, GOES_ON, advance, close_ending
+from ...common.jit.compiler import forceinline, jit, warm_up
+from ...common.schema import convert
+from ...common.typed_settings import PositiveInt, SettingsError, doc
+from ...engine.batch.kernels import ENDGAME_REACHED, NO_EVENT, advance, score_endgame
 from ...engine.batch.results import RESULT
-from ...engine.cards import CARDS_IN_ALL
+from ...engine.cards import N_CARDS
 from ...engine.dtypes import GAME, VIEW
 from ...engine.endgame import Scratch, Tables, new_scratch, solve
-from ...engine.endgame.game_values import known_endings
+from ...engine.endgame.game_values import endgame_tables
 from ...engine.play import deal_numbered, legal, new_match, row
-from ...engine.rng import fraction
+from ...engine.rng import random_fraction
 from ...engine.view import write_view
 from ..settings import Settings
 from .base import Arrays, Trainer
@@ -56,16 +56,16 @@ class CFRSettings(Settings, frozen=True, kw_only=True):
     )
 
     trainer: str = "cfr"
-    rules: Annotated[Any, says("Rule set with a small deck: name, YAML file, run or mapping.")] = (
+    rules: Annotated[Any, doc("Rule set with a small deck: name, YAML file, run or mapping.")] = (
         "2x4-h2"
     )
     averaging: Annotated[
         float,
-        says("Exponent of the iteration in its weight; 0: uniform, 1: linear averaging.",
+        doc("Exponent of the iteration in its weight; 0: uniform, 1: linear averaging.",
              ge=0, le=2),
     ] = 2.0  # fmt: skip
     iteration: Annotated[
-        Count, says("Decisions in an iteration, after which metrics are logged.")
+        PositiveInt, doc("Decisions in an iteration, after which metrics are logged.")
     ] = 10_000
 
     def __post_init__(self) -> None:
@@ -123,7 +123,7 @@ _MOST = 20
 """Cards of a hand, at most."""
 
 
-@inlined
+@forceinline
 def _look(desk: Any, depth: int) -> bool:
     """Find the cards of a decision and what is played; whether anything was known of it."""
     rules, game = row(desk.plan, 0).rules, row(desk.games, depth)
@@ -149,7 +149,7 @@ def _look(desk: Any, depth: int) -> bool:
     return known
 
 
-@inlined
+@forceinline
 def _play(desk: Any, depth: int) -> bool:
     """Play a card in a copy of the game; whether the hand is over, or what is left is known."""
     plan = row(desk.plan, 0)
@@ -157,12 +157,12 @@ def _play(desk: Any, depth: int) -> bool:
     desk.results[depth + 1] = desk.results[depth]
     game, result = row(desk.games, depth + 1), row(desk.results, depth + 1)
     led_to = advance(plan, game, desk.cards[depth, desk.at[depth]], result)
-    if led_to == ENDING:
+    if led_to == ENDGAME_REACHED:
         leader, trump = np.int64(game.turn), int(game.trump)
         mine, theirs = game.hand[leader], game.hand[1 - leader]
         best = solve(desk.known, desk.scratch, mine, theirs, trump)
-        close_ending(plan, game, best, result)
-    return led_to != GOES_ON
+        score_endgame(plan, game, best, result)
+    return led_to != NO_EVENT
 
 
 @jit
@@ -189,7 +189,7 @@ def _walk(desk: Any, number: int, walker: int, weight: float, told: np.ndarray) 
                 if not walks:
                     desk.sums[cells[cards[k]]] += np.float32(weight * shares[k])
             if not walks:
-                desk.at[depth] = sample(shares[: desk.counts[depth]], fraction(desk.stream))
+                desk.at[depth] = sample(shares[: desk.counts[depth]], random_fraction(desk.stream))
         else:  # the card that was played has turned out to be worth this
             desk.worth[depth, desk.at[depth]] = worth
             if not walks:
@@ -254,15 +254,15 @@ class CFR(Trainer):
                 f"rules: cfr would have to learn {tree.size:,} numbers for {options.rules.name}, "
                 f"and {MOST_CELLS:,} are the most: {_FIT}"
             )
-        plan = options.plan()
+        plan = options.config_record()
         plan["seed"] = settings.seed
-        (known,) = known_endings(options.rules)
+        (known,) = endgame_tables(options.rules)
         depth = 2 * options.rules.foreplay_tricks + 1
         self.desk = Desk(
             plan, known, new_scratch(), paths_of(tree),
             np.zeros(tree.size, np.float32), np.zeros(tree.size, np.float32),
             np.zeros(depth, GAME), np.zeros(depth, RESULT), np.zeros(1, VIEW),
-            np.zeros((depth, CARDS_IN_ALL), np.int64), np.zeros((depth, _MOST), np.int64),
+            np.zeros((depth, N_CARDS), np.int64), np.zeros((depth, _MOST), np.int64),
             np.zeros(depth, np.int64), np.zeros(depth, np.int64),
             np.zeros((depth, _MOST)), np.zeros((depth, _MOST)), np.zeros(1, np.uint64),
         )  # fmt: skip
@@ -294,7 +294,7 @@ class CFR(Trainer):
 
     def restore(self, arrays: Arrays, plain: dict[str, Any]) -> None:
         """Go on from what `state` gave."""
-        told = converted(plain, Kept, "trainer")
+        told = convert(plain, Kept, "trainer")
         for name, mine in (("regrets", self.desk.regrets), ("sums", self.desk.sums)):
             if arrays[name].shape != mine.shape:
                 raise ValueError(f"{name} has {len(arrays[name]):,} numbers, and not {len(mine):,}")

@@ -21,7 +21,7 @@ from torch.nn import functional
 from ...agents.checkpoints.input_names import input_names
 from ...agents.checkpoints.schema import Count, NetworkCard
 from ...agents.networks.relative_ranks import gather_rows
-from ...common.schema import converted
+from ...common.schema import convert
 from ...common.typing import Array
 from ...engine.dtypes import SEATS
 from ...envs import SelfPlayEnv
@@ -125,7 +125,7 @@ class NFSP(Trainer):
             seen = np.zeros((count, len(self.inputs)), np.int8)
             legal = np.zeros((count, self.actions), np.int8)
             shown = np.zeros((count, self.actions), np.int64)
-            self.games.batch.place.rows(
+            self.games.batch.backend.run_rows(
                 count, gather_rows, now.observations, now.masks, self.inputs, True, seen, legal,
                 shown,
             )  # fmt: skip
@@ -243,7 +243,7 @@ class NFSP(Trainer):
 
     def restore(self, arrays: Arrays, plain: dict[str, Any]) -> None:
         """Go on from what `state` gave."""
-        told = converted(plain, Kept, "trainer")
+        told = convert(plain, Kept, "trainer")
         for name in ("average", "values", "target"):
             restore_module(getattr(self, name), arrays, f"{name}.")
         for name, optimizer in self.optimizers.items():

@@ -76,7 +76,7 @@ class OpponentPool:
         self.current = self.agents[drawn]
         # What an agent remembers is of games that others have gone on with.
         for agent, (games, _) in zip(self.current, self._games.parts(), strict=True):
-            agent.reset(games.batch.all[: self._shared(games)].copy())
+            agent.reset(games.batch.all_games[: self._shared(games)].copy())
 
     def reset_notifications(self) -> None:
         """Tell agents of their hands that the last step began."""
@@ -111,7 +111,7 @@ class OpponentPool:
             observations = side.tensor(buffer.at(step)[0][where])
             logits = self.snapshot.logits(observations.float())
         actions, log_probs = side.zeros(count, np.int64), side.zeros(count, np.float32)
-        side.place.rows(
+        side.place.run_rows(
             count, sample_actions,
             ActionSampling(side.own(logits), buffer.action_masks[step][where],
                            side.chances(rng, count), actions, log_probs),
@@ -143,9 +143,9 @@ class OpponentPool:
 
 def actions_of(agent: Agent, games: SelfPlayEnv, where: Array) -> Array:
     """An agent's actions in some games, as they are shown there."""
-    batch = games.batch.here()
+    batch = games.batch.on_host()
     views = batch.views(batch.turns())[where]
     rng = decision_streams(agent_key(batch.seed), batch.records["number"][where], views)
     actions = legal_answer(batch, agent, Waiting(where, views, rng))
-    show_actions(actions, batch.orders[where])
+    show_actions(actions, batch.suit_orders[where])
     return actions

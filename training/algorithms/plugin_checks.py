@@ -12,8 +12,8 @@ import numpy as np
 
 from ...agents.checkpoints.checkpoint import weight_shapes
 from ...agents.checkpoints.schema import NetworkCard
-from ...common.plugins import raised_at, told_error
-from ...common.suggestions import a_kind_of
+from ...common.plugins import error_location, error_text
+from ...common.suggestions import type_phrase
 from ..settings import Settings
 from .base import Arrays, Trainer
 
@@ -112,7 +112,7 @@ def _are_arrays(found: Any, kinds: str) -> bool:
 
 
 def _answered(trainer: Trainer, method: str, answer: object, wanted: str) -> TrainerFault:
-    told = "None" if answer is None else a_kind_of(answer)
+    told = "None" if answer is None else type_phrase(answer)
     name = _name(type(trainer))
     return TrainerFault(f"{method} of the trainer {name} returned {told}: it has to be {wanted}")
 
@@ -125,7 +125,8 @@ def _guarded(kind: type, method: str, function: Callable[[], T]) -> T:
         if ours or isinstance(error, MemoryError) or is_no_number(error):
             raise
         raise TrainerFault(
-            f"the trainer {_name(kind)} raised {told_error(error)} ({raised_at(error)}) in {method}"
+            f"the trainer {_name(kind)} raised {error_text(error)} ({error_location(error)}) "
+            f"in {method}"
         ) from error
 
 

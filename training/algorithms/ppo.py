@@ -25,7 +25,7 @@ from torch.nn import functional
 from ...agents.checkpoints.input_names import input_names
 from ...agents.checkpoints.schema import Count, NetworkCard
 from ...common.jit.compiler import warm_up
-from ...common.schema import converted
+from ...common.schema import convert
 from ...engine.observation.rule_features import RULE_LAYOUT
 from ..distributed import ALONE, Ranks
 from ..rollout.adam import Adam
@@ -361,7 +361,7 @@ class PPO(Trainer):
 
         Where there were more or fewer ranks before, the games begin anew.
         """
-        state = converted(plain, State, "trainer")
+        state = convert(plain, State, "trainer")
         restore_module(self.network, arrays, "network.")
         restore_module(self.average, arrays, "average.")
         self.pool.restore(arrays, state.pool)

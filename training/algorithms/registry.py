@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...common.plugins import Registry, loaded
+from ...common.plugins import Registry, load_source
 from ...common.typed_settings import SettingsError
 from ..distributed import ALONE, Ranks
 from ..settings import Settings
@@ -51,7 +51,7 @@ def trainer_kind(name: str) -> type[Trainer]:
 def settings_kind(name: str) -> type[Settings]:
     """The structure of the settings of a trainer."""
     if name in _SETTINGS:
-        return loaded(_SETTINGS[name])
+        return load_source(_SETTINGS[name])
     return trainer_kind(name).settings_kind
 
 

@@ -27,7 +27,7 @@ from ...agents.calls import Named
 from ...agents.checkpoints.input_names import input_names
 from ...agents.checkpoints.schema import Count, NetworkCard
 from ...agents.registry import make_agent
-from ...common.schema import converted
+from ...common.schema import convert
 from ...common.typing import Array
 from ...envs.sb3 import GermanWhistVecEnv
 from ..rollout.network_inputs import inputs_of
@@ -332,7 +332,7 @@ class SB3Trainer(Trainer):
 
     def restore(self, arrays: dict[str, Array], plain: dict[str, Any]) -> None:
         """Go on from what `state` gave."""
-        told = converted(plain, Kept, "trainer")
+        told = convert(plain, Kept, "trainer")
         model = self.model
         restore_module(model.policy, arrays, "policy.")
         restore_optimizer(model.policy.optimizer, arrays, "optimizer.")

@@ -58,9 +58,9 @@ class SelfPlayCollector:
         self.features = features_of(options)
         scales = np.ones((n_envs, 1), np.float32)
         for (_, span), each in zip(self.games.parts(), options, strict=True):
-            scales[span] = settings.reward_scale or max(1.0, 0.4 * each.worst)
+            scales[span] = settings.reward_scale or max(1.0, 0.4 * each.max_loss)
         self.reward_scales: Array = side.put(scales)
-        self._rules = [side.place.keep(each.rules_record) for each in options]
+        self._rules = [side.place.constant(each.rules_record) for each in options]
         self.n_steps = settings.n_steps or settings.episode
         self.buffer = RolloutBuffer(
             side, self.n_steps, n_envs, self.inputs, self.games.actions,
@@ -93,7 +93,7 @@ class SelfPlayCollector:
             buffer.is_learner[step] = now.seats != opponent_seats
             observed = clock()
             logits, buffer.values[step] = self.evaluate(network, step)
-            side.place.rows(
+            side.place.run_rows(
                 self.n_envs, sample_actions,
                 ActionSampling(logits, buffer.action_masks[step], side.chances(rng, self.n_envs),
                                buffer.actions[step], buffer.log_probs[step]),
@@ -125,7 +125,7 @@ class SelfPlayCollector:
             buffer.values[:n_steps], now.seats, next_values,
             settings.gamma, settings.gae_lambda, buffer.advantages[:n_steps],
         )  # fmt: skip
-        self.side.place.rows(self.n_envs, estimate_advantages, gae)
+        self.side.place.run_rows(self.n_envs, estimate_advantages, gae)
 
     def add_observations(self, step: int, now: StepResult) -> None:
         """Keep what is seen at a step, and what the critic sees beyond it; -1 after the last."""
@@ -136,9 +136,9 @@ class SelfPlayCollector:
         for (games, span), rules in zip(self.games.parts(), self._rules, strict=True):
             batch, shown = games.batch, self.buffer.shown[span]
             cards = HiddenCards(
-                rules, batch.records, now.seats[span], batch.orders, shown, hidden[span]
+                rules, batch.records, now.seats[span], batch.suit_orders, shown, hidden[span]
             )
-            self.side.place.rows(games.num_envs, write_hidden, cards)
+            self.side.place.run_rows(games.num_envs, write_hidden, cards)
 
     def evaluate(self, network: Network, step: int) -> tuple[Array, Array]:
         """Logits and values of all games at a step; -1 after the last."""

@@ -6,40 +6,40 @@ from typing import Annotated, ClassVar
 
 from ...agents.checkpoints.schema import CardRanks, Critic
 from ...common.typed_settings import (
-    AboveNothing,
-    AtLeastNothing,
-    Count,
+    Fraction,
+    LayerSizes,
     Names,
+    NonNegative,
+    NonNegativeInt,
+    Positive,
+    PositiveInt,
     SettingsError,
-    Share,
-    Whole,
-    Widths,
-    says,
+    doc,
 )
 from ...engine.batch.config import Options
 from ..settings import Settings
 
 _Batch = Annotated[
     int,
-    says("Minibatch size in decisions; advantages are normalised within it.", ge=2, le=10**12 - 1),
+    doc("Minibatch size in decisions; advantages are normalised within it.", ge=2, le=10**12 - 1),
 ]
-_Clip = Annotated[AboveNothing, says("Clipping range of the probability ratio (PPO's ε).")]
-_Discount = Annotated[float, says("Discount factor, for each decision.", gt=0, le=1)]
-_Trace = Annotated[Share, says("λ of generalised advantage estimation (GAE).")]
-_Epochs = Annotated[Count, says("Passes over the data of an iteration.")]
-_Gradient = Annotated[
-    AboveNothing, says("Maximum norm of the gradient; larger ones are scaled down.")
+_Clip = Annotated[Positive, doc("Clipping range of the probability ratio (PPO's ε).")]
+_Discount = Annotated[float, doc("Discount factor, for each decision.", gt=0, le=1)]
+_Trace = Annotated[Fraction, doc("λ of generalised advantage estimation (GAE).")]
+_Epochs = Annotated[PositiveInt, doc("Passes over the data of an iteration.")]
+_Gradient = Annotated[Positive, doc("Maximum norm of the gradient; larger ones are scaled down.")]
+_RewardScale = Annotated[float, doc("Divisor of rewards.", ge=1e-6, le=1e6)]
+_Layers = Annotated[LayerSizes, doc("Widths of the hidden layers.")]
+_PoolSize = Annotated[
+    NonNegativeInt, doc("Maximum number of earlier policies in the opponent pool.")
 ]
-_RewardScale = Annotated[float, says("Divisor of rewards.", ge=1e-6, le=1e6)]
-_Layers = Annotated[Widths, says("Widths of the hidden layers.")]
-_PoolSize = Annotated[Whole, says("Maximum number of earlier policies in the opponent pool.")]
 _PoolEvery = Annotated[
-    Count, says("Decisions between additions of the current policy to the pool.")
+    PositiveInt, doc("Decisions between additions of the current policy to the pool.")
 ]
-_Opponents = Annotated[Names, says("Fixed opponents in the pool.")]
-_Rate = Annotated[AtLeastNothing, says("Learning rate of Adam at the start.")]
-_ValueWeight = Annotated[AtLeastNothing, says("Coefficient of the value loss.")]
-_Entropy = Annotated[AtLeastNothing, says("Coefficient of the entropy bonus at the start.")]
+_Opponents = Annotated[Names, doc("Fixed opponents in the pool.")]
+_Rate = Annotated[NonNegative, doc("Learning rate of Adam at the start.")]
+_ValueWeight = Annotated[NonNegative, doc("Coefficient of the value loss.")]
+_Entropy = Annotated[NonNegative, doc("Coefficient of the entropy bonus at the start.")]
 
 
 class PPOSettings(Settings, frozen=True, kw_only=True):
@@ -57,15 +57,15 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
     hidden_sizes: _Layers = (256, 256)
     card_ranks: Annotated[
         CardRanks,
-        says("Ranks in the network's input: `relative` to the cards in play, or `absolute`."),
+        doc("Ranks in the network's input: `relative` to the cards in play, or `absolute`."),
     ] = "relative"
     critic: Annotated[
         Critic,
-        says("Critic: `oracle` sees all cards, `separate` the actor's input, `shared` its layers."),
+        doc("Critic: `oracle` sees all cards, `separate` the actor's input, `shared` its layers."),
     ] = "oracle"
     reward_scale: Annotated[
         float,
-        says(
+        doc(
             "Divisor of rewards; ent_coef, and step_size of mmd, are in units of the quotient. "
             "0: 0.4 of the largest reward of an episode, at least 1.",
             ge=0,
@@ -73,13 +73,13 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
         ),
     ] = 0.0
     # Rollouts.
-    n_envs: Annotated[Count, says("Games played in lockstep.")] = 4096
+    n_envs: Annotated[PositiveInt, doc("Games played in lockstep.")] = 4096
     n_steps: Annotated[
-        Whole, says("Decisions of each game in an iteration; 0: one whole episode.")
+        NonNegativeInt, doc("Decisions of each game in an iteration; 0: one whole episode.")
     ] = 0
     pool_fraction: Annotated[
-        Share,
-        says("Fraction of games in which the opponent pool plays one seat."),
+        Fraction,
+        doc("Fraction of games in which the opponent pool plays one seat."),
     ] = 0.0
     opponents: _Opponents = ()
     pool_size: _PoolSize = 12
@@ -89,37 +89,35 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
     batch_size: _Batch = 4096
     learning_rate: _Rate = 1e-3
     learning_rate_end: Annotated[
-        AtLeastNothing, says("Learning rate at the end; linear in between.")
+        NonNegative, doc("Learning rate at the end; linear in between.")
     ] = 0.0
     clip_range: _Clip = 0.2
     gamma: _Discount = 1.0
     gae_lambda: _Trace = 0.6
     ent_coef: _Entropy = 0.05
-    ent_coef_end: Annotated[
-        AtLeastNothing, says("Coefficient of the entropy bonus at the end.")
-    ] = 0.05
+    ent_coef_end: Annotated[NonNegative, doc("Coefficient of the entropy bonus at the end.")] = 0.05
     vf_coef: _ValueWeight = 0.5
     max_grad_norm: _Gradient = 0.5
     critic_warmup: Annotated[
         float,
-        says(
+        doc(
             "Fraction of the budget, from the start, in which only the critic is trained.",
             ge=0, lt=1,
         ),
     ] = 0.0  # fmt: skip
     critic_lr_scale: Annotated[
-        AboveNothing,
-        says("Learning rate of a critic with its own layers, relative to the policy's."),
+        Positive,
+        doc("Learning rate of a critic with its own layers, relative to the policy's."),
     ] = 1.0
     ema_decay: Annotated[
         float,
-        says(
+        doc(
             "Decay of the EMA of weights, for each step; the EMA policy is the player.", ge=0, lt=1
         ),
     ] = 0.99
     kl_coef: Annotated[
-        AtLeastNothing,
-        says("Coefficient of KL(policy ‖ EMA policy) in the loss."),
+        NonNegative,
+        doc("Coefficient of KL(policy ‖ EMA policy) in the loss."),
     ] = 0.0
 
     def __post_init__(self) -> None:
@@ -163,14 +161,14 @@ class MMDSettings(PPOSettings, frozen=True, kw_only=True):
 
     trainer: str = "mmd"
     step_size: Annotated[
-        AboveNothing,
-        says("Step size of mirror descent (η): larger moves the policy further."),
+        Positive,
+        doc("Step size of mirror descent (η): larger moves the policy further."),
     ] = 5.0
     # The entropy bonus equals a KL penalty towards a uniform magnet; its weight is the temperature.
     ent_coef: _Entropy = 0.05
-    ent_coef_end: Annotated[
-        AtLeastNothing, says("Coefficient of the entropy bonus at the end.")
-    ] = 0.005
+    ent_coef_end: Annotated[NonNegative, doc("Coefficient of the entropy bonus at the end.")] = (
+        0.005
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -193,23 +191,28 @@ class NFSPSettings(Settings, frozen=True, kw_only=True):
 
     trainer: str = "nfsp"
     hidden_sizes: _Layers = (256, 256)
-    n_envs: Annotated[Count, says("Games played in lockstep.")] = 256
+    n_envs: Annotated[PositiveInt, doc("Games played in lockstep.")] = 256
     anticipatory: Annotated[
-        Share, says("Anticipatory parameter (η): probability that a seat plays its best response.")
+        Fraction,
+        doc("Anticipatory parameter (η): probability that a seat plays its best response."),
     ] = 0.1
     epsilon: Annotated[
-        Share, says("Exploration rate of ε-greedy play at the start; 0 at the end.")
+        Fraction, doc("Exploration rate of ε-greedy play at the start; 0 at the end.")
     ] = 0.06
-    replay_size: Annotated[Count, says("Capacity of the replay buffer, in transitions.")] = 50_000
-    reservoir_size: Annotated[Count, says("Capacity of the reservoir buffer, in decisions.")] = (
-        200_000
+    replay_size: Annotated[PositiveInt, doc("Capacity of the replay buffer, in transitions.")] = (
+        50_000
     )
-    train_every: Annotated[Count, says("Decisions between gradient steps of both networks.")] = 64
+    reservoir_size: Annotated[
+        PositiveInt, doc("Capacity of the reservoir buffer, in decisions.")
+    ] = 200_000
+    train_every: Annotated[
+        PositiveInt, doc("Decisions between gradient steps of both networks.")
+    ] = 64
     target_update_every: Annotated[
-        Count, says("Gradient steps between updates of the target network.")
+        PositiveInt, doc("Gradient steps between updates of the target network.")
     ] = 300
-    batch_size: Annotated[Count, says("Minibatch size.")] = 128
-    learning_rate: Annotated[AboveNothing, says("Learning rate of Adam, for both networks.")] = 1e-3
+    batch_size: Annotated[PositiveInt, doc("Minibatch size.")] = 128
+    learning_rate: Annotated[Positive, doc("Learning rate of Adam, for both networks.")] = 1e-3
     reward_scale: _RewardScale = 1.0
 
     def __post_init__(self) -> None:
@@ -227,12 +230,12 @@ class SB3Settings(Settings, frozen=True, kw_only=True):
 
     trainer: str = "sb3"
     hidden_sizes: _Layers = (256, 256)
-    n_envs: Annotated[Count, says("Games played in lockstep.")] = 256
-    n_steps: Annotated[Count, says("Decisions of each game in an iteration.")] = 52
+    n_envs: Annotated[PositiveInt, doc("Games played in lockstep.")] = 256
+    n_steps: Annotated[PositiveInt, doc("Decisions of each game in an iteration.")] = 52
     opponents: _Opponents = ("threshold", "random-exact")
     pool_size: _PoolSize = 8
     pool_every: _PoolEvery = 500_000
-    swap_every: Annotated[Count, says("Decisions between opponent changes.")] = 100_000
+    swap_every: Annotated[PositiveInt, doc("Decisions between opponent changes.")] = 100_000
     n_epochs: _Epochs = 4
     batch_size: _Batch = 2048
     learning_rate: _Rate = 5e-4

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from ...common.plugins import Registry, raised_at, told_error
+from ...common.plugins import Registry, error_location, error_text
 from ..checkpoint import Measured
 from ..settings import Settings
 
@@ -142,7 +142,7 @@ def _call(event: Callable[..., None], *given: object) -> None:
         if kind.__module__.startswith(f"{__name__.partition('.')[0]}."):
             raise
         raise CallbackFailed(
-            f"the callback {kind.__name__} raised {told_error(error)} ({raised_at(error)}) in "
+            f"the callback {kind.__name__} raised {error_text(error)} ({error_location(error)}) in "
             f"{event.__name__}"
         ) from error
 
@@ -166,7 +166,7 @@ def named_callback(name: str) -> object:
         raise ValueError(f"{name}: {error}") from error
     except Exception as error:
         raise ValueError(
-            f"{name} cannot be made without arguments: {told_error(error)}; name a function that "
+            f"{name} cannot be made without arguments: {error_text(error)}; name a function that "
             "makes the callback with those it needs"
         ) from error
 

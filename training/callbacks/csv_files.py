@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ...common.files import written_whole
+from ...common.files import atomic_write
 from ..checkpoint import Measured
 from .base import Callback, Watched
 from .html_report import write_report
@@ -58,5 +58,5 @@ def _write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     writer = csv.DictWriter(text, names, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    with written_whole(path, "w") as file:
+    with atomic_write(path, "w") as file:
         file.write(text.getvalue())

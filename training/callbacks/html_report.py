@@ -10,7 +10,7 @@ from typing import Any
 from ...agents.base import EXACT_SOLVER, OWN_POLICY
 from ...agents.checkpoints.checkpoint import FOLDER, WEIGHTS
 from ...agents.perfect_endgame import EndgamePlayer
-from ...common.files import written_whole
+from ...common.files import atomic_write
 from ...evaluation.reports import charts as pictures
 from ..checkpoint import Measured
 from ..settings import Settings
@@ -51,7 +51,7 @@ def write_report(
                 parts.append(pictures.figure(picture, escape(about)))
         parts.append("</section>")
     parts.append(f"<h2>Settings</h2><pre>{escape(settings.as_yaml())}</pre>")
-    with written_whole(path, "w") as file:
+    with atomic_write(path, "w") as file:
         file.write(pictures.page(name, parts))
 
 

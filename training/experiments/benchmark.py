@@ -21,9 +21,16 @@ from ...agents.checkpoints.checkpoint import FOLDER, checkpoints_in
 from ...agents.equilibrium.public_tree import public_tree, why_not
 from ...agents.registry import make_agent
 from ...common.executors import Executor
-from ...common.files import written_whole
-from ...common.settings_files import Shelf, made
-from ...common.typed_settings import Checked, Count, Hands, Names, SettingsError, says
+from ...common.files import atomic_write
+from ...common.settings_files import PresetFiles, build_settings
+from ...common.typed_settings import (
+    CheckedSettings,
+    EvenHands,
+    Names,
+    PositiveInt,
+    SettingsError,
+    doc,
+)
 from ...common.typing import Array
 from ...engine.rules import load_rules
 from ...evaluation import Estimate, evaluate
@@ -36,42 +43,42 @@ from ..runs.presets import settings_from
 from ..settings import Settings
 from .compare import Point, as_curve, mean_curve
 
-BENCHMARKS = Shelf("benchmark", "a benchmark")
+BENCHMARKS = PresetFiles("benchmark", "a benchmark")
 """Those that come with the package."""
 RESULT, PAGE = "result.json", "benchmark.md"
 EXPLOITABILITY = "exploitability"
 _MOST_CARDS, _MOST_SETS = 16, 5_000_000
 
 
-class Benchmark(Checked, frozen=True, kw_only=True):
+class Benchmark(CheckedSettings, frozen=True, kw_only=True):
     """What a benchmark plays, as its YAML file says."""
 
-    about: Annotated[str, says("What it is for, in a line.")] = ""
+    about: Annotated[str, doc("What it is for, in a line.")] = ""
     algorithms: Annotated[
         dict[str, dict[str, Any]],
-        says(
+        doc(
             "Trainers by the names of their rows, each with settings; `trainer` names another.",
             min_length=1,
         ),
     ]
-    sizes: Annotated[Names, says("The games: solved decks or other rule sets.", min_length=1)]
+    sizes: Annotated[Names, doc("The games: solved decks or other rule sets.", min_length=1)]
     seeds: Annotated[
         int,
-        says(
+        doc(
             "How many seeds each has, from 1 on; an interval over them needs three.",
             ge=3,
             le=10_000,
         ),
     ] = 5
-    decisions: Annotated[Count, says("The budget of each training.")] = 200_000
-    points: Annotated[Count, says("How often each is measured, the end included.")] = 5
-    settings: Annotated[dict[str, Any], says("Of all of them.")] = msgspec.field(
+    decisions: Annotated[PositiveInt, doc("The budget of each training.")] = 200_000
+    points: Annotated[PositiveInt, doc("How often each is measured, the end included.")] = 5
+    settings: Annotated[dict[str, Any], doc("Of all of them.")] = msgspec.field(
         default_factory=dict[str, Any]
     )
-    against: Annotated[Names, says("Whom players of other games are measured against.")] = (
+    against: Annotated[Names, doc("Whom players of other games are measured against.")] = (
         "threshold",
     )
-    hands: Annotated[Hands, says("Against each of them.")] = 2_000
+    hands: Annotated[EvenHands, doc("Against each of them.")] = 2_000
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -127,7 +134,7 @@ class Measured(NamedTuple):
 def load_benchmark(wanted: str | Path) -> Benchmark:
     """A benchmark by its name, or from a YAML file."""
     values, source = BENCHMARKS.values(wanted)
-    return made(Benchmark, values, source, "a part of a benchmark")
+    return build_settings(Benchmark, values, source, "a part of a benchmark")
 
 
 def run_benchmark(
@@ -138,7 +145,7 @@ def run_benchmark(
     kept = folder / "benchmark.yaml"
     if kept.exists() and kept.read_text(encoding="utf-8") != wanted.as_yaml():
         raise SettingsError(f"{folder} holds another benchmark: name another folder")
-    with written_whole(kept, "w") as file:
+    with atomic_write(kept, "w") as file:
         file.write(wanted.as_yaml())
     cells = wanted.cells()
     left = [cell for cell in cells if not (cell.folder(folder) / RESULT).exists()]
@@ -164,7 +171,7 @@ def _trained(wanted: Benchmark, cell: Cell, base: Path) -> None:
     for checkpoint in checkpoints_in(folder / FOLDER):
         for name, value in _figures(wanted, cell, checkpoint).items():
             curves.setdefault(name, []).append((int(checkpoint.stem), value))
-    with written_whole(folder / RESULT, "w") as file:
+    with atomic_write(folder / RESULT, "w") as file:
         file.write(json.dumps(curves, indent=1) + "\n")
 
 

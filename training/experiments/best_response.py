@@ -20,9 +20,9 @@ from ...agents.base import CannotPlay
 from ...agents.checkpoints.bundled import champion_for
 from ...agents.checkpoints.checkpoint import read_card
 from ...agents.registry import make_agent
-from ...common.files import check_writable, written_whole
-from ...common.schema import converted, read_json
-from ...common.typed_settings import SettingsError, check_same
+from ...common.files import atomic_write, check_writable
+from ...common.schema import convert, read_json
+from ...common.typed_settings import SettingsError, check_unchanged
 from ...engine.rng import secret_of_seed
 from ...engine.rules import Rules
 from ...evaluation import Arena, evaluate
@@ -115,9 +115,9 @@ def find_best_response(
     # Chosen by those hands, it is measured by others.
     again = _measured(plan, rules, folder / _PARTS / "best", players[best], len(players))
     found = BestResponse(plan=plan, tried=tried, best=again, curve=curve)
-    with written_whole(folder / RESULT) as file:
+    with atomic_write(folder / RESULT) as file:
         file.write(msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
-    with written_whole(folder / PAGE, "w") as file:
+    with atomic_write(folder / PAGE, "w") as file:
         file.write(page(found))
     return found
 
@@ -144,9 +144,9 @@ def _keep_plan(plan: BestResponsePlan, folder: Path) -> None:
     kept = folder / PLAN
     if kept.exists():
         told = read_json(kept.read_bytes(), kept, _REMEDY, SettingsError)
-        before = converted(told, BestResponsePlan, kept, _REMEDY, SettingsError)
-        check_same(folder, msgspec.to_builtins(before), msgspec.to_builtins(plan), _REMEDY)
-    with written_whole(kept) as file:
+        before = convert(told, BestResponsePlan, kept, _REMEDY, SettingsError)
+        check_unchanged(folder, msgspec.to_builtins(before), msgspec.to_builtins(plan), _REMEDY)
+    with atomic_write(kept) as file:
         file.write(msgspec.json.format(msgspec.json.encode(plan), indent=1))
 
 
@@ -168,7 +168,7 @@ def _measured(
         points=pairing.points.value, points_reach=pairing.points.half_width,
         made_of=tuple(map(str, result.details)),
     )  # fmt: skip
-    with written_whole(path) as file:
+    with atomic_write(path) as file:
         file.write(msgspec.json.encode(won))
     return won
 

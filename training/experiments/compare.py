@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from ...common.files import read_yaml_mapping
-from ...common.serialization import frame_of
+from ...common.serialization import data_frame
 from ...evaluation.formats import in_columns
 from ...evaluation.reports import charts as pictures
 from ...evaluation.statistics import mean_of
@@ -101,7 +101,7 @@ class Comparison(Struct, frozen=True, dict=True):
 
     def frame(self) -> Any:
         """Every measurement as a `pandas.DataFrame`."""
-        return frame_of(self.rows())
+        return data_frame(self.rows())
 
     def text(self) -> str:
         """What differs, and what came of it, in lines."""

@@ -7,7 +7,7 @@ from inspect import signature
 from statistics import fmean
 from typing import Any
 
-from ...common.suggestions import meant
+from ...common.suggestions import suggest
 from ...common.typed_settings import SettingsError
 from ...engine.rng import secret_of_seed
 from ...evaluation.statistics import Estimate
@@ -62,7 +62,7 @@ def _class_named(what: str, name: str) -> Any:
     by_lower = {each.lower(): kind for each, kind in known.items()}
     kind = by_lower.get(name.lower().removesuffix(what))
     if kind is None:
-        raise SettingsError(f"{what} is {name!r}, which is none of Optuna's{meant(name, known)}")
+        raise SettingsError(f"{what} is {name!r}, which is none of Optuna's{suggest(name, known)}")
     needed = [
         each.name for each in signature(kind).parameters.values()
         if each.default is each.empty and each.kind is each.POSITIONAL_OR_KEYWORD

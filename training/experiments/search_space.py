@@ -9,69 +9,69 @@ import msgspec
 import yaml
 
 from ...common.files import read_yaml_mapping
-from ...common.settings_files import made
-from ...common.suggestions import meant
+from ...common.settings_files import build_settings
+from ...common.suggestions import suggest
 from ...common.typed_settings import (
-    AboveNothing,
-    Checked,
-    Count,
-    Hands,
+    CheckedSettings,
+    EvenHands,
     Names,
+    Positive,
+    PositiveInt,
     Seed,
     SettingsError,
-    says,
-    written,
+    doc,
+    format_value,
 )
 from ..runs.presets import PRESETS, settings_from
 from ..settings import Settings
 from .optuna_study import optuna_here
 
 
-class Between(Checked, frozen=True, kw_only=True):
+class Between(CheckedSettings, frozen=True, kw_only=True):
     """A number to be chosen between two others."""
 
-    low: Annotated[float, says("The least there may be.")]
-    high: Annotated[float, says("The most.")]
-    log: Annotated[bool, says("Whether orders of magnitude are equally likely.")] = False
-    step: Annotated[AboveNothing | None, says("What lies between two choices.")] = None
+    low: Annotated[float, doc("The least there may be.")]
+    high: Annotated[float, doc("The most.")]
+    log: Annotated[bool, doc("Whether orders of magnitude are equally likely.")] = False
+    step: Annotated[Positive | None, doc("What lies between two choices.")] = None
 
 
-class Sweep(Checked, frozen=True, kw_only=True):
+class Sweep(CheckedSettings, frozen=True, kw_only=True):
     """What is tried, and how what came of it is measured."""
 
     preset: Annotated[
-        str, says("What the settings begin with: a preset, or the path of a file.")
+        str, doc("What the settings begin with: a preset, or the path of a file.")
     ] = "quick"
-    settings: Annotated[dict[str, Any], says("Settings over it, the same in every trial.")] = (
+    settings: Annotated[dict[str, Any], doc("Settings over it, the same in every trial.")] = (
         msgspec.field(default_factory=dict[str, Any])
     )
     space: Annotated[
         dict[str, Between | list[Any]],
-        says("Settings to be chosen: between `low` and `high`, or out of a list.", min_length=1),
+        doc("Settings to be chosen: between `low` and `high`, or out of a list.", min_length=1),
     ]
-    against: Annotated[Names, says("Whom the mean win rate is measured against.", min_length=1)] = (
+    against: Annotated[Names, doc("Whom the mean win rate is measured against.", min_length=1)] = (
         "threshold",
     )
     trials: Annotated[
-        Count, says("In all, those of other machines and of earlier sessions included.")
+        PositiveInt, doc("In all, those of other machines and of earlier sessions included.")
     ] = 20
     finalists: Annotated[
-        Count,
-        says("How many of the best are measured again, on fresh deals, to choose among them."),
+        PositiveInt,
+        doc("How many of the best are measured again, on fresh deals, to choose among them."),
     ] = 4
     hands: Annotated[
-        Hands, says("Against each opponent, when the finalists are measured again.")
+        EvenHands, doc("Against each opponent, when the finalists are measured again.")
     ] = 10_000
-    sampler: Annotated[str, says("Optuna's, by name: `TPE`, `Random`, `CmaEs`, `QMC`, `GP`.")] = (
+    sampler: Annotated[str, doc("Optuna's, by name: `TPE`, `Random`, `CmaEs`, `QMC`, `GP`.")] = (
         "TPE"
     )
     pruner: Annotated[
         str,
-        says("Optuna's, by name: `Median`, `Nop`, `Hyperband`, `SuccessiveHalving`, `Percentile`."),
+        doc("Optuna's, by name: `Median`, `Nop`, `Hyperband`, `SuccessiveHalving`, `Percentile`."),
     ] = "Median"
-    seed: Annotated[Seed, says("Of what the sampler draws.")] = 0
+    seed: Annotated[Seed, doc("Of what the sampler draws.")] = 0
     storage: Annotated[
-        str, says("A database's URL or a journal's path; by default a journal in the folder.")
+        str, doc("A database's URL or a journal's path; by default a journal in the folder.")
     ] = ""
 
 
@@ -82,13 +82,13 @@ def load_sweep(path: str | Path) -> Sweep:
         values["space"] = {
             name: _choice(each, f"{path}: space: {name}") for name, each in space.items()
         }
-    found = made(Sweep, values, str(path), "a part of a sweep")
+    found = build_settings(Sweep, values, str(path), "a part of a sweep")
     base = base_settings(found, Path(path).parent)
     known = base.__struct_fields__
     for name, wanted in found.space.items():
         if name not in known:
             raise SettingsError(
-                f"{path}: space: {name!r} is not a setting of {base.trainer}{meant(name, known)}"
+                f"{path}: space: {name!r} is not a setting of {base.trainer}{suggest(name, known)}"
             )
         try:
             distribution(base, name, wanted)
@@ -103,7 +103,7 @@ def load_sweep(path: str | Path) -> Sweep:
 
 def _choice(value: Any, source: str) -> Any:
     if isinstance(value, dict):
-        return made(Between, value, source, "a part of a range")
+        return build_settings(Between, value, source, "a part of a range")
     if not isinstance(value, list):
         raise SettingsError(f"{source} is {value!r}: give `low` and `high`, or a list")
     return value
@@ -132,7 +132,7 @@ def distribution(base: Settings, name: str, wanted: Between | list[Any]) -> Any:
     """Optuna's distribution of a setting; it keeps plain values alone, so the rest as YAML."""
     distributions = optuna_here().distributions
     if isinstance(wanted, list):
-        return distributions.CategoricalDistribution([*map(written, wanted)])
+        return distributions.CategoricalDistribution([*map(format_value, wanted)])
     if not _whole(base, name):
         return distributions.FloatDistribution(wanted.low, wanted.high, wanted.log, wanted.step)
     return distributions.IntDistribution(

@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from ...common.executors import LOCAL, check_place
-from ...common.executors.cluster import joined
-from ...common.files import written_whole
-from ...common.signals import Stopped
+from ...common.executors import LOCAL, check_backend
+from ...common.executors.cluster import connect_ray
+from ...common.files import atomic_write
+from ...common.signals import RunStopped
 from ...common.typed_settings import SettingsError
 from ..algorithms.registry import trainer_kind
 from ..callbacks.csv_files import REPORT
@@ -27,7 +27,7 @@ from .separate_runs import Training, threads_each, train_apart
 _SHARED, _SEED = "training.yaml", "seed-"
 
 
-class SomeStopped(Stopped):
+class SomeStopped(RunStopped):
     """Of several runs some ended before their budget."""
 
 
@@ -52,15 +52,15 @@ def train_seeds(
     for seed in seeds:
         msgspec.structs.replace(wanted, seed=seed)  # refused before a folder is made
     trainer_kind(wanted.trainer)
-    if check_place(on) != LOCAL:
-        joined(on)
+    if check_backend(on) != LOCAL:
+        connect_ray(on)
     claim = claim_numbered(base) if folder is None else claim_new(base)
     claim.release()
     folder = claim.folder
     for seed in seeds:
         (folder / f"{_SEED}{seed}").mkdir()
     # Last: with it there are all seeds to go on with.
-    with written_whole(folder / _SHARED, "w") as file:
+    with atomic_write(folder / _SHARED, "w") as file:
         file.write(wanted.as_yaml())
     return train_seeds_on(folder, say=say, on=on)
 
@@ -104,6 +104,6 @@ def _compared(folder: Path, names: Iterable[str], codes: Sequence[int]) -> Compa
             max(codes),
         )
     found = compare([folder])
-    with written_whole(folder / REPORT, "w") as file:
+    with atomic_write(folder / REPORT, "w") as file:
         file.write(found.page())
     return found

@@ -16,10 +16,10 @@ import msgspec
 
 from ...common.console import show_traceback
 from ...common.executors import LOCAL, Executor, WorkersLost
-from ...common.executors.cluster import RAY, unpack
-from ...common.files import written_whole
-from ...common.settings_files import words_of
-from ...common.signals import Stopped
+from ...common.executors.cluster import RAY, write_files
+from ...common.files import atomic_write
+from ...common.settings_files import format_overrides
+from ...common.signals import RunStopped
 from ...common.threads import usable_threads
 from ...evaluation.packing import Luggage, files_below, packed
 from ..callbacks.base import Callback
@@ -76,7 +76,9 @@ def train_apart(trainings: Sequence[Training], on: str, say: Say) -> list[int]:
         make, workers = _trained_there, len(trainings)
         threads = max(there.settings["threads"] or 1 for there, _ in sent)
     codes: list[int] = []
-    with Executor(make, None, workers, on, threads=threads, printed=printed, died=died) as executor:
+    with Executor(
+        make, None, workers, on, threads=threads, on_line=printed, on_death=died
+    ) as executor:
         futures = [executor.submit(there) for there, _ in sent]
         for training, (_, keep), future in zip(trainings, sent, futures, strict=True):
             try:
@@ -96,7 +98,7 @@ def _trained_here(_: None) -> Callable[[Training], tuple[int, Luggage]]:
 def _trained_there(_: None) -> Callable[[Training], tuple[int, Luggage]]:
     def train_there(training: Training) -> tuple[int, Luggage]:
         shutil.rmtree(_RUN, ignore_errors=True)
-        unpack(training.files, Path())
+        write_files(training.files, Path())
         return _trained(training), files_below(_RUN)
 
     return train_there
@@ -111,7 +113,7 @@ def _trained(training: Training) -> int:
         else:
             trained = train(training.settings, folder=folder, callbacks=callbacks)
         print(trained.text())
-    except Stopped as stopped:  # which was told where it was shown
+    except RunStopped as stopped:  # which was told where it was shown
         return stopped.status
     except Exception as error:
         show_traceback()
@@ -136,16 +138,16 @@ def _packed(training: Training) -> tuple[Training, Callable[[Luggage], None]]:
     if goes_on:
         files |= {(_RUN / name).as_posix(): data for name, data in files_below(folder).items()}
         files[(_RUN / SETTINGS).as_posix()] = was.as_yaml().encode()
-    words = words_of({name: each for name, each in changed.items() if each != told[name]})
+    words = format_overrides({name: each for name, each in changed.items() if each != told[name]})
     there = replace(training, folder=_RUN, settings=changed, words=words, files=files)
     names_here = {there: name for name, there in names.items()}
 
     def keep(run: Luggage) -> None:
-        unpack(run, folder)
+        write_files(run, folder)
         # As everything is called here.
         if SETTINGS in run:
             found = _renamed(settings_of(folder), lambda name: names_here.get(name, name))
-            with written_whole(folder / SETTINGS, "w") as file:
+            with atomic_write(folder / SETTINGS, "w") as file:
                 file.write(msgspec.structs.replace(found, rules=after.rules).as_yaml())
 
     return there, keep

@@ -18,13 +18,13 @@ from typing import Any
 from msgspec import Struct
 
 from ...agents.checkpoints.checkpoint import find_checkpoint
-from ...common.executors import LOCAL, check_place
-from ...common.executors.executor import MOST_DEATHS
+from ...common.executors import LOCAL, check_backend
+from ...common.executors.executor import MAX_DEATHS
 from ...common.executors.processes import is_alive
-from ...common.files import written_whole
-from ...common.serialization import Told
-from ...common.settings_files import words_of
-from ...common.signals import UNSTABLE, Stopped
+from ...common.files import atomic_write
+from ...common.serialization import JsonStruct
+from ...common.settings_files import format_overrides
+from ...common.signals import UNSTABLE, RunStopped
 from ...evaluation.formats import percent_with_reach
 from ...evaluation.statistics import Estimate
 from ..callbacks.evaluation import MEASURING_SEED, measure
@@ -73,7 +73,7 @@ class Finalist(Struct, frozen=True):
         return f"{100 * self.value:.1f} ± {100 * self.half_width:.1f} %"
 
 
-class Swept(Told, frozen=True, kw_only=True):
+class Swept(JsonStruct, frozen=True, kw_only=True):
     """Results of a sweep."""
 
     folder: Path
@@ -117,7 +117,7 @@ def run_sweep(
         raise ValueError(
             f"workers is {workers}: it has to be at least 1, or 0 for one on each core"
         )
-    here = workers == 1 and check_place(on) == LOCAL
+    here = workers == 1 and check_backend(on) == LOCAL
     base = base_settings(sweep, beside or Path())
     space = {name: distribution(base, name, wanted) for name, wanted in sweep.space.items()}
     storage = sweep.storage or str((folder / JOURNAL).resolve())
@@ -144,7 +144,7 @@ def run_sweep(
             for trial, training, code in zip(trials, trainings, codes, strict=True):
                 _report(study, trial, training, code, say)
             if failed := [code for code in codes if code not in (0, UNSTABLE)]:
-                raise Stopped("not all trials came to their ends", max(failed))
+                raise RunStopped("not all trials came to their ends", max(failed))
         except Exception as error:
             # What a signal ended is still under way: the next command goes on with it.
             if getattr(error, "status", 1) < 128:
@@ -164,7 +164,7 @@ def _interrupted(study: Any, say: Say) -> list[Any]:
         host, pid, times = frozen.user_attrs.get("process", ("", 0, 0))
         if host != socket.gethostname() or (pid != os.getpid() and is_alive(pid)):
             continue
-        if times < MOST_DEATHS:
+        if times < MAX_DEATHS:
             trials.append(optuna_here().trial.Trial(study, frozen._trial_id))
         else:
             study.tell(frozen.number, state=trial_state("FAIL"))
@@ -179,7 +179,7 @@ def _train_here(training: Training, say: Say) -> int:
             settings_from(training.settings), training.folder, quiet=True,
             callbacks=training.callbacks,
         )  # fmt: skip
-    except Stopped as stopped:
+    except RunStopped as stopped:
         if stopped.status != UNSTABLE:
             raise
         say(str(stopped))
@@ -194,7 +194,9 @@ def _train(trainings: Sequence[Training], on: str, say: Say) -> list[int]:
     for training in trainings:
         threads = training.settings["threads"] or usual
         settings = {**training.settings, "threads": threads}
-        shared.append(replace(training, settings=settings, words=words_of({"threads": threads})))
+        shared.append(
+            replace(training, settings=settings, words=format_overrides({"threads": threads}))
+        )
     return train_apart(shared, on, say)
 
 
@@ -213,7 +215,7 @@ def _report(study: Any, trial: Any, training: Training, code: int, say: Say) -> 
         trial.set_user_attr("half_width", rate.half_width)
         study.tell(trial, rate.value)
         result = f"won {percent_with_reach(rate)}"
-    say(f"{training.name} {result}: {' '.join(words_of(chosen_settings(trial)))}")
+    say(f"{training.name} {result}: {' '.join(format_overrides(chosen_settings(trial)))}")
 
 
 def _result(study: Any, sweep: Sweep, base: Settings, folder: Path, say: Say) -> Swept:
@@ -252,6 +254,6 @@ def _result(study: Any, sweep: Sweep, base: Settings, folder: Path, say: Say) ->
     if found.ties:
         about += f", not told from trial {' or '.join(map(str, found.ties))}"
     preset = settings_from({**base.as_mapping(), **found.best.settings, "about": about})
-    with written_whole(folder / BEST, "w") as file:
+    with atomic_write(folder / BEST, "w") as file:
         file.write(preset.as_yaml())
     return found

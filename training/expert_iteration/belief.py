@@ -13,7 +13,7 @@ from ...agents.networks.belief import INPUTS, MOST_KNOWN, write_known
 from ...common.jit.bitset import ONE
 from ...common.jit.compiler import jit
 from ...common.typing import Array
-from ...engine.cards import CARDS_IN_ALL
+from ...engine.cards import N_CARDS
 from ...engine.dtypes import GAME, VIEW
 from ...engine.play import play, row, set_up
 from ...engine.rules import Rules
@@ -64,7 +64,7 @@ def write_guesses(rules: np.ndarray, hands: np.ndarray, scratch: Scratch, out: G
 
 @jit
 def _write_cards(cards: np.uint64, order: np.ndarray, out: np.ndarray) -> None:
-    for place in range(CARDS_IN_ALL):
+    for place in range(N_CARDS):
         card = 13 * np.int64(order[place // 13]) + place % 13
         out[place] = np.float32((cards >> np.uint64(card)) & ONE)
 
@@ -74,7 +74,7 @@ class BeliefTask:
 
     kind = "belief"
     inputs = INPUTS
-    outputs = CARDS_IN_ALL
+    outputs = N_CARDS
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules.record()
@@ -86,7 +86,7 @@ class BeliefTask:
         hands = without_targets(hands)
         shape = len(hands), self.decisions
         seen = np.zeros((*shape, INPUTS), np.int16)
-        held, asked = np.zeros((2, *shape, CARDS_IN_ALL), np.float32)
+        held, asked = np.zeros((2, *shape, N_CARDS), np.float32)
         scratch = Scratch(np.zeros(1, GAME), np.zeros(1, VIEW), self.places)
         write_guesses(self.rules, hands, scratch, Guesses(seen, held, asked))
         held, asked = map(torch.from_numpy, (held, asked))

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from ...agents.checkpoints.checkpoint import CARD, WEIGHTS, write_checkpoint
 from ...agents.checkpoints.schema import AuxiliaryCard, AuxiliaryKind
-from ...common.files import written_whole
+from ...common.files import atomic_write
 from ...common.typing import Array, Arrays
 from ...engine.rules import Rules
 from ..rollout.tensor_state import of_optimizer, of_tensors, restore_module, restore_optimizer
@@ -178,7 +178,7 @@ class Fit:
         kept |= of_tensors("average.", self.average.state_dict())
         kept |= of_optimizer("adam.", self.optimizer)
         told = {"step": str(self.step), "plan": json.dumps(asdict(self.plan))}
-        with written_whole(state_of(target)) as file:
+        with atomic_write(state_of(target)) as file:
             file.write(save({k: np.ascontiguousarray(each) for k, each in kept.items()}, told))
 
     def restore(self, target: Path) -> bool:

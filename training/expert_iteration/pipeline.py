@@ -28,10 +28,10 @@ from ...agents.checkpoints.schema import Origin
 from ...agents.networks.auxiliary import covers
 from ...agents.networks.value import check_value_rules
 from ...agents.search.base import MOST_SAMPLES
-from ...common.executors import LOCAL, Executor, InProcess, WorkersLost, check_place
-from ...common.files import written_whole
-from ...common.signals import Stopped
-from ...common.typed_settings import SettingsError, check_same
+from ...common.executors import LOCAL, Executor, InProcessExecutor, WorkersLost, check_backend
+from ...common.files import atomic_write
+from ...common.signals import RunStopped
+from ...common.typed_settings import SettingsError, check_unchanged
 from ...common.typing import Array
 from ...engine.rules import Rules
 from ...evaluation.packing import packed
@@ -76,7 +76,7 @@ def run_expert_iteration(
     Hands are played by so many `workers`: processes here, or `on` a cluster of Ray.
     """
     check_workers(workers)
-    parts = Pipeline(folder, recipe, tell, workers, check_place(on))
+    parts = Pipeline(folder, recipe, tell, workers, check_backend(on))
     parts.check()
     check_settings(folder, recipe)
     claim = Claim(folder)
@@ -175,8 +175,8 @@ class Pipeline:
             return
         try:
             trained = train_or_go_on(self._training, self.folder / TRAINED)
-        except Stopped as stopped:
-            raise Stopped("stopped; the same command goes on", stopped.status) from stopped
+        except RunStopped as stopped:
+            raise RunStopped("stopped; the same command goes on", stopped.status) from stopped
         # What anybody does with the run from now on is no part of the recipe.
         policy = policy_alone(read_checkpoint(trained.checkpoint))
         write_checkpoint(self.folder / FIRST, policy.weights, policy.card)
@@ -195,7 +195,7 @@ class Pipeline:
             files = (HandsFile(hands.kind, number, count, times) for number in missing)
             with self._played(hands, lambda: next(files, None)) as played:
                 for file, each in played:
-                    with written_whole(paths[file.number]) as out:
+                    with atomic_write(paths[file.number]) as out:
                         np.save(out, each)
                     self.tell(
                         f"{hands.name}: {file.number + 1} of {chunks} files of "
@@ -208,7 +208,7 @@ class Pipeline:
         self, hands: HandsStage, next_file: Callable[[], HandsFile | None]
     ) -> Iterator[Iterator[tuple[HandsFile, Array]]]:
         if self.workers == 1 and self.on == LOCAL:
-            yield InProcess(networks_of(hands).play).results(next_file)
+            yield InProcessExecutor(networks_of(hands).play).results(next_file)
             return
         names, files = packed(named(hands.recipe, *hands.auxiliary), self.on)
         try:
@@ -217,7 +217,7 @@ class Pipeline:
             ) as executor:
                 yield executor.results(next_file)
         except WorkersLost as error:
-            raise Stopped(
+            raise RunStopped(
                 f"{error}; the files that are there stay, and the same command goes on"
             ) from error
 
@@ -300,7 +300,7 @@ def first_training(folder: Path, recipe: Recipe, rules: Rules) -> Settings:
     except ValueError as error:
         raise SettingsError(f"train: {error}") from error
     remedy = f"put it back in {recipe.train}, or study in another folder"
-    check_same(begun, (kept or settings).as_mapping(), settings.as_mapping(), remedy)
+    check_unchanged(begun, (kept or settings).as_mapping(), settings.as_mapping(), remedy)
     if not any(rules.same_game(each.rules) for each in settings.all_options):
         raise SettingsError(
             f"train is {recipe.train!r}, a training for other rules than {rules.name}, which the "

@@ -14,80 +14,85 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from ...agents.checkpoints.bundled import CHAMPION
-from ...common.files import read_yaml_mapping, written_whole
-from ...common.settings_files import Shelf, made, made_with_words, shortest_command
+from ...common.files import atomic_write, read_yaml_mapping
+from ...common.settings_files import (
+    PresetFiles,
+    build_settings,
+    build_with_overrides,
+    shortest_command,
+)
 from ...common.typed_settings import (
-    AboveNothing,
-    Checked,
-    Count,
+    CheckedSettings,
+    Fraction,
+    LayerSizes,
+    NonNegativeInt,
+    Positive,
+    PositiveInt,
     SettingsError,
-    Share,
-    Whole,
-    Widths,
-    check_same,
-    says,
+    check_unchanged,
+    doc,
 )
 
 SETTINGS = "settings.yaml"
-RECIPES = Shelf("expert_iteration", "a recipe")
+RECIPES = PresetFiles("expert_iteration", "a recipe")
 """Bundled recipes."""
 
 _PATHS = ("train", "policy", "value_init", "belief_init")
 
-_Epochs = Annotated[AboveNothing, says("Passes over the hands.")]
-_Rate = Annotated[AboveNothing, says("Learning rate at the start.")]
-_Layers = Annotated[Widths, says("Widths of the hidden layers.")]
+_Epochs = Annotated[Positive, doc("Passes over the hands.")]
+_Rate = Annotated[Positive, doc("Learning rate at the start.")]
+_Layers = Annotated[LayerSizes, doc("Widths of the hidden layers.")]
 
 
-class Recipe(Checked, frozen=True, kw_only=True):
+class Recipe(CheckedSettings, frozen=True, kw_only=True):
     """Settings of expert iteration."""
 
-    about: Annotated[str, says("Purpose of the recipe, in a line.")] = ""
-    rules: Annotated[str, says("Rule set: its name, or a YAML file.")] = "classic"
+    about: Annotated[str, doc("Purpose of the recipe, in a line.")] = ""
+    rules: Annotated[str, doc("Rule set: its name, or a YAML file.")] = "classic"
     train: Annotated[
         str,
-        says(
+        doc(
             "Training of the first policy: a preset of `train` or a YAML file; empty: `policy` is "
             "used."
         ),
     ] = ""
     policy: Annotated[
         str,
-        says(
+        doc(
             "Checkpoint of the first policy: a path, a run's folder, or a bundled one: `champion` "
             "(of these rules), `champion-1`."
         ),
     ] = CHAMPION
-    seed: Annotated[int, says("Random seed.", ge=0, le=2**62)] = 1
+    seed: Annotated[int, doc("Random seed.", ge=0, le=2**62)] = 1
     hands: Annotated[
-        Whole,
-        says(
+        NonNegativeInt,
+        doc(
             "Hands of self-play for the value and belief networks; 0: these learn from the hands "
             "with search targets, starting from the bundled networks unless others are named."
         ),
     ] = 4_000_000
-    epsilon: Annotated[Share, says("Probability of a uniformly random card in self-play.")] = 0.06
+    epsilon: Annotated[Fraction, doc("Probability of a uniformly random card in self-play.")] = 0.06
     determinizations: Annotated[
-        Whole,
-        says(
+        NonNegativeInt,
+        doc(
             "Determinizations of the expert, a `thinker` with these networks; 0: one-trick "
             "lookahead in the true deal, with both hands open."
         ),
     ] = 0
-    value_init: Annotated[str, says("Value network to start from; empty: a new one.")] = ""
-    belief_init: Annotated[str, says("Belief network to start from; empty: a new one.")] = ""
+    value_init: Annotated[str, doc("Value network to start from; empty: a new one.")] = ""
+    belief_init: Annotated[str, doc("Belief network to start from; empty: a new one.")] = ""
     value_hidden_sizes: _Layers = (256, 64)
     value_epochs: _Epochs = 2.0
     value_learning_rate: _Rate = 0.001
     lambda_: Annotated[
-        Share, says("λ of the value targets: λ-returns over the network's own predictions.")
+        Fraction, doc("λ of the value targets: λ-returns over the network's own predictions.")
     ] = 0.8
     belief_hidden_sizes: _Layers = (256, 128)
     belief_epochs: _Epochs = 0.4
     belief_learning_rate: _Rate = 0.002
     target_hands: Annotated[
-        tuple[Count, ...],
-        says(
+        tuple[PositiveInt, ...],
+        doc(
             "Hands with search targets, one number for each round; the policy of a round plays "
             "the next.",
             min_length=1,
@@ -96,7 +101,7 @@ class Recipe(Checked, frozen=True, kw_only=True):
     policy_epochs: _Epochs = 2.0
     policy_learning_rate: _Rate = 0.0003
     kl_coef: Annotated[
-        AboveNothing, says("Coefficient of KL(policy ‖ previous policy), in units of the reward.")
+        Positive, doc("Coefficient of KL(policy ‖ previous policy), in units of the reward.")
     ] = 0.01
 
     def __post_init__(self) -> None:
@@ -112,7 +117,7 @@ class Recipe(Checked, frozen=True, kw_only=True):
 def load_recipe(wanted: str, words: Iterable[str] = ()) -> Recipe:
     """Load a recipe by name or from a file, with `key=value` words over it."""
     values, source = RECIPES.values(wanted)
-    return made_with_words(_recipe_from, values, words, source)
+    return build_with_overrides(_recipe_from, values, words, source)
 
 
 def command_of(recipe: Recipe) -> str:
@@ -127,7 +132,7 @@ def _recipe_from(values: Mapping[str, Any], source: str) -> Recipe:
         name: ",".join(map(str, each)) if name in _PATHS and isinstance(each, list) else each
         for name, each in values.items()
     }
-    return made(Recipe, values, source, "a setting of a recipe")
+    return build_settings(Recipe, values, source, "a setting of a recipe")
 
 
 def check_workers(workers: int) -> None:
@@ -143,9 +148,9 @@ def check_settings(folder: Path, recipe: Recipe) -> None:
     path = folder / SETTINGS
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        with written_whole(path, "w") as file:
+        with atomic_write(path, "w") as file:
             file.write(recipe.as_yaml())
         return
     kept = _recipe_from(read_yaml_mapping(path), str(path))
     remedy = "go on with its own settings, or name another folder"
-    check_same(folder, kept.as_mapping(), recipe.as_mapping(), remedy)
+    check_unchanged(folder, kept.as_mapping(), recipe.as_mapping(), remedy)

@@ -24,13 +24,13 @@ from ...agents.search.leaf_values import ending_worth, open_last_trick
 from ...common.jit.bitset import NO_CARDS, ONE, lowest
 from ...common.jit.compiler import jit
 from ...common.typing import Array
-from ...engine.cards import CARDS_IN_ALL
+from ...engine.cards import N_CARDS
 from ...engine.dtypes import FOLLOW, GAME, VIEW
 from ...engine.endgame import Scratch, Tables
-from ...engine.endgame.index import MOST_CARDS
+from ...engine.endgame.index import MAX_CARDS
 from ...engine.observation.layout import real_action
 from ...engine.play import legal, play, row, set_up, stock_left
-from ...engine.rng import keyed
+from ...engine.rng import stream_key
 from ...engine.rules import Rules
 from ...engine.view import write_views
 from .self_play import (
@@ -89,7 +89,7 @@ def expand_all(
 ) -> int:
     """Play every card that the policy finds at all likely in every game; returns the leaves."""
     count = 0
-    likely = np.empty(CARDS_IN_ALL, np.float32)
+    likely = np.empty(N_CARDS, np.float32)
     for index in range(len(games)):
         cards = legal(row(rules, 0), row(games, index))
         top = np.float32(-np.inf)
@@ -178,7 +178,7 @@ def evaluate_exactly(
 def apart(streams: np.ndarray, number: int, out: np.ndarray) -> None:
     """Streams of their own for one of the decisions."""
     for index in range(len(streams)):
-        out[index] = keyed(streams[index], np.uint64(number))
+        out[index] = stream_key(streams[index], np.uint64(number))
 
 
 class LookaheadPlayers(PolicyPlayers):
@@ -186,16 +186,16 @@ class LookaheadPlayers(PolicyPlayers):
 
     def __init__(self, rules: Rules, policy: PolicyNet, worth: Layers, count: int) -> None:
         super().__init__(rules, policy, count)
-        self.worths = np.zeros((count, MOST_PLAYS, MOST_CARDS), np.float32)
+        self.worths = np.zeros((count, MOST_PLAYS, MAX_CARDS), np.float32)
         self.worth = BatchLayers(worth)
         self.pays = torch.from_numpy(pays_of(rules))
-        rows = count * MOST_CARDS
+        rows = count * MAX_CARDS
         self.leaves = Leaves(
             np.zeros(rows, GAME), np.zeros(rows, np.int64), np.zeros(rows, np.int64),
             np.zeros(rows),
         )  # fmt: skip
         self.replies = Queries(policy, self.queries.desk, new_seen(policy, rows))
-        self.endings = Endings(self.known, self.scratch, np.zeros(2, GAME), float(rules.most_pay))
+        self.endings = Endings(self.known, self.scratch, np.zeros(2, GAME), float(rules.max_pay))
         self.positions = Positions(
             np.zeros(rows, np.int64), np.zeros((rows, INPUTS), np.int16),
             np.zeros(MOST_PLACES, np.int16),
@@ -227,7 +227,7 @@ class SearchPlayers(Lockstep):
 
     def __init__(self, rules: Rules, search: SearchAgent, count: int) -> None:
         super().__init__(rules, count)
-        self.worths = np.zeros((count, MOST_PLAYS, MOST_CARDS), np.float32)
+        self.worths = np.zeros((count, MOST_PLAYS, MAX_CARDS), np.float32)
         self._search = search
         self._views, self._chances = np.zeros(count, VIEW), np.zeros(count, np.uint64)
 
@@ -269,7 +269,7 @@ def write_decisions(
         set_up(row(rules, 0), game, np.int64(each.hand.dealer))
         for at in range(np.int64(rules[0].stock)):
             tried = False
-            for column in range(MOST_CARDS):
+            for column in range(MAX_CARDS):
                 tried |= not np.isnan(each.worths[at][column])
             if tried:
                 write_query(row(rules, 0), game, queries, count)
@@ -285,7 +285,7 @@ def _place_worths(
     cards: np.uint64, given: np.ndarray, order: np.ndarray, shown: np.ndarray, out: np.ndarray
 ) -> None:  # fmt: skip
     column = 0
-    by_card = np.full(CARDS_IN_ALL, np.float32(np.nan))
+    by_card = np.full(N_CARDS, np.float32(np.nan))
     while cards:
         by_card[lowest(cards)] = given[column]
         column += 1

@@ -22,13 +22,13 @@ from ...agents.sampling import masked_argmax
 from ...common.jit.bitset import ONE, nth_lowest, popcount
 from ...common.jit.compiler import jit
 from ...common.typing import Array
-from ...engine.cards import CARDS_IN_ALL
+from ...engine.cards import N_CARDS
 from ...engine.dtypes import GAME
 from ...engine.endgame import Scratch, Tables, new_scratch, solve, tables
-from ...engine.endgame.index import MOST_CARDS
+from ...engine.endgame.index import MAX_CARDS
 from ...engine.observation.layout import real_action
 from ...engine.play import Record, deal_numbered, legal, play, row
-from ...engine.rng import below, fraction, keyed
+from ...engine.rng import random_below, random_fraction, stream_key
 from ...engine.rules import Rules
 from ...engine.view import write_position
 
@@ -39,14 +39,14 @@ BF16_ONE = np.int16(0x3F80)
 HAND = np.dtype(
     [
         ("strayed", "u4"),  # the tricks in which a card was played at random, as a set
-        ("deal", "u1", (CARDS_IN_ALL,)),
+        ("deal", "u1", (N_CARDS,)),
         ("dealer", "u1"),
         ("tricks", "i1"),  # what seat 0 takes of the ending
         ("plays", "u1", (MOST_PLAYS,)),  # of the foreplay, as they fell
     ]
 )
 
-ADVISED = np.dtype([("hand", HAND), ("worths", "f4", (MOST_PLAYS, MOST_CARDS))])
+ADVISED = np.dtype([("hand", HAND), ("worths", "f4", (MOST_PLAYS, MAX_CARDS))])
 """A hand, and at each decision what each legal card came to, the lowest first; nan for none."""
 
 _STRAYS = np.uint64(0x5712A7)
@@ -99,7 +99,7 @@ def deal_all(rules: np.ndarray, lanes: Lanes, seed: np.uint64, first: int) -> No
         hand.deal[:] = game.deal
         hand.dealer = game.dealer
         hand.strayed = 0
-        streams[index] = keyed(keyed(seed, _STRAYS), number)
+        streams[index] = stream_key(stream_key(seed, _STRAYS), number)
 
 
 class Seen(NamedTuple):
@@ -167,8 +167,8 @@ def play_all(rules: np.ndarray, lanes: Lanes, at: int, cards: np.ndarray, astray
         game, card = row(lanes.games, index), cards[index]
         stream = lanes.streams[index : index + 1]
         there = legal(row(rules, 0), game)
-        if there & (there - ONE) and fraction(stream) < astray:
-            card = nth_lowest(there, below(stream, popcount(there)))
+        if there & (there - ONE) and random_fraction(stream) < astray:
+            card = nth_lowest(there, random_below(stream, popcount(there)))
             hands[index].strayed |= np.uint32(1) << np.uint32(game.trick)
         hands[index].plays[at] = card
         play(row(rules, 0), game, card)

@@ -26,7 +26,7 @@ from ...agents.checkpoints.checkpoint import (
     rules_wanted,
     write_checkpoint,
 )
-from ...common.files import written_whole
+from ...common.files import atomic_write
 from ...engine.observation.layout import layout_of
 
 OPSET = 17
@@ -172,7 +172,7 @@ def export_onnx(source: str | Path, target: Path, rules: Any = None) -> Exported
         )
     checkpoint = checkpoint_for(checkpoint, wanted)
     model, apart = graph_of(checkpoint)
-    with written_whole(target) as file:
+    with atomic_write(target) as file:
         file.write(model.SerializeToString())
     return Exported(apart, metadata_of(checkpoint))
 

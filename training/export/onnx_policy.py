@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ...agents.checkpoints.checkpoint import Checkpoint
 from ...agents.networks.relative_ranks import SETS_IN_PLAY
-from ...engine.cards import CARDS_IN_ALL
+from ...engine.cards import N_CARDS
 from ...engine.observation.layout import EXCHANGE_LAYOUT, layout_of
 
 NOT_LEGAL = -1e9
@@ -39,8 +39,8 @@ class OnnxPolicy(nn.Module):
         for k, layer in enumerate(self.layers):
             x = layer(x if k == 0 else x.relu())
         if moves is not None:
-            cards = (moves @ x[:, :CARDS_IN_ALL].reshape(-1, 4, 13, 1)).flatten(1)
-            x = torch.cat([cards, x[:, CARDS_IN_ALL:]], 1)
+            cards = (moves @ x[:, :N_CARDS].reshape(-1, 4, 13, 1)).flatten(1)
+            x = torch.cat([cards, x[:, N_CARDS:]], 1)
         logits = torch.where(action_mask.bool(), x, NOT_LEGAL)
         return logits, logits.argmax(1)
 

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...engine.batch.batch import Place
-from ...engine.batch.cpu_backend import Host
+from ...engine.batch.batch import Backend
+from ...engine.batch.cpu_backend import CpuBackend
 from ...engine.batch.results import StepResult
 from .kernels import draw_chances
 
@@ -45,7 +45,7 @@ class Here(_Network):
 
     def __init__(self, precision: str = "float32") -> None:
         self.device, self.precision = torch.device("cpu"), precision
-        self.place: Place = Host()
+        self.place: Backend = CpuBackend()
 
     def zeros(self, shape: Any, kind: Any) -> Array:
         """Room for numbers of one of NumPy's kinds."""
@@ -86,7 +86,7 @@ class There(_Network):
     games = "cuda"
 
     def __init__(self, device: str, precision: str = "float32") -> None:
-        from ...engine.batch.cuda_backend import SIMULATED, Device
+        from ...engine.batch.cuda_backend import SIMULATED, CudaBackend
 
         # What numba's simulator takes for a device's memory is a processor's to torch.
         self.device = torch.device("cpu" if SIMULATED else device)
@@ -96,7 +96,7 @@ class There(_Network):
 
             cuda.select_device(self.device.index)
             torch.cuda.set_device(self.device)
-        self.place: Place = Device()
+        self.place: Backend = CudaBackend()
 
     def zeros(self, shape: Any, kind: Any) -> Array:
         """Of torch."""
@@ -132,7 +132,7 @@ class There(_Network):
     def chances(self, random: np.random.Generator, count: int) -> Array:
         """Drawn on the device, by a key of the generator's."""
         drawn = torch.empty(count, device=self.device)
-        self.place.rows(count, draw_chances, np.uint64(random.integers(2**63)), drawn)
+        self.place.run_rows(count, draw_chances, np.uint64(random.integers(2**63)), drawn)
         return drawn
 
     def order(self, random: np.random.Generator, count: int) -> Tensor:

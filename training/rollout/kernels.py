@@ -15,13 +15,13 @@ from ...agents.networks.relative_ranks import gather_rows
 from ...agents.sampling import masked_softmax, sample
 from ...common.jit.bitset import NO_CARDS, ONE
 from ...common.jit.compiler import jit
-from ...engine.batch.batch import Place
-from ...engine.batch.cpu_backend import Room
-from ...engine.cards import ACTIONS_IN_ALL, CARDS_IN_ALL
+from ...engine.batch.batch import Backend
+from ...engine.batch.cpu_backend import RowBuffers
+from ...engine.cards import N_ACTIONS, N_CARDS
 from ...engine.dtypes import EXCHANGE, GAME, UNDECIDED
-from ...engine.observation.layout import OBSERVATION_SIZE, relabelled, shown_action
+from ...engine.observation.layout import OBSERVATION_SIZE, relabel, relabelled_action
 from ...engine.play import FIRST_BLIND, SECOND_BLIND, Record, dealt_hand, row
-from ...engine.rng import keyed, mixed
+from ...engine.rng import mix64, stream_key
 
 
 @jit
@@ -48,10 +48,10 @@ class ActionSampling(NamedTuple):
 
 
 @jit
-def sample_actions(sampling: ActionSampling, room: Room, start: int, stop: int) -> None:
+def sample_actions(sampling: ActionSampling, room: RowBuffers, start: int, stop: int) -> None:
     """Draw a legal action for each row by its logits."""
     action_masks = sampling.action_masks
-    weights = room.numbers[: action_masks.shape[1]]
+    weights = room.floats[: action_masks.shape[1]]
     for index in range(start, stop):
         legal = NO_CARDS
         for action in range(action_masks.shape[1]):
@@ -65,10 +65,10 @@ def sample_actions(sampling: ActionSampling, room: Room, start: int, stop: int) 
 
 
 @jit
-def draw_chances(key: np.uint64, out: np.ndarray, room: Room, start: int, stop: int) -> None:
+def draw_chances(key: np.uint64, out: np.ndarray, room: RowBuffers, start: int, stop: int) -> None:
     """A number from 0 to 1 for each row, which follows from the key."""
     for index in range(start, stop):
-        bits = mixed(keyed(key, np.uint64(index)))
+        bits = mix64(stream_key(key, np.uint64(index)))
         out[index] = np.float32(bits >> np.uint64(40)) * np.float32(1.0 / 16777216.0)
 
 
@@ -76,7 +76,7 @@ def draw_chances(key: np.uint64, out: np.ndarray, room: Room, start: int, stop: 
 def show_actions(actions: np.ndarray, orders: np.ndarray) -> None:
     """Real actions as they are shown with these orders of suits, in place."""
     for index in range(len(actions)):
-        actions[index] = shown_action(actions[index], orders[index])
+        actions[index] = relabelled_action(actions[index], orders[index])
 
 
 class GAE(NamedTuple):
@@ -98,14 +98,14 @@ class GAE(NamedTuple):
 
 
 @jit
-def estimate_advantages(gae: GAE, room: Room, start: int, stop: int) -> None:
+def estimate_advantages(gae: GAE, room: RowBuffers, start: int, stop: int) -> None:
     """Generalized advantage estimation, one stream for each game and seat.
 
     Schulman, Moritz, Levine, Jordan and Abbeel 2016, "High-dimensional continuous control using
     generalized advantage estimation", arXiv:1506.02438.
     """
     steps = len(gae.seats)
-    paid, next_value, advantage = room.numbers[0:2], room.numbers[2:4], room.numbers[4:6]
+    paid, next_value, advantage = room.floats[0:2], room.floats[2:4], room.floats[4:6]
     for game in range(start, stop):
         # Where the steps end within an episode, the value of the next decision stands for the
         # rest. The other seat's is its negative: one wins what the other loses.
@@ -148,7 +148,7 @@ class HiddenCards(NamedTuple):
 
 
 @jit
-def write_hidden(cards: HiddenCards, room: Room, start: int, stop: int) -> None:
+def write_hidden(cards: HiddenCards, room: RowBuffers, start: int, stop: int) -> None:
     """What a seat does not see, for a privileged critic: four sets of cards, placed as `shown`.
 
     The opponent's hand, the next card that lies face down, and of the rest of the
@@ -173,10 +173,10 @@ def write_hidden(cards: HiddenCards, room: Room, start: int, stop: int) -> None:
         if game.phase == EXCHANGE:
             turned_up, unseen = _blind_hand(first, game, seat), _blind_hand(first, game, 1 - seat)
         order, shown, out = cards.orders[index], cards.shown[index], cards.out[index]
-        _place_cards(relabelled(game.hand[1 - seat], order), shown, out, 0)
-        _place_cards(relabelled(following, order), shown, out, 1)
-        _place_cards(relabelled(turned_up, order), shown, out, 2)
-        _place_cards(relabelled(unseen, order), shown, out, 3)
+        _place_cards(relabel(game.hand[1 - seat], order), shown, out, 0)
+        _place_cards(relabel(following, order), shown, out, 1)
+        _place_cards(relabel(turned_up, order), shown, out, 2)
+        _place_cards(relabel(unseen, order), shown, out, 3)
 
 
 @jit
@@ -189,27 +189,27 @@ def _blind_hand(rules: Record, game: Record, seat: int) -> np.uint64:
 
 @jit
 def _place_cards(cards: np.uint64, shown: np.ndarray, out: np.ndarray, which: int) -> None:
-    for place in range(CARDS_IN_ALL):
+    for place in range(N_CARDS):
         card = shown[place]
         there = card >= 0 and (cards >> np.uint64(card)) & ONE
-        out[CARDS_IN_ALL * which + place] = np.int8(1 if there else 0)
+        out[N_CARDS * which + place] = np.int8(1 if there else 0)
 
 
-def compile_all(rules: np.ndarray, place: Place) -> None:
+def compile_all(rules: np.ndarray, place: Backend) -> None:
     """Call every function once, so that nothing compiles in the middle of a training."""
     masks, seats = np.ones((1, 1), np.int8), np.zeros((1, 1), np.uint8)
-    shown = np.zeros((1, ACTIONS_IN_ALL), np.int64)
+    shown = np.zeros((1, N_ACTIONS), np.int64)
     numbers, matrix = np.zeros(1, np.float32), np.zeros((1, 1), np.float32)
     actions, orders = np.zeros(1, np.int64), np.zeros((1, 4), np.uint8)
     no_rows = np.zeros((0, OBSERVATION_SIZE), np.int8)
     for closed in (False, True):
-        place.rows(0, gather_rows, no_rows, no_rows, actions, closed, no_rows, no_rows, shown)
+        place.run_rows(0, gather_rows, no_rows, no_rows, actions, closed, no_rows, no_rows, shown)
     place_actions(actions, shown)
-    place.rows(1, sample_actions, ActionSampling(matrix, masks, numbers, actions, numbers))
+    place.run_rows(1, sample_actions, ActionSampling(matrix, masks, numbers, actions, numbers))
     show_actions(actions, orders)
     rewards, ended = np.zeros((1, 1, 2), np.float32), np.zeros((1, 1), np.bool_)
     gae = GAE(seats, rewards, ended, matrix, seats[0], numbers, 1.0, 1.0, matrix)
-    place.rows(1, estimate_advantages, gae)
+    place.run_rows(1, estimate_advantages, gae)
     hidden = np.zeros((0, HIDDEN_SIZE), np.int8)
     cards = HiddenCards(rules, np.zeros(0, GAME), seats[0], orders, shown, hidden)
-    place.rows(0, write_hidden, cards)
+    place.run_rows(0, write_hidden, cards)

@@ -60,12 +60,12 @@ class RolloutBuffer:
         self.ended: Array = zeros(shape, np.bool_)
         self.advantages: Array = zeros(shape, np.float32)
         self._side, self._closed = side, closed
-        self._inputs = side.place.keep(inputs)
+        self._inputs = side.place.constant(inputs)
 
     def add_observations(self, step: int, now: StepResult) -> None:
         """Keep what is seen at a step; -1 for after the last."""
         after = step < 0
-        self._side.place.rows(
+        self._side.place.run_rows(
             len(self.shown), gather_rows, now.observations, now.masks, self._inputs, self._closed,
             self.next_observations if after else self.observations[step],
             self.next_masks if after else self.action_masks[step],

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ...common.serialization import Told, frame_of
-from ...common.settings_files import words_of
-from ...common.signals import Stopped
+from ...common.serialization import JsonStruct, data_frame
+from ...common.settings_files import format_overrides
+from ...common.signals import RunStopped
 from ..callbacks.base import Callback
 from ..callbacks.console import Lines, display_for
 from ..callbacks.csv_files import REPORT
@@ -29,7 +29,7 @@ from .start import resume, start
 from .store import LOG, STATE, begun, settings_of
 
 
-class Trained(Told, frozen=True, kw_only=True):
+class Trained(JsonStruct, frozen=True, kw_only=True):
     """What a training has come to."""
 
     folder: Path
@@ -44,7 +44,7 @@ class Trained(Told, frozen=True, kw_only=True):
 
     def frame(self) -> Any:
         """What every iteration told as a `pandas.DataFrame`."""
-        return frame_of(self.rows)
+        return data_frame(self.rows)
 
     def text(self) -> str:
         """How strong the player is, and where all is, in lines."""
@@ -86,7 +86,7 @@ def resolved(
 ) -> tuple[Settings, Path]:
     """The settings that are wanted, and the folder, or without one its name but for a number."""
     if isinstance(settings, (str, Path)):
-        found, usual = load_settings(settings, words_of(changes)), Path(settings).stem
+        found, usual = load_settings(settings, format_overrides(changes)), Path(settings).stem
     else:
         given = settings.as_mapping() if isinstance(settings, Settings) else settings
         found = settings_from({**given, **changes})
@@ -107,7 +107,7 @@ def train_on(
     They are changed by `key=value` words or by `changes`.
     """
     _set_omp()
-    run = resume(Path(folder), [*words, *words_of(changes)], callbacks=callbacks)
+    run = resume(Path(folder), [*words, *format_overrides(changes)], callbacks=callbacks)
     return _shown(run, quiet)
 
 
@@ -141,7 +141,7 @@ def _shown(run: Run, quiet: bool) -> Trained:
         try:
             tell(f"{run.folder}: {run.settings.about or run.settings.trainer}")
             path = run.go(*told)
-        except Stopped as stopped:
+        except RunStopped as stopped:
             tell(str(stopped))
             raise
         finally:

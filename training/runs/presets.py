@@ -9,7 +9,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ...common.settings_files import Shelf, made, made_with_words, read_words, shortest_command
+from ...common.settings_files import (
+    PresetFiles,
+    build_settings,
+    build_with_overrides,
+    parse_overrides,
+    shortest_command,
+)
 from ...common.typed_settings import SettingsError
 from ..algorithms.registry import own_settings, settings_kind
 from ..settings import Settings
@@ -17,7 +23,7 @@ from ..settings import Settings
 _USUAL = "ppo"
 
 
-PRESETS = Shelf("train", "a preset")
+PRESETS = PresetFiles("train", "a preset")
 """The trainings that come with the package."""
 
 
@@ -32,7 +38,7 @@ def load_settings(wanted: str | Path | None, words: Iterable[str] = ()) -> Setti
     Without one the words go over the trainer's own defaults.
     """
     if wanted is None:
-        return made_with_words(settings_from, {}, words, "settings")
+        return build_with_overrides(settings_from, {}, words, "settings")
     if Path(wanted).suffix == ".py":
         raise SettingsError(
             f"{str(wanted)!r} is no preset: a trainer of your own is named by its module and its "
@@ -41,14 +47,14 @@ def load_settings(wanted: str | Path | None, words: Iterable[str] = ()) -> Setti
     values, source = PRESETS.values(wanted)
     typed = [*words]
     try:
-        return made_with_words(settings_from, values, typed, source)
+        return build_with_overrides(settings_from, values, typed, source)
     except SettingsError as error:
         usual = values.get("trainer", _USUAL)
-        other = read_words(typed).get("trainer", usual)
+        other = parse_overrides(typed).get("trainer", usual)
         if other == usual:
             raise
         try:
-            made_with_words(settings_from, {}, typed, "")
+            build_with_overrides(settings_from, {}, typed, "")
         except SettingsError:
             raise error from None
         raise SettingsError(
@@ -62,7 +68,7 @@ def changed_settings(settings: Settings, words: Iterable[str]) -> Settings:
 
     What shapes the network, its memory of the games or what is seen is refused.
     """
-    changed = made_with_words(settings_from, settings.as_mapping(), words, "the run")
+    changed = build_with_overrides(settings_from, settings.as_mapping(), words, "the run")
     before, after = settings.as_mapping(), changed.as_mapping()
     for name in settings.fixed:
         if before.get(name) != after.get(name):
@@ -95,7 +101,7 @@ def settings_from(values: Mapping[str, Any], source: str = "settings") -> Settin
     except SettingsError as error:
         raise SettingsError(f"{source}: {error}" if source else str(error)) from None
     what = f"a setting of the {name} trainer"
-    return made(kind, {**values, "trainer": name}, source, what)
+    return build_settings(kind, {**values, "trainer": name}, source, what)
 
 
 def split_seeds(words: Iterable[str]) -> tuple[list[str], list[int] | None]:
@@ -105,7 +111,7 @@ def split_seeds(words: Iterable[str]) -> tuple[list[str], list[int] | None]:
         if word.partition("=")[0] != "seeds":
             rest.append(word)
             continue
-        value = read_words([word])["seeds"]
+        value = parse_overrides([word])["seeds"]
         found = value if isinstance(value, list) else [value]
         if any(isinstance(each, bool) or not isinstance(each, int) for each in found):
             told = word.partition("=")[2] or "empty"

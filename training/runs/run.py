@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from ...agents.calls import PlayerFault
-from ...common.files import CanNotWrite
-from ...common.signals import UNSTABLE, Signals, Stopped
+from ...common.files import CannotWrite
+from ...common.signals import UNSTABLE, RunStopped, SignalGuard
 from ..algorithms.base import Trainer
 from ..algorithms.plugin_checks import (
     TrainerFault,
@@ -60,7 +60,7 @@ class Run:
         self.ranks = ranks_here()
         self.callbacks = CallbackList(callbacks)
         self.evaluations = EvaluationQueue(settings.eval_opponents, settings.eval_hands)
-        self._signals = Signals()
+        self._signals = SignalGuard()
         self._stop_reason: str | None = None
 
     # -- what callbacks see and may do
@@ -116,14 +116,14 @@ class Run:
                 return self._on_first_rank(self.store.last_checkpoint)
             with self._signals:
                 return self._train()
-        except (CanNotWrite, CallbackFailed, PlayerFault, RanksLost, TrainerFault) as error:
-            raise Stopped(f"{error}; {self.store.recovery_hint()}") from error
+        except (CannotWrite, CallbackFailed, PlayerFault, RanksLost, TrainerFault) as error:
+            raise RunStopped(f"{error}; {self.store.recovery_hint()}") from error
         except ArithmeticError as error:
             if not is_no_number(error):
                 raise
-            raise Stopped(f"{error}; {self.store.recovery_hint()}", UNSTABLE) from error
+            raise RunStopped(f"{error}; {self.store.recovery_hint()}", UNSTABLE) from error
         except OSError as error:
-            raise Stopped(
+            raise RunStopped(
                 f"{error.strerror or error} ({error.filename}); {self.store.recovery_hint()}"
             ) from error
         finally:
@@ -181,21 +181,21 @@ class Run:
         if self.ranks.leads:
             try:
                 result = work()
-                signal_number = self._signals.came
+                signal_number = self._signals.received
             except (CallbackFailed, PlayerFault) as error:
                 failure = error
             except KeyboardInterrupt:
-                signal_number = self._signals.came or signal.SIGINT
+                signal_number = self._signals.received or signal.SIGINT
         result, failed, signal_number = self.ranks.of_first(
             (result, failure is not None, signal_number)
         )
         if failed:
             self.save_state()
-            raise failure or Stopped("the first of the processes ended the run, and told why")
+            raise failure or RunStopped("the first of the processes ended the run, and told why")
         if signal_number is not None:
             self.save()
             guarded(self.trainer.end)
-            raise Stopped(
+            raise RunStopped(
                 f"stopped after {self.trainer.decisions:,} decisions; go on with: german-whist "
                 f"train --resume {self.folder}",
                 128 + signal_number,
@@ -248,7 +248,7 @@ class Run:
 
     def _evaluate_at_end(self) -> Path:
         settings = self.settings
-        with self._signals.at_once():
+        with self._signals.immediate():
             for path, results in self.evaluations.finished(wait=True):
                 self._record(path, results)
         path = self._write_checkpoint()
@@ -278,7 +278,7 @@ class Run:
 
     def _evaluate(self, path: Path, opponents: Sequence[str], hands: int) -> None:
         """Evaluate a checkpoint while the training waits."""
-        with self._signals.at_once():
+        with self._signals.immediate():
             self._record(path, measure(path, opponents, hands))
 
     def _record(self, path: Path, results: Found) -> None:

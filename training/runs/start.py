@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ...agents.checkpoints.checkpoint import CheckpointError
-from ...common.plugins import told_error
-from ...common.suggestions import meant
+from ...common.plugins import error_text
+from ...common.suggestions import suggest
 from ...common.typed_settings import SettingsError
 from ..algorithms.base import Trainer
 from ..algorithms.plugin_checks import guarded, rehearse
@@ -76,7 +76,7 @@ def resume(folder: Path, words: Sequence[str] = (), *, callbacks: Iterable[objec
         return _resumed(RunStore(folder, None), words, ())
     if not folder.exists():
         beside = {each.parent.name for each in folder.parent.glob("*/*.yaml")}
-        near = meant(folder.name, beside, listed=False)
+        near = suggest(folder.name, beside, listed=False)
         raise ValueError(f"{folder}: there is no such folder to go on in{near}")
     if not (folder / SETTINGS).exists():
         raise ValueError(f"{folder}: is no run: there is no {SETTINGS} in it")
@@ -102,7 +102,7 @@ def _resumed(store: RunStore, words: Sequence[str], callbacks: Iterable[object])
         guarded(trainer.restore, arrays, state.trainer)
     except (ValueError, KeyError, TypeError, IndexError, RuntimeError) as error:
         raise CheckpointError(
-            f"{store.state_path}: does not fit the run's settings ({told_error(error)}); begin "
+            f"{store.state_path}: does not fit the run's settings ({error_text(error)}); begin "
             f"another run with its weights: init={store.folder}"
         ) from error
     # The budget may have been changed in the file.

@@ -17,7 +17,7 @@ from ...agents.checkpoints.checkpoint import (
     write_card,
 )
 from ...agents.checkpoints.schema import Measurement, NetworkCard
-from ...common.files import read_yaml_mapping, written_whole
+from ...common.files import atomic_write, read_yaml_mapping
 from ...common.typing import Array
 from ..checkpoint import Measured, RunState, load_state, save_state, write_player
 from ..settings import Settings
@@ -43,7 +43,7 @@ class RunStore:
 
     def write_settings(self, settings: Settings) -> None:
         """Write the settings by which the run is resumed."""
-        with written_whole(self.folder / SETTINGS, "w") as file:
+        with atomic_write(self.folder / SETTINGS, "w") as file:
             file.write(settings.as_yaml())
 
     @property

@@ -18,7 +18,7 @@ import numpy as np
 from ...agents.checkpoints.bundled import network_for
 from ...agents.checkpoints.checkpoint import policy_alone, read_checkpoint
 from ...agents.checkpoints.schema import Card, NetworkCard, Origin
-from ...common.settings_files import words_of
+from ...common.settings_files import format_overrides
 from ...common.typed_settings import SettingsError
 from ...common.typing import Array
 from ...engine.observation.rule_features import rule_features
@@ -132,7 +132,7 @@ def _networks_apart(network: NetworkCard, card: Card) -> list[str]:
                 there, here = list(there), list(here)
             different.append(
                 f"has {name} {there}, and this training {here}: "
-                f"give {shlex.join(words_of({name: there}))}"
+                f"give {shlex.join(format_overrides({name: there}))}"
             )
     return different
 

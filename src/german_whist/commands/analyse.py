@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, analyse, and tell."""
-    from ..common.files import check_writable, written_whole
+    from ..common.files import atomic_write, check_writable
     from ..common.progress import Progress
     from ..table.review.accuracy import accuracy
     from ..table.review.analysis import AnalysisSettings
@@ -43,9 +43,9 @@ def run(arguments: argparse.Namespace) -> int:
     records = good_records(arguments.file)[: arguments.hands]
     settings = AnalysisSettings(arguments.search or AnalysisSettings().search)
     with Progress("analysing hands", len(records)) as progress:
-        found = accuracy(records, settings, progress.tell)
+        found = accuracy(records, settings, progress.update)
     if arguments.json is not None:
-        with written_whole(arguments.json, "w") as file:
+        with atomic_write(arguments.json, "w") as file:
             json.dump(found.to_json(), file, indent=1, ensure_ascii=False)
     print(as_text(found, arguments.tricks))
     return 0

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train and measure what is missing, and write the page."""
-    from ..common.files import written_whole
+    from ..common.files import atomic_write
     from ..training.experiments.benchmark import PAGE, drawn, load_benchmark, page, run_benchmark
 
     wanted: str = arguments.benchmark
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     command = shlex.join(["german-whist", "benchmark", wanted])
     files = {PAGE: page(benchmark, found, command, "."), **drawn(benchmark, found)}
     for name, text in files.items():
-        with written_whole(folder / name, "w") as file:
+        with atomic_write(folder / name, "w") as file:
             file.write(text)
     print(files[PAGE])
     print(folder / PAGE)

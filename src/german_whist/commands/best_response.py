@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Answer the player, and print what was found."""
     # Before torch loads: threads that spin make everything slower on busy cores.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    from ..common.signals import Stopped
+    from ..common.signals import RunStopped
     from ..training.experiments.best_response import PAGE, BestResponsePlan, find_best_response
 
     agent: str = arguments.agent
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     folder: Path = arguments.out or Path("runs", "best-response-" + re.sub(r"[^\w.-]+", "-", agent))
     try:
         best = find_best_response(plan, rules, folder).best
-    except Stopped as stopped:
+    except RunStopped as stopped:
         print(f"what was found so far is in {folder}; the same command goes on")
         return stopped.status
     low = 100 * (best.share - best.share_reach)

@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare, write and tell."""
-    from ..common.files import check_writable, written_whole
+    from ..common.files import atomic_write, check_writable
     from ..training.experiments.compare import compare
 
     if not arguments.runs:
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
         check_writable(path)
     found = compare(arguments.runs)
     for path in wanted:
-        with written_whole(path, "w") as file:
+        with atomic_write(path, "w") as file:
             file.write(
                 found.page() if path == arguments.html
                 else json.dumps(found.to_json(), indent=1, ensure_ascii=False) + "\n"

@@ -15,14 +15,14 @@ from typing import Any
 from ..common.console import debugging
 from ..common.executors import LOCAL
 from ..common.executors.cluster import package_version
-from ..common.executors.options import add_place_options, place_of
-from ..common.files import check_writable, written_whole
+from ..common.files import atomic_write, check_writable
 from ..engine.rules import Match, Rules, RulesError
 from ..evaluation.provenance import machine_text
 from ..evaluation.reports.html import as_html
 from ..evaluation.reports.text import as_csv, as_markdown, as_text
 from ..evaluation.results import Result
 from ..evaluation.tournament import DEFAULT_HANDS, Records
+from .worker_options import add_worker_options, worker_options
 
 _FILES = ("resume", "json", "csv", "records", "html", "markdown")
 
@@ -56,7 +56,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         "--key", metavar="HEX",
         help="of all else that is drawn, as a result tells it (default: a new secret)",
     )  # fmt: skip
-    add_place_options(parser)
+    add_worker_options(parser)
     files = parser.add_argument_group("files")
     files.add_argument(
         "--resume", type=Path, metavar="FILE",
@@ -107,7 +107,7 @@ def run_options(arguments: argparse.Namespace) -> dict[str, Any]:
     options = {name: getattr(arguments, name) for name in names}
     options["reduce_variance"] = arguments.reduce_variance or None
     given = {name: value for name, value in options.items() if value is not None}
-    return {**given, **place_of(arguments)}
+    return {**given, **worker_options(arguments)}
 
 
 def command_line(name: str, arguments: argparse.Namespace, words: list[str]) -> str:
@@ -137,7 +137,7 @@ def records_into(path: Path | None) -> Iterator[Records | None]:
     if path is None:
         yield None
         return
-    with written_whole(path.absolute(), "w") as file:
+    with atomic_write(path.absolute(), "w") as file:
         faults: list[OSError] = []
 
         def write(line: str) -> None:
@@ -235,5 +235,5 @@ class Report:
         return as_markdown(result, heading, self._about)
 
     def _write(self, path: Path, text: str) -> None:
-        with written_whole(self._folder / path, "w") as file:
+        with atomic_write(self._folder / path, "w") as file:
             file.write(text)

@@ -12,11 +12,11 @@ import os
 import time
 from pathlib import Path
 
-from ..common.executors.options import add_place_options, place_of
-from ..common.settings_files import listed
-from ..common.typed_settings import as_help
+from ..common.settings_files import two_columns
+from ..common.typed_settings import commented_yaml
 from ..training.algorithms.base import missing
 from ..training.expert_iteration.recipe import RECIPES, check_workers, load_recipe
+from .worker_options import add_worker_options, worker_options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--folder", type=Path, metavar="FOLDER", help="default: runs/expert-iteration-RECIPE"
     )
-    add_place_options(parser)
+    add_worker_options(parser)
     parser.add_argument("--list", action="store_true", help="list the recipes")
     parser.add_argument("--show", action="store_true", help="print the resolved settings")
 
@@ -34,19 +34,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """List, show, or run a recipe."""
     if arguments.list:
-        print(listed(RECIPES.about()))
+        print(two_columns(RECIPES.descriptions()))
         return 0
     if arguments.recipe is None:
         raise ValueError("name a recipe, as in `expert-iteration quick`; --list lists them")
     check_workers(arguments.workers)
     recipe = load_recipe(arguments.recipe, arguments.words)
     if arguments.show:
-        print(as_help(recipe), end="")
+        print(commented_yaml(recipe), end="")
         return 0
     folder = arguments.folder or Path("runs") / f"expert-iteration-{Path(arguments.recipe).stem}"
     # Before torch loads: threads that spin make everything slower on busy cores.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    from ..common.signals import Stopped
+    from ..common.signals import RunStopped
 
     try:
         from ..training.expert_iteration.pipeline import run_expert_iteration
@@ -59,8 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{time.perf_counter() - began:8.0f} s  {line}", flush=True)
 
     try:
-        run_expert_iteration(folder, recipe, tell, **place_of(arguments))
-    except Stopped as stopped:
+        run_expert_iteration(folder, recipe, tell, **worker_options(arguments))
+    except RunStopped as stopped:
         print(stopped)
         return stopped.status
     print(f"{folder}: value, belief and policy networks are ready; play them as")

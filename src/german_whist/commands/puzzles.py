@@ -15,9 +15,9 @@ from pathlib import Path
 
 import msgspec
 
-from ..common.files import written_whole
+from ..common.files import atomic_write
 from ..common.progress import Progress
-from ..engine.endgame.game_values import why_not_exact
+from ..engine.endgame.game_values import inexact_reason
 from ..engine.rules import named_rules
 from ..table.game.database import data_folder
 from ..table.review.puzzles import FILE, Puzzle, make_puzzles, read_puzzles, regrade
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     lacks = {
         name: what
         for name, what, there in (
-            ("endgames", "endings whose exact values are known", not why_not_exact(rules)),
+            ("endgames", "endings whose exact values are known", not inexact_reason(rules)),
             ("foreplay", "tricks for a stock", rules.foreplay_tricks),
         )
         if not there
@@ -86,6 +86,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _write(out: Path, puzzles: Iterable[Puzzle]) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
-    with written_whole(out, "w") as file:
+    with atomic_write(out, "w") as file:
         for each in puzzles:
             file.write(msgspec.json.encode(each).decode() + "\n")

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..common.files import check_writable, written_whole
+from ..common.files import atomic_write, check_writable
 from ..common.progress import Progress
 from ..engine.records import GameRecord, read_records
 
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.html is not None:
         from ..table.browser.saved_replay import replay_page
 
-        with written_whole(arguments.html, "w") as file:
+        with atomic_write(arguments.html, "w") as file:
             file.write(replay_page(record, analysis, seat))
         print(f"wrote {arguments.html}", file=sys.stderr)
         return 0
@@ -123,7 +123,7 @@ def _analysis(record: GameRecord, arguments: argparse.Namespace) -> Analysis:
     from ..table.review.analysis import analyse
 
     with Progress("analysing") as progress:
-        return analyse(record, _settings(arguments), progress.tell)
+        return analyse(record, _settings(arguments), progress.update)
 
 
 def _settings(arguments: argparse.Namespace) -> AnalysisSettings:

@@ -79,14 +79,14 @@ def run(arguments: argparse.Namespace) -> int:
             while True:
                 solver.iterate()
                 if solver.iterations < check:
-                    progress.tell(done, f"iteration {solver.iterations}")
+                    progress.update(done, f"iteration {solver.iterations}")
                     continue
                 check = max(solver.iterations + 1, math.ceil(solver.iterations * _STEP))
                 found = solver.measure()
                 left = max(found.exploitability, _NOTHING)
                 first = first or max(left, 2 * target)
                 done = min(1.0, math.log(first / left) / math.log(first / target))
-                progress.tell(done, f"iteration {solver.iterations}")
+                progress.update(done, f"iteration {solver.iterations}")
                 seconds = time.monotonic() - began
                 print(
                     f"{seconds:8.1f} s  iteration {solver.iterations:4}  "

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..common.executors.options import add_place_option, place_of
+from .worker_options import add_backend_option, worker_options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,15 +26,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how many trials side by side (default: 1; 0: one per core); the next are chosen when "
         "all are done",
     )  # fmt: skip
-    add_place_option(parser)
+    add_backend_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Sweep, and tell what was best."""
     from msgspec.structs import replace
 
-    from ..common.settings_files import words_of
-    from ..common.signals import Stopped
+    from ..common.settings_files import format_overrides
+    from ..common.signals import RunStopped
     from ..evaluation.formats import percent_with_reach
     from ..training.experiments.search_space import load_sweep
     from ..training.experiments.sweep import BEST, run_sweep
@@ -49,12 +49,12 @@ def run(arguments: argparse.Namespace) -> int:
         sweep = replace(sweep, storage=arguments.storage)
     folder: Path = arguments.folder or Path("runs", f"sweep-{space.stem}")
     try:
-        found = run_sweep(sweep, folder, space.parent, **place_of(arguments))
-    except Stopped as stopped:
+        found = run_sweep(sweep, folder, space.parent, **worker_options(arguments))
+    except RunStopped as stopped:
         print(f"{stopped}\nthe sweep goes on with the same command")
         return stopped.status
     best, rate = found.best, percent_with_reach(found.confirmed)
-    print(f"best: trial {best.number}, {rate}: {' '.join(words_of(best.settings))}")
+    print(f"best: trial {best.number}, {rate}: {' '.join(format_overrides(best.settings))}")
     for number in found.ties:
         print(f"trial {number} cannot be told from it: more `hands` may tell them apart")
     print(folder / BEST)

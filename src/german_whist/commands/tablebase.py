@@ -12,16 +12,16 @@ import time
 
 from german_whist.common.threads import usable_threads
 from german_whist.engine.endgame.build import build
-from german_whist.engine.endgame.index import MOST_CARDS, layer_size
+from german_whist.engine.endgame.index import MAX_CARDS, layer_size
 from german_whist.engine.endgame.search import BASE_CARDS
 from german_whist.engine.endgame.store import (
-    KINDS,
-    Kind,
-    Opened,
-    Part,
+    TABLEBASE_KINDS,
+    LayerFile,
+    MappedLayers,
     TablebaseError,
-    open_part,
-    parts_of,
+    TablebaseKind,
+    layer_files,
+    open_layers,
     tablebase_folder,
 )
 from german_whist.engine.endgame.tablebase import DEFAULT_CARDS
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _info()
     if arguments.threads is not None and not 1 <= arguments.threads <= _MOST_THREADS:
         raise ValueError(f"threads is {arguments.threads}: it has to be from 1 to {_MOST_THREADS}")
-    kind = Kind(arguments.trumps, arguments.low)
+    kind = TablebaseKind(arguments.trumps, arguments.low)
     threads = arguments.threads or usable_threads()
     if arguments.action == "build":
         cards = DEFAULT_CARDS if arguments.cards is None else arguments.cards
@@ -80,14 +80,14 @@ def run(arguments: argparse.Namespace) -> int:
     return _verify(kind, arguments.cards, threads, arguments.samples)
 
 
-def _verify(kind: Kind, cards: int | None, threads: int, samples: int) -> int:
-    parts = parts_of(kind, MOST_CARDS if cards is None else cards)
+def _verify(kind: TablebaseKind, cards: int | None, threads: int, samples: int) -> int:
+    parts = layer_files(kind, MAX_CARDS if cards is None else cards)
     if cards is None:
         parts = [part for part in parts if part.path.exists()] or parts[:1]
     files = []
     for part in parts:
         try:
-            files.append(open_part(part))
+            files.append(open_layers(part))
         except FileNotFoundError as error:
             raise TablebaseError(
                 f"{part.path} is not there: 'german-whist tablebase build' writes it"
@@ -113,14 +113,15 @@ def _info() -> int:
     print(f"{folder}:")
     known = [
         part
-        for kind in KINDS
-        for part in [Part(kind, 0, n) for n in range(1, BASE_CARDS)] + parts_of(kind, MOST_CARDS)
+        for kind in TABLEBASE_KINDS
+        for part in [LayerFile(kind, 0, n) for n in range(1, BASE_CARDS)]
+        + layer_files(kind, MAX_CARDS)
     ]
     there = [part for part in known if part.path.exists()]
     wrong = 0
     for part in there:
         try:
-            print(_described(part, open_part(part)))
+            print(_described(part, open_layers(part)))
         except TablebaseError as error:
             wrong += 1
             print(f"  {error}")
@@ -133,8 +134,8 @@ def _info() -> int:
     return 1 if wrong else 0
 
 
-def _described(part: Part, file: Opened) -> str:
-    endings = sum(layer_size(part.kind.layout, n) for n in range(part.first, part.last + 1))
+def _described(part: LayerFile, file: MappedLayers) -> str:
+    endings = sum(layer_size(part.kind.index, n) for n in range(part.first, part.last + 1))
     return (
         f"  {part.path.name}: {part.title}, {endings:,} endings, {part.size:,} bytes, "
         f"tricks {', '.join(f'{total:,}' for total in file.sums)}"

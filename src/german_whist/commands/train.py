@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..common.console import show_traceback
-from ..common.settings_files import listed
-from ..common.suggestions import meant
-from ..common.typed_settings import as_help
+from ..common.settings_files import two_columns
+from ..common.suggestions import suggest
+from ..common.typed_settings import commented_yaml
 from ..training.distributed import rank_and_world
 from ..training.runs.presets import PRESETS, load_settings, setting_names, split_seeds
 
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """List, show, begin or resume."""
     if arguments.list:
-        print(listed(PRESETS.about()))
+        print(two_columns(PRESETS.descriptions()))
         return 0
     preset: str | None = arguments.preset
     words: list[str] = arguments.words
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
         _check_here(arguments.on)
     settings = load_settings(preset, words)
     if arguments.show:
-        print(as_help(settings), end="")
+        print(commented_yaml(settings), end="")
         return 0
     from ..training.runs.api import train
 
@@ -132,7 +132,7 @@ def _resumed(folder: Path, words: list[str], on: str | None) -> int:
 
 def _told(trained: Callable[[], Trained | Comparison]) -> int:
     """Train, and print the result on the first rank; what ended a run early was told already."""
-    from ..common.signals import Stopped
+    from ..common.signals import RunStopped
     from ..training.experiments.seeds import SomeStopped
 
     try:
@@ -142,7 +142,7 @@ def _told(trained: Callable[[], Trained | Comparison]) -> int:
     except SomeStopped as stopped:
         print(stopped)
         return stopped.status
-    except Stopped as stopped:
+    except RunStopped as stopped:
         show_traceback()
         return stopped.status
     return 0
@@ -153,5 +153,5 @@ def misplaced(option: str, value: str) -> str | None:
     name = option.lstrip("-").replace("-", "_")
     if name in setting_names():
         return f"{name} is a setting, and settings have no dashes: write {name}={value}"
-    near = meant(name, setting_names(), listed=False)
+    near = suggest(name, setting_names(), listed=False)
     return near and f"there is no option {option}, and settings have no dashes{near}"

@@ -1,0 +1,45 @@
+"""Options for the number of workers and their backend, shared by several commands."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TypedDict
+
+from ..common.executors import LOCAL, check_backend, count_cores
+from ..common.executors.executor import MAX_WORKERS
+
+
+def add_worker_options(parser: argparse.ArgumentParser) -> None:
+    """Add `--workers` and `--on`."""
+    parser.add_argument(
+        "--workers", type=int, metavar="W", default=1,
+        help="processes; they do not change the result (default: 1; 0: one per core)",
+    )  # fmt: skip
+    add_backend_option(parser)
+
+
+def add_backend_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--on`."""
+    parser.add_argument(
+        "--on", metavar="local|ray|ray://HOST:PORT", default=LOCAL,
+        help="where they are: processes of this machine (the default), or a cluster of Ray; "
+        "--workers 0 is then one for each of its cores",
+    )  # fmt: skip
+
+
+class WorkerOptions(TypedDict):
+    """Number of workers and their backend."""
+
+    workers: int
+    on: str
+
+
+def worker_options(arguments: argparse.Namespace) -> WorkerOptions:
+    """Validated values of the options."""
+    on, workers = check_backend(arguments.on), arguments.workers
+    if not 0 <= workers <= MAX_WORKERS:
+        raise ValueError(
+            f"--workers is {workers}: it has to be from 1 to {MAX_WORKERS}, or 0 for one on each "
+            "core"
+        )
+    return WorkerOptions(workers=workers or count_cores(on), on=on)
