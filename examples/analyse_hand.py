@@ -1,7 +1,7 @@
-"""A hand analysed to its turning point, with a plot of what the first seat could expect.
+"""Analysis of a hand: mistakes, turning point, and a plot of the first player's expectation.
 
 `python examples/analyse_hand.py` lets two players play a hand, values every decision, and writes
-`hand.png`. It needs matplotlib. The same for a file of hands is `german-whist analyse`.
+`hand.png`. It needs matplotlib. `german-whist analyse` does the same for a file of hands.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 
-def played(names: list[str], seed: int) -> GameRecord:
-    """A hand between two players, as a record that can be kept."""
+def play_hand(names: list[str], seed: int) -> GameRecord:
+    """Record of a hand between two players."""
     game = Game("classic", seed=seed)
     players = [Player(name, "classic", seed=seed) for name in names]
     while game.turn is not None:
@@ -28,19 +28,19 @@ def played(names: list[str], seed: int) -> GameRecord:
     return record_of(game)
 
 
-def plot(told: Analysis, names: list[str], path: Path) -> None:
-    """The expectation trick by trick, the mistakes as dots, the turning point with its words."""
+def plot(analysis: Analysis, names: list[str], path: Path) -> None:
+    """Plot the expectation by trick, mistakes as dots, and the turning point as title."""
     figure, axes = plt.subplots(figsize=(9, 4.5), layout="constrained")
-    expected = {point.trick: point.expected for point in told.story}
+    expected = {point.trick: point.expected for point in analysis.story}
     axes.plot(list(expected), list(expected.values()), marker=".", color="tab:grey")
     axes.axhline(50, color="grey", linewidth=0.8)
     axes.axvline(13.5, color="grey", linestyle=":", label="the stock is empty")
-    for mistake in told.mistakes:
-        decision = next(each for each in told.decisions if each.n == mistake.n)
+    for mistake in analysis.mistakes:
+        decision = next(d for d in analysis.decisions if d.n == mistake.n)
         height = expected.get(decision.trick, 50)
         axes.plot(decision.trick, height, "o", color=("tab:blue", "tab:red")[mistake.who])
-    axes.set(xlabel="trick", ylabel=f"{names[0]}: {told.unit}", ylim=(-2, 102))
-    axes.set_title(told.turning_point, fontsize=9, wrap=True)
+    axes.set(xlabel="trick", ylabel=f"{names[0]}: {analysis.unit}", ylim=(-2, 102))
+    axes.set_title(analysis.turning_point, fontsize=9, wrap=True)
     axes.legend()
     figure.savefig(path, dpi=120)
 
@@ -50,14 +50,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--players", nargs=2, default=["threshold", "counting"], metavar="NAME")
     parser.add_argument("--seed", type=int, default=3)
-    parser.add_argument("--search", default="flat-mc:400,voids", help="who estimates")
+    parser.add_argument("--search", default="flat-mc:400,voids", help="agent that estimates")
     parser.add_argument("--out", type=Path, default=Path("hand.png"))
-    given = parser.parse_args()
-    told = analyse(played(given.players, given.seed), AnalysisSettings(search=given.search))
-    for name, total in zip(given.players, told.totals, strict=True):
+    args = parser.parse_args()
+    settings = AnalysisSettings(search=args.search)
+    analysis = analyse(play_hand(args.players, args.seed), settings)
+    for name, total in zip(args.players, analysis.totals, strict=True):
         print(f"{name}: {total.mistakes} mistakes in {total.mattered} decisions that mattered")
-    print(told.turning_point)
-    plot(told, given.players, given.out)
+    print(analysis.turning_point)
+    plot(analysis, args.players, args.out)
 
 
 if __name__ == "__main__":

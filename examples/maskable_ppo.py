@@ -1,6 +1,6 @@
-"""MaskablePPO from nothing to 60 % of hands against `threshold`, by Stable-Baselines3 alone.
+"""MaskablePPO from scratch to 60 % of hands against `threshold`, by Stable-Baselines3 alone.
 
-`python examples/maskable_ppo.py` trains and measures; `--steps 20000` only shows that it runs.
+`python examples/maskable_ppo.py` trains and evaluates; `--steps 20000` only shows that it runs.
 It needs `pip install 'german-whist[train]'`.
 """
 
@@ -17,21 +17,21 @@ from german_whist import PolicyAgent, evaluate
 from german_whist.envs import GermanWhistVecEnv
 
 
-def learned(steps: int, games: int, seed: int) -> MaskablePPO:
-    """A policy after so many of its own decisions against the rules of thumb."""
-    table = GermanWhistVecEnv(
-        games,
+def train(steps: int, n_envs: int, seed: int) -> MaskablePPO:
+    """Train for a number of decisions against `threshold`."""
+    vec_env = GermanWhistVecEnv(
+        n_envs,
         "classic",
         opponent="threshold",
         reward="win",
-        layout="trump-first",  # suits by their part in the game, not by their names
-        horizon="foreplay",  # an episode ends with the stock, and pays what best play makes of it
+        layout="trump-first",  # suits in the order of their role in the game
+        horizon="foreplay",  # rewards are the exact value of the endgame
     )
-    table.seed(seed)
+    vec_env.seed(seed)
     model = MaskablePPO(
         "MlpPolicy",
-        table,
-        learning_rate=lambda left: 1e-3 * left,
+        vec_env,
+        learning_rate=lambda remaining: 1e-3 * remaining,
         n_steps=13,  # a hand's tricks for the stock
         batch_size=2048,
         n_epochs=2,
@@ -46,8 +46,8 @@ def learned(steps: int, games: int, seed: int) -> MaskablePPO:
     return model.learn(steps, log_interval=50)
 
 
-def player_of(model: MaskablePPO) -> PolicyAgent:
-    """The policy as a player: its likeliest card, endings played exactly."""
+def make_player(model: MaskablePPO) -> PolicyAgent:
+    """The policy as a player: its most likely card, and exact endgames."""
 
     def likeliest(observations: Any, masks: Any) -> Any:
         return model.predict(observations, action_masks=np.asarray(masks), deterministic=True)[0]
@@ -56,23 +56,23 @@ def player_of(model: MaskablePPO) -> PolicyAgent:
 
 
 def main() -> None:
-    """Train, and play against players that it has met and that it has not."""
+    """Train, and evaluate against an opponent of the training and another."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=4_000_000)
-    parser.add_argument("--games", type=int, default=1024, help="played side by side")
-    parser.add_argument("--hands", type=int, default=10_000, help="to measure by")
+    parser.add_argument("--games", type=int, default=1024, help="played in lockstep")
+    parser.add_argument("--hands", type=int, default=10_000, help="of the evaluation")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--save", metavar="FILE.zip", help="keep the model")
-    given = parser.parse_args()
+    parser.add_argument("--save", metavar="FILE.zip", help="save the model")
+    args = parser.parse_args()
     torch.set_num_threads(1)
-    model = learned(given.steps, given.games, given.seed)
-    if given.save:
-        model.save(given.save)  # the layout goes along, in the space of the observations
-        print(f"german-whist evaluate sb3:{given.save},trusted --against threshold")
-    found = evaluate(player_of(model), ["threshold", "value:13"], hands=given.hands, seed=10**9)
-    for pairing in found.pairings:
-        rate, error = 100 * pairing.win_rate.value, 100 * pairing.win_rate.half_width
-        print(f"{pairing.opponent}: {rate:.1f} ± {error:.1f} % of hands won")
+    model = train(args.steps, args.games, args.seed)
+    if args.save:
+        model.save(args.save)  # with the layout, in the observation space
+        print(f"german-whist evaluate sb3:{args.save},trusted --against threshold")
+    result = evaluate(make_player(model), ["threshold", "value:13"], hands=args.hands, seed=10**9)
+    for pairing in result.pairings:
+        rate = pairing.win_rate.scaled(100)
+        print(f"{pairing.opponent}: {rate.value:.1f} ± {rate.half_width:.1f} % of hands won")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""An agent of your own in the arena: it plays three others, every deal twice with seats exchanged.
+"""A custom agent on a ladder with three others; every deal is played twice, with seats exchanged.
 
-`python examples/own_agent.py` prints every pairing with its interval, and the ladder of them all.
+`python examples/own_agent.py` prints every pairing with its interval, and the ladder.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ class Saver(Agent):
 
     def act(self, views: Any, rng: Any) -> Any:
         """An action for each of an array of views."""
-        chosen = [self.choose(View(self.rules, views[i : i + 1])) for i in range(len(views))]
-        actions = np.array(chosen, np.int64)
-        EndgamePlayer(self.rules).improve(views, actions)  # open endings as well as can be
+        actions = np.array(
+            [self.choose(View(self.rules, views[i : i + 1])) for i in range(len(views))], np.int64
+        )
+        EndgamePlayer(self.rules).improve(views, actions)  # exact endgames
         return actions
 
     def choose(self, view: View) -> int:
         """One card: the cheapest winner, the strongest lead, or the lowest card."""
         legal = sorted(view.legal(), key=lambda card: (card // 13 == view.trump, card % 13))
-        if not self.wanted(view):
+        if not self.wants_upcard(view):
             return legal[0]
         if view.led is None:
             return legal[-1]
@@ -38,7 +39,7 @@ class Saver(Agent):
         winners = [card for card in legal if beats(card, led, view.trump)]
         return winners[0] if winners else legal[0]
 
-    def wanted(self, view: View) -> bool:
+    def wants_upcard(self, view: View) -> bool:
         """Whether the upcard is worth a good card."""
         upcard = int(view.upcards[0]) if view.upcards else 0
         return upcard // 13 == view.trump or upcard % 13 >= 10
@@ -52,20 +53,20 @@ def beats(card: int, led: int, trump: int | None) -> bool:
 
 
 def main() -> None:
-    """Play everybody against everybody."""
+    """Play every pairing."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--hands", type=int, default=1000, help="of each pairing")
-    given = parser.parse_args()
-    found = ladder([Saver, "random-exact", "threshold", "counting"], hands=given.hands, seed=1)
-    for pairing in found.pairings:
-        rate = pairing.win_rate.scaled(100)
+    args = parser.parse_args()
+    result = ladder([Saver, "random-exact", "threshold", "counting"], hands=args.hands, seed=1)
+    for pairing in result.pairings:
+        win_rate = pairing.win_rate.scaled(100)
         print(f"{pairing.player} against {pairing.opponent}: "
-              f"{rate.value:.1f} % [{rate.low:.1f}, {rate.high:.1f}]")  # fmt: skip
+              f"{win_rate.value:.1f} % [{win_rate.low:.1f}, {win_rate.high:.1f}]")  # fmt: skip
         for forfeit in pairing.forfeits:
             print(forfeit)
-    assert found.ladder is not None
-    for place, (name, rating) in enumerate(found.ladder.ranked(), 1):
-        print(place, name, round(rating.value))
+    assert result.ladder is not None
+    for rank, (name, rating) in enumerate(result.ladder.ranked(), 1):
+        print(rank, name, round(rating.value))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""A hand of random cards in pictures: as text, as a drawing, and as a film.
+"""A hand of random cards in pictures: as text, as SVG, and as an animated GIF.
 
-`python examples/random_hand.py` prints the table now and then, and writes `hand.svg` and
-`hand.gif`; `--players champion threshold` lets others play. Pictures need
+`python examples/random_hand.py` prints the table every 13 decisions, and writes `hand.svg` and
+`hand.gif`; `--players champion threshold` lets other agents play. Pictures need
 `pip install 'german-whist[render]'`.
 """
 
@@ -16,7 +16,7 @@ from german_whist import german_whist_v0
 from german_whist.agents import Player
 from german_whist.envs.render.modes import Painter
 
-TEXT, DRAWING, PHOTOGRAPH = Painter("ansi"), Painter("svg"), Painter("rgb_array")
+TEXT, SVG, PIXELS = Painter("ansi"), Painter("svg"), Painter("rgb_array")
 
 
 def main() -> None:
@@ -25,41 +25,41 @@ def main() -> None:
     parser.add_argument("--players", nargs=2, default=["random", "random"], metavar="NAME")
     parser.add_argument("--rules", default="classic")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--width", type=int, default=560, help="of the film, in pixels")
+    parser.add_argument("--width", type=int, default=560, help="of the GIF, in pixels")
     parser.add_argument("--out", type=Path, default=Path("."), help="the folder for pictures")
-    given = parser.parse_args()
+    args = parser.parse_args()
 
-    env = german_whist_v0.env(rules=given.rules)
-    env.reset(seed=given.seed)
+    env = german_whist_v0.env(rules=args.rules)
+    env.reset(seed=args.seed)
     game = env.unwrapped.game()
-    names = (given.players[0], given.players[1])
+    names = (args.players[0], args.players[1])
     players = {
-        agent: Player(name, given.rules, seed=given.seed)
+        agent: Player(name, args.rules, seed=args.seed)
         for agent, name in zip(env.agents, names, strict=True)
     }
 
-    def photograph() -> Image.Image:
-        shown = Image.fromarray(PHOTOGRAPH.paint(game, 0, names, open_hands=True))
-        shown.thumbnail((given.width, given.width))
-        return shown.quantize(32, dither=Image.Dither.NONE)
+    def frame() -> Image.Image:
+        image = Image.fromarray(PIXELS.paint(game, 0, names, open_hands=True))
+        image.thumbnail((args.width, args.width))
+        return image.quantize(32, dither=Image.Dither.NONE)
 
-    film = [photograph()]
+    frames = [frame()]
     for agent in env.agent_iter():
-        _, _, over, cut, info = env.last()
-        if over or cut:
+        _, _, termination, truncation, info = env.last()
+        if termination or truncation:
             print(agent, info["result"])
             env.step(None)
             continue
         view = env.unwrapped.view(agent)
         env.step(int(players[agent].choose(view)))
         game = env.unwrapped.game()
-        film.append(photograph())
-        if len(film) % 13 == 0:
+        frames.append(frame())
+        if len(frames) % 13 == 0:
             print(TEXT.paint(game, 0, names, open_hands=True))
-    given.out.mkdir(parents=True, exist_ok=True)
-    (given.out / "hand.svg").write_text(DRAWING.paint(game, 0, names, open_hands=True))
-    film[0].save(
-        given.out / "hand.gif", save_all=True, append_images=film[1:], duration=800, loop=0
+    args.out.mkdir(parents=True, exist_ok=True)
+    (args.out / "hand.svg").write_text(SVG.paint(game, 0, names, open_hands=True))
+    frames[0].save(
+        args.out / "hand.gif", save_all=True, append_images=frames[1:], duration=800, loop=0
     )
 
 
