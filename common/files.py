@@ -45,7 +45,7 @@ class CannotWrite(OSError):
     """A path that cannot be written, with the remedy."""
 
     @classmethod
-    def at(cls, path: Path, error: OSError) -> CannotWrite:
+    def for_path(cls, path: Path, error: OSError) -> CannotWrite:
         return cls(error.errno, error.strerror or str(error), str(path))
 
     def __str__(self) -> str:
@@ -102,7 +102,7 @@ def atomic_write(path: Path, mode: str = "wb") -> Generator[IO[Any], None, None]
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         descriptor = os.open(temporary, flags, 0o666)
     except OSError as error:
-        raise CannotWrite.at(path, error) from error
+        raise CannotWrite.for_path(path, error) from error
     try:
         # File names may contain bytes that are not text: those are escaped.
         text = "b" not in mode
@@ -119,7 +119,7 @@ def atomic_write(path: Path, mode: str = "wb") -> Generator[IO[Any], None, None]
             temporary.unlink(missing_ok=True)
         # Errors of writing have no file name; those of other files are not about this one.
         if isinstance(error, OSError) and error.filename in (None, str(temporary)):
-            raise CannotWrite.at(path, error) from error
+            raise CannotWrite.for_path(path, error) from error
         raise
 
 
@@ -141,14 +141,14 @@ def _replace(temporary: Path, path: Path) -> None:
 def check_writable(path: Path) -> None:
     """Refuse a path that cannot be written, before there are results to lose."""
     if path.is_dir():
-        raise CannotWrite.at(path, IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)))
+        raise CannotWrite.for_path(path, IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)))
     probe = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         probe.touch()
         probe.unlink()
     except OSError as error:
-        raise CannotWrite.at(path, error) from error
+        raise CannotWrite.for_path(path, error) from error
 
 
 @contextmanager
@@ -159,7 +159,7 @@ def file_lock(path: Path) -> Generator[None]:
             path.parent.mkdir(parents=True, exist_ok=True)
             stack.enter_context(FileLock(path))
         except OSError as error:
-            raise CannotWrite.at(path.parent, error) from error
+            raise CannotWrite.for_path(path.parent, error) from error
         yield
 
 

@@ -44,8 +44,8 @@ class Entry:
 class Registry:
     """Registry of one kind of plugin; `group` is its entry point group."""
 
-    def __init__(self, group: str, what: str) -> None:
-        self.group, self.what = group, what
+    def __init__(self, group: str, noun: str) -> None:
+        self.group, self.noun = group, noun
         self._builtin: dict[str, Entry] = {}
 
     def add(
@@ -57,7 +57,7 @@ class Registry:
         endgame: str = "",
     ) -> None:
         if name in self._builtin:
-            raise ValueError(f"the {self.what} name {name!r} is taken")
+            raise ValueError(f"the {self.noun} name {name!r} is taken")
         self._builtin[name] = Entry(name, source, about, usage or name, endgame)
 
     def entries(self) -> dict[str, Entry]:
@@ -82,8 +82,8 @@ class Registry:
             return load_source(entries[text].source)
         if ":" in text:
             return import_object(text)
-        hint = f"{self.what}s of your own are named as module:object"
-        raise ValueError(f"{text!r} is not a {self.what}{suggest(text, entries, more=hint)}")
+        hint = f"{self.noun}s of your own are named as module:object"
+        raise ValueError(f"{text!r} is not a {self.noun}{suggest(text, entries, more=hint)}")
 
 
 def load_source(source: Any) -> Any:

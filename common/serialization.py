@@ -18,7 +18,6 @@ class JsonStruct(Struct, frozen=True):
 
 
 def data_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Rows as a `pandas.DataFrame`."""
     try:
         import pandas
     except ImportError:

@@ -71,7 +71,6 @@ class PresetFiles:
 
 
 def two_columns(descriptions: Mapping[str, str]) -> str:
-    """Names and descriptions in two columns."""
     width = max(map(len, descriptions)) + 2
     return "\n".join(f"{name:<{width}}{about}" for name, about in descriptions.items())
 
@@ -146,7 +145,6 @@ def _coerce_number(value: Any, value_type: Any) -> Any:
 
 
 def parse_overrides(words: Iterable[str]) -> dict[str, Any]:
-    """Parse `key=value` words."""
     values: dict[str, Any] = {}
     for word in words:
         name, equals, text = word.partition("=")

@@ -21,7 +21,6 @@ MIN_PART_NS = 200_000
 
 
 def usable_threads() -> int:
-    """Number of processors that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)  # only on Linux
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
@@ -29,7 +28,7 @@ def usable_threads() -> int:
 class _WorkItem(NamedTuple):
     kernel: Callable[..., int]
     arguments: tuple[Any, ...]
-    told: SimpleQueue[int | BaseException]
+    results: SimpleQueue[int | BaseException]
 
 
 def _run_work(work: SimpleQueue[_WorkItem | None]) -> None:

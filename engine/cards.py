@@ -44,7 +44,6 @@ class Card(int):
 
     @property
     def rank(self) -> int:
-        """0 for a two up to 12 for an ace."""
         return int(self) % 13
 
     @property
@@ -150,7 +149,6 @@ def action_word(action: int) -> str:
 
 
 def action_text(action: int) -> str:
-    """Text of an action for error messages."""
     if 0 <= action < N_CARDS:
         return f"{action} ({CARDS[action]})"
     return f"{action} ({CHOICES[action]})" if action in CHOICES else str(action)

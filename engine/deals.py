@@ -26,7 +26,6 @@ def count_deals(rules: Rules) -> int:
 
 
 def check_deals(rules: Rules) -> None:
-    """Refuse a deck with too many deals to enumerate."""
     count = count_deals(rules)
     if count > MAX_DEALS:
         raise ValueError(
@@ -36,7 +35,6 @@ def check_deals(rules: Rules) -> None:
 
 
 def all_deals(rules: Rules) -> np.ndarray[Any, Any]:
-    """All deals in dealing order, one per row."""
     check_deals(rules)
     hand = rules.hand
     deck = [int(card) for card in rules.deck]

@@ -344,12 +344,10 @@ class Game:
 
     @property
     def trick(self) -> int:
-        """Number of completed tricks, their stock cards drawn."""
         return self._field("trick")
 
     @property
     def led(self) -> Card | None:
-        """The card to follow, or None."""
         if self._phase != FOLLOW:
             return None
         return CARDS[int(self.record["led_cards"][0, self.trick])]
@@ -379,7 +377,6 @@ class Game:
 
     @property
     def stock(self) -> list[Card]:
-        """Remaining stock from the top."""
         start = SEATS * self.rules.hand
         drawn = self._field("drawn")
         return self.cards_dealt[start + drawn : start + self.rules.stock_cards]
@@ -394,7 +391,6 @@ class Game:
 
     @property
     def counting_tricks(self) -> tuple[int, ...]:
-        """Counting tricks of each seat."""
         return tuple(self.record["tricks"][0].tolist())
 
     @property
@@ -407,12 +403,10 @@ class Game:
 
     @property
     def points(self) -> tuple[int, ...]:
-        """Match points of each seat."""
         return tuple(self.record["points"][0].tolist())
 
     @property
     def hands_won(self) -> tuple[int, ...]:
-        """Hands of the match won by each seat."""
         return tuple(self.record["hands_won"][0].tolist())
 
     def __repr__(self) -> str:

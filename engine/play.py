@@ -56,7 +56,6 @@ else:
 
 @jit
 def suit_of(card: int) -> int:
-    """Suit of a card id."""
     return _SUIT_OF[card]
 
 
@@ -136,7 +135,6 @@ def deal_numbered(
 
 @jit
 def new_match(game: Record) -> None:
-    """Reset the score of the match."""
     game.hands = 0
     for seat in range(2):
         game.points[seat] = 0
@@ -162,7 +160,6 @@ def deal_next(
 
 @jit
 def stock_left(rules: Record, game: Record) -> int:
-    """Number of cards in the stock."""
     return np.int64(rules.stock) - np.int64(game.drawn)
 
 
@@ -182,7 +179,6 @@ def stock_card(rules: Record, game: Record, place: int) -> int:
 
 @jit
 def faced_cards(rules: Record, game: Record) -> np.uint64:
-    """Set of face-up stock cards."""
     count = n_faced(rules, np.int64(game.drawn) // 2, stock_left(rules, game))
     cards = NO_CARDS
     for place in range(count):
@@ -207,7 +203,6 @@ def legal_actions(
 
 @jit
 def legal(rules: Record, game: Record) -> np.uint64:
-    """Set of legal actions in a game."""
     if game.phase == LEAD:
         return game.hand[game.turn]
     led = np.int64(game.led_cards[game.trick]) if game.phase == FOLLOW else 0
@@ -229,7 +224,6 @@ def beats(card: int, led: int, trump: int) -> bool:
 
 @jit
 def play(rules: Record, game: Record, action: int) -> None:
-    """Play a legal action for the player to move."""
     seat = np.int64(game.turn)
     trick = np.int64(game.trick)
     if game.phase >= CHOOSE:
@@ -264,7 +258,6 @@ FIRST_BLIND, OF_NON_DEALER, SECOND_BLIND, OF_DEALER = 0, 1, 2, 3
 
 @jit
 def dealt_hand(rules: Record, game: Record, which: int) -> np.uint64:
-    """One of the four hands dealt for an exchange."""
     cards = NO_CARDS
     for place in range(which, 4 * np.int64(rules.hand), 4):
         cards |= bit(np.int64(game.deal[place]))
@@ -356,7 +349,6 @@ def next_trick(rules: Record, game: Record) -> None:
 
 @jit
 def end_hand(rules: Record, game: Record) -> None:
-    """End the hand and add its pay to the match."""
     game.phase = OVER
     if not in_match(rules):
         return
@@ -369,20 +361,22 @@ def end_hand(rules: Record, game: Record) -> None:
 
 
 @jit
-def pay_for(rules: Record, low: int, mine: int, others: int) -> int:
+def pay_for(rules: Record, low: int, own_tricks: int, other_tricks: int) -> int:
     """Pay of a player for a result in counting tricks."""
-    winner_tricks, loser_tricks = (mine, others) if mine > others else (others, mine)
-    if mine == others or (rules.race > 0 and winner_tricks < rules.race):
+    most, least = own_tricks, other_tricks
+    if other_tricks > own_tricks:
+        most, least = other_tricks, own_tricks
+    if own_tricks == other_tricks or (rules.race > 0 and most < rules.race):
         return 0
     if rules.pay == WIN:
         amount = 1
     elif rules.pay == MARGIN:
-        amount = winner_tricks - loser_tricks
-    elif rules.slam_pay > 0 and winner_tricks == rules.counting:
+        amount = most - least
+    elif rules.slam_pay > 0 and most == rules.counting:
         amount = np.int64(rules.slam_pay)
     else:
-        amount = winner_tricks - np.int64(rules.book) if winner_tricks > rules.book else 0
-    own_more = 1 if mine > others else 0
+        amount = most - np.int64(rules.book) if most > rules.book else 0
+    own_more = 1 if own_tricks > other_tricks else 0
     return amount if own_more != low else -amount
 
 
@@ -395,13 +389,11 @@ def pay(rules: Record, game: Record, seat: int) -> int:
 
 @jit
 def in_match(rules: Record) -> bool:
-    """Whether the hand is part of a match."""
     return rules.match_target > 0 or rules.match_best_of > 0
 
 
 @jit
 def match_over(rules: Record, game: Record) -> bool:
-    """Whether the score ends the match."""
     if rules.match_target > 0:
         first, second = game.points[0], game.points[1]
         most = first if first > second else second

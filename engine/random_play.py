@@ -14,7 +14,6 @@ from .rules import Rules
 
 @jit
 def play_out_randomly(rules: Record, game: Record, stream: np.ndarray) -> int:
-    """Play random legal actions until the hand is over; returns their number."""
     played = 0
     while game.phase != OVER:
         actions = legal(rules, game)

@@ -70,7 +70,7 @@ class MatchScore(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, 
         return Match(target=self.target, best_of=self.best_of)
 
     @staticmethod
-    def of(
+    def from_match(
         match: Match, points: tuple[int, int], hands_won: tuple[int, int], hands: int
     ) -> MatchScore:
         return MatchScore(
@@ -103,7 +103,6 @@ class GameRecord:
 
     @property
     def actions(self) -> tuple[int, ...]:
-        """All actions of the hand in order."""
         played = (action for trick in self.tricks for action in trick.actions)
         return (*self.exchange, *played)
 
@@ -146,7 +145,7 @@ class GameRecord:
                 raise RecordError(
                     f"trick {trick} is told as {recorded}, but was played as {played}"
                 )
-        recorded_result, result = _Result.of(self), _Result.of(game)
+        recorded_result, result = _Result.from_hand(self), _Result.from_hand(game)
         if recorded_result != result:
             raise RecordError(
                 f"the result is told as {recorded_result}, but the cards give {result}"
@@ -156,7 +155,6 @@ class GameRecord:
     # -- JSON
 
     def to_line(self) -> str:
-        """The record as one line of JSON."""
         return json.dumps(msgspec.to_builtins(_to_json(self)), ensure_ascii=False, allow_nan=False)
 
     def as_mapping(self) -> dict[str, Any]:
@@ -170,7 +168,7 @@ class GameRecord:
 
 
 def parse_record(line: str, from_json: Callable[[object], Replayed]) -> Replayed:
-    """Parse one line of JSON with `made`, verified by replay."""
+    """Parse one line of JSON with `from_json`, verified by replay."""
     try:
         data = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -186,7 +184,6 @@ def parse_record(line: str, from_json: Callable[[object], Replayed]) -> Replayed
 
 
 def record_of(game: Game, meta: Mapping[str, Any] | None = None) -> GameRecord:
-    """Record of a finished game."""
     if not game.over:
         raise RecordError("the hand is not over: a record is made of finished hands")
     record = record_of_finished(game.rules, game.match, game.seed, game.record[0], meta)
@@ -202,7 +199,7 @@ def record_of_finished(
     own_tricks, other_tricks = (int(count) for count in game["tricks"])
     pays = [int(pay_for(row(rules.record(), 0), int(game["low"]), own_tricks, other_tricks))]
     pays.append(-pays[0])
-    score = match and MatchScore.of(
+    score = match and MatchScore.from_match(
         match,
         _pair(
             [int(total) - max(paid, 0) for total, paid in zip(game["points"], pays, strict=True)]
@@ -254,7 +251,7 @@ class _Result(Struct, frozen=True, forbid_unknown_fields=True):
     pays: tuple[_Pay, _Pay]
 
     @staticmethod
-    def of(ended: GameRecord | Game) -> _Result:
+    def from_hand(ended: GameRecord | Game) -> _Result:
         return _Result(_pair(ended.counting_tricks), _pair(ended.pays))
 
     def __str__(self) -> str:
@@ -290,7 +287,7 @@ def _to_json(record: GameRecord) -> _JsonRecord:
         dealer=cast("Literal[0, 1]", record.dealer),
         exchange=tuple(_WORD_OF_ACTION[action] for action in record.exchange),
         tricks=tuple(map(str, record.tricks)),
-        result=_Result.of(record),
+        result=_Result.from_hand(record),
         meta=dict(record.meta),
     )
 
@@ -301,7 +298,6 @@ def _pair(values: Sequence[int]) -> tuple[int, int]:
 
 
 def check_deal_number(number: int | None, seed: int | None) -> None:
-    """Refuse a deal number without a seed."""
     if number and seed is None:
         raise RecordError(
             f"number is {number} beside a deal: it counts deals of a seed, leave it out"
@@ -401,7 +397,6 @@ def read_lines(
 
 
 def write_records(path: str | Path, records: Iterable[LineRecord]) -> None:
-    """Write a record file atomically."""
     with atomic_write(Path(path), "w") as file:
         file.writelines(record.to_line() + "\n" for record in records)
 
@@ -414,7 +409,7 @@ def append_records(path: str | Path, records: Iterable[LineRecord]) -> None:
         try:
             _append(path, text)
         except OSError as error:
-            raise CannotWrite.at(path, error) from error
+            raise CannotWrite.for_path(path, error) from error
 
 
 def _append(path: Path, text: str) -> None:

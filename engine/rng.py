@@ -47,7 +47,6 @@ if COMPILED:
 
     @jit
     def mul64(a: np.uint64, b: np.uint64) -> np.uint64:
-        """Product modulo 2**64."""
         return a * b
 
 else:
@@ -57,7 +56,6 @@ else:
         return np.uint64((int(a) + int(b)) & 0xFFFFFFFFFFFFFFFF)
 
     def mul64(a: np.uint64, b: np.uint64) -> np.uint64:
-        """Product modulo 2**64."""
         return np.uint64((int(a) * int(b)) & 0xFFFFFFFFFFFFFFFF)
 
 
@@ -140,7 +138,6 @@ def siphash(key: np.ndarray, first: np.uint64, second: np.uint64) -> np.uint64:
 
 
 def key_of_bytes(secret: bytes) -> SipKey:
-    """SipHash key from 16 bytes."""
     if len(secret) != KEY_BYTES:
         raise ValueError(f"a key has {KEY_BYTES} bytes, and {len(secret)} were given")
     return np.frombuffer(secret, "<u8").astype(np.uint64)
@@ -156,5 +153,4 @@ def secret_of_seed(seed: int, purpose: str) -> bytes:
 
 
 def fresh_secret() -> bytes:
-    """Random key bytes from the operating system."""
     return secrets.token_bytes(KEY_BYTES)

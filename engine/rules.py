@@ -122,7 +122,6 @@ class Rules:
 
     @cached_property
     def deck(self) -> tuple[Card, ...]:
-        """Cards of the deck, lowest id first."""
         lowest = 13 - self.ranks
         return tuple(
             Card(suit * 13 + rank) for suit in range(self.suits) for rank in range(lowest, 13)
@@ -159,7 +158,6 @@ class Rules:
 
     @property
     def tricks(self) -> int:
-        """Tricks of a complete hand."""
         return self.foreplay_tricks + self.hand
 
     @property
@@ -188,12 +186,10 @@ class Rules:
 
     @property
     def max_tricks(self) -> int:
-        """Maximum number of counting tricks of a player."""
         return self.counting_tricks if self.race is None else self.race
 
     @property
     def max_pay(self) -> int:
-        """Maximum pay of a hand."""
         if self.pay == "win":
             return 1
         most = self.max_tricks

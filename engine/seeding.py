@@ -9,7 +9,6 @@ import numpy as np
 
 
 def checked_seed(value: object, name: str = "seed") -> int:
-    """Validate a seed or a deal number."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise ValueError(f"{name} is {value!r}: it has to be a whole number")
     if not 0 <= int(value) < 2**64:
@@ -18,7 +17,6 @@ def checked_seed(value: object, name: str = "seed") -> int:
 
 
 def fresh_seed() -> int:
-    """Random seed from the operating system."""
     return secrets.randbits(63)
 
 

@@ -182,7 +182,6 @@ def i_won(view: Record, trick: int) -> bool:
 
 @jit
 def write_view(rules: Record, game: Record, seat: int, view: Record) -> None:
-    """Write the complete information state of a seat."""
     write_position(rules, game, seat, view)
     write_tricks(rules, game, seat, view)
 
@@ -198,14 +197,12 @@ def legal_in_view(rules: Record, view: Record) -> np.uint64:
 
 @jit
 def write_views(rules: np.ndarray, games: np.ndarray, seats: np.ndarray, views: np.ndarray) -> None:
-    """Write the view of one seat of each game."""
     for index in range(len(games)):
         write_view(row(rules, 0), row(games, index), np.int64(seats[index]), row(views, index))
 
 
 @jit
 def legal_in_views(rules: np.ndarray, views: np.ndarray, out: np.ndarray) -> None:
-    """`legal_in_view` for an array of views."""
     for index in range(len(views)):
         out[index] = legal_in_view(row(rules, 0), row(views, index))
 
@@ -323,7 +320,6 @@ class View:
 
     @property
     def led(self) -> Card | None:
-        """The card to follow, or None."""
         card = self._field("led")
         return None if card == NO_CARD else CARDS[card]
 
@@ -334,7 +330,6 @@ class View:
 
     @property
     def low(self) -> bool:
-        """Whether fewer tricks win."""
         return bool(self._field("low"))
 
     @property
@@ -347,7 +342,6 @@ class View:
 
     @property
     def trick(self) -> int:
-        """Number of completed tricks, their stock cards drawn."""
         return self._field("trick")
 
     @property
@@ -374,13 +368,11 @@ class View:
 
     @property
     def counting_tricks(self) -> tuple[int, int]:
-        """Counting tricks of player and opponent."""
         own, other = self.record["tricks"][0].tolist()
         return own, other
 
     @property
     def points(self) -> tuple[int, int]:
-        """Match points of player and opponent."""
         own, other = self.record["points"][0].tolist()
         return own, other
 

@@ -285,7 +285,7 @@ class Journal:
             else:
                 os.truncate(self.path, self._size)
         except OSError as error:
-            raise CannotWrite.at(self.path, error) from error
+            raise CannotWrite.for_path(self.path, error) from error
 
     def pop(self, task: Task) -> Chunk | None:
         """The result of a task, if it was played before."""

@@ -47,7 +47,6 @@ class RayActor:
 
 
 def package_version() -> str:
-    """Version of the installed package."""
     try:
         return version("german-whist")
     except PackageNotFoundError:
@@ -55,7 +54,6 @@ def package_version() -> str:
 
 
 def write_files(files: dict[str, bytes], folder: Path) -> None:
-    """Write files by their relative paths below a folder."""
     for name, data in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -100,7 +100,6 @@ else:
 
 @jit
 def bit(card: int) -> np.uint64:
-    """Set of one card."""
     return ONE << np.uint64(card)
 
 

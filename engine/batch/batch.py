@@ -61,7 +61,6 @@ READ_NS = 3
 
 
 def checked_action(action: object) -> int:
-    """Validate one action."""
     number = as_integer(action)
     if number is None:
         raise IllegalAction(
@@ -78,7 +77,6 @@ def actions_text(actions: Iterable[int], options: Options) -> str:
 
 
 def action_list(allowed: int | np.integer[Any]) -> list[int]:
-    """Actions of a set, in order."""
     return [action for action in range(N_ACTIONS) if int(allowed) >> action & 1]
 
 
@@ -265,7 +263,6 @@ class Batch:
         return game
 
     def deal_on(self, indices: Array) -> None:
-        """Deal the next hand in games whose hand is over."""
         self.run(len(indices), deal_next_all, indices)
 
     # -- stepping
@@ -404,7 +401,6 @@ class Batch:
         return observations, masks
 
     def turns(self) -> Array:
-        """Seat to move in each game."""
         seats = self.backend.empty(self.n, np.uint8)
         self.run(self.n, turns_all, seats, cost_ns=READ_NS)
         return seats

@@ -165,7 +165,6 @@ def checked_keywords(function: Callable[_Params, _Return]) -> Callable[_Params, 
 
 @checked_keywords
 def options_from(rules: RulesLike = "classic", **options: Unpack[GameOptions]) -> Options:
-    """Options from keyword arguments, validated."""
     loaded = load_rules(rules)
     selected: dict[str, Any] = {}
     for name, values in _ALLOWED.items():

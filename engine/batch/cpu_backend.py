@@ -83,11 +83,9 @@ class CpuBackend(ThreadPool):
         return array
 
     def to_device(self, array: Any) -> Any:
-        """The array on this backend."""
         return array
 
     def to_host(self, array: Any) -> Array:
-        """The array in host memory."""
         return array
 
     def write(self, array: Any, values: Any) -> None:

@@ -28,7 +28,6 @@ class NoDevice(ValueError):
 
 
 def check_device() -> None:
-    """Raise `NoDevice` if there is no usable GPU."""
     try:
         from numba import cuda
     except ImportError as error:
@@ -84,7 +83,6 @@ class CudaBackend:
         return cuda.as_cuda_array(array, sync=False)
 
     def to_host(self, array: Any) -> Array:
-        """A copy in host memory."""
         if isinstance(array, np.ndarray):
             return np.array(array.view(np.ndarray))
         return array.copy_to_host()

@@ -248,7 +248,6 @@ def observe_single(
     observation: np.ndarray,
     mask: np.ndarray,
 ) -> None:
-    """Observe a batch of one for a seat; arguments as for `step_single`."""
     observe(
         row(configs, 0), row(games, 0), seat, row(workspaces, 0), suit_orders[0], observation, mask
     )
@@ -267,7 +266,6 @@ def _clear(arrays: BatchArrays, index: int) -> None:
 
 @jit
 def clear_all(arrays: BatchArrays, start: int, stop: int) -> int:
-    """Clear rewards and events of all games."""
     for index in range(start, stop):
         _clear(arrays, index)
     return 0
@@ -289,7 +287,6 @@ def reset_all(
 
 @jit
 def deal_next_all(arrays: BatchArrays, indices: np.ndarray, start: int, stop: int) -> int:
-    """Deal the next hand in each game of `indices`."""
     config, stream = row(arrays.config, 0), row(arrays.workspace, 0).stream
     for index in indices[start:stop]:
         deal_next_hand(config, row(arrays.games, index), len(arrays.games), stream)
@@ -298,7 +295,6 @@ def deal_next_all(arrays: BatchArrays, indices: np.ndarray, start: int, stop: in
 
 @jit
 def first_illegal(legal_now: np.ndarray, indices: np.ndarray, actions: np.ndarray) -> int:
-    """Index of the first illegal action; -1 if all are legal."""
     for place in range(len(indices)):
         if not is_legal(legal_now[indices[place]], actions[place]):
             return place
@@ -310,7 +306,7 @@ def play_all(
     arrays: BatchArrays,
     indices: np.ndarray,
     actions: np.ndarray,
-    shown: bool,
+    relabelled: bool,
     start: int,
     stop: int,
 ) -> int:
@@ -325,7 +321,7 @@ def play_all(
         index = indices[place]
         game, result = row(arrays.games, index), row(arrays.results, index)
         action = actions[place]
-        if shown:
+        if relabelled:
             action = real_action(action, arrays.suit_orders[index])
             result.paid[0] = 0.0
             result.paid[1] = 0.0
@@ -403,7 +399,7 @@ def observe_all(
     arrays: BatchArrays,
     indices: np.ndarray,
     seats: np.ndarray,
-    shown: ObservationArrays,
+    out: ObservationArrays,
     start: int,
     stop: int,
 ) -> int:
@@ -411,21 +407,20 @@ def observe_all(
     config, workspace = row(arrays.config, 0), row(arrays.workspace, 0)
     for place in range(start, stop):
         index = indices[place]
-        shown.legal[index] = observe(
+        out.legal[index] = observe(
             config,
             row(arrays.games, index),
             np.int64(seats[index]),
             workspace,
-            shown.suit_orders[index],
-            shown.observations[place],
-            shown.masks[place],
+            out.suit_orders[index],
+            out.observations[place],
+            out.masks[place],
         )
     return 0
 
 
 @jit
 def turns_all(arrays: BatchArrays, seats: np.ndarray, start: int, stop: int) -> int:
-    """Seat to move in each game."""
     for index in range(start, stop):
         seats[index] = row(arrays.games, index).turn
     return 0

@@ -102,7 +102,6 @@ def _fill_part(part: LayerFile, below: np.ndarray, data: np.ndarray, threads: in
 
 
 def build_in_memory(kind: TablebaseKind, cards: int, threads: int | None = None) -> np.ndarray:
-    """Compute the base layers without a file."""
     part = layer_files(kind, cards)[0]
     data = np.zeros(part.size - HEADER_BYTES, np.uint8)
     _fill_part(part, data[:0], data, threads or usable_threads())

@@ -69,7 +69,6 @@ def layer_size(index: EndgameIndex, n: int) -> int:
 
 
 def layer_bytes(index: EndgameIndex, n: int) -> int:
-    """Size of a layer in bytes, two endgames each."""
     return (layer_size(index, n) + 1) // 2
 
 
@@ -147,11 +146,11 @@ def _rank_tables() -> tuple[np.ndarray, np.ndarray]:
 
     def ranks(patterns: np.ndarray, start: int, below: np.ndarray) -> np.ndarray:
         total = np.zeros(len(patterns), np.int64)
-        seen = below.copy()
+        n_set = below.copy()
         for place in range(MAX_CARDS):
-            here = (patterns >> place) & 1
-            seen += here
-            total += here * choose[min(start + place, 27), np.clip(seen, 0, 27)]
+            bit = (patterns >> place) & 1
+            n_set += bit
+            total += bit * choose[min(start + place, 27), np.clip(n_set, 0, 27)]
         return total
 
     low = ranks(half, 0, np.zeros(len(half), np.int64))
@@ -206,13 +205,12 @@ def entry(table: np.ndarray, index: np.uint64) -> int:
 
 @forceinline
 def run_bottoms(cards: np.uint64, bottoms: np.uint64) -> np.uint64:
-    """Lowest card of all_cards run of adjacent cards, suit by suit."""
+    """Lowest card of each run of adjacent cards, suit by suit."""
     return cards & ~((cards << ONE) & ~bottoms)
 
 
 @forceinline
 def suit_of(index: Any, c: int, card: int) -> int:
-    """Suit of a card in a pattern."""
     suit = 0
     while not (index.suits[c, suit] >> np.uint64(card)) & ONE:
         suit += 1
@@ -235,7 +233,7 @@ def _moved_suit(cards: np.uint64, suit: int, place: int) -> np.uint64:
 def pattern_of(
     find: np.ndarray, trumps: int, hand: np.uint64, other_hand: np.uint64, trump: int
 ) -> tuple[int, np.uint64, int]:
-    """Class and pattern of two hands, `mine` on lead, and the suits in class order.
+    """Class and pattern of two hands, `hand` on lead, and the suits in class order.
 
     It takes only the arrays that it needs, which makes the call cheap; the suits are given as two
     bits each, first suit lowest.

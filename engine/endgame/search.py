@@ -110,7 +110,6 @@ def new_scratch(bits: int = 14) -> Scratch:
 
 @jit
 def bit_of(cards: np.ndarray, card: int) -> int:
-    """Bit of the pattern that stands for a card."""
     bit = 0
     while cards[bit] != card:
         bit += 1
@@ -209,7 +208,6 @@ def _key(tables: Any, c: int, pattern: np.uint64) -> np.uint64:
 
 @forceinline
 def slot_of(transpositions: np.ndarray, key: np.uint64) -> np.uint64:
-    """Slot of a key in the transposition table."""
     mixed = (key ^ (key >> np.uint64(21))) & np.uint64(0x7FFFFFFF)
     return ((mixed * np.uint64(0x9E3779B1)) >> np.uint64(24)) & np.uint64(len(transpositions) - 1)
 
@@ -372,7 +370,7 @@ def leader_points(tables: Any, scratch: Any, node: Node) -> int:
 
 @forceinline
 def solve(tables: Any, scratch: Any, hand: np.uint64, other_hand: np.uint64, trump: int) -> int:
-    """Tricks that the player on lead, who holds `mine`, takes with perfect play by both.
+    """Tricks that the player on lead, who holds `hand`, takes with perfect play by both.
 
     Hands are equally large sets of card ids; `trump` is a suit, or any other number (4 by
     convention) with tables for no trumps.

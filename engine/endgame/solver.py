@@ -49,7 +49,6 @@ def _compile_solver() -> None:
 
 
 def thread_scratch() -> Scratch:
-    """Working memory of the calling thread."""
     if not hasattr(_thread_local, "scratch"):
         _thread_local.scratch = new_scratch()
     return _thread_local.scratch
@@ -275,7 +274,7 @@ class EndingArrays(NamedTuple):
     led: np.ndarray
     """Led cards, -1 at the start of a trick."""
 
-    def of(self, rows: Any) -> EndingArrays:
+    def select(self, rows: Any) -> EndingArrays:
         return EndingArrays(*(column[rows] for column in self))
 
 
@@ -355,7 +354,7 @@ def _solve_all(
     threads: int | None,
 ) -> None:
     def solve_slice(rows: slice) -> None:
-        solve_rows(tablebase, thread_scratch(), endings.of(rows), out[rows])
+        solve_rows(tablebase, thread_scratch(), endings.select(rows), out[rows])
 
     workers, count = threads or usable_threads(), len(out)
     pieces = max(1, min(4 * workers, count // 16))
@@ -383,7 +382,7 @@ def _solve_by_contract(
             _solve_all(solve_rows, tables(with_trumps, low), endings, out, threads)
         elif mask.any():
             results = out[mask]
-            _solve_all(solve_rows, tables(with_trumps, low), endings.of(mask), results, threads)
+            _solve_all(solve_rows, tables(with_trumps, low), endings.select(mask), results, threads)
             out[mask] = results
     return out
 

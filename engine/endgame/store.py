@@ -70,12 +70,10 @@ class LayerFile:
 
     @property
     def layer_sizes(self) -> list[int]:
-        """Size of each layer in bytes."""
         return [layer_bytes(self.kind.index, n) for n in range(self.first, self.last + 1)]
 
     @property
     def size(self) -> int:
-        """Size of the file in bytes."""
         return HEADER_BYTES + sum(self.layer_sizes)
 
     @property
@@ -95,7 +93,6 @@ def layer_files(kind: TablebaseKind, cards: int) -> list[LayerFile]:
 
 
 def tablebase_folder() -> Path:
-    """Folder of the tablebase files."""
     return cache_folder() / "tablebases"
 
 
@@ -116,7 +113,6 @@ class MappedLayers:
 
 
 def header(part: LayerFile, sums: list[int], data: np.ndarray) -> bytes:
-    """File header for these layers."""
     kind = part.kind
     parts = [_PREFIX.pack(MAGIC, VERSION, kind.trumps, kind.low, part.first, part.last, part.size)]
     start = 0

@@ -142,7 +142,6 @@ LONGEST_OBSERVATION = EXCHANGE_LAYOUT.size
 
 
 def layout_of(rules: Rules) -> Layout:
-    """Index table of the observations of a rule set."""
     return EXCHANGE_LAYOUT if rules.exchange else LAYOUT
 
 
@@ -158,7 +157,6 @@ def layout_of(rules: Rules) -> Layout:
 
 @jit
 def identity_order(order: np.ndarray) -> None:
-    """Write the identity order of suits."""
     for place in range(4):
         order[place] = place
 
@@ -230,7 +228,6 @@ def real_action(action: int, order: np.ndarray) -> int:
 
 @jit
 def relabelled_action(action: int, order: np.ndarray) -> int:
-    """Relabelled number of an action."""
     if action >= TAKE_HIDDEN:
         return action
     suit = suit_of(action)

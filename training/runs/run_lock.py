@@ -37,7 +37,7 @@ class Claim:
                 "Ctrl-C or SIGTERM, which save its state"
             ) from None
         except OSError as error:
-            raise CannotWrite.at(folder, error) from error
+            raise CannotWrite.for_path(folder, error) from error
         told = {
             "pid": os.getpid(),
             "host": socket.gethostname(),
@@ -92,7 +92,7 @@ def _make_way(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise CannotWrite.at(folder, error) from error
+        raise CannotWrite.for_path(folder, error) from error
 
 
 def _check_empty(folder: Path) -> None:
@@ -110,6 +110,6 @@ def claim_numbered(base: Path) -> Claim:
         except FileExistsError:
             continue
         except OSError as error:
-            raise CannotWrite.at(folder, error) from error
+            raise CannotWrite.for_path(folder, error) from error
         return Claim(folder)
     raise AssertionError
