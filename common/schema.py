@@ -23,7 +23,7 @@ _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
 _FIELD = re.compile(r"Object (?:missing required|contains unknown) field `(.*)`")
 # Starts of msgspec's messages; any other message comes from a structure's own check.
 _OF_TYPES = ("Expected ", "Invalid ", "Object ")
-_LONGEST = 60
+_MAX_REPR = 60
 
 
 def convert(
@@ -208,4 +208,4 @@ def short_repr(value: object) -> str:
         quoted = repr(value)
     except ValueError:  # more digits than Python writes
         return "a very long number"
-    return quoted if len(quoted) <= _LONGEST else f"{quoted[:_LONGEST]}…"
+    return quoted if len(quoted) <= _MAX_REPR else f"{quoted[:_MAX_REPR]}…"

@@ -182,8 +182,14 @@ class raw_env(TableAEC):  # noqa: N801 - the name that PettingZoo asks for
             AGENTS, partial(dict_space, self.options), self.rules.actions, render_mode, render_view
         )
         self._batch = Batch(self.options, 1)
-        board = self._batch.arrays
-        self._arrays = board.config, board.games, board.suit_orders, board.results, board.workspace
+        arrays = self._batch.arrays
+        self._arrays = (
+            arrays.config,
+            arrays.games,
+            arrays.suit_orders,
+            arrays.results,
+            arrays.workspace,
+        )
         shape = self.options.observation_shape
         self._shape = shape if len(shape) > 1 else None
         self._size = int(np.prod(shape))

@@ -19,16 +19,16 @@ _SEATS = 0x7365617473
 
 
 @jit
-def draw_seats(board: BatchArrays, indices: np.ndarray, seats: np.ndarray) -> None:
+def draw_seats(arrays: BatchArrays, indices: np.ndarray, seats: np.ndarray) -> None:
     """The learner's seat in each game of `indices`, drawn with its deal."""
-    key = stream_key(row(board.config, 0).seed, np.uint64(_SEATS))
+    key = stream_key(row(arrays.config, 0).seed, np.uint64(_SEATS))
     for index in indices:
-        seats[index] = np.int64(stream_key(key, row(board.games, index).number) >> np.uint64(63))
+        seats[index] = np.int64(stream_key(key, row(arrays.games, index).number) >> np.uint64(63))
 
 
 @jit
 def find_waiting(
-    board: BatchArrays,
+    arrays: BatchArrays,
     indices: np.ndarray,
     seats: np.ndarray,
     found: np.ndarray,
@@ -42,7 +42,7 @@ def find_waiting(
     count = start
     for place in range(start, stop):
         index = indices[place]
-        game = row(board.games, index)
+        game = row(arrays.games, index)
         found[count] = index
         count += 1 if game.turn != seats[index] and game.phase != OVER else 0
     for place in range(count, stop):
@@ -52,19 +52,19 @@ def find_waiting(
 
 @jit
 def write_paid(
-    board: BatchArrays, seats: np.ndarray, paid: np.ndarray, start: int, stop: int
+    arrays: BatchArrays, seats: np.ndarray, paid: np.ndarray, start: int, stop: int
 ) -> int:
     """What each game has paid its seat of `seats`."""
     for index in range(start, stop):
-        paid[index] = row(board.results, index).paid[seats[index]]
+        paid[index] = row(arrays.results, index).paid[seats[index]]
     return 0
 
 
 @jit
-def write_legal(board: BatchArrays, masks: np.ndarray, start: int, stop: int) -> int:
+def write_legal(arrays: BatchArrays, masks: np.ndarray, start: int, stop: int) -> int:
     """The actions open in each game, as they were last shown, as ones and zeros."""
     for index in range(start, stop):
-        write_mask(masks[index], board.legal[index])
+        write_mask(masks[index], arrays.legal[index])
     return 0
 
 
@@ -81,15 +81,15 @@ class Waiting(NamedTuple):
 
 @jit
 def write_waiting(
-    board: BatchArrays, key: np.ndarray, whole: bool, waiting: Waiting, start: int, stop: int
+    arrays: BatchArrays, key: np.ndarray, whole: bool, waiting: Waiting, start: int, stop: int
 ) -> int:
     """The views and random streams of whoever is to move in the games that wait.
 
     Without `whole` the views leave out the tricks that are over.
     """
-    rules = row(board.config, 0).rules
+    rules = row(arrays.config, 0).rules
     for place in range(start, stop):
-        game, view = row(board.games, waiting.indices[place]), row(waiting.views, place)
+        game, view = row(arrays.games, waiting.indices[place]), row(waiting.views, place)
         if whole:
             write_view(rules, game, np.int64(game.turn), view)
         else:
@@ -99,10 +99,10 @@ def write_waiting(
 
 
 @jit
-def first_illegal_answer(board: BatchArrays, indices: np.ndarray, actions: np.ndarray) -> int:
+def first_illegal_answer(arrays: BatchArrays, indices: np.ndarray, actions: np.ndarray) -> int:
     """The first place of these games whose real action is not legal; -1 if all are."""
-    rules = row(board.config, 0).rules
+    rules = row(arrays.config, 0).rules
     for place in range(len(indices)):
-        if not is_legal(legal(rules, row(board.games, indices[place])), actions[place]):
+        if not is_legal(legal(rules, row(arrays.games, indices[place])), actions[place]):
             return place
     return -1

@@ -36,10 +36,10 @@ def legal_answer(batch: Batch, agent: Agent, waiting: Waiting) -> Array:
 
 
 def _ask(
-    board: BatchArrays, agent: Agent, waiting: Waiting, actions: Array, start: int, stop: int
+    arrays: BatchArrays, agent: Agent, waiting: Waiting, actions: Array, start: int, stop: int
 ) -> int:
     """Let an agent answer in a part of the games; returns 1 if an answer is not legal."""
     rows = slice(start, stop)
     indices = waiting.indices[rows]
     actions[rows] = answer_of(agent, waiting.views[rows], waiting.rng[rows], indices)
-    return int(first_illegal_answer(board, indices, actions[rows]) >= 0)
+    return int(first_illegal_answer(arrays, indices, actions[rows]) >= 0)

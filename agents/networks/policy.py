@@ -13,7 +13,7 @@ import numpy as np
 from ...common.jit.bitset import NO_CARDS, ONE
 from ...common.jit.compiler import jit, warm_up
 from ...engine.dtypes import VIEW
-from ...engine.observation.layout import LONGEST_OBSERVATION, encode_view, real_action
+from ...engine.observation.layout import MAX_OBSERVATION_SIZE, encode_view, real_action
 from ...engine.play import Record, row
 from ...engine.rng import random_fraction
 from ...engine.rules import Match
@@ -105,7 +105,7 @@ def new_desk(net: PolicyNet) -> Desk:
         np.zeros(1, VIEW),
         np.zeros(4, np.uint8),
         np.zeros(actions, np.int64),
-        np.zeros(LONGEST_OBSERVATION, np.int8),
+        np.zeros(MAX_OBSERVATION_SIZE, np.int8),
         np.zeros(len(net.inputs), np.int64),
         new_hidden(net.layers.sizes),
         np.zeros(actions, np.float32),

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...common.threads import ThreadPool
 from ...common.typing import Array
-from ..observation.layout import LONGEST_OBSERVATION
+from ..observation.layout import MAX_OBSERVATION_SIZE
 
 DEVICES = ("cpu", "cuda")
 
@@ -97,6 +97,6 @@ class CpuBackend(ThreadPool):
         After `arguments` it gets a `RowBuffers`, and the start and stop of its rows.
         """
         if self._buffers is None:
-            observation = np.zeros(LONGEST_OBSERVATION, np.int8)
+            observation = np.zeros(MAX_OBSERVATION_SIZE, np.int8)
             self._buffers = RowBuffers(observation, np.zeros(N_FLOATS))
         function(*arguments, self._buffers, 0, size)

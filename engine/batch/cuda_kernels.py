@@ -19,7 +19,7 @@ from ..dtypes import GAME
 from ..endgame import Tables
 from ..endgame.index import pattern_of
 from ..endgame.search import Node, table_points
-from ..observation.layout import LONGEST_OBSERVATION
+from ..observation.layout import MAX_OBSERVATION_SIZE
 from ..play import deal_numbered, pay, row
 from ..random_play import play_out_randomly
 from ..rng import random_below, stream_key
@@ -61,7 +61,7 @@ def one_row_each(function: Any) -> Any:
         index = cuda.grid(1)
         if index < size:
             buffers = RowBuffers(
-                cuda.local.array(LONGEST_OBSERVATION, int8),
+                cuda.local.array(MAX_OBSERVATION_SIZE, int8),
                 cuda.local.array(N_FLOATS, float64),
             )
             function(*arguments, buffers, index, index + 1)

@@ -138,7 +138,7 @@ EXCHANGE_LAYOUT = LAYOUT.extended(
     ]
 )
 """Layout of rule sets with an exchange; it begins with `LAYOUT`."""
-LONGEST_OBSERVATION = EXCHANGE_LAYOUT.size
+MAX_OBSERVATION_SIZE = EXCHANGE_LAYOUT.size
 
 
 def layout_of(rules: Rules) -> Layout:

@@ -31,7 +31,7 @@ from german_whist.engine.observation.layout import (
     LAYOUT,
     LAYOUT_VERSION,
     LAYOUTS,
-    LONGEST_OBSERVATION,
+    MAX_OBSERVATION_SIZE,
 )
 
 INPUTS = ["own_hand[0]", "own_hand[3]", "upcards[0]", "to_move"]
@@ -84,7 +84,7 @@ def refused_or_played(path: Path) -> None:
 
 
 @QUICK
-@given(st.lists(st.integers(0, LONGEST_OBSERVATION - 1), unique=True))
+@given(st.lists(st.integers(0, MAX_OBSERVATION_SIZE - 1), unique=True))
 def test_names_of_inputs_stand_for_the_places_that_they_were_made_of(places: list[int]) -> None:
     assert input_places(input_names(np.array(places, np.int64))).tolist() == places
 

@@ -26,7 +26,7 @@ from german_whist.common.jit.compiler import jit
 from german_whist.engine.game import Game
 from german_whist.engine.observation.layout import (
     LAYOUT_VERSION,
-    LONGEST_OBSERVATION,
+    MAX_OBSERVATION_SIZE,
 )
 from german_whist.engine.rules import load_rules
 from german_whist.envs import GermanWhistVectorEnv
@@ -271,7 +271,7 @@ def leave_behind(value: int) -> int:
     """Memory of the size of observations, used and given back."""
     total = 0
     for _ in range(3):
-        kept = [np.full(LONGEST_OBSERVATION, value, np.int8) for _ in range(10)]
+        kept = [np.full(MAX_OBSERVATION_SIZE, value, np.int8) for _ in range(10)]
         total += len(kept)
     return total
 
