@@ -191,7 +191,7 @@ class Against:
 
     def begin_next(self, indices: Array) -> None:
         """Begin the next episodes in games whose episode is over."""
-        self.batch.deal_on(indices)
+        self.batch.deal_next(indices)
         self._take_seats(indices)
         self.opponent.reset(indices.copy())
 

@@ -262,7 +262,7 @@ class Batch:
         game.deal_cards(self.rules.deck if deal is None else deal, 0 if dealer is None else dealer)
         return game
 
-    def deal_on(self, indices: Array) -> None:
+    def deal_next(self, indices: Array) -> None:
         self.run(len(indices), deal_next_all, indices)
 
     # -- stepping
@@ -302,11 +302,11 @@ class Batch:
         """
         if not self.run(len(indices), play_all, indices, actions, relabelled):
             return self.all_games[:0]
-        led_to = self.backend.to_host(self.events)[indices]
-        endings = indices[led_to == ENDGAME_REACHED]
+        events = self.backend.to_host(self.events)[indices]
+        endings = indices[events == ENDGAME_REACHED]
         if len(endings):
             self.close(endings)
-        return indices[led_to == NEXT_HAND]
+        return indices[events == NEXT_HAND]
 
     def close(self, indices: Array) -> None:
         """End the episodes of games that have reached the endgame, scored with perfect play."""

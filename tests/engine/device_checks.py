@@ -25,7 +25,7 @@ from german_whist.engine.rules import Rules
 from german_whist.envs import SelfPlayEnv
 
 N = 2
-fetched = CudaBackend().fetched
+to_host = CudaBackend().to_host
 TINY = Rules(name="tiny", suits=3, ranks=6, hand=3)
 
 
@@ -40,30 +40,30 @@ def agree(rules: Any, on_this_side: bool = False, **options: Any) -> int:
     chosen = options_from(rules, **options)
     host, gpu = Batch(chosen, N), Batch(chosen, N, device="cuda")
     if on_this_side:
-        gpu.gpu.knows_all = False
-    host.start(5)
-    gpu.start(5)
+        gpu.gpu.has_all_endings = False
+    host.reset(5)
+    gpu.reset(5)
     shown, far_shown = [shown_of(batch) for batch in (host, gpu)]
-    host.show(host.all, shown[2], out=shown[:2])
-    gpu.show(gpu.all, far_shown[2], out=far_shown[:2])
-    actions = gpu.place.empty(N, np.int64)
+    host.observe(host.all_games, shown[2], out=shown[:2])
+    gpu.observe(gpu.all_games, far_shown[2], out=far_shown[:2])
+    actions = gpu.backend.empty(N, np.int64)
     last = 400
     for step in range(last):
-        assert (fetched(gpu.records) == host.records).all(), (rules, step)
+        assert (to_host(gpu.records) == host.records).all(), (rules, step)
         for far, near in zip(far_shown, shown, strict=True):
-            assert (fetched(far) == near).all(), (rules, step)
+            assert (to_host(far) == near).all(), (rules, step)
         gpu.run(N, random_actions_of_all, np.uint64(step), actions)
-        chosen_here = fetched(actions)
+        chosen_here = to_host(actions)
         for index in range(N):
             allowed = np.flatnonzero(shown[1][index])
             stream = np.array([stream_key(np.uint64(step), np.uint64(index))])
             assert chosen_here[index] == allowed[random_below(stream, len(allowed))]
-        host.step(host.all, chosen_here, shown)
-        gpu.step(gpu.all, gpu.checked_actions(actions), far_shown)
+        host.step(host.all_games, chosen_here, shown)
+        gpu.step(gpu.all_games, gpu.checked_actions(actions), far_shown)
         assert (shown[3] == host.results["paid"]).all(), (rules, step)
         over = shown[4]
-        assert (over == (host.led_to >= EPISODE_OVER)).all(), (rules, step)
-        assert (fetched(gpu.results) == host.results)[over].all(), (rules, step)
+        assert (over == (host.events >= EPISODE_OVER)).all(), (rules, step)
+        assert (to_host(gpu.results) == host.results)[over].all(), (rules, step)
         if over.any():
             last = min(last, step + 6)
         if step == last:
@@ -78,11 +78,11 @@ def check_keeping(host: Batch, gpu: Batch) -> None:
     assert all((host_state[name] == gpu_state[name]).all() for name in host_state)
     other = Batch(gpu.options, N, device="cuda")
     other.restore(host_state)
-    assert (fetched(other.records) == host.records).all()
+    assert (to_host(other.records) == host.records).all()
     assert (other.views(other.turns()) == host.views(host.turns())).all()
     assert (other.game(1).record == host.game(1).record).all()
-    assert (other.start(None) == host.start(None)).all()
-    assert (fetched(other.records) == host.records).all()
+    assert (other.reset(None) == host.reset(None)).all()
+    assert (to_host(other.records) == host.records).all()
 
 
 def check_games_are_played_without_showing(rules: Any) -> None:
@@ -93,24 +93,24 @@ def check_games_are_played_without_showing(rules: Any) -> None:
     ended = False
     while not ended:
         host, gpu = (batch.observe(batch.all_games, batch.turns())[1] for batch in both)
-        assert (host == fetched(gpu)).all()
+        assert (host == to_host(gpu)).all()
         chosen = host.argmax(axis=1)
         for batch in both:
             batch.play(batch.all_games, chosen, relabelled=True)
-        led_to = both[0].led_to
-        assert (led_to == fetched(both[1].led_to)).all()
-        ended = bool((led_to >= EPISODE_OVER).any())
-    assert (fetched(both[1].results) == both[0].results).all()
+        events = both[0].events
+        assert (events == to_host(both[1].events)).all()
+        ended = bool((events >= EPISODE_OVER).any())
+    assert (to_host(both[1].results) == both[0].results).all()
 
 
 def check_illegal() -> None:
     games = SelfPlayEnv(N, "classic", device="cuda", copy=False)
     now = games.reset(1)
-    before, allowed = fetched(games.batch.records), fetched(now.masks)
+    before, allowed = to_host(games.batch.records), to_host(now.masks)
     actions = allowed.argmax(axis=1)
     actions[1] = allowed[1].argmin()
     games.step(actions)
-    after = fetched(games.batch.records)
+    after = to_host(games.batch.records)
     played = (after["played"] != before["played"]).any(axis=1)
     assert played.all()
     # The lowest that is legal takes its place.

@@ -78,7 +78,7 @@ def played(rules: Any, steps: int, seed: int = 1, n: int = 3, **options: Any) ->
     for _ in range(steps):
         over = np.flatnonzero(games.records["phase"] == OVER)
         if len(over):
-            games.deal_on(over)
+            games.deal_next(over)
         masks = games.masks()
         games.play_on((masks * rng.random(masks.shape)).argmax(axis=1))
     return games
@@ -97,7 +97,7 @@ def test_every_state_that_play_reaches_is_accepted(rules: Any, options: dict[str
                 assert games.game(index).record["deal"][0].tobytes() == deal.tobytes()
         over = games.records["phase"] == OVER
         if over.any():
-            games.deal_on(np.flatnonzero(over))
+            games.deal_next(np.flatnonzero(over))
             continue
         masks = games.masks()
         games.play_on((masks * rng.random(masks.shape)).argmax(axis=1))
@@ -158,7 +158,7 @@ def test_a_score_that_no_match_comes_to_is_refused(field: str, value: Any) -> No
     games = WaitingBatch("classic", 1, 1, match=match)
     while games.records["hands"][0] != 1:
         over = np.flatnonzero(games.records["phase"] == OVER)
-        games.deal_on(over)
+        games.deal_next(over)
         games.play_on(games.masks().argmax(axis=1))
     state = games.state()
     state["records"].view(GAME)[field][0] = value
@@ -299,7 +299,7 @@ def play_on_from_corrupted_states(rules: str, trials: int, **options: Any) -> tu
             assert (tricks.sum(axis=1) == most).all(), field
         # All is as play leaves it at the end.
         games.restore(games.state())
-        games.deal_on(games.all_games)
+        games.deal_next(games.all_games)
         assert (games.records["phase"] != OVER).all()
     return refused, accepted
 
