@@ -82,7 +82,7 @@ def check_worst(rules: Rules, plain: PlainRules, reward: str, match: Match | Non
         with pytest.raises(ValueError, match=f"reward is '{reward}', but in a match .*'points'"):
             options_from(rules, reward=reward, horizon=horizon, match=match)
         return
-    assert options_from(rules, reward=reward, horizon=horizon, match=match).worst >= expected
+    assert options_from(rules, reward=reward, horizon=horizon, match=match).max_loss >= expected
 
 
 @pytest.mark.parametrize("reward", REWARDS)
