@@ -115,7 +115,9 @@ def _steps(size: int, horizon: str = "hand") -> Row:
     target = 200 if size == TARGET_SIZE and horizon == "hand" else None
     note = f"{moved:.0f} bytes a step, {moved * speed / 1e9:.0f} GB/s"
     if horizon == "foreplay":
-        note += "; endings " + ("in device memory" if games.gpu.has_all_endings else "solved on the host")
+        note += "; endings " + (
+            "in device memory" if games.gpu.has_all_endings else "solved on the host"
+        )
     return Row(
         f"steps of {size:,} games, all shown, horizon {horizon}", speed / 1e6, "M decisions/s",
         target, note=note,
