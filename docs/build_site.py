@@ -1,8 +1,7 @@
-"""Make the site, strictly: `make site`, into `build/site`.
+"""Build the site strictly: `make site`, into `build/site`.
 
-The programs of the pages run, and Sphinx makes the pages and warns of nothing: every link leads to
-a page and an anchor that are there, and every picture lies beside the pages. Otherwise it ends with
-an error, and says where.
+The programs of the pages must run, and Sphinx must not warn: every link, anchor and picture exists.
+Errors name the page and the line.
 """
 
 from __future__ import annotations
@@ -21,17 +20,17 @@ NOT_COPIED = shutil.ignore_patterns("__pycache__", "*.py[co]")
 
 
 def build(out: Path, docs: Path = DOCS) -> list[str]:
-    """Make the site of a folder of pages; what is wrong with it, in sentences."""
+    """Build the site of a folder of pages; return its faults, in sentences."""
     source = out.parent / f"{out.name}-source"
-    for each in (source, out):
-        shutil.rmtree(each, ignore_errors=True)
+    for folder in (source, out):
+        shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(docs, source / "docs", ignore=NOT_COPIED)
     if docs == DOCS:
         shutil.copytree(ROOT / "examples", source / "examples", ignore=NOT_COPIED)
-        for name, text in {**reference(), **from_the_top()}.items():
+        for name, text in {**reference(), **root_pages()}.items():
             (source / "docs" / name).parent.mkdir(exist_ok=True)
             (source / "docs" / name).write_text(text, encoding="utf-8")
-    told = subprocess.run(
+    sphinx = subprocess.run(
         [
             *(sys.executable, "-m", "sphinx", "-b", "html", "-c", str(DOCS), "-E"),
             *("-nW", "--keep-going", "--quiet", str(source / "docs"), str(out)),
@@ -40,29 +39,29 @@ def build(out: Path, docs: Path = DOCS) -> list[str]:
         text=True,
         check=False,
     )
-    return told.stderr.strip().splitlines() if told.returncode else []
+    return sphinx.stderr.strip().splitlines() if sphinx.returncode else []
 
 
-def from_the_top() -> dict[str, str]:
-    """Pages of the repository's top as pages of the site, their links as seen from here."""
+def root_pages() -> dict[str, str]:
+    """CONTRIBUTING.md and CHANGELOG.md with links as pages of the site."""
     names = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changes.md"}
     texts: dict[str, str] = {}
-    for name, here in names.items():
+    for name, page in names.items():
         text = (ROOT / name).read_text(encoding="utf-8").replace("](docs/", "](")
-        for other, there in names.items():
-            text = text.replace(f"]({other})", f"]({there})")
-        texts[here] = text
+        for target, target_page in names.items():
+            text = text.replace(f"]({target})", f"]({target_page})")
+        texts[page] = text
     return texts
 
 
 def main(out: Path = ROOT / "build" / "site") -> None:
-    """Make the site, or say what is wrong."""
+    """Build the site, or exit with its faults."""
     print(f"running the programs of {len(pages.programs(pages.PAGES))} pages", flush=True)
-    wrong = pages.failures(pages.PAGES)
+    failures = pages.failures(pages.PAGES)
     print("making the site", flush=True)
-    if wrong := [*wrong, *build(out)]:
-        told = "1 fault" if len(wrong) == 1 else f"{len(wrong)} faults"
-        sys.exit("\n".join([*wrong, f"the site is not made: {told}"]))
+    if faults := [*failures, *build(out)]:
+        count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
+        sys.exit("\n".join([*faults, f"the site is not made: {count}"]))
     print(f"{out / 'index.html'}: open it in a browser")
 
 

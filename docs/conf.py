@@ -33,21 +33,21 @@ _DOCSTRING = re.compile(r"^```\{docstring\} *(\S+)\n```$", re.MULTILINE)
 
 
 def _docstring(name: str) -> str:
-    """The page that a module or a class carries."""
+    """The docstring of a module or a class."""
     try:
-        found = importlib.import_module(name)
+        documented = importlib.import_module(name)
     except ModuleNotFoundError:
         module, _, member = name.rpartition(".")
-        found = getattr(importlib.import_module(module), member)
-    text = found.__doc__
+        documented = getattr(importlib.import_module(module), member)
+    text = documented.__doc__
     if not text:
         raise ValueError(f"{name} has no docstring to show")
     return inspect.cleandoc(text)
 
 
 def _show_docstrings(_app: Sphinx, _name: str, source: list[str]) -> None:
-    """Put docstrings where a page asks for them, as Markdown, headings and all."""
-    source[0] = _DOCSTRING.sub(lambda asked: _docstring(asked[1]), source[0])
+    """Replace `{docstring} NAME` blocks by the docstring, as Markdown."""
+    source[0] = _DOCSTRING.sub(lambda match: _docstring(match[1]), source[0])
 
 
 def _list_the_rest(app: Sphinx, name: str, source: list[str]) -> None:

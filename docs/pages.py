@@ -1,8 +1,8 @@
-"""What pages show as code, and running it.
+"""Code blocks of pages, and running them.
 
-The examples of a page are one program, in order, on the lines of the page: those between them are
-empty. A block whose first line names a file, `# mine.py`, is that file too. `build_site.py` runs
-the programs of all pages, the tests check their types as well.
+The Python blocks of a page form one program, on the same lines as in the page. A block whose first
+line names a file, `# mine.py`, is that file too. `build_site.py` runs the programs of all pages,
+the tests also check their types.
 """
 
 from __future__ import annotations
@@ -67,9 +67,8 @@ def blocks(page: Path, text: str | None = None) -> Iterator[Block]:
             start = number
             continue
         language = lines[start - 1].removeprefix("```").strip()
-        yield Block(
-            page, language, start + 1, "".join(f"{each}\n" for each in lines[start : number - 1])
-        )
+        content = "".join(f"{line}\n" for line in lines[start : number - 1])
+        yield Block(page, language, start + 1, content)
         start = None
     if start is not None:
         raise ValueError(f"{page.name}: the block of line {start} has no end")
@@ -86,7 +85,7 @@ def program(page: Path, text: str | None = None) -> str:
 
 def programs(pages: list[Path] = PAGES) -> dict[Path, str]:
     """The program of every page that has one."""
-    return {page: told for page in pages if (told := program(page))}
+    return {page: text for page in pages if (text := program(page))}
 
 
 def module_of(page: Path) -> str:
@@ -95,11 +94,11 @@ def module_of(page: Path) -> str:
 
 
 def lay_out(folder: Path, pages: list[Path] = PAGES) -> None:
-    """Put the files that pages speak of into a folder."""
+    """Write the files that pages mention into a folder."""
     for page in pages:
         for block in blocks(page):
-            if found := FILE.match(block.text.partition("\n")[0]):
-                (folder / found[1]).write_text(block.text, encoding="utf-8")
+            if match := FILE.match(block.text.partition("\n")[0]):
+                (folder / match[1]).write_text(block.text, encoding="utf-8")
     (folder / "my.yaml").write_text("decisions: 1000\n", encoding="utf-8")
     game = german_whist.Game("classic", seed=1)
     records: list[german_whist.GameRecord] = []
@@ -112,7 +111,7 @@ def lay_out(folder: Path, pages: list[Path] = PAGES) -> None:
 
 
 def run(page: Path, folder: Path) -> None:
-    """Run the program of a page in a folder that was laid out, where the process has to be."""
+    """Run the program of a page in a folder made by `lay_out`, the working directory."""
     text = program(page)
     for large, small in SMALLER.items():
         text = text.replace(large, small)
@@ -122,9 +121,9 @@ def run(page: Path, folder: Path) -> None:
 
 
 def failures(pages: list[Path]) -> list[str]:
-    """Run the programs of pages, unheard; what failed, each with the line of its page."""
-    wrong: list[str] = []
-    here = Path.cwd()
+    """Run the programs of pages without output; return errors with page and line."""
+    errors: list[str] = []
+    home = Path.cwd()
     for page in programs(pages):
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
@@ -138,9 +137,9 @@ def failures(pages: list[Path]) -> list[str]:
                 steps = traceback.extract_tb(problem.__traceback__)
                 lines = [step.lineno for step in steps if step.filename.endswith(module_of(page))]
                 line = lines[0] if lines else getattr(problem, "lineno", None)
-                said = f"{type(problem).__name__}: {problem}"
-                wrong.append(f"{page.name}:{line}: the example fails: {said}")
+                error = f"{type(problem).__name__}: {problem}"
+                errors.append(f"{page.name}:{line}: the example fails: {error}")
             finally:
                 sys.path.remove(name)
-                os.chdir(here)
-    return wrong
+                os.chdir(home)
+    return errors

@@ -1,9 +1,9 @@
-"""Play rows of tables again, and write what they come to: `python docs/rows.py PAGE --seed N`.
+"""Repeat the evaluations in a page's tables: `python docs/rows.py PAGE --seed N`.
 
-A row is one that begins with a `german-whist evaluate` of one player against one other; what
-stands under `wins` and `ms` is what it came to. Rows that hold all the words of `--like` are
-played, the first from seed N, the next from N + 1 and so on, with the same in 32 digits as key, and
-written one by one: the same command goes on with what was stopped.
+A row begins with a `german-whist evaluate` of one player against another; the columns `wins` and
+`ms` hold its results. Rows that contain all the words of `--like` are played, the first with seed
+N, the next with N + 1 and so on, and the seed in 32 digits as key. Each row is written when it is
+done, so an interrupted command resumes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BEGINS = "| `german-whist evaluate "
 
 @dataclass
 class Row:
-    """A row of a page that tells what a command came to."""
+    """A row of a page's table: a command and its results."""
 
     line: int
     cells: list[str]
@@ -34,12 +34,12 @@ class Row:
 
     @property
     def words(self) -> list[str]:
-        """What is typed after `german-whist`."""
+        """The command's words after `german-whist`."""
         return shlex.split(self.cells[0].strip("`"))[1:]
 
     @property
     def seed(self) -> int:
-        """Where its deals begin."""
+        """Seed of the deals."""
         return int(self.words[self.words.index("--seed") + 1])
 
     def with_seed(self, seed: int) -> Row:
@@ -50,9 +50,9 @@ class Row:
         return Row(self.line, [f"`{shlex.join(['german-whist', *words])}`", *self.cells[1:]],
                    self.columns)  # fmt: skip
 
-    def told(self, found: dict[str, Any]) -> Row:
-        """The same row with what the command found, as JSON."""
-        pairing = found["pairings"][0]
+    def with_result(self, result: dict[str, Any]) -> Row:
+        """The row with a result, as JSON."""
+        pairing = result["pairings"][0]
         rate, ms = pairing["win_rate"], pairing["timing"][0]["ms_a_move"]
         figures = {
             "wins": f"{estimate_text(rate, 100, '.1f')} %",
@@ -70,7 +70,7 @@ class Row:
 
 def rows_of(page: str) -> list[Row]:
     """The rows of a page that begin with a command, in order."""
-    found: list[Row] = []
+    rows: list[Row] = []
     columns: list[str] = []
     lines = page.splitlines()
     for number, line in enumerate(lines):
@@ -78,52 +78,49 @@ def rows_of(page: str) -> list[Row]:
         if number + 1 < len(lines) and lines[number + 1].startswith("|--"):
             columns = cells
         elif line.startswith(_BEGINS):
-            found.append(Row(number, cells, columns))
-    return found
+            rows.append(Row(number, cells, columns))
+    return rows
 
 
 def _cells(line: str) -> list[str]:
-    return [each.strip() for each in line.strip().strip("|").split("|")]
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
 
 
-def written(page: str, row: Row) -> str:
-    """A page with a row as it is now."""
+def replace_row(page: str, row: Row) -> str:
+    """The page with a new version of a row."""
     lines = page.splitlines(keepends=True)
     lines[row.line] = f"{row}\n"
     return "".join(lines)
 
 
 def play(row: Row, workers: int) -> Row:
-    """What a row comes to."""
+    """Run a row's command."""
     with tempfile.TemporaryDirectory() as folder:
-        found = Path(folder) / "found.json"
-        more = ["--workers", str(workers), "--json", str(found)]
-        more += ["--key", f"{row.seed:032}"]
-        subprocess.run([sys.executable, "-m", "german_whist", *row.words, *more], check=True)
-        return row.told(json.loads(found.read_text("utf-8")))
+        path = Path(folder) / "result.json"
+        options = ["--workers", str(workers), "--json", str(path), "--key", f"{row.seed:032}"]
+        subprocess.run([sys.executable, "-m", "german_whist", *row.words, *options], check=True)
+        return row.with_result(json.loads(path.read_text("utf-8")))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Play the rows that are wanted, and write each when it is known."""
+    """Play the selected rows, and write each when it is done."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("page", type=Path)
-    parser.add_argument("--like", nargs="*", default=[], help="what a row has to hold")
+    parser.add_argument("--like", nargs="*", default=[], help="words that a row must contain")
     parser.add_argument("--seed", type=int, required=True, help="of the first row")
     parser.add_argument("--workers", type=int, default=1)
-    told = parser.parse_args(arguments)
-    wanted = [
-        row
-        for row in rows_of(told.page.read_text("utf-8"))
-        if all(each in str(row) for each in told.like)
-    ]
-    for seed, row in enumerate(wanted, told.seed):
-        again = row.with_seed(seed)
-        if str(again) == str(row):
-            print(f"is there: {row}", flush=True)
+    options = parser.parse_args(arguments)
+    page: Path = options.page
+    rows = rows_of(page.read_text("utf-8"))
+    selected = [row for row in rows if all(word in str(row) for word in options.like)]
+    for seed, row in enumerate(selected, options.seed):
+        new_row = row.with_seed(seed)
+        if str(new_row) == str(row):
+            print(f"unchanged: {row}", flush=True)
             continue
-        again = play(again, told.workers)
-        print(again, flush=True)
-        told.page.write_text(written(told.page.read_text("utf-8"), again), "utf-8")
+        new_row = play(new_row, options.workers)
+        print(new_row, flush=True)
+        page.write_text(replace_row(page.read_text("utf-8"), new_row), "utf-8")
 
 
 if __name__ == "__main__":

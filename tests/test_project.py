@@ -333,7 +333,7 @@ def test_rows_of_pages_are_played_again(tmp_path: Path, capfd: pytest.CaptureFix
     # What is there is not played again.
     capfd.readouterr()
     _of_docs("rows").main(words)
-    assert capfd.readouterr().out.count("is there: ") == 2
+    assert capfd.readouterr().out.count("unchanged: ") == 2
     assert path.read_text(encoding="utf-8").splitlines() == after
 
 

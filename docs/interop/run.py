@@ -45,9 +45,9 @@ def prepared(name: str) -> Path:
     if name not in FREE:
         pip += ["-c", str(ROOT / "constraints.txt")]
     # Torch first and alone, so that nothing else chooses another build of it.
-    for each in (*NEEDS[name], f"{ROOT}"):
-        editable = ["--editable"] if each == f"{ROOT}" else []
-        subprocess.run([*pip, *editable, each], check=True)
+    for requirement in (*NEEDS[name], f"{ROOT}"):
+        editable = ["--editable"] if requirement == f"{ROOT}" else []
+        subprocess.run([*pip, *editable, requirement], check=True)
     ready.write_text(" ".join(NEEDS[name]))
     return python
 
@@ -55,7 +55,8 @@ def prepared(name: str) -> Path:
 def program_of(page: Path) -> str:
     """The Python blocks of a page."""
     parts = page.read_text(encoding="utf-8").split("```")
-    return "\n".join(each.removeprefix("python\n") for each in parts if each.startswith("python\n"))
+    blocks = [part for part in parts if part.startswith("python\n")]
+    return "\n".join(block.removeprefix("python\n") for block in blocks)
 
 
 def main() -> None:
