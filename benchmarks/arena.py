@@ -5,8 +5,7 @@ from __future__ import annotations
 from german_whist.agents import agent_names, make_agent
 from german_whist.engine.endgame import tables
 from german_whist.engine.rules import load_rules
-from german_whist.evaluation.chunks import MatchConfig, Task
-from german_whist.evaluation.match import play_chunk, warm_up_match
+from german_whist.evaluation.match import MatchConfig, Task, play_chunk, warm_up_match
 
 from .measure import Row, rate
 

@@ -40,7 +40,7 @@ def _batches() -> list[Row]:
         games.reset(1)
         best = 0.0
         for _ in range(5):
-            spent, masks = 0.0, games.look().masks
+            spent, masks = 0.0, games.observe().masks
             for _ in range(steps):
                 actions = (masks * chance.random(masks.shape, np.float32)).argmax(axis=1)
                 spent += seconds(lambda: games.step(actions))  # noqa: B023 - called at once

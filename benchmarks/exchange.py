@@ -14,7 +14,7 @@ from typing import Any
 from german_whist.agents.search.champion import Champion
 from german_whist.engine.cards import CHOICE_WORDS, KEEP, TAKE_BLIND
 from german_whist.engine.dtypes import EXCHANGE
-from german_whist.evaluation.formats import number_with_reach, percent_with_reach
+from german_whist.evaluation.formats import number_with_interval, percent_with_interval
 from german_whist.evaluation.tournament import evaluate
 
 RULES = "humbug"
@@ -69,7 +69,7 @@ def main() -> None:
             *("champion", f"{other.__module__}:{other.__name__}", RULES),
             hands=given.hands, seed=given.seed, key=f"{given.seed:032}", records=lines.append,
         ).pairings[0]  # fmt: skip
-        rate, pay = percent_with_reach(pairing.win_rate), number_with_reach(pairing.points)
+        rate, pay = percent_with_interval(pairing.win_rate), number_with_interval(pairing.points)
         print(f"| {title} | {rate} | {pay} |", flush=True)
     answers = answers_of(lines, "champion")
     print("\n| seat | after the other | keeps |\n|---|---|--:|")

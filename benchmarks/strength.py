@@ -12,7 +12,7 @@ import sys
 
 from german_whist.common.progress import Progress
 from german_whist.engine.endgame import tables
-from german_whist.evaluation.formats import percent_with_reach
+from german_whist.evaluation.formats import percent_with_interval
 from german_whist.evaluation.tournament import evaluate, show_on
 
 OPPONENT = "threshold"
@@ -48,8 +48,8 @@ def main() -> int:
         off = abs(found.win_rate.value - truth) > TOLERANCE
         wrong += off
         print(
-            f"{player} against {OPPONENT}: {percent_with_reach(found.win_rate)} of {found.hands:,} "
-            f"hands, expected {100 * truth:.1f} within {100 * TOLERANCE:.1f}: "
+            f"{player} against {OPPONENT}: {percent_with_interval(found.win_rate)} of "
+            f"{found.hands:,} hands, expected {100 * truth:.1f} within {100 * TOLERANCE:.1f}: "
             f"{'OFF' if off else 'agrees'}; {found.stages[0].ms_a_move or 0:.2f} ms a move",
             flush=True,
         )

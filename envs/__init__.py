@@ -1,4 +1,4 @@
-"""The game as environments: PettingZoo AEC, Gymnasium, vectors, self-play, Stable-Baselines3."""
+"""Environments: PettingZoo AEC, Gymnasium, vectors, self-play, Stable-Baselines3."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the AEC environments have in common, whatever is played: PettingZoo's side of them."""
+"""Base class and wrapper of the AEC environments: PettingZoo's life cycle, without the game."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from .typed_aec import Observation, TypedAEC
 _SET_BY_RESET = ("rewards", "_cumulative_rewards", "terminations", "truncations", "infos")
 
 
-class TableAEC(TypedAEC):
-    """An environment of some agents, as PettingZoo keeps it; what is played is told below it."""
+class GameAEC(TypedAEC):
+    """PettingZoo's attributes and life cycle; subclasses add the game."""
 
     worst: float
-    """A loss that no episode exceeds, however it is played by the rules."""
+    """Largest possible loss of an episode."""
     is_over: bool
     """Whether the episode is over."""
 
     def __init__(
-        self, agents: Sequence[str], seen: Callable[[], spaces.Dict], actions: int,
+        self, agents: Sequence[str], make_space: Callable[[], spaces.Dict], actions: int,
         render_mode: str | None, render_view: str | int,
     ) -> None:  # fmt: skip
         super().__init__()
@@ -36,12 +36,14 @@ class TableAEC(TypedAEC):
         self._render_view = checked_seat(render_view, (OPEN, *range(len(agents))), "render_view")
         self._actions = actions
         self.possible_agents: list[str] = list(agents)
-        self.observation_spaces: dict[str, spaces.Space[Any]] = {each: seen() for each in agents}
+        self.observation_spaces: dict[str, spaces.Space[Any]] = {
+            agent: make_space() for agent in agents
+        }
         self.action_spaces: dict[str, spaces.Space[Any]] = {
-            each: spaces.Discrete(actions) for each in agents
+            agent: spaces.Discrete(actions) for agent in agents
         }
         self.agents: list[str] = []
-        # Who is looked for before a reset: `last` then says that nothing has been dealt.
+        # Set before a reset, so that `last` can raise that nothing has been dealt.
         self.agent_selection: str = agents[0]
 
     if not TYPE_CHECKING:
@@ -54,17 +56,17 @@ class TableAEC(TypedAEC):
     # -- spaces
 
     def observation_space(self, agent: str) -> spaces.Dict:
-        """The dict space of observation and mask; the same object every time."""
+        """The dict space of observation and mask; always the same object."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> spaces.Discrete:
-        """The discrete space of actions; the same object every time."""
+        """The discrete space of actions; always the same object."""
         return self.action_spaces[agent]
 
     # -- the life cycle
 
     def _begin(self, options: dict[str, Any] | None) -> dict[str, Any] | None:
-        """Nothing is paid, told or ended yet; the options of the reset that mean something."""
+        """Clear rewards, ends and infos; returns the options of the reset."""
         agents = self.possible_agents
         self.agents = list(agents)
         self.rewards: dict[str, float] = dict.fromkeys(agents, 0.0)
@@ -74,51 +76,50 @@ class TableAEC(TypedAEC):
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in agents}
         self._skip_agent_selection = None
         if isinstance(options, dict):
-            # PettingZoo's own test of the API passes this name, which means nothing.
+            # PettingZoo's API test passes this name, without a meaning.
             return {name: value for name, value in options.items() if name != "options"}
         return options
 
     def _end(self, agent: str) -> None:
-        """The agent's action has ended the episode for all."""
         self.terminations = dict.fromkeys(self.possible_agents, True)
-        following = self.possible_agents.index(agent) + 1
-        self.agent_selection = self.possible_agents[following % len(self.possible_agents)]
-        self._tell_results()
+        next_seat = self.possible_agents.index(agent) + 1
+        self.agent_selection = self.possible_agents[next_seat % len(self.possible_agents)]
+        self._set_results()
 
-    def _tell_results(self) -> None:
+    def _set_results(self) -> None:
         for seat, agent in enumerate(self.possible_agents):
             self.infos[agent] = {"result": self._result(seat)}
 
     @abstractmethod
     def _result(self, seat: int) -> dict[str, Any]:
-        """How the episode went, as a seat sees it."""
+        """The result of the episode from a seat's point of view."""
 
     @abstractmethod
     def abandon(self, offender: str) -> None:
-        """Stop the game where it is, lost by whoever acted illegally: nobody is to move now."""
+        """End the game at once, lost by the agent that acted illegally."""
 
     @abstractmethod
-    def paid_to(self, agent: str) -> float:
-        """What this episode has paid an agent so far."""
+    def episode_return(self, agent: str) -> float:
+        """The sum of an agent's rewards in this episode."""
 
-    # -- words
+    # -- errors
 
     def _seat(self, agent: str) -> int:
         if agent not in self.possible_agents:
-            known = ", ".join(self.possible_agents)
-            raise ValueError(f"there is no agent {agent!r}: they are {known}")
+            agents = ", ".join(self.possible_agents)
+            raise ValueError(f"there is no agent {agent!r}: they are {agents}")
         return self.possible_agents.index(agent)
 
     @abstractmethod
     def _check_dealt(self) -> None:
-        """Refuse to go on where nothing is dealt."""
+        """Raise unless a hand is dealt."""
 
-    def _complain_of_no_agents(self) -> None:
+    def _raise_without_agents(self) -> None:
         self._check_dealt()
         raise IllegalAction("the episode is over for all agents: call reset() to deal again")
 
     def check_action(self, action: object) -> int:
-        """The action as an int, or a sentence about what is no action of this environment."""
+        """The action as an int; `IllegalAction` if it is out of range."""
         self._check_dealt()
         number = checked_action(action)
         if not 0 <= number < self._actions:
@@ -133,51 +134,50 @@ class TableAEC(TypedAEC):
             f"action {action} is not legal for {mover} now: its mask allows {allowed}"
         )
 
-    # -- pictures
+    # -- rendering
 
-    def _show_people(self) -> None:
+    def _render_human(self) -> None:
         if self.render_mode == "human":
             self.render()
 
     def close(self) -> None:
-        """Close the window, if there is one."""
         if self._painter is not None:
             self._painter.close()
 
 
 class IllegalActionLoses(TerminateIllegalWrapper[str, Observation, Any]):
-    """PettingZoo's wrapper that ends an episode against whoever acts illegally.
+    """PettingZoo's wrapper that ends an episode against an agent that acts illegally.
 
-    The loss brings the offender's total to the worst result of an episode or
-    below, whatever it has been paid already. The others get 0.
+    Its penalty brings the agent's return to the worst result of an episode or below,
+    whatever its rewards so far. The others get 0.
     """
 
-    def __init__(self, inner: TableAEC) -> None:
-        super().__init__(inner, illegal_reward=-inner.worst)
-        self._raw = inner
+    def __init__(self, env: GameAEC) -> None:
+        super().__init__(env, illegal_reward=-env.worst)
+        self._raw = env
 
     def step(self, action: Any) -> None:
-        """Play, or end the episode; what is no action at all raises a sentence."""
+        """Play, or end the episode; an action out of range raises `IllegalAction`."""
         raw = self._raw
         mover, was_over = raw.agent_selection, raw.is_over
         if not was_over:
             action = raw.check_action(action)
-            self._illegal_value = -raw.worst - max(raw.paid_to(mover), 0.0)
+            self._illegal_value = -raw.worst - max(raw.episode_return(mover), 0.0)
         super().step(action)
         if self._terminated and not was_over:
             raw.abandon(mover)
 
 
 def no_parallel_env(module: str) -> Callable[[str], Any]:
-    """What a module answers when asked for what it does not have."""
+    """A module's `__getattr__` that explains the absence of `parallel_env`."""
 
     def missing(name: str) -> Any:
-        told = f"module {module!r} has no attribute {name!r}"
+        message = f"module {module!r} has no attribute {name!r}"
         if name == "parallel_env":
             title = module.rpartition(".")[2]
-            told = (
+            message = (
                 f"{title} has no parallel_env, as the players move in turn: use env() or raw_env()"
             )
-        raise AttributeError(told)
+        raise AttributeError(message)
 
     return missing

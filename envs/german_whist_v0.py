@@ -10,8 +10,7 @@
 | Rewards | of one agent the negative of the other's |
 
 Two players play tricks for the cards of a stock, then the tricks that count; the command
-`german-whist rules` tells the rules. An observation holds what that agent may know, and no
-more.
+`german-whist rules` explains the rules. An observation contains exactly what that agent may know.
 
 ```python
 env = german_whist_v0.env(rules="classic")
@@ -37,7 +36,7 @@ env.close()
 A mask has 52 places, 53 with the hidden choice, 55 with an exchange.
 
 The winner of a trick leads the next, so an agent often moves twice in a row. A mask is
-zero for whoever is not to move and after the end. With `layout="trump-first"` actions and
+zero for the agent that is not to move, and after the end. With `layout="trump-first"` actions and
 masks carry the suits as the observation shows them.
 
 ### Observations
@@ -46,11 +45,11 @@ masks carry the suits as the observation shows them.
 
 [LAYOUT_TABLE]
 
-Rule sets with an exchange show more behind that:
+Rule sets with an exchange append:
 
 [EXCHANGE_TABLE]
 
-`observation="history"`: all that the player has seen, in order, one row `(kind, who, card,
+`observation="history"`: the events that the player has seen, in order, one row `(kind, who, card,
 trick)` per event and zeros after the last:
 
 [HISTORY_TABLE]
@@ -70,15 +69,13 @@ come when they are earned: with the trick, the hand, or the match.
 In a low contract the signs of `win`, `margin` and `tricks` are such that fewer tricks are
 better.
 
-An illegal action is no way out. `env()` ends the episode against the offender by
-PettingZoo's `TerminateIllegalWrapper`: it is paid so little that its total, with all it
-has been paid before, is no better than the worst legal result, and the other agent gets 0
-for that step, as that wrapper has it; `truncation` is then set too. `raw_env()` raises
-`IllegalAction` with a sentence and stays as it was. What is no action at all (a float, a
-number out of range) is refused with a sentence by both.
+On an illegal action `env()` ends the episode against the agent by PettingZoo's
+`TerminateIllegalWrapper`: the penalty makes its return no better than the worst legal result,
+and the other agent gets 0 for that step; `truncation` is then set too. `raw_env()` raises
+`IllegalAction` and stays as it was. Actions of a wrong type or out of range raise in both.
 
-Then `infos[agent]["result"]` says how it went, as that agent sees it: `tricks` and `points`,
-its own and the other's, `won` (1, 0 or -1) and `deal`, the deal's number.
+At the end `infos[agent]["result"]` is the result from that agent's point of view: `tricks` and
+`points`, its own and the opponent's, `won` (1, 0 or -1) and `deal`, the deal's number.
 
 ### Options
 
@@ -87,13 +84,13 @@ its own and the other's, `won` (1, 0 or -1) and `deal`, the deal's number.
 | `rules` | a name (`classic`, `draft`, ...), a `Rules`, a mapping, or the path of a YAML file |
 | `reward` | `points`, `win`, `margin`, `tricks` |
 | `layout` | `raw`, the real suits; `trump-first`, suits relabelled, actions and mask to match |
-| `horizon` | `hand`; `foreplay`, which ends when the stock is empty and pays what the ending \
-is worth with best play; `match`; `auto`, which is `foreplay` where endings are exact, else \
+| `horizon` | `hand`; `foreplay`, which ends when the stock is empty and pays the exact value \
+of the ending; `match`; `auto`, which is `foreplay` where endings are exact, else \
 `hand` |
 | `match` | with horizon `match`: points to play to (default 25), or a `Match` |
 | `observation` | `vector`, `history` |
 | `render_mode` | `human`, `ansi`, `rgb_array`, `svg` |
-| `render_view` | `"open"`, both hands; 0 or 1, what that seat may know |
+| `render_view` | `"open"`, both hands; 0 or 1, the view of that seat |
 
 `reset(seed=s)` gives deal 0 of seed `s`, and every `reset()` after it the next deal; these are
 the deals of `Game` and `SelfPlayEnv`. `reset(options={"deal": cards, "dealer": seat})` sets up a
@@ -131,7 +128,7 @@ from ..engine.observation.history import HISTORY_ABOUT
 from ..engine.observation.layout import EXCHANGE_LAYOUT, LAYOUT
 from ..engine.rules import Rules
 from ..engine.view import View
-from .aec import IllegalActionLoses, TableAEC, no_parallel_env
+from .aec import GameAEC, IllegalActionLoses, no_parallel_env
 from .render.modes import OPEN, RENDER_MODES, warn_without_render_mode
 from .spaces import dict_space
 from .typed_aec import Observation, Wrapped
@@ -156,7 +153,7 @@ def env(rules: RulesLike = "classic", **options: Any) -> Wrapped[raw_env]:
     return Wrapped(IllegalActionLoses(raw_env(rules, **options)))
 
 
-class raw_env(TableAEC):  # noqa: N801 - the name that PettingZoo asks for
+class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
     """The environment itself, without wrappers."""
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo reads it from the class
@@ -193,7 +190,7 @@ class raw_env(TableAEC):  # noqa: N801 - the name that PettingZoo asks for
         shape = self.options.observation_shape
         self._shape = shape if len(shape) > 1 else None
         self._size = int(np.prod(shape))
-        self._ready: tuple[Any, Any] | None = None
+        self._next_observation: tuple[Any, Any] | None = None
         self.is_over: bool = False
         warm_up("environment", "envs", _compile_all)
 
@@ -206,17 +203,17 @@ class raw_env(TableAEC):  # noqa: N801 - the name that PettingZoo asks for
         order, non-dealer first, then the stock from the top; `"number"` picks a deal
         of the seed.
         """
-        self._ready = None
+        self._next_observation = None
         self._paid = [0.0, 0.0]
         self.is_over = False
         self._batch.reset(seed, self._begin(options))
         seat = int(self._batch.records["turn"][0])
-        self._ready = self._shown_to(seat, self._batch.suit_orders)
+        self._next_observation = self._encode_for(seat, self._batch.suit_orders)
         self.agent_selection = AGENTS[seat]
-        self._show_people()
+        self._render_human()
 
-    def _shown_to(self, seat: int, orders: Array) -> tuple[Array, Array]:
-        """What a seat sees, and the order of suits that it is shown in `orders`."""
+    def _encode_for(self, seat: int, orders: Array) -> tuple[Array, Array]:
+        """A seat's observation and mask; writes their order of suits to `orders`."""
         observation = np.empty(self._size, np.int8)
         mask = np.empty(self._actions, np.int8)
         plans, games, _, _, workspaces = self._arrays
@@ -224,9 +221,9 @@ class raw_env(TableAEC):  # noqa: N801 - the name that PettingZoo asks for
         return observation, mask
 
     def step(self, action: Any) -> None:
-        """Play an action of the agent to move, or, with None, take a finished agent out."""
+        """Play an action of the agent to move; None removes a finished agent."""
         if not self.agents or not self._batch.ready:
-            self._complain_of_no_agents()
+            self._raise_without_agents()
         agent = self.agent_selection
         if self.is_over:
             self._was_dead_step(action)
@@ -243,10 +240,10 @@ class raw_env(TableAEC):  # noqa: N801 - the name that PettingZoo asks for
         if led_to >= EPISODE_OVER:
             if led_to == ENDGAME_REACHED:
                 self._batch.close(self._batch.all_games)
-            self.is_over, self._ready = True, None
+            self.is_over, self._next_observation = True, None
             self._end(agent)
         else:
-            self._ready = (observation, mask)
+            self._next_observation = (observation, mask)
             self.agent_selection = AGENTS[code >> 3 & 1]
         if code >= 16 or led_to == ENDGAME_REACHED:
             self._pay(*self._batch.results["paid"][0].tolist())
@@ -266,10 +263,9 @@ class raw_env(TableAEC):  # noqa: N801 - the name that PettingZoo asks for
             self._paid[1] += second
 
     def abandon(self, offender: str) -> None:
-        """Stop the game where it is, lost by whoever acted illegally: nobody is to move now."""
         self._batch.abandon(AGENTS.index(offender))
-        self.is_over, self._ready = True, None
-        self._tell_results()
+        self.is_over, self._next_observation = True, None
+        self._set_results()
 
     def _result(self, seat: int) -> dict[str, Any]:
         result = self._batch.results[0]
@@ -281,62 +277,57 @@ class raw_env(TableAEC):  # noqa: N801 - the name that PettingZoo asks for
             "deal": int(result["deal"]),
         }
 
-    def paid_to(self, agent: str) -> float:
-        """What this episode has paid an agent so far."""
+    def episode_return(self, agent: str) -> float:
         return self._paid[AGENTS.index(agent)]
 
-    # -- looking
+    # -- observations
 
     def observe(self, agent: str) -> Observation:
-        """What an agent sees, in arrays of its own; the mask is zero unless it is to move."""
-        if self._ready is not None and agent == self.agent_selection:
-            observation, mask = self._ready
-            self._ready = None
+        """Fresh arrays of an agent's observation and mask, which is zero unless it is to move."""
+        if self._next_observation is not None and agent == self.agent_selection:
+            observation, mask = self._next_observation
+            self._next_observation = None
         else:
-            observation, mask = self._look(agent)
+            observation, mask = self._observe_fresh(agent)
         if self._shape is not None:
             observation = observation.reshape(self._shape)
         return {"observation": observation, "action_mask": mask}
 
-    def _look(self, agent: str) -> tuple[Any, Any]:
+    def _observe_fresh(self, agent: str) -> tuple[Any, Any]:
         self._check_dealt()
-        return self._shown_to(self._seat(agent), np.empty_like(self._batch.suit_orders))
+        return self._encode_for(self._seat(agent), np.empty_like(self._batch.suit_orders))
 
     def view(self, agent: str) -> View:
-        """All that an agent may know, as a `View`."""
         self._check_dealt()
         return self._batch.view(0, self._seat(agent))
 
     def game(self) -> Game:
-        """A copy of the game as it stands, both hands and the stock open.
-
-        It is a `Game` as if it had been played there: it goes on, and back, by itself.
-        """
+        """An independent copy of the game, with both hands and the stock open."""
         self._check_dealt()
         return self._batch.game()
 
-    # -- words
+    # -- errors
 
     def _check_dealt(self) -> None:
         if not self._batch.ready:
             raise IllegalAction("nothing has been dealt yet: call reset() first")
 
     def _why_illegal(self, action: int) -> IllegalAction:
-        _, mask = self._look(self.agent_selection)
+        _, mask = self._observe_fresh(self.agent_selection)
         allowed = actions_text(np.flatnonzero(mask).tolist(), self.options)
         return self._illegal(actions_text([action], self.options), allowed)
 
-    # -- pictures
+    # -- rendering
 
     def render(self) -> Any:
-        """The table in the environment's render mode; nothing without one."""
+        """Render the table in the environment's render mode."""
         if self._painter is None:
             warn_without_render_mode()
             return None
-        opened = self._render_view == OPEN
-        seat = 0 if opened else int(self._render_view)
+        open_hands = self._render_view == OPEN
+        seat = 0 if open_hands else int(self._render_view)
         names = (AGENTS[seat], AGENTS[1 - seat])
-        return self._painter.paint(self.game(), seat, names, open_hands=opened)
+        return self._painter.paint(self.game(), seat, names, open_hands=open_hands)
 
 
 if not TYPE_CHECKING:
@@ -344,10 +335,9 @@ if not TYPE_CHECKING:
 
 
 def _compile_all() -> None:
-    """Go through every compiled function once."""
     for observation in ("vector", "history"):
-        small = raw_env("small-last", observation=observation)
-        small.reset(seed=0)
-        seen = small.observe(small.agent_selection)
-        small.step(int(seen["action_mask"].argmax()))
-        small.observe(AGENTS[0])
+        env = raw_env("small-last", observation=observation)
+        env.reset(seed=0)
+        observed = env.observe(env.agent_selection)
+        env.step(int(observed["action_mask"].argmax()))
+        env.observe(AGENTS[0])

@@ -1,7 +1,7 @@
-"""German Whist for Gymnasium: one seat is the learner's, the other an agent's.
+"""German Whist for Gymnasium: a learner in one seat, an agent in the other.
 
-`GermanWhistEnv` is a single environment, `GermanWhistVectorEnv` many at once over
-one batch; both are thin readers of `Against`, so they play the same.
+`GermanWhistEnv` is a single environment and `GermanWhistVectorEnv` a vector over one batch;
+both step a `SingleAgentBatch`, so they play the same.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from ..engine.batch.config import (
 from ..engine.batch.results import result_dicts
 from ..engine.view import View
 from .render.modes import RENDER_MODES, SEAT, warn_without_render_mode
-from .single_agent_batch import RANDOM_SEAT, Opposed, Outcome
+from .single_agent_batch import RANDOM_SEAT, LearnerStep, SingleAgentMixin
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
 def _checked_mode(mode: object) -> AutoresetMode:
-    known = {each.value: each for each in AutoresetMode}
+    modes = {member.value: member for member in AutoresetMode}
     if isinstance(mode, AutoresetMode):
         return mode
-    if isinstance(mode, str) and mode in known:
-        return known[mode]
+    if isinstance(mode, str) and mode in modes:
+        return modes[mode]
     raise ValueError(
-        f"autoreset_mode is {mode!r}: it has to be an AutoresetMode or one of {', '.join(known)}"
+        f"autoreset_mode is {mode!r}: it has to be an AutoresetMode or one of {', '.join(modes)}"
     )
 
 
-class GermanWhistEnv(Opposed, gymnasium.Env[Any, Any]):
+class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[Any, Any]):
     """One game against an agent.
 
     | property | value |
@@ -50,11 +50,10 @@ class GermanWhistEnv(Opposed, gymnasium.Env[Any, Any]):
     | Make | `gymnasium.make("german_whist/GermanWhist-v0", opponent="threshold")` |
     | Actions | `Discrete(52)`, as of `german_whist_v0`; more where a rule set has more |
     | Observations | int8 vector of zeros and ones, or rows of a history; with the mask as a dict |
-    | Rewards | all that the learner was paid since its last action |
+    | Rewards | the sum since the learner's last action |
     | Ends | `terminated` after the hand, the foreplay, or the match; nothing is truncated |
 
-    One seat is the learner's; the opponent plays the other, and has answered before `step` and
-    `reset` return.
+    The opponent moves within `step` and `reset`, until the learner is to move.
 
     ### Options
 
@@ -64,10 +63,10 @@ class GermanWhistEnv(Opposed, gymnasium.Env[Any, Any]):
     | `seat` | `0`, `1`, or `"random"` (default): drawn with the deal |
     | `mask_in_observation` | True for `{"observation": ..., "action_mask": ...}` |
     | `render_mode` | `human`, `ansi`, `rgb_array`, `svg` |
-    | `render_view` | `"seat"`, what the learner may know, or `"open"`, both hands |
+    | `render_view` | `"seat"`, the learner's view, or `"open"`, both hands |
     | others | those of `german_whist_v0`, such as `rules`, `reward`, `horizon` and `layout` |
 
-    ### What info holds
+    ### Info
 
     | key | when | value |
     |---|---|---|
@@ -95,74 +94,72 @@ class GermanWhistEnv(Opposed, gymnasium.Env[Any, Any]):
         render_view: str = SEAT,
         **options: Unpack[GameOptions],
     ) -> None:
-        shown, actions = self._sit_down(
+        observation_space, actions = self._set_up(
             1, rules, options, opponent, seat, mask_in_observation, render_mode, render_view,
             autoreset=AutoresetMode.DISABLED,
         )  # fmt: skip
-        self.observation_space: spaces.Space[Any] = shown
+        self.observation_space: spaces.Space[Any] = observation_space
         self.action_space: spaces.Discrete = actions  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Deal; the opponent plays first if it is its turn.
+        """Deal; the opponent moves first if it is to lead.
 
         `options` are those of `german_whist_v0`: `deal` and `dealer`, or `number`.
         """
-        self._against.reset(seed, options)
+        self._batch.reset(seed, options)
         super().reset(seed=None if seed is None else int(seed))
-        self._show_people()
+        self._render_human()
         return self._observation(), self._info()
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Play a card; the opponent answers until it is the learner's turn again."""
-        outcome = self._against.step(np.reshape(checked_action(action), 1))
-        self._show_people()
-        over, info = bool(outcome.ended[0]), self._info()
+        """Play an action; the opponent moves until it is the learner's turn again."""
+        step = self._batch.step(np.reshape(checked_action(action), 1))
+        self._render_human()
+        over, info = bool(step.ended[0]), self._info()
         if over:
-            info["result"] = result_dicts(outcome.results)[0]
-        return self._observation(), float(outcome.rewards[0]), over, False, info
+            info["result"] = result_dicts(step.results)[0]
+        return self._observation(), float(step.rewards[0]), over, False, info
 
     def restore(self, state: Mapping[str, Array]) -> tuple[Any, dict[str, Any]]:
-        """Go on from what `state` gave, in an environment of the same options."""
-        self._against.restore(state)
+        """Continue from a `state`, in an environment of the same options."""
+        self._batch.restore(state)
         return self._observation(), self._info()
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """The legal actions as booleans, as MaskablePPO asks for them."""
-        return self._against.masks[0].astype(np.bool_)
+        """The action mask as booleans, for MaskablePPO."""
+        return self._batch.masks[0].astype(np.bool_)
 
     @property
     def seat(self) -> int:
         """The learner's seat in this episode."""
-        return int(self._against.seats[0])
+        return int(self._batch.seats[0])
 
     def view(self) -> View:
-        """All that the learner may know, as a `View`."""
-        return self._against.batch.view(0, self.seat)
+        return self._batch.batch.view(0, self.seat)
 
     def render(self) -> Any:
-        """The table in the environment's render mode; nothing without one."""
+        """Render the table in the environment's render mode."""
         if self._painter is None:
             warn_without_render_mode()
-        return self._picture(0)
+        return self._render_game(0)
 
     def close(self) -> None:
-        """Close the window, if there is one."""
         self._close_window()
 
-    def _show_people(self) -> None:
+    def _render_human(self) -> None:
         if self.render_mode == "human":
             self.render()
 
     def _observation(self) -> Any:
-        return self._shown(self._against.observations[0].copy(), self._against.masks[0].copy())
+        return self._observation_of(self._batch.observations[0].copy(), self._batch.masks[0].copy())
 
     def _info(self) -> dict[str, Any]:
-        return {"action_mask": self._against.masks[0].copy(), "seat": int(self._against.seats[0])}
+        return {"action_mask": self._batch.masks[0].copy(), "seat": int(self._batch.seats[0])}
 
 
-class GermanWhistVectorEnv(Opposed, VectorEnv[Any, Any, Any]):
+class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[Any, Any, Any]):
     """Many games against an agent, stepped at once over one batch.
 
     | property | value |
@@ -174,21 +171,21 @@ class GermanWhistVectorEnv(Opposed, VectorEnv[Any, Any, Any]):
 
     | option | values |
     |---|---|
-    | `copy` | False hands out the same arrays step after step instead of fresh ones |
-    | `threads` | play the games in parts at once, which changes nothing else |
+    | `copy` | False returns the same buffers at every step instead of fresh arrays |
+    | `threads` | play parts of the games in parallel, with the same results |
     | `autoreset_mode` | an `AutoresetMode` or its value: when the next episode begins |
     | others | those of `GermanWhistEnv` |
 
     `SameStep` (default): the same step shows the next episode. `NextStep`: the next step begins it,
     whatever its action. `Disabled`: it waits for `reset(options={"reset_mask": terminations})`.
 
-    ### What info holds
+    ### Info
 
     | key | when | value |
     |---|---|---|
     | `action_mask` | always | int8, a row for each game |
     | `seat` | always | the learner's seat in each game |
-    | `final_obs`, `final_info` | `SameStep`, a game ended | its last sight, and what it told |
+    | `final_obs`, `final_info` | `SameStep`, a game ended | its last observation and info |
     | `result` | a game ended | a row for each game, `_tricks` and so on say in which |
     """
 
@@ -217,13 +214,13 @@ class GermanWhistVectorEnv(Opposed, VectorEnv[Any, Any, Any]):
         mode = _checked_mode(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": mode}
         self._copy = copy
-        shown, actions = self._sit_down(
+        observation_space, actions = self._set_up(
             num_envs, rules, options, opponent, seat, mask_in_observation, render_mode,
             render_view, copy=copy, threads=threads, autoreset=mode,
         )  # fmt: skip
-        self.single_observation_space: spaces.Space[Any] = shown
+        self.single_observation_space: spaces.Space[Any] = observation_space
         self.single_action_space: spaces.Discrete = actions  # pyright: ignore[reportIncompatibleVariableOverride]
-        self.num_envs: int = self._against.n
+        self.num_envs: int = self._batch.n
         self.observation_space: spaces.Space[Any] = batch_space(
             self.single_observation_space, self.num_envs
         )
@@ -234,82 +231,79 @@ class GermanWhistVectorEnv(Opposed, VectorEnv[Any, Any, Any]):
     ) -> tuple[Any, dict[str, Any]]:
         """Deal every game; game `i` of `n` gets deals `i`, `i + n` ... of the seed.
 
-        With `options={"reset_mask": mask}` only the games where it is True go on to their
-        next deal.
+        With `options={"reset_mask": mask}` only games where it is True begin their next
+        episode.
         """
-        self._against.reset(seed, options, VECTOR_RESET_OPTIONS)
+        self._batch.reset(seed, options, VECTOR_RESET_OPTIONS)
         super().reset(seed=None if seed is None else int(seed))
         return self._observations(), self._info()
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Play an action in every game; the opponents answer until the learner is to move."""
-        outcome = self._against.step(actions)
+        """Play an action in every game; the opponents move until the learner is to move."""
+        step = self._batch.step(actions)
         info = self._info()
-        if len(outcome.ended_indices):
-            if self._against.autoreset is AutoresetMode.SAME_STEP:
-                self._add_final(info, outcome)
+        if len(step.ended_indices):
+            if self._batch.autoreset is AutoresetMode.SAME_STEP:
+                self._add_final(info, step)
             else:
-                self._add_result(info, outcome)
+                self._add_result(info, step)
         truncations = np.zeros(self.num_envs, np.bool_)
-        return self._observations(), outcome.rewards, outcome.ended, truncations, info
+        return self._observations(), step.rewards, step.ended, truncations, info
 
     def restore(self, state: Mapping[str, Array]) -> tuple[Any, dict[str, Any]]:
-        """Go on from what `state` gave, in an environment of the same options."""
-        self._against.restore(state)
+        self._batch.restore(state)
         return self._observations(), self._info()
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """The legal actions of every game as booleans."""
-        return self._against.legal_masks()
+        return self._batch.legal_masks()
 
     def render(self) -> tuple[Any, ...] | None:
-        """Each table in the environment's render mode; `human` shows the first in a window."""
+        """Render each game in the environment's render mode; `human` shows the first one."""
         if self._painter is None:
             warn_without_render_mode()
             return None
-        where = range(1 if self.render_mode == "human" else self.num_envs)
-        pictures = [self._picture(index) for index in where]
-        return None if self.render_mode == "human" else tuple(pictures)
+        indices = range(1 if self.render_mode == "human" else self.num_envs)
+        frames = [self._render_game(index) for index in indices]
+        return None if self.render_mode == "human" else tuple(frames)
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Close the window, if there is one."""
         self._close_window()
 
     def _observations(self) -> Any:
-        masks = self._against.masks
-        return self._shown(self._against.observations, masks.copy() if self._copy else masks)
+        masks = self._batch.masks
+        return self._observation_of(self._batch.observations, masks.copy() if self._copy else masks)
 
     def _info(self) -> dict[str, Any]:
-        everywhere = np.ones(self.num_envs, np.bool_)
+        all_games = np.ones(self.num_envs, np.bool_)
         return {
-            "action_mask": self._against.masks,
-            "_action_mask": everywhere,
-            "seat": self._against.seats.copy(),
-            "_seat": everywhere.copy(),
+            "action_mask": self._batch.masks,
+            "_action_mask": all_games,
+            "seat": self._batch.seats.copy(),
+            "_seat": all_games.copy(),
         }
 
-    def _add_result(self, info: dict[str, Any], outcome: Outcome) -> None:
-        """How the episodes that ended did, as Gymnasium keeps nested infos."""
+    def _add_result(self, info: dict[str, Any], step: LearnerStep) -> None:
+        """Add the results of ended episodes in Gymnasium's format of nested infos."""
         result: dict[str, Any] = {}
-        for name, seen in outcome.results.items():
-            rows = np.zeros((self.num_envs, *seen.shape[1:]), seen.dtype)
-            rows[outcome.ended_indices] = seen
-            result[name], result[f"_{name}"] = rows, outcome.ended.copy()
-        info["result"], info["_result"] = result, outcome.ended.copy()
+        for name, values in step.results.items():
+            rows = np.zeros((self.num_envs, *values.shape[1:]), values.dtype)
+            rows[step.ended_indices] = values
+            result[name], result[f"_{name}"] = rows, step.ended.copy()
+        info["result"], info["_result"] = result, step.ended.copy()
 
-    def _add_final(self, info: dict[str, Any], outcome: Outcome) -> None:
-        """The last observations and infos of episodes that ended, as Gymnasium keeps them."""
+    def _add_final(self, info: dict[str, Any], step: LearnerStep) -> None:
+        """Add the last observations and infos of ended episodes in Gymnasium's format."""
         no_actions = np.zeros((self.num_envs, self.rules.actions), np.int8)
-        last = np.full(self.num_envs, None, object)
-        for index, seen in zip(outcome.ended_indices, outcome.final_observations, strict=True):
-            last[index] = self._shown(seen, no_actions[index].copy())
-        ended = outcome.ended
-        info["final_obs"], info["_final_obs"] = last, ended.copy()
+        final_observations = np.full(self.num_envs, None, object)
+        for index, observation in zip(step.ended_indices, step.final_observations, strict=True):
+            final_observations[index] = self._observation_of(observation, no_actions[index].copy())
+        ended = step.ended
+        info["final_obs"], info["_final_obs"] = final_observations, ended.copy()
         info["final_info"] = {
             "action_mask": no_actions,
             "_action_mask": ended.copy(),
-            "seat": np.where(ended, outcome.seats, 0),
+            "seat": np.where(ended, step.seats, 0),
             "_seat": ended.copy(),
         }
-        self._add_result(info["final_info"], outcome)
+        self._add_result(info["final_info"], step)
         info["_final_info"] = ended.copy()

@@ -1,11 +1,11 @@
-"""The game for OpenSpiel: any rule set whose deals can be listed, as a Python game.
+"""The game for OpenSpiel: any rule set with enumerable deals, as a Python game.
 
     from german_whist.envs.open_spiel import open_spiel_game
     game = open_spiel_game({"suits": 2, "ranks": 4, "hand": 2})
 
 `pyspiel.load_game("python_german_whist", {"rules": ...})` finds it once this module is
-imported. Chance draws the whole deal at once, the dealer with it; an information state is
-all that the player may know. Needs the extra `open-spiel`.
+imported. One chance node draws the deal and the dealer; an information state is the player's
+view. Needs the extra `open-spiel`.
 """
 
 from __future__ import annotations
@@ -51,8 +51,7 @@ _TYPE = pyspiel.GameType(
 
 
 @cache
-def _known(text: str) -> tuple[Rules, np.ndarray[Any, Any]]:
-    """The rules behind a game's parameter, and all their deals."""
+def _load(text: str) -> tuple[Rules, np.ndarray[Any, Any]]:
     rules = load_rules(yaml.safe_load(text))
     return rules, all_deals(rules)
 
@@ -63,7 +62,7 @@ class OpenSpielGame(pyspiel.Game):
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
         """The parameter `rules` is a name, the path of a YAML file, or a mapping as YAML text."""
         text = str((params or {}).get("rules", _SMALLEST))
-        rules, deals = _known(text)
+        rules, deals = _load(text)
         pay = float(rules.max_pay)
         super().__init__(
             _TYPE,
@@ -82,26 +81,24 @@ class OpenSpielGame(pyspiel.Game):
     def make_py_observer(
         self, iig_obs_type: Any = None, params: Mapping[str, Any] | None = None
     ) -> Observer:
-        """What tells players apart what they know; by text, without tensors."""
+        """An observer of information states as strings, without tensors."""
         return Observer()
 
     def new_initial_state(self) -> OpenSpielState:
-        """Before the deal."""
         return OpenSpielState(self)
 
 
 class Observer:
-    """Information states as OpenSpiel's compiled algorithms ask for them."""
+    """Information states for OpenSpiel's compiled algorithms."""
 
     def __init__(self) -> None:
         self.tensor = np.zeros(0, np.float32)
         self.dict: dict[str, Any] = {}
 
     def set_from(self, state: OpenSpielState, player: int) -> None:
-        """There is no tensor to set."""
+        """Do nothing: there is no tensor."""
 
     def string_from(self, state: OpenSpielState, player: int) -> str:
-        """All that a player may know."""
         return state.information_state_string(player)
 
 
@@ -110,20 +107,19 @@ class OpenSpielState(pyspiel.State):
 
     def __init__(self, game: OpenSpielGame) -> None:
         super().__init__(game)
-        # The game may come back from OpenSpiel as another object: its parameter is what lasts.
-        self._rules, self._deals = _known(game.get_parameters()["rules"])
-        self._of = game
+        # OpenSpiel may return the game as another object: only its parameter persists.
+        self._rules, self._deals = _load(game.get_parameters()["rules"])
+        self._game_type = game
         self.game: Game | None = None
-        """The game that is played; None before the deal."""
+        """None before the deal."""
 
     def current_player(self) -> int:
-        """Chance, the seat to move, or the end."""
         if self.game is None:
             return pyspiel.PlayerId.CHANCE
         return pyspiel.PlayerId.TERMINAL if self.game.over else self.game.turn
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
-        """Every deal, all equally likely; the second half is dealt by seat 1."""
+        """All deals with equal probability; seat 1 deals the second half of them."""
         count = SEATS * len(self._deals)
         return [(number, 1.0 / count) for number in range(count)]
 
@@ -144,25 +140,22 @@ class OpenSpielState(pyspiel.State):
         return CHOICES.get(action) or str(CARDS[action])
 
     def is_terminal(self) -> bool:
-        """Whether the hand is over."""
         return self.game is not None and self.game.over
 
     def returns(self) -> list[float]:
-        """What the hand paid."""
         if self.game is None or not self.game.over:
             return [0.0] * SEATS
         return [float(paid) for paid in self.game.pays]
 
     def information_state_string(self, player: int | None = None) -> str:
-        """All that a player may know, as text that is equal for equal knowledge."""
+        """The player's view as hexadecimal text."""
         if self.game is None:
             return ""
         seat = self.game.turn if player is None else player
         return "" if seat is None else self.game.view(seat).record.tobytes().hex()
 
     def clone(self) -> OpenSpielState:
-        """A copy that goes its own way."""
-        other = OpenSpielState(self._of)
+        other = OpenSpielState(self._game_type)
         other.game = None if self.game is None else self.game.clone()
         return other
 
@@ -172,11 +165,11 @@ class OpenSpielState(pyspiel.State):
     def __str__(self) -> str:
         if self.game is None:
             return "before the deal"
-        return " ".join(action_word(each) for each in self.game.actions)
+        return " ".join(map(action_word, self.game.actions))
 
 
 def open_spiel_game(rules: RulesLike) -> OpenSpielGame:
-    """A rule set as a game of OpenSpiel; refused if it has too many deals to list."""
+    """A rule set as a game of OpenSpiel; `ValueError` if it has too many deals."""
     return OpenSpielGame({"rules": yaml.safe_dump(load_rules(rules).as_mapping())})
 
 

@@ -1,45 +1,149 @@
-"""Those who play beside a learner, asked in a batch: what they answer is legal, or told of them."""
+"""The opponent's seat in a batch: whose turn it is, what it sees, and its checked actions."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from ..agents.base import Agent, Array
+from ..agents.base import Agent, Array, decision_stream
 from ..agents.calls import PlayerFault, answer_of
+from ..common.jit.compiler import jit
 from ..engine.batch.batch import Batch
-from ..engine.batch.kernels import BatchArrays
+from ..engine.batch.kernels import BatchArrays, is_legal
 from ..engine.cards import action_text
-from .kernels import Waiting, first_illegal_answer
+from ..engine.dtypes import OVER
+from ..engine.observation.layout import write_mask
+from ..engine.play import legal, row
+from ..engine.rng import stream_key
+from ..engine.view import write_position, write_view
 
-# About how many nanoseconds an answer takes, by the cheaper of those that are asked in parts.
-_ANSWER = 100
+_SEATS = 0x7365617473
+# Nanoseconds per action of the fastest agents that act on several threads at once.
+_NS_PER_ACTION = 100
 
 
-def legal_answer(batch: Batch, agent: Agent, waiting: Waiting) -> Array:
-    """The actions that an agent chooses in the games that wait for it."""
-    count = len(waiting.indices)
+@jit
+def draw_seats(arrays: BatchArrays, indices: np.ndarray, seats: np.ndarray) -> None:
+    """Draw the learner's seat in each game of `indices`, from its deal."""
+    key = stream_key(row(arrays.config, 0).seed, np.uint64(_SEATS))
+    for index in indices:
+        seats[index] = np.int64(stream_key(key, row(arrays.games, index).number) >> np.uint64(63))
+
+
+@jit
+def find_opponent_turns(
+    arrays: BatchArrays,
+    indices: np.ndarray,
+    seats: np.ndarray,
+    opponent_turns: np.ndarray,
+    start: int,
+    stop: int,
+) -> int:
+    """Find the games in which the opponent of `seats` is to move; returns their number.
+
+    Each thread writes them to the front of its part of `opponent_turns`, and -1 behind them.
+    """
+    count = start
+    for position in range(start, stop):
+        index = indices[position]
+        game = row(arrays.games, index)
+        opponent_turns[count] = index
+        count += 1 if game.turn != seats[index] and game.phase != OVER else 0
+    for position in range(count, stop):
+        opponent_turns[position] = -1
+    return count - start
+
+
+@jit
+def write_paid(
+    arrays: BatchArrays, seats: np.ndarray, paid: np.ndarray, start: int, stop: int
+) -> int:
+    """Write the rewards of each game's seat in `seats`."""
+    for index in range(start, stop):
+        paid[index] = row(arrays.results, index).paid[seats[index]]
+    return 0
+
+
+@jit
+def write_legal(arrays: BatchArrays, masks: np.ndarray, start: int, stop: int) -> int:
+    """Write the last action mask of each game."""
+    for index in range(start, stop):
+        write_mask(masks[index], arrays.legal[index])
+    return 0
+
+
+class PendingDecisions(NamedTuple):
+    """Decisions for which an agent is to be queried."""
+
+    indices: np.ndarray
+    """Their games."""
+    views: np.ndarray
+    """`VIEW` records of the seats to move."""
+    rng: np.ndarray
+    """The random stream of each decision."""
+
+
+@jit
+def write_decisions(
+    arrays: BatchArrays,
+    key: np.ndarray,
+    with_tricks: bool,
+    decisions: PendingDecisions,
+    start: int,
+    stop: int,
+) -> int:
+    """Write the views and random streams of the seats to move, by request with past tricks."""
+    rules = row(arrays.config, 0).rules
+    for position in range(start, stop):
+        game, view = row(arrays.games, decisions.indices[position]), row(decisions.views, position)
+        if with_tricks:
+            write_view(rules, game, np.int64(game.turn), view)
+        else:
+            write_position(rules, game, np.int64(game.turn), view)
+        decisions.rng[position] = decision_stream(key, game.number, view)
+    return 0
+
+
+@jit
+def first_illegal_action(arrays: BatchArrays, indices: np.ndarray, actions: np.ndarray) -> int:
+    """The position of the first illegal action; -1 if all are legal."""
+    rules = row(arrays.config, 0).rules
+    for position in range(len(indices)):
+        if not is_legal(legal(rules, row(arrays.games, indices[position])), actions[position]):
+            return position
+    return -1
+
+
+def query_opponent(batch: Batch, agent: Agent, decisions: PendingDecisions) -> Array:
+    """An agent's actions; an illegal one raises `PlayerFault`."""
+    count = len(decisions.indices)
     actions = np.empty(count, np.int64)
     if agent.many_at_once:
-        wrong = batch.run(count, _ask, agent, waiting, actions, cost_ns=_ANSWER)
+        illegal = batch.run(count, _query_part, agent, decisions, actions, cost_ns=_NS_PER_ACTION)
     else:
-        wrong = _ask(batch.arrays, agent, waiting, actions, 0, count)
-    if wrong:
-        wrong = first_illegal_answer(batch.arrays, waiting.indices, actions)
-        index = int(waiting.indices[wrong])
+        illegal = _query_part(batch.arrays, agent, decisions, actions, 0, count)
+    if illegal:
+        illegal = first_illegal_action(batch.arrays, decisions.indices, actions)
+        index = int(decisions.indices[illegal])
         view = batch.view(index, int(batch.records["turn"][index]))
-        allowed = ", ".join(action_text(each) for each in view.legal())
+        allowed = ", ".join(map(action_text, view.legal()))
         raise PlayerFault(
-            f"opponent {agent.name} chose {action_text(int(actions[wrong]))} in game {index}, "
+            f"opponent {agent.name} chose {action_text(int(actions[illegal]))} in game {index}, "
             f"which is not legal: {allowed} are"
         )
     return actions
 
 
-def _ask(
-    arrays: BatchArrays, agent: Agent, waiting: Waiting, actions: Array, start: int, stop: int
+def _query_part(
+    arrays: BatchArrays,
+    agent: Agent,
+    decisions: PendingDecisions,
+    actions: Array,
+    start: int,
+    stop: int,
 ) -> int:
-    """Let an agent answer in a part of the games; returns 1 if an answer is not legal."""
     rows = slice(start, stop)
-    indices = waiting.indices[rows]
-    actions[rows] = answer_of(agent, waiting.views[rows], waiting.rng[rows], indices)
-    return int(first_illegal_answer(arrays, indices, actions[rows]) >= 0)
+    indices = decisions.indices[rows]
+    actions[rows] = answer_of(agent, decisions.views[rows], decisions.rng[rows], indices)
+    return int(first_illegal_action(arrays, indices, actions[rows]) >= 0)

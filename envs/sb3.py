@@ -1,7 +1,6 @@
-"""A Stable-Baselines3 `VecEnv` over one batch, for MaskablePPO and its kin.
+"""A Stable-Baselines3 `VecEnv` over one batch, for MaskablePPO and similar algorithms.
 
-Importing this module imports Stable-Baselines3, and so torch; nothing else in the
-environments does.
+This is the only module of `envs` that imports Stable-Baselines3, and so torch.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from ..engine.batch.config import (
 )
 from ..engine.batch.results import result_dicts
 from .render.modes import SEAT
-from .single_agent_batch import RANDOM_SEAT, Opposed, Outcome
+from .single_agent_batch import RANDOM_SEAT, LearnerStep, SingleAgentMixin
 
 try:
     from stable_baselines3.common.monitor import Monitor
@@ -33,11 +32,11 @@ except ModuleNotFoundError as error:
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-# What `get_attr` finds; the environments of a batch have these in common.
+# Attributes for `get_attr`, equal in all environments of a batch.
 _ATTRIBUTES = ("render_mode", "rules", "options", "opponent", "action_masks", "spec")
 
 
-class GermanWhistVecEnv(Opposed, VecEnv):
+class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
     """`n_envs` games against an agent, as Stable-Baselines3 steps them.
 
     ```python
@@ -45,15 +44,15 @@ class GermanWhistVecEnv(Opposed, VecEnv):
     model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=1024).learn(1_000_000)
     ```
 
-    Options, actions, observations and rewards are those of `GermanWhistEnv`; `threads` play the
-    games in parts at once. Games that end are dealt anew in the same step.
+    Options, actions, observations and rewards are those of `GermanWhistEnv`; `threads` play
+    parts of the games in parallel. The next episode begins in the same step.
 
-    ### What infos hold
+    ### Infos
 
     | key | when | value |
     |---|---|---|
-    | `episode` | a game ended | `r`, `l`, `t`, as `Monitor` tells them: no `VecMonitor` is needed |
-    | `terminal_observation` | a game ended | its last sight |
+    | `episode` | a game ended | `r`, `l`, `t` of `Monitor`: no `VecMonitor` is needed |
+    | `terminal_observation` | a game ended | its last observation |
     | `TimeLimit.truncated` | a game ended | False |
     | `result` | a game ended | as of `GermanWhistEnv` |
 
@@ -74,95 +73,87 @@ class GermanWhistVecEnv(Opposed, VecEnv):
         threads: int = 1,
         **options: Unpack[GameOptions],
     ) -> None:
-        """The options are those of `GermanWhistEnv`, and `threads` to play the games on."""
+        """The options are those of `GermanWhistEnv`, and a number of `threads`."""
         self.spec: None = None
-        spaces = self._sit_down(
+        spaces = self._set_up(
             n_envs, rules, options, opponent, seat, mask_in_observation, render_mode, render_view,
             threads=threads,
         )  # fmt: skip
-        super().__init__(self._against.n, *spaces)
+        super().__init__(self._batch.n, *spaces)
         self._actions: Any = None
         self._returns = np.zeros(self.num_envs)
         self._lengths = np.zeros(self.num_envs, np.int64)
-        self._began = time.time()
+        self._start_time = time.time()
 
     # -- stepping
 
     def reset(self) -> Any:
-        """Deal every game, with the seed given to `seed` if there was one.
-
-        What `set_options` was given is one for all games, as their seed is.
-        """
-        seed, wishes = self._seeds[0], self._options[0]
-        differ = any(each != wishes for each in self._options)
+        """Deal every game, with the seed of `seed()` and the one dictionary of `set_options()`."""
+        seed, options = self._seeds[0], self._options[0]
+        differ = any(other != options for other in self._options)
         self._reset_seeds()
         self._reset_options()
         if differ:
-            self._against.batch.ready = False
+            self._batch.batch.ready = False
             raise ValueError(
                 "set_options was given other options for some games than for others: a batch "
                 "takes one dictionary for all of them"
             )
-        self._against.reset(seed, wishes)
+        self._batch.reset(seed, options)
         self._returns[:] = 0
         self._lengths[:] = 0
         self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         return self._observations()
 
     def step_async(self, actions: np.ndarray) -> None:
-        """Keep the actions for `step_wait`."""
         self._actions = actions
 
     def step(
         self, actions: np.ndarray
     ) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:
-        """Play an action in every game: observations, rewards, ends and infos."""
         self.step_async(actions)
         return self.step_wait()
 
     def step_wait(
         self,
     ) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:
-        """Play the actions; the opponents answer until the learner is to move everywhere."""
-        outcome = self._against.step(self._actions)
-        self._returns += outcome.rewards
+        """Play the actions; the opponents move until the learner is to move in all games."""
+        step = self._batch.step(self._actions)
+        self._returns += step.rewards
         self._lengths += 1
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        if len(outcome.ended_indices):
-            self._close_episodes(outcome, infos)
-        rewards = outcome.rewards.astype(np.float32)
-        return self._observations(), rewards, outcome.ended, infos
+        if len(step.ended_indices):
+            self._close_episodes(step, infos)
+        rewards = step.rewards.astype(np.float32)
+        return self._observations(), rewards, step.ended, infos
 
-    def _close_episodes(self, outcome: Outcome, infos: list[dict[str, Any]]) -> None:
-        """Monitor statistics and last observations of episodes that ended."""
-        elapsed = round(time.time() - self._began, 6)
-        where = outcome.ended_indices
-        returns = self._returns[where].round(6).tolist()
-        lengths = self._lengths[where].tolist()
-        results, last = result_dicts(outcome.results), outcome.final_observations
+    def _close_episodes(self, step: LearnerStep, infos: list[dict[str, Any]]) -> None:
+        elapsed = round(time.time() - self._start_time, 6)
+        indices = step.ended_indices
+        returns = self._returns[indices].round(6).tolist()
+        lengths = self._lengths[indices].tolist()
+        results, observations = result_dicts(step.results), step.final_observations
         no_actions = np.zeros(self.rules.actions, np.int8)
-        for place, index in enumerate(where.tolist()):
+        for row, index in enumerate(indices.tolist()):
             infos[index] = {
-                "episode": {"r": returns[place], "l": lengths[place], "t": elapsed},
-                "terminal_observation": self._shown(last[place], no_actions.copy()),
-                "result": results[place],
+                "episode": {"r": returns[row], "l": lengths[row], "t": elapsed},
+                "terminal_observation": self._observation_of(observations[row], no_actions.copy()),
+                "result": results[row],
                 "TimeLimit.truncated": False,
             }
-        self._returns[where] = 0
-        self._lengths[where] = 0
+        self._returns[indices] = 0
+        self._lengths[indices] = 0
 
     def _observations(self) -> Any:
-        return self._shown(self._against.observations, self._against.masks.copy())
+        return self._observation_of(self._batch.observations, self._batch.masks.copy())
 
-    # -- keeping
+    # -- state
 
     def state(self) -> dict[str, Array]:
-        """All that goes on, as arrays; what an opponent remembers is not among it."""
-        told = {"returns": self._returns.copy(), "lengths": self._lengths.copy()}
-        return {**super().state(), **told}
+        statistics = {"returns": self._returns.copy(), "lengths": self._lengths.copy()}
+        return {**super().state(), **statistics}
 
     def restore(self, state: Mapping[str, Array]) -> Any:
-        """Go on from what `state` gave, in an environment of the same options: observations."""
         returns, lengths = (
             state_array(state, name, self.num_envs) for name in ("returns", "lengths")
         )
@@ -170,18 +161,16 @@ class GermanWhistVecEnv(Opposed, VecEnv):
             raise ValueError("returns of the state are not all numbers: give what state() returned")
         if lengths.dtype != self._lengths.dtype or (lengths < 0).any():
             raise ValueError("lengths of the state are not all counts: give what state() returned")
-        self._against.restore(state)
+        self._batch.restore(state)
         self._returns[:], self._lengths[:] = returns, lengths
         return self._observations()
 
-    # -- what Stable-Baselines3 asks of environments
+    # -- the VecEnv interface
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """The legal actions of every game as booleans."""
-        return self._against.legal_masks()
+        return self._batch.legal_masks()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """An attribute of each environment."""
         if attr_name not in _ATTRIBUTES:
             raise AttributeError(
                 f"the environments have no {attr_name!r}; there are {', '.join(_ATTRIBUTES)}"
@@ -190,7 +179,7 @@ class GermanWhistVecEnv(Opposed, VecEnv):
         return [value for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Set `opponent`, for all environments at once."""
+        """Set `opponent`, in all environments at once."""
         if attr_name != "opponent" or indices is not None:
             raise AttributeError(
                 f"{attr_name!r} cannot be set: only the opponent can, in all environments at once"
@@ -205,20 +194,18 @@ class GermanWhistVecEnv(Opposed, VecEnv):
             masks = self.action_masks()
             return list(masks if indices is None else masks[list(self._get_indices(indices))])
         if method_name == "render":
-            where = list(self._get_indices(indices))
-            # A window shows one table.
-            shown = where[:1] if self.render_mode == "human" else where
-            return [self._picture(index) for index in shown]
+            games = list(self._get_indices(indices))
+            # There is one window.
+            games_shown = games[:1] if self.render_mode == "human" else games
+            return [self._render_game(index) for index in games_shown]
         raise AttributeError(f"the environments have no method {method_name!r}")
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
-        """Only `Monitor`, in effect: its statistics are in `info["episode"]`."""
+        """True for `Monitor`, whose statistics are in `info["episode"]`."""
         return [issubclass(wrapper_class, Monitor) for _ in self._get_indices(indices)]
 
     def get_images(self) -> Sequence[np.ndarray | None]:
-        """A picture of each table."""
-        return [self._picture(index) for index in range(self.num_envs)]
+        return [self._render_game(index) for index in range(self.num_envs)]
 
     def close(self) -> None:
-        """Close the window, if there is one."""
         self._close_window()

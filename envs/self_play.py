@@ -1,8 +1,8 @@
-"""Both seats at once, for self-play trainers: whoever is to move in each of `n` games.
+"""Self-play environment: the seat to move in each of `n` games, without an opponent.
 
-Everything comes as NumPy arrays with one row per game, fresh each step, which
-`torch.from_numpy` wraps without copying. With `device="cuda"` games and arrays live on a GPU,
-where `torch.as_tensor(array, device="cuda")` does the same.
+Everything is a NumPy array with one row per game, fresh each step, which `torch.from_numpy` wraps
+without copying. With `device="cuda"` games and arrays live on a GPU, where
+`torch.as_tensor(array, device="cuda")` does so.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..engine.game import Game
 from ..engine.rules import Rules
 from ..engine.seeding import checked_count
 from ..engine.view import View
-from .single_agent_batch import prepare
+from .single_agent_batch import warm_up_batches
 from .spaces import action_space, observation_box
 
 if TYPE_CHECKING:
@@ -32,28 +32,27 @@ if TYPE_CHECKING:
 
 
 class SelfPlayEnv:
-    """`n` games in which the same learner, or two, play both seats.
+    """`n` games in which one or two learners play both seats.
 
     ```python
     env = SelfPlayEnv(1024, "classic")
-    now = env.reset(seed=1)
-    now = env.step(now.masks.argmax(axis=1))
+    step = env.reset(seed=1)
+    step = env.step(step.masks.argmax(axis=1))
     ```
 
-    What `reset`, `look` and `step` give is a `StepResult`, a row for each game. There is no `info`.
-
-    `step(actions, indices)` plays in the games of `indices` alone, `hand_over` tells where the last
-    step ended a hand, which in a match is not yet the episode.
-
-    ### What a StepResult holds
+    `reset`, `observe` and `step` return a `StepResult` of arrays with one row per game; there is
+    no `info`:
 
     | field | value |
     |---|---|
-    | `observations` | int8, what the seat to move sees |
-    | `masks` | int8, 1 for each action that is legal for it |
-    | `seats` | who is to move |
-    | `rewards` | float32, `(n, 2)`: what the step paid each seat |
-    | `ended` | whether the step ended an episode; what is shown is of the next one |
+    | `observations` | int8, from the seat to move |
+    | `masks` | int8, 1 for each legal action |
+    | `seats` | the seat to move |
+    | `rewards` | float32, `(n, 2)`: each seat's reward of the step |
+    | `ended` | whether the step ended an episode; the observation is then of the next one |
+
+    `step(actions, indices)` plays in the games of `indices` alone. `hand_over` marks games whose
+    hand ended with the last step, which in a match is not always the episode.
     """
 
     @checked_keywords
@@ -69,9 +68,9 @@ class SelfPlayEnv:
     ) -> None:
         """The options are those of `german_whist_v0`; without `copy` buffers are reused.
 
-        On several `threads` the games are played in parts at once, which changes nothing else.
-        On the `device` `cuda` each game has a thread of the GPU's: actions come from there, a
-        step does not wait for them, and what is not legal is told by `batch.check()`.
+        On several `threads` parts of the games are played in parallel, with the same results.
+        On the `device` `cuda` each game has a GPU thread: actions are arrays there, a step does
+        not wait for them, and `batch.check()` reports illegal ones.
         """
         self.options: Options = options_from(rules, **options)
         self.rules: Rules = self.options.rules
@@ -81,15 +80,14 @@ class SelfPlayEnv:
         self.batch: Batch = Batch(
             self.options, self.num_envs, checked_count(threads, "threads"), device
         )
-        """The games behind it, both hands open: for trainers, not for players."""
-        self._round: StepResult | None = None if copy else self._room()
+        """The games, with both hands open: for trainers, not for players."""
+        self._result: StepResult | None = None if copy else self._new_result()
         self._reset: Array | None = self.batch.all_games
         if device == "cpu":
-            prepare()
+            warm_up_batches()
             warm_up("self-play", "envs", _compile_all)
 
-    def _room(self) -> StepResult:
-        """Room for what a step shows."""
+    def _new_result(self) -> StepResult:
         empty = self.batch.backend.empty
         return StepResult(
             *self.batch.new_rows(self.num_envs),
@@ -100,79 +98,75 @@ class SelfPlayEnv:
 
     @property
     def hand_over(self) -> npt.NDArray[np.bool_]:
-        """`(n,)` bool, the last step ended a hand: with a match, not always its episode."""
+        """`(n,)` bool, the last step ended a hand; in a match not always the episode."""
         return self.batch.backend.to_host(self.batch.events) != NO_EVENT
 
     @property
-    def begun(self) -> Array:
-        """The games in which the last step, or `reset`, began a hand."""
+    def new_hands(self) -> Array:
+        """Indices of the games in which the last step, or `reset`, began a hand."""
         return np.flatnonzero(self.hand_over) if self._reset is None else self._reset
 
     def reset(self, seed: int | None = None) -> StepResult:
         """Deal every game; game `i` of `n` gets deals `i`, `i + n` ... of the seed."""
         self._reset = self.batch.reset(seed)
-        return self.look()
+        return self.observe()
 
-    def look(self) -> StepResult:
-        """What the seats to move see now, as if nothing had just been paid or ended."""
+    def observe(self) -> StepResult:
+        """The current observations, with zero rewards and no ends."""
         batch = self.batch
         batch.check_ready()
-        now = (self._round or self._room())._replace(seats=batch.turns())
-        batch.observe(batch.all_games, now.seats, out=(now.observations, now.masks))
-        nothing = batch.backend.zeros
-        return now._replace(
-            rewards=nothing((self.num_envs, 2), np.float32), ended=nothing(self.num_envs, np.bool_)
+        result = (self._result or self._new_result())._replace(seats=batch.turns())
+        batch.observe(batch.all_games, result.seats, out=(result.observations, result.masks))
+        zeros = batch.backend.zeros
+        return result._replace(
+            rewards=zeros((self.num_envs, 2), np.float32), ended=zeros(self.num_envs, np.bool_)
         )
 
     def step(self, actions: Any, indices: Any = None) -> StepResult:
-        """Play an action in every game, for the seat to move; what ended is dealt anew.
+        """Play an action of the seat to move in every game; ended episodes begin anew.
 
-        With `indices`, numbers of games, one in each of these, and the others wait.
+        With `indices`, one action for each of these games; the others wait.
         """
         batch = self.batch
         if indices is None:
-            where, now = batch.all_games, self._round or self._room()
+            games, result = batch.all_games, self._result or self._new_result()
         else:
             if batch.gpu is not None:
                 raise ValueError(
                     "indices are given, but games on a GPU step together: leave them out"
                 )
-            where, now = batch.checked_indices(indices), self.look()
-        chosen = batch.checked_actions(actions, None if indices is None else where)
-        batch.step(where, chosen, now)
+            games, result = batch.checked_indices(indices), self.observe()
+        chosen = batch.checked_actions(actions, None if indices is None else games)
+        batch.step(games, chosen, result)
         self._reset = None
-        return now
+        return result
 
     def state(self) -> dict[str, Array]:
-        """All that goes on, as arrays."""
+        """The complete state as arrays."""
         return self.batch.state()
 
     def restore(self, state: Mapping[str, Array]) -> StepResult:
-        """Go on from what `state` gave, in an environment of the same options."""
+        """Continue from a `state`, in an environment of the same options."""
         self.batch.restore(state, over=False)
         self._reset = self.batch.all_games[:0]
-        return self.look()
+        return self.observe()
 
     def views(self, seats: Any = None, indices: Any = None) -> Array:
-        """What a seat of each game may know (by default the one to move), as `VIEW` records.
-
-        With `indices` of these games alone. The records are a copy.
-        """
+        """`VIEW` records of a seat (default: the one to move) in each game, or in `indices`."""
         batch = self.batch
-        where = batch.all_games if indices is None else batch.checked_indices(indices)
-        chosen = batch.backend.to_host(batch.turns())[where]
+        games = batch.all_games if indices is None else batch.checked_indices(indices)
+        seat_of_game = batch.backend.to_host(batch.turns())[games]
         if seats is not None:
-            chosen = np.broadcast_to(seats, chosen.shape)
-        if chosen.size and not ((chosen >= 0) & (chosen < SEATS)).all():
+            seat_of_game = np.broadcast_to(seats, seat_of_game.shape)
+        if seat_of_game.size and not ((seat_of_game >= 0) & (seat_of_game < SEATS)).all():
             raise ValueError("a seat is out of range: seats are 0 and 1")
-        return batch.views(np.ascontiguousarray(chosen, np.uint8), where)
+        return batch.views(np.ascontiguousarray(seat_of_game, np.uint8), games)
 
     def game(self, index: int) -> Game:
-        """A copy of one game as it stands, as a `Game` that goes on by itself."""
+        """An independent copy of one game."""
         return self.batch.game(index)
 
     def view(self, index: int, seat: int) -> View:
-        """All that a seat of one game may know."""
         return self.batch.view(index, seat)
 
 

@@ -1,9 +1,7 @@
-"""A learner's seat in many games, the other seat played by an agent: the core of the
-Gymnasium and Stable-Baselines3 environments.
+"""A learner's seat in many games against an agent: the core of the Gymnasium and SB3 environments.
 
-Every step plays the learner's action in all games and then the opponent's, all at
-once, until each game waits for the learner again. An episode that ends is followed by
-the next one within the step, with the next step, or by a reset.
+A step plays the learner's action in all games and then the opponent's, until each game waits for
+the learner again. The next episode begins in the same step, in the next step, or by a reset.
 """
 
 from __future__ import annotations
@@ -34,35 +32,42 @@ from ..engine.dtypes import NO_CARD, OVER, VIEW
 from ..engine.game import IllegalAction
 from ..engine.rules import Rules
 from ..engine.seeding import checked_count, checked_seat
-from .kernels import Waiting, draw_seats, find_waiting, write_legal, write_paid, write_waiting
-from .opponents import legal_answer
+from .opponents import (
+    PendingDecisions,
+    draw_seats,
+    find_opponent_turns,
+    query_opponent,
+    write_decisions,
+    write_legal,
+    write_paid,
+)
 from .render.modes import OPEN, SEAT, Painter, painter_for
 from .spaces import action_space, observation_space
 
 RANDOM_SEAT = "random"
 
 
-class Outcome(NamedTuple):
-    """What a step of the learner led to: arrays with one row per game, its episode's end apart."""
+class LearnerStep(NamedTuple):
+    """Result of a learner's step, a row per game; ended episodes have rows of their own."""
 
     observations: Array
     masks: Array
     rewards: Array
-    """`(n,)` float64, what the learner was paid since its last action."""
+    """`(n,)` float64, the learner's rewards since its last action."""
     ended: Array
-    """`(n,)` bool; where True, the observation is the last, or already of the next episode."""
+    """`(n,)` bool; the observation is then the last one, or with SAME_STEP of the next episode."""
     ended_indices: Array
     """The games whose episode ended, in order."""
     final_observations: Array
-    """One row for each of `ended_indices`: what the learner saw at the end."""
+    """One row for each of `ended_indices`."""
     results: dict[str, Array]
     """One row for each of `ended_indices`: `results_by_seat` by the learner."""
     seats: Array
-    """`(n,)` uint8, the learner's seats in the episodes that the step was played in."""
+    """`(n,)` uint8, the learner's seats in the episodes of the step's actions."""
 
 
-class Against:
-    """The learner against an agent, in `n` games."""
+class SingleAgentBatch:
+    """A learner against an agent in `n` games."""
 
     def __init__(
         self,
@@ -76,7 +81,7 @@ class Against:
         autoreset: AutoresetMode = AutoresetMode.SAME_STEP,
         warm: bool = True,
     ) -> None:
-        """`autoreset` says when an episode that ends is followed by the next, as in Gymnasium."""
+        """`autoreset` is Gymnasium's: when the next episode begins."""
         self.n = checked_count(n, "num_envs")
         self.options = options
         self.batch = Batch(options, self.n, checked_count(threads, "threads"))
@@ -86,19 +91,18 @@ class Against:
         self.autoreset = autoreset
         self.seats = np.zeros(self.n, np.uint8)
         self.over = np.zeros(self.n, np.bool_)
-        """The games whose episode is over and the next not begun; none with SAME_STEP."""
+        """Games between two episodes; none with SAME_STEP."""
         self._key = agent_key(0)
-        self._found = np.zeros(self.n, np.int64)
+        self._index_buffer = np.zeros(self.n, np.int64)
         self._opponent_views = np.zeros(self.n, VIEW)
         self._rng = np.zeros(self.n, np.uint64)
         self.observations, self.masks = self.batch.new_rows(self.n)
         self.masks[:] = 0
         self.replace_opponent(opponent)
         if warm:
-            prepare()
+            warm_up_batches()
 
     def replace_opponent(self, opponent: object) -> None:
-        """Put another agent in the other seat, from its next decision on."""
         agent = as_agent(opponent, self.options.rules, match=self.options.match)
         self.opponent: Agent = agent
         for name in ("led_cards", "followed_cards", "my_draws", "opponent_draws"):
@@ -109,59 +113,57 @@ class Against:
     def reset(
         self,
         seed: int | None = None,
-        wishes: Mapping[str, Any] | None = None,
-        known: tuple[str, ...] = RESET_OPTIONS,
+        reset_options: Mapping[str, Any] | None = None,
+        allowed: tuple[str, ...] = RESET_OPTIONS,
     ) -> None:
-        """Begin an episode in every game, or in some, and play until the learner is to move."""
+        """Begin episodes in all games or by a reset mask; the opponent may move first."""
         batch = self.batch
-        begun = batch.reset(seed, wishes, known)
+        begun = batch.reset(seed, reset_options, allowed)
         self._key = agent_key(batch.seed)
         self._take_seats(begun)
-        with self._or_not_ready():
+        with self._unready_on_error():
             self.over[begun] = False
             self.opponent.reset(begun.copy())
             self._play_opponent(batch.all_games)
-            self._look()
+            self._observe()
 
     def _take_seats(self, indices: Array) -> None:
-        """The learner's seats in episodes that have begun."""
         if self._fixed_seat < 0:
             draw_seats(self.batch.arrays, indices, self.seats)
         else:
             self.seats[indices] = self._fixed_seat
 
     @contextmanager
-    def _or_not_ready(self) -> Iterator[None]:
-        """A step that fails on its way, by the opponent's fault, leaves nothing to step."""
+    def _unready_on_error(self) -> Iterator[None]:
+        """Require a reset after an error, as of the opponent, in the middle of a step."""
         self.batch.ready = False
         yield
         self.batch.ready = True
 
-    def _look(self) -> None:
-        """Show every game to the learner anew."""
+    def _observe(self) -> None:
         batch = self.batch
         self.observations, self.masks = batch.observe(batch.all_games, self.seats, out=self._rows)
 
-    def step(self, actions: Any) -> Outcome:
+    def step(self, actions: Any) -> LearnerStep:
         """Play the learner's actions, then the opponent's, until the learner is to move again.
 
-        A game that is over takes no action: with NEXT_STEP its next episode begins.
+        Actions of games that are over are ignored: with NEXT_STEP their next episode begins.
         """
         batch = self.batch
         batch.check_ready()
-        resting = np.flatnonzero(self.over)
-        playing = np.flatnonzero(~self.over) if len(resting) else None
-        if len(resting) and self.autoreset is not AutoresetMode.NEXT_STEP:
-            raise IllegalAction(self._why_over(resting))
+        finished = np.flatnonzero(self.over)
+        playing = np.flatnonzero(~self.over) if len(finished) else None
+        if len(finished) and self.autoreset is not AutoresetMode.NEXT_STEP:
+            raise IllegalAction(self._why_over(finished))
         if playing is not None:
             actions = action_array(actions, self.n)[playing]
         chosen = batch.checked_actions(actions, playing)
         seats = self.seats.copy()
-        with self._or_not_ready():
-            if len(resting):
-                batch.results["paid"][resting], batch.events[resting] = 0, NO_EVENT
-                self.begin_next(resting)
-            self._tell(
+        with self._unready_on_error():
+            if len(finished):
+                batch.results["paid"][finished], batch.events[finished] = 0, NO_EVENT
+                self.begin_next(finished)
+            self._notify_opponent(
                 batch.play(batch.all_games if playing is None else playing, chosen, relabelled=True)
             )
             self._play_opponent(batch.all_games)
@@ -173,12 +175,12 @@ class Against:
                 if self.autoreset is AutoresetMode.SAME_STEP:
                     self.begin_next(ended_indices)
                     self._play_opponent(ended_indices)
-            self._look()
+            self._observe()
         if self.autoreset is not AutoresetMode.SAME_STEP:
             self.over = ended.copy()
         paid = np.empty(self.n)
         batch.run(self.n, write_paid, seats, paid, cost_ns=READ_NS)
-        return Outcome(
+        return LearnerStep(
             self.observations,
             self.masks,
             paid,
@@ -190,17 +192,15 @@ class Against:
         )
 
     def begin_next(self, indices: Array) -> None:
-        """Begin the next episodes in games whose episode is over."""
         self.batch.deal_next(indices)
         self._take_seats(indices)
         self.opponent.reset(indices.copy())
 
     def state(self) -> dict[str, Array]:
-        """All that goes on, as arrays; what an opponent remembers is not among it."""
         return {**self.batch.state(), "seats": self.seats.copy()}
 
     def restore(self, state: Mapping[str, Array]) -> None:
-        """Go on from what `state` gave, the opponent as if these hands were new to it."""
+        """Continue from a `state`; the opponent gets reset notifications as for new hands."""
         seats = state_array(state, "seats", self.n)
         if not np.isin(seats, (0, 1)).all():
             raise ValueError("seats of the state are not all 0 or 1: give what state() returned")
@@ -218,7 +218,7 @@ class Against:
         self.seats[:] = seats
         self.over = over
         self.opponent.reset(self.batch.all_games.copy())
-        self._look()
+        self._observe()
 
     def _why_over(self, resting: Array) -> str:
         if self.n == 1:
@@ -229,52 +229,51 @@ class Against:
         )
 
     def legal_masks(self) -> Array:
-        """The legal actions of every game as booleans, as the learner was shown them."""
         masks = np.empty((self.n, self.options.rules.actions), np.bool_)
         self.batch.run(self.n, write_legal, masks.view(np.int8))
         return masks
 
-    def _tell(self, dealt: Array) -> None:
-        """Tell the opponent of games that are in the next hand of their match."""
+    def _notify_opponent(self, dealt: Array) -> None:
+        # A match has several hands: reset notifications come before each of them.
         if len(dealt):
             self.opponent.reset(dealt.copy())
 
-    def _play_opponent(self, where: Array) -> None:
-        """Let the opponent play wherever it is to move among these games, as often as it is."""
+    def _play_opponent(self, indices: Array) -> None:
+        """Let the opponent move in these games until the learner is to move in all of them."""
         batch = self.batch
-        while len(where):
-            found = self._found[: len(where)]
-            count = batch.run(len(where), find_waiting, where, self.seats, found)
+        while len(indices):
+            buffer = self._index_buffer[: len(indices)]
+            count = batch.run(len(indices), find_opponent_turns, indices, self.seats, buffer)
             if not count:
                 return
-            # What one thread has found stands in front; what several have, in front of each part.
-            one = found[count - 1] >= 0 and found[:count].min() >= 0
-            where = found[:count].copy() if one else found[found >= 0]
-            waiting = Waiting(where, self._opponent_views[:count], self._rng[:count])
-            batch.run(count, write_waiting, self._key, self.opponent.reads_tricks, waiting)
-            actions = legal_answer(batch, self.opponent, waiting)
-            self._tell(batch.play(where, actions, relabelled=False))
+            # Each thread fills the front of its own part of the buffer.
+            contiguous = buffer[count - 1] >= 0 and buffer[:count].min() >= 0
+            indices = buffer[:count].copy() if contiguous else buffer[buffer >= 0]
+            decisions = PendingDecisions(indices, self._opponent_views[:count], self._rng[:count])
+            batch.run(count, write_decisions, self._key, self.opponent.reads_tricks, decisions)
+            actions = query_opponent(batch, self.opponent, decisions)
+            self._notify_opponent(batch.play(indices, actions, relabelled=False))
 
 
-class Opposed:
-    """What every environment with an opponent has, whatever steps it."""
+class SingleAgentMixin:
+    """Mixin of environments with an opponent: options, spaces, state and rendering."""
 
     options: Options
     rules: Rules
     render_mode: str | None
-    _against: Against
+    _batch: SingleAgentBatch
     # Gymnasium closes an environment that could not be made, too.
     _painter: Painter | None = None
 
-    def _sit_down(
+    def _set_up(
         self, num_envs: int, rules: RulesLike, options: GameOptions, opponent: object,
         seat: int | str, mask_in_observation: bool, render_mode: str | None, render_view: str,
-        **how: Any,
+        **batch_options: Any,
     ) -> tuple[spaces.Space[Any], spaces.Discrete]:  # fmt: skip
-        """Seat learner and opponent; the spaces of one observation and one action."""
+        """Make the batch; returns the spaces of one observation and one action."""
         self.options = options_from(rules, **options)
         self.rules = self.options.rules
-        self._against = Against(self.options, num_envs, opponent, seat, **how)
+        self._batch = SingleAgentBatch(self.options, num_envs, opponent, seat, **batch_options)
         self.render_mode = render_mode
         self._painter = painter_for(render_mode)
         self._render_view = checked_seat(render_view, (SEAT, OPEN), "render_view")
@@ -283,44 +282,43 @@ class Opposed:
 
     @property
     def opponent(self) -> Agent:
-        """The agent in the other seats; it may be replaced at any time."""
-        return self._against.opponent
+        """The opponent; it may be replaced at any time."""
+        return self._batch.opponent
 
     @opponent.setter
     def opponent(self, agent: object) -> None:
-        self._against.replace_opponent(agent)
+        self._batch.replace_opponent(agent)
 
     def state(self) -> dict[str, Array]:
-        """All that goes on, as arrays; what an opponent remembers is not among it."""
-        return self._against.state()
+        """The complete state as arrays, without that of an opponent that keeps state."""
+        return self._batch.state()
 
-    def _shown(self, observations: Array, masks: Array) -> Any:
-        """Observations as the learner gets them."""
+    def _observation_of(self, observations: Array, masks: Array) -> Any:
         if self._mask_in_observation:
             return {"observation": observations, "action_mask": masks}
         return observations
 
-    def _picture(self, index: int) -> Any:
-        """A picture of one table from the learner's seat; None without a render mode."""
+    def _render_game(self, index: int) -> Any:
+        """Render one game from the learner's seat; None without a render mode."""
         if self._painter is None:
             return None
-        names, seat = ("learner", self.opponent.name), int(self._against.seats[index])
-        game, opened = self._against.batch.game(index), self._render_view == OPEN
-        return self._painter.paint(game, seat, names, open_hands=opened)
+        names, seat = ("learner", self.opponent.name), int(self._batch.seats[index])
+        game, open_hands = self._batch.batch.game(index), self._render_view == OPEN
+        return self._painter.paint(game, seat, names, open_hands=open_hands)
 
     def _close_window(self) -> None:
         if self._painter is not None:
             self._painter.close()
 
 
-def prepare() -> None:
-    """Compile, or load, what the batches call, so that no step has to."""
+def warm_up_batches() -> None:
+    """Compile or load all kernels, so that no step has to."""
     warm_up("vector environment", "envs", _compile_all)
 
 
 def _compile_all() -> None:
     for observation in ("vector", "history"):
-        batch = Against(
+        batch = SingleAgentBatch(
             options_from("small-last", observation=observation), 2, "random", warm=False
         )
         batch.reset(0)

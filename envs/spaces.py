@@ -1,4 +1,4 @@
-"""The spaces of observations and actions, as Gymnasium describes them."""
+"""Gymnasium spaces of observations and actions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def observation_box(options: Options) -> spaces.Box:
     """The space of one observation without its mask."""
     most = 1 if options.observation == "vector" else 127
     box = spaces.Box(0, most, options.observation_shape, np.int8)
-    # Stable-Baselines3 stores this space with a model, and so what `sb3:` needs to play it.
+    # Stable-Baselines3 stores this space in its models: `sb3:` players read the options from it.
     setattr(box, TRAINED_ON, options.trained_on())
     return box
 
@@ -26,10 +26,10 @@ def dict_space(options: Options) -> spaces.Dict:
 
 
 def observation_space(options: Options, mask_in_observation: bool) -> spaces.Space[Any]:
-    """The space of one observation as a learner gets it."""
+    """The space of one observation, with or without its mask."""
     return dict_space(options) if mask_in_observation else observation_box(options)
 
 
 def action_space(options: Options) -> spaces.Discrete:
-    """The space of actions: card ids, and those of a choice or an exchange."""
+    """The space of actions: card ids, the hidden choice and the exchange."""
     return spaces.Discrete(options.rules.actions)

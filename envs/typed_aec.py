@@ -1,5 +1,5 @@
 # pyright: reportIncompatibleMethodOverride=false, reportIncompatibleVariableOverride=false
-"""PettingZoo's AEC API with the types of this game, for checkers: PettingZoo tells them none."""
+"""PettingZoo's AEC API with type annotations, which PettingZoo lacks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Observation = dict[str, npt.NDArray[np.int8]]
 if TYPE_CHECKING:
 
     class TypedAEC(AECEnv[str, Observation, int]):
-        """What checkers see of an AEC environment."""
+        """Annotations of an AEC environment."""
 
         possible_agents: list[str]
         agents: list[str]
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     Raw = TypeVar("Raw", bound=TypedAEC)
 
     class Wrapped(TypedAEC, Generic[Raw]):
-        """What a module's `env()` makes of its `raw_env`."""
+        """The wrapped environment of a module's `env()`."""
 
         def __init__(self, env: AECEnv[str, Observation, Any]) -> None: ...
         @property

@@ -1,4 +1,4 @@
-"""The arena: players against players, on deals played twice with the seats exchanged.
+"""The arena: head-to-head evaluation on deals that are played twice with exchanged seats.
 
 >>> from german_whist.evaluation import evaluate
 >>> result = evaluate("threshold", "random-exact", hands=2000, seed=1)

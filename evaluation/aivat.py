@@ -1,18 +1,17 @@
 # pyright: reportArgumentType=false, reportReturnType=false
 # Numba has one integer where annotations see `int` and `np.int64`.
-"""How lucky a player was with the stock, so that it can be taken out of what a hand came to.
+"""Variance reduction by the luck of the stock: AIVAT's corrections at chance nodes.
 
-After a trick for the stock its loser draws a card that nobody has seen, and another is turned
-up; any two of those that are left are as likely. What sees both hands says what the position is
-worth with these two, and with every other two in their place. The mean less what came is how
-unlucky the winner was: nothing on average, whoever plays and however wrong that word is. A
-result with it added has the mean that it had, and a smaller spread: the corrections for chance
-of AIVAT (Burch, Schmid, Moravčík, Morrill and Bowling 2018, arXiv:1612.06915). The luck of the
-deal itself is gone already, since every deal is played twice.
+Burch, Schmid, Moravčík, Morrill and Bowling 2018, arXiv:1612.06915. After a trick of the foreplay
+its loser draws an unseen card, and another one is turned up: every pair of unseen cards is
+equally likely. A value estimate that sees both hands is evaluated for the actual pair and for all
+others; the actual value less the mean is the winner's luck. Its expectation is zero for any
+players and any estimate, so a result less its luck is unbiased, with a smaller variance. The luck
+of the deal itself cancels, since every deal is played twice with exchanged seats.
 
-The word is that of the value network; at the last tricks for the stock what it says after
-another trick, and before the last one what exact endings do. In that trick both may play any
-card, and the likelier one the more it wins with all cards in view.
+The estimate is that of the value network; in the last tricks of the foreplay it looks one trick
+ahead, and behind the last one it is the exact value of the ending. In that lookahead both players
+choose among all legal cards, with probabilities that grow with the value of each card.
 """
 
 from __future__ import annotations
@@ -33,208 +32,216 @@ from ..engine.rules import Match, Rules
 from .kernels import Games
 
 FIGURES = 3
-"""What luck is told of: the score in halves of a win, the margin, and the points."""
+"""Figures with luck: the score in halves of a win, the margin, and the points."""
 _SCORE, _MARGIN = 0, 1
-PARTS = 1 << 14
-"""Luck is counted in whole parts of so much, as sums of them do not depend on their order."""
+LUCK_UNITS = 1 << 14
+"""Luck is rounded to integer multiples of 1 / LUCK_UNITS, whose sums do not depend on order."""
 
 _ORIGINAL = 3
-_LATE = 6
-"""With so many cards in the stock, or fewer, another trick is played."""
-_KEEN = 1.25
-"""What a card brings, a trick of the ending and half a win one each, times this is the logarithm of
-how likely it is; found on 4,000 hands of the champion against flat search and the thinker."""
+_LOOKAHEAD_CARDS = 6
+"""With so many cards in the stock, or fewer, the estimate looks one trick ahead."""
+_RATIONALITY = 1.25
+"""Inverse temperature of the softmax over cards, whose logits are tricks of the ending plus wins
+over two; fitted on 4,000 hands of the champion against flat search and the thinker."""
 
 
-class Judge(NamedTuple):
-    """Who says what a position is worth, and room for it."""
+class ValueEstimator(NamedTuple):
+    """The value network and the tables of endings, with their buffers."""
 
-    worth: Layers
+    network: Layers
     rows: Rows
-    known: Tables
+    tables: Tables
     scratch: Scratch
     pays: np.ndarray
-    """`(OUTCOMES, FIGURES)`: what each number of tricks in the ending comes to."""
+    """`(OUTCOMES, FIGURES)`: the figures for each number of tricks in the ending."""
     games: np.ndarray
-    """A position that is looked at, after a lead, and after the trick; and the original game."""
+    """A position, after a lead, and after the trick; and the original game."""
     sums: np.ndarray
-    """`(4, FIGURES + 1)`: what it is worth, what it is after a lead, after a reply and in one order
-    of the stock; and by what that was weighed."""
+    """`(4, FIGURES + 1)`: value of the position, of a lead, of a reply and of one order of the
+    stock; the last column is the sum of weights."""
     totals: np.ndarray
-    """`(2, FIGURES)`: of what came, and the sum of all."""
+    """`(2, FIGURES)`: the actual value, and the sum over all pairs of cards."""
 
 
-def network_for(rules: Rules) -> Layers:
-    """The value network, where it knows these rules."""
+def value_network_for(rules: Rules) -> Layers:
+    """The bundled value network; rules that it does not cover raise `ValueError`."""
     return read_value_network(VALUE_WEIGHTS, rules)
 
 
 def check_luck(rules: Rules, match: Match | None) -> None:
-    """Refuse what nobody here can tell the luck of."""
+    """Refuse matches, and rules that the value network does not cover."""
     if match is not None:
-        raise ValueError(
-            f"reduce_variance: luck is told of single hands, and not of {match}: leave one out"
-        )
+        raise ValueError(f"reduce_variance applies to single hands, not to {match}: leave one out")
     try:
-        network_for(rules)
+        value_network_for(rules)
     except ValueError as error:
         raise ValueError(
-            f"reduce_variance: nothing says what a position of {rules.name} is worth ({error}): "
+            f"reduce_variance: there is no value network for {rules.name} ({error}): "
             "leave it out, or play classic"
         ) from None
 
 
-def new_judge(rules: Rules, known: Tables, scratch: Scratch) -> Judge:
-    """A judge of the games of a rule set, with its tables of endings."""
-    worth, record, tricks = network_for(rules), rules.record()[0], rules.hand
+def new_value_estimator(rules: Rules, tables: Tables, scratch: Scratch) -> ValueEstimator:
+    """An estimator for a rule set, with its tables of endings."""
+    network, record, tricks = value_network_for(rules), rules.record()[0], rules.hand
     pays = np.zeros((OUTCOMES, FIGURES))
     for taken in range(tricks + 1):
         paid = pay_for(record, 0, taken, tricks - taken)
         pays[taken] = np.sign(paid), 2 * taken - tricks, paid
-    return Judge(
-        worth, new_rows(worth, 1, MOST_PLACES), known, scratch, pays,
+    return ValueEstimator(
+        network, new_rows(network, 1, MOST_PLACES), tables, scratch, pays,
         np.zeros(_ORIGINAL + 1, GAME), np.zeros((4, FIGURES + 1)), np.zeros((2, FIGURES)),
     )  # fmt: skip
 
 
-# -- what a position is worth
+# -- value estimates
 
 
 @jit
-def _add_worth(rules: Record, game: Record, seat: int, judge: Judge, sums: np.ndarray) -> None:
-    """Add what a seat gets from before a trick on: exactly in an ending, else by the network."""
+def _add_value(
+    rules: Record, game: Record, seat: int, estimator: ValueEstimator, sums: np.ndarray
+) -> None:
+    """Add the value for a seat before a trick: exact in an ending, else by the network."""
     leader = np.int64(game.leader)
     sign = 1.0 if leader == seat else -1.0
     if stock_left(rules, game) == 0:
         taken = solve(
-            judge.known, judge.scratch, game.hand[leader], game.hand[1 - leader],
+            estimator.tables, estimator.scratch, game.hand[leader], game.hand[1 - leader],
             np.int64(game.trump),
         )  # fmt: skip
         for figure in range(FIGURES):
-            sums[figure] += sign * judge.pays[taken, figure]
+            sums[figure] += sign * estimator.pays[taken, figure]
         return
-    judge.rows.counts[0] = write_game_places(rules, game, judge.rows.places[0])
-    pass_rows(judge.worth, judge.rows, 1)
-    out = judge.rows.out[0]
-    top, total = np.float64(out[0]), 0.0
+    estimator.rows.counts[0] = write_game_places(rules, game, estimator.rows.places[0])
+    pass_rows(estimator.network, estimator.rows, 1)
+    logits = estimator.rows.out[0]
+    max_logit, total = np.float64(logits[0]), 0.0
     for tricks in range(1, OUTCOMES):
-        top = max(top, np.float64(out[tricks]))
+        max_logit = max(max_logit, np.float64(logits[tricks]))
     for tricks in range(OUTCOMES):
-        total += np.exp(out[tricks] - top)
+        total += np.exp(logits[tricks] - max_logit)
     for tricks in range(OUTCOMES):
-        share = sign * np.exp(out[tricks] - top) / total
+        prob = sign * np.exp(logits[tricks] - max_logit) / total
         for figure in range(FIGURES):
-            sums[figure] += share * judge.pays[tricks, figure]
+            sums[figure] += prob * estimator.pays[tricks, figure]
 
 
 _BOUNDS = np.uint64(sum(1 << (13 * suit) for suit in range(5)))
-"""The lowest card of each suit, and what would be the next suit's."""
+"""The lowest card of each suit, and of a fifth one."""
 
 
 @jit
-def _different(cards: np.uint64, others: np.uint64) -> np.uint64:
-    """The highest of each run of cards that no other card in play stands between."""
-    found, above = NO_CARDS, ONE << np.uint64(52)
+def _representatives(cards: np.uint64, others: np.uint64) -> np.uint64:
+    """The highest card of each run of cards with no other card in play between them."""
+    representatives, above = NO_CARDS, ONE << np.uint64(52)
     while cards:
         card = bit(highest(cards))
         cards ^= card
         if ((above - card) << ONE) & (others | _BOUNDS):
-            found |= card
+            representatives |= card
         above = card
-    return found
+    return representatives
 
 
 @jit
-def _weigh(value: np.ndarray, count: float, keenness: float, sums: np.ndarray) -> None:
-    """Add what a card came to `count` times, the more of it the more its player wants it."""
-    wanted = (value[_SCORE] + value[_MARGIN] / 2) / count
-    weight = np.exp(keenness * wanted) / count
+def _add_weighted(value: np.ndarray, count: float, rationality: float, sums: np.ndarray) -> None:
+    """Add `count` values of a card, weighted by the softmax of its player's gain."""
+    gain = (value[_SCORE] + value[_MARGIN] / 2) / count
+    weight = np.exp(rationality * gain) / count
     for figure in range(FIGURES):
         sums[figure] += weight * value[figure]
     sums[FIGURES] += count * weight
 
 
 @jit
-def _play_on(rules: Record, seat: int, judge: Judge) -> None:
-    """What the judge's game is worth to a seat after another trick, added to `sums[0]`."""
-    games = judge.games
-    first, led, after = row(games, 0), row(games, 1), row(games, 2)
-    found, of_lead, of_reply = judge.sums[0], judge.sums[1], judge.sums[2]
-    left, base = stock_left(rules, first), 2 * np.int64(rules.hand) + np.int64(first.drawn)
-    leader = np.int64(first.leader)
-    keenness = _KEEN if leader == seat else -_KEEN
-    there = first.hand[0] | first.hand[1]
+def _add_lookahead(rules: Record, seat: int, estimator: ValueEstimator) -> None:
+    """Add the value for a seat after another trick to `sums[0]`."""
+    games = estimator.games
+    before, after_lead, after_trick = row(games, 0), row(games, 1), row(games, 2)
+    position_value, lead_value, reply_value = (
+        estimator.sums[0],
+        estimator.sums[1],
+        estimator.sums[2],
+    )
+    left, base = stock_left(rules, before), 2 * np.int64(rules.hand) + np.int64(before.drawn)
+    leader = np.int64(before.leader)
+    rationality = _RATIONALITY if leader == seat else -_RATIONALITY
+    in_play = before.hand[0] | before.hand[1]
     for place in range(left):
-        there |= bit(np.int64(first.deal[base + place]))
-    found[:] = 0.0
-    leads = _different(legal(rules, first), there & ~first.hand[leader])
+        in_play |= bit(np.int64(before.deal[base + place]))
+    position_value[:] = 0.0
+    leads = _representatives(legal(rules, before), in_play & ~before.hand[leader])
     while leads:
         games[1] = games[0]
-        play(rules, led, lowest(leads))
+        play(rules, after_lead, lowest(leads))
         leads &= leads - ONE
-        of_lead[:] = 0.0
-        replies = _different(legal(rules, led), there & ~led.hand[1 - leader])
+        lead_value[:] = 0.0
+        replies = _representatives(legal(rules, after_lead), in_play & ~after_lead.hand[1 - leader])
         while replies:
-            of_reply[:] = 0.0
+            reply_value[:] = 0.0
             # Every card below the upcard is drawn once, with one of the others behind it.
             for turn in range(left - 1):
                 games[2] = games[1]
                 for place in range(left - 1):
-                    after.deal[base + 1 + (place + turn) % (left - 1)] = led.deal[base + 1 + place]
-                play(rules, after, lowest(replies))
-                _add_worth(rules, after, seat, judge, of_reply)
+                    after_trick.deal[base + 1 + (place + turn) % (left - 1)] = after_lead.deal[
+                        base + 1 + place
+                    ]
+                play(rules, after_trick, lowest(replies))
+                _add_value(rules, after_trick, seat, estimator, reply_value)
             replies &= replies - ONE
-            _weigh(of_reply, left - 1.0, -keenness, of_lead)
-        _weigh(of_lead, of_lead[FIGURES], keenness, found)
+            _add_weighted(reply_value, left - 1.0, -rationality, lead_value)
+        _add_weighted(lead_value, lead_value[FIGURES], rationality, position_value)
     for figure in range(FIGURES):
-        found[figure] /= found[FIGURES]
+        position_value[figure] /= position_value[FIGURES]
 
 
-# -- luck
+# -- luck: the actual value less its expectation
 
 
 @jit
-def _add_luck(rules: Record, seat: int, judge: Judge, luck: np.ndarray) -> None:
-    """Add how lucky a seat was in the original game with the two cards that came from the stock."""
-    game, other = row(judge.games, _ORIGINAL), row(judge.games, 0)
+def _add_luck(rules: Record, seat: int, estimator: ValueEstimator, luck: np.ndarray) -> None:
+    """Add a seat's luck with the two cards of the stock in the original game."""
+    game, alternative = row(estimator.games, _ORIGINAL), row(estimator.games, 0)
     loser, left = 1 - np.int64(game.leader), stock_left(rules, game)
     base = 2 * np.int64(rules.hand) + np.int64(game.drawn)
-    drawn, up = bit(np.int64(game.deal[base - 1])), bit(np.int64(game.deal[base]))
+    drawn, upcard = bit(np.int64(game.deal[base - 1])), bit(np.int64(game.deal[base]))
     unseen = drawn
     for place in range(left):
         unseen |= bit(np.int64(game.deal[base + place]))
-    found, came, total = judge.sums[0], judge.totals[0], judge.totals[1]
+    value, actual, total = estimator.sums[0], estimator.totals[0], estimator.totals[1]
     total[:] = 0.0
     count = (left + 1) * left
     for number in range(count):
-        first = bit(nth_lowest(unseen, number // left))
-        second = bit(nth_lowest(unseen ^ first, number % left))
-        judge.games[0] = judge.games[_ORIGINAL]
-        other.hand[loser] = (game.hand[loser] ^ drawn) | first
-        other.deal[base] = lowest(second)
-        rest = unseen ^ first ^ second
+        first_card = bit(nth_lowest(unseen, number // left))
+        second_card = bit(nth_lowest(unseen ^ first_card, number % left))
+        estimator.games[0] = estimator.games[_ORIGINAL]
+        alternative.hand[loser] = (game.hand[loser] ^ drawn) | first_card
+        alternative.deal[base] = lowest(second_card)
+        rest = unseen ^ first_card ^ second_card
         for place in range(1, left):
-            other.deal[base + place] = lowest(rest)
+            alternative.deal[base + place] = lowest(rest)
             rest &= rest - ONE
-        if left <= _LATE:
-            _play_on(rules, seat, judge)
+        if left <= _LOOKAHEAD_CARDS:
+            _add_lookahead(rules, seat, estimator)
         else:
-            found[:] = 0.0
-            _add_worth(rules, other, seat, judge, found)
+            value[:] = 0.0
+            _add_value(rules, alternative, seat, estimator, value)
         for figure in range(FIGURES):
-            total[figure] += found[figure]
-            if first == drawn and second == up:
-                came[figure] = found[figure]
+            total[figure] += value[figure]
+            if first_card == drawn and second_card == upcard:
+                actual[figure] = value[figure]
     for figure in range(FIGURES):
-        luck[figure] += came[figure] - total[figure] / count
+        luck[figure] += actual[figure] - total[figure] / count
 
 
 @jit
-def add_luck(batch: Games, places: np.ndarray, judge: Judge, luck: np.ndarray) -> None:
-    """Add player one's luck in those of the games at `places` that stand before a new trick."""
-    first = row(batch.rules, 0)
-    for index in places:
+def add_luck(
+    batch: Games, indices: np.ndarray, estimator: ValueEstimator, luck: np.ndarray
+) -> None:
+    """Add player one's luck in those of the given games that are before a new trick."""
+    rules = row(batch.rules, 0)
+    for index in indices:
         game = row(batch.games, index)
-        if game.phase == LEAD and stock_left(first, game) > 0:
-            judge.games[_ORIGINAL] = batch.games[index]
-            _add_luck(first, np.int64(batch.seats[index]), judge, luck[index])
+        if game.phase == LEAD and stock_left(rules, game) > 0:
+            estimator.games[_ORIGINAL] = batch.games[index]
+            _add_luck(rules, np.int64(batch.seats[index]), estimator, luck[index])

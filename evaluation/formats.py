@@ -1,4 +1,4 @@
-"""Figures as people read them: shares, signed numbers with their reach, times."""
+"""Text of figures: percentages, signed numbers with their intervals, times."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ def percent(share: float, digits: int = 1) -> str:
     return f"{100 * share:.{digits}f} %"
 
 
-def percent_with_reach(share: Estimate) -> str:
-    """A share with half of its interval, as `49.8 ± 0.5 %`."""
+def percent_with_interval(share: Estimate) -> str:
+    """A share with the half width of its interval, as `49.8 ± 0.5 %`."""
     digits = 1 if share.half_width >= 0.0005 or share.half_width == 0 else 2
     return f"{100 * share.value:.{digits}f} ± {100 * share.half_width:.{digits}f} %"
 
 
-def number_with_reach(number: Estimate, digits: int = 2) -> str:
-    """A signed figure with half of its interval, as `+0.12 ± 0.04`, if it is known."""
-    return f"{signed(number.value, digits)} {reach(number, digits)}".rstrip()
+def number_with_interval(number: Estimate, digits: int = 2) -> str:
+    """A signed number with the half width of its interval, as `+0.12 ± 0.04`."""
+    return f"{signed(number.value, digits)} {plus_minus(number, digits)}".rstrip()
 
 
-def reach(number: Estimate, digits: int) -> str:
-    """Half of a figure's interval as `± 0.04`; nothing where no interval is known."""
+def plus_minus(number: Estimate, digits: int) -> str:
+    """The half width of an interval as `± 0.04`; empty if it is infinite."""
     half = number.half_width
     return f"± {half:.{digits}f}" if math.isfinite(half) else ""
 
 
 def signed(value: float, digits: int = 2) -> str:
-    """A figure with its sign, which nothing does not have."""
+    """A number with its sign; zero has none."""
     text = f"{value:+.{digits}f}".replace("-", "−")
     return text if text.strip("+−0.") else text[1:]
 
 
 def milliseconds(value: float | None) -> str:
-    """A time a move with two or three digits that count."""
+    """Milliseconds per move with two or three significant digits."""
     if value is None:
         return "–"
     for limit, digits in ((10, 1), (1, 2), (0.1, 3)):
@@ -47,22 +47,18 @@ def milliseconds(value: float | None) -> str:
 
 
 def in_columns(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    """A table as lines, its first `left` columns to the left and the others to the right."""
-    every = [header, *rows]
-    widths = [max(map(len, column)) for column in zip(*every, strict=True)]
+    """A table as lines; the first `left` columns are left-aligned, the others right-aligned."""
+    lines = [header, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    align = [str.ljust] * left + [str.rjust] * (len(widths) - left)
     return [
-        "  ".join(
-            [
-                *map(str.ljust, row[:left], widths[:left]),
-                *map(str.rjust, row[left:], widths[left:]),
-            ]
-        )
-        for row in every
+        "  ".join(pad(cell, width) for pad, cell, width in zip(align, row, widths, strict=True))
+        for row in lines
     ]
 
 
 def duration(seconds: float) -> str:
-    """A time span in the units that people use for it."""
+    """A time span as `12.5 s`, `45 min` or `3.2 h`."""
     if seconds < 90:
         return f"{seconds:.1f} s"
     minutes = seconds / 60

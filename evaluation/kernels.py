@@ -1,10 +1,9 @@
 # pyright: reportArgumentType=false, reportReturnType=false
 # Numba has one integer where annotations see `int` and `np.int64`.
-"""The compiled half of the arena: many games between two players, stepped and counted together.
+"""Compiled kernels of the arena: many games between two players, stepped and counted together.
 
-Player one and player two stand for the pair that is measured; who of them sits
-where differs from game to game. Every count is a whole number seen from player
-one, so adding them up gives the same result in any order.
+Player one and player two are the pairing; their seats differ from game to game. Every counter
+is an integer from player one's point of view, so sums do not depend on their order.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from ..engine.play import (
 from ..engine.rng import random_below, siphash
 from ..engine.view import legal_in_view, write_position, write_tricks
 
-# What is counted over hands. A score is in halves: 2 for a win, 1 for a tie.
+# Counters over hands. A score is in halves: 2 for a win, 1 for a tie.
 (
     HANDS,
     SCORE,
@@ -50,26 +49,25 @@ from ..engine.view import legal_in_view, write_position, write_tricks
 ) = range(11)
 SUMS = 11
 
-# What is counted trick by trick: tricks played, tricks that player one won, and, in all other
-# rows, what player one held when the trick began: how many more trumps, and high cards (queens
-# and better).
+# Counters by trick: tricks played, tricks that player one won, and player one's surplus of trumps
+# and of high cards (queens and better) as the trick began.
 PLAYED, WON, TRUMPS, HIGH_CARDS = 0, 1, 2, 3
 COURSE_ROWS = 4
 COURSE_TRICKS = MAX_TRICKS + 1
 
-# What each game, or match, came to: its score, and sums over its hands; then how lucky player one
-# was in three of them, where that is told, in the parts that `luck` counts in.
+# Totals of each game, or match: its score, and sums over its hands; then player one's luck in
+# three of them with variance reduction, in `aivat.LUCK_UNITS`.
 RESULT, GAME_HANDS, GAME_SCORE, GAME_MARGIN, GAME_POINTS = 0, 1, 2, 3, 4
 SCORE_LUCK, MARGIN_LUCK, POINTS_LUCK = 5, 6, 7
 TOTALS = 8
 
 # In a match each hand has a deal number of its own, and no match has as many hands.
 MATCH_DEALS = np.uint64(1 << 16)
-# Rules that never pay anybody would make a match without an end: it is drawn after so many.
-MOST_MATCH_HANDS = 60_000
+# Under rules that never pay, a match would not end: it is drawn after so many hands.
+MAX_MATCH_HANDS = 60_000
 
-# What the key of a run is hashed with beside a number, apart from the decisions of agents (below
-# 256): to shuffle the halves of a chunk, and to draw who sits where first.
+# Hashed with the key of a run and a number (agents' decisions use numbers below 256): to shuffle
+# the halves of a chunk, and to draw the seats of their first game.
 _SHUFFLES = np.uint64(1 << 8)
 _FIRST_SEATS = np.uint64(1 << 9)
 
@@ -77,14 +75,14 @@ _HIGH = np.uint64(sum(7 << (13 * suit + 10) for suit in range(4)))
 
 
 class Games(NamedTuple):
-    """Games of one half of a chunk, each array by game; `rules` is a record of the rules."""
+    """Arrays over the games of one half of a chunk; `rules` is a record of the rules."""
 
     rules: np.ndarray
     games: np.ndarray
     seats: np.ndarray
     """The seat of player one."""
     pairs: np.ndarray
-    """The pair that each game belongs to, counted from the chunk's first."""
+    """The pair of each game, counted from the chunk's first."""
     counted: np.ndarray
     """Whether the hand is over and counted."""
     forfeits: np.ndarray
@@ -94,7 +92,7 @@ class Games(NamedTuple):
 
 
 class Deals(NamedTuple):
-    """Which deals are played: those of pairs from `start` on, `stride` numbers for each pair."""
+    """The deals of pairs from `start` on, `stride` deal numbers for each pair."""
 
     seed: np.uint64
     key: np.ndarray
@@ -103,7 +101,7 @@ class Deals(NamedTuple):
 
 
 class Decisions(NamedTuple):
-    """Buffers of the decisions that a player is asked for in one call."""
+    """Buffers of the decisions in one call of an agent."""
 
     game_index: np.ndarray
     """The game of each decision."""
@@ -113,22 +111,22 @@ class Decisions(NamedTuple):
 
 
 class Endings(NamedTuple):
-    """How endings are valued, with the solver's tables and buffers."""
+    """Valuation of endings, with the solver's tables and buffers."""
 
     solvable: bool
     exact: bool
-    """Endings were not played: their value took their place."""
+    """Endings are not played: their exact value takes their place."""
     trusted: np.ndarray
-    """Which players are taken to throw nothing away."""
+    """Players whose endings count as perfect."""
     high: Tables
     low: Tables
     """Tables of low contracts, where fewer tricks are better."""
     scratch: Scratch
-    worth: np.ndarray
-    """`(52,)`: tricks that each card takes."""
+    move_values: np.ndarray
+    """`(52,)`: tricks for the player to move after each card."""
     hands: np.ndarray
     thrown: np.ndarray
-    """`(2,)`, by seat: tricks thrown away."""
+    """`(2,)`, by seat: tricks lost against perfect play."""
 
 
 class Counters(NamedTuple):
@@ -139,7 +137,7 @@ class Counters(NamedTuple):
 
 
 def new_games(rules: Array, count: int) -> Games:
-    """Games that are not dealt yet."""
+    """Games before their deal."""
     return Games(
         rules, np.zeros(count, GAME), np.zeros(count, np.uint8), np.zeros(count, np.int64),
         np.zeros(count, np.bool_), np.zeros(count, np.int8), np.zeros((count, TOTALS), np.int64),
@@ -149,7 +147,7 @@ def new_games(rules: Array, count: int) -> Games:
 def new_decisions(count: int) -> Decisions:
     """Buffers for decisions in so many games."""
     views = np.zeros(count, VIEW)
-    # Nothing is written here for players that do not look at the tricks.
+    # `collect` leaves these fields as they are for agents that do not read the tricks.
     for name in ("led_cards", "followed_cards", "my_draws", "opponent_draws"):
         views[name] = NO_CARD
     return Decisions(
@@ -159,10 +157,7 @@ def new_decisions(count: int) -> Decisions:
 
 @jit
 def deal_half(batch: Games, deals: Deals, half: int) -> None:
-    """Deal one half of some pairs, which the key shuffles anew in each half.
-
-    The key also draws in which half player one has which seat.
-    """
+    """Deal one half of some pairs, in an order and with seats that follow from the key."""
     games, pairs = batch.games, batch.pairs
     stream = np.zeros(1, np.uint64)
     stream[0] = siphash(deals.key, deals.start, _SHUFFLES + np.uint64(half))
@@ -183,8 +178,8 @@ def deal_half(batch: Games, deals: Deals, half: int) -> None:
 def collect(
     batch: Games, player: int, with_tricks: bool, key: np.ndarray, decisions: Decisions
 ) -> int:
-    """Write the views of the games in which a player (0 or 1) is to move; returns how many."""
-    first = row(batch.rules, 0)
+    """Write the views of the games in which a player (0 or 1) is to move; returns their number."""
+    rules = row(batch.rules, 0)
     count = 0
     for index in range(len(batch.games)):
         game = row(batch.games, index)
@@ -192,25 +187,24 @@ def collect(
         if game.phase == OVER or (seat ^ np.int64(batch.seats[index])) != player:
             continue
         view = row(decisions.views, count)
-        write_position(first, game, seat, view)
+        write_position(rules, game, seat, view)
         if with_tricks:
-            write_tricks(first, game, seat, view)
+            write_tricks(rules, game, seat, view)
         decisions.rng[count] = decision_stream(key, game.number, view)
-        decisions.legal[count] = legal_in_view(first, view)
+        decisions.legal[count] = legal_in_view(rules, view)
         decisions.game_index[count] = index
         count += 1
     return count
 
 
 @jit
-def _note_trick(game: Record, seat: int, course: np.ndarray) -> None:
-    """Count what the players hold as a trick begins."""
+def _count_holdings(game: Record, seat: int, course: np.ndarray) -> None:
     trick = np.int64(game.trick)
-    mine, theirs = game.hand[seat], game.hand[1 - seat]
-    course[HIGH_CARDS, trick] += popcount(mine & _HIGH) - popcount(theirs & _HIGH)
+    hand, opponent_hand = game.hand[seat], game.hand[1 - seat]
+    course[HIGH_CARDS, trick] += popcount(hand & _HIGH) - popcount(opponent_hand & _HIGH)
     if game.trump != NO_TRUMP:
         trumps = suit_set(np.int64(game.trump))
-        course[TRUMPS, trick] += popcount(mine & trumps) - popcount(theirs & trumps)
+        course[TRUMPS, trick] += popcount(hand & trumps) - popcount(opponent_hand & trumps)
 
 
 @jit
@@ -218,62 +212,61 @@ def play_all(
     batch: Games, decisions: Decisions, actions: np.ndarray, course: np.ndarray,
     illegal: np.ndarray,
 ) -> int:  # fmt: skip
-    """Play the actions that are legal; returns how many are not, their places in `illegal`."""
-    first = row(batch.rules, 0)
-    wrong = 0
-    for place in range(len(actions)):
-        action, legal = actions[place], decisions.legal[place]
+    """Play the legal actions; returns the number of illegal ones, listed in `illegal`."""
+    rules = row(batch.rules, 0)
+    n_illegal = 0
+    for decision in range(len(actions)):
+        action, legal = actions[decision], decisions.legal[decision]
         if action < 0 or action >= N_ACTIONS or not (legal >> np.uint64(action)) & ONE:
-            illegal[wrong] = place
-            wrong += 1
+            illegal[n_illegal] = decision
+            n_illegal += 1
             continue
-        index = decisions.game_index[place]
+        index = decisions.game_index[decision]
         game = row(batch.games, index)
-        play(first, game, action)
+        play(rules, game, action)
         if game.phase == LEAD:
-            _note_trick(game, np.int64(batch.seats[index]), course)
-    return wrong
+            _count_holdings(game, np.int64(batch.seats[index]), course)
+    return n_illegal
 
 
 @jit
 def forfeit(batch: Games, index: int, loser: int) -> None:
-    """End a hand that a seat loses by every counting trick."""
-    first, game = row(batch.rules, 0), row(batch.games, index)
+    """End a hand by forfeit: the loser loses every counting trick."""
+    rules, game = row(batch.rules, 0), row(batch.games, index)
     takes_all = loser if game.low == 1 else 1 - loser
-    game.tricks[takes_all] = np.int64(first.counting)
+    game.tricks[takes_all] = np.int64(rules.counting)
     game.tricks[1 - takes_all] = 0
-    end_hand(first, game)
+    end_hand(rules, game)
 
 
 @jit
 def end_exactly(batch: Games, endings: Endings) -> None:
-    """Where the stock is gone, let both take the tricks that perfect play gives them."""
-    first = row(batch.rules, 0)
-    foreplay = np.int64(first.stock) // 2
+    """End every hand whose stock is empty with the tricks of perfect play."""
+    rules = row(batch.rules, 0)
+    foreplay = np.int64(rules.stock) // 2
     for index in range(len(batch.games)):
         game = row(batch.games, index)
         if game.phase != LEAD or np.int64(game.trick) != foreplay:
             continue
         leader = np.int64(game.leader)
-        mine, theirs = game.hand[leader], game.hand[1 - leader]
+        leader_hand, follower_hand = game.hand[leader], game.hand[1 - leader]
         tables = endings.low if game.low == 1 else endings.high
-        taken = solve(tables, endings.scratch, mine, theirs, np.int64(game.trump))
+        taken = solve(tables, endings.scratch, leader_hand, follower_hand, np.int64(game.trump))
         game.tricks[leader] += taken
-        game.tricks[1 - leader] += popcount(mine) - taken
-        end_hand(first, game)
+        game.tricks[1 - leader] += popcount(leader_hand) - taken
+        end_hand(rules, game)
 
 
 @jit
 def _winner(game: Record, trick: int) -> int:
-    """Who won a trick that is over."""
     if trick + 1 < np.int64(game.trick):
         return np.int64(game.leaders[trick + 1])
     return np.int64(game.leader)
 
 
 @jit
-def _ending(game: Record, foreplay: int, hands: np.ndarray) -> int:
-    """Both hands as the endgame began, from the cards played since; returns its tricks."""
+def _reconstruct_ending(game: Record, foreplay: int, hands: np.ndarray) -> int:
+    """Write both hands at the start of the endgame, from the cards played; returns its tricks."""
     hands[0] = NO_CARDS
     hands[1] = NO_CARDS
     last = np.int64(game.trick)
@@ -286,39 +279,36 @@ def _ending(game: Record, foreplay: int, hands: np.ndarray) -> int:
 
 @jit
 def _count_thrown(game: Record, foreplay: int, value: int, endings: Endings) -> None:
-    """Follow an endgame card by card; `value` is what its first leader could take."""
+    """Count tricks lost card by card; `value` is the exact value for the endgame's first leader."""
     tables = endings.low if game.low == 1 else endings.high
-    hands, worth, thrown = endings.hands, endings.worth, endings.thrown
+    hands, move_values, thrown = endings.hands, endings.move_values, endings.thrown
     for trick in range(foreplay, np.int64(game.trick)):
         leader = np.int64(game.leaders[trick])
         led = np.int64(game.led_cards[trick])
-        answer = np.int64(game.followed_cards[trick])
-        left = popcount(hands[leader])
+        reply = np.int64(game.followed_cards[trick])
+        n_tricks = popcount(hands[leader])
         hands[leader] &= ~bit(led)
         ending = Ending(hands[1 - leader], hands[leader], np.int64(game.trump), led)
-        best = solve_moves(tables, endings.scratch, ending, worth)
-        thrown[leader] += abs(value - (left - best))
-        thrown[1 - leader] += abs(best - worth[answer])
-        hands[1 - leader] &= ~bit(answer)
-        # The follower, with `worth`, and the leader share the tricks that are left.
+        best = solve_moves(tables, endings.scratch, ending, move_values)
+        thrown[leader] += abs(value - (n_tricks - best))
+        thrown[1 - leader] += abs(best - move_values[reply])
+        hands[1 - leader] &= ~bit(reply)
+        # The follower, with `move_values`, and the leader share the tricks that are left.
         if _winner(game, trick) == leader:
-            value = left - worth[answer] - 1
+            value = n_tricks - move_values[reply] - 1
         else:
-            value = worth[answer] - 1
+            value = move_values[reply] - 1
 
 
 @jit
 def _count_ending(
     rules: Record, game: Record, seat: int, endings: Endings, sums: np.ndarray
 ) -> None:
-    """Count what the endgame was worth as it began, and what was thrown away in it.
-
-    A trusted player has thrown nothing away.
-    """
+    """Count the exact value of an endgame, and the tricks that untrusted players lost in it."""
     foreplay = np.int64(rules.stock) // 2
     sign = -1 if game.low == 1 else 1
     if endings.exact:
-        # The counting tricks hold the ending's value; those of the foreplay are taken off.
+        # The counting tricks contain the ending's value; those of the foreplay are subtracted.
         taken = np.int64(game.tricks[seat]) - np.int64(game.tricks[1 - seat])
         if rules.counts_all == 1:
             for trick in range(foreplay):
@@ -329,23 +319,23 @@ def _count_ending(
     tables, hands, thrown = (
         endings.low if game.low == 1 else endings.high, endings.hands, endings.thrown
     )  # fmt: skip
-    size = _ending(game, foreplay, hands)
+    size = _reconstruct_ending(game, foreplay, hands)
     leader = np.int64(game.leaders[foreplay])
     value = solve(tables, endings.scratch, hands[leader], hands[1 - leader], np.int64(game.trump))
-    mine = value if leader == seat else size - value
+    own_value = value if leader == seat else size - value
     sums[ENDINGS] += 1
-    sums[ENDING_MARGIN] += sign * (2 * mine - size)
+    sums[ENDING_MARGIN] += sign * (2 * own_value - size)
     thrown[0] = 0
     thrown[1] = 0
-    one, two = endings.trusted[0], endings.trusted[1]
-    if one and two:
+    trusts_one, trusts_two = endings.trusted[0], endings.trusted[1]
+    if trusts_one and trusts_two:
         return
-    if one or two:
-        # Against perfect play every trick short of the value was thrown away by the other.
+    if trusts_one or trusts_two:
+        # Against a perfect player, every trick short of the value is the other's error.
         won = 0
         for trick in range(foreplay, np.int64(game.trick)):
             won += 1 if _winner(game, trick) == seat else 0
-        thrown[seat if two else 1 - seat] = abs(mine - won)
+        thrown[seat if trusts_two else 1 - seat] = abs(own_value - won)
     else:
         _count_thrown(game, foreplay, value, endings)
     sums[THROWN_ONE] += thrown[seat]
@@ -354,7 +344,6 @@ def _count_ending(
 
 @jit
 def _count_stages(rules: Record, game: Record, seat: int, counters: Counters) -> None:
-    """Count the tricks of a hand that nobody forfeited."""
     sums, course = counters.sums, counters.course
     sums[STAGED] += 1
     foreplay = np.int64(rules.stock) // 2
@@ -368,26 +357,26 @@ def _count_stages(rules: Record, game: Record, seat: int, counters: Counters) ->
 
 
 @jit
-def count_hands(batch: Games, endings: Endings, counters: Counters, over: np.ndarray) -> int:
-    """Count the hands that are over and were not counted; returns how many, listed in `over`."""
-    first, sums, totals = row(batch.rules, 0), counters.sums, batch.totals
+def count_hands(batch: Games, endings: Endings, counters: Counters, ended: np.ndarray) -> int:
+    """Count the hands that have newly ended; returns their number, listed in `ended`."""
+    rules, sums, totals = row(batch.rules, 0), counters.sums, batch.totals
     count = 0
     for index in range(len(batch.games)):
         game = row(batch.games, index)
         if game.phase != OVER or batch.counted[index]:
             continue
         batch.counted[index] = True
-        over[count] = index
+        ended[count] = index
         count += 1
         seat = np.int64(batch.seats[index])
-        points = pay(first, game, seat)
+        points = pay(rules, game, seat)
         score = 1 + (1 if points > 0 else 0) - (1 if points < 0 else 0)
         if batch.forfeits[index]:
             score = 0 if batch.forfeits[index] == 1 else 2
         else:
-            _count_stages(first, game, seat, counters)
+            _count_stages(rules, game, seat, counters)
             if endings.solvable:
-                _count_ending(first, game, seat, endings, sums)
+                _count_ending(rules, game, seat, endings, sums)
         margin = np.int64(game.tricks[seat]) - np.int64(game.tricks[1 - seat])
         if game.low == 1:
             margin = -margin
@@ -405,18 +394,18 @@ def count_hands(batch: Games, endings: Endings, counters: Counters, over: np.nda
 
 
 @jit
-def deal_on(batch: Games, seed: np.uint64, over: np.ndarray, dealt: np.ndarray) -> int:
-    """Deal the next hand of the matches that go on; returns how many, listed in `dealt`."""
-    first = row(batch.rules, 0)
+def deal_on(batch: Games, seed: np.uint64, ended: np.ndarray, dealt: np.ndarray) -> int:
+    """Deal the next hand of unfinished matches; returns their number, listed in `dealt`."""
+    rules = row(batch.rules, 0)
     stream = np.zeros(1, np.uint64)
     count = 0
-    for index in over:
+    for index in ended:
         game = row(batch.games, index)
-        if match_over(first, game) or game.hands >= MOST_MATCH_HANDS:
+        if match_over(rules, game) or game.hands >= MAX_MATCH_HANDS:
             continue
         dealer = 1 - np.int64(game.dealer)
-        deal_numbered(first, game, seed, game.number + ONE, stream)
-        set_up(first, game, dealer)
+        deal_numbered(rules, game, seed, game.number + ONE, stream)
+        set_up(rules, game, dealer)
         batch.counted[index] = False
         batch.forfeits[index] = 0
         dealt[count] = index
@@ -426,7 +415,7 @@ def deal_on(batch: Games, seed: np.uint64, over: np.ndarray, dealt: np.ndarray) 
 
 @jit
 def score_matches(batch: Games) -> None:
-    """Set the result of each match that is over: to the one with more points, or hands."""
+    """Set the result of each match: the player with more points, or hands, wins."""
     by_points = row(batch.rules, 0).match_target > 0
     for index in range(len(batch.games)):
         game = row(batch.games, index)

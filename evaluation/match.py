@@ -2,8 +2,8 @@
 
 Each half of a chunk holds every deal once, and is played by itself: both players
 are called once per round with the views of all its games in which they are to
-move. Nothing they get tells which game of the other half has the same cards. A
-chunk is the same wherever and whenever it is played: deals are those of the seed,
+move. Nothing in those views identifies the game of the other half with the same cards. A
+chunk is the same on any worker, at any time: deals are those of the seed,
 the order of the games and the agents' random streams follow from a secret key,
 and its size does not depend on the number of workers.
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -28,34 +28,92 @@ from ..common.typing import Array
 from ..engine.cards import N_CARDS, action_text
 from ..engine.dtypes import SEATS
 from ..engine.endgame import Scratch, Tables, new_scratch, no_tables
-from ..engine.endgame.game_values import endgame_tables
+from ..engine.endgame.game_values import endgame_tables, inexact_reason
 from ..engine.records import record_of_finished
-from ..engine.rng import key_of_bytes, siphash
-from ..engine.rules import Rules
+from ..engine.rng import fresh_secret, key_of_bytes, siphash
+from ..engine.rules import Match, Rules
 from . import kernels
-from .aivat import FIGURES, PARTS, Judge, add_luck, new_judge
-from .chunks import Chunk, Fault, MatchConfig, Tally, Task, add_at
+from .aivat import FIGURES, LUCK_UNITS, ValueEstimator, add_luck, new_value_estimator
+from .figures import Fault, Tally, add_at
 from .kernels import MATCH_DEALS, TOTALS
 
 PlayerSpec = Any
-"""A player as it is given: a name, or for one process alone whatever `as_agent` takes."""
+"""A player's name, or for one process alone whatever `as_agent` takes."""
 
 Pair = tuple[Agent, Agent]
 Halves = tuple[Pair, Pair]
-"""The two players of each half. They may be the same objects; one that remembers what it saw
-in spite of `reset` knows then in the second half what it learnt in the first."""
+"""The two players of each half. They may be the same objects; one that keeps state
+in spite of `reset` then knows in the second half what it learnt in the first."""
 
-# Stands for the action of a player that gave none.
+# Action of a player that raised an error.
 _RAISED = -(1 << 40)
-# Beside it the key gives the seed of the deals that are played to warm up.
+# Hashed with the key for the seed of the deals that are played to warm up.
 _WARM_UP = np.uint64(1 << 10)
 
 
-class MatchPlayer:
-    """The players of all pairings in one process, made when first needed.
+@dataclass(frozen=True)
+class MatchConfig:
+    """The rules, a match or single hands, and the random seeds of both deals and players."""
 
-    Those that are named are made anew for each pairing, each half of its deals, each side
-    and each attempt: none meets a deal twice, so none can know it from before.
+    rules: Rules
+    match: Match | None = None
+    seed: int = 0
+    """Of the deals."""
+    key: bytes = field(default_factory=fresh_secret, repr=False)
+    """Secret seed of all other random numbers; no player knows it."""
+    records: bool = False
+    """Record every hand, for which endings are played out."""
+    play_out: bool = False
+    """Play endings out even where both players are perfect in them."""
+    reduce_variance: bool = False
+    """Measure the luck of the stock (AIVAT)."""
+
+    @property
+    def plays_endings(self) -> bool:
+        """Whether endings are played out for all players."""
+        return self.play_out or self.records or not self.solvable
+
+    @property
+    def solvable(self) -> bool:
+        return not inexact_reason(self.rules)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A chunk to play: `pairs` deals from number `start` on, each twice with exchanged seats."""
+
+    pairing: int = 0
+    chunk: int = 0
+    """Number of the chunk within its pairing."""
+    start: int = 0
+    pairs: int = 1
+    trusted_exact: tuple[bool, bool] = (False, False)
+    """Players whose endings count as perfect; where both do, the exact value replaces them."""
+    audited: bool = False
+    """Play endings out nevertheless, and check them card by card."""
+    attempt: int = 0
+    """Number of restarts of the pairing."""
+
+    def __str__(self) -> str:
+        return f"the deals {self.start} to {self.start + self.pairs - 1}"
+
+
+@dataclass
+class Chunk:
+    """The tally of one chunk, its scores by deal, and the lines of its records."""
+
+    tally: Tally
+    scores: Array
+    """Of two games of each deal, those that player one won, a tie as half; less its luck with
+    variance reduction. All are exact in single precision."""
+    records: list[str] = field(default_factory=list)
+
+
+class MatchPlayer:
+    """The agents of all pairings in one process, made on first use.
+
+    Agents given by name are made anew for each pairing, each half of its deals, each side
+    and each attempt: none meets a deal twice, so none can remember it.
     """
 
     def __init__(
@@ -63,15 +121,15 @@ class MatchPlayer:
     ) -> None:
         self._specs = players
         self._config = config
-        self._made: dict[int, tuple[int, Halves]] = {}
+        self._agents: dict[int, tuple[int, Halves]] = {}
         self._warm: set[int] = set()
 
     def halves(self, pairing: int, attempt: int = 0) -> Halves:
-        """The players of a pairing: those of the first half of its deals, and of the second."""
-        made_for, halves = self._made.get(pairing, (-1, None))
-        if halves is None or made_for != attempt:
+        """The agents of a pairing: those of the first half of its deals, and of the second."""
+        latest, halves = self._agents.get(pairing, (-1, None))
+        if halves is None or latest != attempt:
             halves = self._make_pair(pairing), self._make_pair(pairing)
-            self._made[pairing] = attempt, halves
+            self._agents[pairing] = attempt, halves
         return halves
 
     def _make_pair(self, pairing: int) -> Pair:
@@ -80,7 +138,6 @@ class MatchPlayer:
         return as_agent(one, rules, match=match), as_agent(two, rules, match=match)
 
     def play(self, task: Task) -> Chunk:
-        """Play a chunk."""
         halves = self.halves(task.pairing, task.attempt)
         if task.pairing not in self._warm:
             self._warm.add(task.pairing)
@@ -91,7 +148,7 @@ class MatchPlayer:
 def chunk_player(
     setup: tuple[MatchConfig, Sequence[PlayerSpec]],
 ) -> Callable[[Task], Chunk]:
-    """What a worker calls with its tasks; the players are those of the first pairing first."""
+    """The function that a worker calls with its tasks; players stand pairing by pairing."""
     config, players = setup
     return MatchPlayer(list(zip(players[::2], players[1::2], strict=True)), config).play
 
@@ -100,8 +157,8 @@ def play_chunk(halves: Halves, config: MatchConfig, task: Task) -> Chunk:
     """Play the deals (or matches) of a task.
 
     Where both players' endings count as perfect, the exact value of an ending takes its place.
-    In an audited chunk endings are played out all the same and followed card by card; where
-    nobody errs, the chunk counts as if they had not been.
+    In an audited chunk endings are played out nevertheless and checked card by card; without
+    an error, the chunk counts as if they had not been.
     """
     for one, two in halves:
         if one is two and one.keeps_state:
@@ -124,17 +181,13 @@ def play_chunk(halves: Halves, config: MatchConfig, task: Task) -> Chunk:
     tally.moments = by_pair.T @ by_pair
     tally.totals = by_pair.sum(axis=0)
     if task.audited and exact and not any(map(tally.endgame_errors, range(SEATS))):
-        _leave_out_endings(tally, config.rules)
-    scores = by_pair[:, kernels.RESULT] - by_pair[:, kernels.SCORE_LUCK] / PARTS
+        # Perfectly played endings count as if their exact value had taken their place.
+        foreplay = config.rules.foreplay_tricks
+        tally.exact = True
+        tally.course[[kernels.PLAYED, kernels.WON], foreplay:] = 0
+        tally.course[kernels.TRUMPS :, foreplay + 1 :] = 0
+    scores = by_pair[:, kernels.RESULT] - by_pair[:, kernels.SCORE_LUCK] / LUCK_UNITS
     return Chunk(tally, (scores / SEATS).astype(np.float32), [line for _, _, line in sorted(lines)])
-
-
-def _leave_out_endings(tally: Tally, rules: Rules) -> None:
-    """Count endings that were played perfectly as if their exact value had taken their place."""
-    foreplay = rules.foreplay_tricks
-    tally.exact = True
-    tally.course[[kernels.PLAYED, kernels.WON], foreplay:] = 0
-    tally.course[kernels.TRUMPS :, foreplay + 1 :] = 0
 
 
 class _Half:
@@ -147,71 +200,75 @@ class _Half:
         self.exact = all(trusted) and not config.plays_endings
         self.tally = Tally()
         self.lines: list[tuple[int, int, str]] = []
-        """Records, after what they are sorted by: the deal, and player one's seat."""
+        """Records, after their sort key: the deal, and player one's seat."""
         count = task.pairs
         self.batch = kernels.new_games(config.rules.record(config.match), count)
         self.decisions = [kernels.new_decisions(count) for _ in players]
         self.counters = kernels.Counters(self.tally.sums, self.tally.course)
-        self.endings = _endings(config, self.exact, trusted)
+        high, low = _tables(config.rules, config.solvable)
+        self.endings = kernels.Endings(
+            config.solvable, self.exact, np.array(trusted), high, low, _scratch(),
+            np.zeros(N_CARDS, np.int64), np.zeros(SEATS, np.uint64),
+            np.zeros(SEATS, np.int64),
+        )  # fmt: skip
         self.seed, self.key = np.uint64(config.seed), key_of_bytes(config.key)
-        self.listed = np.zeros(count, np.int64)
-        """Buffer for the numbers of games that a kernel lists."""
+        self.index_buffer = np.zeros(count, np.int64)
+        """Kernels list games or decisions here."""
         self.luck = np.zeros((count, FIGURES))
         """Player one's, in each game."""
-        self.judge = _judge(config.rules) if config.reduce_variance else None
+        self.estimator = _estimator(config.rules) if config.reduce_variance else None
         stride = np.uint64(1) if config.match is None else MATCH_DEALS
         deals = kernels.Deals(self.seed, self.key, np.uint64(task.start), stride)
         kernels.deal_half(self.batch, deals, half)
 
     def play(self) -> None:
-        """Play all games to their end."""
-        left = len(self.batch.games)
-        self._begin_hands(np.arange(left))
-        while left:
+        n_games = len(self.batch.games)
+        self._begin_hands(np.arange(n_games))
+        while n_games:
             for player in range(len(self.players)):
                 self._move(player)
-            left -= self._count()
+            n_games -= self._count()
         if self.config.match is not None:
             kernels.score_matches(self.batch)
-        self.batch.totals[:, kernels.SCORE_LUCK :] = np.rint(PARTS * self.luck)
+        self.batch.totals[:, kernels.SCORE_LUCK :] = np.rint(LUCK_UNITS * self.luck)
 
     def _move(self, player: int) -> None:
-        """Let one player act in all games in which it is to move."""
         agent, decisions, tally = self.players[player], self.decisions[player], self.tally
         count = kernels.collect(self.batch, player, agent.reads_tricks, self.key, decisions)
         if not count:
             return
         actions = np.full(count, _RAISED, np.int64)
-        began = time.perf_counter()
-        self._ask(player, slice(0, count), actions)
-        tally.seconds = add_at(tally.seconds, player, time.perf_counter() - began)
+        start = time.perf_counter()
+        self._act(player, slice(0, count), actions)
+        tally.seconds = add_at(tally.seconds, player, time.perf_counter() - start)
         tally.moves = add_at(tally.moves, player, count)
-        illegal = kernels.play_all(
-            self.batch, decisions, actions, self.counters.course, self.listed
+        n_illegal = kernels.play_all(
+            self.batch, decisions, actions, self.counters.course, self.index_buffer
         )
-        for place in self.listed[:illegal]:
-            index, action = int(decisions.game_index[place]), int(actions[place])
+        for decision in self.index_buffer[:n_illegal]:
+            index, action = int(decisions.game_index[decision]), int(actions[decision])
             if action != _RAISED:
                 self._add_fault(player, index, "illegal", f"played {action_text(action)}")
             self._lose(player, index)
         if self.exact:
             kernels.end_exactly(self.batch, self.endings)
-        if self.judge is not None:
-            add_luck(self.batch, decisions.game_index[:count], self.judge, self.luck)
+        if self.estimator is not None:
+            add_luck(self.batch, decisions.game_index[:count], self.estimator, self.luck)
 
-    def _ask(self, player: int, part: slice, actions: Array) -> None:
-        """Fill in a player's actions; where it raises, ask again by halves to find the hand."""
+    def _act(self, player: int, part: slice, actions: Array) -> None:
+        """Fill in a player's actions; after an error by bisection, to find the hand it is about."""
         agent, decisions = self.players[player], self.decisions[player]
+        # Copies: what an agent writes to must be none of the arena's arrays.
         views, rng = copied(decisions.views[part]), decisions.rng[part].copy()
         index = decisions.game_index[part].copy()
         fault: BaseException | None = None
-        answered = False
+        returned = False
         try:
             if agent.keeps_state:
                 answer = agent.act(views, rng, indices=index.copy())  # type: ignore[call-arg]
             else:
                 answer = agent.act(views, rng)
-            answered = True
+            returned = True
             actions[part] = checked_answer(agent, answer, len(index))
         except KeyboardInterrupt:
             raise
@@ -221,48 +278,47 @@ class _Half:
             return
         if len(index) > 1:
             middle = (part.start + part.stop) // 2
-            self._ask(player, slice(part.start, middle), actions)
-            self._ask(player, slice(middle, part.stop), actions)
+            self._act(player, slice(part.start, middle), actions)
+            self._act(player, slice(middle, part.stop), actions)
         else:
-            self._add_error(player, int(index[0]), fault, in_agent=not answered)
+            self._add_error(player, int(index[0]), fault, in_agent=not returned)
 
     def _lose(self, player: int, index: int) -> None:
-        """A player loses the hand of a game by forfeit."""
         if self.batch.games[index]["trick"] >= self.config.rules.foreplay_tricks:
             self.tally.failed = add_at(self.tally.failed, player, 1)
         self.batch.forfeits[index] = player + 1
         kernels.forfeit(self.batch, index, int(self.batch.seats[index]) ^ player)
 
     def _add_error(self, player: int, index: int, error: BaseException, in_agent: bool) -> None:
-        """Note an error of a player, with its place and traceback if its own code raised it."""
-        what, trace = error_text(error), ""
-        source = error_location(error) if in_agent else ""
+        """Record an error; with its source line and traceback if the agent's own code raised it."""
+        source = trace = ""
         if in_agent:
+            source = error_location(error)
             below = error.__traceback__ and error.__traceback__.tb_next
             trace = "".join(traceback.format_exception(type(error), error, below))
-        self._add_fault(player, index, "raised", what, source=source, trace=trace)
+        self._add_fault(player, index, "raised", error_text(error), source=source, trace=trace)
 
     def _add_fault(
-        self, player: int, index: int, kind: str, what: str, *, source: str = "", trace: str = ""
+        self, player: int, index: int, kind: str, message: str, *, source: str = "", trace: str = ""
     ) -> None:
         game, seat = self.batch.games[index], int(self.batch.seats[index]) ^ player
-        where = f"deal {game['number']}, seat {seat}, trick {int(game['trick']) + 1}"
-        where += f"; {source}" if source else ""
-        self.tally.add_fault(Fault(player, kind, 1, f"{what} ({where})", trace))
+        position = f"deal {game['number']}, seat {seat}, trick {int(game['trick']) + 1}"
+        position += f"; {source}" if source else ""
+        self.tally.add_fault(Fault(player, kind, 1, f"{message} ({position})", trace))
 
     def _count(self) -> int:
-        """Count what is over and deal on in matches; returns how many games have ended."""
-        ended = kernels.count_hands(self.batch, self.endings, self.counters, self.listed)
-        if not ended:
+        """Count ended hands and deal on in matches; returns the number of games that ended."""
+        n_ended = kernels.count_hands(self.batch, self.endings, self.counters, self.index_buffer)
+        if not n_ended:
             return 0
-        over = self.listed[:ended].copy()
+        ended = self.index_buffer[:n_ended].copy()
         if self.config.records:
-            self.lines += [self._line(index) for index in over if not self.batch.forfeits[index]]
+            self.lines += [self._line(index) for index in ended if not self.batch.forfeits[index]]
         if self.config.match is None:
-            return ended
-        dealt = kernels.deal_on(self.batch, self.seed, over, self.listed)
-        self._begin_hands(self.listed[:dealt].copy())
-        return ended - dealt
+            return n_ended
+        n_dealt = kernels.deal_on(self.batch, self.seed, ended, self.index_buffer)
+        self._begin_hands(self.index_buffer[:n_dealt].copy())
+        return n_ended - n_dealt
 
     def _begin_hands(self, indices: Array) -> None:
         for player, agent in enumerate(self.players):
@@ -272,7 +328,7 @@ class _Half:
             kernels.end_exactly(self.batch, self.endings)
 
     def _reset(self, player: int, indices: Array) -> None:
-        """Notify a player of new hands; where it raises, by halves, to find those it forfeits."""
+        """Notify a player of new hands; after an error by bisection, to find those it forfeits."""
         if not len(indices):
             return
         fault: BaseException | None = None
@@ -305,34 +361,25 @@ def _scratch() -> Scratch:
 
 
 def _tables(rules: Rules, solvable: bool) -> tuple[Tables, Tables]:
-    """Tables of exact endings, for high and for low contracts."""
     if not solvable:
         return no_tables(), no_tables()
     tables = endgame_tables(rules)
     return tables[0], tables[-1]
 
 
-def _endings(config: MatchConfig, exact: bool, trusted: tuple[bool, bool]) -> kernels.Endings:
-    high, low = _tables(config.rules, config.solvable)
-    return kernels.Endings(
-        config.solvable, exact, np.array(trusted), high, low, _scratch(),
-        np.zeros(N_CARDS, np.int64), np.zeros(SEATS, np.uint64), np.zeros(SEATS, np.int64),
-    )  # fmt: skip
-
-
 @cache
-def _judge(rules: Rules) -> Judge:
-    return new_judge(rules, _tables(rules, True)[0], _scratch())
+def _estimator(rules: Rules) -> ValueEstimator:
+    return new_value_estimator(rules, _tables(rules, True)[0], _scratch())
 
 
 def warm_up_match(halves: Halves, config: MatchConfig) -> None:
-    """Compile and load everything by playing one pair that does not count, of no deal that does."""
+    """Compile and load everything by playing one pair of deals that the run does not contain."""
     seed = siphash(key_of_bytes(config.key), np.uint64(0), _WARM_UP)
-    elsewhere = replace(config, seed=int(seed))
+    warm_up_config = replace(config, seed=int(seed))
     one, two = map(claims_perfection, halves[0])
 
     def play() -> None:
-        play_chunk(halves, elsewhere, Task(trusted_exact=(one, two)))
+        play_chunk(halves, warm_up_config, Task(trusted_exact=(one, two)))
 
     warm_up("arena", "training", play)
     play()

@@ -1,7 +1,7 @@
-"""What players need on other machines: their files and code, packed here and unpacked there.
+"""Files and modules that players need on other machines, packed here and unpacked there.
 
-A player is a text in which paths and modules stand. Whatever of them lies in this folder goes
-under the same name; what lies elsewhere gets a name, which then stands in the player's text.
+A player's text contains paths and modules. Those below the working folder keep their name;
+others get a new one, which replaces the old one in the player's text.
 """
 
 from __future__ import annotations
@@ -18,108 +18,107 @@ from ..agents.checkpoints.checkpoint import CheckpointError, find_checkpoint, is
 from ..agents.registry import agent_names
 from ..common.executors import LOCAL
 
-Luggage = dict[str, bytes]
+PackedFiles = dict[str, bytes]
 """Contents by relative path."""
 
-MOST_BYTES = 1 << 30
+MAX_BYTES = 1 << 30
 _ELSEWHERE = "elsewhere"
 _PACKAGE = __name__.partition(".")[0]
 _PARTS = re.compile(r"[^=,:]+")
 _MODULE = re.compile(r"(?<![\w./-])([A-Za-z_][\w.]*):(?=[A-Za-z_])")
 
 
-def packed(players: Iterable[Any], on: str) -> tuple[list[Any], Luggage]:
-    """The players as they are called in workers there, and what has to be there for them."""
-    luggage: Luggage = {}
+def pack(players: Iterable[Any], on: str) -> tuple[list[Any], PackedFiles]:
+    """The players by their names on the workers, and the files that have to be there."""
+    files: PackedFiles = {}
     if on == LOCAL:
-        return [*players], luggage
-    found = [_packed(each, luggage) if isinstance(each, (str, Path)) else each for each in players]
-    size = sum(map(len, luggage.values()))
-    if size > MOST_BYTES:
+        return [*players], files
+    names = [
+        _pack_player(player, files) if isinstance(player, (str, Path)) else player
+        for player in players
+    ]
+    size = sum(map(len, files.values()))
+    if size > MAX_BYTES:
         raise ValueError(
-            f"the players' files come to {size / 1e9:.1f} GB, and at most {MOST_BYTES / 1e9:.1f} "
+            f"the players' files come to {size / 1e9:.1f} GB, and at most {MAX_BYTES / 1e9:.1f} "
             "travel: put them on every machine, under paths of its own, or name smaller ones"
         )
-    return found, luggage
+    return names, files
 
 
-def files_below(folder: Path) -> Luggage:
-    """Everything in a folder."""
-    found = sorted(each for each in folder.rglob("*") if each.is_file())
-    return {each.relative_to(folder).as_posix(): each.read_bytes() for each in found}
+def files_below(folder: Path) -> PackedFiles:
+    """All files in a folder and its subfolders."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in _files(folder)}
 
 
-def _packed(player: str | Path, luggage: Luggage) -> str:
+def _files(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.rglob("*")) if path.is_file()]
+
+
+def _pack_player(player: str | Path, files: PackedFiles) -> str:
     text = str(player)
     for module in _MODULE.findall(text):
         if module not in agent_names():
-            _take_module(module, luggage)
-
-    def elsewhere(part: re.Match[str]) -> str:
-        return _taken(part[0], luggage)
-
-    return _PARTS.sub(elsewhere, text)
+            _pack_module(module, files)
+    return _PARTS.sub(lambda part: _pack_part(part[0], files), text)
 
 
-def _taken(part: str, luggage: Luggage) -> str:
-    """Pack the files that a part of a player's text names; the part as it is called there."""
+def _pack_part(part: str, files: PackedFiles) -> str:
+    """Pack the files that a part of a player's text names; returns its name on the workers."""
     try:
-        files, base = _files_of(part)
+        paths, base = _paths_of(part)
     except OSError:
         return part
-    if not files:
+    if not paths:
         return part
-    here = Path.cwd()
-    if base.resolve().is_relative_to(here) and not base.is_absolute():
-        top, told = base, part
+    if base.resolve().is_relative_to(Path.cwd()) and not base.is_absolute():
+        target, name = base, part
     else:
-        taken = {name.split("/")[1] for name in luggage if name.startswith(f"{_ELSEWHERE}/")}
-        top = Path(_ELSEWHERE, str(len(taken)), base.name)
-        told = top.as_posix()
-    for file in files:
-        inside = file.relative_to(base.parent)
-        luggage[(top.parent / inside).as_posix()] = file.read_bytes()
-    return told
+        numbers = {path.split("/")[1] for path in files if path.startswith(f"{_ELSEWHERE}/")}
+        target = Path(_ELSEWHERE, str(len(numbers)), base.name)
+        name = target.as_posix()
+    for path in paths:
+        files[(target.parent / path.relative_to(base.parent)).as_posix()] = path.read_bytes()
+    return name
 
 
-def _files_of(part: str) -> tuple[list[Path], Path]:
+def _paths_of(part: str) -> tuple[list[Path], Path]:
     """The files that a path stands for, none if it is no path; and the path."""
     path = Path(part)
     try:
-        # One that is named, and not a path, is in the package there as well.
+        # A bundled checkpoint, which is no path, is in the workers' package as well.
         weights = find_checkpoint(part) if is_checkpoint(part) else None
     except (CheckpointError, ValueError):
         weights = None
     if weights is not None:
-        if path.is_dir():  # a run: its last checkpoint is the one that plays
-            return [weights, weights.with_suffix(".json")], path
-        return [weights, weights.with_suffix(".json")], weights.with_name(path.name)
+        # Of a run its last checkpoint plays.
+        base = path if path.is_dir() else weights.with_name(path.name)
+        return [weights, weights.with_suffix(".json")], base
     if path.is_file():
         return [path], path
     if path.is_dir() and "/" in part:
-        return [each for each in sorted(path.rglob("*")) if each.is_file()], path
+        return _files(path), path
     return sorted(path.parent.glob(f"{path.name}.*")) if "/" in part else [], path
 
 
-def _take_module(name: str, luggage: Luggage) -> None:
-    """Pack a module that is not installed: its package, or it and the files beside it."""
+def _pack_module(name: str, files: PackedFiles) -> None:
+    """Pack a module that is not installed: its package, or the modules in its folder."""
     top = name.partition(".")[0]
-    before = list(sys.path)
+    search_path = list(sys.path)
     sys.path.insert(0, str(Path.cwd()))
     try:
-        found = importlib.util.find_spec(top)
+        spec = importlib.util.find_spec(top)
     except (ImportError, ValueError):
         return
     finally:
-        sys.path[:] = before
-    if found is None or found.origin is None or found.origin in ("built-in", "frozen"):
+        sys.path[:] = search_path
+    if spec is None or spec.origin is None or spec.origin in ("built-in", "frozen"):
         return
-    origin = Path(found.origin).resolve()
-    installed = {Path(each).resolve() for each in sysconfig.get_paths().values()}
-    if any(origin.is_relative_to(each) for each in installed) or top == _PACKAGE:
+    origin = Path(spec.origin).resolve()
+    installed = {Path(path).resolve() for path in sysconfig.get_paths().values()}
+    if any(origin.is_relative_to(path) for path in installed) or top == _PACKAGE:
         return
     package = origin.name == "__init__.py"
-    home = origin.parent.parent if package else origin.parent
-    files = origin.parent.rglob("*.py") if package else origin.parent.glob("*.py")
-    for file in files:
-        luggage[file.relative_to(home).as_posix()] = file.read_bytes()
+    root = origin.parent.parent if package else origin.parent
+    for path in origin.parent.rglob("*.py") if package else origin.parent.glob("*.py"):
+        files[path.relative_to(root).as_posix()] = path.read_bytes()

@@ -13,7 +13,7 @@ from ..engine.endgame import tables
 
 
 def machine_text() -> str:
-    """Processor, system, Python, and how many layers of the table of endings serve."""
+    """Processor, system, versions, and the size of the loaded endgame tablebase."""
     return ", ".join(
         (
             f"{processor()}, {os.cpu_count()} cores",
@@ -27,7 +27,7 @@ def machine_text() -> str:
 
 
 def processor() -> str:
-    """What it is called."""
+    """The processor's model name."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

@@ -1,6 +1,6 @@
-"""Results of a tournament, as plain values that can be printed, drawn and written as JSON.
+"""Results of a tournament: plain records, written as JSON, CSV and data frames.
 
-What a field's `Figure` is for, see `figures`.
+Fields annotated with a `Figure` (see `figures`) are computed, mirrored and shown accordingly.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from ..common.serialization import data_frame
 from ..common.typing import Array
 from ..engine.dtypes import SEATS
 from . import kernels as k
-from .chunks import MatchConfig, Tally
 from .figures import (
+    Tally,
     as_dealer_of,
     as_leader_of,
     as_played_of,
     by_trick,
+    complement,
     figure,
     figures_of,
     hand_win_rate_of,
     mean,
-    mean_a_hand,
+    mean_by_player,
+    mean_per_hand,
     ms_a_move_of,
-    negative,
-    of_each,
-    opposite,
+    negate,
     win_rate_of,
 )
-from .formats import number_with_reach, percent, percent_with_reach
-from .statistics import Estimate, Ratings, fit_ratings, residuals_of_deals, tied_together
+from .formats import number_with_interval, percent, percent_with_interval
+from .statistics import Estimate, Ratings, deal_residuals, fit_ratings, is_connected
 
 RESULT_VERSION = 1
 _TIMING = "ms_a_move"
@@ -46,29 +46,29 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Stages:
-    """What one player did in the two stages, per hand."""
+    """One player's play in foreplay and endgame, per hand."""
 
-    upcards: Annotated[float, figure(of_each(k.UPCARDS_ONE, k.UPCARDS_TWO, k.STAGED, 0.0))]
-    """Tricks of the foreplay won, and the upcards with them."""
-    thrown: Annotated[float | None, figure(of_each(k.THROWN_ONE, k.THROWN_TWO, k.ENDINGS))]
-    """Tricks thrown away in the endgame against perfect play; None where endings have no value."""
+    upcards: Annotated[float, figure(mean_by_player(k.UPCARDS_ONE, k.UPCARDS_TWO, k.STAGED, 0.0))]
+    """Tricks won in the foreplay, and the upcards with them."""
+    thrown: Annotated[float | None, figure(mean_by_player(k.THROWN_ONE, k.THROWN_TWO, k.ENDINGS))]
+    """Endgame tricks lost against perfect play; None where endings have no exact value."""
     perfect: bool
-    """Perfect in open endgames, as the player itself says and a sample did not refute."""
+    """Claims perfect endgames, and the audit did not refute it."""
     ms_a_move: Annotated[float | None, figure(ms_a_move_of)]
-    """Milliseconds for each decision asked of it."""
+    """Milliseconds per decision."""
     moves: int
 
 
 @dataclass(frozen=True)
 class Course:
-    """Where in the hand the margin arises: player one against two, trick by trick."""
+    """Player one against player two, trick by trick."""
 
-    tricks_won: Annotated[tuple[float | None, ...], by_trick(k.WON, opposite)]
-    """Player one's share of the tricks of each number, as far as they were played."""
-    trumps: Annotated[tuple[float | None, ...], by_trick(k.TRUMPS, negative)]
-    """How many more trumps player one held as each trick began."""
-    high_cards: Annotated[tuple[float | None, ...], by_trick(k.HIGH_CARDS, negative)]
-    """How many more queens, kings and aces."""
+    tricks_won: Annotated[tuple[float | None, ...], by_trick(k.WON, complement)]
+    """Fraction of hands in which player one wins the trick of each number."""
+    trumps: Annotated[tuple[float | None, ...], by_trick(k.TRUMPS, negate)]
+    """Player one's surplus of trumps as each trick begins."""
+    high_cards: Annotated[tuple[float | None, ...], by_trick(k.HIGH_CARDS, negate)]
+    """Player one's surplus of queens, kings and aces."""
 
 
 @dataclass(frozen=True)
@@ -80,129 +80,118 @@ class Forfeit:
     hands: int
     example: str
     trace: str = ""
-    """Where the first error was raised in the player's own code."""
+    """Traceback of the first error, within the player's own code."""
 
     def __str__(self) -> str:
-        did = "played an illegal card" if self.kind == "illegal" else "raised an error"
+        reason = "played an illegal card" if self.kind == "illegal" else "raised an error"
         hands = "1 hand" if self.hands == 1 else f"{self.hands:,} hands"
-        return f"{self.player} {did} and so forfeited {hands}; the first: {self.example}"
+        return f"{self.player} {reason} and so forfeited {hands}; the first: {self.example}"
 
 
 @dataclass(frozen=True)
 class Pairing:
-    """One player measured against another; every figure is seen from `player`."""
+    """Head-to-head results; every figure is from `player`'s point of view."""
 
     player: str
     opponent: str
     pairs: int
-    """Deals (or matches) that were played twice."""
+    """Deals (or matches), each played twice."""
     hands: int
     win_rate: Annotated[
         Estimate,
         figure(
-            win_rate_of,
-            opposite,
-            head="win rate",
-            in_matches="matches won",
-            text=percent_with_reach,
+            win_rate_of, complement, header="win rate", match_header="matches won",
+            text=percent_with_interval,
         ),
-    ]
-    """Of hands, or of matches where matches were played; a tie counts half."""
+    ]  # fmt: skip
+    """Of hands, or of matches where matches are played; a tie counts half."""
     as_played: Annotated[
         Estimate | None,
-        figure(as_played_of, opposite, head="as played", text=percent_with_reach),
+        figure(as_played_of, complement, header="as played", text=percent_with_interval),
     ]
-    """The win rate with the luck of the stock, where that was taken out of the others."""
+    """The win rate without variance reduction, where the other figures have it."""
     hand_win_rate: Annotated[
         Estimate,
-        figure(hand_win_rate_of, opposite, in_matches="hands won", text=percent_with_reach),
+        figure(hand_win_rate_of, complement, match_header="hands won", text=percent_with_interval),
     ]
     margin: Annotated[
         Estimate,
         figure(
-            mean_a_hand(k.GAME_MARGIN),
-            negative,
-            head="margin",
-            text=number_with_reach,
-            about="Margin: counting tricks a hand.",
+            mean_per_hand(k.GAME_MARGIN), negate, header="margin", text=number_with_interval,
+            note="Margin: counting tricks a hand.",
         ),
-    ]
-    """Counting tricks more than the opponent, a hand; fewer in a low contract."""
+    ]  # fmt: skip
+    """Counting tricks per hand beyond the opponent's; fewer tricks in a low contract."""
     points: Annotated[
         Estimate,
         figure(
-            mean_a_hand(k.GAME_POINTS),
-            negative,
-            head="points",
-            text=number_with_reach,
-            about="Points: what the rules pay a hand.",
+            mean_per_hand(k.GAME_POINTS), negate, header="points", text=number_with_interval,
+            note="Points: what the rules pay a hand.",
         ),
-    ]
-    """What a hand pays."""
+    ]  # fmt: skip
+    """Payoff per hand."""
     as_leader: Annotated[
         float,
         figure(
-            as_leader_of,
-            opposite,
-            head="as leader",
-            text=percent,
-            about="As leader: hands won as non-dealer.",
-            swaps="as_dealer",
+            as_leader_of, complement, header="as leader", text=percent,
+            note="As leader: hands won as non-dealer.", mirror_field="as_dealer",
         ),
-    ]
-    """Share of hands won as non-dealer, who leads to the first trick."""
+    ]  # fmt: skip
+    """Win rate as non-dealer, who leads to the first trick."""
     as_dealer: Annotated[
         float,
-        figure(as_dealer_of, opposite, head="as dealer", text=percent, swaps="as_leader"),
+        figure(
+            as_dealer_of, complement, header="as dealer", text=percent, mirror_field="as_leader"
+        ),
     ]
-    ending_margin: Annotated[float | None, figure(mean(k.ENDING_MARGIN, k.ENDINGS), negative)]
-    """The margin that perfect play from the endgame's beginning gives: what the foreplay won."""
+    ending_margin: Annotated[float | None, figure(mean(k.ENDING_MARGIN, k.ENDINGS), negate)]
+    """Margin under perfect endgame play by both: the result of the foreplay."""
     stages: tuple[Stages, Stages]
     course: Course
     exact_endings: Annotated[bool, figure(lambda tally: tally.exact)]
     """Endings were not played: their exact value took their place."""
     forfeits: tuple[Forfeit, ...]
 
-    def turned(self) -> Pairing:
-        """The same seen from the opponent."""
+    def mirror(self) -> Pairing:
+        """The pairing from the opponent's point of view."""
         return replace(
-            _turned(self),
+            _mirror(self),
             player=self.opponent,
             opponent=self.player,
             stages=self.stages[::-1],
-            course=_turned(self.course),
+            course=_mirror(self.course),
         )
 
     def figures(self) -> dict[str, Any]:
-        """Every figure by name, intervals by their ends; after `opponent_` what is the other's."""
-        found: dict[str, Any] = {"pairs": self.pairs, "hands": self.hands}
+        """Every figure by name, with suffixes `_low` and `_high`, and prefix `opponent_`."""
+        row: dict[str, Any] = {"pairs": self.pairs, "hands": self.hands}
         for name in figures_of(Pairing):
-            each = getattr(self, name)
-            if isinstance(each, Estimate):
-                found |= {name: each.value, f"{name}_low": each.low, f"{name}_high": each.high}
+            value = getattr(self, name)
+            if isinstance(value, Estimate):
+                row |= {name: value.value, f"{name}_low": value.low, f"{name}_high": value.high}
             else:
-                found[name] = int(each) if isinstance(each, bool) else each
-        names = [each for each in figures_of(Stages) if each != _TIMING]
+                row[name] = int(value) if isinstance(value, bool) else value
+        names = [name for name in figures_of(Stages) if name != _TIMING]
         for name in (*names, "forfeits", _TIMING):
             for prefix, player in (("", 0), ("opponent_", 1)):
-                value = getattr(self.stages[player], name, self._forfeited(player))
-                found[f"{prefix}{name}"] = value
-        return found
+                value = getattr(self.stages[player], name, self._forfeited_hands(player))
+                row[f"{prefix}{name}"] = value
+        return row
 
-    def _forfeited(self, player: int) -> int:
+    def _forfeited_hands(self, player: int) -> int:
         name = (self.player, self.opponent)[player]
-        return sum(each.hands for each in self.forfeits if each.player == name)
+        return sum(forfeit.hands for forfeit in self.forfeits if forfeit.player == name)
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON holds it; what depends on the machine stands under `timing`."""
-        told = _plain(self)
-        for forfeit in told["forfeits"]:
-            del forfeit["trace"]  # it tells of one machine's folders
-        told["timing"] = [
+        """A mapping for JSON; what depends on the machine is under `timing`."""
+        data = _to_builtins(self)
+        for forfeit in data["forfeits"]:
+            del forfeit["trace"]  # contains paths of one machine
+        data["timing"] = [
             {"ms_a_move": stage.pop("ms_a_move"), "moves": stage["moves"]}
-            for stage in told["stages"]
+            for stage in data["stages"]
         ]
-        return told
+        return data
 
 
 @dataclass(frozen=True)
@@ -214,12 +203,10 @@ class Ladder:
     anchor: str | None
 
     def ranked(self) -> list[tuple[str, Estimate]]:
-        """The players with their ratings, the strongest first."""
-        both = zip(self.players, self.ratings.elo, strict=True)
-        return sorted(both, key=lambda each: -each[1].value)
+        rated = zip(self.players, self.ratings.elo, strict=True)
+        return sorted(rated, key=lambda player_and_elo: -player_and_elo[1].value)
 
     def notes(self) -> Iterator[str]:
-        """What a reader has to know beside the ratings."""
         if self.ratings.padded:
             yield (
                 "A player won or lost everything that ties it to the others: ratings were found "
@@ -231,23 +218,27 @@ class Ladder:
 
 @dataclass(frozen=True)
 class PlayerDetails:
-    """What a player is made of, as reports tell it."""
+    """Who plays a player's endgames, and its checkpoints."""
 
     name: str
     endgame: str
-    """Who plays open endings: `"exact solver"` or `"own policy"`."""
+    """`"exact solver"` or `"own policy"`."""
     endgame_switch: str
-    """The option that gives them to the other; empty where there is none."""
+    """The option that changes it; empty without one."""
     checkpoints: tuple[ModelFile, ...]
-    """The files of weights that it played with."""
+    """The files of its weights."""
+
+    @classmethod
+    def of(cls, name: str, agent: Agent) -> PlayerDetails:
+        return cls(name, agent.endgame, agent.endgame_switch, agent.checkpoints)
 
     @property
     def endgame_text(self) -> str:
-        """Who plays endings, and the option that changes it."""
+        """Who plays endgames, and the option that changes it."""
         if not self.endgame_switch:
             return self.endgame
-        other = OWN_POLICY if self.endgame == EXACT_SOLVER else EXACT_SOLVER
-        return f"{self.endgame} ({self.endgame_switch}: {other})"
+        alternative = OWN_POLICY if self.endgame == EXACT_SOLVER else EXACT_SOLVER
+        return f"{self.endgame} ({self.endgame_switch}: {alternative})"
 
     def __str__(self) -> str:
         weights = f"; weights: {self.checkpoints_text}" if self.checkpoints else ""
@@ -255,34 +246,28 @@ class PlayerDetails:
 
     @property
     def checkpoints_text(self) -> str:
-        """The files, each with its decisions."""
         return "; ".join(map(str, self.checkpoints))
-
-
-def details_of(name: str, agent: Agent) -> PlayerDetails:
-    """What an agent is made of."""
-    return PlayerDetails(name, agent.endgame, agent.endgame_switch, agent.checkpoints)
 
 
 @dataclass(frozen=True)
 class Result:
-    """A whole run."""
+    """The results of `evaluate` or `ladder`."""
 
     rules: str
     match: str | None
     seed: int
     """Of the deals."""
     key: str
-    """Of all else that was drawn, in hexadecimal: seed and key make the same result again."""
+    """Secret of all other random numbers, in hexadecimal: seed and key reproduce the result."""
     players: tuple[str, ...]
     pairings: tuple[Pairing, ...]
     ladder: Ladder | None = None
     details: tuple[PlayerDetails, ...] = ()
-    """Of the players, in their order."""
+    """One for each of `players`."""
     complete: bool = True
-    """False when the run was stopped before its end."""
+    """False when the run was stopped early."""
     signal: int = 0
-    """The signal that stopped it, if one did."""
+    """The signal that stopped it; 0 without one."""
     until: float | None = None
     notes: tuple[str, ...] = ()
     command: str | None = None
@@ -292,47 +277,47 @@ class Result:
     workers: int = 1
 
     def pairing(self, player: str, opponent: str) -> Pairing | None:
-        """The pairing of two players, seen from the first."""
-        for each in self.pairings:
-            if (each.player, each.opponent) == (player, opponent):
-                return each
-        for each in self.pairings:
-            if (each.player, each.opponent) == (opponent, player):
-                return each.turned()
+        """The pairing of two players, from the first one's point of view."""
+        for pairing in self.pairings:
+            if (pairing.player, pairing.opponent) == (player, opponent):
+                return pairing
+        for pairing in self.pairings:
+            if (pairing.player, pairing.opponent) == (opponent, player):
+                return pairing.mirror()
         return None
 
     def win_rate(self, player: str, opponent: str) -> Estimate | None:
-        """How often the first player won against the second."""
-        found = self.pairing(player, opponent)
-        return found.win_rate if found is not None else None
+        """The first player's win rate against the second."""
+        pairing = self.pairing(player, opponent)
+        return pairing.win_rate if pairing is not None else None
 
     def rows(self) -> list[dict[str, Any]]:
-        """The figures of every pairing by name, a row each; None for what there is not."""
-        told = {"rules": self.rules, "match": self.match, "seed": self.seed, "key": self.key}
-        details = {each.name: each for each in self.details}
+        """A row of figures by name for each pairing; None where a figure does not apply."""
+        run = {"rules": self.rules, "match": self.match, "seed": self.seed, "key": self.key}
+        details = {player.name: player for player in self.details}
         return [
             {
-                "player": each.player,
-                "opponent": each.opponent,
-                **told,
-                **each.figures(),
+                "player": pairing.player,
+                "opponent": pairing.opponent,
+                **run,
+                **pairing.figures(),
                 **{
                     f"{prefix}{name}": getattr(details[player], f"{name}_text")
-                    for prefix, player in (("", each.player), ("opponent_", each.opponent))
+                    for prefix, player in (("", pairing.player), ("opponent_", pairing.opponent))
                     for name in ("endgame", "checkpoints")
                     if player in details
                 },
             }
-            for each in self.pairings
+            for pairing in self.pairings
         ]
 
     def frame(self) -> Any:
-        """The same as a `pandas.DataFrame`."""
+        """`rows()` as a `pandas.DataFrame`."""
         return data_frame(self.rows())
 
     def to_json(self) -> dict[str, Any]:
-        """The whole run as JSON holds it."""
-        told: dict[str, Any] = {
+        """A mapping for JSON."""
+        data: dict[str, Any] = {
             "format": "german-whist arena",
             "version": RESULT_VERSION,
             "rules": self.rules,
@@ -342,8 +327,8 @@ class Result:
             "until": self.until,
             "complete": self.complete,
             "players": list(self.players),
-            "details": _plain(self.details),
-            "pairings": [each.to_json() for each in self.pairings],
+            "details": _to_builtins(self.details),
+            "pairings": [pairing.to_json() for pairing in self.pairings],
             "ladder": None,
             "notes": list(self.notes),
             "run": {
@@ -355,66 +340,64 @@ class Result:
             },
         }
         if self.ladder is not None:
-            told["ladder"] = {
+            ranking = self.ladder.ranked()
+            data["ladder"] = {
                 "anchor": self.ladder.anchor,
                 "padded": self.ladder.ratings.padded,
-                "elo": [{"player": player, **_plain(elo)} for player, elo in self.ladder.ranked()],
+                "elo": [{"player": player, **_to_builtins(elo)} for player, elo in ranking],
             }
-        return told
+        return data
 
     @staticmethod
-    def from_json(told: dict[str, Any]) -> Result:
-        """A run out of its JSON, to be reported again; traces of errors are not in it."""
-        fields = {**_full(told), **told["run"], "version": told["run"]["package"]}
+    def from_json(data: dict[str, Any]) -> Result:
+        """A result from its JSON; tracebacks of errors are not stored there."""
+        fields = {**_with_infinite_bounds(data), **data["run"], "version": data["run"]["package"]}
         for pairing in fields["pairings"]:
             for stage, timing in zip(pairing["stages"], pairing["timing"], strict=True):
                 stage.update(timing)
         if fields["ladder"] is not None:
-            elo = {each["player"]: each for each in fields["ladder"].pop("elo")}
-            ratings = {"elo": [elo[name] for name in told["players"]],
+            elo = {rating["player"]: rating for rating in fields["ladder"].pop("elo")}
+            ratings = {"elo": [elo[name] for name in data["players"]],
                        "padded": fields["ladder"]["padded"]}  # fmt: skip
-            fields["ladder"].update(players=told["players"], ratings=ratings)
+            fields["ladder"].update(players=data["players"], ratings=ratings)
         return msgspec.convert(fields, Result)
 
     def text(self) -> str:
-        """The JSON as text."""
         return json.dumps(self.to_json(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _plain(value: Any) -> Any:
-    """Dataclasses and tuples as mappings and lists; what is not finite as null."""
+def _to_builtins(value: Any) -> Any:
+    """Dataclasses and tuples as mappings and lists; infinity and NaN, which JSON lacks, as null."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, (tuple, list)):
-        return [_plain(each) for each in value]
+        return [_to_builtins(element) for element in value]
     if hasattr(value, "__dataclass_fields__"):
-        return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
+        return {name: _to_builtins(getattr(value, name)) for name in value.__dataclass_fields__}
     return value
 
 
-def _full(told: Any) -> Any:
-    """A copy of some JSON in which intervals without bounds have infinite ones."""
-    if isinstance(told, list):
-        return [_full(each) for each in told]
-    if not isinstance(told, dict):
-        return told
-    found = {name: _full(each) for name, each in told.items()}
-    if "low" in found and found["low"] is None:
-        found |= {"low": -math.inf, "high": math.inf}
-    return found
+def _with_infinite_bounds(data: Any) -> Any:
+    """A copy of JSON data in which missing bounds of intervals are infinite."""
+    if isinstance(data, list):
+        return [_with_infinite_bounds(element) for element in data]
+    if not isinstance(data, dict):
+        return data
+    copy = {name: _with_infinite_bounds(value) for name, value in data.items()}
+    if "low" in copy and copy["low"] is None:
+        copy |= {"low": -math.inf, "high": math.inf}
+    return copy
 
 
 # -- from tallies
 
 
-def pairing_of(
-    names: tuple[str, str], perfect: tuple[bool, bool], config: MatchConfig, tally: Tally
+def pairing_from_tally(
+    names: tuple[str, str], perfect: tuple[bool, bool], tricks: int, tally: Tally
 ) -> Pairing:
-    """The figures of two players out of what was counted."""
+    """The figures of two players; a hand has so many `tricks`."""
     one, two = (
-        Stages(
-            perfect=perfect[player], moves=tally.moves[player], **_counted(Stages, tally, player)
-        )
+        Stages(perfect=perfect[player], moves=tally.moves[player], **_values(Stages, tally, player))
         for player in range(SEATS)
     )
     return Pairing(
@@ -423,61 +406,57 @@ def pairing_of(
         pairs=tally.pairs,
         hands=int(tally.sums[k.HANDS]),
         stages=(one, two),
-        course=Course(**_counted(Course, tally, config.rules.tricks)),
+        course=Course(**_values(Course, tally, tricks)),
         forfeits=tuple(
             Forfeit(names[fault.player], fault.kind, fault.hands, fault.example, fault.trace)
             for fault in tally.faults
         ),
-        **_counted(Pairing, tally),
+        **_values(Pairing, tally),
     )
 
 
-def came_out_level(tally: Tally) -> bool:
-    """Whether no deal told the players apart, as where both make the same choices in every hand."""
-    margin = k.GAME_MARGIN
-    return tally.pairs > 1 and not tally.faults and not tally.moments[margin, margin]
+def _values(record: type, *arguments: Any) -> dict[str, Any]:
+    return {name: figure.compute(*arguments) for name, figure in figures_of(record).items()}
 
 
-def _counted(kind: type, *counted: Any) -> dict[str, Any]:
-    return {name: each.of(*counted) for name, each in figures_of(kind).items()}
+def _mirror(record: T) -> T:
+    figures = figures_of(type(record)).items()
+    values = {
+        name: figure.mirror(getattr(record, figure.mirror_field or name))
+        for name, figure in figures
+    }
+    return replace(record, **values)  # type: ignore[type-var]
 
 
-def _turned(seen: T) -> T:
-    """Figures as the other player sees them."""
-    told = figures_of(type(seen)).items()
-    turned = {name: each.turned(getattr(seen, each.swaps or name)) for name, each in told}
-    return replace(seen, **turned)  # type: ignore[type-var]
-
-
-def ladder_of(
+def fit_ladder(
     players: tuple[str, ...],
     pairings: tuple[Pairing, ...],
     scores: Sequence[Array],
     anchor: str | None,
 ) -> Ladder | None:
-    """Ratings out of the pairings, or None while some players have not met.
+    """Ratings from the pairings; None unless pairings connect all players.
 
-    `scores` are for each pairing the games that its player won on each deal.
+    `scores` holds for each pairing the games that its player won on each deal.
     """
     count = len(players)
-    games, won = np.zeros((count, count)), np.zeros((count, count))
-    met = [(players.index(each.player), players.index(each.opponent)) for each in pairings]
-    for (i, j), each in zip(met, pairings, strict=True):
-        both = SEATS * each.pairs
-        games[i, j] = games[j, i] = both
-        won[i, j] = each.win_rate.value * both
-        won[j, i] = both - won[i, j]
-    if count < 2 or not tied_together(games):
+    games, wins = np.zeros((count, count)), np.zeros((count, count))
+    indices = [(players.index(p.player), players.index(p.opponent)) for p in pairings]
+    for (i, j), pairing in zip(indices, pairings, strict=True):
+        games[i, j] = games[j, i] = SEATS * pairing.pairs
+        wins[i, j] = pairing.win_rate.value * games[i, j]
+        wins[j, i] = games[i, j] - wins[i, j]
+    if count < 2 or not is_connected(games):
         return None
-    place = players.index(anchor) if anchor is not None else None
-    residuals = residuals_of_deals(count, met, scores)
-    return Ladder(players, fit_ratings(games, won, residuals, place), anchor)
+    anchor_index = players.index(anchor) if anchor is not None else None
+    residuals = deal_residuals(count, indices, scores)
+    return Ladder(players, fit_ratings(games, wins, residuals, anchor_index), anchor)
 
 
-def strongest_first(ladder: Ladder, pairings: tuple[Pairing, ...]) -> tuple[Pairing, ...]:
-    """The pairings of a ladder in its order, each seen from the higher player."""
-    place = {player: number for number, (player, _) in enumerate(ladder.ranked())}
-    seen = [
-        each if place[each.player] < place[each.opponent] else each.turned() for each in pairings
+def sort_by_rating(ladder: Ladder, pairings: tuple[Pairing, ...]) -> tuple[Pairing, ...]:
+    """The pairings in the ladder's order, each from the higher player's point of view."""
+    rank = {player: number for number, (player, _) in enumerate(ladder.ranked())}
+    from_higher = [
+        pairing if rank[pairing.player] < rank[pairing.opponent] else pairing.mirror()
+        for pairing in pairings
     ]
-    return tuple(sorted(seen, key=lambda each: (place[each.player], place[each.opponent])))
+    return tuple(sorted(from_higher, key=lambda p: (rank[p.player], rank[p.opponent])))

@@ -1,8 +1,7 @@
-"""Intervals for what the arena measures, and ratings by maximum likelihood.
+"""Confidence intervals (95 %) of the arena's figures, and Elo ratings by maximum likelihood.
 
 The two games of a deal, which is played twice with exchanged seats, are correlated, and so are
-those of all pairings that play the same deal: the deal is the observation. All intervals are at
-95 %.
+those of all pairings that play the same deal: the deal is the unit of observation.
 """
 
 from __future__ import annotations
@@ -31,15 +30,13 @@ class Estimate:
 
     @property
     def half_width(self) -> float:
-        """How far the interval reaches: its longer side, where one end is near 0 or 1."""
+        """The longer side of the interval, which is asymmetric near 0 and 1."""
         return max(self.high - self.value, self.value - self.low)
 
     def to_json(self) -> dict[str, float]:
-        """The figure and both ends."""
         return {"value": self.value, "low": self.low, "high": self.high}
 
     def scaled(self, factor: float, shift: float = 0.0) -> Estimate:
-        """The same in other units."""
         ends = sorted((self.low * factor + shift, self.high * factor + shift))
         return Estimate(self.value * factor + shift, *ends)
 
@@ -56,31 +53,31 @@ class Moments(NamedTuple):
 
 
 def ratio(moments: Moments) -> tuple[float, float]:
-    """The ratio of two totals, and its standard error.
+    """The ratio of two totals (ratio estimator), and its standard error.
 
-    With every h the same this is the mean of x / h.
+    With a constant h this is the mean of x / h.
     """
     count, x, h, xx, xh, hh = moments
     value = x / h
     if count < 2:
         return value, math.inf
-    rest = max(xx - 2 * value * xh + value**2 * hh, 0.0)
-    # Sums of whole numbers cancel exactly or not at all: what is left of rounding is nothing.
-    if rest < 1e-9 * max(xx, value**2 * hh, 1.0):
-        rest = 0.0
-    return value, math.sqrt(rest * count / (count - 1)) / h
+    residual = max(xx - 2 * value * xh + value**2 * hh, 0.0)
+    # Sums of integers cancel exactly or not at all: a tiny remainder is rounding error.
+    if residual < 1e-9 * max(xx, value**2 * hh, 1.0):
+        residual = 0.0
+    return value, math.sqrt(residual * count / (count - 1)) / h
 
 
 def mean_estimate(value: float, error: float, count: int) -> Estimate:
-    """A mean with its interval."""
+    """A mean with Student's interval."""
     if math.isinf(error):
         return Estimate(value, -math.inf, math.inf)
-    reach = quantile(count) * error
-    return Estimate(value, value - reach, value + reach)
+    half_width = quantile(count) * error
+    return Estimate(value, value - half_width, value + half_width)
 
 
 def mean_of(values: ArrayLike) -> Estimate:
-    """The mean of independent observations, such as a figure by seed, with Student's interval."""
+    """The mean of independent observations, such as one per seed, with Student's interval."""
     observations = np.asarray(values, float)
     count = len(observations)
     error = observations.std(ddof=1) / math.sqrt(count) if count > 1 else math.inf
@@ -90,22 +87,20 @@ def mean_of(values: ArrayLike) -> Estimate:
 def share_estimate(share: float, error: float, count: int) -> Estimate:
     """A share between 0 and 1 with its score interval (Wilson 1927).
 
-    The standard error over pairs says how many independent trials they are worth; where no
-    pair was lost, or none won, each pair counts as one.
+    The effective number of trials follows from the standard error over pairs; if all or no
+    pairs were won, each pair is a trial.
     """
     if math.isinf(error):
         return Estimate(share, 0.0, 1.0)
-    spread = share * (1 - share)
-    if spread > 0 and error == 0:
+    variance = share * (1 - share)
+    if variance > 0 and error == 0:
         return Estimate(share, share, share)
-    trials = spread / error**2 if spread > 0 else float(count)
+    trials = variance / error**2 if variance > 0 else float(count)
     z2 = quantile(count) ** 2
-    middle = (share + z2 / (2 * trials)) / (1 + z2 / trials)
-    reach = math.sqrt(z2 * (spread / trials + z2 / (4 * trials**2))) / (1 + z2 / trials)
-    # At the ends rounding must not move an end past the share itself.
-    return Estimate(
-        share, min(max(0.0, middle - reach), share), max(min(1.0, middle + reach), share)
-    )
+    center = (share + z2 / (2 * trials)) / (1 + z2 / trials)
+    half = math.sqrt(z2 * (variance / trials + z2 / (4 * trials**2))) / (1 + z2 / trials)
+    # Rounding must not move a bound past the share itself.
+    return Estimate(share, min(max(0.0, center - half), share), max(min(1.0, center + half), share))
 
 
 # -- ratings
@@ -116,10 +111,10 @@ class Ratings:
     """Elo ratings in the order of the players."""
 
     elo: tuple[Estimate, ...]
-    """Without bounds where the results tell no interval."""
+    """With infinite bounds where the results determine no interval."""
     padded: bool
-    """Some players won, or lost, everything against the others: their ratings, which would be
-    without bound, were found with half a tie added to every pairing."""
+    """Whether half a tie was added to every pairing, because some players won or lost everything
+    against the others, so that the maximum likelihood has no finite ratings."""
 
 
 def fit_ratings(
@@ -128,74 +123,73 @@ def fit_ratings(
 ) -> Ratings:  # fmt: skip
     """Elo ratings by maximum likelihood (Bradley and Terry 1952); a tie counts as half a win.
 
-    `games[i, j]` is how many games i and j played, `scores[i, j]` what i scored in them.
-    `residuals[i, d]` is what deal d added to the total score of i beyond the mean
-    (`residuals_of_deals`); by default the games count as independent wins and losses. The anchor,
-    or without one the mean of all, is rated `base`. There is no interval where half a tie that was
-    added decides, or where nothing varied.
+    `games[i, j]` is the number of games between i and j, `scores[i, j]` the score of i in them.
+    `residuals` are those of `deal_residuals`; by default games count as independent. The anchor,
+    or without one the mean of all, is rated `base`. There is no interval where the half ties that
+    were added decide, or where nothing varied.
     """
     games, scores = np.asarray(games, float), np.asarray(scores, float)
     count = len(games)
     bounded = _bounded(scores, anchor)
-    padded = not tied_together(scores)
+    padded = not is_connected(scores)
     if padded:
-        met = games > 0
-        games, scores = games + 0.5 * met, scores + 0.25 * met
-    strength = _most_likely(games, scores)
-    chance = _chances(strength)
-    weights = games * chance * (1 - chance)
+        paired = games > 0
+        games, scores = games + 0.5 * paired, scores + 0.25 * paired
+    strength = _fit_strengths(games, scores)
+    win_probs = _win_probs(strength)
+    weights = games * win_probs * (1 - win_probs)
     np.fill_diagonal(weights, 0)
     information = _laplacian(weights)
     inverse = np.linalg.pinv(information)
     # Ratings are differences: to the anchor, or to the mean.
-    against = np.full(count, 1 / count) if anchor is None else np.eye(count)[anchor]
-    contrast = np.eye(count) - against[None, :]
+    reference = np.full(count, 1 / count) if anchor is None else np.eye(count)[anchor]
+    contrast = np.eye(count) - reference[None, :]
     values = contrast @ strength * ELO_SCALE + base
     if residuals is None:
         variances = np.diag(contrast @ inverse @ information @ inverse @ contrast.T)
         t = np.full(count, NORMAL_QUANTILE)
     else:
-        # The slope of the log-likelihood is what each scored in all less what was expected, so
-        # that these are the influences of the deals on the ratings: the sandwich's square root.
+        # The gradient of the log-likelihood is each player's score less its expectation, so these
+        # are the influences of the deals on the ratings: the square root of the sandwich estimator.
         influences = contrast @ inverse @ np.asarray(residuals, float)
         variances = np.square(influences).sum(1)
-        t = np.array([quantile(_degrees_of_freedom(each) + 1) for each in influences])
+        t = np.array([quantile(_degrees_of_freedom(row) + 1) for row in influences])
     errors = np.sqrt(np.maximum(variances, 0)) * ELO_SCALE
-    reach = np.full(count, math.inf)
-    known = bounded & (errors > 1e-9)
-    reach[known] = t[known] * errors[known]
+    half_widths = np.full(count, math.inf)
+    finite = bounded & (errors > 1e-9)
+    half_widths[finite] = t[finite] * errors[finite]
     if anchor is not None:
-        reach[anchor] = 0.0
+        half_widths[anchor] = 0.0
     elo = tuple(
         Estimate(float(value), float(value - half), float(value + half))
-        for value, half in zip(values, reach, strict=True)
+        for value, half in zip(values, half_widths, strict=True)
     )
     return Ratings(elo, padded)
 
 
-def residuals_of_deals(
-    players: int, met: Sequence[tuple[int, int]], scores: Sequence[Array]
+def deal_residuals(
+    players: int, pairings: Sequence[tuple[int, int]], scores: Sequence[Array]
 ) -> Array:
-    """What each deal added to the players' total scores beyond the mean, `(players, deals)`.
+    """Deviation of each player's total score on each deal from its mean, `(players, deals)`.
 
-    `scores[n][d]` is what the first of the two players `met[n]` scored on deal d. A deal is one
-    observation of all pairings that played it (cluster-robust, Liang and Zeger 1986): its residuals
-    add up over a player's pairings before they are squared. Each pairing has a mean of its own, and
-    its residuals the factor n / (n - 1) of an unbiased variance.
+    `scores[n][d]` is the score on deal d of the first of the two players `pairings[n]`. A deal is
+    one observation of all pairings that played it (cluster-robust, Liang and Zeger 1986): its
+    residuals add up over a player's pairings before they are squared. Each pairing has its own
+    mean, and its residuals the factor n / (n - 1) of an unbiased variance.
     """
     residuals = np.zeros((players, max(map(len, scores), default=0)))
-    for (one, other), of_deals in zip(met, scores, strict=True):
-        count = len(of_deals)
+    for (one, two), deal_scores in zip(pairings, scores, strict=True):
+        count = len(deal_scores)
         if count > 1:
-            scored = np.asarray(of_deals, float)
-            apart = (scored - scored.mean()) * math.sqrt(count / (count - 1))
-            residuals[one, :count] += apart
-            residuals[other, :count] -= apart
+            values = np.asarray(deal_scores, float)
+            deviations = (values - values.mean()) * math.sqrt(count / (count - 1))
+            residuals[one, :count] += deviations
+            residuals[two, :count] -= deviations
     return residuals
 
 
 def _degrees_of_freedom(influences: Array) -> int:
-    """How many degrees of freedom the variance of a sum of so distributed terms has.
+    """Degrees of freedom of the variance of a sum of terms with this distribution.
 
     A variance estimated from n terms of kurtosis k scatters like a normal one's with 2n / (k - 1)
     of them: few, where a handful of deals decides between two players that play alike.
@@ -206,8 +200,7 @@ def _degrees_of_freedom(influences: Array) -> int:
     return int(np.clip(2 * count * squares.sum() ** 2 / excess, 1, most)) if excess > 0 else most
 
 
-def _chances(strength: Array) -> Array:
-    """How likely each wins against each."""
+def _win_probs(strength: Array) -> Array:
     return (1 + np.tanh((strength[:, None] - strength[None, :]) / 2)) / 2
 
 
@@ -215,38 +208,36 @@ def _laplacian(weights: Array) -> Array:
     return np.diag(weights.sum(axis=1)) - weights
 
 
-def tied_together(scores: Array) -> bool:
-    """Whether everybody scored, by steps, against everybody: else some rating has no bound."""
-    return bool(_scored_by_steps(scores).all())
+def is_connected(scores: Array) -> bool:
+    """Whether the graph of wins is strongly connected: otherwise some rating is unbounded."""
+    return bool(_transitive_wins(scores).all())
 
 
-def _scored_by_steps(scores: Array) -> Array:
-    """Who scored against whom, or against one who did."""
-    reach = (np.asarray(scores) > 0) | np.eye(len(scores), dtype=bool)
+def _transitive_wins(scores: Array) -> Array:
+    """Pairs (i, j) with a chain of wins from i to j."""
+    wins = (np.asarray(scores) > 0) | np.eye(len(scores), dtype=bool)
     for _ in range(len(scores)):
-        reach = (reach.astype(int) @ reach.astype(int)) > 0
-    return reach
+        wins = (wins.astype(int) @ wins.astype(int)) > 0
+    return wins
 
 
 def _bounded(scores: Array, anchor: int | None) -> Array:
-    """Whose rating the results bound on both sides, against the anchor or the mean of all."""
-    reach = _scored_by_steps(scores)
-    both = reach & reach.T
-    return np.full(len(scores), both.all()) if anchor is None else both[anchor]
+    """Players whose ratings have both bounds, relative to the anchor or the mean of all."""
+    wins = _transitive_wins(scores)
+    mutual = wins & wins.T
+    return np.full(len(scores), mutual.all()) if anchor is None else mutual[anchor]
 
 
-def _most_likely(games: Array, scores: Array) -> Array:
-    """The strengths that make the scores most likely, by Newton's method.
-
-    From equal strengths it does not overshoot, however far apart the players are.
-    """
+def _fit_strengths(games: Array, scores: Array) -> Array:
+    """Maximum-likelihood strengths by Newton's method, which converges from equal strengths."""
     strength = np.zeros(len(games))
     for _ in range(200):
-        chance = _chances(strength)
-        slope = (scores - games * chance).sum(axis=1) - np.diag(scores - games * chance)
-        weights = games * chance * (1 - chance)
+        win_probs = _win_probs(strength)
+        residual = scores - games * win_probs
+        gradient = residual.sum(axis=1) - np.diag(residual)
+        weights = games * win_probs * (1 - win_probs)
         np.fill_diagonal(weights, 0)
-        step = np.linalg.pinv(_laplacian(weights)) @ slope
+        step = np.linalg.pinv(_laplacian(weights)) @ gradient
         strength = strength + step
         if np.abs(step).max() < 1e-10:
             break

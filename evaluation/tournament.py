@@ -1,7 +1,8 @@
 """Tournaments: some players against one or all others, to a number of hands or a precision.
 
-A `Schedule` gives out chunks of deals, a `MatchPlayer` plays them, in this process or in workers,
-and an `Audit` checks the players that claim perfect endings.
+The walk: `Arena.play` takes chunks of deals from a `Schedule`, has a `MatchPlayer` play them, in
+this process or in workers, and gives the tallies back to the schedule; `results` turns them into
+figures. An `Audit` checks the players that claim perfect endings.
 """
 
 from __future__ import annotations
@@ -29,22 +30,20 @@ from ..engine.dtypes import SEATS
 from ..engine.rng import KEY_BYTES, fresh_secret
 from ..engine.rules import Match
 from .aivat import check_luck
-from .audit import Audit
-from .chunks import Chunk, MatchConfig, Task
-from .formats import percent_with_reach
-from .match import MatchPlayer, PlayerSpec, chunk_player
-from .packing import packed
+from .formats import percent_with_interval
+from .journal import Journal
+from .match import Chunk, MatchConfig, MatchPlayer, PlayerSpec, Task, chunk_player
+from .packing import pack
 from .results import (
     Ladder,
     Pairing,
+    PlayerDetails,
     Result,
-    came_out_level,
-    details_of,
-    ladder_of,
-    pairing_of,
-    strongest_first,
+    fit_ladder,
+    pairing_from_tally,
+    sort_by_rating,
 )
-from .schedule import MOST_PAIRS, Journal, Limits, Records, Schedule
+from .schedule import MAX_PAIRS, Audit, Limits, RecordWriter, Schedule
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -53,7 +52,7 @@ DEFAULT_HANDS = 10_000
 
 
 class ArenaOptions(TypedDict, total=False):
-    """Keywords of `evaluate` and `ladder`, which are those of `Arena`."""
+    """Keyword arguments of `evaluate` and `ladder`, described at `Arena`."""
 
     hands: int | None
     until: float | None
@@ -64,24 +63,24 @@ class ArenaOptions(TypedDict, total=False):
     on: str
     play_out: bool
     reduce_variance: bool
-    records: Records | None
+    records: RecordWriter | None
     resume: Path | None
 
 
 class Arena:
     """A tournament; `evaluate` and `ladder` make one and play it.
 
-    Without `rules` the classic ones are played, or those of the players' checkpoints. A player
-    that is written `NAME=PLAYER` is called so.
-    `pairings` names by place in `players` who plays whom. With `hands` every pairing
-    plays so many hands (matches, where a match is played), an even number, since half
-    of them have the seats exchanged; with `until` it stops as soon
-    as half of the win rate's interval is no longer than that, and `hands` is the most
-    it plays. `key`, 32 hexadecimal digits, stands for all that is drawn beside the
-    deals of the seed; without it a secret is drawn, and kept in the result. `on` says where the
-    workers are: `local` processes, or a cluster of Ray, as `ray` or `ray://HOST:PORT`.
-    `reduce_variance` takes the luck of the stock out of win rates, margins and points. `resume` is
-    a file that keeps what is played, and from which the same run goes on.
+    `pairings` are pairs of indices into `players`. A player written `NAME=PLAYER` is reported as
+    NAME. Without `rules` the classic ones are played, or those of the players' checkpoints.
+
+    `hands` is the number of hands of each pairing (matches, where a match is played), an even
+    number, since half of them have the seats exchanged. With `until` a pairing stops as soon as
+    the half width of the win rate's 95 % interval is no larger, and `hands` is the limit.
+    `seed` is the seed of the deals and `key`, 32 hexadecimal digits, of all other random numbers:
+    by default a new secret, which the result contains. `on` says where the workers are: `local`
+    processes, or a Ray cluster, as `ray` or `ray://HOST:PORT`. `reduce_variance` takes the luck
+    of the stock out of win rates, margins and points (AIVAT). `resume` is a file that keeps every
+    chunk, from which the same run is resumed. `records` is called with each hand's record line.
     """
 
     def __init__(
@@ -101,21 +100,21 @@ class Arena:
         rated: bool = False,
         play_out: bool = False,
         reduce_variance: bool = False,
-        records: Records | None = None,
+        records: RecordWriter | None = None,
         resume: Path | None = None,
     ) -> None:
         self._journal = None if resume is None else Journal(resume)
         if self._journal is not None and key is None:
             key = self._journal.key
         self.config = MatchConfig(
-            common_rules(players, rules), match, _whole(seed, "seed", 0, 2**64 - 1),
+            common_rules(players, rules), match, _checked_int(seed, "seed", 0, 2**64 - 1),
             fresh_secret() if key is None else _key_bytes(key),
             records=records is not None, play_out=play_out, reduce_variance=reduce_variance,
         )  # fmt: skip
         if reduce_variance:
             check_luck(self.config.rules, match)
         self.limits = _limits(hands, until)
-        self.workers = _whole(workers, "workers", 1, MAX_WORKERS)
+        self.workers = _checked_int(workers, "workers", 1, MAX_WORKERS)
         self.on = check_backend(on)
         if self.workers > 1 and not _are_names(players):
             raise ValueError(
@@ -125,10 +124,12 @@ class Arena:
         self._specs = [(players[i], players[j]) for i, j in pairings]
         # Made here even where workers play: an error of a player is raised before anything starts.
         self._player = MatchPlayer(self._specs, self.config)
-        agents = [self._player.halves(place)[0] for place in range(len(pairings))]
+        agents = [self._player.halves(index)[0] for index in range(len(pairings))]
         self.names = _names(players, pairings, agents)
-        made = dict(zip(chain(*pairings), chain(*agents), strict=True))
-        self.details = tuple(details_of(name, made[i]) for i, name in enumerate(self.names))
+        agent_of = dict(zip(chain(*pairings), chain(*agents), strict=True))
+        self.details = tuple(
+            PlayerDetails.of(name, agent_of[i]) for i, name in enumerate(self.names)
+        )
         self._rated, self._anchor = rated, anchor
         if rated:
             _check_ladder(self.names, anchor)
@@ -145,14 +146,14 @@ class Arena:
             self.limits, self._audit, rated=rated, journal=self._journal, write_record=records,
         )  # fmt: skip
         self._replaced = 0
-        """Workers that died."""
+        """Number of workers that died."""
         self._stopped_by = ""
-        """Why the run ended before its end; empty where it did not."""
+        """Why the run ended early; empty if it did not."""
         self._signal = 0
         self._began = time.monotonic()
 
     def _identity(self, players: list[str], pairings: Sequence[tuple[int, int]]) -> dict[str, Any]:
-        """Everything that has to be the same in a run that resumes from a file."""
+        """Everything that must be equal in a run that resumes from a file."""
         config = self.config
         return {
             "players": players,
@@ -170,10 +171,12 @@ class Arena:
         }
 
     def play(self, progress: Callable[[Arena], None] | None = None) -> Result:
-        """Play to the end; Ctrl-C ends it early, with what there is."""
+        """Play to the end; Ctrl-C ends it early, with the results so far."""
         self._began = time.monotonic()
         complete = False
-        with SignalGuard(_signals()) as signals:
+        # Signals that would end the process outright are left alone.
+        handled = [number for number in END_SIGNALS if callable(signal.getsignal(number))]
+        with SignalGuard(handled) as signals:
             try:
                 with signals.immediate(), self._executor() as executor:
                     try:
@@ -199,7 +202,7 @@ class Arena:
     def _executor(self) -> Executor[Task, Chunk] | InProcessExecutor[Task, Chunk]:
         if self.workers == 1 and self.on == LOCAL:
             return InProcessExecutor(self._player.play)
-        players, files = packed(chain.from_iterable(self._specs), self.on)
+        players, files = pack(chain.from_iterable(self._specs), self.on)
         return Executor(chunk_player, (self.config, players), self.workers, self.on, files=files)
 
     def _replay_until_consistent(
@@ -208,7 +211,7 @@ class Arena:
         signals: SignalGuard,
         progress: Callable[[Arena], None] | None,
     ) -> None:
-        """Play all chunks, until no pairing trusts a player that erred in another."""
+        """Play all chunks, until no pairing trusts a player that erred in another pairing."""
         consistent = False
         while not consistent:
             for task, chunk in executor.results(self.schedule.next_task):
@@ -217,7 +220,7 @@ class Arena:
                     progress(self)
                 if signals.received is not None:
                     raise KeyboardInterrupt
-            consistent = not self.schedule.restart_doubted()
+            consistent = not self.schedule.restart_inconsistent()
 
     # -- results so far
 
@@ -226,33 +229,36 @@ class Arena:
         """Hands played so far (matches, where a match is played)."""
         return SEATS * sum(pairing.tally.pairs for pairing in self.schedule.pairings)
 
-    def pairing(self, place: int) -> Pairing:
-        """The figures of a pairing so far."""
-        pairing = self.schedule.pairings[place]
-        return pairing_of(pairing.players, pairing.trusted_exact, self.config, pairing.tally)
+    def pairing(self, index: int) -> Pairing:
+        pairing, tricks = self.schedule.pairings[index], self.config.rules.tricks
+        return pairing_from_tally(pairing.players, pairing.trusted_exact, tricks, pairing.tally)
+
+    def _started(self) -> list[int]:
+        return [
+            index for index, pairing in enumerate(self.schedule.pairings) if pairing.tally.pairs
+        ]
 
     def status(self) -> str:
-        """The pairing in play with its result so far, and how much was played in all."""
+        """The pairing in play with its result so far, and the number of hands in all."""
         hands = f"{self.hands:,} {'matches' if self.config.match else 'hands'}"
-        pairings = self.schedule.pairings
-        played = [place for place, pairing in enumerate(pairings) if pairing.tally.pairs]
-        in_play = [place for place in played if not pairings[place].done] or played
+        started = self._started()
+        in_play = [i for i in started if not self.schedule.pairings[i].done] or started
         if not in_play:
             return hands
         # Of several pairings the one whose result is least certain.
-        shown = max(map(self.pairing, in_play), key=lambda pairing: pairing.win_rate.half_width)
-        return f"{shown.player} – {shown.opponent} {percent_with_reach(shown.win_rate)}, {hands}"
+        pairing = max(map(self.pairing, in_play), key=lambda pairing: pairing.win_rate.half_width)
+        win_rate = percent_with_interval(pairing.win_rate)
+        return f"{pairing.player} – {pairing.opponent} {win_rate}, {hands}"
 
     def _result(self, complete: bool) -> Result:
-        progress = self.schedule.pairings
-        played = [place for place, pairing in enumerate(progress) if pairing.tally.pairs]
-        pairings = tuple(map(self.pairing, played))
+        started = self._started()
+        pairings = tuple(map(self.pairing, started))
         ladder: Ladder | None = None
         if self._rated:
-            scores = [np.concatenate(progress[place].scores) for place in played]
-            ladder = ladder_of(self.names, pairings, scores, self._anchor)
+            scores = [np.concatenate(self.schedule.pairings[index].scores) for index in started]
+            ladder = fit_ladder(self.names, pairings, scores, self._anchor)
         if ladder is not None:
-            pairings = strongest_first(ladder, pairings)
+            pairings = sort_by_rating(ladder, pairings)
         config = self.config
         return Result(
             rules=config.rules.name,
@@ -272,20 +278,19 @@ class Arena:
         )
 
     def _notes(self, pairings: tuple[Pairing, ...], ladder: Ladder | None) -> Iterator[str]:
-        """What a reader has to know beside the figures."""
         if self._stopped_by:
             yield f"The run is not complete: {self._stopped_by}."
         if self._journal is not None and self._journal.fault:
             yield f"{self._journal.path} could not be written to the end: {self._journal.fault}."
         if any(pairing.exact_endings for pairing in pairings):
             yield (
-                "Where both players are perfect in the endgame it was not played: its exact value "
-                "took its place, which is what perfect play comes to."
+                "Where both players are perfect in the endgame it was not played: its exact value, "
+                "the result of perfect play, took its place."
             )
         if self.config.reduce_variance:
             yield (
-                "Win rate, margin and points are without the luck of the stock, which is nothing "
-                "on average; what was won with it stands under as played."
+                "Win rate, margin and points are without the luck of the stock, which is zero on "
+                "average; the win rate with it is under as played."
             )
         yield from self._audit.notes()
         if self._replaced:
@@ -295,7 +300,7 @@ class Arena:
         if ladder is not None:
             yield from ladder.notes()
         for pairing in self.schedule.pairings:
-            if came_out_level(pairing.tally):
+            if pairing.tally.always_level:
                 yield (
                     f"{' and '.join(pairing.players)} came out level on every deal, as players "
                     "do that make the same choices in every hand: nothing was measured."
@@ -313,13 +318,8 @@ class Arena:
 _KEYS = {"SIGINT": "Ctrl-C"}
 
 
-def _signals() -> list[int]:
-    """Signals that end a run with what there is: those that do not end the process anyway."""
-    return [number for number in END_SIGNALS if callable(signal.getsignal(number))]
-
-
 def show_on(progress: Progress) -> Callable[[Arena], None]:
-    """Report a tournament on a progress bar, when an update is due."""
+    """A callback that shows a tournament on a progress bar."""
 
     def show(arena: Arena) -> None:
         if progress.due():
@@ -335,19 +335,19 @@ def _are_names(players: Sequence[PlayerSpec]) -> bool:
     return all(isinstance(player, str) for player in players)
 
 
-def _whole(value: object, name: str, least: int, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise ValueError(f"{name} is {value!r}: it has to be a whole number from {least} to {most}")
+def _checked_int(value: object, name: str, low: int, high: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise ValueError(f"{name} is {value!r}: it has to be a whole number from {low} to {high}")
     return value
 
 
 def _limits(hands: int | None, until: float | None) -> Limits:
-    """When a pairing is done; half of the hands are the other half with exchanged seats."""
+    """The stopping rule; half of the hands are the other half with exchanged seats."""
     if until is not None and not 0 < until < 0.5:
         raise ValueError(f"until is {until}: it has to be more than 0 % and less than 50 %")
     if hands is None and until is not None:
-        return Limits(MOST_PAIRS, until)
-    hands = _whole(DEFAULT_HANDS if hands is None else hands, "hands", 1, 2 * MOST_PAIRS)
+        return Limits(MAX_PAIRS, until)
+    hands = _checked_int(DEFAULT_HANDS if hands is None else hands, "hands", 1, 2 * MAX_PAIRS)
     if hands % SEATS:
         near = f"{hands - 1} or {hands + 1}" if hands > 1 else "2"
         raise ValueError(
@@ -358,15 +358,14 @@ def _limits(hands: int | None, until: float | None) -> Limits:
 
 
 def _key_bytes(text: str) -> bytes:
-    """The key that hexadecimal digits write."""
     try:
         key = bytes.fromhex(text)
     except (TypeError, ValueError):
         key = b""
     if len(key) != KEY_BYTES:
         raise ValueError(
-            f"key is {text!r}: it has to be {2 * KEY_BYTES} hexadecimal digits, as a result tells "
-            "it; leave it out for a new one"
+            f"key is {text!r}: it has to be {2 * KEY_BYTES} hexadecimal digits, as results "
+            "contain; leave it out for a new one"
         )
     return key
 
@@ -376,20 +375,21 @@ def _names(
     pairings: Sequence[tuple[int, int]],
     agents: Sequence[tuple[Agent, Agent]],
 ) -> tuple[str, ...]:
-    """The names of the players: those that are given, or their agents'."""
+    """The names of the players: those on the command line, or their agents'."""
     names = [named_player(player)[0] if isinstance(player, str) else "" for player in players]
-    for places, pair in zip(pairings, agents, strict=True):
-        for place, agent in zip(places, pair, strict=True):
-            names[place] = names[place] or agent.name
-    last = dict(zip(names, players, strict=True))
+    for indices, pair in zip(pairings, agents, strict=True):
+        for index, agent in zip(indices, pair, strict=True):
+            names[index] = names[index] or agent.name
+    owners = dict(zip(names, players, strict=True))
     for name, player in zip(names, players, strict=True):
-        if isinstance(player, str) and last[name] != player:
-            raise ValueError(f"{name} is what {last[name]} and {player} are called: name one anew")
+        if isinstance(player, str) and owners[name] != player:
+            raise ValueError(
+                f"{name} is what {owners[name]} and {player} are called: name one anew"
+            )
     return tuple(names)
 
 
 def _check_ladder(names: tuple[str, ...], anchor: str | None) -> None:
-    """Refuse a player that stands twice in a ladder, and an anchor that does not play."""
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"{name} stands twice in the ladder: each player once")
@@ -408,14 +408,13 @@ def evaluate(
     progress: Callable[[Arena], None] | None = None,
     **options: Unpack[ArenaOptions],
 ) -> Result:
-    """Measure one player against one or more others; options as of `Arena`.
+    """Play one player against one or more others; options of `Arena`.
 
     >>> evaluate("threshold", "random", hands=200).pairings[0].win_rate.value > 0.9
     True
     """
-    several = isinstance(against, (list, tuple))
-    opponents = list(against) if several else [against]
-    pairings = [(0, place) for place in range(1, len(opponents) + 1)]
+    opponents = list(against) if isinstance(against, (list, tuple)) else [against]
+    pairings = [(0, index) for index in range(1, len(opponents) + 1)]
     return Arena([player, *opponents], pairings, rules, **options).play(progress)
 
 
@@ -427,7 +426,7 @@ def ladder(
     anchor: str | None = None,
     **options: Unpack[ArenaOptions],
 ) -> Result:
-    """Let everybody play everybody, and rate them; options as of `Arena`."""
+    """Play a round robin, and rate the players; options of `Arena`."""
     if len(players) < 2:
         raise ValueError("a ladder needs two players or more")
     pairings = list(combinations(range(len(players)), 2))

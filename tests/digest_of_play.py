@@ -59,7 +59,7 @@ def _digest_of_batch(name: str, layout: str, match: Match | None) -> str:
     rng = np.random.default_rng(sum(name.encode()))
     digest = hashlib.sha256()
     games = dealt(engine_rules(name), 2, seed=77, layout=layout, match=match)
-    step = games.look()
+    step = games.observe()
     hands = 0
     while hands < 2:
         actions = (step.masks * (1 + rng.random(step.masks.shape))).argmax(axis=1)

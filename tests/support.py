@@ -44,6 +44,16 @@ from plain_whist import HIDDEN, NAMED, PlainGame, PlainRules
 # A run of the arena is the same each time where a test names its key, which is otherwise drawn.
 KEY = "5ec2e70fa12ea0b3b17b05e1f4a9c6d8"
 
+
+def reproducible(result: Any) -> dict[str, Any]:
+    """The JSON of an arena result without what differs from run to run."""
+    data = result.to_json()
+    for part in (data, *data["pairings"]):
+        part.pop("run", None)
+        part.pop("timing", None)
+    return data
+
+
 # Rule sets that nobody would name, at the edges of what can be played.
 _ALL_CARDS = {"suits": 4, "ranks": 13}
 ODD: dict[str, dict[str, Any]] = {

@@ -7,10 +7,16 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
 
-from german_whist import named_rules, observe
+from german_whist import german_whist_v0, named_rules, observe
 from german_whist.engine.observation.history import histories, history_rows
+from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv
+from german_whist.envs.sb3 import GermanWhistVecEnv
 from support import ODD
+
+Array = np.ndarray[Any, Any]
 
 # PettingZoo's api_test imports an old name of PettingZoo's own connect four.
 with warnings.catch_warnings():
@@ -67,6 +73,99 @@ def picks(masks: np.ndarray[Any, Any], rng: np.random.Generator) -> np.ndarray[A
     return np.array([pick(mask, rng) for mask in masks])
 
 
+KINDS = [
+    *("raw_env", "env", "gymnasium", "self-play", "sb3"),
+    *(f"vector {mode.value}" for mode in AutoresetMode),
+]
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def make(kind: str, rules: Any, *, opponent: Any = "threshold", **options: Any) -> Any:
+    """An environment of a kind; vectors have three games."""
+    if kind in ("raw_env", "env"):
+        return getattr(german_whist_v0, kind)(rules, **options)
+    if kind == "self-play":
+        return SelfPlayEnv(3, rules, **options)
+    if kind == "gymnasium":
+        return GermanWhistEnv(rules, opponent=opponent, **options)
+    if kind == "sb3":
+        return GermanWhistVecEnv(3, rules, opponent=opponent, **options)
+    mode = kind.removeprefix("vector ")
+    return GermanWhistVectorEnv(3, rules, opponent=opponent, autoreset_mode=mode, **options)
+
+
+class Walked:
+    """An environment of any kind, stepped at random; `story` is what it returns, as bytes."""
+
+    def __init__(self, env: Any, seed: int = 0) -> None:
+        self.env = env
+        self.rng = np.random.default_rng(seed)
+        self.handed_out: list[Any] = []
+        self.ends: list[Any] = []
+
+    def reset(self, **how: Any) -> None:
+        if isinstance(self.env, GermanWhistVecEnv):
+            if "seed" in how:
+                self.env.seed(how["seed"])
+            self.handed_out = [self.env.reset()]
+        else:
+            self.handed_out = [self.env.reset(**how)]
+
+    def masks(self) -> Array:
+        """The action mask of every game, as a fresh array."""
+        if isinstance(self.env, SelfPlayEnv):
+            shown = self.env.batch.observe(
+                self.env.batch.all_games, self.env.batch.turns(), keep=False
+            )
+            return shown[1]
+        return np.atleast_2d(self.env.action_masks())
+
+    def step(self) -> None:
+        """Step with random legal actions, and reset where an episode has to be begun."""
+        env = self.env
+        if isinstance(env, german_whist_v0.raw_env) or hasattr(env, "agent_iter"):
+            if not env.agents:
+                env.reset()
+            seen, _, over, cut, info = env.last()
+            action = None if over or cut else pick(seen["action_mask"], self.rng)
+            env.step(action)
+            # What is in `infos` is an attribute of the environment, by PettingZoo's API.
+            self.handed_out = [seen]
+            self.ends += [info["result"]] if "result" in info else []
+            return
+        masks = self.masks()
+        legal = masks.any(axis=1)
+        masks[~legal] = 1
+        actions = picks(masks, self.rng)
+        found = env.step(int(actions[0]) if isinstance(env, GermanWhistEnv) else actions)
+        self.handed_out = [found, masks]
+        if isinstance(env, GermanWhistEnv) and found[2]:
+            self.handed_out.append(env.reset())
+        mode = getattr(env, "metadata", {}) or {}
+        if mode.get("autoreset_mode") is AutoresetMode.DISABLED and found[2].any():
+            self.handed_out.append(env.reset(options={"reset_mask": found[2].copy()}))
+
+    def story(self, steps: int) -> list[bytes]:
+        story = []
+        for _ in range(steps):
+            self.step()
+            story += [each.tobytes() for each in arrays_in(self.handed_out)]
+        return story + [each.tobytes() for each in arrays_in(self.ends)]
+
+
+def arrays_in(found: Any) -> list[Array]:
+    """Every array in what an environment returns."""
+    if isinstance(found, np.ndarray) and found.dtype == object:
+        return arrays_in(list(found))
+    if isinstance(found, np.ndarray):
+        return [found]
+    if isinstance(found, dict):
+        return arrays_in([value for key, value in found.items() if key != "episode"])
+    if isinstance(found, (list, tuple)):
+        return [array for each in found for array in arrays_in(each)]
+    return [] if found is None else [np.asarray(found)]
+
+
 class OnlyLegal(gymnasium.Wrapper[Any, Any, Any, Any]):
     """Wrapper that maps every action to a legal one, for checkers that sample actions."""
 
@@ -76,12 +175,17 @@ class OnlyLegal(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 
 __all__ = [
+    "KINDS",
     "NAMES",
     "OPTIONS",
     "SHAPES",
     "OnlyLegal",
+    "Walked",
     "api_test",
+    "arrays_in",
+    "every_kind",
     "label",
+    "make",
     "pick",
     "picks",
     "render_test",

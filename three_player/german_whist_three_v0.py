@@ -89,7 +89,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine.batch.config import checked_keywords
 from ..engine.cards import N_CARDS, action_text
-from ..envs.aec import IllegalActionLoses, TableAEC, no_parallel_env
+from ..envs.aec import GameAEC, IllegalActionLoses, no_parallel_env
 from ..envs.render.modes import OPEN, RENDER_MODES
 from ..envs.typed_aec import Observation, Wrapped
 from .episodes import ThreeTable
@@ -109,7 +109,7 @@ def env(**options: Any) -> Wrapped[raw_env]:
     return Wrapped(IllegalActionLoses(raw_env(**options)))
 
 
-class raw_env(TableAEC):  # noqa: N801 - the name that PettingZoo asks for
+class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
     """The environment itself, without wrappers."""
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo reads it from the class
@@ -132,12 +132,12 @@ class raw_env(TableAEC):  # noqa: N801 - the name that PettingZoo asks for
         """Deal. With a seed its first deal, without one the next; `options` may set a deal."""
         self._table.start(seed, self._begin(options))
         self.agent_selection = self._mover()
-        self._show_people()
+        self._render_human()
 
     def step(self, action: Any) -> None:
         """Play a card for the agent to move, or, with None, take a finished agent out."""
         if not self.agents or not self._table.ready:
-            self._complain_of_no_agents()
+            self._raise_without_agents()
         if self.is_over:
             self._was_dead_step(action)
             return
@@ -158,7 +158,7 @@ class raw_env(TableAEC):  # noqa: N801 - the name that PettingZoo asks for
             self._end(agent)
         else:
             self.agent_selection = self._mover()
-        self._show_people()
+        self._render_human()
 
     def _mover(self) -> str:
         """Who is to move: for the dummy, who plays it."""
@@ -169,7 +169,7 @@ class raw_env(TableAEC):  # noqa: N801 - the name that PettingZoo asks for
     def abandon(self, offender: str) -> None:
         """Stop the game where it is, lost by whoever acted illegally: nobody is to move now."""
         self._table.stopped = True
-        self._tell_results()
+        self._set_results()
 
     def _result(self, seat: int) -> dict[str, Any]:
         return self._table.result(seat)
@@ -179,7 +179,7 @@ class raw_env(TableAEC):  # noqa: N801 - the name that PettingZoo asks for
         """Whether the episode is over."""
         return self._table.over
 
-    def paid_to(self, agent: str) -> float:
+    def episode_return(self, agent: str) -> float:
         """What this episode has paid an agent so far."""
         return self._table.game.pays[AGENTS.index(agent)]
 

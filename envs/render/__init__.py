@@ -1,1 +1,1 @@
-"""Pictures of a table: as text, SVG, an image or a window."""
+"""Rendering of a table as text, SVG, an image or a window."""

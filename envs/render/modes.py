@@ -20,17 +20,17 @@ OPEN, SEAT = "open", "seat"
 
 
 def painter_for(mode: str | None, fps: int = 2) -> Painter | None:
-    """A painter for a render mode, or None for no pictures."""
+    """A painter for a render mode; None without one."""
     return None if mode is None else Painter(checked_choice("render_mode", mode, RENDER_MODES), fps)
 
 
 def warn_without_render_mode() -> None:
-    """Say why there is no picture."""
+    """Warn that there is nothing to render."""
     gymnasium.logger.warn("render() draws nothing: make the environment with a render_mode")
 
 
 class Painter:
-    """Draws tables in one render mode. What a mode needs is imported when it first draws."""
+    """Draws tables in one render mode; imports its libraries on first use."""
 
     def __init__(self, mode: str, fps: int = 2) -> None:
         self.mode = mode
@@ -46,7 +46,6 @@ class Painter:
         return self.draw(scene_of(view, other_hand=other_hand, names=names))
 
     def draw(self, scene: Scene) -> Any:
-        """A scene as SVG, as an image, or in the window."""
         if self.mode == "svg":
             from .svg import svg_of
 
@@ -68,7 +67,6 @@ class Painter:
         return {**self.__dict__, "_window": None}
 
     def close(self) -> None:
-        """Close the window, if there is one."""
         if self._window is not None:
             self._window.close()
             self._window = None

@@ -1,4 +1,4 @@
-"""A scene as an image: drawn by Pillow twice as large, then made smaller to smooth it."""
+"""A scene as an image, antialiased by drawing at twice the size with Pillow."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _text(image: Image.Image, draw: ImageDraw.ImageDraw, text: Text) -> None:
             text.fill, (*corner, corner[0] + letters.width, corner[1] + letters.height), letters
         )
         return
-    # Pillow's own font has one weight; a thin outline in the same colour makes it bold.
+    # Pillow's font has one weight; an outline in the same colour makes it bold.
     draw.text(
         at,
         text.text,
@@ -68,7 +68,6 @@ def _text(image: Image.Image, draw: ImageDraw.ImageDraw, text: Text) -> None:
 
 @cache
 def _upside_down(text: str, size: int, bold: bool) -> Image.Image:
-    """Letters on their heads, around their middle, as a mask."""
     letters = Image.new("L", (2 * size, 2 * size))
     draw = ImageDraw.Draw(letters)
     draw.text((size, size), text, 255, _font(size), "mm", stroke_width=1 if bold else 0)

@@ -1,7 +1,6 @@
-"""A picture of the table: what lies where, as shapes that SVG and raster both draw.
+"""The table as a scene: shapes at their positions, drawn by SVG and raster renderers.
 
-The picture is made from a `View`, so it shows what that seat may know; `open`
-pictures get the other hand on top.
+A scene is made from a `View`, so it shows only that seat's knowledge; open hands are added.
 """
 
 from __future__ import annotations
@@ -45,12 +44,12 @@ def scene_of(
     other_hand: Sequence[Card] | None = None,
     names: tuple[str, str] = ("you", "opponent"),
 ) -> Scene:
-    """The table as one seat sees it, that seat below; with `other_hand` the other's cards too."""
+    """The table from one seat, at the bottom; `other_hand` shows the opponent's cards."""
     items = felt(WIDTH, HEIGHT)
-    known = view.known_opponent_cards if other_hand is None else other_hand
-    hidden = view.opponent_hand_size - len(known)
+    opponent_hand = view.known_opponent_cards if other_hand is None else other_hand
+    hidden = view.opponent_hand_size - len(opponent_hand)
     ends = _MARGIN, WIDTH - _MARGIN
-    draw_row(items, sorted_hand(known, view.trump), hidden, *ends, _TOP)
+    draw_row(items, sorted_hand(opponent_hand, view.trump), hidden, *ends, _TOP)
     draw_row(items, sorted_hand(view.hand, view.trump), 0, *ends, _BOTTOM)
     _stock(items, view)
     _trick(items, view, names)
@@ -59,13 +58,13 @@ def scene_of(
     return Scene(WIDTH, HEIGHT, tuple(items), _title(view, names))
 
 
-# -- the middle
+# -- stock, trick and side panel
 
 
 def _stock(items: list[Item], view: View) -> None:
     x, y = 70.0, _MIDDLE
-    faced = view.upcards
-    down = view.stock_left - len(faced)
+    upcards = view.upcards
+    face_down = view.stock_left - len(upcards)
     if view.rules.exchange:
         _exchange(items, view)
         return
@@ -73,20 +72,19 @@ def _stock(items: list[Item], view: View) -> None:
         items.append(Box(x, y, CARD_WIDTH, CARD_HEIGHT, 8, None, FELT_LIGHT, 2))
         items.append(Text(x + CARD_WIDTH / 2, _MIDDLE + 65, "no stock", 16, FAINT, "middle"))
         return
-    for layer in range(min(4, (down + 5) // 6)):
+    for layer in range(min(4, (face_down + 5) // 6)):
         draw_back(items, x - 2.5 * layer, y - 2.5 * layer)
-    for place, card in enumerate(faced):
-        draw_card(items, card, x + (CARD_WIDTH + 12) * (place + (down > 0)), y)
+    for place, card in enumerate(upcards):
+        draw_card(items, card, x + (CARD_WIDTH + 12) * (place + (face_down > 0)), y)
     label = f"stock {view.stock_left}"
     items.append(Text(x + CARD_WIDTH / 2, y + CARD_HEIGHT + 16, label, 16, FAINT, "middle"))
-    if faced:
-        at = x + (CARD_WIDTH + 12) * (down > 0) + (CARD_WIDTH + 12) * len(faced) / 2 - 6
-        label = "upcard" if len(faced) == 1 else "upcards"
+    if upcards:
+        at = x + (CARD_WIDTH + 12) * (face_down > 0) + (CARD_WIDTH + 12) * len(upcards) / 2 - 6
+        label = "upcard" if len(upcards) == 1 else "upcards"
         items.append(Text(at, y + CARD_HEIGHT + 16, label, 16, FAINT, "middle"))
 
 
 def _exchange(items: list[Item], view: View) -> None:
-    """The blind hands until they are taken or left, and the card that was turned up."""
     x, y = 70.0, _MIDDLE
     if view.phase == "exchange":
         for layer in range(3):
@@ -102,13 +100,12 @@ def _exchange(items: list[Item], view: View) -> None:
 
 
 def exchange_text(view: View, at: int) -> str:
-    """What a player did with the hand dealt: `kept`, `took a blind hand`, or nothing yet."""
+    """A player's choice in the exchange: `kept`, `took a blind hand`, or empty before it."""
     took = view.exchanged[at]
     return "" if took is None else "took a blind hand" if took else "kept"
 
 
 def _trick(items: list[Item], view: View, names: tuple[str, str]) -> None:
-    """The cards of the trick under way, or of the last one."""
     tricks = list(view.tricks())
     if not tricks:
         return
@@ -118,12 +115,12 @@ def _trick(items: list[Item], view: View, names: tuple[str, str]) -> None:
         played[not trick.i_led] = trick.followed
     under_way = trick.followed is None or view.phase == "choose"
     x = 470.0
-    for mine, card in sorted(played.items()):
-        at = x + (CARD_WIDTH + 34) * mine
+    for own, card in sorted(played.items()):
+        at = x + (CARD_WIDTH + 34) * own
         draw_card(items, card, at, _MIDDLE)
-        led = mine == trick.i_led
+        led = own == trick.i_led
         verb = "led" if led else "played"
-        label = f"{names[0] if mine else names[1]} {verb}"
+        label = f"{names[0] if own else names[1]} {verb}"
         items.append(
             Text(at + CARD_WIDTH / 2, _MIDDLE + CARD_HEIGHT + 16, label, 15, FAINT, "middle")
         )
@@ -133,7 +130,6 @@ def _trick(items: list[Item], view: View, names: tuple[str, str]) -> None:
 
 
 def _side(items: list[Item], view: View) -> None:
-    """Trumps, the stage, and the contract where there is a choice of them."""
     x, y = 880.0, _MIDDLE
     items.append(Box(x - 82, y - 12, 164, CARD_HEIGHT + 24, 14, FELT_EDGE))
     items.append(
@@ -162,27 +158,27 @@ def _number_of(view: View) -> int:
     return min(view.trick - view.rules.foreplay_tricks + 1, view.rules.hand)
 
 
-# -- words
+# -- captions
 
 
 def _captions(items: list[Item], view: View, names: tuple[str, str]) -> None:
-    lines = ((_HEIGHT_OF_OTHER, False), (_HEIGHT_OF_MINE, True))
-    for y, mine in lines:
-        at = 0 if mine else 1
+    lines = ((_OPPONENT_CAPTION_Y, False), (_OWN_CAPTION_Y, True))
+    for y, own in lines:
+        at = 0 if own else 1
         name = names[at]
-        if view.i_deal == mine:
+        if view.i_deal == own:
             name += " (dealer)"
-        if did := exchange_text(view, at):
-            name += f", {did}"
-        to_move = view.to_move if mine else view.phase != "over" and not view.to_move
+        if exchange := exchange_text(view, at):
+            name += f", {exchange}"
+        to_move = view.to_move if own else view.phase != "over" and not view.to_move
         if to_move:
             corners = ((0, -8), (12, 0), (0, 8))
             items.append(Shape(tuple((_MARGIN + a, y + b) for a, b in corners), GOLD))
         items.append(Text(_MARGIN + 20, y, name, 19, GOLD if to_move else INK, bold=True))
         if to_move:
-            doing = {"lead": "to lead", "follow": "to follow", "choose": "to choose a card"}
-            doing["exchange"] = "to keep the hand or take a blind one"
-            items.append(Text(WIDTH / 2, y, doing[view.phase], 17, GOLD, "middle"))
+            prompts = {"lead": "to lead", "follow": "to follow", "choose": "to choose a card"}
+            prompts["exchange"] = "to keep the hand or take a blind one"
+            items.append(Text(WIDTH / 2, y, prompts[view.phase], 17, GOLD, "middle"))
         items.append(Text(WIDTH - _MARGIN, y, _score(view, at), 19, INK, "end", bold=True))
     if view.phase == "over":
         items.append(
@@ -190,7 +186,7 @@ def _captions(items: list[Item], view: View, names: tuple[str, str]) -> None:
         )
 
 
-_HEIGHT_OF_OTHER, _HEIGHT_OF_MINE = 29.0, HEIGHT - 28.0
+_OPPONENT_CAPTION_Y, _OWN_CAPTION_Y = 29.0, HEIGHT - 28.0
 
 
 def _score(view: View, at: int) -> str:
@@ -202,17 +198,17 @@ def _score(view: View, at: int) -> str:
 
 
 def result_text(view: View, names: tuple[str, str]) -> str:
-    """How a hand that is over ended, in words."""
-    mine, others = view.counting_tricks
+    """The result of a hand as text."""
+    own_tricks, opponent_tricks = view.counting_tricks
     rules = view.rules.record()
-    paid = pay_for(row(rules, 0), int(view.low), mine, others)
+    paid = pay_for(row(rules, 0), int(view.low), own_tricks, opponent_tricks)
     if paid == 0:
-        return f"{mine} to {others}: nobody is paid"
+        return f"{own_tricks} to {opponent_tricks}: nobody is paid"
     winner = names[0] if paid > 0 else names[1]
-    return f"{mine} to {others}: {abs(paid)} for {winner}"
+    return f"{own_tricks} to {opponent_tricks}: {abs(paid)} for {winner}"
 
 
 def _title(view: View, names: tuple[str, str]) -> str:
     trumps = "no trumps" if view.trump is None else f"{SUIT_NAMES[view.trump]} are trumps"
-    mine, others = view.counting_tricks
-    return f"German Whist, {trumps}, tricks {names[0]} {mine}, {names[1]} {others}"
+    own_tricks, opponent_tricks = view.counting_tricks
+    return f"German Whist, {trumps}, tricks {names[0]} {own_tricks}, {names[1]} {opponent_tricks}"

@@ -1,4 +1,4 @@
-"""What pictures of tables are made of: shapes that SVG and raster both draw, and cards of them."""
+"""Shapes of scenes, and cards made of them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ Item = Box | Shape | Text
 
 @dataclass(frozen=True)
 class Scene:
-    """A picture: its shapes from the back to the front, and what it shows in words."""
+    """Shapes from back to front, and a title."""
 
     width: int
     height: int
@@ -105,7 +105,7 @@ _PIPS: dict[int, list[tuple[float, float]]] = {
 
 
 def draw_suit(items: list[Item], suit: int, x: float, y: float, size: float, turned: bool) -> None:
-    """The sign of a suit around its middle."""
+    """Add the symbol of a suit, centred at `(x, y)`."""
     sign = -1 if turned else 1
     for outline in SHAPES[suit]:
         points = tuple((x + sign * size * px, y + sign * size * py) for px, py in outline)
@@ -113,7 +113,7 @@ def draw_suit(items: list[Item], suit: int, x: float, y: float, size: float, tur
 
 
 def draw_card(items: list[Item], card: Card, x: float, y: float) -> None:
-    """A card, face up, by its upper left corner."""
+    """Add a card, face up, with its upper left corner at `(x, y)`."""
     colour = COLOURS[card.suit]
     items.append(Box(x, y, CARD_WIDTH, CARD_HEIGHT, 8, CREAM, "#55606b", 1))
     rank = "10" if RANKS[card.rank] == "T" else RANKS[card.rank]
@@ -145,7 +145,7 @@ def draw_card(items: list[Item], card: Card, x: float, y: float) -> None:
 
 
 def draw_back(items: list[Item], x: float, y: float) -> None:
-    """A card, face down."""
+    """Add a card, face down."""
     items.append(Box(x, y, CARD_WIDTH, CARD_HEIGHT, 8, _BACK, "#16233f", 1))
     inner = Box(x + 6, y + 6, CARD_WIDTH - 12, CARD_HEIGHT - 12, 5, None, _BACK_LINE, 1.5)
     items.append(inner)
@@ -158,12 +158,11 @@ def draw_back(items: list[Item], x: float, y: float) -> None:
 def draw_row(
     items: list[Item], cards: Sequence[Card], hidden: int, left: float, right: float, y: float
 ) -> None:
-    """A hand in a row, as wide as it fits; cards not known lie face down to the right."""
+    """Add a hand in a row; hidden cards lie face down on the right."""
     count = len(cards) + hidden
     if count == 0:
         return
-    room = right - left - CARD_WIDTH
-    step = min(CARD_WIDTH + 8, room / max(count - 1, 1))
+    step = min(CARD_WIDTH + 8, (right - left - CARD_WIDTH) / max(count - 1, 1))
     x = (left + right) / 2 - (step * (count - 1) + CARD_WIDTH) / 2
     for place in range(count):
         if place < len(cards):

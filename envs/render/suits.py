@@ -1,4 +1,4 @@
-"""The four suits as polygons, so that no font needs to have them.
+"""The four suits as polygons, independent of fonts.
 
 Each is a list of outlines in a box from -0.5 to 0.5, y pointing down.
 """
@@ -17,24 +17,24 @@ def _circle(x: float, y: float, radius: float, points: int = 40) -> Outline:
 
 
 def _curve(start: Point, first: Point, second: Point, end: Point, points: int = 14) -> list[Point]:
-    """A cubic Bezier curve, its end left out."""
-    found = []
+    """A cubic Bézier curve without its end point."""
+    points_ = []
     for step in range(points):
         t = step / points
         u = 1 - t
         weights = (u**3, 3 * u * u * t, 3 * u * t * t, t**3)
         corners = (start, first, second, end)
-        found.append(
+        points_.append(
             (
                 sum(w * corner[0] for w, corner in zip(weights, corners, strict=True)),
                 sum(w * corner[1] for w, corner in zip(weights, corners, strict=True)),
             )
         )
-    return found
+    return points_
 
 
 def _mirrored(half: list[Point], tip: Point) -> Outline:
-    """A shape from its right half, drawn from the top down to `tip`."""
+    """A symmetric shape from its right half, from the top down to `tip`."""
     return (*half, tip, *((-x, y) for x, y in reversed(half) if x))
 
 

@@ -10,7 +10,7 @@ _FONT = "Helvetica, Arial, 'DejaVu Sans', sans-serif"
 
 
 def svg_of(scene: Scene) -> str:
-    """The scene as a whole SVG document."""
+    """The scene as an SVG document."""
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {scene.width} {scene.height}" '
         f'width="{scene.width}" height="{scene.height}" role="img" font-family="{_FONT}">'

@@ -16,14 +16,20 @@ def text_table(
     other_hand: Sequence[Card] | None = None,
     names: tuple[str, str] = ("you", "opponent"),
 ) -> str:
-    """The table as one seat sees it, that seat below."""
-    known = view.known_opponent_cards if other_hand is None else other_hand
-    hidden = view.opponent_hand_size - len(known)
+    """The table from one seat, at the bottom."""
+    opponent_hand = view.known_opponent_cards if other_hand is None else other_hand
+    hidden = view.opponent_hand_size - len(opponent_hand)
     width = max(map(len, names)) + 9
     lines = [
         f"{view.rules.name}: {_stage(view)}, {_trumps(view)}"
         + (", fewer tricks win" if view.low else ""),
-        _line(view, 1, names, width, shown_cards(sorted_hand(known, view.trump)) + " ??" * hidden),
+        _line(
+            view,
+            1,
+            names,
+            width,
+            shown_cards(sorted_hand(opponent_hand, view.trump)) + " ??" * hidden,
+        ),
         " " * width + _middle(view, names),
         _line(view, 0, names, width, shown_cards(sorted_hand(view.hand, view.trump))),
     ]
@@ -54,7 +60,7 @@ def _trumps(view: View) -> str:
 
 
 def shown_cards(cards: Sequence[Card]) -> str:
-    """Cards as people read them, in columns."""
+    """Card symbols in columns."""
     return " ".join(f"{card.symbol:>3}" for card in cards)
 
 
@@ -66,8 +72,8 @@ def _line(view: View, at: int, names: tuple[str, str], width: int, cards: str) -
 def _middle(view: View, names: tuple[str, str]) -> str:
     parts = [f"stock {view.stock_left}" if view.stock_left else "no stock"]
     if view.rules.exchange:
-        did = [f"{name} {exchange_text(view, at)}" for at, name in enumerate(names)]
-        parts = [each for each in did if not each.endswith(" ")]
+        exchanges = [f"{name} {exchange_text(view, at)}" for at, name in enumerate(names)]
+        parts = [part for part in exchanges if not part.endswith(" ")]
         if view.turned is not None:
             parts.insert(0, f"turned up {view.turned.symbol}")
     if view.upcards:

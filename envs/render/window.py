@@ -1,4 +1,4 @@
-"""A window that shows the table and closes when asked."""
+"""A pygame window that shows the table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .shapes import Scene
 
 
 class Window:
-    """One window; after its user closed it, showing opens no other."""
+    """One window; once closed, it is not opened again."""
 
     def __init__(self, title: str, fps: int) -> None:
         pygame.display.init()
@@ -23,7 +23,7 @@ class Window:
         self.closed = False
 
     def show(self, scene: Scene) -> None:
-        """Draw the scene and wait as long as a picture is to be seen."""
+        """Draw the scene and wait for one frame."""
         if self.closed:
             return
         if self._screen is None:

@@ -1,7 +1,7 @@
-"""Pictures and pages of all reports: one palette, round ticks, named axes, intervals as bands.
+"""SVG charts and HTML pages of all reports: one palette, round ticks, intervals as bands.
 
-Colours are style sheet classes of the page around them, so that a picture follows
-its light or dark look. Pages load nothing from elsewhere.
+Colours are classes of the page's style sheet, so that a chart follows its light or dark look.
+Pages are self-contained.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ svg .curve {{ fill: none; stroke-width: 2; }} svg .band {{ fill-opacity: .16; }}
 
 
 def page(title: str, parts: Sequence[str]) -> str:
-    """A whole page."""
+    """An HTML page."""
     return (
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
@@ -84,21 +84,21 @@ def page(title: str, parts: Sequence[str]) -> str:
     )
 
 
-def card(inner: str) -> str:
-    """A part of a page with a border."""
-    return f'<section class="card">{inner}</section>'
+def card(content: str) -> str:
+    """A section with a border."""
+    return f'<section class="card">{content}</section>'
 
 
-def figure(picture: str, caption: str) -> str:
-    """A picture with words below, which are HTML."""
-    return f"<figure>{picture}<figcaption>{caption}</figcaption></figure>"
+def figure(svg: str, caption: str) -> str:
+    """A chart with an HTML caption."""
+    return f"<figure>{svg}<figcaption>{caption}</figcaption></figure>"
 
 
-def standalone(picture: str, names: Sequence[str]) -> str:
-    """A picture as a file of its own, with what its lines are called above."""
-    head, _, rest = picture.partition(">")
+def standalone(svg: str, names: Sequence[str]) -> str:
+    """A chart as an SVG file, with a legend of its lines above."""
+    head, _, body = svg.partition(">")
     _, _, width, height = re.findall(r'viewBox="(\S+) (\S+) (\S+) (\S+)"', head)[0]
-    told = "".join(
+    legend = "".join(
         f'<tspan dx="14" class="on {line_of(number)}">● {escape(name)}</tspan>'
         for number, name in enumerate(names)
     )
@@ -106,18 +106,18 @@ def standalone(picture: str, names: Sequence[str]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 -24 {width} {int(height) + 24}" '
         f"role={head.partition(' role=')[2]}>"
         f"<style>{_STYLE} svg {{ background: var(--paper) }}</style>"
-        f'<text x="44" y="-8">{told}</text>{rest}\n'
+        f'<text x="44" y="-8">{legend}</text>{body}\n'
     )
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Texts in rows; the first `left` columns stand left, the others right."""
+    """An HTML table; the first `left` columns are left-aligned, the others right-aligned."""
 
     def line(kind: str, cells: Sequence[str]) -> str:
-        marks = [' class="left"' if 0 < place < left else "" for place in range(len(cells))]
+        attributes = [' class="left"' if 0 < i < left else "" for i in range(len(cells))]
         return "".join(
-            f"<{kind}{mark}>{escape(cell)}</{kind}>"
-            for mark, cell in zip(marks, cells, strict=True)
+            f"<{kind}{attribute}>{escape(cell)}</{kind}>"
+            for attribute, cell in zip(attributes, cells, strict=True)
         )
 
     head = line("th", header)
@@ -126,12 +126,12 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -
 
 
 def line_of(number: int) -> str:
-    """The class of a line by its number."""
+    """The style class of a line by its number."""
     return f"line{number % len(PALETTE)}"
 
 
 def keys(names: Sequence[str]) -> str:
-    """What the colours of a picture stand for, as HTML."""
+    """An HTML legend of a chart's colours."""
     return " ".join(
         f'<span class="key" style="background:var(--{line_of(number)})"></span>{escape(name)}'
         for number, name in enumerate(names)
@@ -142,7 +142,7 @@ def keys(names: Sequence[str]) -> str:
 
 
 class Drawing:
-    """An SVG picture that is put together shape by shape."""
+    """An SVG drawing, built shape by shape."""
 
     def __init__(self, width: float, height: float, label: str) -> None:
         self.width, self.height = width, height
@@ -152,7 +152,6 @@ class Drawing:
         ]
 
     def line(self, x1: float, y1: float, x2: float, y2: float, kind: str) -> None:
-        """A straight line."""
         self._parts.append(
             f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"/>'
         )
@@ -161,33 +160,32 @@ class Drawing:
         self, x: float, y: float, width: float, height: float, kind: str, *, tip: str = "",
         style: str = "",
     ) -> None:  # fmt: skip
-        """A rectangle, with words for the pointer that rests on it."""
-        told = f"<title>{escape(tip)}</title>" if tip else ""
-        styled = f' style="{style}"' if style else ""
+        """Add a rectangle; `tip` is its tooltip."""
+        title = f"<title>{escape(tip)}</title>" if tip else ""
+        attribute = f' style="{style}"' if style else ""
         self._parts.append(
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 0):.1f}" '
-            f'height="{max(height, 0):.1f}" class="{kind}"{styled}>{told}</rect>'
+            f'height="{max(height, 0):.1f}" class="{kind}"{attribute}>{title}</rect>'
         )
 
     def dot(self, x: float, y: float, kind: str, tip: str = "", size: float = 4.5) -> None:
-        """A point."""
-        told = f"<title>{escape(tip)}</title>" if tip else ""
+        title = f"<title>{escape(tip)}</title>" if tip else ""
         self._parts.append(
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size}" class="{kind}">{told}</circle>'
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size}" class="{kind}">{title}</circle>'
         )
 
     def path(
         self, points: Sequence[tuple[float, float]], kind: str, shape: str = "polyline"
     ) -> None:
-        """A line through points; as a `polygon`, the area inside."""
-        along = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        self._parts.append(f'<{shape} points="{along}" class="{kind}"/>')
+        """Add a line through points, or as a `polygon` the area inside."""
+        coordinates = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        self._parts.append(f'<{shape} points="{coordinates}" class="{kind}"/>')
 
-    def text(self, x: float, y: float, words: str, kind: str = "", anchor: str = "start") -> None:
-        """Words, set at the height of a line through their middle."""
+    def text(self, x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> None:
+        """Add text; `y` is its vertical centre."""
         self._parts.append(
             f'<text x="{x:.1f}" y="{y:.1f}" dy="0.35em" text-anchor="{anchor}" '
-            f'class="{kind}">{escape(words)}</text>'
+            f'class="{kind}">{escape(text)}</text>'
         )
 
     def __str__(self) -> str:
@@ -195,7 +193,7 @@ class Drawing:
 
 
 def round_steps(low: float, high: float, about: int = 6) -> list[float]:
-    """Round numbers between two ends, about so many."""
+    """About so many round numbers between `low` and `high`."""
     span = max(high - low, 1e-9)
     step = 10.0 ** math.floor(math.log10(span / about))
     for factor in (1, 2, 5, 10):
@@ -207,12 +205,12 @@ def round_steps(low: float, high: float, about: int = 6) -> list[float]:
 
 
 def signed_step(step: float) -> str:
-    """A round number of a scale, with its sign."""
+    """The text of a tick with its sign."""
     return f"{step:+g}".replace("-", "−") if round(step, 9) else "0"
 
 
 def short_number(value: float) -> str:
-    """A round number as an axis has room for: `250 k`, `1.5 M`."""
+    """The text of a tick in short: `250 k`, `1.5 M`."""
     for size, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
         if abs(value) >= size:
             return f"{value / size:g}{unit}"
@@ -224,54 +222,56 @@ def short_number(value: float) -> str:
 
 @dataclass(frozen=True)
 class Curve:
-    """A line over something, with an interval at each point where that is known."""
+    """Points of a line, with their intervals."""
 
     points: Sequence[tuple[float, float]]
-    reach: Sequence[float] = field(default_factory=tuple)
-    """Half of each interval."""
+    half_widths: Sequence[float] = field(default_factory=tuple)
+    """Of the interval at each point; empty for none."""
 
 
-_MOST_DOTS = 60
+_MAX_DOTS = 60
 _EDGE, _TOP, _FOOT, _RIGHT = 58.0, 14.0, 44.0, 16.0
 
 
 def curves(
     lines: Mapping[str, Curve],
-    across: str,
-    up: str,
+    x_label: str,
+    y_label: str,
     *,
     width: float = 860,
     height: float = 320,
-    middle: float | None = None,
-    words: Callable[[float], str] = short_number,
+    reference: float | None = None,
+    tick_text: Callable[[float], str] = short_number,
     border: float | None = None,
 ) -> str:
-    """Lines on one scale, with their intervals as bands; `across` and `up` name the axes.
+    """A line chart, with intervals as bands.
 
-    `middle` is a value with a line across, `border` a place with a broken line upwards.
+    `reference` is a y with a horizontal line, `border` an x with a broken vertical line.
     """
-    low, high = _ends([end for line in lines.values() for end in _reached(line)], middle)
+    low, high = _y_limits([y for line in lines.values() for y in _bounds(line)], reference)
     xs = [x for line in lines.values() for x, _ in line.points]
     left, right = min([0.0, *xs]), max(xs, default=0.0) or 1.0
-    drawing = Drawing(width, height, f"{up} over {across}")
+    drawing = Drawing(width, height, f"{y_label} over {x_label}")
     bottom, end = height - _FOOT, width - _RIGHT
 
     def at(x: float, y: float) -> tuple[float, float]:
-        along = _EDGE + (end - _EDGE) * (x - left) / (right - left)
-        return along, bottom - (bottom - _TOP) * (y - low) / (high - low)
+        return (
+            _EDGE + (end - _EDGE) * (x - left) / (right - left),
+            bottom - (bottom - _TOP) * (y - low) / (high - low),
+        )
 
     for step in round_steps(low, high, 5):
         y = at(left, step)[1]
         drawing.line(_EDGE, y, end, y, "grid")
-        drawing.text(_EDGE - 8, y, words(step), "axis", "end")
+        drawing.text(_EDGE - 8, y, tick_text(step), "axis", "end")
     for step in round_steps(left, right, max(2, int(width // 140))):
         x = at(step, low)[0]
         drawing.line(x, bottom, x, bottom + 4, "grid")
         drawing.text(x, bottom + 14, short_number(step), "axis", "middle")
-    drawing.text((_EDGE + end) / 2, height - 10, across, "axis", "middle")
-    drawing.text(4, 6, up, "axis")
-    if middle is not None:
-        drawing.line(_EDGE, at(left, middle)[1], end, at(left, middle)[1], "middle")
+    drawing.text((_EDGE + end) / 2, height - 10, x_label, "axis", "middle")
+    drawing.text(4, 6, y_label, "axis")
+    if reference is not None:
+        drawing.line(_EDGE, at(left, reference)[1], end, at(left, reference)[1], "middle")
     if border is not None:
         drawing.line(at(border, low)[0], _TOP, at(border, low)[0], bottom, "stage")
     for number, (name, line) in enumerate(lines.items()):
@@ -279,15 +279,15 @@ def curves(
     return str(drawing)
 
 
-def _reached(line: Curve) -> list[float]:
-    reach = line.reach or [0.0] * len(line.points)
-    return [end for (_, y), r in zip(line.points, reach, strict=True) if math.isfinite(y)
-            for end in ((y - r, y + r) if math.isfinite(r) else (y,))]  # fmt: skip
+def _bounds(line: Curve) -> list[float]:
+    half_widths = line.half_widths or [0.0] * len(line.points)
+    return [bound for (_, y), half in zip(line.points, half_widths, strict=True) if math.isfinite(y)
+            for bound in ((y - half, y + half) if math.isfinite(half) else (y,))]  # fmt: skip
 
 
-def _ends(values: list[float], middle: float | None) -> tuple[float, float]:
-    if middle is not None:
-        values.append(middle)
+def _y_limits(values: list[float], reference: float | None) -> tuple[float, float]:
+    if reference is not None:
+        values.append(reference)
     low, high = min(values, default=0.0), max(values, default=1.0)
     pad = 0.05 * (high - low) or max(0.5, 0.05 * abs(high))
     return low - pad, high + pad
@@ -300,23 +300,25 @@ def _draw_curve(
     kind: str,
     at: Callable[[float, float], tuple[float, float]],
 ) -> None:
-    known = [
-        (x, y, r)
-        for (x, y), r in zip(line.points, line.reach or [0.0] * len(line.points), strict=True)
+    half_widths = line.half_widths or [0.0] * len(line.points)
+    points = [
+        (x, y, half)
+        for (x, y), half in zip(line.points, half_widths, strict=True)
         if math.isfinite(y)
     ]
-    sure = [(x, y, r) for x, y, r in known if r and math.isfinite(r)]
-    if len(sure) > 1:
-        edge = [at(x, y + r) for x, y, r in sure] + [at(x, y - r) for x, y, r in reversed(sure)]
-        drawing.path(edge, f"band {kind}", "polygon")
-    drawing.path([at(x, y) for x, y, _ in known], f"curve {kind}")
-    for x, y, r in known if len(known) < _MOST_DOTS else ():
-        told = f"{name} at {x:,.0f}: {y:.4g}" + (f" ± {r:.2g}" if r and math.isfinite(r) else "")
-        drawing.dot(*at(x, y), f"on {kind}", told, 2.5)
+    band = [(x, y, half) for x, y, half in points if half and math.isfinite(half)]
+    if len(band) > 1:
+        upper = [at(x, y + half) for x, y, half in band]
+        lower = [at(x, y - half) for x, y, half in reversed(band)]
+        drawing.path(upper + lower, f"band {kind}", "polygon")
+    drawing.path([at(x, y) for x, y, _ in points], f"curve {kind}")
+    for x, y, half in points if len(points) < _MAX_DOTS else ():
+        interval = f" ± {half:.2g}" if half and math.isfinite(half) else ""
+        drawing.dot(*at(x, y), f"on {kind}", f"{name} at {x:,.0f}: {y:.4g}{interval}", 2.5)
 
 
 def thinned(points: Sequence[Any], most: int = 400) -> list[Any]:
-    """At most about so many of the points, the last among them."""
-    every = max(1, len(points) // most)
-    kept = list(points[::every])
-    return kept if not points or kept[-1] == points[-1] else [*kept, points[-1]]
+    """Evenly spaced points, at most about so many, with the last one."""
+    step = max(1, len(points) // most)
+    sample = list(points[::step])
+    return sample if not points or sample[-1] == points[-1] else [*sample, points[-1]]

@@ -1,41 +1,39 @@
-"""An arena run as one HTML page: plots and tables, with nothing to load from elsewhere."""
+"""Reports of a run as one self-contained HTML page of plots and tables."""
 
 from __future__ import annotations
 
 from html import escape
 
 from ...engine.rules import Rules
-from ..formats import number_with_reach, percent_with_reach
+from ..formats import number_with_interval, percent_with_interval
 from ..results import Pairing, Result
-from . import charts as pictures
-from . import plots
+from . import charts, plots
 from .text import Table, origin_of, tables_of, title_of
 
 
 def as_html(result: Result, rules: Rules) -> str:
-    """The whole page."""
+    """The report as an HTML page."""
     ladder = result.ladder
     heading = "Ladder" if ladder is not None else f"{result.players[0]} in the arena"
     parts = [f"<h1>{escape(heading)}</h1>", f'<p class="soft">{escape(title_of(result))}.</p>']
     parts += [f'<p class="note">{escape(note)}</p>' for note in result.notes]
     if ladder is not None:
         rows = ladder.ranked()
-        middle = 1000.0
-        parts += ["<h2>Ratings</h2>", pictures.card(plots.figures(rows, middle, "", "Elo", 0))]
-        parts += ["<h2>Cross table</h2>", pictures.card(
+        parts += ["<h2>Ratings</h2>", charts.card(plots.intervals(rows, 1000.0, "", "Elo", 0))]
+        parts += ["<h2>Cross table</h2>", charts.card(
             plots.heat_map(result, [player for player, _ in rows])
             + "<p class='soft'>The row's win rate in % against the column's.</p>")]  # fmt: skip
     if result.pairings:
-        parts += ["<h2>Win rates with 95 % intervals</h2>", pictures.card(plots.win_rates(result))]
+        parts += ["<h2>Win rates with 95 % intervals</h2>", charts.card(plots.win_rates(result))]
         parts += ["<h2>Where in the hand the margin arises</h2>", _KEY]
-        few = len(result.pairings) <= _OPEN_AT_FIRST
-        parts += [_course(each, rules, few) for each in result.pairings]
+        opened = len(result.pairings) <= _MAX_OPENED
+        parts += [_course(pairing, rules, opened) for pairing in result.pairings]
     parts += ["<h2>In figures</h2>", *map(_table, tables_of(result))]
     parts += ["<h2>How it was made</h2>", *_origin(result)]
-    return pictures.page(f"{heading} – German Whist", parts)
+    return charts.page(f"{heading} – German Whist", parts)
 
 
-_OPEN_AT_FIRST = 6
+_MAX_OPENED = 6
 
 _KEY = (
     '<p class="soft">Everything is seen from the first player of a pairing. The margin is the '
@@ -48,33 +46,33 @@ def _course(pairing: Pairing, rules: Rules, opened: bool) -> str:
     foreplay = rules.foreplay_tricks
     head = (
         f"<summary><b>{escape(pairing.player)} – {escape(pairing.opponent)}</b>: "
-        f"{percent_with_reach(pairing.win_rate)}, margin {number_with_reach(pairing.margin)}"
+        f"{percent_with_interval(pairing.win_rate)}, margin {number_with_interval(pairing.margin)}"
         "</summary>"
     )
-    keys = pictures.keys(("trumps", "queens, kings and aces"))
-    won, held = plots.tricks_won(pairing, foreplay), plots.cards_held(pairing, foreplay)
-    return pictures.card(
+    keys = charts.keys(("trumps", "queens, kings and aces"))
+    tricks_won = plots.tricks_won(pairing, foreplay)
+    surplus = plots.card_surplus(pairing, foreplay)
+    return charts.card(
         ("<details open>" if opened else "<details>")
         + head
         + plots.margin_parts(pairing, rules.counts == "all")
         + '<div class="side">'
-        + pictures.figure(won, "share of the tricks won, by their number")
-        + pictures.figure(held, f"more cards held than the other: {keys}")
+        + charts.figure(tricks_won, "share of the tricks won, by their number")
+        + charts.figure(surplus, f"more cards held than the other: {keys}")
         + "</div></details>"
     )
 
 
 def _table(table: Table) -> str:
     note = f'<p class="soft">{escape(table.note)}</p>' if table.note else ""
-    rows = pictures.table(table.header, table.rows, table.left)
-    return pictures.card(f"<h3>{escape(table.title)}</h3>{rows}{note}")
+    rows = charts.table(table.header, table.rows, table.left)
+    return charts.card(f"<h3>{escape(table.title)}</h3>{rows}{note}")
 
 
 def _origin(result: Result) -> list[str]:
     lines = []
     for line in origin_of(result):
-        words = line.removeprefix("- ")
-        before, mark, code = words.partition("`")
-        told = escape(before) + (f"<code>{escape(code.rstrip('`'))}</code>" if mark else "")
-        lines.append(f"<p>{told}</p>")
+        label, _, code = line.removeprefix("- ").partition("`")
+        text = escape(label) + (f"<code>{escape(code.rstrip('`'))}</code>" if code else "")
+        lines.append(f"<p>{text}</p>")
     return lines

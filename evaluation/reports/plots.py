@@ -1,11 +1,11 @@
-"""Plots of an arena run: intervals, a heat map, and the course of a hand."""
+"""Plots of a run: intervals, a heat map, and the course of a hand."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from ..formats import percent_with_reach, signed
+from ..formats import percent_with_interval, signed
 from ..results import Pairing, Result
 from ..statistics import Estimate
 from .charts import Curve, Drawing, curves, round_steps, short_number, signed_step
@@ -14,109 +14,111 @@ _ROW = 26
 _CHARACTER = 7.2
 
 
-def _on_scale(
-    names: Sequence[str], ends: tuple[float, float], middle: float, label: str,
-    words: Callable[[float], str],
+def _scaled_drawing(
+    names: Sequence[str], limits: tuple[float, float], reference: float, label: str,
+    tick_text: Callable[[float], str],
 ) -> tuple[Drawing, Callable[[float], float]]:  # fmt: skip
-    """A picture with a row for each name, and the place of a value on its scale."""
-    low, high = ends
+    """A drawing with a row for each name, and the function from values to x coordinates."""
+    low, high = limits
     edge = max(map(len, names)) * _CHARACTER + 16
-    picture = Drawing(edge + 620, len(names) * _ROW + 44, label)
-    left, right, bottom = edge + 10, picture.width - 130, picture.height - 30
+    drawing = Drawing(edge + 620, len(names) * _ROW + 44, label)
+    left, right, bottom = edge + 10, drawing.width - 130, drawing.height - 30
 
-    def at(value: float) -> float:
+    def x_of(value: float) -> float:
         value = min(max(value, low), high)
         return left + (right - left) * (value - low) / (high - low)
 
     for step in round_steps(low, high):
-        picture.line(at(step), 8, at(step), bottom, "grid")
-        picture.text(at(step), bottom + 14, words(step), "axis", "middle")
-    picture.line(at(middle), 8, at(middle), bottom, "middle")
-    for place, name in enumerate(names):
-        picture.text(edge, _height(place), name, "name", "end")
-    return picture, at
+        drawing.line(x_of(step), 8, x_of(step), bottom, "grid")
+        drawing.text(x_of(step), bottom + 14, tick_text(step), "axis", "middle")
+    drawing.line(x_of(reference), 8, x_of(reference), bottom, "middle")
+    for row, name in enumerate(names):
+        drawing.text(edge, _y_of(row), name, "name", "end")
+    return drawing, x_of
 
 
-def _height(place: int) -> float:
-    """The middle of a row."""
-    return 8 + _ROW * (place + 0.5)
+def _y_of(row: int) -> float:
+    return 8 + _ROW * (row + 0.5)
 
 
-def figures(
-    rows: Sequence[tuple[str, Estimate]], middle: float, unit: str, label: str, digits: int = 1
+def intervals(
+    rows: Sequence[tuple[str, Estimate]], reference: float, unit: str, label: str, digits: int = 1
 ) -> str:
-    """Figures with their intervals, a row each, on one scale that shows `middle`."""
-    ends = [end for _, each in rows for end in (each.value, each.low, each.high)]
-    ends = [middle, *filter(math.isfinite, ends)]
-    low, high = min(ends), max(ends)
+    """Estimates with their intervals, a row each, on one scale that includes `reference`."""
+    bounds = [bound for _, rating in rows for bound in (rating.value, rating.low, rating.high)]
+    bounds = [reference, *filter(math.isfinite, bounds)]
+    low, high = min(bounds), max(bounds)
     pad = 0.06 * (high - low or 1.0)
     low, high = low - pad, high + pad
     names = [name for name, _ in rows]
-    picture, at = _on_scale(names, (low, high), middle, label, lambda step: f"{step:g}{unit}")
-    for place, (name, each) in enumerate(rows):
-        y = _height(place)
-        words = f"{each.value:.{digits}f}{unit}"
-        reach = each.half_width
-        if math.isfinite(reach):
-            words += f" ± {reach:.{digits}f}" if reach else ""
-            picture.line(at(each.low), y, at(each.high), y, "whisker")
-            for end in (each.low, each.high):
-                picture.line(at(end), y - 5, at(end), y + 5, "whisker")
-        picture.dot(at(each.value), y, "dot", f"{name}: {words}")
-        picture.text(at(high) + 14, y, words, "value")
-    return str(picture)
+    drawing, x_of = _scaled_drawing(
+        names, (low, high), reference, label, lambda step: f"{step:g}{unit}"
+    )
+    for row, (name, estimate) in enumerate(rows):
+        y = _y_of(row)
+        text = f"{estimate.value:.{digits}f}{unit}"
+        half = estimate.half_width
+        if math.isfinite(half):
+            text += f" ± {half:.{digits}f}" if half else ""
+            drawing.line(x_of(estimate.low), y, x_of(estimate.high), y, "whisker")
+            for bound in (estimate.low, estimate.high):
+                drawing.line(x_of(bound), y - 5, x_of(bound), y + 5, "whisker")
+        drawing.dot(x_of(estimate.value), y, "dot", f"{name}: {text}")
+        drawing.text(x_of(high) + 14, y, text, "value")
+    return str(drawing)
 
 
 def win_rates(result: Result) -> str:
     """Win rates of all pairings with their intervals."""
     rows = [
-        (f"{each.player} – {each.opponent}", each.win_rate.scaled(100)) for each in result.pairings
+        (f"{pairing.player} – {pairing.opponent}", pairing.win_rate.scaled(100))
+        for pairing in result.pairings
     ]
-    return figures(rows, 50.0, " %", "Win rates with 95 % intervals")
+    return intervals(rows, 50.0, " %", "Win rates with 95 % intervals")
 
 
 def heat_map(result: Result, players: Sequence[str]) -> str:
-    """The cross table: the row's win rate against the column's, warm where the row is ahead."""
-    names = max(len(each) for each in players) * _CHARACTER + 16
-    cell = max(64.0, max(len(each) for each in players) * _CHARACTER + 6)
-    high = 36
-    top = 30
-    picture = Drawing(names + cell * len(players) + 4, top + high * len(players) + 4, "Cross table")
+    """The cross table, coloured by the row's win rate against the column's."""
+    name_width = max(map(len, players)) * _CHARACTER
+    edge, cell, height, top = name_width + 16, max(64.0, name_width + 6), 36, 30
+    n = len(players)
+    drawing = Drawing(edge + cell * n + 4, top + height * n + 4, "Cross table")
     for column, player in enumerate(players):
-        picture.text(names + cell * (column + 0.5), top / 2, player, "name", "middle")
-    for line, player in enumerate(players):
-        y = top + high * line
-        picture.text(names - 8, y + high / 2, player, "name", "end")
-        for column, other in enumerate(players):
-            x = names + cell * column
-            rate = result.win_rate(player, other)
+        drawing.text(edge + cell * (column + 0.5), top / 2, player, "name", "middle")
+    for row, player in enumerate(players):
+        y = top + height * row
+        drawing.text(edge - 8, y + height / 2, player, "name", "end")
+        for column, opponent in enumerate(players):
+            x = edge + cell * column
+            rate = result.win_rate(player, opponent)
             if rate is None:
-                picture.bar(x + 1, y + 1, cell - 2, high - 2, "empty")
+                drawing.bar(x + 1, y + 1, cell - 2, height - 2, "empty")
                 continue
             lead = max(-1.0, min(1.0, 2 * rate.value - 1))
-            kind = "ahead" if lead >= 0 else "behind"
-            tip = f"{player} against {other}: {percent_with_reach(rate)}"
-            style = f"fill-opacity:{0.04 + 0.86 * abs(lead) ** 0.8:.3f}"
-            picture.bar(x + 1, y + 1, cell - 2, high - 2, kind, tip=tip, style=style)
+            tip = f"{player} against {opponent}: {percent_with_interval(rate)}"
+            drawing.bar(
+                x + 1, y + 1, cell - 2, height - 2, "ahead" if lead >= 0 else "behind", tip=tip,
+                style=f"fill-opacity:{0.04 + 0.86 * abs(lead) ** 0.8:.3f}",
+            )  # fmt: skip
             shade = "cell strong" if abs(lead) > 0.6 else "cell"
-            picture.text(x + cell / 2, y + high / 2, f"{100 * rate.value:.1f}", shade, "middle")
-    return str(picture)
+            drawing.text(x + cell / 2, y + height / 2, f"{100 * rate.value:.1f}", shade, "middle")
+    return str(drawing)
 
 
 # -- where in the hand the margin arises
 
 
 def parts_of_margin(pairing: Pairing, counts_all: bool) -> list[tuple[str, float]]:
-    """The margin as a sum: what each stage and each player's errors add to it."""
-    mine, theirs = pairing.stages
+    """The margin as a sum of the contributions of each stage and each player's errors."""
+    one, two = pairing.stages
     parts = []
     if counts_all:
-        parts.append(("foreplay tricks", mine.upcards - theirs.upcards))
-    if pairing.ending_margin is not None and mine.thrown is not None and theirs.thrown is not None:
+        parts.append(("foreplay tricks", one.upcards - two.upcards))
+    if pairing.ending_margin is not None and one.thrown is not None and two.thrown is not None:
         parts.append(("cards won in the foreplay", pairing.ending_margin))
-        # A trick that one throws away is lost by one and won by the other.
-        parts.append((f"endgame errors of {pairing.opponent}", 2 * theirs.thrown))
-        parts.append((f"endgame errors of {pairing.player}", -2 * mine.thrown))
+        # A trick lost by one player is won by the other: it counts twice in the margin.
+        parts.append((f"endgame errors of {pairing.opponent}", 2 * two.thrown))
+        parts.append((f"endgame errors of {pairing.player}", -2 * one.thrown))
     rest = pairing.margin.value - sum(part for _, part in parts)
     if abs(rest) > 0.005:
         parts.append(("forfeits and hands that ended early" if parts else "all tricks", rest))
@@ -124,45 +126,46 @@ def parts_of_margin(pairing: Pairing, counts_all: bool) -> list[tuple[str, float
 
 
 def margin_parts(pairing: Pairing, counts_all: bool) -> str:
-    """The parts of the margin as bars from a common zero."""
+    """A bar chart of the parts of the margin, and of their sum."""
     rows = [*parts_of_margin(pairing, counts_all), ("margin a hand", pairing.margin.value)]
     values = [value for _, value in rows]
     low, high = min(0.0, *values), max(0.0, *values)
     if high - low < 0.5:
         low, high = low - 0.25, high + 0.25
     names = [name for name, _ in rows]
-    picture, at = _on_scale(names, (low, high), 0.0, "Parts of the margin", signed_step)
-    for place, value in enumerate(values):
-        y = _height(place)
-        kind = ("ahead" if value >= 0 else "behind") + (" whole" if place == len(rows) - 1 else "")
-        picture.bar(min(at(0), at(value)), y - 8, abs(at(value) - at(0)), 16, kind)
-        picture.text(at(high) + 12, y, signed(value), "value")
-    return str(picture)
+    drawing, x_of = _scaled_drawing(names, (low, high), 0.0, "Parts of the margin", signed_step)
+    for row, value in enumerate(values):
+        y = _y_of(row)
+        kind = ("ahead" if value >= 0 else "behind") + (" whole" if row == len(rows) - 1 else "")
+        drawing.bar(min(x_of(0), x_of(value)), y - 8, abs(x_of(value) - x_of(0)), 16, kind)
+        drawing.text(x_of(high) + 12, y, signed(value), "value")
+    return str(drawing)
 
 
 def tricks_won(pairing: Pairing, foreplay: int) -> str:
-    """Player one's share of the tricks of each number."""
-    shares = [None if each is None else 100 * each for each in pairing.course.tricks_won]
+    """Player one's share of the tricks, by number of the trick."""
+    shares = [None if share is None else 100 * share for share in pairing.course.tricks_won]
     return _by_trick({pairing.player: shares}, "tricks won, in %", 50.0, foreplay, short_number)
 
 
-def cards_held(pairing: Pairing, foreplay: int) -> str:
-    """How many more trumps and high cards player one holds as each trick begins."""
+def card_surplus(pairing: Pairing, foreplay: int) -> str:
+    """Player one's surplus of trumps and high cards as each trick begins."""
     lines = {"trumps": pairing.course.trumps, "queens, kings and aces": pairing.course.high_cards}
     return _by_trick(lines, "more cards", 0.0, foreplay, signed_step)
 
 
 def _by_trick(
-    lines: Mapping[str, Sequence[float | None]], up: str, middle: float, foreplay: int,
-    words: Callable[[float], str],
+    lines: Mapping[str, Sequence[float | None]], y_label: str, reference: float, foreplay: int,
+    tick_text: Callable[[float], str],
 ) -> str:  # fmt: skip
-    """Lines over the tricks of a hand, with the end of the foreplay where they go beyond."""
-    told = {
-        name: Curve([(k, each) for k, each in enumerate(line, 1) if each is not None])
-        for name, line in lines.items()
+    """Lines over the tricks of a hand; a broken line marks the end of the foreplay."""
+    by_name = {
+        name: Curve([(trick, y) for trick, y in enumerate(values, 1) if y is not None])
+        for name, values in lines.items()
     }
-    last = max((line.points[-1][0] for line in told.values() if line.points), default=0)
+    last = max((curve.points[-1][0] for curve in by_name.values() if curve.points), default=0)
     border = foreplay + 0.5 if 0 < foreplay < last else None
     return curves(
-        told, "trick", up, width=470, height=240, middle=middle, words=words, border=border
-    )
+        by_name, "trick", y_label, width=470, height=240, reference=reference,
+        tick_text=tick_text, border=border,
+    )  # fmt: skip

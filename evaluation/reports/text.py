@@ -1,4 +1,4 @@
-"""An arena run in words and tables: for the terminal, as Markdown, and as CSV."""
+"""Reports of a run as text and tables: for the terminal, as Markdown, and as CSV."""
 
 from __future__ import annotations
 
@@ -8,53 +8,55 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..figures import figures_of
-from ..formats import duration, in_columns, milliseconds, percent, reach, signed
-from ..results import Ladder, Pairing, Result
+from ..formats import duration, in_columns, milliseconds, percent, plus_minus, signed
+from ..results import Ladder, Pairing, Result, Stages
 
 
 @dataclass(frozen=True)
 class Table:
-    """A titled table of texts; its first columns stand left, the others right."""
+    """A table of text cells with a title."""
 
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
     left: int = 1
-    """How many columns stand left."""
+    """Number of left-aligned columns; the others are right-aligned."""
 
 
 def title_of(result: Result) -> str:
-    """What was played, in a line."""
+    """Rules, seed and number of hands, in a line."""
     units = "matches" if result.match else "hands"
-    played = sum(2 * each.pairs for each in result.pairings)
-    what = f"{result.rules}, {result.match}" if result.match else result.rules
-    return f"{what}, seed {result.seed}: {played:,} {units}, every deal twice with seats exchanged"
+    count = sum(2 * pairing.pairs for pairing in result.pairings)
+    game = f"{result.rules}, {result.match}" if result.match else result.rules
+    return f"{game}, seed {result.seed}: {count:,} {units}, every deal twice with seats exchanged"
 
 
 # -- tables
 
 
 def tables_of(result: Result) -> list[Table]:
-    """Everything a report shows in tables."""
-    found = []
+    """All tables of a report."""
+    tables = []
     if result.ladder is not None:
-        found += [ratings_table(result, result.ladder), cross_table(result, result.ladder)]
-    found += [pairings_table(result), stages_table(result)]
-    return [*found, players_table(result)] if result.details else found
+        tables += [_ratings_table(result, result.ladder), _cross_table(result, result.ladder)]
+    tables += [pairings_table(result), _stages_table(result)]
+    return [*tables, _players_table(result)] if result.details else tables
 
 
-def ratings_table(result: Result, ladder: Ladder) -> Table:
-    """Players by rating."""
+def _ratings_table(result: Result, ladder: Ladder) -> Table:
     rows = []
-    for place, (player, elo) in enumerate(ladder.ranked(), 1):
+    for rank, (player, elo) in enumerate(ladder.ranked(), 1):
+        opponents = [other for other in result.players if other != player]
+        win_rates = [result.win_rate(player, opponent) for opponent in opponents]
+        mean_win_rate = _mean([rate and rate.value for rate in win_rates])
         rows.append(
             (
-                f"{place}. {player}",
+                f"{rank}. {player}",
                 f"{elo.value:.0f}",
-                "–" if player == ladder.anchor else reach(elo, 0) or "–",
-                percent(mean_score(result, player)),
-                milliseconds(mean_ms(result, player)),
+                "–" if player == ladder.anchor else plus_minus(elo, 0) or "–",
+                percent(0.5 if mean_win_rate is None else mean_win_rate),
+                milliseconds(_mean_ms(_from_player(result, player))),
             )
         )
     fixed = f"{ladder.anchor} is set to 1000" if ladder.anchor else "the mean is set to 1000"
@@ -67,61 +69,43 @@ def ratings_table(result: Result, ladder: Ladder) -> Table:
     )
 
 
-def mean_score(result: Result, player: str) -> float:
-    """The mean win rate of a player over its opponents."""
-    rates = [result.win_rate(player, other) for other in result.players if other != player]
-    values = [rate.value for rate in rates if rate is not None]
-    return sum(values) / len(values) if values else 0.5
-
-
-def mean_ms(result: Result, player: str) -> float | None:
-    """Milliseconds a move of a player over all its pairings."""
-    spent, moves = 0.0, 0
-    for each in result.pairings:
-        for name, stage in zip((each.player, each.opponent), each.stages, strict=True):
-            if name == player and stage.ms_a_move is not None:
-                spent += stage.ms_a_move * stage.moves
-                moves += stage.moves
-    return spent / moves if moves else None
-
-
-def cross_table(result: Result, ladder: Ladder) -> Table:
-    """Win rates of the row's player against the column's."""
-    ranked = [player for player, _ in ladder.ranked()]
+def _cross_table(result: Result, ladder: Ladder) -> Table:
+    players = [player for player, _ in ladder.ranked()]
     rows = []
-    for player in ranked:
-        rates = [result.win_rate(player, other) for other in ranked]
+    for player in players:
+        rates = [result.win_rate(player, opponent) for opponent in players]
         rows.append(
             (player, *("·" if rate is None else f"{100 * rate.value:.1f}" for rate in rates))
         )
-    return Table("Cross table", ("win rate in %", *ranked), tuple(rows),
+    return Table("Cross table", ("win rate in %", *players), tuple(rows),
                  "The row's player against the column's.")  # fmt: skip
 
 
 def pairings_table(result: Result) -> Table:
-    """What every pairing came to."""
+    """The figures of every pairing."""
     matches = result.match is not None
-    shown = {
-        name: each
-        for name, each in figures_of(Pairing).items()
-        if each.heads[matches] and any(getattr(one, name) is not None for one in result.pairings)
+    columns = {
+        name: figure
+        for name, figure in figures_of(Pairing).items()
+        if figure.headers[matches]
+        and any(getattr(pairing, name) is not None for pairing in result.pairings)
     }
     header = ["pairing", "hands", *(["matches"] if matches else [])]
-    header += [each.heads[matches] for each in shown.values()]
+    header += [figure.headers[matches] for figure in columns.values()]
     rows = []
-    for each in result.pairings:
-        cells = [f"{each.player} – {each.opponent}", f"{each.hands:,}"]
+    for pairing in result.pairings:
+        cells = [f"{pairing.player} – {pairing.opponent}", f"{pairing.hands:,}"]
         if matches:
-            cells.append(f"{2 * each.pairs:,}")
-        cells += [figure.text(getattr(each, name)) for name, figure in shown.items()]
+            cells.append(f"{2 * pairing.pairs:,}")
+        cells += [figure.text(getattr(pairing, name)) for name, figure in columns.items()]
         rows.append(tuple(cells))
-    about = " ".join(each.about for each in shown.values() if each.about)
+    notes = " ".join(figure.note for figure in columns.values() if figure.note)
     return Table(
         "Pairings",
         tuple(header),
         tuple(rows),
         "Seen from the first player, with 95 % intervals over the pairs; a tie counts half. "
-        + about,
+        + notes,
     )
 
 
@@ -132,25 +116,24 @@ _STAGES_NOTE = (
 _STAGES_HEADER = ("player", "upcards won", "ending's worth", "thrown away", "ms a move")
 
 
-def stages_table(result: Result) -> Table:
-    """What the players did in the two stages: in a ladder the means over all opponents."""
+def _stages_table(result: Result) -> Table:
+    """Figures of foreplay and endgame; in a ladder the means over all opponents."""
     rows = []
     if result.ladder is not None:
         for player, _ in result.ladder.ranked():
-            met = (result.pairing(player, other) for other in result.players if other != player)
-            seen = [each for each in met if each is not None]
-            rows.append(_stages_row(player, seen, result))
+            rows.append(_stages_row(player, _from_player(result, player)))
     else:
-        for each in result.pairings:
-            rows.append(_stages_row(f"{each.player} (against {each.opponent})", [each], result))
-            turned = each.turned()
-            rows.append(_stages_row(f"{each.opponent} (against {each.player})", [turned], result))
+        for pairing in result.pairings:
+            for view in (pairing, pairing.mirror()):
+                rows.append(_stages_row(f"{view.player} (against {view.opponent})", [view]))
     return Table("Stages, a hand", _STAGES_HEADER, tuple(rows), _STAGES_NOTE)
 
 
-def players_table(result: Result) -> Table:
-    """Who plays each player's endings, and the checkpoints that were played."""
-    rows = [(each.name, each.endgame_text, each.checkpoints_text or "–") for each in result.details]
+def _players_table(result: Result) -> Table:
+    rows = [
+        (player.name, player.endgame_text, player.checkpoints_text or "–")
+        for player in result.details
+    ]
     return Table(
         "Players",
         ("player", "endgame", "weights"),
@@ -161,29 +144,39 @@ def players_table(result: Result) -> Table:
     )
 
 
-def _stages_row(title: str, seen: Sequence[Pairing], result: Result) -> tuple[str, ...]:
-    """The stages of the first player of some pairings."""
-    stages = [each.stages[0] for each in seen]
-    worth = _mean([each.ending_margin for each in seen])
-    thrown = _mean([each.thrown for each in stages])
-    moves = sum(each.moves for each in stages)
-    spent = sum((each.ms_a_move or 0.0) * each.moves for each in stages)
+def _from_player(result: Result, player: str) -> list[Pairing]:
+    pairings = (result.pairing(player, other) for other in result.players if other != player)
+    return [pairing for pairing in pairings if pairing is not None]
+
+
+def _stages_row(title: str, pairings: Sequence[Pairing]) -> tuple[str, ...]:
+    stages: list[Stages] = [pairing.stages[0] for pairing in pairings]
+    ending_margin = _mean([pairing.ending_margin for pairing in pairings])
+    thrown = _mean([stage.thrown for stage in stages])
     return (
         title,
-        f"{_mean([each.upcards for each in stages]) or 0.0:.2f}",
-        "–" if worth is None else signed(worth),
-        thrown_text(thrown, all(each.perfect for each in stages)),
-        milliseconds(spent / moves if moves else None),
+        f"{_mean([stage.upcards for stage in stages]) or 0.0:.2f}",
+        "–" if ending_margin is None else signed(ending_margin),
+        thrown_text(thrown, all(stage.perfect for stage in stages)),
+        milliseconds(_mean_ms(pairings)),
     )
 
 
+def _mean_ms(pairings: Sequence[Pairing]) -> float | None:
+    """Milliseconds per move of the first player of some pairings."""
+    stages = [pairing.stages[0] for pairing in pairings]
+    moves = sum(stage.moves for stage in stages)
+    spent = sum((stage.ms_a_move or 0.0) * stage.moves for stage in stages)
+    return spent / moves if moves else None
+
+
 def _mean(values: Sequence[float | None]) -> float | None:
-    known = [each for each in values if each is not None]
-    return sum(known) / len(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) / len(numbers) if numbers else None
 
 
 def thrown_text(thrown: float | None, perfect: bool) -> str:
-    """Tricks thrown away, or that a player throws none away."""
+    """Endgame tricks lost per hand, or `perfect` for a player that loses none."""
     if thrown is None:
         return "–"
     return "perfect" if perfect else f"{thrown:.2f}"
@@ -193,7 +186,7 @@ def thrown_text(thrown: float | None, perfect: bool) -> str:
 
 
 def as_text(result: Result) -> str:
-    """For the terminal."""
+    """The report for the terminal."""
     parts = [title_of(result)]
     parts += [_text_table(table) for table in tables_of(result)]
     parts += [f"Note: {note}" for note in result.notes]
@@ -207,7 +200,7 @@ def _text_table(table: Table) -> str:
 
 
 def as_markdown(result: Result, heading: str = "Ladder", about: str = "") -> str:
-    """As a page of documentation, with how to make it again."""
+    """The report as a Markdown page."""
     parts = [f"# {heading}"]
     if about:
         parts.append(about.strip())
@@ -222,7 +215,7 @@ def as_markdown(result: Result, heading: str = "Ladder", about: str = "") -> str
 
 
 def origin_of(result: Result) -> list[str]:
-    """Command, seed and machine of a run, as lines of a list."""
+    """Command, seed and machine of a run, as lines of a Markdown list."""
     lines = []
     if result.command:
         lines.append(f"- Command: `{result.command}`")
@@ -246,7 +239,7 @@ def _markdown_table(table: Table) -> str:
 
 
 def as_csv(result: Result) -> str:
-    """One line for each pairing."""
+    """The report as CSV, one line for each pairing."""
     out, rows = io.StringIO(), result.rows()
     writer = csv.DictWriter(out, list(rows[0]) if rows else [], lineterminator="\n")
     writer.writeheader()

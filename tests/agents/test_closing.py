@@ -40,7 +40,7 @@ def plainly_closed(observation: np.ndarray) -> tuple[np.ndarray, dict[int, int]]
 @pytest.mark.parametrize("name", NAMES)
 def test_closing_ranks_agrees_with_lists(name: str) -> None:
     games = dealt(name, 40, seed=3, layout="trump-first")
-    step = games.look()
+    step = games.observe()
     actions = games.rules.actions
     chance = np.random.default_rng(4)
     for _ in range(2 * games.rules.tricks):

@@ -66,7 +66,7 @@ def path(tmp_path: Path) -> Path:
 def situations(count: int = 300, steps: int = 9) -> tuple[np.ndarray, np.ndarray]:
     games = dealt("classic", count, seed=5, layout="trump-first")
     for _ in range(steps):
-        step = games.step(games.look().masks.argmax(axis=1))
+        step = games.step(games.observe().masks.argmax(axis=1))
     return games.views(), step.observations
 
 
@@ -108,7 +108,7 @@ def test_with_closed_ranks_it_plays_what_plain_numpy_computes(tmp_path: Path) ->
     }  # fmt: skip
     path = written(tmp_path / "closed", weights(), card(network=network, layout="raw"))
     games = dealt("classic", 200, seed=6)
-    step = games.look()
+    step = games.observe()
     for _ in range(15):
         step = games.step(step.masks.argmax(axis=1))
     found, agent = weights(), NetworkAgent("classic", path)

@@ -15,7 +15,7 @@ from german_whist.agents.checkpoints.checkpoint import find_checkpoint
 from german_whist.agents.registry import make_agent
 from german_whist.cli import main
 from german_whist.common.executors.cluster import write_files
-from german_whist.evaluation.packing import packed
+from german_whist.evaluation.packing import pack
 
 HERE = Path(__file__).resolve().parent
 RAY = HERE.parent.parent / ".venv-ray" / "bin" / "python"
@@ -84,7 +84,7 @@ def test_files_and_code_travel_with_a_player(
     players = ["new=runs/one", f"network:{far}", "things_of_mine.own:Own", "flat-mc:16"]
     # What the package has by name is there as well.
     players += ["champion-1", "thinker:2,last=1,policy=champion-1", 7]
-    called, luggage = packed(players, "ray")
+    called, luggage = pack(players, "ray")
     assert called[0] == players[0]
     assert called[1] == "network:elsewhere/0/far.safetensors"
     assert called[2:] == players[2:]

@@ -19,7 +19,7 @@ from support import dealt
 def all_of(game: Game | SelfPlayEnv) -> tuple[Any, ...]:
     if isinstance(game, SelfPlayEnv):
         records, seed = game.batch.records.tobytes(), int(game.state()["seed"][0])
-        return records, seed, *(array.tobytes() for array in game.look())
+        return records, seed, *(array.tobytes() for array in game.observe())
     return (
         game.record.tobytes(),
         tuple(game.actions),
@@ -217,7 +217,7 @@ def test_illegal_actions_leave_a_match_as_it_is() -> None:
 
 def batch(**options: Any) -> SelfPlayEnv:
     games = dealt("classic", 4, 3, **options)
-    step = games.look()
+    step = games.observe()
     for _ in range(5):
         step = games.step(step.masks.argmax(axis=1))
     return games
@@ -253,7 +253,7 @@ NOT_ACTIONS: list[tuple[Callable[[np.ndarray], Any], str]] = [
 @pytest.mark.parametrize(("wrong", "sentence"), NOT_ACTIONS)
 def test_actions_that_are_none_are_refused(wrong: Any, sentence: str, threads: int) -> None:
     games = batch(threads=threads)
-    legal = games.look().masks.argmax(axis=1)
+    legal = games.observe().masks.argmax(axis=1)
     refused(games, lambda: games.step(wrong(legal)), sentence)
 
 
@@ -262,7 +262,7 @@ def test_actions_that_are_none_are_refused(wrong: Any, sentence: str, threads: i
 )
 def test_actions_of_any_whole_kind_are_played(kind: Any) -> None:
     games, twin = batch(), batch()
-    legal = games.look().masks.argmax(axis=1)
+    legal = games.observe().masks.argmax(axis=1)
     games.step(legal.tolist() if kind is list else legal.astype(kind))
     twin.step(legal)
     assert games.batch.records.tobytes() == twin.batch.records.tobytes()
@@ -271,7 +271,7 @@ def test_actions_of_any_whole_kind_are_played(kind: Any) -> None:
 @pytest.mark.parametrize("layout", ["raw", "trump-first"])
 def test_one_illegal_action_keeps_every_game_where_it_is(layout: str) -> None:
     games = dealt("classic", 4, 3, layout=layout)
-    masks = games.look().masks
+    masks = games.observe().masks
     for index in range(4):
         actions = masks.argmax(axis=1)
         wrong = int(np.flatnonzero(masks[index] == 0)[-1])
@@ -298,7 +298,7 @@ def test_indices_that_are_none_are_refused(indices: Any, sentence: str) -> None:
     actions = np.zeros(where.shape, int)
     refused(games, lambda: games.step(actions, where), sentence, ValueError)
     refused(games, lambda: games.views(0, where), sentence, ValueError)
-    legal = games.look().masks.argmax(axis=1)
+    legal = games.observe().masks.argmax(axis=1)
     refused(games, lambda: games.step(legal, np.array([0, 1])), r"\(4,\).*2 games")
 
 

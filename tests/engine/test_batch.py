@@ -125,7 +125,7 @@ def play_and_compare(
     games = dealt(engine_rules(name), n, seed, match=match, layout=layout, threads=threads)
     seats = Seats(name, n, seed, match, layout)
     styles = [rng.choice(STYLES) for _ in range(n)]
-    step = games.look()
+    step = games.observe()
     check_kinds(games, step)
     over, matches = 0, 0
     while True:
@@ -189,7 +189,7 @@ def test_match_of_many_hands_never_mixes_games() -> None:
 
 def play_some(games: SelfPlayEnv, steps: int = 30) -> bytes:
     for _ in range(steps):
-        games.step(games.look().masks.argmax(axis=1))
+        games.step(games.observe().masks.argmax(axis=1))
     return games.batch.records.tobytes()
 
 
@@ -220,12 +220,12 @@ def test_threads_play_on_in_a_forked_child(used: bool) -> None:
 
 def test_reset_begins_the_seed_again() -> None:
     games = dealt("small-all", 6, 1, match=Match(best_of=3))
-    start, fresh = games.batch.records.copy(), games.look()
+    start, fresh = games.batch.records.copy(), games.observe()
     step = fresh
     while not (games.hand_over.any() and games.batch.records["hands"].any()):
         step = games.step(step.masks.argmax(axis=1))
     games.reset(1)
-    again = games.look()
+    again = games.observe()
     for name in ("hand", "deal", "dealer", "number", "points", "hands", "hands_won", "phase"):
         assert np.array_equal(games.batch.records[name], start[name]), name
     for before, after in zip(fresh, again, strict=True):
@@ -238,7 +238,7 @@ def test_indices_move_only_the_games_they_name() -> None:
     twin = dealt("draft", 6, 2, layout="trump-first")
     for _ in range(200):
         indices = np.array(rng.sample(range(6), rng.randint(1, 6)))
-        look = games.look()
+        look = games.observe()
         actions = np.array([rng.choice(np.flatnonzero(look.masks[i]).tolist()) for i in indices])
         before = games.batch.records.copy()
         step = games.step(actions, indices)
@@ -249,12 +249,12 @@ def test_indices_move_only_the_games_they_name() -> None:
         for shown_before, shown_now in zip(look[:3], step[:3], strict=True):
             assert np.array_equal(shown_before[waiting], shown_now[waiting])
         assert games.batch.records.tobytes() == twin.batch.records.tobytes()
-        assert np.array_equal(step.observations, twin.look().observations)
+        assert np.array_equal(step.observations, twin.observe().observations)
 
 
 def test_step_of_some_games_ends_only_hands_of_those() -> None:
     games = dealt(engine_rules("two cards"), 3, 2)
-    step = games.step(games.look().masks.argmax(axis=1))
+    step = games.step(games.observe().masks.argmax(axis=1))
     step = games.step(step.masks.argmax(axis=1))
     assert games.hand_over.all()
     step = games.step(step.masks.argmax(axis=1)[1:2], np.array([1]))
@@ -265,8 +265,8 @@ def test_step_of_some_games_ends_only_hands_of_those() -> None:
 
 def test_buffers_are_the_same_arrays_at_every_step() -> None:
     games, twin = dealt("quick", 5, 3, copy=False), dealt("quick", 5, 3)
-    step = games.step(games.look().masks.argmax(axis=1))
-    other = twin.step(twin.look().masks.argmax(axis=1))
+    step = games.step(games.observe().masks.argmax(axis=1))
+    other = twin.step(twin.observe().masks.argmax(axis=1))
     for _ in range(60):
         actions = step.masks.argmax(axis=1)
         now = games.step(actions)

@@ -86,7 +86,7 @@ def shown_to_mover(worlds: tuple[Game, Game], layout: str) -> tuple[tuple[bytes,
     games = pair_of_games(worlds[0].rules.name, layout)
     for index, world in enumerate(worlds):
         games.batch.records[index] = world.record[0]
-    step = games.look()
+    step = games.observe()
     return tuple((step.observations[i].tobytes(), step.masks[i].tobytes()) for i in range(2))
 
 

@@ -53,7 +53,7 @@ def test_renaming_suits_changes_nothing_that_is_shown(name: str, seed: int) -> N
     other.deal_cards([13 * names[card // 13] + card % 13 for card in deal], game.dealer)
     games = pair_of_games(name, "trump-first")
     games.batch.records[0], games.batch.records[1] = game.record[0], other.record[0]
-    step = games.look()
+    step = games.observe()
     style = rng.choice(STYLES)
     while True:
         for array in (step.observations, step.masks, step.rewards, step.seats):
@@ -111,17 +111,17 @@ def test_alike_suits_are_told_apart_by_the_card_led() -> None:
         for action in (reds[0], "QC", reds[1]):
             game.play(action)
         games.batch.records[index] = game.record[0]
-    step = games.look()
+    step = games.observe()
     assert step.observations[0].tobytes() == step.observations[1].tobytes()
 
 
 def test_trumps_stand_first_and_side_suits_follow_the_own_hand() -> None:
     games = dealt("classic", 200, 6, layout="trump-first")
-    hands = games.look().observations[:, LAYOUT.slice("own_hand")].reshape(-1, 4, 13)
+    hands = games.observe().observations[:, LAYOUT.slice("own_hand")].reshape(-1, 4, 13)
     strength = hands.astype(int) @ (1 << np.arange(13))
     assert (strength[:, 1] >= strength[:, 2]).all()
     assert (strength[:, 2] >= strength[:, 3]).all()
-    trumps = games.look().observations[:, LAYOUT.slice("trumps")]
+    trumps = games.observe().observations[:, LAYOUT.slice("trumps")]
     assert (trumps == [1, 0, 0, 0, 0]).all()
 
 
@@ -136,7 +136,7 @@ def test_names_of_the_layout_cover_the_vector_once(layout: str) -> None:
     assert EXCHANGE_LAYOUT.groups[: len(LAYOUT.groups)] == LAYOUT.groups
     for name in EVERY_SET:
         games = dealt(engine_rules(name), 2, layout=layout)
-        observations = games.look().observations
+        observations = games.observe().observations
         assert observations.shape == (2, layout_of(games.rules).size)
         assert set(np.unique(observations).tolist()) <= {0, 1}
 

@@ -117,7 +117,7 @@ def test_so_is_every_state_by_rules_of_any_parameters(
     rng = np.random.default_rng(seed)
     for _ in range(rules.tricks * 3 + 2):
         other.restore(games.state())
-        masks = games.look().masks
+        masks = games.observe().masks
         games.step((masks * rng.random(masks.shape)).argmax(axis=1))
 
 

@@ -112,7 +112,7 @@ def vector() -> tuple[Any, np.ndarray]:
 
 def games() -> tuple[Any, np.ndarray]:
     env = dealt("classic", 4, seed=1)
-    return env, env.look().masks.argmax(axis=1)
+    return env, env.observe().masks.argmax(axis=1)
 
 
 def mixed() -> tuple[Any, np.ndarray]:

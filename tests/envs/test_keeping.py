@@ -1,4 +1,4 @@
-"""States of games and environments: kept as plain arrays, gone on from elsewhere; and threads."""
+"""States of environments as plain arrays, restored elsewhere; and threads."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode
-from walks import OPTIONS, label, picks
+from walks import KINDS, OPTIONS, Walked, label
+from walks import make as make_env
 
 from german_whist import german_whist_v0
 from german_whist.agents.heuristic.random import RandomAgent
@@ -31,95 +31,44 @@ def saved(state: dict[str, Array]) -> dict[str, Array]:
     return dict(np.load(file, allow_pickle=False))
 
 
-class Stepped:
-    """Anything that steps games, one way for all: legal actions at random, and what they show."""
-
-    def __init__(self, env: Any) -> None:
-        self.env = env
-        self.rng = np.random.default_rng(0)
-        self.masks: Array = np.zeros(0)
-
-    def see(self, found: Any) -> list[bytes]:
-        if isinstance(self.env, SelfPlayEnv):
-            self.masks = found.masks
-            return [each.tobytes() for each in found]
-        self.masks = np.atleast_2d(self.env.action_masks()).copy()
-        seen = found[0] if isinstance(found, tuple) else found
-        told = [each for each in found if isinstance(each, (float, bool, np.ndarray))]
-        return [seen.tobytes(), *(np.asarray(each).tobytes() for each in told)]
-
-    def begin(self, seed: int) -> None:
-        if isinstance(self.env, GermanWhistVecEnv):
-            self.env.seed(seed)
-            self.see(self.env.reset())
-        else:
-            self.see(self.env.reset(seed=seed))
-
-    def step(self) -> list[bytes]:
-        masks = self.masks
-        masks[~masks.any(axis=1)] = 1  # of a game that is over, any action will do
-        actions = picks(masks, self.rng)
-        if isinstance(self.env, GermanWhistEnv):
-            found = self.env.step(int(actions[0]))
-            if found[2]:
-                self.env.reset()
-        else:
-            found = self.env.step(actions)
-        if getattr(self.env, "metadata", None) and isinstance(self.env, GermanWhistVectorEnv):
-            mode = self.env.metadata["autoreset_mode"]
-            if mode is AutoresetMode.DISABLED and found[2].any():
-                self.env.reset(options={"reset_mask": found[2].copy()})
-        return self.see(found)
-
-    def story(self, steps: int) -> list[list[bytes]]:
-        return [self.step() for _ in range(steps)]
+STATEFUL = [kind for kind in KINDS if "env" not in kind]
 
 
-KINDS: dict[str, Callable[..., Any]] = {
-    "self-play": lambda rules, **how: SelfPlayEnv(3, rules, **how),
-    "gymnasium": lambda rules, **how: GermanWhistEnv(rules, opponent="random", **how),
-    "sb3": lambda rules, **how: GermanWhistVecEnv(3, rules, opponent="random", **how),
-    **{
-        f"vector {mode.value}": lambda rules, mode=mode, **how: GermanWhistVectorEnv(
-            3, rules, opponent="random", autoreset_mode=mode, **how
-        )
-        for mode in AutoresetMode
-    },
-}
-every_kind = pytest.mark.parametrize("kind", KINDS)
+def walked(kind: str, rules: Any, **options: Any) -> Walked:
+    return Walked(make_env(kind, rules, opponent="random", **options))
 
 
-@every_kind
+@pytest.mark.parametrize("kind", STATEFUL)
 @pytest.mark.parametrize("options", [{"rules": "draft"}, *OPTIONS[3:8]], ids=label)
 def test_a_state_is_gone_on_from_elsewhere(kind: str, options: dict[str, Any]) -> None:
-    here, there = Stepped(KINDS[kind](**options)), Stepped(KINDS[kind](**options))
-    here.begin(2)
-    here.story(37)
-    state = here.env.state()
-    there.see(there.env.restore(saved(state)))
-    here.rng, there.rng = (np.random.default_rng(5) for _ in range(2))
-    expected = here.story(60)
-    assert there.story(60) == expected
-    # It is a copy: what went on since has not changed it, and it may be gone back to.
-    here.see(here.env.restore(state))
-    here.rng = np.random.default_rng(5)
-    assert here.story(60) == expected
+    original, restored = walked(kind, **options), walked(kind, **options)
+    original.reset(seed=2)
+    original.story(37)
+    state = original.env.state()
+    restored.env.restore(saved(state))
+    original.rng, restored.rng = (np.random.default_rng(5) for _ in range(2))
+    expected = original.story(60)
+    assert restored.story(60) == expected
+    # It is a copy: later steps have not changed it, and it can be restored again.
+    original.env.restore(state)
+    original.rng = np.random.default_rng(5)
+    assert original.story(60) == expected
 
 
 @pytest.mark.parametrize("kind", ["self-play", "sb3", "vector SameStep"])
 def test_a_state_is_gone_on_from_in_the_middle_of_an_exchange(kind: str) -> None:
-    here, there = (Stepped(KINDS[kind]("humbug")) for _ in range(2))
-    here.begin(3)
-    # Where the others answer by themselves, some learners who deal are asked at once.
+    original, restored = (walked(kind, "humbug") for _ in range(2))
+    original.reset(seed=3)
+    # Against an opponent, some learners are to move after it decided.
     if kind == "self-play":
-        here.step()
-    state = here.env.state()
+        original.step()
+    state = original.env.state()
     records = state["records"].view(GAME)
     asked = records["exchanged"][records["phase"] == EXCHANGE]
     assert ((asked == UNDECIDED).sum(axis=1) == 1).any()
-    there.see(there.env.restore(saved(state)))
-    here.rng, there.rng = (np.random.default_rng(5) for _ in range(2))
-    assert there.story(40) == here.story(40)
+    restored.env.restore(saved(state))
+    original.rng, restored.rng = (np.random.default_rng(5) for _ in range(2))
+    assert restored.story(40) == original.story(40)
 
 
 @pytest.mark.parametrize(
@@ -142,9 +91,9 @@ def test_a_restored_state_has_just_paid_and_ended_nothing() -> None:
     games = dealt("small-last", 2, seed=3)
     over = False
     while not over:
-        over = games.step(games.look().masks.argmax(axis=1)).ended.any()
+        over = games.step(games.observe().masks.argmax(axis=1)).ended.any()
     games.restore(games.state())
-    look = games.look()
+    look = games.observe()
     assert not look.ended.any()
     assert not look.rewards.any()
 
@@ -173,17 +122,17 @@ OTHER_HANDS = {"suits": 4, "ranks": 7, "hand": 5, "stock": 18}
 def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(
     kind: str, change: Callable[[dict[str, Array]], dict[str, Array]], sentence: str
 ) -> None:
-    stepped, twin = (Stepped(KINDS[kind]("small-last")) for _ in range(2))
-    for each in (stepped, twin):
-        each.begin(4)
-        each.story(9)
+    refused, twin = (walked(kind, "small-last") for _ in range(2))
+    for walk in (refused, twin):
+        walk.reset(seed=4)
+        walk.story(9)
     with pytest.raises(ValueError, match=sentence):
-        stepped.env.restore(change(stepped.env.state()))
-    assert stepped.story(20) == twin.story(20)
+        refused.env.restore(change(refused.env.state()))
+    assert refused.story(20) == twin.story(20)
 
 
 def test_a_state_without_seats_is_refused_where_there_is_a_learner() -> None:
-    vector = KINDS["vector SameStep"]("small-last")
+    vector = make_env("vector SameStep", "small-last")
     vector.reset(seed=1)
     with pytest.raises(ValueError, match="the state has no 'seats' of 3 rows"):
         vector.restore(dealt("small-last", 3).state())
@@ -192,12 +141,12 @@ def test_a_state_without_seats_is_refused_where_there_is_a_learner() -> None:
 # -- threads
 
 
-@pytest.mark.parametrize("kind", [each for each in KINDS if each != "gymnasium"])
+@pytest.mark.parametrize("kind", [kind for kind in STATEFUL if kind != "gymnasium"])
 @pytest.mark.parametrize("options", [{"rules": "draft"}, *OPTIONS[3:9]], ids=label)
 def test_threads_change_nothing_in_any_environment(kind: str, options: dict[str, Any]) -> None:
-    one, three = (Stepped(KINDS[kind](threads=threads, **options)) for threads in (1, 3))
-    for each in (one, three):
-        each.begin(6)
+    one, three = (walked(kind, threads=threads, **options) for threads in (1, 3))
+    for walk in (one, three):
+        walk.reset(seed=6)
     assert one.story(80) == three.story(80)
 
 

@@ -5,15 +5,24 @@ from __future__ import annotations
 import copy
 import itertools
 import pickle
-from collections.abc import Callable
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.vec_env import SubprocVecEnv
-from walks import NAMES, OPTIONS, label, pick, picks, suits_shown
+from walks import (
+    KINDS,
+    NAMES,
+    OPTIONS,
+    Walked,
+    arrays_in,
+    every_kind,
+    label,
+    make,
+    pick,
+    suits_shown,
+)
 
 from german_whist import Game, german_whist_v0
 from german_whist.agents import Agent
@@ -24,100 +33,10 @@ from german_whist.engine.endgame.tablebase import no_tables
 from german_whist.engine.game import IllegalAction
 from german_whist.engine.rules import Match
 from german_whist.engine.view import View
-from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv
+from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv
 from german_whist.envs.sb3 import GermanWhistVecEnv
 
 Array = np.ndarray[Any, Any]
-
-
-class Walked:
-    """An environment of any kind, walked at random; what it shows is kept as bytes."""
-
-    def __init__(self, env: Any, seed: int = 0) -> None:
-        self.env = env
-        self.rng = np.random.default_rng(seed)
-        self.handed_out: list[Any] = []
-        self.ends: list[Any] = []
-
-    def reset(self, **how: Any) -> None:
-        """Begin anew."""
-        if isinstance(self.env, GermanWhistVecEnv):
-            if "seed" in how:
-                self.env.seed(how["seed"])
-            self.handed_out = [self.env.reset()]
-        else:
-            self.handed_out = [self.env.reset(**how)]
-
-    def masks(self) -> Array:
-        """The legal actions of every game, as a fresh array."""
-        if isinstance(self.env, SelfPlayEnv):
-            shown = self.env.batch.observe(
-                self.env.batch.all_games, self.env.batch.turns(), keep=False
-            )
-            return shown[1]
-        return np.atleast_2d(self.env.action_masks())
-
-    def step(self) -> None:
-        """Any legal actions, and another reset where an episode has to be begun."""
-        env = self.env
-        if isinstance(env, german_whist_v0.raw_env) or hasattr(env, "agent_iter"):
-            if not env.agents:
-                env.reset()
-            seen, _, over, cut, info = env.last()
-            action = None if over or cut else pick(seen["action_mask"], self.rng)
-            env.step(action)
-            # What is in `infos` is an attribute of the environment, by PettingZoo's API.
-            self.handed_out = [seen]
-            self.ends += [info["result"]] if "result" in info else []
-            return
-        masks = self.masks()
-        legal = masks.any(axis=1)
-        masks[~legal] = 1
-        actions = picks(masks, self.rng)
-        found = env.step(int(actions[0]) if isinstance(env, GermanWhistEnv) else actions)
-        self.handed_out = [found, masks]
-        if isinstance(env, GermanWhistEnv) and found[2]:
-            self.handed_out.append(env.reset())
-        mode = getattr(env, "metadata", {}) or {}
-        if mode.get("autoreset_mode") is AutoresetMode.DISABLED and found[2].any():
-            self.handed_out.append(env.reset(options={"reset_mask": found[2].copy()}))
-
-    def story(self, steps: int) -> list[bytes]:
-        """What it shows over some steps."""
-        told = []
-        for _ in range(steps):
-            self.step()
-            told += [each.tobytes() for each in arrays_in(self.handed_out)]
-        return told + [each.tobytes() for each in arrays_in(self.ends)]
-
-
-def arrays_in(found: Any) -> list[Array]:
-    """Every array in what an environment hands out."""
-    if isinstance(found, np.ndarray) and found.dtype == object:
-        return arrays_in(list(found))
-    if isinstance(found, np.ndarray):
-        return [found]
-    if isinstance(found, dict):
-        return arrays_in([value for key, value in found.items() if key != "episode"])
-    if isinstance(found, (list, tuple)):
-        return [array for each in found for array in arrays_in(each)]
-    return [] if found is None else [np.asarray(found)]
-
-
-KINDS: dict[str, Callable[..., Any]] = {
-    "raw_env": german_whist_v0.raw_env,
-    "env": german_whist_v0.env,
-    "gymnasium": lambda rules, **how: GermanWhistEnv(rules, opponent="threshold", **how),
-    "self-play": lambda rules, **how: SelfPlayEnv(3, rules, **how),
-    "sb3": lambda rules, **how: GermanWhistVecEnv(3, rules, opponent="threshold", **how),
-    **{
-        f"vector {mode.value}": lambda rules, mode=mode, **how: GermanWhistVectorEnv(
-            3, rules, opponent="threshold", autoreset_mode=mode, **how
-        )
-        for mode in AutoresetMode
-    },
-}
-every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 def records_of(env: Any) -> Array:
@@ -152,8 +71,8 @@ def test_a_reset_that_is_refused_leaves_nothing_to_step(kind: str, steps: int | 
     for bad in BAD:
         if kind == "self-play" and "options" in bad:
             continue
-        env = KINDS[kind]("small-last")
-        walked, twin = Walked(env), Walked(KINDS[kind]("small-last"))
+        env = make(kind, "small-last")
+        walked, twin = Walked(env), Walked(make(kind, "small-last"))
         for each in (walked, twin):
             if steps is not None:
                 each.reset(seed=7)
@@ -210,7 +129,7 @@ def test_every_environment_is_copied_and_each_goes_its_own_way(
     kind: str, options: dict[str, Any], again: Any
 ) -> None:
     how = dict(options)
-    walked = Walked(KINDS[kind](how.pop("rules"), **how))
+    walked = Walked(make(kind, how.pop("rules"), **how))
     walked.reset(seed=2)
     walked.story(33)
     other, third = Walked(again(walked.env)), Walked(again(walked.env))
@@ -281,7 +200,7 @@ def test_forked_workers_play_as_one_process_does() -> None:
 @pytest.mark.parametrize("in_observation", [False, True])
 def test_writing_into_what_was_handed_out_changes_nothing(kind: str, in_observation: bool) -> None:
     how = {} if kind in ("raw_env", "env", "self-play") else {"mask_in_observation": in_observation}
-    scribbled, twin = (Walked(KINDS[kind]("small-last", reward="tricks", **how)) for _ in range(2))
+    scribbled, twin = (Walked(make(kind, "small-last", reward="tricks", **how)) for _ in range(2))
     for each in (scribbled, twin):
         each.reset(seed=3)
     for _ in range(50):
@@ -304,7 +223,7 @@ def test_what_was_handed_out_stays_as_it_was(kind: str, in_observation: bool) ->
     how: dict[str, Any] = {"mask_in_observation": in_observation}
     if kind in ("raw_env", "env", "self-play"):
         how = {"observation": OBSERVATIONS[in_observation]}
-    walked = Walked(KINDS[kind]("small-last", **how))
+    walked = Walked(make(kind, "small-last", **how))
     walked.reset(seed=3)
     before = arrays_in(walked.handed_out)
     kept: list[tuple[Array, Array]] = []
@@ -484,7 +403,7 @@ def test_a_stateful_opponent_is_told_of_every_hand_and_of_nothing_else(
     kind: str, horizon: str
 ) -> None:
     how: dict[str, Any] = {"horizon": horizon, **({"match": 4} if horizon == "match" else {})}
-    walked = Walked(KINDS[kind]("small-last", **how))
+    walked = Walked(make(kind, "small-last", **how))
     walked.env.opponent = Watchful
     opponent = walked.env.opponent
     assert opponent.resets[0] == 1

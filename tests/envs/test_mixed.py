@@ -77,7 +77,7 @@ def test_what_goes_on_is_kept_and_restored() -> None:
     for _ in range(30):
         now = env.step(picks(now.masks, rng))
     restored = other.restore(env.state())
-    assert restored.observations.tolist() == env.look().observations.tolist()
+    assert restored.observations.tolist() == env.observe().observations.tolist()
     actions = picks(now.masks, rng)
     for one, two in zip(env.step(actions), other.step(actions), strict=True):
         assert one.tolist() == two.tolist()

@@ -141,12 +141,6 @@ def test_the_opponent_may_be_replaced_while_training_goes_on() -> None:
     env.opponent = "threshold"
     model.learn(80, reset_num_timesteps=False)
     assert env.get_attr("opponent")[0].name == "threshold"
-    env.set_attr("opponent", "random-exact")
-    assert env.opponent.name == "random-exact"
-    with pytest.raises(AttributeError, match="only the opponent can"):
-        env.set_attr("rules", "classic")
-    with pytest.raises(AttributeError, match="have no method 'fly'"):
-        env.env_method("fly")
 
 
 # Both keep the same statistics; VecMonitor says that its own replace the environment's.

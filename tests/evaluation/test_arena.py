@@ -21,14 +21,14 @@ from german_whist.cli import main
 from german_whist.engine.endgame import moves
 from german_whist.engine.records import read_records, write_records
 from german_whist.engine.rules import Rules, load_rules
-from german_whist.evaluation import Arena, Result
+from german_whist.evaluation import Arena
 from german_whist.evaluation import evaluate as evaluate_in_secret
 from german_whist.evaluation import kernels as k
 from german_whist.evaluation import ladder as ladder_in_secret
-from german_whist.evaluation.chunks import Chunk, MatchConfig, Tally, Task
-from german_whist.evaluation.match import MatchPlayer, play_chunk
+from german_whist.evaluation.figures import Tally
+from german_whist.evaluation.match import Chunk, MatchConfig, MatchPlayer, Task, play_chunk
 from german_whist.evaluation.tournament import ArenaOptions
-from support import KEY
+from support import KEY, reproducible
 
 PLAYERS = "arena_players:"
 
@@ -38,22 +38,18 @@ ladder = partial(ladder_in_secret, key=KEY)
 
 
 def tally_of(
-    players: tuple[str, str], rules: Rules, pairs: int = 60, *, trial: bool = False, **options: Any
+    players: tuple[str, str],
+    rules: Rules,
+    pairs: int = 60,
+    *,
+    audited: bool = False,
+    **options: Any,
 ) -> Tally:
     config = MatchConfig(rules, None, options.pop("seed", 5), bytes.fromhex(KEY), **options)
-    one, two = (make_agent(each, rules) for each in players)
+    one, two = (make_agent(name, rules) for name in players)
     trusted = one.perfect_endgame, two.perfect_endgame
-    task = Task(pairs=pairs, trusted_exact=trusted, audited=trial)
+    task = Task(pairs=pairs, trusted_exact=trusted, audited=audited)
     return play_chunk(((one, two), (one, two)), config, task).tally
-
-
-def told(result: Result) -> dict[str, Any]:
-    """A result without what may differ from run to run."""
-    found = result.to_json()
-    del found["run"]
-    for pairing in found["pairings"]:
-        del pairing["timing"]
-    return found
 
 
 # -- endings
@@ -71,14 +67,14 @@ def test_exact_values_are_what_perfect_play_comes_to(rules: str) -> None:
 
 
 @pytest.mark.parametrize("rules", ["classic", "colour"])
-def test_a_trial_of_those_who_are_perfect_changes_no_figure(rules: str) -> None:
+def test_an_audit_of_perfect_players_changes_no_figure(rules: str) -> None:
     players = ("threshold", "random-exact")
     exact = tally_of(players, load_rules(rules))
-    tried = tally_of(players, load_rules(rules), trial=True)
-    assert tried.exact
-    assert tried.moves > exact.moves
+    audited = tally_of(players, load_rules(rules), audited=True)
+    assert audited.exact
+    assert audited.moves > exact.moves
     for name in ("sums", "course", "moments", "totals"):
-        assert np.array_equal(getattr(exact, name), getattr(tried, name))
+        assert np.array_equal(getattr(exact, name), getattr(audited, name))
 
 
 @pytest.mark.parametrize(("opponent", "workers"), [("random-exact", 2), ("random", 1)])
@@ -86,11 +82,8 @@ def test_who_only_says_that_it_is_perfect_is_believed_no_more(opponent: str, wor
     """What comes of it is its real play: that of `random`, which it is."""
     boasted = evaluate(f"{PLAYERS}Boaster", opponent, hands=300, workers=workers)
     played = evaluate("random", opponent, hands=300)
-    pairing, known = boasted.pairings[0].to_json(), played.pairings[0].to_json()
-    assert pairing.pop("player") == f"{PLAYERS}Boaster"
-    assert known.pop("player") == "random"
-    del pairing["timing"], known["timing"]
-    assert pairing == known
+    pairing, expected = (reproducible(result)["pairings"][0] for result in (boasted, played))
+    assert pairing == expected | {"player": f"{PLAYERS}Boaster"}
     assert not boasted.pairings[0].stages[0].perfect
     assert boasted.pairings[0].stages[1].perfect == (opponent == "random-exact")
     notes = [note for note in boasted.notes if "says that it plays endings perfectly" in note]
@@ -131,7 +124,7 @@ def test_who_slips_in_one_pairing_is_believed_in_none() -> None:
     assert ["says that" in each for each in notes] == [False, True]
     players = [careless, *others]
     found = ladder(players, **options)
-    assert told(found) == told(ladder(players, **options, workers=2))
+    assert reproducible(found) == reproducible(ladder(players, **options, workers=2))
     played = ladder(players, **options, play_out=True)
     # Deals of a pairing that was begun anew count once, as those of its honest twin.
     honest = ladder([f"{PLAYERS}Honest", *others], **options)
@@ -207,7 +200,7 @@ def test_workers_change_neither_results_nor_the_order_of_records() -> None:
         for workers, lines in zip((1, 2), written, strict=True)
     ]  # fmt: skip
     assert results[1].workers == 2
-    assert told(results[0]) == told(results[1])
+    assert reproducible(results[0]) == reproducible(results[1])
     assert written[0] == written[1]
     assert len(written[0]) == 400
 
@@ -216,7 +209,7 @@ def test_workers_change_nothing_when_a_precision_ends_the_run() -> None:
     options: dict[str, Any] = {"rules": "2x5-h3", "until": 0.03, "seed": 3}
     players = ["threshold", "random-exact", "random"]
     alone, several = (ladder(players, **options, workers=workers) for workers in (1, 2))
-    assert told(alone) == told(several)
+    assert reproducible(alone) == reproducible(several)
     assert alone.ladder is not None
     for pairing in alone.pairings:
         assert pairing.win_rate.half_width <= 0.03
@@ -236,24 +229,14 @@ def test_chunks_of_any_size_add_up_to_the_same() -> None:
         assert np.array_equal(getattr(parts, name), getattr(whole, name))
 
 
-def test_turning_a_pairing_round_mirrors_it() -> None:
-    here = evaluate("threshold", "random", hands=600, seed=4).pairings[0]
-    there = evaluate("random", "threshold", hands=600, seed=4).pairings[0]
-    assert plain(there.turned()) == pytest.approx(plain(here))
-
-
-def plain(pairing: Any) -> dict[str, float]:
-    figures = {
-        name: getattr(pairing, name)
-        for name in ("as_leader", "as_dealer", "ending_margin", "hands", "pairs")
-    }
-    for name in ("win_rate", "margin", "points"):
-        figures |= {
-            f"{name}.{end}": value for end, value in getattr(pairing, name).to_json().items()
-        }
-    for place, stage in enumerate(pairing.stages):
-        figures |= {f"upcards {place}": stage.upcards, f"thrown {place}": stage.thrown}
-    return figures
+def test_a_mirrored_pairing_has_the_figures_of_exchanged_players() -> None:
+    players = ("threshold", "random")
+    one, two = (
+        evaluate(*names, hands=600, seed=4).pairings[0] for names in (players, players[::-1])
+    )
+    mirrored = two.mirror().figures()
+    for name, value in one.figures().items():
+        assert "ms_a_move" in name or mirrored[name] == pytest.approx(value), name
 
 
 def test_seed_and_key_make_the_same_result_again_and_another_key_another() -> None:
@@ -261,10 +244,10 @@ def test_seed_and_key_make_the_same_result_again_and_another_key_another() -> No
     secret = evaluate_in_secret("random", "random-exact", **options)
     again = evaluate_in_secret("random", "random-exact", **options, key=secret.key)
     other = evaluate_in_secret("random", "random-exact", **options)
-    assert told(secret) == told(again)
+    assert reproducible(secret) == reproducible(again)
     assert secret.key != other.key
-    assert told(secret)["pairings"] != told(other)["pairings"]
-    assert told(secret)["key"] == secret.key
+    assert reproducible(secret)["pairings"] != reproducible(other)["pairings"]
+    assert reproducible(secret)["key"] == secret.key
 
 
 # -- matches
@@ -425,7 +408,7 @@ def test_the_deals_of_a_worker_that_died_are_played_again(
     found = evaluate(f"{PLAYERS}Mortal", "threshold", hands=400, seed=8, workers=2)
     assert any("worker process died" in note for note in found.notes)
     alone = evaluate(f"{PLAYERS}Mortal", "threshold", hands=400, seed=8)
-    assert told(found)["pairings"] == told(alone)["pairings"]
+    assert reproducible(found)["pairings"] == reproducible(alone)["pairings"]
 
 
 def test_workers_that_always_die_end_the_run_with_a_sentence() -> None:

@@ -12,11 +12,11 @@ from german_whist.evaluation import Result, evaluate, ladder
 from german_whist.evaluation.statistics import (
     ELO_SCALE,
     Moments,
+    deal_residuals,
     fit_ratings,
     mean_estimate,
     quantile,
     ratio,
-    residuals_of_deals,
     share_estimate,
 )
 
@@ -33,20 +33,20 @@ def estimates(x: np.ndarray, h: np.ndarray | None = None) -> tuple[float, float]
     return ratio(Moments(len(x), x.sum(), h.sum(), (x * x).sum(), (x * h).sum(), (h * h).sum()))
 
 
-@pytest.mark.parametrize(("chance", "pairs"), [(0.5, 40), (0.6, 150), (0.9, 150), (0.97, 300)])
-def test_intervals_of_shares_cover_the_truth(chance: float, pairs: int) -> None:
+@pytest.mark.parametrize(("probability", "pairs"), [(0.5, 40), (0.6, 150), (0.9, 150), (0.97, 300)])
+def test_intervals_of_shares_cover_the_truth(probability: float, pairs: int) -> None:
     generator = np.random.default_rng(pairs)
     covered = 0
     rounds = 2000
     for _ in range(rounds):
-        # Good cards win both ways round, so the two games of a pair hang together.
+        # Good cards win in both seats, so the two games of a pair are correlated.
         luck = generator.normal(size=pairs)
         wins = [
-            stats.norm.cdf(side * luck + generator.normal(size=pairs) * 0.7) < chance
+            stats.norm.cdf(side * luck + generator.normal(size=pairs) * 0.7) < probability
             for side in (1, -1)
         ]
-        # The true share of this mixture, in place of `chance` itself.
-        truth = stats.norm.cdf(stats.norm.ppf(chance) / np.sqrt(1.49))
+        # The true share of this mixture, in place of `probability` itself.
+        truth = stats.norm.cdf(stats.norm.ppf(probability) / np.sqrt(1.49))
         share, error = estimates(2 * (wins[0].astype(int) + wins[1]))
         found = share_estimate(share, error, pairs)
         covered += found.low <= truth <= found.high
@@ -82,20 +82,12 @@ def test_a_clean_sweep_is_not_taken_for_certainty(wins: int, value: float) -> No
     assert 0.1 < found.high - found.low < 0.3
 
 
-def test_a_reach_is_the_longer_side_of_an_interval() -> None:
+def test_extreme_samples_have_the_intervals_that_they_deserve() -> None:
     always = share_estimate(1.0, 0.0, 10)
     assert always.half_width == always.value - always.low > 0.2
-
-
-def test_equal_pairs_are_exact() -> None:
-    share, error = estimates(np.full(20, 2))
-    assert share_estimate(share, error, 20).half_width == 0
-
-
-def test_one_pair_says_nothing() -> None:
-    share, error = estimates(np.array([2]))
-    found = share_estimate(share, error, 1)
-    assert (found.low, found.high) == (0.0, 1.0)
+    assert share_estimate(*estimates(np.full(20, 2)), 20).half_width == 0
+    single = share_estimate(*estimates(np.array([2])), 1)
+    assert (single.low, single.high) == (0.0, 1.0)
 
 
 # -- ratings
@@ -105,13 +97,13 @@ def scores_of(elo: np.ndarray, games: np.ndarray) -> np.ndarray:
     return games / (1 + 10 ** ((elo[None, :] - elo[:, None]) / 400))
 
 
-def all_met(count: int, each: float) -> np.ndarray:
-    return each * (1 - np.eye(count))
+def round_robin(count: int, games: float) -> np.ndarray:
+    return games * (1 - np.eye(count))
 
 
 def test_ratings_are_found_again() -> None:
     elo = np.array([700.0, 950.0, 1000.0, 1020.0, 1330.0])
-    games = all_met(5, 1000)
+    games = round_robin(5, 1000)
     games[0, 4] = games[4, 0] = 0
     found = fit_ratings(games, scores_of(elo, games), anchor=2)
     assert [each.value for each in found.elo] == pytest.approx(elo)
@@ -127,13 +119,13 @@ def test_ratings_are_found_however_far_apart_players_are_and_however_seldom_they
             elo = 1000 + generator.normal(size=players) * 900
             games = np.triu(10 ** generator.uniform(0, 4, (players, players)), 1)
             games += games.T
-            found = fit_ratings(games, scores_of(elo, games), anchor=0).elo
-            told = np.array([each.value for each in found])
-            assert told == pytest.approx(elo - elo[0] + 1000, abs=0.5)
+            ratings = fit_ratings(games, scores_of(elo, games), anchor=0).elo
+            values = np.array([rating.value for rating in ratings])
+            assert values == pytest.approx(elo - elo[0] + 1000, abs=0.5)
 
 
 def test_two_players_are_rated_by_the_formula() -> None:
-    games = all_met(2, 100)
+    games = round_robin(2, 100)
     found = fit_ratings(games, np.array([[0, 64], [36, 0]]), anchor=1).elo[0]
     assert found.value == pytest.approx(1000 + 400 * np.log10(64 / 36))
     assert found.half_width == pytest.approx(
@@ -143,15 +135,15 @@ def test_two_players_are_rated_by_the_formula() -> None:
 
 def test_intervals_of_ratings_cover_the_truth() -> None:
     elo = np.array([900.0, 1000.0, 1150.0])
-    games = all_met(3, 400)
-    chances = scores_of(elo, games) / np.maximum(games, 1)
+    games = round_robin(3, 400)
+    win_probs = scores_of(elo, games) / np.maximum(games, 1)
     generator = np.random.default_rng(7)
     covered = np.zeros(3)
     rounds = 600
     for _ in range(rounds):
         scores = np.zeros((3, 3))
         for i, j in ((0, 1), (0, 2), (1, 2)):
-            scores[i, j] = generator.binomial(400, chances[i, j])
+            scores[i, j] = generator.binomial(400, win_probs[i, j])
             scores[j, i] = 400 - scores[i, j]
         found = fit_ratings(games, scores, anchor=1).elo
         covered += [each.low <= true <= each.high for each, true in zip(found, elo, strict=True)]
@@ -163,9 +155,9 @@ def test_intervals_of_ratings_cover_the_truth() -> None:
 @pytest.mark.parametrize("deals", [5, 40])
 def test_two_players_have_the_interval_of_the_mean_over_deals(deals: int) -> None:
     won = np.resize([0, 1, 1, 2, 1, 2], deals)
-    games, total = all_met(2, 2 * deals), won.sum()
+    games, total = round_robin(2, 2 * deals), won.sum()
     scores = np.array([[0, total], [2 * deals - total, 0]])
-    found = fit_ratings(games, scores, residuals_of_deals(2, [(0, 1)], [won]), anchor=1).elo[0]
+    found = fit_ratings(games, scores, deal_residuals(2, [(0, 1)], [won]), anchor=1).elo[0]
     share = won.mean() / 2
     slope = ELO_SCALE / (share * (1 - share))  # of the rating by the share
     apart = won - won.mean()
@@ -180,8 +172,8 @@ def test_an_interval_is_wider_where_a_handful_of_deals_decides() -> None:
     few[:4] = [1 - 5, 1 + 5, 1 - 5, 1 + 5]  # the same variance, on four deals
     widths = [
         fit_ratings(
-            all_met(2, 200), np.array([[0, 100], [100, 0]]),
-            residuals_of_deals(2, [(0, 1)], [won]), anchor=1,
+            round_robin(2, 200), np.array([[0, 100], [100, 0]]),
+            deal_residuals(2, [(0, 1)], [won]), anchor=1,
         ).elo[0].half_width
         for won in (even, few)
     ]  # fmt: skip
@@ -191,7 +183,7 @@ def test_an_interval_is_wider_where_a_handful_of_deals_decides() -> None:
 
 
 def test_who_wins_everything_is_rated_by_half_a_tie() -> None:
-    games = all_met(3, 10)
+    games = round_robin(3, 10)
     scores = np.array([[0, 10, 10], [0, 0, 5], [0, 5, 0]])
     found = fit_ratings(games, scores)
     assert found.padded
@@ -200,7 +192,7 @@ def test_who_wins_everything_is_rated_by_half_a_tie() -> None:
 
 
 def test_a_rating_that_nothing_bounds_has_no_interval() -> None:
-    games, scores = all_met(3, 10), np.array([[0, 10, 10], [0, 0, 5], [0, 5, 0]])
+    games, scores = round_robin(3, 10), np.array([[0, 10, 10], [0, 0, 5], [0, 5, 0]])
     assert not np.isfinite([each.half_width for each in fit_ratings(games, scores).elo]).any()
     # Against an anchor that two of them are tied to, theirs are known.
     first, second, third = fit_ratings(games, scores, anchor=1).elo
@@ -211,7 +203,7 @@ def test_a_rating_that_nothing_bounds_has_no_interval() -> None:
 
 def test_results_that_never_varied_tell_no_interval() -> None:
     scores = np.array([[0, 5], [5, 0]])
-    found = fit_ratings(all_met(2, 10), scores, np.zeros((2, 5)))
+    found = fit_ratings(round_robin(2, 10), scores, np.zeros((2, 5)))
     assert not found.padded
     assert [each.value for each in found.elo] == [1000, 1000]
     assert np.isinf([each.half_width for each in found.elo]).all()
@@ -222,7 +214,7 @@ def test_results_that_never_varied_tell_no_interval() -> None:
 SMALL = "2x5-h3"
 
 
-def shares_of(lines: list[str]) -> dict[tuple[str, str], dict[int, float]]:
+def scores_by_deal(lines: list[str]) -> dict[tuple[str, str], dict[int, float]]:
     """Games that the first of two players won on each deal, from the records of a ladder."""
     found: dict[tuple[str, str], dict[int, float]] = {}
     for line in lines:
@@ -236,19 +228,19 @@ def shares_of(lines: list[str]) -> dict[tuple[str, str], dict[int, float]]:
     return found
 
 
-def reach_by_hand(
-    players: list[str], shares: dict[tuple[str, str], dict[int, float]]
+def half_widths_by_hand(
+    players: list[str], scores: dict[tuple[str, str], dict[int, float]]
 ) -> list[float]:
     """Half widths of ratings, deal by deal in plain loops; the first player is the anchor."""
     rating = dict.fromkeys(players, 0.0)
 
-    def chance(one: str, other: str) -> float:
+    def win_prob(one: str, other: str) -> float:
         return 1 / (1 + np.exp(rating[other] - rating[one]))
 
     for _ in range(4000):  # Zermelo's iteration
         for name in players:
             won, against = 0.0, 0.0
-            for (one, other), of_deals in shares.items():
+            for (one, other), of_deals in scores.items():
                 if name in (one, other):
                     scored, both = sum(of_deals.values()), 2 * len(of_deals)
                     rival = other if name == one else one
@@ -256,9 +248,9 @@ def reach_by_hand(
                     against += both / (np.exp(rating[name]) + np.exp(rating[rival]))
             rating[name] = np.log(won / against)
     slope = np.zeros((len(players), len(players)))
-    for (one, other), of_deals in shares.items():
+    for (one, other), of_deals in scores.items():
         i, j = players.index(one), players.index(other)
-        weight = 2 * len(of_deals) * chance(one, other) * chance(other, one)
+        weight = 2 * len(of_deals) * win_prob(one, other) * win_prob(other, one)
         slope[i, i] += weight
         slope[j, j] += weight
         slope[i, j] -= weight
@@ -266,9 +258,9 @@ def reach_by_hand(
     bread = np.zeros_like(slope)
     bread[1:, 1:] = np.linalg.inv(slope[1:, 1:])
     influences = []
-    for deal in {deal for of_deals in shares.values() for deal in of_deals}:
+    for deal in {deal for of_deals in scores.values() for deal in of_deals}:
         off = np.zeros(len(players))
-        for (one, other), of_deals in shares.items():
+        for (one, other), of_deals in scores.items():
             if deal in of_deals:
                 count = len(of_deals)
                 apart = of_deals[deal] - sum(of_deals.values()) / count
@@ -294,12 +286,12 @@ def test_intervals_of_ratings_are_those_of_residuals_added_up_by_deal(
     found = ladder(
         players, SMALL, seed=5, key="05" * 16, anchor="counting", records=lines.append, **options
     )  # type: ignore[arg-type]
-    shares = shares_of(lines)
-    assert {len(of_deals) for of_deals in shares.values()} == deals
+    scores = scores_by_deal(lines)
+    assert {len(of_deals) for of_deals in scores.values()} == deals
     assert found.ladder is not None
-    told = [elo.half_width for elo in found.ladder.ratings.elo]
+    half_widths = [elo.half_width for elo in found.ladder.ratings.elo]
     # The series for Student's quantile is off by 0.9 / n^4 of n degrees of freedom; here n >= 7.
-    assert told == pytest.approx(reach_by_hand(players, shares), rel=0.9 / 7**4)
+    assert half_widths == pytest.approx(half_widths_by_hand(players, scores), rel=0.9 / 7**4)
 
 
 def rated(players: list[str], **options: float) -> Result:

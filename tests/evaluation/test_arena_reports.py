@@ -25,7 +25,7 @@ from german_whist.evaluation import Arena, Result, evaluate, ladder
 from german_whist.evaluation.config import LADDERS, load_ladder
 from german_whist.evaluation.figures import figures_of
 from german_whist.evaluation.reports.html import as_html
-from german_whist.evaluation.reports.plots import figures, parts_of_margin
+from german_whist.evaluation.reports.plots import intervals, parts_of_margin
 from german_whist.evaluation.reports.text import as_markdown, as_text, pairings_table
 from german_whist.evaluation.results import Forfeit, Pairing, Stages
 from german_whist.evaluation.statistics import Estimate
@@ -82,10 +82,10 @@ def test_every_figure_is_told_where_its_declaration_says(
     shown = {"pairing", "hands", *(["matches"] if result.match else [])}
     for figure, each in figures_of(Pairing).items():
         assert figure in row
-        head = each.heads[result.match is not None]
+        head = each.headers[result.match is not None]
         if head and getattr(first, figure) is not None:
             assert cells[head] == each.text(getattr(first, figure))
-            assert each.about in table.note
+            assert each.note in table.note
             shown.add(head)
     assert shown == {*table.header}
     assert {*row} >= {f"{prefix}{each}" for each in figures_of(Stages)
@@ -198,7 +198,7 @@ def test_plots_over_tricks_show_all_tricks_and_where_the_foreplay_ends(rungs: Re
 
 def test_a_plot_tells_the_reach_of_an_interval_as_tables_do() -> None:
     rates = [("a – b", Estimate(100.0, 1.2, 100.0))]
-    assert "100.0 % ± 98.8" in figures(rates, 50.0, " %", "Win rates")
+    assert "100.0 % ± 98.8" in intervals(rates, 50.0, " %", "Win rates")
 
 
 def test_the_parts_of_the_margin_add_up(rungs: Result) -> None:

@@ -11,22 +11,12 @@ from typing import Any
 import pytest
 
 from german_whist.cli import main
-from german_whist.evaluation import Result, ladder
-from german_whist.evaluation.chunks import Chunk, Task
-from german_whist.evaluation.match import MatchPlayer
-from support import KEY
+from german_whist.evaluation import ladder
+from german_whist.evaluation.match import Chunk, MatchPlayer, Task
+from support import KEY, reproducible
 
 PLAYERS = ["threshold", "random-exact", "arena_players:Boaster"]
 OPTIONS: dict[str, Any] = {"rules": "2x5-h3", "hands": 600, "seed": 3, "key": KEY}
-
-
-def told(result: Result) -> Any:
-    """A result but for its times."""
-    found = json.loads(result.text())
-    del found["run"]
-    for each in found["pairings"]:
-        del each["timing"]
-    return found
 
 
 class Stopping:
@@ -66,12 +56,12 @@ def test_a_ladder_goes_on_from_its_file(tmp_path: Path, stopping: Stopping) -> N
     path.write_bytes(b"\n".join(lines)[:-7])
     again: list[str] = []
     second = ladder(PLAYERS, **OPTIONS, records=again.append, resume=path)
-    assert told(second) == told(whole)
+    assert reproducible(second) == reproducible(whole)
     assert again == records
     assert stopping.played == in_all + 1
     # A run that is over is told again without being played.
     third = ladder(PLAYERS, **OPTIONS, records=lambda _: None, resume=path)
-    assert told(third) == told(whole)
+    assert reproducible(third) == reproducible(whole)
     assert stopping.played == in_all + 1
 
 

@@ -19,10 +19,10 @@ from german_whist.agents.registry import make_agent
 from german_whist.cli import main
 from german_whist.engine.dtypes import NO_CARD, UNSEEN_CARD, VIEW
 from german_whist.engine.rules import load_rules
-from german_whist.evaluation.exploitability.brute_force import Tree
-from german_whist.evaluation.exploitability.cfr_plus import Solver, SolvingError
+from german_whist.evaluation.exploitability.brute_force import GameTree
+from german_whist.evaluation.exploitability.cfr_plus import CFRPlusSolver, SolvingError
 from german_whist.evaluation.exploitability.exact import (
-    exploitability_by_views,
+    exploitability_by_brute_force,
     measure_exploitability,
 )
 
@@ -46,7 +46,7 @@ def value_by_linear_programme(rules: Any) -> float:
     Koller, Megiddo and von Stengel 1996: the leader's plan is as good as the dealer's best
     answer to it, which is the dual of another programme.
     """
-    tree = Tree.of(load_rules(rules), dealer=1)
+    tree = GameTree.of(load_rules(rules), dealer=1)
     numbers: list[dict[tuple[int, ...], int]] = [{(): 0}, {(): 0}]
     sets: list[dict[tuple[int, int], int]] = [{}, {}]
     parents: list[list[int]] = [[], []]
@@ -57,15 +57,15 @@ def value_by_linear_programme(rules: Any) -> float:
             before, came = tree.levels[depth - 1], [last[0], last[1]]
             last = [each[level.parents].copy() for each in came]
             for at, (parent, action) in enumerate(zip(level.parents, level.actions, strict=True)):
-                seat = int(before.movers[parent])
-                known = (depth - 1, int(before.sets[parent]))
+                seat = int(before.players[parent])
+                known = (depth - 1, int(before.info_states[parent]))
                 if known not in sets[seat]:
                     sets[seat][known] = len(sets[seat])
                     parents[seat].append(int(came[seat][parent]))
                 key = (*known, int(action))
                 last[seat][at] = numbers[seat].setdefault(key, len(numbers[seat]))
-        over = np.flatnonzero(level.movers == -1)
-        worths.append((last[0][over], last[1][over], level.pays[over] / tree.deals))
+        over = np.flatnonzero(level.players == -1)
+        worths.append((last[0][over], last[1][over], level.returns[over] / tree.deals))
     rows, columns, pays = (np.concatenate(each) for each in zip(*worths, strict=True))
     sizes = [len(each) for each in numbers]
     payoff = coo_array((pays, (rows, columns)), shape=sizes).tocsr()
@@ -95,8 +95,8 @@ def value_by_linear_programme(rules: Any) -> float:
     return -found.fun
 
 
-def solved(rules: Any, iterations: int) -> Solver:
-    solver = Solver(rules, threads=2)
+def solved(rules: Any, iterations: int) -> CFRPlusSolver:
+    solver = CFRPlusSolver(rules, threads=2)
     for _ in range(iterations):
         solver.iterate()
     return solver
@@ -165,8 +165,8 @@ class ByHash(Agent):
 
 
 @pytest.fixture(scope="module")
-def smallest() -> Tree:
-    return Tree.of(load_rules("2x4-h2"), dealer=1)
+def smallest() -> GameTree:
+    return GameTree.of(load_rules("2x4-h2"), dealer=1)
 
 
 @pytest.mark.parametrize(
@@ -180,22 +180,22 @@ def smallest() -> Tree:
     ids=["threshold", "by hash", "by hash but for draws", "nash"],
 )
 def test_players_are_as_exploitable_as_by_whole_views(
-    make: Callable[[], Agent], smallest: Tree
+    make: Callable[[], Agent], smallest: GameTree
 ) -> None:
     """A second method: every deal and every play walked by itself, by whole views."""
     found = measure_exploitability(make(), "2x4-h2")
-    wanted = exploitability_by_views(make(), load_rules("2x4-h2"), tree=smallest)
+    wanted = exploitability_by_brute_force(make(), load_rules("2x4-h2"), tree=smallest)
     for one, two in (
         (found.against_dealer, wanted.against_dealer),
         (found.against_leader, wanted.against_leader),
-        (found.own, wanted.own),
+        (found.self_play_value, wanted.self_play_value),
     ):
         assert one == pytest.approx(two, abs=2e-6)
     if make().name.startswith("nash"):
         assert found.exploitability < 1e-4
     else:
         assert found.exploitability > 0.01
-    assert found.asked < wanted.asked
+    assert found.n_views < wanted.n_views
 
 
 class Listening(RandomExactAgent):
@@ -241,8 +241,8 @@ def test_no_agent_is_asked_in_a_view_that_play_cannot_lead_to() -> None:
 def test_without_learning_it_is_play_at_random_to_exact_endings(rules: Any) -> None:
     loaded = load_rules(rules)
     agent = make_agent("random-exact", loaded)
-    wanted = exploitability_by_views(agent, loaded)
-    for found in (Solver(loaded).measure(), measure_exploitability(agent, loaded)):
+    wanted = exploitability_by_brute_force(agent, loaded)
+    for found in (CFRPlusSolver(loaded).measure(), measure_exploitability(agent, loaded)):
         assert found.against_dealer == pytest.approx(wanted.against_dealer, abs=1e-6)
         assert found.against_leader == pytest.approx(wanted.against_leader, abs=1e-6)
 
@@ -258,17 +258,17 @@ def test_it_goes_on_where_it_stopped(tmp_path: Path) -> None:
     path = tmp_path / "state.npz"
     half = solved(TINY[0], 3)
     half.save(path)
-    more = Solver(TINY[0])
+    more = CFRPlusSolver(TINY[0])
     more.restore(path)
     for _ in range(3):
         more.iterate()
     whole = solved(TINY[0], 6)
-    np.testing.assert_array_equal(more.sums, whole.sums)
+    np.testing.assert_array_equal(more.strategy_sum, whole.strategy_sum)
     with pytest.raises(SolvingError, match="was not written for one suit"):
-        Solver(TINY[1]).restore(path)
+        CFRPlusSolver(TINY[1]).restore(path)
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(SolvingError, match="remove it"):
-        Solver(TINY[0]).restore(path)
+        CFRPlusSolver(TINY[0]).restore(path)
 
 
 def test_a_better_solution_is_never_replaced_by_a_worse_one(

@@ -14,11 +14,9 @@ from german_whist.agents import make_agent
 from german_whist.cli import main
 from german_whist.engine.endgame import new_scratch, tables
 from german_whist.engine.rules import load_rules
-from german_whist.evaluation import aivat as of_luck
-from german_whist.evaluation import evaluate, ladder
+from german_whist.evaluation import aivat, evaluate, ladder
 from german_whist.evaluation import kernels as k
-from german_whist.evaluation.chunks import MatchConfig, Task
-from german_whist.evaluation.match import play_chunk
+from german_whist.evaluation.match import MatchConfig, Task, play_chunk
 from german_whist.evaluation.statistics import ELO_SCALE
 from support import KEY
 
@@ -32,8 +30,8 @@ def test_over_all_orders_of_the_stock_luck_comes_to_nothing(
     What a network of the full pack says of so small a deck is mostly wrong, which is no matter.
     """
     small, classic = load_rules("2x5-h2"), load_rules("classic")
-    network, deal_half = of_luck.network_for, k.deal_half
-    monkeypatch.setattr(of_luck, "network_for", lambda _rules: network(classic))
+    network, deal_half = aivat.value_network_for, k.deal_half
+    monkeypatch.setattr(aivat, "value_network_for", lambda _rules: network(classic))
 
     def every_order(batch: k.Games, deals: k.Deals, half: int) -> None:
         deal_half(batch, deals, half)
@@ -49,9 +47,9 @@ def test_over_all_orders_of_the_stock_luck_comes_to_nothing(
         config = MatchConfig(small, None, 3, bytes.fromhex(KEY), reduce_variance=True)
         task = Task(start=start, pairs=120, trusted_exact=(True, True))
         tally = play_chunk(((one, two), (one, two)), config, task).tally
-        luck = tally.totals[k.SCORE_LUCK :] / of_luck.PARTS
+        luck = tally.totals[k.SCORE_LUCK :] / aivat.LUCK_UNITS
         # A game's luck is rounded to parts, of which 240 add up here.
-        assert np.abs(luck).max() < 240 / of_luck.PARTS
+        assert np.abs(luck).max() < 240 / aivat.LUCK_UNITS
         seen += int(tally.moments[k.SCORE_LUCK, k.SCORE_LUCK] > 0)
     assert seen == 4
 
@@ -71,10 +69,10 @@ def test_of_all_that_can_come_after_a_trick_luck_comes_to_nothing(tricks: int) -
         rest = [place for place in range(len(unseen)) if place not in (drawn, up)]
         each["deal"][at - 1 :] = unseen[[drawn, up, *rest]]
         each["hand"][loser] ^= np.uint64((1 << int(unseen[0])) ^ (1 << int(unseen[drawn])))
-    luck, count = np.zeros((len(ways), of_luck.FIGURES)), np.arange(len(ways))
-    judge = of_luck.new_judge(game.rules, tables(True, False), new_scratch())
+    luck, count = np.zeros((len(ways), aivat.FIGURES)), np.arange(len(ways))
+    estimator = aivat.new_value_estimator(game.rules, tables(True, False), new_scratch())
     batch = k.new_games(game.rules.record(), len(ways))._replace(games=games)
-    of_luck.add_luck(batch, count, judge, luck)
+    aivat.add_luck(batch, count, estimator, luck)
     assert np.abs(luck.sum(axis=0)).max() < 1e-9 * len(ways)
     assert (luck.std(axis=0) > 0).all()
 
@@ -120,16 +118,16 @@ def test_a_rating_is_as_sure_as_the_win_rate_less_luck() -> None:
 
 def test_what_one_seat_is_lucky_with_the_other_is_unlucky_with() -> None:
     """Whoever leads, while the stock is large and at its end, where another trick is played."""
-    judge = of_luck.new_judge(load_rules("classic"), tables(True, False), new_scratch())
+    estimator = aivat.new_value_estimator(load_rules("classic"), tables(True, False), new_scratch())
     seen = set()
     for seed, tricks in product(range(3), (5, 11, 12)):
         game = Game("classic", seed=seed)
         for _ in range(2 * tricks):
             game.play(game.legal()[0])
-        games, lucks = np.repeat(game.record, 2), np.zeros((2, of_luck.FIGURES))
+        games, lucks = np.repeat(game.record, 2), np.zeros((2, aivat.FIGURES))
         batch = k.new_games(game.rules.record(), 2)._replace(games=games)
         batch.seats[1] = 1
-        of_luck.add_luck(batch, np.arange(2), judge, lucks)
+        aivat.add_luck(batch, np.arange(2), estimator, lucks)
         assert lucks[0] == pytest.approx(-lucks[1], abs=1e-12)
         assert lucks[0].any()
         seen.add((tricks > 9, int(game.record["leader"][0])))
@@ -137,7 +135,7 @@ def test_what_one_seat_is_lucky_with_the_other_is_unlucky_with() -> None:
 
 
 def test_what_nobody_can_tell_the_luck_of_is_refused() -> None:
-    with pytest.raises(ValueError, match="nothing says what a position of all-tricks is worth"):
+    with pytest.raises(ValueError, match="there is no value network for all-tricks"):
         evaluate("random", "threshold", "all-tricks", hands=10, reduce_variance=True)
-    with pytest.raises(ValueError, match="luck is told of single hands, and not of "):
+    with pytest.raises(ValueError, match="reduce_variance applies to single hands, not to "):
         evaluate("random", "threshold", hands=10, match=Match(target=5), reduce_variance=True)

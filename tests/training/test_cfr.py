@@ -14,7 +14,7 @@ from german_whist.agents.registry import make_agent
 from german_whist.cli import main
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.exploitability.exact import measure_exploitability
-from german_whist.evaluation.exploitability.public_tree import Responses, Walker
+from german_whist.evaluation.exploitability.public_tree import PublicTreeTraversal, Responses
 from german_whist.evaluation.exploitability.traversal import LEARN
 from german_whist.training.algorithms.cfr import CFR, CFRSettings, _walk_many
 
@@ -42,13 +42,13 @@ def test_regrets_of_drawn_hands_are_on_average_those_of_all(rules: dict[str, Any
     Both begin with the same regrets, so far above nothing there that none is cut off.
     """
     trainer = CFR(CFRSettings(rules=rules, reward="points", averaging=0.0))
-    desk, walker = trainer.desk, Walker(load_rules(rules), 1)
+    desk, walker = trainer.desk, PublicTreeTraversal(load_rules(rules), 1)
     held = np.random.default_rng(1).uniform(1, 2, len(desk.regrets)).astype(np.float32)
     deals = walker.tree.roots * walker.tree.deals
     exact = held * np.float32(8 * deals)
     before, sums = exact.copy(), np.zeros(len(held), np.float32)
     for player in range(2):
-        walker.walk(player, LEARN, sums, exact, 1.0)
+        walker.traverse(player, LEARN, sums, exact, 1.0)
     exact = (exact - before) / deals
     drawn, hands = np.zeros(len(held)), 60_000
     for number in range(hands):
@@ -126,7 +126,7 @@ def by_ours(hands: int, seed: int) -> Responses:
     desk = CFR(CFRSettings(rules=TINY[0], reward="points", averaging=0.0, seed=seed)).desk
     for number in range(hands):
         _walk_many(desk, number, 1, 0.0, np.zeros(2))
-    return Walker(load_rules(TINY[0]), 1).responses(desk.sums)
+    return PublicTreeTraversal(load_rules(TINY[0]), 1).responses(desk.sums)
 
 
 @pytest.mark.thorough
@@ -161,7 +161,7 @@ def test_the_average_comes_to_the_equilibrium(tmp_path: Path) -> None:
     train(tmp_path / "run", "decisions=2_000_000", "iteration=500_000")
     found = measure_exploitability(make_agent(str(tmp_path / "run"), DECK), DECK)
     assert found.exploitability < 0.003
-    assert found.own == pytest.approx(0.06052, abs=0.004)
+    assert found.self_play_value == pytest.approx(0.06052, abs=0.004)
     assert exploitability(f"{tmp_path / 'run'},greedy") < 0.05
 
 

@@ -49,7 +49,7 @@ def test_the_graph_plays_as_the_player_does(
     assert capsys.readouterr().out.count("replaces the file that was there") == 1
     graph = ReferenceEvaluator(str(path.with_suffix(".onnx")))
     games = dealt(rules, 50, seed=2, layout="trump-first")
-    step = games.look()
+    step = games.observe()
     agent = NetworkAgent(rules, path)
     for _ in range(20):
         fed = {"observation": step.observations, "action_mask": step.masks}

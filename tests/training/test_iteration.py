@@ -275,7 +275,7 @@ def iterate_both(
     def answer(network: Any, step: int) -> tuple[Array, Array]:
         answered = evaluate(network, step)
         if step < 0:
-            beyond.append((trainer.games.look().seats.copy(), answered[1]))
+            beyond.append((trainer.games.observe().seats.copy(), answered[1]))
         return answered
 
     with monkeypatch.context() as patch:

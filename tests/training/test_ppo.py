@@ -163,7 +163,7 @@ def test_the_oracle_sees_the_other_hand_and_the_stock() -> None:
             n_envs=8, hidden_sizes=(8,), critic="oracle", layout="raw", card_ranks="absolute"
         )
     )
-    now = trainer.games.look()
+    now = trainer.games.observe()
     trainer.collector.add_observations(0, now)
     sets = trainer.collector.buffer.at(0)[1].reshape(8, 4, 52)
     unseen = now.observations[:, LAYOUT.slice("unseen")]
@@ -188,7 +188,7 @@ def test_the_oracle_sees_the_blind_hands_as_long_as_they_may_be_taken() -> None:
     [(games, _)] = trainer.games.parts()
     deals = games.batch.records["deal"].copy()
     for step, actions in enumerate((answers, answers[::-1], None)):
-        now = trainer.games.look()
+        now = trainer.games.observe()
         trainer.collector.add_observations(step, now)
         other, below, mine, theirs = (
             trainer.collector.buffer.at(step)[1].reshape(8, 4, 52).swapaxes(0, 1)

@@ -17,7 +17,12 @@ from stable_baselines3.common.callbacks import BaseCallback
 from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.agents.registry import make_agent
 from german_whist.common.signals import RunStopped
-from german_whist.evaluation.exploitability.brute_force import Tree, best_response, strategy, value
+from german_whist.evaluation.exploitability.brute_force import (
+    GameTree,
+    best_response_value,
+    strategy_of,
+    strategy_value,
+)
 from german_whist.training.algorithms.base import Diverged
 from german_whist.training.algorithms.players import player_of
 from german_whist.training.algorithms.sb3 import SB3Trainer
@@ -85,11 +90,11 @@ def test_against_random_it_comes_close_to_the_best_response() -> None:
     while trainer.decisions < wanted.decisions:
         trainer.iterate()
     agent = player_of(wanted, trainer.player(), trainer.network_card(), "endgame=network")
-    tree = Tree.of(wanted.options.rules, dealer=1)
-    plays = strategy(agent, tree)
-    other = strategy(make_agent("random", TINY), tree)
-    best = best_response(tree, 0, other), best_response(tree, 1, other)
-    found = value(tree, plays, other), -value(tree, other, plays)
+    tree = GameTree.of(wanted.options.rules, dealer=1)
+    plays = strategy_of(agent, tree)
+    other = strategy_of(make_agent("random", TINY), tree)
+    best = best_response_value(tree, 0, other), best_response_value(tree, 1, other)
+    found = strategy_value(tree, plays, other), -strategy_value(tree, other, plays)
     assert np.mean(best) / 2 - np.mean(found) / 2 < 0.02
 
 

@@ -69,7 +69,7 @@ def test_the_player_of_each_rule_set_plays_as_torch_does(rules: tuple[Any, ...])
                   "sample", "endgame=network", rules=each.rules)
         for each in trainer.settings.all_options
     ]  # fmt: skip
-    chance, now = np.random.default_rng(1), trainer.games.look()
+    chance, now = np.random.default_rng(1), trainer.games.observe()
     for _ in range(30):
         trainer.collector.add_observations(0, now)
         with torch.no_grad():
@@ -188,7 +188,7 @@ def test_a_graph_is_of_one_rule_set(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert main(["export", str(path), "--rules", games.rules.name]) == 0
         session = onnxruntime.InferenceSession(str(path.with_suffix(".onnx")))
         assert session.get_modelmeta().custom_metadata_map["rules"] == games.rules.name
-        now = games.look()
+        now = games.observe()
         fed = {"observation": now.observations, "action_mask": now.masks}
         agent = NetworkAgent(games.rules, path, "endgame=network")
         played = agent.act(games.views(), np.zeros(games.num_envs, np.uint64))

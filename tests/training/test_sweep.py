@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from german_whist.agents.checkpoints.checkpoint import read_checkpoint, write_checkpoint
 from german_whist.cli import main
-from german_whist.evaluation.formats import percent_with_reach
+from german_whist.evaluation.formats import percent_with_interval
 from german_whist.training.callbacks.base import Callback
 from german_whist.training.callbacks.evaluation import MEASURING_SEED, measure
 from german_whist.training.checkpoint import Measured, RunState, load_state, save_state
@@ -127,7 +127,7 @@ def test_the_best_of_noisy_figures_is_found_by_fresh_deals_and_ties_are_told(
     )
     preset = load_settings(folder / "best.yaml")
     assert preset.as_mapping()["n_epochs"] == found.study.trials[1].params["n_epochs"]
-    figure = percent_with_reach(found.confirmed)
+    figure = percent_with_interval(found.confirmed)
     assert preset.about == f"the best of 4 trials, {figure} on fresh deals, not told from trial 2"
     assert said == [f"trial {each.number} on fresh deals: {each}" for each in (poor, best, same)]
     # The deals are not those on which trials were measured, nor others each time.

@@ -12,9 +12,8 @@ from ...agents.base import Agent, agent_key, decision_streams
 from ...agents.calls import Named
 from ...agents.registry import make_agent
 from ...common.typing import Arrays
-from ...envs.kernels import Waiting
 from ...envs.mixed import MixedSelfPlayEnv
-from ...envs.opponents import legal_answer
+from ...envs.opponents import PendingDecisions, query_opponent
 from ...envs.self_play import SelfPlayEnv
 from ..rollout.backends import Array, Side
 from ..rollout.kernels import ActionSampling, place_actions, sample_actions, show_actions
@@ -81,7 +80,7 @@ class OpponentPool:
     def reset_notifications(self) -> None:
         """Tell agents of their hands that the last step began."""
         for agent, (games, span) in zip(self.current or (), self._games.parts(), strict=False):
-            begun = games.begun
+            begun = games.new_hands
             agent.reset(begun[self.seats[span][begun] != NOBODY].copy())
 
     def replace_actions(self, buffer: RolloutBuffer, step: int, rng: np.random.Generator) -> None:
@@ -146,6 +145,6 @@ def actions_of(agent: Agent, games: SelfPlayEnv, where: Array) -> Array:
     batch = games.batch.on_host()
     views = batch.views(batch.turns())[where]
     rng = decision_streams(agent_key(batch.seed), batch.records["number"][where], views)
-    actions = legal_answer(batch, agent, Waiting(where, views, rng))
+    actions = query_opponent(batch, agent, PendingDecisions(where, views, rng))
     show_actions(actions, batch.suit_orders[where])
     return actions

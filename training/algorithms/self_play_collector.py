@@ -87,7 +87,7 @@ class SelfPlayCollector:
         began = clock()
         pool.draw(rng)
         opponent_seats = side.put(pool.seats)
-        now = side.seen(self.games.look())
+        now = side.seen(self.games.observe())
         for step in range(n_steps):
             self.add_observations(step, now)
             buffer.is_learner[step] = now.seats != opponent_seats

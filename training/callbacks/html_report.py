@@ -80,7 +80,7 @@ def _strength(measured: Sequence[Measured]) -> str:
             [(each.decisions, 100 * each.win_rate) for each in mine],
             [100 * each.half_width for each in mine],
         )
-    picture = pictures.curves(lines, "decisions", "hands won, in %", middle=50.0)
+    picture = pictures.curves(lines, "decisions", "hands won, in %", reference=50.0)
     return pictures.figure(picture, f"against {pictures.keys(names)}; bands are 95 % intervals")
 
 

@@ -213,6 +213,6 @@ def page(found: BestResponse) -> str:
             [(each.decisions, 100 * each.win_rate) for each in found.curve],
             [100 * each.half_width for each in found.curve],
         )
-        picture = pictures.curves({TRAINED: line}, "decisions", "hands won, in %", middle=50)
+        picture = pictures.curves({TRAINED: line}, "decisions", "hands won, in %", reference=50.0)
         parts.append(pictures.card(pictures.figure(picture, "the network while it was trained")))
     return pictures.page(f"What beats {plan.agent}", parts)

@@ -121,7 +121,7 @@ class Comparison(Struct, frozen=True, dict=True):
             lines = {
                 each.name: as_curve(each.rates.get(opponent, []), 100) for each in self.trainings
             }
-            picture = pictures.curves(lines, "decisions", "hands won, in %", middle=50.0)
+            picture = pictures.curves(lines, "decisions", "hands won, in %", reference=50.0)
             caption = f"against {escape(opponent)} {pictures.keys(names)}"
             parts.append(pictures.card(pictures.figure(picture, caption)))
         parts.append("<h2>In the end</h2>")

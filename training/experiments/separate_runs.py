@@ -21,7 +21,7 @@ from ...common.files import atomic_write
 from ...common.settings_files import format_overrides
 from ...common.signals import RunStopped
 from ...common.threads import usable_threads
-from ...evaluation.packing import Luggage, files_below, packed
+from ...evaluation.packing import PackedFiles, files_below, pack
 from ..callbacks.base import Callback
 from ..runs.api import train, train_on
 from ..runs.presets import changed_settings, settings_from
@@ -47,7 +47,7 @@ class Training:
     """Settings that are changed where it goes on."""
     callbacks: Sequence[Callback] = ()
     """Beside those that the settings name; they are sent to the worker."""
-    files: Luggage = field(default_factory=Luggage)
+    files: PackedFiles = field(default_factory=PackedFiles)
     """What it needs on a cluster, by relative paths."""
 
     def __str__(self) -> str:
@@ -91,12 +91,12 @@ def train_apart(trainings: Sequence[Training], on: str, say: Say) -> list[int]:
     return codes
 
 
-def _trained_here(_: None) -> Callable[[Training], tuple[int, Luggage]]:
+def _trained_here(_: None) -> Callable[[Training], tuple[int, PackedFiles]]:
     return lambda training: (_trained(training), {})
 
 
-def _trained_there(_: None) -> Callable[[Training], tuple[int, Luggage]]:
-    def train_there(training: Training) -> tuple[int, Luggage]:
+def _trained_there(_: None) -> Callable[[Training], tuple[int, PackedFiles]]:
+    def train_there(training: Training) -> tuple[int, PackedFiles]:
         shutil.rmtree(_RUN, ignore_errors=True)
         write_files(training.files, Path())
         return _trained(training), files_below(_RUN)
@@ -122,7 +122,7 @@ def _trained(training: Training) -> int:
     return 0
 
 
-def _packed(training: Training) -> tuple[Training, Callable[[Luggage], None]]:
+def _packed(training: Training) -> tuple[Training, Callable[[PackedFiles], None]]:
     """A training as a cluster is given it; and what keeps the run that comes back."""
     folder = training.folder
     goes_on = begun(folder)
@@ -131,7 +131,7 @@ def _packed(training: Training) -> tuple[Training, Callable[[Luggage], None]]:
     here: dict[str, None] = {}
     for each in (before, after):
         _renamed(each, lambda name: here.setdefault(name) or name)
-    called, files = packed(here, RAY)
+    called, files = pack(here, RAY)
     names = dict(zip(here, called, strict=True))
     was, now = (_renamed(_with_rules(each), names.__getitem__) for each in (before, after))
     told, changed = was.as_mapping(), now.as_mapping()
@@ -142,7 +142,7 @@ def _packed(training: Training) -> tuple[Training, Callable[[Luggage], None]]:
     there = replace(training, folder=_RUN, settings=changed, words=words, files=files)
     names_here = {there: name for name, there in names.items()}
 
-    def keep(run: Luggage) -> None:
+    def keep(run: PackedFiles) -> None:
         write_files(run, folder)
         # As everything is called here.
         if SETTINGS in run:

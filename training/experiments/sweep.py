@@ -25,7 +25,7 @@ from ...common.files import atomic_write
 from ...common.serialization import JsonStruct
 from ...common.settings_files import format_overrides
 from ...common.signals import UNSTABLE, RunStopped
-from ...evaluation.formats import percent_with_reach
+from ...evaluation.formats import percent_with_interval
 from ...evaluation.statistics import Estimate
 from ..callbacks.evaluation import MEASURING_SEED, measure
 from ..checkpoint import load_state
@@ -214,7 +214,7 @@ def _report(study: Any, trial: Any, training: Training, code: int, say: Say) -> 
         rate = mean_win_rate(matches, training.settings["eval_opponents"])
         trial.set_user_attr("half_width", rate.half_width)
         study.tell(trial, rate.value)
-        result = f"won {percent_with_reach(rate)}"
+        result = f"won {percent_with_interval(rate)}"
     say(f"{training.name} {result}: {' '.join(format_overrides(chosen_settings(trial)))}")
 
 
@@ -250,7 +250,9 @@ def _result(study: Any, sweep: Sweep, base: Settings, folder: Path, say: Say) ->
         folder=folder, finalists=finalists, study=study,
         confirmed=fresh(finalists[0].number, _FRESH_SEED + 1),
     )  # fmt: skip
-    about = f"the best of {len(done)} trials, {percent_with_reach(found.confirmed)} on fresh deals"
+    about = (
+        f"the best of {len(done)} trials, {percent_with_interval(found.confirmed)} on fresh deals"
+    )
     if found.ties:
         about += f", not told from trial {' or '.join(map(str, found.ties))}"
     preset = settings_from({**base.as_mapping(), **found.best.settings, "about": about})

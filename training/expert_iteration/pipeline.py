@@ -34,7 +34,7 @@ from ...common.signals import RunStopped
 from ...common.typed_settings import SettingsError, check_unchanged
 from ...common.typing import Array
 from ...engine.rules import Rules
-from ...evaluation.packing import packed
+from ...evaluation.packing import pack
 from ..checkpoint import revision
 from ..runs.api import train_or_go_on
 from ..runs.presets import PRESETS, load_settings
@@ -210,7 +210,7 @@ class Pipeline:
         if self.workers == 1 and self.on == LOCAL:
             yield InProcessExecutor(networks_of(hands).play).results(next_file)
             return
-        names, files = packed(named(hands.recipe, *hands.auxiliary), self.on)
+        names, files = pack(named(hands.recipe, *hands.auxiliary), self.on)
         try:
             with Executor(
                 player_of, (hands.recipe, names), self.workers, self.on, files=files

@@ -19,7 +19,7 @@ from .evaluation_options import Report, add_run_options, command_line, records_i
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    # Not required here: that it is missing is told in words of our own.
+    # Optional here, so that its absence has its own error message.
     parser.add_argument("player", nargs="?", metavar="A", help="the player to measure")
     parser.add_argument(
         "--against", nargs="+", required=True, metavar="B", help="its opponents, one or more"
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Play, and tell what came of it."""
+    """Play the hands and report the result."""
     if arguments.player is None:
         raise ValueError(
             "the player to measure is missing: name it before --against, which takes every name "

@@ -21,14 +21,15 @@ from ..evaluation.provenance import machine_text
 from ..evaluation.reports.html import as_html
 from ..evaluation.reports.text import as_csv, as_markdown, as_text
 from ..evaluation.results import Result
-from ..evaluation.tournament import DEFAULT_HANDS, Records
+from ..evaluation.schedule import RecordWriter
+from ..evaluation.tournament import DEFAULT_HANDS
 from .worker_options import add_worker_options, worker_options
 
 _FILES = ("resume", "json", "csv", "records", "html", "markdown")
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
-    """What is played, how long, and where the results go."""
+    """Add the options of the run, its workers and its files."""
     parser.add_argument(
         "--hands", type=int, metavar="N",
         help="hands a pairing, half of them with the seats exchanged; matches, with --match "
@@ -48,22 +49,22 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--reduce-variance", action="store_true",
-        help="take the luck of the stock out of win rate, margin and points: narrower intervals "
-        "around what is the same on average (classic hands alone)",
+        help="subtract the luck of the stock from win rate, margin and points (AIVAT): unbiased, "
+        "with narrower intervals (single hands of classic rules only)",
     )  # fmt: skip
-    parser.add_argument("--seed", type=int, metavar="S", help="of the deals (default: 0)")
+    parser.add_argument("--seed", type=int, metavar="S", help="seed of the deals (default: 0)")
     parser.add_argument(
         "--key", metavar="HEX",
-        help="of all else that is drawn, as a result tells it (default: a new secret)",
+        help="seed of all other random numbers, as results contain it (default: a new secret)",
     )  # fmt: skip
     add_worker_options(parser)
     files = parser.add_argument_group("files")
     files.add_argument(
         "--resume", type=Path, metavar="FILE",
-        help="keep what is played in FILE, and go on from it with the same command",
+        help="store the run in FILE, and resume from it with the same command",
     )  # fmt: skip
     files.add_argument("--json", type=Path, metavar="FILE", help="the whole result")
-    files.add_argument("--csv", type=Path, metavar="FILE", help="a line for each pairing")
+    files.add_argument("--csv", type=Path, metavar="FILE", help="one line per pairing")
     files.add_argument(
         "--records", type=Path, metavar="FILE",
         help="every hand as a game record; endings are then played out",
@@ -73,7 +74,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 
 
 def match_of(text: str) -> Match:
-    """A match as it is written on the command line: `25` or `best-of-5`."""
+    """Parse a match: `25` or `best-of-5`."""
     try:
         if text.startswith("best-of-"):
             return Match(best_of=int(text.removeprefix("best-of-")))
@@ -86,7 +87,7 @@ def match_of(text: str) -> Match:
 
 
 def precision_of(text: str) -> float:
-    """A precision as it is written on the command line: `0.5%`."""
+    """Parse a precision: `0.5%`."""
     try:
         value = float(text.strip().rstrip("%")) / (100 if text.strip().endswith("%") else 1)
     except ValueError:
@@ -102,7 +103,7 @@ def precision_of(text: str) -> float:
 
 
 def run_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The options as `Arena` takes them; those that were not given are left out."""
+    """The given options as keyword arguments of `Arena`."""
     names = ("hands", "until", "match", "seed", "key", "resume")
     options = {name: getattr(arguments, name) for name in names}
     options["reduce_variance"] = arguments.reduce_variance or None
@@ -111,7 +112,7 @@ def run_options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def command_line(name: str, arguments: argparse.Namespace, words: list[str]) -> str:
-    """The command that makes a result again, but for the key that was drawn."""
+    """The command that reproduces a result, without its key."""
     parts = ["german-whist", name, *words]
     for option in ("rules", "hands", "match", "until", "seed", *_FILES):
         value = getattr(arguments, option)
@@ -132,8 +133,8 @@ def command_line(name: str, arguments: argparse.Namespace, words: list[str]) -> 
 
 
 @contextmanager
-def records_into(path: Path | None) -> Iterator[Records | None]:
-    """Where the lines of game records go: a file that is there whole, or not at all."""
+def records_into(path: Path | None) -> Iterator[RecordWriter | None]:
+    """A writer of game records to a file that is complete or does not exist."""
     if path is None:
         yield None
         return
@@ -146,7 +147,7 @@ def records_into(path: Path | None) -> Iterator[Records | None]:
             try:
                 file.write(line + "\n")
             except OSError as error:
-                # A disk that is full costs the records, and not what the run will find.
+                # A full disk costs the records, not the result of the run.
                 faults.append(error)
 
         yield write
@@ -156,10 +157,10 @@ def records_into(path: Path | None) -> Iterator[Records | None]:
 
 
 def check_files(arguments: argparse.Namespace) -> None:
-    """Refuse files that could not be written before anything is played for them."""
-    wanted = [path for name in _FILES if (path := getattr(arguments, name)) is not None]
-    for path in wanted:
-        if wanted.count(path) > 1:
+    """Refuse files that cannot be written, before anything is played."""
+    paths = [path for name in _FILES if (path := getattr(arguments, name)) is not None]
+    for path in paths:
+        if paths.count(path) > 1:
             raise ValueError(f"{path} is named for two files: give each a name of its own")
         check_writable(path)
 
@@ -167,23 +168,23 @@ def check_files(arguments: argparse.Namespace) -> None:
 def forfeited_all(result: Result) -> list[str]:
     """The players that forfeited every hand they were dealt."""
     hands, forfeits = Counter[str](), Counter[str]()
-    for each in result.pairings:
-        hands.update(dict.fromkeys((each.player, each.opponent), each.hands))
-        for forfeit in each.forfeits:
+    for pairing in result.pairings:
+        hands.update(dict.fromkeys((pairing.player, pairing.opponent), pairing.hands))
+        for forfeit in pairing.forfeits:
             forfeits[forfeit.player] += forfeit.hands
     return [name for name, count in hands.items() if count and forfeits[name] >= count]
 
 
 def _show_traces(result: Result) -> None:
-    """Where the players raised their first errors."""
-    for each in result.pairings:
-        for forfeit in each.forfeits:
+    """Print the tracebacks of the players' first errors."""
+    for pairing in result.pairings:
+        for forfeit in pairing.forfeits:
             if forfeit.trace:
                 print(f"\n{forfeit.player}:\n{forfeit.trace}", file=sys.stderr, end="")
 
 
 class Report:
-    """Output of a command: files, which are checked before anything is played, and a text."""
+    """Files and text of a command's result; files are checked before anything is played."""
 
     def __init__(
         self, arguments: argparse.Namespace, command: str, heading: str = "", about: str = ""
@@ -192,21 +193,21 @@ class Report:
         self._arguments = arguments
         self._command = command
         self._heading, self._about = heading, about
-        # Paths start where the command did: a player may change the folder.
+        # Paths are relative to the folder at the start: a player may change it.
         self._folder = Path.cwd()
 
     def finish(self, result: Result, rules: Rules) -> int:
         """Write the files and print the report; the exit status."""
         command = f"{self._command} --key {result.key}"
         result = replace(result, command=command, machine=machine_text(), version=package_version())
-        # As shells tell of what a signal ended.
+        # Shells' exit status of a process that a signal ended.
         status = 0 if result.complete else 128 + result.signal if result.signal else 1
         if not result.pairings:
             print("\n".join(result.notes), file=sys.stderr)
             return status
         if status == 0 and forfeited_all(result):
             status = 1
-        # Files first: whoever reads the report may go away.
+        # Files first: the reader of the printed report may close the pipe.
         messages, written = [], True
         for name in ("json", "csv", "html", "markdown"):
             path: Path | None = getattr(self._arguments, name)

@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Play, and tell what came of it."""
+    """Play the hands and report the result."""
     config = LadderConfig() if arguments.config is None else load_ladder(arguments.config)
     words = [*arguments.players]
     for name in ("config", "anchor"):
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     command = command_line("ladder", arguments, words)
     players = arguments.players or list(config.players)
     anchor = arguments.anchor
-    if anchor is None and config.anchor in [named_player(each)[0] for each in players]:
+    if anchor is None and config.anchor in [named_player(player)[0] for player in players]:
         anchor = config.anchor
     rules = common_rules(players, config.rules if arguments.rules is None else arguments.rules)
     report = Report(arguments, command, config.title, config.about)

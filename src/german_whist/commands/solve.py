@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Solve, and tell how far it is."""
-    from ..evaluation.exploitability.cfr_plus import Solver
+    from ..evaluation.exploitability.cfr_plus import CFRPlusSolver
 
     rules = load_rules(arguments.rules)
     target: float = arguments.target
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     state = folder / f"{rules.name}.state.npz"
     began = saved = time.monotonic()
     check_writable(state)
-    solver = Solver(rules, arguments.threads)
+    solver = CFRPlusSolver(rules, arguments.threads)
     if state.exists():
         solver.restore(state)
         print(f"{state}: going on after {solver.iterations} iterations")

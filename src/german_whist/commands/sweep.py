@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from ..common.settings_files import format_overrides
     from ..common.signals import RunStopped
-    from ..evaluation.formats import percent_with_reach
+    from ..evaluation.formats import percent_with_interval
     from ..training.experiments.search_space import load_sweep
     from ..training.experiments.sweep import BEST, run_sweep
 
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     except RunStopped as stopped:
         print(f"{stopped}\nthe sweep goes on with the same command")
         return stopped.status
-    best, rate = found.best, percent_with_reach(found.confirmed)
+    best, rate = found.best, percent_with_interval(found.confirmed)
     print(f"best: trial {best.number}, {rate}: {' '.join(format_overrides(best.settings))}")
     for number in found.ties:
         print(f"trial {number} cannot be told from it: more `hands` may tell them apart")
