@@ -180,10 +180,7 @@ play.
 
 Win rates in per cent, the row's player against the column's, numbered as above:
 
-{cross}
-
-`champion` and both thinkers use the policy of 215,015,424 decisions and the bundled belief network,
-the thinkers also the value network; `champion-1` uses the policy before expert iteration."""
+{cross}"""
 
 CHAMPION = """\
 ## The champion in every rule set
