@@ -19,7 +19,6 @@ from typing import Any
 
 from german_whist.engine.rules import named_rules
 from german_whist.evaluation import Result
-from german_whist.evaluation.reports.text import mean_ms, mean_score
 from german_whist.evaluation.statistics import Estimate
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -103,15 +102,16 @@ def _ladder_figures(result: Result) -> Figures:
     for player, elo in ranked:
         met = {other: result.pairing(player, other) for other, _ in ranked if other != player}
         pairings = [pairing for pairing in met.values() if pairing is not None]
+        win_rates = [pairing.win_rate.value for pairing in pairings]
         thrown = _mean([pairing.stages[0].thrown for pairing in pairings], 2)
         players[player] = {
             "elo": round(elo.value),
             "reach": _reach(elo, player == result.ladder.anchor),
-            "mean_wins": round(100 * mean_score(result, player), 1),
+            "mean_wins": round(100 * sum(win_rates) / len(win_rates), 1),
             "upcards": _mean([pairing.stages[0].upcards for pairing in pairings], 2),
             "ending_margin": _mean([pairing.ending_margin for pairing in pairings], 2),
             "thrown": 0.0 if pairings[0].stages[0].perfect and thrown is not None else thrown,
-            "ms_a_move": mean_ms(result, player),
+            "ms_a_move": _mean([pairing.stages[0].ms_a_move for pairing in pairings], 4),
             "wins": {
                 other: round(100 * pairing.win_rate.value, 1)
                 for other, pairing in met.items()
