@@ -124,32 +124,32 @@ def main() -> None:
     import torch
     from torch import distributed
 
-    from german_whist.training.algorithms.ppo import PPO, Seconds
-    from german_whist.training.distributed import ranks_here
+    from german_whist.training.algorithms.ppo import PPO, Timings
+    from german_whist.training.distributed import current_ranks
     from german_whist.training.runs.presets import load_settings
 
     torch.set_num_threads(1)
-    ranks = ranks_here()
-    words = [f"n_envs={GAMES * ranks.world}", f"batch_size={GAMES * ranks.world}"]
+    ranks = current_ranks()
+    words = [f"n_envs={GAMES * ranks.world_size}", f"batch_size={GAMES * ranks.world_size}"]
     settings: Any = load_settings("quick", [*words, "threads=1", "device=cpu"])
     trainer = PPO(settings, ranks=ranks)
     trainer.iterate()
-    trainer.seconds, ranks.seconds, before = Seconds(), 0.0, trainer.decisions
+    trainer.timings, ranks.seconds, before = Timings(), 0.0, trainer.decisions
     began, spent = time.perf_counter(), time.process_time()
     for _ in range(ITERATIONS):
         trainer.iterate()
     seconds, spent = time.perf_counter() - began, time.process_time() - spent
-    played = trainer.seconds.acting + trainer.seconds.environment
+    played = trainer.timings.acting + trainer.timings.environment
     size = sum(each.numel() for each in trainer.network.parameters())
     buffers = sum(getattr(each, "nbytes", 0) for each in vars(trainer.collector.buffer).values())
     found: dict[str, float] = {
-        "world": ranks.world,
+        "world": ranks.world_size,
         "speed": (trainer.decisions - before) / seconds,
         "spent": spent / ITERATIONS,
-        "spent_each": ranks.world * spent / (trainer.decisions - before),
+        "spent_each": ranks.world_size * spent / (trainer.decisions - before),
         "averaging": ranks.seconds / seconds,
         "playing": played / seconds,
-        "learning": (trainer.seconds.learning - ranks.seconds) / seconds,
+        "learning": (trainer.timings.learning - ranks.seconds) / seconds,
         "steps": trainer.collector.n_steps * settings.n_epochs,
         "bytes": 4 * size,
         "memory": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
@@ -157,7 +157,7 @@ def main() -> None:
         "latency": 0.0,
         "gradients": 0.0,
     }
-    if not ranks.alone:
+    if not ranks.is_only:
         for name, length in (("latency", 1), ("gradients", size)):
             sent = torch.zeros(length)
             tries: list[float] = []

@@ -60,21 +60,21 @@ def run() -> list[Row]:
 
 
 def _ours(precision: Literal["float32", "mixed"], critic: Critic) -> dict[str, float]:
-    from german_whist.training.algorithms.ppo import PPO, Seconds
+    from german_whist.training.algorithms.ppo import PPO, Timings
 
     settings = PPOSettings(
         **SIZES, n_steps=STEPS, precision=precision, critic=critic, card_ranks="absolute"
     )
     trainer = PPO(settings)
     trainer.iterate()
-    trainer.seconds, before = Seconds(), trainer.decisions
+    trainer.timings, before = Timings(), trainer.decisions
     began = time.perf_counter()
     for _ in range(ITERATIONS):
         trainer.iterate()
     return {
         "seconds": time.perf_counter() - began,
         "decisions": trainer.decisions - before,
-        **vars(trainer.seconds),
+        **vars(trainer.timings),
     }
 
 

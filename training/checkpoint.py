@@ -1,7 +1,7 @@
-"""What a run keeps on disk: its whole state in one file, and checkpoints of the player.
+"""Files of a run: its state, and checkpoints of the player.
 
-The state is a single file that is replaced in one go, so that a run which is
-killed at any moment goes on from a moment that was.
+The state is a single file, replaced atomically: a run that is killed at any moment resumes from
+its last save.
 """
 
 from __future__ import annotations
@@ -25,100 +25,103 @@ from ..common.schema import convert, read_json, short_repr
 from ..common.typing import Array
 from .settings import Settings
 
-STATE_FORMAT = 3
+STATE_FORMAT = 4
 
 
-class Measured(Measurement, frozen=True, kw_only=True):
+class EvaluationResult(Measurement, frozen=True, kw_only=True):
     """Result against an opponent after a number of decisions."""
 
     decisions: Count
 
     def text(self) -> str:
-        """In words."""
-        rate, reach = 100 * self.win_rate, 100 * self.half_width
-        return f"{rate:.1f} ± {reach:.1f} % against {self.title}"
+        """Win rate with its interval, and the opponent."""
+        win_rate, half_width = 100 * self.win_rate, 100 * self.half_width
+        return f"{win_rate:.1f} ± {half_width:.1f} % against {self.title}"
 
 
 class RunState(Struct, forbid_unknown_fields=True):
-    """What a run knows beside the trainer's arrays."""
+    """Plain values of a run's state, beside the trainer's arrays."""
 
     trainer: dict[str, Any]
-    """The trainer's own plain values, which it checks."""
+    """Plain values of the trainer, which it checks."""
     seconds: float = 0.0
-    """Time spent in the run so far."""
+    """Time spent in the run."""
     rows: list[dict[str, int | float]] = []
-    """What every iteration told."""
-    measured: list[Measured] = []
+    """Metrics of every iteration."""
+    measured: list[EvaluationResult] = []
+    """Results of all evaluations."""
     commands: list[str] = []
-    """What was typed to train the player so far."""
+    """Commands that have trained the player."""
     init: Origin | None = None
-    """The checkpoint whose weights it began with."""
+    """Checkpoint from whose weights the run began."""
     due: bool = False
-    """Whether the player as it is now is still to be measured."""
+    """Whether the current player is to be evaluated next."""
     pending: list[Count] = []
-    """After how many decisions there are checkpoints that are still to be measured."""
+    """Checkpoints that are still to be evaluated, by their decisions."""
     finished: bool = False
-    """Whether the run came to its end."""
+    """Whether the run has ended, by its budget or another limit."""
     format: int = STATE_FORMAT
 
 
 def save_state(path: Path, arrays: Mapping[str, Array], plain: RunState) -> None:
-    """Write everything that the rest of a run depends on."""
-    told = json.dumps(msgspec.to_builtins(plain))
-    data = save({name: np.ascontiguousarray(each) for name, each in arrays.items()}, {"run": told})
+    """Write the state of a run."""
+    metadata = {"run": json.dumps(msgspec.to_builtins(plain))}
+    data = save({name: np.ascontiguousarray(a) for name, a in arrays.items()}, metadata)
     with atomic_write(path) as file:
         file.write(data)
 
 
 def load_state(path: Path) -> tuple[dict[str, Array], RunState]:
-    """What `save_state` wrote."""
-    remedy = f"begin another run with its weights: init={path.parent}"
+    """Read the state of a run."""
+    remedy = f"start another run from its weights: init={path.parent}"
     try:
         with safe_open(path, framework="np") as file:
-            told = (file.metadata() or {}).get("run", "{}")
+            text = (file.metadata() or {}).get("run", "{}")
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (OSError, SafetensorError, ValueError, TypeError, KeyError) as error:
         raise CheckpointError(f"{path}: is no state of a run ({error}); {remedy}") from None
-    plain = read_json(told.encode(), path, remedy, CheckpointError)
-    found = plain.get("format") if isinstance(plain, dict) else plain
-    if found != STATE_FORMAT:
+    plain = read_json(text.encode(), path, remedy, CheckpointError)
+    version = plain.get("format") if isinstance(plain, dict) else plain
+    if version != STATE_FORMAT:
         raise CheckpointError(
-            f"{path}: its format is {short_repr(found)}, and this version resumes format "
+            f"{path}: its format is {short_repr(version)}, and this version resumes format "
             f"{STATE_FORMAT}; {remedy}"
         )
     return arrays, convert(plain, RunState, path, remedy, CheckpointError)
 
 
-def card_of(settings: Settings, network: NetworkCard, **told: Any) -> Card:
-    """The card of a checkpoint of some training; `told` are fields that its settings do not say."""
-    options = settings.options
+def card_of(settings: Settings, network: NetworkCard, **fields: Any) -> Card:
+    """Card of a training's checkpoint; `fields` are those that do not follow from its settings."""
+    options, rule_sets = settings.options, [option.rules for option in settings.all_options]
     return Card(
         network=network,
-        actions=max(each.rules.actions for each in settings.all_options),
+        actions=max(rules.actions for rules in rule_sets),
         layout=options.layout,  # type: ignore[arg-type]
-        rules=tuple(each.rules.as_mapping() for each in settings.all_options),
-        horizon=settings.told_horizon,  # type: ignore[arg-type]
+        rules=tuple(rules.as_mapping() for rules in rule_sets),
+        horizon=settings.card_horizon,  # type: ignore[arg-type]
         reward=options.reward,  # type: ignore[arg-type]
         settings=settings.as_mapping(),
-        **told,
+        **fields,
     )
 
 
 def write_player(
-    path: Path, weights: Mapping[str, Array], settings: Settings, network: NetworkCard, **told: Any
-) -> Path:
+    path: Path, weights: Mapping[str, Array], settings: Settings, network: NetworkCard,
+    **fields: Any,
+) -> Path:  # fmt: skip
     """Write a player and its card; returns the path of the weights."""
-    return write_checkpoint(path, weights, card_of(settings, network, **told, revision=revision()))
+    card = card_of(settings, network, **fields, revision=revision())
+    return write_checkpoint(path, weights, card)
 
 
 def revision() -> str | None:
-    """The git revision of the code, marked if it was changed since; None outside a checkout."""
-    here = Path(__file__).resolve().parent
+    """Git revision of the code, with `-dirty` if it has changes; None outside a checkout."""
     try:
-        found = subprocess.run(
+        result = subprocess.run(
             ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],
-            cwd=here, capture_output=True, encoding="utf-8", check=True, timeout=10,
+            cwd=Path(__file__).resolve().parent, capture_output=True, encoding="utf-8", check=True,
+            timeout=10,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError):
         return None
-    return found.stdout.strip() or None
+    return result.stdout.strip() or None

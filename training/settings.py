@@ -1,13 +1,14 @@
-"""Settings that all trainers share: frozen, typed, checked once where they enter.
+"""Settings that all trainers share: frozen, typed, checked once on construction.
 
-Each field declares its type, bounds and description; the command line, `--show`, the page of
-settings and all errors are made from these. A trainer adds its own fields in a subclass.
+Each field declares its type, bounds and description, from which the command line, `--show`, the
+page of settings and all errors are made. A trainer adds fields in a subclass.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from itertools import combinations
 from typing import Annotated, Any, ClassVar, Literal
 
 from ..agents.checkpoints.checkpoint import rules_wanted
@@ -31,23 +32,14 @@ class Settings(CheckedSettings, frozen=True, kw_only=True):
     """Settings of every trainer: environment, budget, evaluation, machine."""
 
     fixed: ClassVar[tuple[str, ...]] = (
-        *(
-            "trainer",
-            "rules",
-            "horizon",
-            "layout",
-            "seed",
-            "hidden_sizes",
-            "n_envs",
-            "n_steps",
-            "init",
-        ),
+        *("trainer", "rules", "horizon", "layout", "seed"),
+        *("hidden_sizes", "n_envs", "n_steps", "init"),
     )
     """Settings that a resumed run cannot change."""
     several_rules: ClassVar[bool] = False
     """Whether the trainer accepts a list of rule sets."""
 
-    # Of Stable-Baselines3 and its zoo, CleanRL, RLlib.
+    # Names of Stable-Baselines3 and its zoo, CleanRL, RLlib; errors suggest the name here.
     other_names: ClassVar[Mapping[str, str]] = {
         "total_timesteps": "decisions",
         "n_timesteps": "decisions",
@@ -169,7 +161,7 @@ class Settings(CheckedSettings, frozen=True, kw_only=True):
     # Machine.
     device: Annotated[
         Literal["auto", "cpu", "cuda"],
-        doc("Device of torch; `ppo` and `mmd` also play their games there."),
+        doc("CudaBackend of torch; `ppo` and `mmd` also play their games there."),
     ] = "auto"
     threads: Annotated[NonNegativeInt, doc("Threads of torch; 0: one for each core.")] = 0
     precision: Annotated[
@@ -203,34 +195,34 @@ class Settings(CheckedSettings, frozen=True, kw_only=True):
             raise SettingsError(
                 f"rules is {listed!r}: the trainer {self.trainer} takes one rule set"
             )
-        found = [
+        all_options = [
             options_from(
-                rules_wanted(each), reward=self.reward, horizon=self.horizon, layout=self.layout
+                rules_wanted(rules), reward=self.reward, horizon=self.horizon, layout=self.layout
             )
-            for each in listed
+            for rules in listed
         ]
-        for k, one in enumerate(found):
-            for other in found[:k]:
-                if one.rules.name == other.rules.name or one.rules.same_game(other.rules):
-                    raise SettingsError(
-                        f"rules: {other.rules.name} and {one.rules.name} are the same game, or are "
-                        "called the same: give each once, under a name of its own"
-                    )
-        return tuple(found)
+        for first, second in combinations([options.rules for options in all_options], 2):
+            if first.name == second.name or first.same_game(second):
+                raise SettingsError(
+                    f"rules: {first.name} and {second.name} are the same game, or have the same "
+                    "name: give each once, under a name of its own"
+                )
+        return tuple(all_options)
 
     @property
-    def told_horizon(self) -> str:
-        """The horizon for a checkpoint's card: `auto` where rule sets differ in it."""
-        found = {each.horizon for each in self.all_options}
-        return found.pop() if len(found) == 1 else AUTO
+    def card_horizon(self) -> str:
+        """Horizon for a checkpoint's card: `auto` if rule sets differ in it."""
+        horizons = {options.horizon for options in self.all_options}
+        return horizons.pop() if len(horizons) == 1 else AUTO
 
     def as_mapping(self) -> dict[str, Any]:
         """All settings as plain values, as a YAML file holds them."""
-        told = [
-            each if isinstance(each, str) and each in named_rules() else options.rules.as_mapping()
-            for each, options in zip(_listed(self.rules), self.all_options, strict=True)
-        ]
-        return {**super().as_mapping(), "rules": told if len(told) > 1 else told[0]}
+        rule_sets = [
+            rules if isinstance(rules, str) and rules in named_rules()
+            else options.rules.as_mapping()
+            for rules, options in zip(_listed(self.rules), self.all_options, strict=True)
+        ]  # fmt: skip
+        return {**super().as_mapping(), "rules": rule_sets if len(rule_sets) > 1 else rule_sets[0]}
 
 
 def _listed(rules: Any) -> list[Any]:

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from german_whist import PolicyAgent
-from german_whist.training.callbacks.base import Callback, Watched
-from german_whist.training.checkpoint import Measured
+from german_whist.training.callbacks.base import Callback, TrainingRun
+from german_whist.training.checkpoint import EvaluationResult
 
 Array = npt.NDArray[Any]
 
@@ -38,7 +38,7 @@ class LowLeader(PolicyAgent):
 class PrintStrength(Callback):
     """Prints every measurement of a run."""
 
-    def on_measured(self, run: Watched, found: Sequence[Measured]) -> None:
+    def on_evaluation(self, run: TrainingRun, results: Sequence[EvaluationResult]) -> None:
         """A checkpoint was measured."""
-        for each in found:
-            print(f"{run.folder.name} after {each.decisions:,}: {each.text()}")
+        for result in results:
+            print(f"{run.folder.name} after {result.decisions:,}: {result.text()}")

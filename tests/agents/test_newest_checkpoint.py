@@ -18,7 +18,7 @@ from german_whist.agents.checkpoints.checkpoint import (
 from german_whist.agents.registry import make_agent
 from german_whist.cli import main
 from german_whist.engine.rules import load_rules
-from german_whist.training.callbacks.evaluation import past_of
+from german_whist.training.callbacks.evaluation import earlier_checkpoint
 from german_whist.training.runs.presets import load_settings
 from german_whist.training.runs.warm_start import beginning_of
 
@@ -127,7 +127,8 @@ def test_a_copy_beside_the_checkpoints_is_neither_the_newest_nor_the_past(run: P
         for ending in (".safetensors", ".json"):
             shutil.copy(run / "checkpoints" / (OLD + ending), run / "checkpoints" / (name + ending))
     assert find_checkpoint(run) == newest(run, ".safetensors")
-    assert past_of(newest(run, ".safetensors")) == run / "checkpoints" / f"{OLD}.safetensors"
+    older = run / "checkpoints" / f"{OLD}.safetensors"
+    assert earlier_checkpoint(newest(run, ".safetensors")) == older
 
 
 def test_a_card_that_is_a_broken_link_lets_no_older_checkpoint_play(run: Path) -> None:

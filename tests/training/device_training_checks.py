@@ -17,8 +17,8 @@ from torch import Tensor
 from german_whist.engine.rules import Rules
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.settings import PPOSettings
-from german_whist.training.rollout.backends import Here
-from german_whist.training.rollout.kernels import draw_chances
+from german_whist.training.rollout.backends import CpuTrainingBackend
+from german_whist.training.rollout.kernels import draw_uniforms
 
 TINY = Rules(name="tiny", suits=3, ranks=6, hand=3)
 SMALL: dict[str, Any] = {
@@ -43,13 +43,13 @@ KINDS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def chances_as_there(self: Here, random: np.random.Generator, count: int) -> Any:
+def uniforms_as_there(self: CpuTrainingBackend, random: np.random.Generator, count: int) -> Any:
     drawn = np.zeros(count, np.float32)
-    self.place.run_rows(count, draw_chances, np.uint64(random.integers(2**63)), drawn)
+    self.batch_backend.run_rows(count, draw_uniforms, np.uint64(random.integers(2**63)), drawn)
     return drawn
 
 
-def order_as_there(_: Here, random: np.random.Generator, count: int) -> Tensor:
+def order_as_there(_: CpuTrainingBackend, random: np.random.Generator, count: int) -> Tensor:
     rng = torch.Generator().manual_seed(int(random.integers(2**63)))
     return torch.randperm(count, generator=rng)
 
@@ -67,12 +67,12 @@ def compare(wanted: dict[str, Any]) -> tuple[float, float]:
         told, theirs = here.iterate(), there.iterate()
         for name in (
             "seats",
-            "ended",
+            "dones",
             "rewards",
             "action_masks",
             "actions",
             "observations",
-            "hidden",
+            "hidden_cards",
         ):
             mine, found = (getattr(each.collector.buffer, name) for each in (here, there))
             assert np.array_equal(mine, found.numpy()), name
@@ -97,7 +97,7 @@ def main() -> None:
     """All of it."""
     torch.set_num_threads(1)
     # The same random numbers on both sides.
-    Here.chances, Here.order = chances_as_there, order_as_there  # type: ignore[method-assign]
+    CpuTrainingBackend.uniforms, CpuTrainingBackend.permutation = uniforms_as_there, order_as_there  # type: ignore[method-assign]
     print(json.dumps({name: compare(wanted) for name, wanted in KINDS.items()}))
 
 

@@ -21,7 +21,7 @@ import torch
 from german_whist.cli import main as command
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.settings import PPOSettings
-from german_whist.training.distributed import Ranks, ranks_here
+from german_whist.training.distributed import Ranks, current_ranks
 from german_whist.training.rollout.tensor_state import digest_of
 
 # One minibatch holds a whole iteration: then it makes no difference in what order it is learnt.
@@ -42,7 +42,7 @@ def learnt_together(ranks: Ranks) -> dict[str, Any]:
     fresh, one, ours = PPO(SETTINGS), PPO(SETTINGS), PPO(SETTINGS, ranks=ranks)
     deals = ours.games.state()["records"]
     buffer, n_steps = one.collector.buffer, one.collector.n_steps
-    decisions = one.collector.collect(one.network, one.pool, n_steps, one.random).decisions
+    decisions = one.collector.collect(one.network, one.pool, n_steps, one.rng).decisions
     one_told = one.update(buffer.samples(n_steps), decisions, 0.0)
     ends = [0, 31, 48]  # parts of different sizes
     start, stop = [*pairwise(ends)][ranks.rank]
@@ -58,7 +58,7 @@ def learnt_together(ranks: Ranks) -> dict[str, Any]:
 def main(folder: Path, words: list[str]) -> None:
     """All of it, or what is left."""
     torch.set_num_threads(1)
-    ranks = ranks_here()
+    ranks = current_ranks()
     path = folder / f"rank-{ranks.rank}.json"
     if not path.exists():
         found = learnt_together(ranks)

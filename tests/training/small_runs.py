@@ -12,23 +12,23 @@ from typing import Any
 import numpy as np
 
 from german_whist.training.algorithms.ppo import PPO
-from german_whist.training.callbacks.base import Watched
-from german_whist.training.callbacks.console import Lines
+from german_whist.training.callbacks.base import TrainingRun
+from german_whist.training.callbacks.console import ConsoleLog
 from german_whist.training.checkpoint import load_state
 from german_whist.training.rollout.rollout_buffer import RolloutBuffer
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 
-def quiet() -> Lines:
-    return Lines(io.StringIO())
+def quiet() -> ConsoleLog:
+    return ConsoleLog(io.StringIO())
 
 
-def interrupted_when(reached: Callable[[Watched], bool]) -> Lines:
+def interrupted_when(reached: Callable[[TrainingRun], bool]) -> ConsoleLog:
     """A display that presses Ctrl-C after an iteration."""
 
-    class Pressing(Lines):
-        def on_iteration(self, run: Watched, told: Mapping[str, float]) -> None:
+    class Pressing(ConsoleLog):
+        def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
             if reached(run):
                 os.kill(os.getpid(), signal.SIGINT)
 
@@ -38,7 +38,7 @@ def interrupted_when(reached: Callable[[Watched], bool]) -> Lines:
 def collect(trainer: PPO) -> RolloutBuffer:
     """A rollout of a whole iteration, from which nothing is learnt."""
     collector = trainer.collector
-    collector.collect(trainer.network, trainer.pool, collector.n_steps, trainer.random)
+    collector.collect(trainer.network, trainer.pool, collector.n_steps, trainer.rng)
     return collector.buffer
 
 

@@ -31,9 +31,9 @@ from german_whist.common.typed_settings import SettingsError
 from german_whist.envs import GermanWhistVecEnv
 from german_whist.training.algorithms.sb3 import SB3Trainer
 from german_whist.training.algorithms.settings import SB3Settings
-from german_whist.training.callbacks.base import Callback, EarlyStopping, Watched
-from german_whist.training.callbacks.console import Lines
-from german_whist.training.checkpoint import Measured
+from german_whist.training.callbacks.base import Callback, EarlyStopping, TrainingRun
+from german_whist.training.callbacks.console import ConsoleLog
+from german_whist.training.checkpoint import EvaluationResult
 from german_whist.training.runs.presets import load_settings
 from german_whist.training.runs.start import resume, start
 from german_whist.training.settings import Settings
@@ -66,7 +66,7 @@ def trained(folder: Path, *callbacks: BaseCallback, **changes: object) -> tuple[
     """A run of some callbacks, and what it said."""
     told = io.StringIO()
     run = start(folder, settings(**changes), callbacks=callbacks)
-    run.go(Lines(told))
+    run.go(ConsoleLog(told))
     assert isinstance(run.trainer, SB3Trainer)
     return run.trainer, told.getvalue()
 
@@ -181,25 +181,25 @@ class Telling(Callback):
         self.events: list[str] = []
         self.stop_after = 10**9
 
-    def on_start(self, run: Watched) -> None:
+    def on_start(self, run: TrainingRun) -> None:
         self.events.append(f"start at {run.trainer.decisions}")
 
-    def on_iteration(self, run: Watched, told: Mapping[str, float]) -> None:
+    def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
         assert run.rows[-1]["decisions"] == run.trainer.decisions
-        assert run.rows[-1]["entropy"] == pytest.approx(told["entropy"], rel=1e-5)
+        assert run.rows[-1]["entropy"] == pytest.approx(metrics["entropy"], rel=1e-5)
         self.events.append("iteration")
         if run.trainer.decisions >= self.stop_after:
             run.stop("enough")
 
-    def on_measured(self, run: Watched, found: Sequence[Measured]) -> None:
-        assert {each.decisions for each in found} == {run.trainer.decisions}
+    def on_evaluation(self, run: TrainingRun, results: Sequence[EvaluationResult]) -> None:
+        assert {result.decisions for result in results} == {run.trainer.decisions}
         self.events.append("measured")
 
-    def on_checkpoint(self, run: Watched, path: Path) -> None:
+    def on_checkpoint(self, run: TrainingRun, path: Path) -> None:
         assert path.exists()
         self.events.append("checkpoint")
 
-    def on_end(self, run: Watched) -> None:
+    def on_end(self, run: TrainingRun) -> None:
         self.events.append("end")
 
 
@@ -229,13 +229,13 @@ def test_a_callback_is_told_of_a_run_from_its_start_to_its_end(
 def test_a_callback_stops_a_run_with_a_last_checkpoint(trainer: str, tmp_path: Path) -> None:
     telling, told = Telling(), io.StringIO()
     telling.stop_after = 512
-    path = start(tmp_path / "run", wanted_of(trainer), callbacks=[telling]).go(Lines(told))
+    path = start(tmp_path / "run", wanted_of(trainer), callbacks=[telling]).go(ConsoleLog(told))
     assert int(path.stem) == 512
     assert telling.events[-3:] == ["checkpoint", "measured", "end"]
     assert "ended after 512 decisions: enough" in told.getvalue()
 
 
-@pytest.mark.parametrize("event", ["on_start", "on_iteration", "on_measured", "on_end"])
+@pytest.mark.parametrize("event", ["on_start", "on_iteration", "on_evaluation", "on_end"])
 def test_a_callback_that_raises_ends_the_run_and_costs_nothing(event: str, tmp_path: Path) -> None:
     start(tmp_path / "whole", wanted_of("ppo")).go(quiet())
 
@@ -253,8 +253,8 @@ def test_a_callback_that_raises_ends_the_run_and_costs_nothing(event: str, tmp_p
     assert same(arrays_of(tmp_path / "whole"), arrays_of(tmp_path / "run"))
 
 
-def found(rate: float, decisions: int, opponent: str = "random") -> Measured:
-    return Measured(
+def found(rate: float, decisions: int, opponent: str = "random") -> EvaluationResult:
+    return EvaluationResult(
         decisions=decisions, opponent=opponent, win_rate=rate, half_width=0.01, margin=0.0,
         hands=100,
     )  # fmt: skip
@@ -269,16 +269,16 @@ def test_a_run_ends_when_nothing_has_got_better_for_long_enough() -> None:
     stopping = EarlyStopping(2)
     for place, rate in enumerate((0.5, 0.6, 0.55, 0.61, 0.6, 0.61)):
         run.measured += [found(rate, place), found(0.9 - place / 10, place, "threshold")]
-        stopping.on_measured(run, run.measured[-2:])
+        stopping.on_evaluation(run, run.measured[-2:])
         assert bool(stopped) == (place == 5), place
-    assert stopped == ["against random nothing was better in 2 measurements than 61.0 %"]
+    assert stopped == ["the best win rate against random, 61.0 %, is 2 evaluations ago"]
 
 
 def test_patience_is_a_setting_of_every_run(tmp_path: Path) -> None:
     wanted = wanted_of("ppo", "patience=1", "eval_every=256", "decisions=1e5", "learning_rate=1e-9")
     run, told = start(tmp_path / "run", wanted), io.StringIO()
-    run.go(Lines(told))
+    run.go(ConsoleLog(told))
     assert run.trainer.decisions < 20_000
-    assert "nothing was better in 1 measurements" in told.getvalue()
+    assert "is 1 evaluations ago" in told.getvalue()
     with pytest.raises(SettingsError, match="patience compares results"):
         wanted_of("ppo", "patience=1", "eval_opponents=[]")

@@ -138,16 +138,16 @@ from pathlib import Path
 from german_whist.training.callbacks.base import Callback
 
 class Always(Callback):
-    def on_saved(self, run):
+    def on_save(self, run):
         os.kill(os.getpid(), 9)
 
 class Once(Always):
-    def on_saved(self, run):
+    def on_save(self, run):
         try:
             Path("died").mkdir()
         except FileExistsError:
             return
-        super().on_saved(run)
+        super().on_save(run)
 """
 
 

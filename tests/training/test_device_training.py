@@ -47,7 +47,7 @@ def test_auto_takes_a_gpu_if_games_can_be_played_there(monkeypatch: pytest.Monke
     # Whose games are played here anyway needs torch alone.
     assert trainer.torch_device(SB3Settings(), games=False) == "cuda"
     with pytest.raises(NoDevice, match="needs numba-cuda"):
-        PPO.made(wanted)
+        PPO.from_settings(wanted)
     monkeypatch.setattr(trainer, "check_device", lambda: None)
     assert trainer.torch_device(auto, games=True) == "cuda"
     assert trainer.torch_device(PPOSettings(device="cpu"), games=True) == "cpu"

@@ -23,7 +23,7 @@ from small_runs import quiet
 from german_whist.agents.checkpoints.checkpoint import checkpoints_in, read_checkpoint
 from german_whist.cli import main
 from german_whist.common.signals import RunStopped, SignalGuard
-from german_whist.training.callbacks.console import Lines
+from german_whist.training.callbacks.console import ConsoleLog
 from german_whist.training.runs import run as runs
 from german_whist.training.runs.presets import load_settings
 from german_whist.training.runs.run_lock import HOLDER, LOCK, Claim, claim_new, claim_numbered
@@ -135,11 +135,11 @@ def test_a_state_of_another_kind_is_told(tmp_path: Path) -> None:
     data = (folder / STATE).read_bytes()
     for spoilt, told in (
         (data[:-9], "is no state of a run"),
-        (data.replace(b'\\"format\\": 3', b'\\"format\\": 9'), "its format is 9"),
+        (data.replace(b'\\"format\\": 4', b'\\"format\\": 9'), "its format is 9"),
         (data.replace(b'\\"seconds\\": ', b'\\"seconts\\": '), "'seconts' is not known here"),
         (data.replace(b'\\"pool\\": 0', b'\\"pool\\": "'), "is not valid JSON|no state"),
         (data.replace(b'\\"hands\\": 0', b'\\"hands\\": -'), "is not valid JSON|no state"),
-        (data.replace(b"average.policy.bias", b"average.policy.bios"), "does not fit the run's"),
+        (data.replace(b"network.policy.bias", b"network.policy.bios"), "does not fit the run's"),
     ):
         assert spoilt != data
         (folder / STATE).write_bytes(spoilt)
@@ -157,7 +157,7 @@ def test_a_finished_run_measures_nothing_again(tmp_path: Path) -> None:
     decisions = [line.split(",")[:2] for line in before["measured.csv"].decode().splitlines()]
     assert len({tuple(each) for each in decisions}) == len(decisions)
     told = io.StringIO()
-    path = resume(folder).go(Lines(told))
+    path = resume(folder).go(ConsoleLog(told))
     assert path == checkpoints_in(folder / "checkpoints")[-1]
     assert "this run has come to its end, after 640 decisions" in told.getvalue()
     assert f"german-whist train --resume {folder} decisions=1280" in told.getvalue()
@@ -208,7 +208,7 @@ def test_a_signal_in_a_measurement_loses_nothing_and_it_is_made_up_for(
 ) -> None:
     words = ("eval_every=320",)
     start(tmp_path / "whole", settings(*words)).go(quiet())
-    measure, calls = runs.measure, 0
+    measure, calls = runs.evaluate_checkpoint, 0
 
     def interrupted(*arguments: object) -> object:
         nonlocal calls
@@ -220,7 +220,7 @@ def test_a_signal_in_a_measurement_loses_nothing_and_it_is_made_up_for(
 
     folder = tmp_path / "run"
     with monkeypatch.context() as patch:
-        patch.setattr(runs, "measure", interrupted)
+        patch.setattr(runs, "evaluate_checkpoint", interrupted)
         with pytest.raises(RunStopped, match="go on with") as stopped:
             start(folder, settings(*words)).go(quiet())
     assert stopped.value.status == 128 + signal.SIGTERM
@@ -243,7 +243,7 @@ def test_a_second_signal_ends_at_once_and_handlers_come_back() -> None:
 
 
 def test_the_time_that_is_left_is_not_told_by_the_iteration_that_compiles(tmp_path: Path) -> None:
-    class Telling(Lines):
+    class Telling(ConsoleLog):
         every = 0.0
 
     told = io.StringIO()

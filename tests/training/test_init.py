@@ -1,4 +1,4 @@
-"""A training begins with the weights of a checkpoint that fits it, and its card says of which."""
+"""A training begins with the weights of a checkpoint that fits it, and its card doc of which."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from german_whist.engine.rules import load_rules
 from german_whist.envs.self_play import SelfPlayEnv
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.settings import PPOSettings
-from german_whist.training.callbacks.console import Lines
+from german_whist.training.callbacks.console import ConsoleLog
 from german_whist.training.checkpoint import write_player
 from german_whist.training.runs.presets import load_settings
 from german_whist.training.runs.start import resume, start
@@ -65,7 +65,7 @@ def begun(path: Path, **changes: Any) -> tuple[PPO, str]:
     wanted = settings(init=str(path), **changes)
     trainer = PPO(wanted)
     beginning = beginning_of(wanted, trainer.network_card())
-    trainer.begin_with(beginning.weights)
+    trainer.load_weights(beginning.weights)
     return trainer, beginning.about
 
 
@@ -77,9 +77,9 @@ def test_network_average_and_critic_begin_with_the_weights(critic: str, tmp_path
     wanted = read_checkpoint(path).weights
     assert ("critic.0.weight" in wanted) == (critic != "shared")
     assert "value.weight" in wanted
-    for module in (trainer.network, trainer.average):
+    for module in (trainer.network, trainer.ema_network):
         own = PPO(trainer.settings)
-        own.average.load_state_dict(module.state_dict())
+        own.ema_network.load_state_dict(module.state_dict())
         assert own.player().keys() == wanted.keys()
         for name, each in own.player().items():
             assert np.array_equal(each, wanted[name]), name
@@ -121,7 +121,7 @@ def test_the_card_of_a_run_says_where_its_weights_came_from(tmp_path: Path) -> N
     told = io.StringIO()
     wanted = settings(init=str(path), final_eval_hands=20)
     run = start(tmp_path / "run", wanted)
-    run.go(Lines(told))
+    run.go(ConsoleLog(told))
     assert f"begun with the weights of {path}" in told.getvalue()
     card = read_checkpoint(tmp_path / "run").card
     first = read_checkpoint(path).card

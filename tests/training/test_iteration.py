@@ -82,7 +82,7 @@ class PlainPPO:
     def __init__(self, trainer: PPO) -> None:
         self.settings = trainer.settings
         self.weights = float64_copy(weights_of(trainer.network))
-        self.average = float64_copy(weights_of(trainer.average))
+        self.average = float64_copy(weights_of(trainer.ema_network))
         self.adam = PlainAdam(self.weights, eps=1e-5)
         hidden = [f"hidden.{k}" for k in range(len(self.settings.hidden_sizes))]
         critic = [name.replace("hidden", "critic") for name in hidden]
@@ -220,12 +220,12 @@ def rows_of(
             after[seat], after[1 - seat] = value, -value
         gained[:, game] = seat_by_seat(
             kept.seats[:steps, game], rewards[:, game],
-            kept.ended[:steps, game], kept.values[:steps, game].astype(np.float64), after,
+            kept.dones[:steps, game], kept.values[:steps, game].astype(np.float64), after,
             wanted.gamma, wanted.gae_lambda,
         )  # fmt: skip
     where = np.flatnonzero(kept.is_learner[:steps])
     flat = {
-        "x": kept.observations, "hidden": kept.hidden, "masks": kept.action_masks,
+        "x": kept.observations, "hidden": kept.hidden_cards, "masks": kept.action_masks,
         "actions": kept.actions, "logs": kept.log_probs,
     }  # fmt: skip
     rows = {
@@ -252,7 +252,7 @@ def iterate_both(
     """One iteration of both; the plain one learns in the same order from what was played."""
     orders: list[Array] = []
     beyond: list[tuple[Array, Array]] = []
-    rng, evaluate = trainer.random, trainer.collector.evaluate
+    rng, evaluate = trainer.rng, trainer.collector.evaluate
     done = trainer.decisions / trainer.settings.decisions
     paid: list[Array] = []
     step_games = trainer.games.step
@@ -279,14 +279,14 @@ def iterate_both(
         return answered
 
     with monkeypatch.context() as patch:
-        patch.setattr(trainer, "random", Recorded())
+        patch.setattr(trainer, "rng", Recorded())
         patch.setattr(trainer.collector, "evaluate", answer)
         patch.setattr(trainer.games, "step", step)
         metrics = trainer.iterate()
     settings = trainer.settings
-    assert len(beyond) == (not trainer.collector.buffer.ended[len(paid) - 1].all())
+    assert len(beyond) == (not trainer.collector.buffer.dones[len(paid) - 1].all())
     rows = rows_of(trainer, paid, beyond[0] if beyond else None)
-    assert trainer.collector.buffer.hidden.shape[-1] == plain.hidden_size
+    assert trainer.collector.buffer.hidden_cards.shape[-1] == plain.hidden_size
     lr = settings.learning_rate + done * (settings.learning_rate_end - settings.learning_rate)
     ent_coef = settings.ent_coef + done * (settings.ent_coef_end - settings.ent_coef)
     reference = plain.reference(rows)
@@ -334,7 +334,7 @@ def test_an_iteration_is_what_the_formulas_say(
     for _ in range(4):
         told.append(iterate_both(trainer, plain, monkeypatch))
         same(weights_of(trainer.network), plain.weights)
-        same(weights_of(trainer.average), plain.average)
+        same(weights_of(trainer.ema_network), plain.average)
     # Ratios and gradients were so large that clipping them shows.
     assert max(each["clip_fraction"] for each in told) > 0.02
     assert max(each["grad_norm"] for each in told) > trainer.settings.max_grad_norm
@@ -363,7 +363,7 @@ def test_an_iteration_of_mmd_is_what_the_paper_says(
     for _ in range(4):
         metrics.append(iterate_both(trainer, plain, monkeypatch))
         same(weights_of(trainer.network), plain.weights)
-        same(weights_of(trainer.average), plain.average)
+        same(weights_of(trainer.ema_network), plain.average)
     # Steps were so long that the direction of a divergence and higher powers of a ratio show.
     assert max(each["approx_kl"] for each in metrics) > 0.02
     same(trainer.player(), plain.average)
@@ -439,7 +439,7 @@ def test_the_pool_takes_the_average_when_it_is_due_and_lets_others_go_when_it_is
         before = trainer.decisions // 100
         trainer.iterate()
         if trainer.decisions // 100 != before:
-            state = trainer.average.state_dict()
+            state = trainer.ema_network.state_dict()
             joined.append({name: each.clone() for name, each in state.items()})
         # Who joined stays as it was then, whatever is learnt later.
         assert len(trainer.pool.snapshots) == min(len(joined), 2)

@@ -19,7 +19,7 @@ from small_runs import interrupted_when, quiet
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from german_whist.common.signals import RunStopped
-from german_whist.training.callbacks.console import Lines
+from german_whist.training.callbacks.console import ConsoleLog
 from german_whist.training.callbacks.loggers import TensorBoard
 from german_whist.training.runs.presets import load_settings
 from german_whist.training.runs.start import resume, start
@@ -139,7 +139,7 @@ def test_without_tensorboard_a_run_says_so_once_and_works(
     monkeypatch.setitem(sys.modules, "tensorboard", None)
     words = OURS if preset == "tiny" else SB3
     told = io.StringIO()
-    start(tmp_path / "run", load_settings(preset, words)).go(Lines(told))
+    start(tmp_path / "run", load_settings(preset, words)).go(ConsoleLog(told))
     assert told.getvalue().count("TensorBoard is not installed") == 1
     assert not (tmp_path / "run" / "tensorboard").exists()
     assert (tmp_path / "run" / "progress.csv").exists()
@@ -221,7 +221,7 @@ def test_wandb_is_told_of_every_figure_and_goes_on_with_a_run(
 
 
 class Refused(Exception):
-    """What a service says that one is not logged in to."""
+    """What a service doc that one is not logged in to."""
 
 
 def refuse(*_args: object, **_words: object) -> Any:

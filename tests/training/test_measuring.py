@@ -17,9 +17,9 @@ from small_runs import interrupted_when, quiet
 
 from german_whist.agents.checkpoints.checkpoint import checkpoints_in, read_card
 from german_whist.common.signals import RunStopped
-from german_whist.training.callbacks.base import Callback, Watched
-from german_whist.training.callbacks.evaluation import measure
-from german_whist.training.checkpoint import Measured, load_state
+from german_whist.training.callbacks.base import Callback, TrainingRun
+from german_whist.training.callbacks.evaluation import evaluate_checkpoint
+from german_whist.training.checkpoint import EvaluationResult, load_state
 from german_whist.training.runs.evaluation_queue import EvaluationQueue
 from german_whist.training.runs.presets import load_settings
 from german_whist.training.runs.start import resume, start
@@ -41,8 +41,8 @@ class Watching(Callback):
     def __init__(self) -> None:
         self.seen: list[tuple[int, int]] = []
 
-    def on_measured(self, run: Watched, found: Sequence[Measured]) -> None:
-        self.seen.append((found[0].decisions, run.trainer.decisions))
+    def on_evaluation(self, run: TrainingRun, results: Sequence[EvaluationResult]) -> None:
+        self.seen.append((results[0].decisions, run.trainer.decisions))
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def test_a_measurement_whose_process_died_is_made_again(waited: Path) -> None:
     assert queue.pending == [int(path.stem)] * 2
     (worker,) = children_of(os.getpid(), wait=20)
     os.kill(worker, signal.SIGKILL)
-    assert [*queue.finished(wait=True)] == [(path, measure(path, ["random"], 20))] * 2
+    assert [*queue.finished(wait=True)] == [(path, evaluate_checkpoint(path, ["random"], 20))] * 2
     assert queue.pending == []
     queue.close()
     assert not children_of(os.getpid())

@@ -1,7 +1,7 @@
-"""Neural fictitious self-play beside a second implementation, written from the paper's formulas.
+"""NFSP beside a second implementation, written from the paper's formulas.
 
-Heinrich and Silver 2016, algorithm 1. Games are recorded at the environment; what has to be
-remembered of them, and what is learnt from it, is computed here with NumPy alone.
+Heinrich and Silver 2016, algorithm 1. Games are recorded at the environment; the transitions of
+both buffers, and the updates from them, are computed here with NumPy alone.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from german_whist.engine.batch.cpu_backend import CpuBackend
 from german_whist.training.algorithms.nfsp import NFSP
 from german_whist.training.algorithms.settings import NFSPSettings
 from german_whist.training.rollout.networks import weights_of
-from german_whist.training.rollout.replay_buffer import Memory
+from german_whist.training.rollout.replay_buffer import ReplayBuffer, ReservoirBuffer
 
 TINY = {"name": "tiny", "suits": 2, "ranks": 5, "hand": 3, "counts": "all"}
 N_ENVS = 40
@@ -51,7 +51,7 @@ def settings(**changes: Any) -> NFSPSettings:
 
 
 class Recorder:
-    """The decisions of every game in order, as the network sees them, and what was paid after."""
+    """The decisions of every game in order, with the network's inputs and the rewards."""
 
     def __init__(self, trainer: NFSP, monkeypatch: pytest.MonkeyPatch) -> None:
         self.trainer = trainer
@@ -61,56 +61,60 @@ class Recorder:
         reset, step = trainer.games.reset, trainer.games.step
 
         def recorded_reset(seed: int) -> Any:
-            self.now = reset(seed)
+            self.result = reset(seed)
             self.seeds.append(seed)
             self.open = [[] for _ in range(N_ENVS)]
-            return self.now
+            return self.result
 
-        def recorded_step(actions: Array) -> Any:
-            before, self.now = self.now, None
-            seen, legal, shown = self._as_seen(before)
-            self.now = step(actions)
+        def recorded_step(env_actions: Array) -> Any:
+            before, self.result = self.result, None
+            observations, masks, network_to_env = self._network_inputs(before)
+            self.result = step(env_actions)
             for game, episode in enumerate(self.open):
                 if episode is None:
                     continue
-                place = int(np.flatnonzero(shown[game] == actions[game])[0])
-                row = {"seat": int(before.seats[game]), "seen": seen[game], "legal": legal[game]}
-                episode.append(row | {"action": place, "paid": self.now.rewards[game].copy()})
-                if self.now.ended[game]:
+                action = int(np.flatnonzero(network_to_env[game] == env_actions[game])[0])
+                episode.append({
+                    "seat": int(before.seats[game]), "observation": observations[game],
+                    "action_mask": masks[game], "action": action,
+                    "rewards": self.result.rewards[game].copy(),
+                })  # fmt: skip
+                if self.result.ended[game]:
                     self.episodes.append(episode)
                     self.open[game] = None
-            return self.now
+            return self.result
 
         monkeypatch.setattr(trainer.games, "reset", recorded_reset)
         monkeypatch.setattr(trainer.games, "step", recorded_step)
 
-    def _as_seen(self, now: Any) -> tuple[Array, Array, Array]:
-        inputs, actions = self.trainer.inputs, self.trainer.actions
-        seen = np.zeros((N_ENVS, len(inputs)), np.int8)
-        legal = np.zeros((N_ENVS, actions), np.int8)
-        shown = np.zeros((N_ENVS, actions), np.int64)
-        copies = now.observations.copy(), now.masks.copy()
-        CpuBackend().rows(N_ENVS, gather_rows, *copies, inputs, True, seen, legal, shown)
-        return seen, legal, shown
+    def _network_inputs(self, result: Any) -> tuple[Array, Array, Array]:
+        inputs, n_actions = self.trainer.inputs, self.trainer.n_actions
+        observations = np.zeros((N_ENVS, len(inputs)), np.int8)
+        masks = np.zeros((N_ENVS, n_actions), np.int8)
+        network_to_env = np.zeros((N_ENVS, n_actions), np.int64)
+        copies = result.observations.copy(), result.masks.copy()
+        CpuBackend().run_rows(
+            N_ENVS, gather_rows, *copies, inputs, True, observations, masks, network_to_env
+        )
+        return observations, masks, network_to_env
 
     def trajectories(self) -> list[list[dict[str, Any]]]:
-        """The decisions of each seat of each episode, with what followed; two for each episode."""
-        found = []
+        """The decisions of each seat of each episode, with reward and next decision."""
+        trajectories = []
         for episode in self.episodes:
             for seat in range(2):
                 steps = [k for k, row in enumerate(episode) if row["seat"] == seat]
                 trajectory = []
                 for step, following in zip(steps, [*steps[1:], None], strict=True):
-                    after = episode[step:following]
-                    reward = sum(row["paid"][seat] for row in after)
-                    later = None if following is None else episode[following]
-                    trajectory.append({**episode[step], "reward": reward, "later": later})
-                found.append(trajectory)
-        return found
+                    reward = sum(row["rewards"][seat] for row in episode[step:following])
+                    next_row = None if following is None else episode[following]
+                    trajectory.append({**episode[step], "reward": reward, "next": next_row})
+                trajectories.append(trajectory)
+        return trajectories
 
 
-def prefer(trainer: NFSP, network: str, logits: Array) -> None:
-    """Let a network say the same everywhere."""
+def set_logits(trainer: NFSP, network: str, logits: Array) -> None:
+    """Let a network give the same logits for all observations."""
     with torch.no_grad():
         layer = getattr(trainer, network).policy
         layer.weight.zero_()
@@ -118,65 +122,67 @@ def prefer(trainer: NFSP, network: str, logits: Array) -> None:
 
 
 def ascending(trainer: NFSP) -> Array:
-    return np.linspace(0, 5000, trainer.actions).astype(np.float32)
+    return np.linspace(0, 5000, trainer.n_actions).astype(np.float32)
 
 
 # -- learning
 
 
-def test_both_networks_learn_what_the_formulas_say(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_networks_learn_by_the_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = NFSP(settings())
-    drawn: dict[str, list[Array]] = {"steps_seen": [], "played": []}
-    for name, rows in drawn.items():
-        memory = getattr(trainer, name)
+    minibatches: dict[str, list[Array]] = {"replay_buffer": [], "reservoir_buffer": []}
+    for name, rows in minibatches.items():
+        buffer = getattr(trainer, name)
 
         def recorded(
-            count: int, rng: Any, draw: Any = memory.drawn, rows: list[Array] = rows
+            count: int, rng: Any, sample: Any = buffer.sample, rows: list[Array] = rows
         ) -> Array:
-            rows.append(draw(count, rng).copy())
+            rows.append(sample(count, rng).copy())
             return rows[-1]
 
-        monkeypatch.setattr(memory, "drawn", recorded)
-    values, average = (float64_copy(weights_of(each)) for each in (trainer.values, trainer.average))
-    target = dict(values)
-    adams = PlainAdam(values, eps=1e-8), PlainAdam(average, eps=1e-8)
+        monkeypatch.setattr(buffer, "sample", recorded)
+    q_network = float64_copy(weights_of(trainer.q_network))
+    average_policy = float64_copy(weights_of(trainer.average_policy))
+    target = dict(q_network)
+    adams = PlainAdam(q_network, eps=1e-8), PlainAdam(average_policy, eps=1e-8)
     updates, targets_differed = 0, False
     for _ in range(6):
-        for rows in drawn.values():
+        for rows in minibatches.values():
             rows.clear()
         metrics = trainer.iterate()
         losses = []
-        for steps, played in zip(drawn["steps_seen"], drawn["played"], strict=True):
-            assert len(steps) == len(played) == 32
-            losses.append((q_learning(values, target, adams[0], steps),
-                           imitation(average, adams[1], played)))  # fmt: skip
+        for transitions, decisions in zip(*minibatches.values(), strict=True):
+            assert len(transitions) == len(decisions) == 32
+            losses.append((q_learning(q_network, target, adams[0], transitions),
+                           imitation(average_policy, adams[1], decisions)))  # fmt: skip
             updates += 1
             if updates % 7 == 0:
-                target = dict(values)
-            targets_differed |= not np.allclose(target["policy.bias"], values["policy.bias"])
+                target = dict(q_network)
+            targets_differed |= not np.allclose(target["policy.bias"], q_network["policy.bias"])
         value_loss, policy_loss = np.mean(losses, axis=0)
         assert metrics["value_loss"] == pytest.approx(value_loss, rel=1e-3)
         assert metrics["policy_loss"] == pytest.approx(policy_loss, rel=1e-3)
-        for network, wanted in ((trainer.values, values), (trainer.average, average),
-                                (trainer.target, target)):  # fmt: skip
+        for network, expected in ((trainer.q_network, q_network),
+                                  (trainer.average_policy, average_policy),
+                                  (trainer.target_q_network, target)):  # fmt: skip
             for name, weight in weights_of(network).items():
                 if not name.startswith("value."):
-                    assert weight == pytest.approx(wanted[name], rel=1e-3, abs=2e-4), name
+                    assert weight == pytest.approx(expected[name], rel=1e-3, abs=2e-4), name
     # One update of both networks in every sixteen decisions.
     assert updates == trainer.decisions // 16 > 21
     assert targets_differed
     # The player is the average policy.
     for name, weight in trainer.player().items():
-        assert weight == pytest.approx(average[name], rel=1e-3, abs=2e-4)
+        assert weight == pytest.approx(average_policy[name], rel=1e-3, abs=2e-4)
 
 
 def q_learning(weights: Weights, target: Weights, adam: PlainAdam, rows: Array) -> float:
     """A step towards reward + max over legal actions of the target's values; undiscounted."""
-    activations = forward(weights, LAYERS, rows["seen"].astype(float))
+    activations = forward(weights, LAYERS, rows["observation"].astype(float))
     numbers = np.arange(len(rows))
-    later = forward(target, LAYERS, rows["next"].astype(float))[-1]
-    best = np.where(rows["next_legal"] > 0, later, -np.inf).max(axis=1)
-    targets = rows["paid"] + np.where(rows["over"] > 0, 0, best)
+    next_q_values = forward(target, LAYERS, rows["next_observation"].astype(float))[-1]
+    best = np.where(rows["next_action_mask"] > 0, next_q_values, -np.inf).max(axis=1)
+    targets = rows["reward"] + np.where(rows["done"] > 0, 0, best)
     td_errors = activations[-1][numbers, rows["action"]] - targets
     d_output = np.zeros_like(activations[-1])
     d_output[numbers, rows["action"]] = 2 * td_errors / len(rows)
@@ -188,8 +194,8 @@ def q_learning(weights: Weights, target: Weights, adam: PlainAdam, rows: Array) 
 
 def imitation(weights: Weights, adam: PlainAdam, rows: Array) -> float:
     """A step down the negative log-likelihood of what best responses played."""
-    activations = forward(weights, LAYERS, rows["seen"].astype(float))
-    log_probs = masked_log_softmax(activations[-1], rows["legal"])
+    activations = forward(weights, LAYERS, rows["observation"].astype(float))
+    log_probs = masked_log_softmax(activations[-1], rows["action_mask"])
     d_output = np.exp(log_probs)
     d_output[np.arange(len(rows)), rows["action"]] -= 1
     gradients: Weights = {}
@@ -198,48 +204,50 @@ def imitation(weights: Weights, adam: PlainAdam, rows: Array) -> float:
     return -float(log_probs[np.arange(len(rows)), rows["action"]].mean())
 
 
-# -- what is remembered
+# -- buffers
 
 
 @pytest.mark.parametrize("horizon", ["hand", "match"])
-def test_the_replay_buffer_holds_what_each_seat_saw_did_and_was_paid_until_its_next_decision(
+def test_the_replay_buffer_holds_the_transitions_of_each_seat(
     horizon: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a match there are rewards along the way."""
+    """In a match there are rewards before the end of an episode."""
     trainer = NFSP(settings(train_every=NEVER, horizon=horizon))
     recorder = Recorder(trainer, monkeypatch)
     iterations = 3 if horizon == "hand" else 1
     for _ in range(iterations):
         trainer.iterate()
     rows = [row for trajectory in recorder.trajectories() for row in trajectory]
-    assert any(row["later"] and row["reward"] for row in rows) is (horizon == "match")
-    wanted: Counter[tuple[Any, ...]] = Counter()
+    assert any(row["next"] and row["reward"] for row in rows) is (horizon == "match")
+    expected: Counter[tuple[Any, ...]] = Counter()
     rewards = set()
     for row in rows:
-        over, later = row["later"] is None, row["later"]
-        # What is said of the decision after the last does not count.
-        after = () if over else (later["seen"].tobytes(), later["legal"].tobytes())
-        rewards.add(float(row["reward"]))
-        wanted[(row["seen"].tobytes(), row["action"], float(row["reward"]), over, after)] += 1
-    remembered = Counter(
-        (row["seen"].tobytes(), int(row["action"]), float(row["paid"]), bool(row["over"]),
-         () if row["over"] else (row["next"].tobytes(), row["next_legal"].tobytes()))
-        for row in trainer.steps_seen.rows[: len(trainer.steps_seen)]
+        done, next_row, reward = row["next"] is None, row["next"], float(row["reward"])
+        # The next decision of a final transition does not matter.
+        after = () if done else (next_row["observation"].tobytes(),
+                                 next_row["action_mask"].tobytes())  # fmt: skip
+        rewards.add(reward)
+        expected[(row["observation"].tobytes(), row["action"], reward, done, after)] += 1
+    transitions = Counter(
+        (row["observation"].tobytes(), int(row["action"]), float(row["reward"]), bool(row["done"]),
+         () if row["done"] else (row["next_observation"].tobytes(),
+                                 row["next_action_mask"].tobytes()))
+        for row in trainer.replay_buffer.rows[: len(trainer.replay_buffer)]
     )  # fmt: skip
-    assert remembered == wanted
-    assert wanted.total() == trainer.decisions
+    assert transitions == expected
+    assert expected.total() == trainer.decisions
     assert trainer.hands == len(recorder.episodes) == iterations * N_ENVS
     assert min(rewards) < 0 < max(rewards)
     assert len(set(recorder.seeds)) == iterations
 
 
-def test_each_seat_of_each_hand_is_all_best_response_or_all_average_which_are_not_imitated(
+def test_a_seat_plays_one_policy_for_an_episode_and_only_best_responses_are_imitated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The best response likes high places, the average low ones, so each shows who played."""
+    """The best response prefers high actions, the average policy low ones."""
     trainer = NFSP(settings(epsilon=0.0, train_every=NEVER, anticipatory=0.3))
-    prefer(trainer, "values", ascending(trainer))
-    prefer(trainer, "average", -ascending(trainer))
+    set_logits(trainer, "q_network", ascending(trainer))
+    set_logits(trainer, "average_policy", -ascending(trainer))
     recorder = Recorder(trainer, monkeypatch)
     for _ in range(8):
         trainer.iterate()
@@ -247,9 +255,9 @@ def test_each_seat_of_each_hand_is_all_best_response_or_all_average_which_are_no
     forced: Counter[tuple[Any, ...]] = Counter()
     responds: list[bool | None] = []
     for trajectory in recorder.trajectories():
-        choices = [row for row in trajectory if row["legal"].sum() > 1]
-        high = {bool(row["action"] == np.flatnonzero(row["legal"])[-1]) for row in choices}
-        low = {bool(row["action"] == np.flatnonzero(row["legal"])[0]) for row in choices}
+        choices = [row for row in trajectory if row["action_mask"].sum() > 1]
+        high = {bool(row["action"] == np.flatnonzero(row["action_mask"])[-1]) for row in choices}
+        low = {bool(row["action"] == np.flatnonzero(row["action_mask"])[0]) for row in choices}
         if not choices:
             forced.update(map(as_imitated, trajectory))
             responds.append(None)
@@ -259,108 +267,110 @@ def test_each_seat_of_each_hand_is_all_best_response_or_all_average_which_are_no
         responds += high
         if True in high:
             certain.update(map(as_imitated, trajectory))
-    reservoir = trainer.played.rows[: len(trainer.played)]
-    imitated = Counter(map(as_imitated, reservoir))
-    # All decisions of best responses are there, and nothing else but where nothing could be seen.
+    imitated = Counter(
+        map(as_imitated, trainer.reservoir_buffer.rows[: len(trainer.reservoir_buffer)])
+    )
+    # All decisions of best responses, and of others only those without a choice.
     assert certain <= imitated <= certain + forced
-    told = [each for each in responds if each is not None]
-    assert np.mean(told) == pytest.approx(0.3, abs=4 * np.sqrt(0.3 * 0.7 / len(told)))
-    # Each seat's is drawn by itself.
-    pairs = [each for each in zip(responds[::2], responds[1::2], strict=True) if None not in each]
+    identified = [response for response in responds if response is not None]
+    tolerance = 4 * np.sqrt(0.3 * 0.7 / len(identified))
+    assert np.mean(identified) == pytest.approx(0.3, abs=tolerance)
+    # Policies are drawn for each seat independently.
+    pairs = [pair for pair in zip(responds[::2], responds[1::2], strict=True) if None not in pair]
     both = np.mean([all(pair) for pair in pairs])
     assert both == pytest.approx(0.09, abs=4 * np.sqrt(0.09 * 0.91 / len(pairs)))
     assert len(pairs) > 200
 
 
 def as_imitated(row: Any) -> tuple[Any, ...]:
-    return row["seen"].tobytes(), int(row["action"]), row["legal"].tobytes()
+    return row["observation"].tobytes(), int(row["action"]), row["action_mask"].tobytes()
 
 
-# -- exploration, and who plays how
+# -- exploration
 
 
-@pytest.mark.parametrize("done", [0.0, 0.75, 3.0])
-def test_the_exploration_of_best_responses_falls_to_nothing_along_the_budget(
-    done: float, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("progress", [0.0, 0.75, 3.0])
+def test_exploration_falls_linearly_to_0_along_the_budget(
+    progress: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With epsilon anything legal is played, so with n legal actions (1 - 1/n) epsilon shows."""
+    """With n legal actions, another than the best is played with probability (1 - 1/n) ε."""
     trainer = NFSP(settings(epsilon=0.8, train_every=NEVER, anticipatory=1.0))
-    prefer(trainer, "values", ascending(trainer))
-    trainer.decisions = int(done * 10_000)
+    set_logits(trainer, "q_network", ascending(trainer))
+    trainer.decisions = int(progress * 10_000)
     recorder = Recorder(trainer, monkeypatch)
     before = trainer.decisions
     for _ in range(8):
         trainer.decisions = before
         trainer.iterate()
-        before += 1  # another seed, and as good as the same time
-    epsilon = 0.8 * max(0.0, 1 - done)
-    found, wanted, variance, several = 0, 0.0, 0.0, 0
+        before += 1  # another seed, and almost the same epsilon
+    epsilon = 0.8 * max(0.0, 1 - progress)
+    explored, expected, variance, choices = 0, 0.0, 0.0, 0
     for row in (row for episode in recorder.episodes for row in episode):
-        count = int(row["legal"].sum())
-        share = epsilon * (1 - 1 / count)
-        found += int(row["action"] != np.flatnonzero(row["legal"])[-1])
-        wanted += share
-        variance += share * (1 - share)
-        several += count > 2
-    assert abs(found - wanted) <= 4 * np.sqrt(variance)
-    assert several > 30
-    assert (found == 0) is (done >= 1)
+        count = int(row["action_mask"].sum())
+        probability = epsilon * (1 - 1 / count)
+        explored += int(row["action"] != np.flatnonzero(row["action_mask"])[-1])
+        expected += probability
+        variance += probability * (1 - probability)
+        choices += count > 2
+    assert abs(explored - expected) <= 4 * np.sqrt(variance)
+    assert choices > 30
+    assert (explored == 0) is (progress >= 1)
 
 
-def test_the_average_policy_is_drawn_from_by_its_probabilities(
+def test_the_average_policy_is_sampled_by_its_probabilities(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     trainer = NFSP(settings(train_every=NEVER, anticipatory=1e-12))
-    logits = np.random.default_rng(1).normal(size=trainer.actions).astype(np.float32)
-    prefer(trainer, "average", logits)
+    logits = np.random.default_rng(1).normal(size=trainer.n_actions).astype(np.float32)
+    set_logits(trainer, "average_policy", logits)
     recorder = Recorder(trainer, monkeypatch)
     for _ in range(8):
         trainer.iterate()
     rows = [row for episode in recorder.episodes for row in episode]
-    legal = np.array([row["legal"] for row in rows])
-    probs = np.exp(masked_log_softmax(np.tile(logits.astype(float), (len(rows), 1)), legal))
-    played = np.bincount([row["action"] for row in rows], minlength=trainer.actions)
+    masks = np.array([row["action_mask"] for row in rows])
+    probs = np.exp(masked_log_softmax(np.tile(logits.astype(float), (len(rows), 1)), masks))
+    played = np.bincount([row["action"] for row in rows], minlength=trainer.n_actions)
     spread = np.sqrt((probs * (1 - probs)).sum(axis=0))
     assert (np.abs(played - probs.sum(axis=0)) <= 4.5 * spread + 1e-9).all()
     assert (spread > 3).sum() > 3
-    assert not len(trainer.played)
+    assert not len(trainer.reservoir_buffer)
 
 
-# -- memories
+# -- sampling
 
 
-def test_each_row_ever_seen_is_as_likely_kept_in_a_small_reservoir() -> None:
-    """Vitter 1985, algorithm R, one row at a time and in lots: of four rows each with a half."""
+def numbered(buffer: ReplayBuffer | ReservoirBuffer, numbers: range) -> Array:
+    rows = np.zeros(len(numbers), buffer.dtype)
+    rows["number"] = numbers
+    return rows
+
+
+def test_all_rows_are_equally_likely_in_a_reservoir() -> None:
+    """Vitter 1985, algorithm R, one row at a time and in batches: of four rows each with 1/2."""
     rng = np.random.default_rng(5)
-    for lots in ([4], [1, 1, 1, 1], [3, 1], [1, 3]):
-        kept = np.zeros(4)
+    for batches in ([4], [1, 1, 1, 1], [3, 1], [1, 3]):
+        counts = np.zeros(4)
         for _ in range(3000):
-            memory = Memory([("number", "i4")], 2, reservoir=True)
-            numbers = np.zeros(4, memory.kind)
-            numbers["number"] = np.arange(4)
-            for lot in np.split(numbers, np.cumsum(lots)[:-1]):
-                memory.add(lot, rng)
-            kept[memory.rows["number"]] += 1
-        assert kept / 3000 == pytest.approx(0.5, abs=0.04)
+            buffer = ReservoirBuffer([("number", "i4")], 2)
+            for rows in np.split(numbered(buffer, range(4)), np.cumsum(batches)[:-1]):
+                buffer.add(rows, rng)
+            counts[buffer.rows["number"]] += 1
+        assert counts / 3000 == pytest.approx(0.5, abs=0.04)
 
 
-@pytest.mark.parametrize("reservoir", [False, True])
-def test_minibatches_are_drawn_evenly_from_all_that_is_remembered(reservoir: bool) -> None:
+@pytest.mark.parametrize("kind", [ReplayBuffer, ReservoirBuffer])
+def test_minibatches_are_sampled_uniformly(kind: Any) -> None:
     rng = np.random.default_rng(6)
-    memory = Memory([("number", "i4")], 50, reservoir=reservoir)
-    rows = np.zeros(20, memory.kind)
-    rows["number"] = np.arange(20)
-    memory.add(rows, rng)
+    buffer = kind([("number", "i4")], 50)
+    buffer.add(numbered(buffer, range(20)), *([rng] if kind is ReservoirBuffer else []))
     counts = np.zeros(20)
     for _ in range(400):
-        counts += np.bincount(memory.drawn(50, rng)["number"], minlength=20)
+        counts += np.bincount(buffer.sample(50, rng)["number"], minlength=20)
     assert counts == pytest.approx(1000, rel=0.15)
 
 
-def test_a_replay_buffer_that_is_full_holds_the_last_rows() -> None:
-    memory = Memory([("number", "i4")], 50, reservoir=False)
+def test_a_full_replay_buffer_holds_the_last_rows() -> None:
+    buffer = ReplayBuffer([("number", "i4")], 50)
     for start in range(0, 1000, 37):
-        rows = np.zeros(min(37, 1000 - start), memory.kind)
-        rows["number"] = np.arange(start, start + len(rows))
-        memory.add(rows)
-    assert set(memory.rows["number"]) == set(range(950, 1000))
+        buffer.add(numbered(buffer, range(start, min(start + 37, 1000))))
+    assert set(buffer.rows["number"]) == set(range(950, 1000))

@@ -111,7 +111,7 @@ def test_debug_shows_where_a_training_was_ended(
          "paid became nan after 50 decisions; there is no checkpoint"),
         ("def player(self): return {name: each + self.decisions * np.inf for name, each in "
          "super().player().items()} if self.decisions else super().player()",
-         "policy.weight became none after 100 decisions; there is no checkpoint"),
+         "policy.weight became NaN or infinite after 100 decisions; there is no checkpoint"),
     ],
 )  # fmt: skip
 def test_a_number_that_is_none_ends_the_run(

@@ -27,7 +27,7 @@ from german_whist.engine.observation.layout import (
 )
 from german_whist.engine.rules import named_rules
 from german_whist.envs import SelfPlayEnv
-from german_whist.training.algorithms.players import player_of
+from german_whist.training.algorithms.players import agent_from_weights
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.settings import PPOSettings
 from german_whist.training.rollout.adam import Adam
@@ -58,7 +58,7 @@ def test_advantages_are_those_of_each_seat_by_itself() -> None:
     last_values = chance.normal(size=games).astype(np.float32)
     out = np.zeros((steps, games), np.float32)
     gae = GAE(seats, rewards, ended, values, last_seats, last_values, 0.9, 0.8, out)
-    CpuBackend().rows(games, estimate_advantages, gae)
+    CpuBackend().run_rows(games, estimate_advantages, gae)
     for game in range(games):
         after = np.full(2, -last_values[game])
         after[last_seats[game]] = last_values[game]
@@ -75,7 +75,7 @@ def test_actions_are_drawn_by_their_logits() -> None:
     actions, logs = np.zeros(count, np.int64), np.zeros(count, np.float32)
     chances = np.random.default_rng(1).random(count, np.float32)
     sampling = ActionSampling(logits, masks, chances, actions, logs)
-    CpuBackend().rows(count, sample_actions, sampling)
+    CpuBackend().run_rows(count, sample_actions, sampling)
     shares = np.exp(logits[0, :3]) / np.exp(logits[0, :3]).sum()
     assert np.bincount(actions, minlength=4)[:3] / count == pytest.approx(shares, abs=0.01)
     assert logs == pytest.approx(np.log(shares)[actions], abs=1e-5)
@@ -106,7 +106,7 @@ def test_every_group_of_the_observation_is_read_somewhere_or_left_out_for_a_reas
 
 def test_with_closed_ranks_the_unseen_cards_are_read() -> None:
     options = options_from("classic", horizon="foreplay", layout="trump-first")
-    more = np.setdiff1d(inputs_of(options, closed=True), inputs_of(options))
+    more = np.setdiff1d(inputs_of(options, relative_ranks=True), inputs_of(options))
     assert more.tolist() == list(range(*LAYOUT.slice("unseen").indices(OBSERVATION_SIZE)))
 
 
@@ -120,7 +120,7 @@ def test_what_was_learnt_from_is_what_was_played(ranks: str) -> None:
     step = trainer.games.step
 
     def kept(actions: np.ndarray) -> Any:
-        played.append((actions.copy(), trainer.collector.buffer.shown.copy()))
+        played.append((actions.copy(), trainer.collector.buffer.env_actions.copy()))
         return step(actions)
 
     trainer.games.step = kept
@@ -165,7 +165,7 @@ def test_the_oracle_sees_the_other_hand_and_the_stock() -> None:
     )
     now = trainer.games.observe()
     trainer.collector.add_observations(0, now)
-    sets = trainer.collector.buffer.at(0)[1].reshape(8, 4, 52)
+    sets = trainer.collector.buffer.inputs_at(0)[1].reshape(8, 4, 52)
     unseen = now.observations[:, LAYOUT.slice("unseen")]
     upcards = now.observations[:, LAYOUT.slice("upcards")]
     assert (sets[:, 0].sum(axis=1) == 13).all()
@@ -191,7 +191,7 @@ def test_the_oracle_sees_the_blind_hands_as_long_as_they_may_be_taken() -> None:
         now = trainer.games.observe()
         trainer.collector.add_observations(step, now)
         other, below, mine, theirs = (
-            trainer.collector.buffer.at(step)[1].reshape(8, 4, 52).swapaxes(0, 1)
+            trainer.collector.buffer.inputs_at(step)[1].reshape(8, 4, 52).swapaxes(0, 1)
         )
         assert (other.sum(axis=1) == 13).all()
         assert not below.any()
@@ -217,7 +217,7 @@ def test_it_trains_and_plays_by_rules_of_every_kind(name: str, horizon: Any) -> 
     for _ in range(2):
         told = trainer.iterate()
     assert all(np.isfinite(value) for value in told.values())
-    agent = player_of(settings, trainer.player(), trainer.network_card(), "sample")
+    agent = agent_from_weights(settings, trainer.player(), trainer.network_card(), "sample")
     env = SelfPlayEnv(8, name)
     now = env.reset(seed=3)
     for step in range(30):

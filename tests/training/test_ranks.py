@@ -149,7 +149,7 @@ def test_one_process_goes_on_where_two_stopped(ranked: Path, tmp_path: Path) -> 
     before = state(whole)
     trainer = run.trainer
     assert isinstance(trainer, PPO)
-    assert np.array_equal(trainer.player()["policy.weight"], before["average.policy.weight"])
+    assert np.array_equal(trainer.player()["policy.weight"], before["ema_network.policy.weight"])
     # Its games begin anew, with deals that nobody has played.
     begun = trainer.games.state()["records"]
     assert not np.array_equal(begun, PPO(trainer.settings).games.state()["records"])

@@ -58,7 +58,7 @@ def test_nfsp_remembers_scaled_rewards() -> None:
     one, other = trainer_of("nfsp"), trainer_of("nfsp", "reward_scale=4")
     for trainer in (one, other):
         trainer.iterate()
-    paid, less = (np.asarray(each.steps_seen.rows["paid"][: each.steps_seen.count])
+    paid, less = (np.asarray(each.replay_buffer.rows["reward"][: len(each.replay_buffer)])
                   for each in (one, other))  # fmt: skip
     assert np.abs(paid).sum() > 0
     assert np.array_equal(paid, 4 * less)

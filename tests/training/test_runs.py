@@ -25,7 +25,7 @@ from german_whist.cli import main
 from german_whist.common.signals import RunStopped
 from german_whist.common.typed_settings import SettingsError
 from german_whist.training.algorithms.ppo import PPO
-from german_whist.training.callbacks.base import Callback, Watched
+from german_whist.training.callbacks.base import Callback, TrainingRun
 from german_whist.training.checkpoint import load_state
 from german_whist.training.runs.presets import load_settings
 from german_whist.training.runs.start import resume, start
@@ -135,7 +135,7 @@ def test_a_number_that_is_none_stops_the_run_and_the_saved_state_goes_on(
     whole: Path, tmp_path: Path
 ) -> None:
     class Spoiling(Callback):
-        def on_iteration(self, run: Watched, told: Mapping[str, float]) -> None:
+        def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
             if run.trainer.decisions > 2400:
                 with torch.no_grad():
                     run.trainer.network.policy.weight[0, 0] = float("nan")
@@ -165,7 +165,7 @@ def test_weights_that_the_last_step_made_infinite_are_not_saved(tmp_path: Path) 
                 weight[0, 0] = float("inf")
 
     run.trainer.optimizer.step = spoilt
-    with pytest.raises(RunStopped, match=r"weights of value\.weight became none"):
+    with pytest.raises(RunStopped, match=r"weights of value\.weight became NaN"):
         run.go(quiet())
     assert all(np.isfinite(each).all() for each in arrays_of(tmp_path / "run").values())
 

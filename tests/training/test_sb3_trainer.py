@@ -24,10 +24,10 @@ from german_whist.evaluation.exploitability.brute_force import (
     strategy_value,
 )
 from german_whist.training.algorithms.base import Diverged
-from german_whist.training.algorithms.players import player_of
+from german_whist.training.algorithms.players import agent_from_weights
 from german_whist.training.algorithms.sb3 import SB3Trainer
 from german_whist.training.algorithms.settings import SB3Settings
-from german_whist.training.callbacks.base import Callback, Watched
+from german_whist.training.callbacks.base import Callback, TrainingRun
 from german_whist.training.runs.start import resume, start
 from german_whist.training.settings import Settings
 
@@ -62,7 +62,7 @@ def test_a_stopped_run_comes_to_the_same_weights(tmp_path: Path) -> None:
     start(tmp_path / "whole", settings()).go(quiet())
 
     class Failing(Callback):
-        def on_iteration(self, run: Watched, told: Mapping[str, float]) -> None:
+        def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
             if run.trainer.decisions > 1000:
                 raise RuntimeError("stop here")
 
@@ -89,7 +89,7 @@ def test_against_random_it_comes_close_to_the_best_response() -> None:
     trainer = SB3Trainer(wanted)
     while trainer.decisions < wanted.decisions:
         trainer.iterate()
-    agent = player_of(wanted, trainer.player(), trainer.network_card(), "endgame=network")
+    agent = agent_from_weights(wanted, trainer.player(), trainer.network_card(), "endgame=network")
     tree = GameTree.of(wanted.options.rules, dealer=1)
     plays = strategy_of(agent, tree)
     other = strategy_of(make_agent("random", TINY), tree)
@@ -147,17 +147,17 @@ def test_earlier_selves_join_and_leave_the_pool_and_play_by_their_weights() -> N
     played = set()
     for count in range(1, 13):
         trainer.iterate()
-        assert len(trainer.pool) == len(trainer._selves) == min(2, count // 2)
+        assert len(trainer.snapshots) == len(trainer._snapshot_agents) == min(2, count // 2)
         played.add(trainer.games.opponent.name)
         if count % 2 == 0:
             for name, each in trainer.player().items():
-                assert np.array_equal(trainer.pool[-1][name], each)
-            newest = trainer._selves[-1]
+                assert np.array_equal(trainer.snapshots[-1][name], each)
+            newest = trainer._snapshot_agents[-1]
             assert isinstance(newest, NetworkAgent)
             assert newest.sample
-            assert newest.policy.layers.weights[: trainer.pool[-1]["hidden.0.weight"].size] == (
-                pytest.approx(trainer.pool[-1]["hidden.0.weight"].T.ravel())
-            )
+            assert newest.policy.layers.weights[
+                : trainer.snapshots[-1]["hidden.0.weight"].size
+            ] == (pytest.approx(trainer.snapshots[-1]["hidden.0.weight"].T.ravel()))
     assert played == {"random", "training"}
 
 
@@ -177,7 +177,7 @@ def test_a_number_that_is_none_stops_it() -> None:
             trainer.model.policy.value_net.bias[0] = float("inf")
 
     trainer.model.train = spoilt  # type: ignore[method-assign]
-    with pytest.raises(Diverged, match="weights became none after 256 decisions"):
+    with pytest.raises(Diverged, match="weights became NaN or infinite after 256 decisions"):
         trainer.iterate()
 
 
@@ -189,6 +189,6 @@ def test_what_is_wrong_in_a_callback_is_not_blamed_on_the_weights() -> None:
     wanted = settings()
     assert isinstance(wanted, SB3Settings)
     trainer = SB3Trainer(wanted)
-    assert trainer.adopt(Broken())
+    assert trainer.add_callback(Broken())
     with pytest.raises(ValueError, match=r"^mine$"):
         trainer.iterate()

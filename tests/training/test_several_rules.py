@@ -22,7 +22,7 @@ from german_whist.cli import main
 from german_whist.common.typed_settings import SettingsError
 from german_whist.engine.observation.layout import real_action
 from german_whist.engine.observation.rule_features import RULE_LAYOUT
-from german_whist.training.algorithms.players import player_of
+from german_whist.training.algorithms.players import agent_from_weights
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.settings import PPOSettings
 from german_whist.training.checkpoint import write_player
@@ -65,7 +65,7 @@ def test_the_input_tells_what_differs_and_nothing_else() -> None:
 def test_the_player_of_each_rule_set_plays_as_torch_does(rules: tuple[Any, ...]) -> None:
     trainer = shaken(PPO(settings_of(*rules)))
     agents = [
-        player_of(trainer.settings, weights_of(trainer.network), trainer.network_card(),
+        agent_from_weights(trainer.settings, weights_of(trainer.network), trainer.network_card(),
                   "sample", "endgame=network", rules=each.rules)
         for each in trainer.settings.all_options
     ]  # fmt: skip
@@ -82,7 +82,7 @@ def test_the_player_of_each_rule_set_plays_as_torch_does(rules: tuple[Any, ...])
             for game, at in enumerate(range(span.start, span.stop)):
                 places = np.flatnonzero(masks[at])
                 shares = np.exp(logits[at, places] - logits[at, places].max())
-                shown = trainer.collector.buffer.shown[at, places]
+                shown = trainer.collector.buffer.env_actions[at, places]
                 real = [real_action(int(each), games.batch.suit_orders[game]) for each in shown]
                 assert mine[game, real] == pytest.approx(shares / shares.sum(), abs=1e-5)
         now = trainer.games.step((now.masks * chance.random(now.masks.shape)).argmax(axis=1))
@@ -92,7 +92,9 @@ def test_a_situation_is_played_differently_by_other_rules() -> None:
     trainer = shaken(PPO(settings_of(HIGH, LOW)))
     views = [games.views() for games, _ in trainer.games.parts()]
     told = trainer.settings, weights_of(trainer.network), trainer.network_card(), "sample"
-    high, low = (player_of(*told, rules=each.rules) for each in trainer.settings.all_options)
+    high, low = (
+        agent_from_weights(*told, rules=each.rules) for each in trainer.settings.all_options
+    )
     views[0]["low"] = 1  # seen alike in all but the rules
     assert not np.allclose(high.likelihoods(views[0]), low.likelihoods(views[0]), atol=1e-3)
 
@@ -136,11 +138,11 @@ def test_opposite_rules_are_learnt_by_one_network() -> None:
     trainer = PPO(settings)
     while trainer.decisions < settings.decisions:
         trainer.iterate()
-    for each in settings.all_options:
-        player = player_of(settings, trainer.player(), trainer.network_card(), "endgame=network",
-                           rules=each.rules)  # fmt: skip
-        result = german_whist.evaluate(player, "random", each.rules, hands=4000, key="00" * 16)
-        assert result.pairings[0].win_rate.value > 0.56, each.rules.name
+    weights, card = trainer.player(), trainer.network_card()
+    for rules in (option.rules for option in settings.all_options):
+        player = agent_from_weights(settings, weights, card, "endgame=network", rules=rules)
+        result = german_whist.evaluate(player, "random", rules, hands=4000, key="00" * 16)
+        assert result.pairings[0].win_rate.value > 0.56, rules.name
 
 
 def test_a_run_is_measured_and_played_by_each_of_its_rule_sets(
@@ -203,7 +205,7 @@ def test_a_graph_is_of_one_rule_set(tmp_path: Path, capsys: pytest.CaptureFixtur
     [
         ([], {}, "rules is empty: name a rule set"),
         (["classic", "classic"], {}, "classic and classic are the same game"),
-        ([HIGH, {**ALL, "name": "tiny"}], {}, "tiny and tiny are the same game, or are called the"),
+        ([HIGH, {**ALL, "name": "tiny"}], {}, "tiny and tiny are the same game, or have the"),
         (["classic", "race-7"], {"horizon": "foreplay"}, "the rules race-7 are a race"),
         ([HIGH, ALL], {"n_envs": 1}, "n_envs is 1: each of 2 rule sets needs a game"),
         (["classic", "clasic"], {}, "did you mean 'classic'"),

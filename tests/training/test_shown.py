@@ -17,20 +17,20 @@ import pytest
 from german_whist.evaluation.reports.charts import Curve, curves, standalone
 from german_whist.training.callbacks import console as display
 from german_whist.training.callbacks.console import (
-    Lines,
+    ConsoleLog,
     LiveDisplay,
-    Pace,
+    TimeEstimate,
     duration,
     progress_line,
 )
-from german_whist.training.callbacks.evaluation import curve_of, past_of
+from german_whist.training.callbacks.evaluation import curve_of, earlier_checkpoint
 from german_whist.training.callbacks.html_report import write_report
-from german_whist.training.checkpoint import Measured
+from german_whist.training.checkpoint import EvaluationResult
 from german_whist.training.runs.presets import load_settings
 
 
-def measured(decisions: int, opponent: str, rate: float) -> Measured:
-    return Measured(
+def measured(decisions: int, opponent: str, rate: float) -> EvaluationResult:
+    return EvaluationResult(
         decisions=decisions, opponent=opponent, win_rate=rate, half_width=0.0123, margin=-1.25,
         hands=4_000,
     )  # fmt: skip
@@ -62,34 +62,38 @@ TOLD = {
 
 
 def test_the_time_left_is_told_by_the_last_iterations_without_the_first_start() -> None:
-    pace = Pace(most=3)
-    assert pace.left(1_000) == ""
-    pace.note(100.0, 100)
-    assert pace.left(1_000) == ""
-    pace.note(110.0, 200)
-    assert pace.left(1_000) == "1:20"  # 800 at 10 a second
-    pace.note(130.0, 300)
-    assert pace.left(1_000) == duration(700 / (200 / 30))
-    pace.note(131.0, 400)  # the three last: 200 in 21 seconds
-    assert pace.left(1_000) == duration(600 * 21 / 200)
-    assert pace.left(400) == pace.left(300) == "0:00"
+    estimate = TimeEstimate(window=3)
+    assert estimate.remaining(1_000) == ""
+    estimate.add(100.0, 100)
+    assert estimate.remaining(1_000) == ""
+    estimate.add(110.0, 200)
+    assert estimate.remaining(1_000) == "1:20"  # 800 at 10 a second
+    estimate.add(130.0, 300)
+    assert estimate.remaining(1_000) == duration(700 / (200 / 30))
+    estimate.add(131.0, 400)  # the three last: 200 in 21 seconds
+    assert estimate.remaining(1_000) == duration(600 * 21 / 200)
+    assert estimate.remaining(400) == estimate.remaining(300) == "0:00"
 
 
 def test_a_line_tells_how_far_how_fast_and_how_long() -> None:
-    pace = Pace()
-    pace.note(0.0, 0)
-    pace.note(10.0, 50_000)
-    line = progress_line(a_run(), TOLD, pace)
+    estimate = TimeEstimate()
+    estimate.add(0.0, 0)
+    estimate.add(10.0, 50_000)
+    line = progress_line(a_run(), TOLD, estimate)
     assert line == (
         "       50,000 decisions       1,923 hands   12,346/s     0:30 left, entropy 1.234"
     )
-    brief = Pace()
-    brief.note(0.0, 0)
-    brief.note(0.25, 50)
-    assert brief.left(12_050) == "1:00"
-    assert progress_line(a_run(), {}, Pace()) == "       50,000 decisions       1,923 hands"
+    brief = TimeEstimate()
+    brief.add(0.0, 0)
+    brief.add(0.25, 50)
+    assert brief.remaining(12_050) == "1:00"
+    assert progress_line(a_run(), {}, TimeEstimate()) == "       50,000 decisions       1,923 hands"
     own = {"paid": 0.25, "decisions_per_second": 12.0}
-    assert progress_line(a_run(), own, Pace()).split("hands")[1].split() == ["12/s", "paid", "0.25"]
+    assert progress_line(a_run(), own, TimeEstimate()).split("hands")[1].split() == [
+        "12/s",
+        "paid",
+        "0.25",
+    ]
 
 
 @pytest.fixture
@@ -102,19 +106,19 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def test_lines_come_now_and_then_and_stand_in_the_log_with_their_time(clock: list[float]) -> None:
     out, log = io.StringIO(), io.StringIO()
-    both = (Lines(out), Lines(log, stamped=True))
+    both = (ConsoleLog(out), ConsoleLog(log, timestamps=True))
     for shown in both:
-        shown.on_text(a_run(), "a sentence")
+        shown.on_message(a_run(), "a sentence")
     for wait in (0, 19.9, 0.2, 1):
         clock[0] += wait
         for shown in both:
             shown.on_iteration(a_run(), TOLD)
     for shown in both:
-        shown.on_measured(a_run(), MEASURED[2:3])
+        shown.on_evaluation(a_run(), MEASURED[2:3])
     lines = out.getvalue().splitlines()
-    assert [line.split()[0] for line in lines] == ["a", "50,000", "50,000", "measured"]
+    assert [line.split()[0] for line in lines] == ["a", "50,000", "50,000", "evaluated"]
     assert lines[1].endswith("/s                entropy 1.234")
-    assert lines[3] == "measured the checkpoint at 50,000 decisions: 75.0 ± 1.2 % against random"
+    assert lines[3] == "evaluated the checkpoint at 50,000 decisions: 75.0 ± 1.2 % against random"
     assert log.getvalue() == "".join(f"NOW {line}\n" for line in lines)
 
 
@@ -122,7 +126,7 @@ def test_the_panel_shows_the_run_and_its_latest_measurements(
     clock: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
     live = LiveDisplay()
-    live.on_text(a_run(), "[a] sentence")
+    live.on_message(a_run(), "[a] sentence")
     live.on_iteration(a_run(0), TOLD)
     clock[0] += 10
     live.on_iteration(a_run(50_000), TOLD)
@@ -150,9 +154,9 @@ def test_the_panel_shows_the_run_and_its_latest_measurements(
 def test_a_terminal_gets_the_panel_and_everything_else_lines(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert type(display.display_for()) is Lines
+    assert type(display.make_display()) is ConsoleLog
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    live = display.display_for()
+    live = display.make_display()
     live.close()
     assert type(live) is LiveDisplay
 
@@ -168,16 +172,16 @@ def test_the_past_of_a_checkpoint_is_the_one_half_as_old(tmp_path: Path) -> None
         for ending in ("safetensors", "json"):
             (tmp_path / f"{number:012d}.{ending}").write_bytes(b"")
     for number, past in ((400, 200), (500, 280), (100, 0), (200, 100), (280, 100)):
-        found = past_of(tmp_path / f"{number:012d}.safetensors")
+        found = earlier_checkpoint(tmp_path / f"{number:012d}.safetensors")
         assert found is not None
         assert int(found.stem) == past
-    assert past_of(tmp_path / f"{0:012d}.safetensors") is None
+    assert earlier_checkpoint(tmp_path / f"{0:012d}.safetensors") is None
 
 
 # -- the page
 
 
-def page_of(tmp_path: Path, rows: list[dict[str, float]], found: list[Measured]) -> str:
+def page_of(tmp_path: Path, rows: list[dict[str, float]], found: list[EvaluationResult]) -> str:
     path = tmp_path / "my <run>" / "report.html"
     write_report(path, load_settings("tiny"), rows, found)
     return path.read_text(encoding="utf-8")

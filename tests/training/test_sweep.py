@@ -22,8 +22,8 @@ from german_whist.agents.checkpoints.checkpoint import read_checkpoint, write_ch
 from german_whist.cli import main
 from german_whist.evaluation.formats import percent_with_interval
 from german_whist.training.callbacks.base import Callback
-from german_whist.training.callbacks.evaluation import MEASURING_SEED, measure
-from german_whist.training.checkpoint import Measured, RunState, load_state, save_state
+from german_whist.training.callbacks.evaluation import EVALUATION_SEED, evaluate_checkpoint
+from german_whist.training.checkpoint import EvaluationResult, RunState, load_state, save_state
 from german_whist.training.experiments.optuna_study import Pruning, mean_win_rate
 from german_whist.training.experiments.search_space import Between, Sweep, load_sweep
 from german_whist.training.experiments.sweep import JOURNAL, run_sweep
@@ -131,15 +131,15 @@ def test_the_best_of_noisy_figures_is_found_by_fresh_deals_and_ties_are_told(
     assert preset.about == f"the best of 4 trials, {figure} on fresh deals, not told from trial 2"
     assert said == [f"trial {each.number} on fresh deals: {each}" for each in (poor, best, same)]
     # The deals are not those on which trials were measured, nor others each time.
-    trained = measure(folder / "trials/1/checkpoints/640.safetensors", ["random"], 60)
-    assert trained.measured[0].margin != evaluate_again(folder, 60).margin
+    trained = evaluate_checkpoint(folder / "trials/1/checkpoints/640.safetensors", ["random"], 60)
+    assert trained.results[0].margin != evaluate_again(folder, 60).margin
     assert best.value == evaluate_again(folder, 60).win_rate
 
 
-def evaluate_again(folder: Path, hands: int, deals: int = 1) -> Measured:
+def evaluate_again(folder: Path, hands: int, deals: int = 1) -> EvaluationResult:
     """Trial 1 on the deals of finalists, or on those after them."""
     path = folder / "trials/1/checkpoints/640.safetensors"
-    return measure(path, ["random"], hands, seed=MEASURING_SEED + deals).measured[0]
+    return evaluate_checkpoint(path, ["random"], hands, seed=EVALUATION_SEED + deals).results[0]
 
 
 def test_finalists_that_were_trained_elsewhere_are_told(tmp_path: Path) -> None:
@@ -165,8 +165,8 @@ def test_the_interval_of_a_mean_win_rate_holds_however_opponents_correlate(
         shared, own = generator.normal(size=(1, 400)), generator.normal(size=(3, 400))
         luck = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own
         matches = [
-            Measured(opponent=name, win_rate=float(0.5 + 0.1 * each.mean()), margin=0.0, hands=800,
-                     half_width=0.1 * 1.966 * each.std(ddof=1) / 20, decisions=1)
+            EvaluationResult(opponent=name, win_rate=float(0.5 + 0.1 * each.mean()), margin=0.0,
+                             half_width=0.1 * 1.966 * each.std(ddof=1) / 20, decisions=1, hands=800)
             for name, each in zip("abc", luck, strict=True)
         ]  # fmt: skip
         told = mean_win_rate(matches, ["a", "b", "c"])
@@ -211,7 +211,7 @@ def no_training(settings: Settings, folder: Path, **_: object) -> None:
     path = folder / "checkpoints" / "640"
     path.parent.mkdir(parents=True)
     write_checkpoint(path, good.weights, good.card)
-    measured = Measured(
+    measured = EvaluationResult(
         opponent="random", hands=2, margin=0.0, win_rate=0.5, half_width=0.1, decisions=640
     )
     save_state(folder / "state.safetensors", {}, RunState({}, measured=[measured]))
@@ -268,7 +268,7 @@ def test_a_killed_trial_goes_on_from_what_it_saved(tmp_path: Path) -> None:
         raise Killed
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Pruning, "on_measured", kill)
+        patch.setattr(Pruning, "on_evaluation", kill)
         with pytest.raises(Killed):
             run_sweep(sweep, folder, say=said.append)
     (broken,) = study_of(folder).trials
@@ -308,7 +308,7 @@ def test_a_trial_in_another_process_is_pruned_by_what_the_storage_holds(
     for decisions, rate in zip((100, 200), rates, strict=True):
         run.measure(pruning, decisions, rate)
     assert run.stopped == (rates[0] < 0.5)
-    # A machine that does not reach the storage says so.
+    # A machine that does not reach the storage doc so.
     with pytest.raises(ValueError, match="does not hold the sweep here: give a --storage"):
         Pruning(str(tmp_path / "no"), *told).on_start(run)
 
@@ -322,14 +322,14 @@ class Told:
             load_settings("tiny", ["decisions=1000", "eval_opponents=random"]),
         )
         self.trainer = SimpleNamespace(decisions=0, hands=0)
-        self.measured: list[Measured] = []
+        self.measured: list[EvaluationResult] = []
         self.rows: list[dict[str, Any]] = []
         self.seconds, self.stopped = 0.0, False
 
     def measure(self, callback: Callback, decisions: int, rate: float) -> None:
         self.trainer.decisions = decisions
         self.measured.append(
-            Measured(
+            EvaluationResult(
                 opponent="random",
                 hands=2,
                 margin=0.0,
@@ -338,7 +338,7 @@ class Told:
                 decisions=decisions,
             )
         )
-        callback.on_measured(self, self.measured[-1:])
+        callback.on_evaluation(self, self.measured[-1:])
 
     def say(self, text: str) -> None: ...
 

@@ -126,7 +126,7 @@ def test_the_command_of_its_settings_gives_the_same_settings() -> None:
         ),
         ("reinforce:Reinforc", "reinforce has no 'Reinforc'; did you mean 'Reinforce'"),
         ("no_such:Thing", "module no_such cannot be imported"),
-        ("json:loads", "json:loads is no trainer: it has to be a class on top of"),
+        ("json:loads", "json:loads is no trainer: it has to be a subclass of"),
     ],
 )
 def test_what_is_no_trainer_is_refused_with_a_sentence(name: str, told: str) -> None:

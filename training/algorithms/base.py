@@ -1,6 +1,6 @@
-"""What a trainer is: it iterates, tells its player's weights, and keeps and restores its state.
+"""Base class of trainers: iterations, weights of the player, saved state.
 
-A new algorithm is one file: a structure of settings, and a class on top of `Trainer`.
+A new algorithm is one file: a structure of settings, and a subclass of `Trainer`.
 """
 
 from __future__ import annotations
@@ -28,84 +28,79 @@ class Diverged(ArithmeticError):
 
 
 class Trainer(ABC):
-    """What a run asks of a trainer, made anew for each session of it."""
+    """One training, in iterations; made anew for each session of a run."""
 
     settings_kind: ClassVar[type[Settings]] = Settings
-    """The structure of its settings."""
+    """Structure of the settings."""
     several_ranks: ClassVar[bool] = False
-    """Whether it trains in several processes at once; then `made` takes its `Ranks` as well."""
+    """Whether it trains in several processes; then `from_settings` takes `Ranks` as well."""
 
     def __init__(self, settings: Any) -> None:
         self.settings = settings
         self.decisions = 0
-        """The learner's own, so far."""
+        """Decisions of the learner so far."""
         self.hands = 0
         self.stopped = False
-        """Whether it ended the training before its budget."""
+        """Whether a callback of the trainer ended the training before its budget."""
 
     @classmethod
-    def made(cls, settings: Any) -> Trainer:
-        """A trainer for a run with these settings."""
+    def from_settings(cls, settings: Any) -> Trainer:
+        """Trainer of a run with these settings."""
         return cls(settings)
-
-    # -- what each has of its own
 
     @abstractmethod
     def iterate(self) -> dict[str, float]:
-        """Train a while, count `decisions` and `hands`, and tell what happened.
+        """Train for one iteration, increase `decisions` and `hands`, and return metrics.
 
-        Nothing is told of an iteration that was cut short. A figure that is no number ends the run;
-        one that is not told does where `ArithmeticError` is raised.
+        An iteration that was cut short returns none. NaN or infinity in a metric ends the run, and
+        so does an `ArithmeticError`.
         """
 
     @abstractmethod
     def player(self) -> Arrays:
-        """The weights of the player as it is now, and of its critic if the card tells of one."""
+        """Current weights of the player, and of the critic if `network_card` has one."""
 
     @abstractmethod
     def network_card(self) -> NetworkCard:
-        """What the card says of the network."""
+        """Inputs and architecture of the network, for a checkpoint's card."""
 
     @abstractmethod
     def state(self) -> tuple[Arrays, dict[str, Any]]:
-        """Everything that the rest of the training depends on: arrays, and plain values."""
+        """All that the rest of the training depends on: arrays, and values that JSON holds."""
 
     @abstractmethod
     def restore(self, arrays: Arrays, plain: dict[str, Any]) -> None:
-        """Go on from what `state` gave; whatever does not fit is a ValueError."""
+        """Restore what `state` gave; raise ValueError if it does not fit."""
 
-    # -- what most do without
+    # -- optional
 
-    def begin_with(self, weights: Mapping[str, np.ndarray[Any, Any]]) -> None:
-        """Begin with the weights of a checkpoint, which fit."""
-        raise SettingsError(f"init: the trainer {self.settings.trainer} begins with nothing")
+    def load_weights(self, weights: Mapping[str, np.ndarray[Any, Any]]) -> None:
+        """Load the weights of a checkpoint, whose shapes fit."""
+        raise SettingsError(f"init: the trainer {self.settings.trainer} cannot load weights")
 
-    def adopt(self, callback: object) -> bool:
-        """Whether it takes a callback that is not of a run's kind."""
+    def add_callback(self, callback: object) -> bool:
+        """Add a callback of another kind than a run's; False if the trainer has none such."""
         return False
 
-    def write_beside(self, path: Path) -> None:  # noqa: B027
-        """Write what else belongs to a checkpoint."""
+    def write_extra_files(self, path: Path) -> None:  # noqa: B027
+        """Write further files of a checkpoint."""
 
-    def end(self) -> None:  # noqa: B027
-        """The session is over."""
+    def close(self) -> None:  # noqa: B027
+        """End the session."""
 
 
 def torch_device(settings: Settings, games: bool = False) -> str:
-    """Where torch is to compute, its threads set as the settings ask.
-
-    With `games` they are to be played there too, which takes more than torch.
-    """
+    """Device of torch, whose number of threads is set too; `games`: they are played there."""
     try:
         import torch
     except ImportError as error:
         raise missing(error) from None
-    # As torchrun sets it.
+    # Set by torchrun.
     processes = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
     torch.set_num_threads(settings.threads or max(1, usable_threads() // processes))
     device = settings.device
     if device == "cuda" and not torch.cuda.is_available():
-        raise ValueError("device is 'cuda', but torch finds none here: use device=cpu")
+        raise ValueError("device is 'cuda', but torch finds no GPU: use device=cpu")
     if device != "cpu" and torch.cuda.is_available():
         try:
             if games:
@@ -114,13 +109,13 @@ def torch_device(settings: Settings, games: bool = False) -> str:
             if device == "cuda":
                 raise
             return "cpu"
-        # Of the processes that share a machine each has a device of its own.
+        # Each of the processes on a machine has a device of its own.
         return f"cuda:{os.environ['LOCAL_RANK']}" if processes > 1 else "cuda"
     return "cpu"
 
 
 def missing(error: ImportError) -> Exception:
-    """What to say when a package that trains is not there; other errors are as they are."""
+    """The error to raise instead if a package for training is not installed."""
     if error.name is None or error.name.split(".")[0] not in _PACKAGES:
         return error
     return ValueError(

@@ -1,17 +1,18 @@
-"""Counterfactual regret minimisation on sampled hands: a table that learns what it has not played.
+"""Monte Carlo counterfactual regret minimisation (MCCFR) in a table, with external sampling.
 
-Lanctot, Waugh, Zinkevich and Bowling 2009, "Monte Carlo sampling for regret minimization in
-extensive games" (external sampling). In each hand one player walks: it tries every card wherever
-it is to play, while the deal and the cards of the other are drawn. Wherever it was to play each
-card's regret grows by what the card would have been worth beyond what was played there; what is
-played is in proportion to regrets above nothing. Where the other was to play, its strategy is
-added to the average, which comes to an equilibrium and is the player. Later hands count for more
-in both (Brown and Sandholm 2019, "Solving imperfect-information games via discounted regret
-minimization", arXiv:1809.04040, who weigh by the number of the hand: `averaging` 1).
+Zinkevich, Johanson, Bowling and Piccione 2007, "Regret minimization in games with incomplete
+information": play each information set in proportion to the positive part of its regrets (regret
+matching); in self-play the average strategy goes to an equilibrium. Lanctot, Waugh, Zinkevich and
+Bowling 2009, "Monte Carlo sampling for regret minimization in extensive games": of each hand, one
+player is the traverser and tries every card, while the deal and the opponent's cards are sampled.
+Brown and Sandholm 2019, "Solving imperfect-information games via discounted regret minimization",
+arXiv:1809.04040: later iterations weigh more, in regrets and average alike, here by
+`iteration ** averaging` (1: linear CFR).
 
-Decisions are those of the public tree, by which `solve` and `nash` know them too: all that both
-have seen, and one's own hand. Endings are worth what exact play makes of them. Read it from top
-to bottom: `_walk` is the algorithm, on the engine's own games.
+Information sets are those of the public tree, which `solve` and `nash` use too: all that both
+players have seen, and the own hand. The leaves are endgames, at their exact value. Read it from
+top to bottom: `_traverse` is the algorithm, on the engine's own games. Compiled code of both
+targets knows no recursion, so it keeps a stack: a row of the arrays for each depth.
 """
 
 from __future__ import annotations
@@ -44,12 +45,12 @@ from .base import Arrays, Trainer
 
 Array = np.ndarray[Any, Any]
 
-MOST_CELLS = 20_000_000
+MAX_CELLS = 20_000_000
 _FIT = "2x4-h2, 2x5-h3, 3x4-h4 and 2x5-h2 are small enough"
 
 
 class CFRSettings(Settings, frozen=True, kw_only=True):
-    """Counterfactual regret minimisation on sampled hands, in a table: for small decks."""
+    """Monte Carlo counterfactual regret minimisation (MCCFR) in a table: for small decks."""
 
     fixed: ClassVar[tuple[str, ...]] = (
         *("trainer", "rules", "reward", "horizon", "layout", "seed", "init", "averaging"),
@@ -79,8 +80,8 @@ class CFRSettings(Settings, frozen=True, kw_only=True):
                                 f"{_FIT}")  # fmt: skip
         if self.options.horizon != "foreplay":
             raise SettingsError(
-                f"horizon is {self.horizon!r}: cfr takes endings for what they are worth; leave it "
-                "out"
+                f"horizon is {self.horizon!r}: cfr ends hands with the foreplay, at the exact "
+                "value of the endgame; leave it out"
             )
         if self.init:
             raise SettingsError(
@@ -92,139 +93,144 @@ class CFRSettings(Settings, frozen=True, kw_only=True):
 # -- one hand
 
 
-class Desk(NamedTuple):
-    """What a walk reads and writes: a row of most arrays for each decision on its way."""
+class MCCFR(NamedTuple):
+    """Table and stack of a traversal; most arrays have a row for each depth of the hand."""
 
-    plan: np.ndarray
-    """One `PLAN` record: what is played and paid."""
-    known: Tables
+    env_config: np.ndarray
+    """One `PLAN` record: rules, rewards, seed of the deals."""
+    tablebase: Tables
     scratch: Scratch
     paths: Paths
     regrets: np.ndarray
-    sums: np.ndarray
-    """The average strategy: how often each card was played, by the weights of the hands."""
+    """Cumulative regrets, one cell for each card of each information set."""
+    strategy_sum: np.ndarray
+    """Cumulative strategy in the same cells; normalised, it is the average strategy."""
     games: np.ndarray
     results: np.ndarray
-    seen: np.ndarray
+    views: np.ndarray
+    """One record, rewritten at each decision."""
     cells: np.ndarray
-    """By card: where it is kept in `regrets` and `sums`."""
+    """`[depth, card]`: its cell in `regrets` and `strategy_sum`."""
     cards: np.ndarray
-    counts: np.ndarray
-    """How many cards may be played."""
-    at: np.ndarray
-    """Which of them is being played."""
-    shares: np.ndarray
-    worth: np.ndarray
-    """What each of them turned out to pay the player who walks."""
-    stream: np.ndarray
+    """`[depth, k]`: the legal cards."""
+    n_legal: np.ndarray
+    current: np.ndarray
+    """`[depth]`: which `k` is being played."""
+    strategy: np.ndarray
+    """`[depth, k]`: current strategy, by regret matching."""
+    action_values: np.ndarray
+    """`[depth, k]`: value of each card for the traverser."""
+    rng: np.ndarray
 
 
-_MOST = 20
+_MAX_LEGAL = 20
 """Cards of a hand, at most."""
 
 
 @forceinline
-def _look(desk: Any, depth: int) -> bool:
-    """Find the cards of a decision and what is played; whether anything was known of it."""
-    rules, game = row(desk.plan, 0).rules, row(desk.games, depth)
-    view, cells = row(desk.seen, 0), desk.cells[depth]
+def _regret_matching(mccfr: Any, depth: int) -> bool:
+    """Write the legal cards of a decision and its strategy; whether any regret is not 0."""
+    rules, game = row(mccfr.env_config, 0).rules, row(mccfr.games, depth)
+    view, cells = row(mccfr.views, 0), mccfr.cells[depth]
     seat: Any = np.int64(game.turn)
     write_view(rules, game, seat, view)
-    cells_of_view(desk.paths, view, cells)
-    count, total, known = 0, 0.0, False
-    left = legal(rules, game)
-    while left:
-        card = lowest(left)
-        left &= left - ONE
-        regret = np.float64(desk.regrets[cells[card]])
-        known |= regret != 0
-        desk.cards[depth, count] = card
-        desk.shares[depth, count] = max(regret, 0.0)
+    cells_of_view(mccfr.paths, view, cells)
+    n_legal, total, visited = 0, 0.0, False
+    remaining = legal(rules, game)
+    while remaining:
+        card = lowest(remaining)
+        remaining &= remaining - ONE
+        regret = np.float64(mccfr.regrets[cells[card]])
+        visited |= regret != 0
+        mccfr.cards[depth, n_legal] = card
+        mccfr.strategy[depth, n_legal] = max(regret, 0.0)
         total += max(regret, 0.0)
-        count += 1
-    for k in range(count):
-        desk.shares[depth, k] = desk.shares[depth, k] / total if total > 0 else 1.0 / count
-    desk.counts[depth] = count
-    desk.at[depth] = 0
-    return known
+        n_legal += 1
+    for k in range(n_legal):
+        positive = mccfr.strategy[depth, k]
+        mccfr.strategy[depth, k] = positive / total if total > 0 else 1.0 / n_legal
+    mccfr.n_legal[depth] = n_legal
+    mccfr.current[depth] = 0
+    return visited
 
 
 @forceinline
-def _play(desk: Any, depth: int) -> bool:
-    """Play a card in a copy of the game; whether the hand is over, or what is left is known."""
-    plan = row(desk.plan, 0)
-    desk.games[depth + 1] = desk.games[depth]
-    desk.results[depth + 1] = desk.results[depth]
-    game, result = row(desk.games, depth + 1), row(desk.results, depth + 1)
-    led_to = advance(plan, game, desk.cards[depth, desk.at[depth]], result)
-    if led_to == ENDGAME_REACHED:
+def _play_card(mccfr: Any, depth: int) -> bool:
+    """Play the current card in a copy of the game; whether that is a leaf."""
+    config = row(mccfr.env_config, 0)
+    mccfr.games[depth + 1] = mccfr.games[depth]
+    mccfr.results[depth + 1] = mccfr.results[depth]
+    game, result = row(mccfr.games, depth + 1), row(mccfr.results, depth + 1)
+    event = advance(config, game, mccfr.cards[depth, mccfr.current[depth]], result)
+    if event == ENDGAME_REACHED:
         leader, trump = np.int64(game.turn), int(game.trump)
-        mine, theirs = game.hand[leader], game.hand[1 - leader]
-        best = solve(desk.known, desk.scratch, mine, theirs, trump)
-        score_endgame(plan, game, best, result)
-    return led_to != NO_EVENT
+        leading, following = game.hand[leader], game.hand[1 - leader]
+        best = solve(mccfr.tablebase, mccfr.scratch, leading, following, trump)
+        score_endgame(config, game, best, result)
+    return event != NO_EVENT
 
 
 @jit
-def _walk(desk: Any, number: int, walker: int, weight: float, told: np.ndarray) -> int:
-    """Play a hand, one player trying everything; returns the decisions that it came to.
+def _traverse(mccfr: Any, number: int, traverser: int, weight: float, sums: np.ndarray) -> int:
+    """Traverse a hand by external sampling, and update the table; returns its decisions.
 
-    How many of them were known, and the entropy of all, is added to `told`.
+    `sums` grows by the number of visited decisions, and by the entropy of all.
     """
-    plan, game, result = row(desk.plan, 0), row(desk.games, 0), row(desk.results, 0)
+    config, game, result = row(mccfr.env_config, 0), row(mccfr.games, 0), row(mccfr.results, 0)
     new_match(game)
-    deal_numbered(plan.rules, game, plan.seed, np.uint64(number), desk.stream)
+    deal_numbered(config.rules, game, config.seed, np.uint64(number), mccfr.rng)
     result.paid[0] = 0.0
     result.paid[1] = 0.0
-    depth, decisions, new, worth = 0, 0, True, 0.0
+    depth, decisions, descending, value = 0, 0, True, 0.0
     while depth >= 0:
-        shares, cards, cells = desk.shares[depth], desk.cards[depth], desk.cells[depth]
-        walks = np.int64(row(desk.games, depth).turn) == walker
-        if new:
+        strategy, cards = mccfr.strategy[depth], mccfr.cards[depth]
+        cells, n_legal = mccfr.cells[depth], mccfr.n_legal
+        traverses = np.int64(row(mccfr.games, depth).turn) == traverser
+        if descending:
             decisions += 1
-            told[0] += 1.0 if _look(desk, depth) else 0.0
-            for k in range(desk.counts[depth]):
-                if shares[k] > 0:
-                    told[1] -= shares[k] * np.log(shares[k])
-                if not walks:
-                    desk.sums[cells[cards[k]]] += np.float32(weight * shares[k])
-            if not walks:
-                desk.at[depth] = sample(shares[: desk.counts[depth]], random_fraction(desk.stream))
-        else:  # the card that was played has turned out to be worth this
-            desk.worth[depth, desk.at[depth]] = worth
-            if not walks:
+            sums[0] += 1.0 if _regret_matching(mccfr, depth) else 0.0
+            for k in range(n_legal[depth]):
+                if strategy[k] > 0:
+                    sums[1] -= strategy[k] * np.log(strategy[k])
+                if not traverses:
+                    mccfr.strategy_sum[cells[cards[k]]] += np.float32(weight * strategy[k])
+            if not traverses:
+                probs = strategy[: n_legal[depth]]
+                mccfr.current[depth] = sample(probs, random_fraction(mccfr.rng))
+        else:  # back from the current card, which has this value
+            mccfr.action_values[depth, mccfr.current[depth]] = value
+            if not traverses:
                 depth -= 1
                 continue
-            desk.at[depth] += 1
-            if desk.at[depth] == desk.counts[depth]:
-                worth = 0.0
-                for k in range(desk.counts[depth]):
-                    worth += shares[k] * desk.worth[depth, k]
-                for k in range(desk.counts[depth]):
-                    regret = weight * (desk.worth[depth, k] - worth)
-                    desk.regrets[cells[cards[k]]] += np.float32(regret)
+            mccfr.current[depth] += 1
+            if mccfr.current[depth] == n_legal[depth]:
+                value = 0.0
+                for k in range(n_legal[depth]):
+                    value += strategy[k] * mccfr.action_values[depth, k]
+                # Not clipped at 0: CFR+ (Tammelin 2014, arXiv:1407.5042) is for full traversals.
+                for k in range(n_legal[depth]):
+                    regret = weight * (mccfr.action_values[depth, k] - value)
+                    mccfr.regrets[cells[cards[k]]] += np.float32(regret)
                 depth -= 1
                 continue
-        new = not _play(desk, depth)
-        if new:
+        descending = not _play_card(mccfr, depth)
+        if descending:
             depth += 1
         else:
-            worth = row(desk.results, depth + 1).paid[walker]
+            value = row(mccfr.results, depth + 1).paid[traverser]
     return decisions
 
 
 @jit
-def _walk_many(
-    desk: Any, first: int, least: int, weighing: float, told: np.ndarray
+def run_iterations(
+    mccfr: Any, first: int, min_decisions: int, averaging: float, sums: np.ndarray
 ) -> tuple[int, int]:
-    """Hands from the number `first` on, until there are so many decisions; both are counted.
-
-    The players walk in turn.
-    """
+    """Traverse hands from number `first` on, players in turn; returns decisions and hands."""
     decisions, hands = 0, 0
-    while decisions < least:
-        weight = np.float64(first + hands + 1) ** weighing
-        decisions += _walk(desk, first + hands, (first + hands) & 1, weight, told)
+    while decisions < min_decisions:
+        number = first + hands
+        weight = np.float64(number + 1) ** averaging
+        decisions += _traverse(mccfr, number, number & 1, weight, sums)
         hands += 1
     return decisions, hands
 
@@ -232,15 +238,15 @@ def _walk_many(
 # -- the training
 
 
-class Kept(Struct, forbid_unknown_fields=True, frozen=True):
-    """What a training under way knows beside its arrays."""
+class CFRState(Struct, forbid_unknown_fields=True, frozen=True):
+    """Plain values of a saved state."""
 
     decisions: Counted
     hands: Counted
 
 
 class CFR(Trainer):
-    """A training under way."""
+    """External-sampling MCCFR, as a run steps it."""
 
     settings_kind = CFRSettings
     settings: CFRSettings
@@ -249,56 +255,67 @@ class CFR(Trainer):
         super().__init__(settings)
         options = settings.options
         tree = public_tree(options.rules)
-        if tree.size > MOST_CELLS:
+        if tree.size > MAX_CELLS:
             raise SettingsError(
                 f"rules: cfr would have to learn {tree.size:,} numbers for {options.rules.name}, "
-                f"and {MOST_CELLS:,} are the most: {_FIT}"
+                f"and {MAX_CELLS:,} are the most: {_FIT}"
             )
-        plan = options.config_record()
-        plan["seed"] = settings.seed
-        (known,) = endgame_tables(options.rules)
+        config = options.config_record()
+        config["seed"] = settings.seed
+        (tablebase,) = endgame_tables(options.rules)
         depth = 2 * options.rules.foreplay_tricks + 1
-        self.desk = Desk(
-            plan, known, new_scratch(), paths_of(tree),
-            np.zeros(tree.size, np.float32), np.zeros(tree.size, np.float32),
-            np.zeros(depth, GAME), np.zeros(depth, RESULT), np.zeros(1, VIEW),
-            np.zeros((depth, N_CARDS), np.int64), np.zeros((depth, _MOST), np.int64),
-            np.zeros(depth, np.int64), np.zeros(depth, np.int64),
-            np.zeros((depth, _MOST)), np.zeros((depth, _MOST)), np.zeros(1, np.uint64),
+        self.mccfr = MCCFR(
+            config, tablebase, new_scratch(), paths_of(tree),
+            regrets=np.zeros(tree.size, np.float32),
+            strategy_sum=np.zeros(tree.size, np.float32),
+            games=np.zeros(depth, GAME),
+            results=np.zeros(depth, RESULT),
+            views=np.zeros(1, VIEW),
+            cells=np.zeros((depth, N_CARDS), np.int64),
+            cards=np.zeros((depth, _MAX_LEGAL), np.int64),
+            n_legal=np.zeros(depth, np.int64),
+            current=np.zeros(depth, np.int64),
+            strategy=np.zeros((depth, _MAX_LEGAL)),
+            action_values=np.zeros((depth, _MAX_LEGAL)),
+            rng=np.zeros(1, np.uint64),
         )  # fmt: skip
-        warm_up("walks of cfr", "training", lambda: _walk_many(self.desk, 0, 0, 1.0, np.zeros(2)))
+        warm_up("MCCFR", "training", lambda: run_iterations(self.mccfr, 0, 0, 1.0, np.zeros(2)))
 
     def iterate(self) -> dict[str, float]:
-        """Walk until there are so many decisions."""
-        settings, told = self.settings, np.zeros(2)
-        wanted = min(settings.iteration, settings.decisions - self.decisions)
-        decisions, hands = _walk_many(self.desk, self.hands, wanted, settings.averaging, told)
+        """Traverse hands until the decisions of an iteration are made."""
+        settings, sums = self.settings, np.zeros(2)
+        budget = min(settings.iteration, settings.decisions - self.decisions)
+        decisions, hands = run_iterations(self.mccfr, self.hands, budget, settings.averaging, sums)
         self.decisions += decisions
         self.hands += hands
-        known, entropy = (told / max(decisions, 1)).tolist()
-        return {"known": known, "entropy": entropy}
+        visited, entropy = (sums / max(decisions, 1)).tolist()
+        return {"known": visited, "entropy": entropy}
 
     def player(self) -> Arrays:
         """The average strategy."""
-        most = max(np.float32(1), self.desk.sums.max())
-        return {"cells": self.desk.sums / most}
+        largest = max(np.float32(1), self.mccfr.strategy_sum.max())
+        return {"cells": self.mccfr.strategy_sum / largest}
 
     def network_card(self) -> NetworkCard:
-        """What the card of a checkpoint says of it."""
-        return NetworkCard(kind="table", inputs=(), hidden_sizes=(), cells=len(self.desk.sums))
+        """Number of cells of the table."""
+        return NetworkCard(kind="table", inputs=(), hidden_sizes=(), cells=len(self.mccfr.regrets))
+
+    def _tables(self) -> Arrays:
+        return {"regrets": self.mccfr.regrets, "strategy_sum": self.mccfr.strategy_sum}
 
     def state(self) -> tuple[Arrays, dict[str, Any]]:
-        """Everything that the rest of the training depends on."""
-        arrays = {"regrets": self.desk.regrets, "sums": self.desk.sums}
-        return arrays, {"decisions": self.decisions, "hands": self.hands}
+        """Both tables, and the counts."""
+        return self._tables(), {"decisions": self.decisions, "hands": self.hands}
 
     def restore(self, arrays: Arrays, plain: dict[str, Any]) -> None:
-        """Go on from what `state` gave."""
-        told = convert(plain, Kept, "trainer")
-        for name, mine in (("regrets", self.desk.regrets), ("sums", self.desk.sums)):
-            if arrays[name].shape != mine.shape:
-                raise ValueError(f"{name} has {len(arrays[name]):,} numbers, and not {len(mine):,}")
+        """Restore both tables, and the counts."""
+        state = convert(plain, CFRState, "trainer")
+        for name, table in self._tables().items():
+            if arrays[name].shape != table.shape:
+                raise ValueError(
+                    f"{name} has {len(arrays[name]):,} numbers, and not {len(table):,}"
+                )
             if not np.isfinite(arrays[name]).all():
                 raise ValueError(f"{name} holds numbers that are not finite")
-            mine[:] = arrays[name]
-        self.decisions, self.hands = told.decisions, told.hands
+            table[:] = arrays[name]
+        self.decisions, self.hands = state.decisions, state.hands

@@ -1,11 +1,12 @@
-"""Neural fictitious self-play: a best response is learnt, and its average imitated.
+"""Neural fictitious self-play (NFSP): a best response by deep Q-learning, and its average.
 
 Heinrich and Silver 2016, "Deep reinforcement learning from self-play in imperfect-information
-games", arXiv:1603.01121. Each seat of each hand is played either by a best response, a network
-of action values that is learnt off policy (deep Q-learning, `_learn_values`), or by the average
-policy, a network that imitates what the best responses have played so far out of a reservoir
-(`_imitate`). In fictitious play the average comes to an equilibrium; it is the player here.
-Read it from top to bottom: `NFSP.iterate` plays one hand in all games, and learns from memory.
+games", arXiv:1603.01121, algorithm 1. Each seat of each episode plays its best response with
+probability η (`anticipatory`), else its average policy. The best response is the ε-greedy policy of
+a deep Q-network with a target network (Mnih and others 2015, "Human-level control through deep
+reinforcement learning"), trained from a replay buffer of all transitions. The average policy
+imitates what best responses have played, from a reservoir buffer; it approaches an equilibrium,
+and is the player. Read it from top to bottom, beginning at `NFSP.iterate`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from torch import Tensor
 from torch.nn import functional
 
@@ -27,34 +28,34 @@ from ...engine.dtypes import SEATS
 from ...envs import SelfPlayEnv
 from ..rollout.adam import Adam
 from ..rollout.network_inputs import inputs_of
-from ..rollout.networks import Network, weights_of
-from ..rollout.replay_buffer import Memory
+from ..rollout.networks import ActorCritic, weights_of
+from ..rollout.replay_buffer import ReplayBuffer, ReservoirBuffer
 from ..rollout.tensor_state import (
-    of_optimizer,
-    of_tensors,
-    part_of,
+    module_arrays,
+    optimizer_arrays,
     restore_module,
     restore_optimizer,
+    with_prefix,
 )
 from .base import Arrays, Trainer, torch_device
 from .settings import NFSPSettings
 
-_NOT_LEGAL = -1e9
+_ILLEGAL_LOGIT = -1e9
+_NETWORKS = ("average_policy", "q_network", "target_q_network")
 
 
-class Kept(Struct, forbid_unknown_fields=True, frozen=True):
-    """What a training under way knows beside its arrays."""
+class NFSPState(Struct, forbid_unknown_fields=True, frozen=True):
+    """Plain values of a saved state."""
 
     decisions: Count
     hands: Count
     updates: Count
-    steps: Count
-    """How many rows each memory has ever seen."""
-    played: Count
+    replay_added: Count
+    reservoir_added: Count
 
 
 class NFSP(Trainer):
-    """A training under way."""
+    """Networks, optimizers, games and both buffers."""
 
     settings_kind = NFSPSettings
     settings: NFSPSettings
@@ -63,191 +64,201 @@ class NFSP(Trainer):
         super().__init__(settings)
         self.device = torch.device(device)
         options = settings.options
-        self.inputs = inputs_of(options, closed=True)
-        self.actions = options.rules.actions
+        self.inputs = inputs_of(options, relative_ranks=True)
+        self.n_actions = options.rules.actions
         self.games = SelfPlayEnv(
             settings.n_envs, options.rules, reward=settings.reward, layout=settings.layout,
             horizon=settings.horizon,
         )  # fmt: skip
-        chance = torch.Generator().manual_seed(settings.seed)
-        sizes = len(self.inputs), settings.hidden_sizes, self.actions, None, chance
-        self.average, self.values = (Network(*sizes).to(self.device) for _ in range(2))
-        self.target = Network(*sizes).to(self.device).requires_grad_(False)
-        self.target.load_state_dict(self.values.state_dict())
+        generator = torch.Generator().manual_seed(settings.seed)
+        shape = len(self.inputs), settings.hidden_sizes, self.n_actions, None, generator
+        self.average_policy, self.q_network = (
+            ActorCritic(*shape).to(self.device) for _ in range(2)
+        )
+        self.target_q_network = ActorCritic(*shape).to(self.device).requires_grad_(False)
+        self.target_q_network.load_state_dict(self.q_network.state_dict())
         self.optimizers = {
-            "average": Adam(self.average.parameters(), lr=settings.learning_rate),
-            "values": Adam(self.values.parameters(), lr=settings.learning_rate),
+            name: Adam(getattr(self, name).parameters(), lr=settings.learning_rate)
+            for name in ("average_policy", "q_network")
         }
-        seen, legal = ("i1", (len(self.inputs),)), ("i1", (self.actions,))
-        decision = [("seen", *seen), ("action", "i2")]
-        after = [("paid", "f4"), ("over", "i1"), ("next", *seen), ("next_legal", *legal)]
-        self.steps_seen = Memory([*decision, *after], settings.replay_size, reservoir=False)
-        self.played = Memory(
-            [*decision, ("legal", *legal)], settings.reservoir_size, reservoir=True
+        inputs, actions = (len(self.inputs),), (self.n_actions,)
+        decision = [("observation", "i1", inputs), ("action", "i2")]
+        outcome = [("reward", "f4"), ("done", "i1"), ("next_observation", "i1", inputs),
+                   ("next_action_mask", "i1", actions)]  # fmt: skip
+        self.replay_buffer = ReplayBuffer([*decision, *outcome], settings.replay_size)
+        self.reservoir_buffer = ReservoirBuffer(
+            [*decision, ("action_mask", "i1", actions)], settings.reservoir_size
         )
         self.updates = 0
 
     @classmethod
-    def made(cls, settings: NFSPSettings) -> NFSP:
-        """A trainer for a run with these settings."""
+    def from_settings(cls, settings: NFSPSettings) -> NFSP:
+        """Trainer of a run with these settings."""
         return cls(settings, torch_device(settings))
 
     def iterate(self) -> dict[str, float]:
-        """Play an episode in every game, and learn from what is remembered."""
+        """Play an episode in every game, and train both networks from the buffers."""
         seed = np.random.SeedSequence([self.settings.seed, self.decisions])
-        chance = np.random.default_rng(seed)
-        before = self.decisions
-        self._play(int(seed.generate_state(1)[0]), chance)
+        rng = np.random.default_rng(seed)
+        before, every = self.decisions, self.settings.train_every
+        self._play_episodes(int(seed.generate_state(1)[0]), rng)
         losses = []
-        every = self.settings.train_every
         for _ in range(self.decisions // every - before // every):
-            losses.append((self._learn_values(chance), self._imitate(chance)))
+            losses.append((self._train_q_network(rng), self._train_average_policy(rng)))
             self.updates += 1
             if self.updates % self.settings.target_update_every == 0:
-                self.target.load_state_dict(self.values.state_dict())
+                self.target_q_network.load_state_dict(self.q_network.state_dict())
         self.hands += self.settings.n_envs
         value_loss, policy_loss = np.mean(losses, axis=0).tolist() if losses else (0.0, 0.0)
         return {"value_loss": value_loss, "policy_loss": policy_loss}
 
-    # -- playing
+    # -- collecting
 
-    def _play(self, seed: int, chance: np.random.Generator) -> None:
-        """One episode in every game, each seat by its best response or by its average."""
-        settings, count = self.settings, self.settings.n_envs
-        responds = chance.random((count, SEATS)) < settings.anticipatory
-        done = min(1.0, self.decisions / settings.decisions)
-        astray = settings.epsilon * (1 - done)
-        now, going = self.games.reset(seed), np.ones(count, np.bool_)
-        # What each seat saw and did last, and what it was paid since; nothing before it moved.
-        earlier = np.zeros((count, SEATS), self.steps_seen.kind)
-        moved = np.zeros((count, SEATS), np.bool_)
-        while going.any():
-            seen = np.zeros((count, len(self.inputs)), np.int8)
-            legal = np.zeros((count, self.actions), np.int8)
-            shown = np.zeros((count, self.actions), np.int64)
+    def _play_episodes(self, seed: int, rng: np.random.Generator) -> None:
+        """Play an episode in every game, and add its decisions to the buffers."""
+        settings, n_envs = self.settings, self.settings.n_envs
+        # Drawn once for each seat: a policy plays a whole episode.
+        best_response = rng.random((n_envs, SEATS)) < settings.anticipatory
+        progress = min(1.0, self.decisions / settings.decisions)
+        epsilon = settings.epsilon * (1 - progress)
+        step, running = self.games.reset(seed), np.ones(n_envs, np.bool_)
+        # The last decision of each seat becomes a transition when the seat moves again, or the
+        # episode ends; what the seat is paid until then is its reward.
+        pending = np.zeros((n_envs, SEATS), self.replay_buffer.dtype)
+        has_pending = np.zeros((n_envs, SEATS), np.bool_)
+        games = np.arange(n_envs)
+        while running.any():
+            observations = np.zeros((n_envs, len(self.inputs)), np.int8)
+            action_masks = np.zeros((n_envs, self.n_actions), np.int8)
+            env_actions = np.zeros((n_envs, self.n_actions), np.int64)
             self.games.batch.backend.run_rows(
-                count, gather_rows, now.observations, now.masks, self.inputs, True, seen, legal,
-                shown,
+                n_envs, gather_rows, step.observations, step.masks, self.inputs, True,
+                observations, action_masks, env_actions,
             )  # fmt: skip
-            at, seats = np.arange(count), now.seats.astype(np.int64)
-            answering = responds[at, seats]
-            actions = self._chosen(seen, legal, answering, astray, chance)
-            again = going & moved[at, seats]
-            self._remember(earlier[at, seats][again], seen[again], legal[again])
-            mine = np.flatnonzero(going)
-            earlier["seen"][mine, seats[mine]] = seen[mine]
-            earlier["action"][mine, seats[mine]] = actions[mine]
-            earlier["paid"][mine, seats[mine]] = 0
-            moved[mine, seats[mine]] = True
-            copied = mine[answering[mine]]
-            rows = np.zeros(len(copied), self.played.kind)
-            rows["seen"], rows["legal"] = seen[copied], legal[copied]
-            rows["action"] = actions[copied]
-            self.played.add(rows, chance)
-            self.decisions += len(mine)
-            now = self.games.step(shown[at, actions])
-            earlier["paid"] += now.rewards / settings.reward_scale * going[:, None]
-            over = going & now.ended
-            ended = earlier[over][moved[over]]
-            ended["over"] = 1
-            self.steps_seen.add(ended, chance)
-            going &= ~now.ended
+            seats = step.seats.astype(np.int64)
+            responds = best_response[games, seats]
+            actions = self._select_actions(observations, action_masks, responds, epsilon, rng)
+            completed = running & has_pending[games, seats]
+            transitions = pending[games, seats][completed]
+            transitions["next_observation"] = observations[completed]
+            transitions["next_action_mask"] = action_masks[completed]
+            self.replay_buffer.add(transitions)
+            active = np.flatnonzero(running)
+            movers = active, seats[active]
+            pending["observation"][movers] = observations[active]
+            pending["action"][movers] = actions[active]
+            pending["reward"][movers] = 0
+            has_pending[movers] = True
+            imitated = active[responds[active]]
+            decisions = np.zeros(len(imitated), self.reservoir_buffer.dtype)
+            decisions["observation"] = observations[imitated]
+            decisions["action_mask"] = action_masks[imitated]
+            decisions["action"] = actions[imitated]
+            self.reservoir_buffer.add(decisions, rng)
+            self.decisions += len(active)
+            step = self.games.step(env_actions[games, actions])
+            pending["reward"] += step.rewards / settings.reward_scale * running[:, None]
+            ended = running & step.ended
+            final = pending[ended][has_pending[ended]]
+            final["done"] = 1
+            self.replay_buffer.add(final)
+            running &= ~step.ended
 
-    def _chosen(
-        self, seen: Array, legal: Array, answering: Array, astray: float,
-        chance: np.random.Generator,
+    def _select_actions(
+        self, observations: Array, action_masks: Array, best_response: Array, epsilon: float,
+        rng: np.random.Generator,
     ) -> Array:  # fmt: skip
-        """Where a best response plays the most valuable action, else one by the average policy."""
+        """ε-greedy actions by the Q-network where the best response plays, else sampled ones."""
         with torch.no_grad():
-            x = self._numbers(seen)
-            values, logits = (
-                self._legal(network, x, legal).cpu().numpy()
-                for network in (self.values, self.average)
+            x = self._to_tensor(observations)
+            q_values, logits = (
+                self._masked_logits(network, x, action_masks).cpu().numpy()
+                for network in (self.q_network, self.average_policy)
             )
-        anything = np.where(legal, 0.0, _NOT_LEGAL)
-        wanders = answering & (chance.random(len(seen)) < astray)
-        logits = np.where(wanders[:, None], anything, logits)
-        # The greatest of logits with Gumbel's noise is drawn by their probabilities.
-        drawn = (logits + chance.gumbel(size=logits.shape)).argmax(1)
-        return np.where(answering & ~wanders, values.argmax(1), drawn)
+        explores = best_response & (rng.random(len(observations)) < epsilon)
+        uniform = np.where(action_masks, 0.0, _ILLEGAL_LOGIT)
+        logits = np.where(explores[:, None], uniform, logits)
+        # The Gumbel-max trick: the argmax of logits with Gumbel noise is a sample of their softmax.
+        sampled = (logits + rng.gumbel(size=logits.shape)).argmax(1)
+        return np.where(best_response & ~explores, q_values.argmax(1), sampled)
 
-    def _legal(self, network: Network, x: Tensor, legal: Array) -> Tensor:
-        """A network's word on each action, on what is not legal a very low one."""
-        forbidden = self._numbers(legal) == 0
-        return network.logits(x).masked_fill(forbidden, _NOT_LEGAL)
+    def _masked_logits(self, network: ActorCritic, x: Tensor, action_masks: Array) -> Tensor:
+        illegal = self._to_tensor(action_masks) == 0
+        return network.logits(x).masked_fill(illegal, _ILLEGAL_LOGIT)
 
-    def _numbers(self, rows: Array) -> Tensor:
-        return torch.from_numpy(rows.astype(np.float32)).to(self.device)
+    def _to_tensor(self, array: Array) -> Tensor:
+        return torch.from_numpy(array.astype(np.float32)).to(self.device)
 
-    def _remember(self, earlier: Array, seen: Array, legal: Array) -> None:
-        """Steps that have led to a further decision of the same seat."""
-        earlier["next"], earlier["next_legal"] = seen, legal
-        self.steps_seen.add(earlier)
+    # -- training
 
-    # -- learning
-
-    def _learn_values(self, chance: np.random.Generator) -> float:
-        """One step of Q-learning towards what was paid and the target's best afterwards."""
-        rows = self.steps_seen.drawn(self.settings.batch_size, chance)
-        x, later, paid, over = (
-            self._numbers(rows[name]) for name in ("seen", "next", "paid", "over")
+    def _train_q_network(self, rng: np.random.Generator) -> float:
+        """One step of Q-learning, towards reward + max Q of the target network; undiscounted."""
+        rows = self.replay_buffer.sample(self.settings.batch_size, rng)
+        observations, next_observations, rewards, dones = (
+            self._to_tensor(rows[name])
+            for name in ("observation", "next_observation", "reward", "done")
         )
-        actions = self._numbers(rows["action"]).long()
+        actions = self._to_tensor(rows["action"]).long()
         with torch.no_grad():
-            best = self._legal(self.target, later, rows["next_legal"]).amax(1)
-            wanted = paid + torch.where(over > 0, torch.zeros_like(best), best)
-        told = self.values.logits(x)
-        loss = functional.mse_loss(told.gather(1, actions[:, None]).squeeze(1), wanted)
-        return self._step("values", loss)
+            next_q_values = self._masked_logits(
+                self.target_q_network, next_observations, rows["next_action_mask"]
+            ).amax(1)
+            targets = rewards + next_q_values.masked_fill(dones > 0, 0.0)
+        q_values = self.q_network.logits(observations).gather(1, actions[:, None]).squeeze(1)
+        return self._gradient_step("q_network", functional.mse_loss(q_values, targets))
 
-    def _imitate(self, chance: np.random.Generator) -> float:
-        """One step of the average policy towards what best responses have played."""
-        rows = self.played.drawn(self.settings.batch_size, chance)
+    def _train_average_policy(self, rng: np.random.Generator) -> float:
+        """One step of imitation: cross-entropy of what best responses have played."""
+        rows = self.reservoir_buffer.sample(self.settings.batch_size, rng)
         if not len(rows):
             return 0.0
-        x, actions = self._numbers(rows["seen"]), self._numbers(rows["action"]).long()
-        logits = self._legal(self.average, x, rows["legal"])
-        return self._step("average", functional.cross_entropy(logits, actions))
+        actions = self._to_tensor(rows["action"]).long()
+        logits = self._masked_logits(
+            self.average_policy, self._to_tensor(rows["observation"]), rows["action_mask"]
+        )
+        return self._gradient_step("average_policy", functional.cross_entropy(logits, actions))
 
-    def _step(self, which: str, loss: Tensor) -> float:
-        optimizer = self.optimizers[which]
+    def _gradient_step(self, network: str, loss: Tensor) -> float:
+        optimizer = self.optimizers[network]
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         optimizer.step()
         return float(loss.detach())
 
-    # -- what comes out, and what a resumed training needs
+    # -- checkpoints and state
 
     def player(self) -> Arrays:
-        """The weights of the average policy."""
-        found = weights_of(self.average)
-        return {name: each for name, each in found.items() if not name.startswith("value.")}
+        """Weights of the average policy."""
+        weights = weights_of(self.average_policy)
+        return {name: array for name, array in weights.items() if not name.startswith("value.")}
 
     def network_card(self) -> NetworkCard:
-        """What the card of a checkpoint says of it."""
+        """Architecture of the average policy."""
         return NetworkCard(
             kind="mlp", inputs=input_names(self.inputs), hidden_sizes=self.settings.hidden_sizes,
             card_ranks="relative",
         )  # fmt: skip
 
     def state(self) -> tuple[Arrays, dict[str, Any]]:
-        """Everything that the rest of the training depends on."""
-        arrays = self.steps_seen.state("steps.") | self.played.state("played.")
-        for name in ("average", "values", "target"):
-            arrays |= of_tensors(f"{name}.", getattr(self, name).state_dict())
+        """Networks, optimizers, both buffers and the counts."""
+        arrays = self.replay_buffer.state("replay.") | self.reservoir_buffer.state("reservoir.")
+        for name in _NETWORKS:
+            arrays |= module_arrays(f"{name}.", getattr(self, name).state_dict())
         for name, optimizer in self.optimizers.items():
-            arrays |= of_optimizer(f"optimizer.{name}.", optimizer)
-        told = {"decisions": self.decisions, "hands": self.hands, "updates": self.updates}
-        told |= {"steps": self.steps_seen.count, "played": self.played.count}
-        return arrays, told
+            arrays |= optimizer_arrays(f"optimizer.{name}.", optimizer)
+        plain = NFSPState(
+            self.decisions, self.hands, self.updates,
+            self.replay_buffer.n_added, self.reservoir_buffer.n_added,
+        )  # fmt: skip
+        return arrays, to_builtins(plain)
 
     def restore(self, arrays: Arrays, plain: dict[str, Any]) -> None:
-        """Go on from what `state` gave."""
-        told = convert(plain, Kept, "trainer")
-        for name in ("average", "values", "target"):
+        """Restore what `state` gave."""
+        state = convert(plain, NFSPState, "trainer")
+        for name in _NETWORKS:
             restore_module(getattr(self, name), arrays, f"{name}.")
         for name, optimizer in self.optimizers.items():
             restore_optimizer(optimizer, arrays, f"optimizer.{name}.")
-        self.steps_seen.restore(part_of(arrays, "steps."), told.steps)
-        self.played.restore(part_of(arrays, "played."), told.played)
-        self.decisions, self.hands, self.updates = told.decisions, told.hands, told.updates
+        self.replay_buffer.restore(with_prefix(arrays, "replay."), state.replay_added)
+        self.reservoir_buffer.restore(with_prefix(arrays, "reservoir."), state.reservoir_added)
+        self.decisions, self.hands, self.updates = state.decisions, state.hands, state.updates

@@ -1,4 +1,4 @@
-"""Players out of a training under way, without going through files."""
+"""Agents from the weights of a training, without a file."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ..checkpoint import card_of
 from ..settings import Settings
 
 
-def player_of(
+def agent_from_weights(
     settings: Settings,
     weights: Mapping[str, np.ndarray[Any, Any]],
     network: NetworkCard,
     *words: str,
     rules: Rules | None = None,
 ) -> NetworkAgent:
-    """The player that a checkpoint with these weights would be; `words` as for the agent.
+    """Agent of a checkpoint with these weights; `words` are its options, as in `network:PATH,WORD`.
 
-    Of several rule sets it plays the first, or the one that is given.
+    Of several rule sets it plays the first by default.
     """
     checkpoint = Checkpoint(Path("training"), dict(weights), card_of(settings, network))
     return NetworkAgent(rules or settings.options.rules, checkpoint, *words)

@@ -1,4 +1,4 @@
-"""Calls of trainers: what one of another package does wrong is told by its name and the place."""
+"""Checked calls of trainers: a fault in another package's is reported by its name and place."""
 
 from __future__ import annotations
 
@@ -21,79 +21,82 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _OWN = f"{__name__.partition('.')[0]}."
-_MOST_IDLE = 1000
-"""Few games may have no decision of the learner's for a while."""
+_MAX_IDLE = 1000
+"""Iterations in a row without a decision: few games may have none of the learner's for a while."""
 
 
 class TrainerFault(ValueError):
-    """What a trainer did that no trainer may do."""
+    """A trainer of another package failed, or returned what it must not."""
 
 
-def is_no_number(error: BaseException) -> bool:
-    """Whether a trainer says by it that a number became none; of others it is a fault."""
+def is_divergence(error: BaseException) -> bool:
+    """Whether an exception reports NaN or infinity; other arithmetic errors are faults."""
     faults = ZeroDivisionError, OverflowError
     return isinstance(error, ArithmeticError) and not isinstance(error, faults)
 
 
-def made_by(kind: Any, *given: Any) -> Trainer:
-    """A trainer of a class, made for a session."""
-    return _guarded(kind, "__init__", partial(kind.made, *given))
+def create_trainer(trainer: Any, *args: Any) -> Trainer:
+    """Trainer of a class, for one session."""
+    return _call(trainer, "__init__", partial(trainer.from_settings, *args))
 
 
 def guarded(method: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call a trainer's method; an exception of another package's trainer becomes a TrainerFault."""
-    kind = type(method.__self__)  # type: ignore[attr-defined]
-    return _guarded(kind, method.__name__, partial(method, *args, **kwargs))
+    """Call a trainer's method; an exception in another package's trainer becomes a TrainerFault."""
+    trainer = type(method.__self__)  # type: ignore[attr-defined]
+    return _call(trainer, method.__name__, partial(method, *args, **kwargs))
 
 
-def iterated(trainer: Trainer) -> dict[str, float]:
-    """The figures of an iteration; one that is no number ends the run."""
-    told: Any = guarded(trainer.iterate)
+def checked_metrics(trainer: Trainer) -> dict[str, float]:
+    """Metrics of an iteration; NaN or infinity is an ArithmeticError."""
+    result: Any = guarded(trainer.iterate)
     try:
-        figures = {name: float(value) for name, value in told.items()}
+        metrics = {name: float(value) for name, value in result.items()}
     except (AttributeError, TypeError, ValueError):
-        wanted = "a mapping of figures by name, as in {'entropy': 0.5}"
-        raise _answered(trainer, "iterate", told, wanted) from None
-    for name, value in figures.items():
+        expected = "a mapping of metrics by name, as in {'entropy': 0.5}"
+        raise _wrong_result(trainer, "iterate", result, expected) from None
+    for name, value in metrics.items():
         if not math.isfinite(value):
             raise ArithmeticError(f"{name} became {value} after {trainer.decisions:,} decisions")
-    return figures
+    return metrics
 
 
-def check_counting(trainer: Trainer, idle: int) -> None:
-    """Refuse to go on after so many iterations in a row by which no decisions were counted."""
-    if idle >= _MOST_IDLE:
+def check_progress(trainer: Trainer, idle: int) -> None:
+    """Raise after too many iterations in a row (`idle`) that counted no decisions."""
+    if idle >= _MAX_IDLE:
         raise TrainerFault(
             f"iterate of the trainer {_name(type(trainer))} left self.decisions at "
-            f"{trainer.decisions:,} for {idle} times: it has to add how many it has learnt from, "
-            "by which a run comes to its end"
+            f"{trainer.decisions:,} for {idle} times: it has to add the decisions that it learnt "
+            "from, or a run would never end"
         )
 
 
-def player_of(trainer: Trainer) -> tuple[Arrays, NetworkCard]:
-    """The weights of the player as it is now, and what the card says of them."""
+def checked_player(trainer: Trainer) -> tuple[Arrays, NetworkCard]:
+    """Weights of the player and their card; NaN or infinity is an ArithmeticError."""
     weights, card = guarded(trainer.player), guarded(trainer.network_card)
-    for name, each in weights.items():
-        if not np.isfinite(each).all():
-            raise ArithmeticError(f"{name} became none after {trainer.decisions:,} decisions")
+    for name, array in weights.items():
+        if not np.isfinite(array).all():
+            raise ArithmeticError(
+                f"{name} became NaN or infinite after {trainer.decisions:,} decisions"
+            )
     return weights, card
 
 
-def rehearse(trainer: Trainer, settings: Settings) -> None:
-    """Check the shape of what a trainer of another package gives, before there is a folder."""
+def check_results(trainer: Trainer, settings: Settings) -> None:
+    """Check the types and shapes of what another package's trainer returns, before a run exists."""
     if type(trainer).__module__.startswith(_OWN):
         return
     if not hasattr(trainer, "decisions"):
-        raise _answered(trainer, "__init__", None, "one that calls super().__init__(settings)")
+        raise _wrong_result(trainer, "__init__", None, "one that calls super().__init__(settings)")
     card: Any = guarded(trainer.network_card)
     if not isinstance(card, NetworkCard):
-        wanted = "a NetworkCard of german_whist.agents.checkpoints.schema"
-        raise _answered(trainer, "network_card", card, wanted)
+        expected = "a NetworkCard of german_whist.agents.checkpoints.schema"
+        raise _wrong_result(trainer, "network_card", card, expected)
     weights, state = guarded(trainer.player), guarded(trainer.state)
-    shapes = dict(weight_shapes(card, max(each.rules.actions for each in settings.all_options)))
+    n_actions = max(options.rules.actions for options in settings.all_options)
+    shapes = dict(weight_shapes(card, n_actions))
     if not _are_arrays(weights, "f") or {k: v.shape for k, v in weights.items()} != shapes:
-        wanted = f"NumPy arrays of floats with the names and shapes of network_card: {shapes}"
-        raise _answered(trainer, "player", weights, wanted)
+        expected = f"NumPy arrays of floats with the names and shapes of network_card: {shapes}"
+        raise _wrong_result(trainer, "player", weights, expected)
     try:
         arrays, plain = state
         msgspec.json.encode(dict(plain))
@@ -101,34 +104,36 @@ def rehearse(trainer: Trainer, settings: Settings) -> None:
     except (TypeError, ValueError, OverflowError):
         fits = False
     if not fits:
-        wanted = "NumPy arrays by name, and a mapping of values that JSON holds: (arrays, plain)"
-        raise _answered(trainer, "state", state, wanted)
+        expected = "NumPy arrays by name, and a mapping of values that JSON holds: (arrays, plain)"
+        raise _wrong_result(trainer, "state", state, expected)
 
 
-def _are_arrays(found: Any, kinds: str) -> bool:
-    return isinstance(found, Mapping) and all(
-        isinstance(each, np.ndarray) and each.dtype.kind in kinds for each in found.values()
+def _are_arrays(arrays: Any, kinds: str) -> bool:
+    return isinstance(arrays, Mapping) and all(
+        isinstance(array, np.ndarray) and array.dtype.kind in kinds for array in arrays.values()
     )
 
 
-def _answered(trainer: Trainer, method: str, answer: object, wanted: str) -> TrainerFault:
-    told = "None" if answer is None else type_phrase(answer)
+def _wrong_result(trainer: Trainer, method: str, result: object, expected: str) -> TrainerFault:
+    returned = "None" if result is None else type_phrase(result)
     name = _name(type(trainer))
-    return TrainerFault(f"{method} of the trainer {name} returned {told}: it has to be {wanted}")
+    return TrainerFault(
+        f"{method} of the trainer {name} returned {returned}: it has to be {expected}"
+    )
 
 
-def _guarded(kind: type, method: str, function: Callable[[], T]) -> T:
+def _call(trainer: type, method: str, function: Callable[[], T]) -> T:
     try:
         return function()
     except (Exception, SystemExit) as error:
-        ours = type(error).__module__.startswith(_OWN) or kind.__module__.startswith(_OWN)
-        if ours or isinstance(error, MemoryError) or is_no_number(error):
+        own = type(error).__module__.startswith(_OWN) or trainer.__module__.startswith(_OWN)
+        if own or isinstance(error, MemoryError) or is_divergence(error):
             raise
         raise TrainerFault(
-            f"the trainer {_name(kind)} raised {error_text(error)} ({error_location(error)}) "
-            f"in {method}"
+            f"the trainer {_name(trainer)} raised {error_text(error)} ({error_location(error)}) in "
+            f"{method}"
         ) from error
 
 
-def _name(kind: type) -> str:
-    return f"{kind.__module__}:{kind.__qualname__}"
+def _name(trainer: type) -> str:
+    return f"{trainer.__module__}:{trainer.__qualname__}"

@@ -1,9 +1,8 @@
-"""Training with Stable-Baselines3: MaskablePPO on the native VecEnv against a growing pool.
+"""MaskablePPO of sb3-contrib on the native VecEnv, against a pool of opponents.
 
-The learner plays one seat; the other is played by rule players and frozen earlier
-selves in turn. What comes out is the project's own checkpoint, with SB3's zip
-beside it. Runs keep their state as plain arrays, so that going on with one
-unpickles nothing.
+The learner plays one seat; the other is played by rule players and earlier policies in turn.
+Checkpoints are the project's own, with SB3's zip beside them. The state of a run is plain arrays,
+so that resuming it unpickles nothing.
 """
 
 from __future__ import annotations
@@ -32,18 +31,18 @@ from ...common.typing import Array
 from ...envs.sb3 import GermanWhistVecEnv
 from ..rollout.network_inputs import inputs_of
 from ..rollout.tensor_state import (
-    of_optimizer,
-    of_tensors,
-    part_of,
+    module_arrays,
+    optimizer_arrays,
     restore_module,
     restore_optimizer,
+    with_prefix,
 )
 from .base import Diverged, Trainer, torch_device
-from .players import player_of
-from .sb3_callbacks import Lasting
+from .players import agent_from_weights
+from .sb3_callbacks import SessionCallbackList
 from .settings import SB3Settings
 
-_TOLD = {
+_METRICS = {
     "train/entropy_loss": "entropy",
     "train/value_loss": "value_loss",
     "train/policy_gradient_loss": "policy_loss",
@@ -51,76 +50,78 @@ _TOLD = {
     "train/clip_fraction": "clip_fraction",
     "train/explained_variance": "explained_variance",
 }
+"""The run's metrics by SB3's names."""
+_NOT_FINITE = "weights became NaN or infinite after {:,} decisions"
 
 
-class Chosen(BaseFeaturesExtractor):
-    """The places of the observation that tell something in these games."""
+class InputSelection(BaseFeaturesExtractor):
+    """The inputs of the observation that vary in these games."""
 
-    def __init__(self, observation_space: Any, places: list[int]) -> None:
-        super().__init__(observation_space, len(places))
-        self.places: Tensor
-        self.register_buffer("places", torch.tensor(places))
+    def __init__(self, observation_space: Any, inputs: list[int]) -> None:
+        super().__init__(observation_space, len(inputs))
+        self.inputs: Tensor
+        self.register_buffer("inputs", torch.tensor(inputs))
 
     def forward(self, observations: Tensor) -> Tensor:
-        """Those places of each row."""
-        return observations.index_select(1, self.places)
+        """Select the columns."""
+        return observations.index_select(1, self.inputs)
 
 
 class Model(MaskablePPO):
-    """MaskablePPO whose files leave out the learning rate, which is the trainer's to say."""
+    """MaskablePPO whose files leave out the learning rate, a closure of the trainer."""
 
     def _excluded_save_params(self) -> list[str]:
         return [*super()._excluded_save_params(), "learning_rate", "lr_schedule"]
 
 
 class ScaledVecEnv(GermanWhistVecEnv):
-    """The games with rewards divided by `reward_scale`; infos tell what was paid."""
+    """The games with rewards divided by `reward_scale`; `infos` have the unscaled returns."""
 
-    def __init__(self, *given: Any, reward_scale: float, **options: Any) -> None:
-        super().__init__(*given, **options)
+    def __init__(self, *args: Any, reward_scale: float, **options: Any) -> None:
+        super().__init__(*args, **options)
         self.reward_scale = reward_scale
 
     def step_wait(self) -> tuple[Any, Any, Any, list[dict[str, Any]]]:
-        """Play the actions, as the games do, with rewards divided."""
-        seen, rewards, ended, infos = super().step_wait()
-        return seen, rewards / np.float32(self.reward_scale), ended, infos
+        """Step the games."""
+        observations, rewards, dones, infos = super().step_wait()
+        return observations, rewards / np.float32(self.reward_scale), dones, infos
 
 
-class Curves(TensorBoardOutputFormat):
-    """SB3's curves in a file that others write to as well, all but those of the same names."""
+class SharedTensorBoard(TensorBoardOutputFormat):
+    """Output to a writer of the run, without the scalars that the run writes itself."""
 
-    def __init__(self, writer: Any, others: Iterable[str]) -> None:
+    def __init__(self, writer: Any, excluded: Iterable[str]) -> None:
         self.writer = writer
         self._is_closed = False
-        self._others = frozenset(others)
+        self._excluded = frozenset(excluded)
 
     def write(
         self, key_values: dict[str, Any], key_excluded: dict[str, Any], step: int = 0
     ) -> None:
-        """Curves' next points."""
-        mine, excluded = (
-            {key: value for key, value in each.items() if key not in self._others}
-            for each in (key_values, key_excluded)
+        """Write scalars."""
+        key_values, key_excluded = (
+            {key: value for key, value in scalars.items() if key not in self._excluded}
+            for scalars in (key_values, key_excluded)
         )
-        super().write(mine, excluded, step)
+        super().write(key_values, key_excluded, step)
 
 
-class Kept(msgspec.Struct, forbid_unknown_fields=True):
-    """What a training under way knows beside its arrays."""
+class SB3State(msgspec.Struct, forbid_unknown_fields=True):
+    """Plain values of a saved state."""
 
     decisions: Count
     hands: Count
     pool: Count
-    """How many earlier selves there are."""
+    """Number of earlier policies."""
     opponent: int
-    """Who plays the other seats, by its place among all; -1 for nobody of them."""
-    random: dict[str, Any]
-    """NumPy's generator, as it says of itself."""
+    """Index of the current opponent among fixed agents and earlier policies; -1: none of them."""
+    rng: dict[str, Any]
+    """State of the trainer's generator."""
     numpy: tuple[str, int, int, float]
     """NumPy's global generator, which SB3 draws from; its keys are an array."""
     updates: Count
     calls: list[Count]
-    """How often each callback was called."""
+    """Number of calls of each callback."""
 
 
 class SB3Trainer(Trainer):
@@ -130,17 +131,17 @@ class SB3Trainer(Trainer):
 
     def __init__(self, settings: SB3Settings, device: str = "cpu") -> None:
         super().__init__(settings)
-        self.callbacks = Lasting(settings.decisions)
+        self.callbacks = SessionCallbackList(settings.decisions)
         options = settings.options
-        self.places = inputs_of(options)
-        self.fixed = [Named(make_agent(name, options.rules)) for name in settings.opponents]
-        self.pool: list[dict[str, Array]] = []
-        self._selves: list[Agent] = []
-        self.random = np.random.default_rng(settings.seed)
+        self.inputs = inputs_of(options)
+        self.agents = [Named(make_agent(name, options.rules)) for name in settings.opponents]
+        self.snapshots: list[dict[str, Array]] = []
+        self._snapshot_agents: list[Agent] = []
+        self.rng = np.random.default_rng(settings.seed)
         self.games = ScaledVecEnv(
             settings.n_envs,
             options.rules,
-            opponent=self.fixed[0] if self.fixed else "random",
+            opponent=self.agents[0] if self.agents else "random",
             reward=settings.reward,
             layout=settings.layout,
             horizon=settings.horizon,
@@ -149,7 +150,7 @@ class SB3Trainer(Trainer):
         self.model = Model(
             "MlpPolicy",
             self.games,
-            learning_rate=lambda _: self._rate(),
+            learning_rate=lambda _: self._learning_rate(),
             n_steps=settings.n_steps,
             batch_size=settings.batch_size,
             n_epochs=settings.n_epochs,
@@ -162,8 +163,8 @@ class SB3Trainer(Trainer):
             policy_kwargs={
                 "net_arch": {"pi": list(settings.hidden_sizes), "vf": list(settings.hidden_sizes)},
                 "activation_fn": nn.ReLU,
-                "features_extractor_class": Chosen,
-                "features_extractor_kwargs": {"places": self.places.tolist()},
+                "features_extractor_class": InputSelection,
+                "features_extractor_kwargs": {"inputs": self.inputs.tolist()},
             },
             seed=settings.seed,
             device=device,
@@ -171,182 +172,180 @@ class SB3Trainer(Trainer):
         self.model.set_logger(Logger(None, []))
 
     @classmethod
-    def made(cls, settings: SB3Settings) -> SB3Trainer:
-        """A trainer for a run with these settings."""
+    def from_settings(cls, settings: SB3Settings) -> SB3Trainer:
+        """Trainer of a run with these settings."""
         return cls(settings, torch_device(settings))
 
-    def adopt(self, callback: object) -> bool:
+    def add_callback(self, callback: object) -> bool:
         """Take SB3's callbacks."""
         if isinstance(callback, BaseCallback):
             self.callbacks.callbacks.append(callback)
         return isinstance(callback, BaseCallback)
 
     def watch(self, writer: Any) -> None:
-        """Write SB3's own curves with a writer of TensorBoard."""
-        ours = [
-            f"train/{name}" for name in (*_TOLD.values(), "learning_rate", "decisions_per_second")
-        ]
-        self.model.set_logger(Logger(None, [Curves(writer, ours)]))
+        """Write SB3's own scalars with a writer of TensorBoard."""
+        names = *_METRICS.values(), "learning_rate", "decisions_per_second"
+        written_by_run = [f"train/{name}" for name in names]
+        self.model.set_logger(Logger(None, [SharedTensorBoard(writer, written_by_run)]))
 
-    def _rate(self) -> float:
-        done = min(1.0, self.decisions / self.settings.decisions)
-        return self.settings.learning_rate * (1 - done)
+    def _learning_rate(self) -> float:
+        progress = min(1.0, self.decisions / self.settings.decisions)
+        return self.settings.learning_rate * (1 - progress)
 
     # -- one iteration
 
     def iterate(self) -> dict[str, float]:
         """Collect a rollout and learn from it, as SB3 does; a callback may cut it short."""
-        steps = self._steps_now()
+        model, before = self.model, self.model.num_timesteps
         self._choose_opponent()
-        before = self.model.num_timesteps
-        self._learn(steps)
-        taken = self.model.num_timesteps - before
-        self.decisions += taken
-        self.hands += int(self.model.rollout_buffer.episode_starts.sum())
+        self._learn()
+        timesteps = model.num_timesteps - before
+        self.decisions += timesteps
+        self.hands += int(model.rollout_buffer.episode_starts.sum())
         self.stopped = self.callbacks.stopped
         if self.stopped:
-            self.model._last_obs, self.model._last_episode_starts = self.callbacks.seen()
+            # `learn` stores these after a whole rollout only; a resumed run needs them.
+            model._last_obs, model._last_episode_starts = self.callbacks.last_step()
             return {}
-        self._join_pool(self.decisions - taken)
-        values = self.model.logger.name_to_value
-        told = {name: float(values.get(key, 0.0)) for key, name in _TOLD.items()}
-        self.model.logger.dump(self.model.num_timesteps)
-        told["entropy"] = -told["entropy"]
-        told["learning_rate"] = self._rate()
-        if not self._sound():
-            raise Diverged(f"weights became none after {self.decisions:,} decisions")
-        return told
+        self._grow_pool(self.decisions - timesteps)
+        values = model.logger.name_to_value
+        metrics = {name: float(values.get(key, 0.0)) for key, name in _METRICS.items()}
+        model.logger.dump(model.num_timesteps)
+        metrics["entropy"] = -metrics["entropy"]
+        metrics["learning_rate"] = self._learning_rate()
+        if not self._is_finite():
+            raise Diverged(_NOT_FINITE.format(self.decisions))
+        return metrics
 
-    def _steps_now(self) -> int:
-        """Steps of this iteration: fewer in the last, so that the budget is met closely."""
-        settings = self.settings
-        left = math.ceil((settings.decisions - self.decisions) / settings.n_envs)
-        return min(settings.n_steps, left) if left > 0 else settings.n_steps
-
-    def _learn(self, steps: int) -> None:
-        """One rollout of so many steps, and what SB3 learns from it."""
-        model = self.model
-        if steps != model.n_steps:
-            model.n_steps = model.rollout_buffer.buffer_size = steps
+    def _learn(self) -> None:
+        """Call `learn` for one rollout: shorter in the last, so that the budget is met closely."""
+        model, settings = self.model, self.settings
+        remaining = math.ceil((settings.decisions - self.decisions) / settings.n_envs)
+        n_steps = min(settings.n_steps, remaining) if remaining > 0 else settings.n_steps
+        if n_steps != model.n_steps:
+            model.n_steps = model.rollout_buffer.buffer_size = n_steps
             model.rollout_buffer.reset()
         try:
             model.learn(
-                steps * self.settings.n_envs, callback=self.callbacks, reset_num_timesteps=False
+                n_steps * settings.n_envs, callback=self.callbacks, reset_num_timesteps=False
             )
         except ValueError as error:
-            if self._sound():
+            if self._is_finite():
                 raise
-            # Distributions refuse probabilities that are no numbers.
-            raise Diverged(f"weights became none after {self.decisions:,} decisions") from error
+            # Torch's distributions refuse NaN with a ValueError.
+            raise Diverged(_NOT_FINITE.format(self.decisions)) from error
 
-    def _sound(self) -> bool:
-        """Whether all weights are numbers."""
-        return all(bool(each.isfinite().all()) for each in self.model.policy.parameters())
+    def _is_finite(self) -> bool:
+        return all(bool(param.isfinite().all()) for param in self.model.policy.parameters())
 
-    def end(self) -> None:
-        """Tell the callbacks that the training is over."""
+    def close(self) -> None:
+        """End the callbacks."""
         self.callbacks.end()
 
+    def _opponents(self) -> list[Agent]:
+        return [*self.agents, *self._snapshot_agents]
+
     def _choose_opponent(self) -> None:
-        """Every so often another of the pool takes the other seat."""
+        """Draw another opponent every `swap_every` decisions."""
         every, size = self.settings.swap_every, self.settings.n_steps * self.settings.n_envs
         if self.decisions // every == (self.decisions - size) // every:
             return
-        members = [*self.fixed, *self._selves]
-        if members:
-            self.games.opponent = members[int(self.random.integers(len(members)))]
+        if opponents := self._opponents():
+            self.games.opponent = opponents[int(self.rng.integers(len(opponents)))]
 
-    def _join_pool(self, before: int) -> None:
+    def _grow_pool(self, before: int) -> None:
+        """Add the current policy to the pool every `pool_every` decisions."""
         every = self.settings.pool_every
         if self.decisions // every == before // every:
             return
-        self.pool.append(self.player())
-        if len(self.pool) > self.settings.pool_size:
-            del self.pool[int(self.random.integers(len(self.pool) - 1))]
-        self._make_selves()
+        self.snapshots.append(self.player())
+        if len(self.snapshots) > self.settings.pool_size:
+            del self.snapshots[int(self.rng.integers(len(self.snapshots) - 1))]
+        self._make_snapshot_agents()
 
-    def _make_selves(self) -> None:
-        self._selves = [
-            player_of(self.settings, weights, self.network_card(), "sample")
-            for weights in self.pool
+    def _make_snapshot_agents(self) -> None:
+        self._snapshot_agents = [
+            agent_from_weights(self.settings, weights, self.network_card(), "sample")
+            for weights in self.snapshots
         ]
 
-    # -- what comes out
+    # -- checkpoints
 
     def player(self) -> dict[str, Array]:
-        """The policy's weights under the names of a checkpoint."""
-        return {name: each.detach().cpu().numpy().copy() for name, each in self._parameters()}
+        """Weights of the policy under the names of a checkpoint."""
+        return {name: param.detach().cpu().numpy().copy() for name, param in self._parameters()}
 
     def _parameters(self) -> Iterator[tuple[str, Tensor]]:
         policy = self.model.policy
-        layers = [each for each in policy.mlp_extractor.policy_net if isinstance(each, nn.Linear)]
-        named = [(f"hidden.{k}", layer) for k, layer in enumerate(layers)]
-        for name, layer in [*named, ("policy", policy.action_net)]:
-            for part, tensor in layer.named_parameters():
-                yield f"{name}.{part}", tensor
+        hidden = [
+            layer for layer in policy.mlp_extractor.policy_net if isinstance(layer, nn.Linear)
+        ]
+        layers = [(f"hidden.{k}", layer) for k, layer in enumerate(hidden)]
+        for name, layer in [*layers, ("policy", policy.action_net)]:
+            for param_name, param in layer.named_parameters():
+                yield f"{name}.{param_name}", param
 
-    def begin_with(self, weights: Mapping[str, Array]) -> None:
-        """Begin with the weights of a checkpoint, which fit; the critic stays new."""
+    def load_weights(self, weights: Mapping[str, Array]) -> None:
+        """Load the policy of a checkpoint; the critic stays new."""
         with torch.no_grad():
-            for name, tensor in self._parameters():
-                tensor.copy_(torch.from_numpy(weights[name]))
+            for name, param in self._parameters():
+                param.copy_(torch.from_numpy(weights[name]))
 
     def network_card(self) -> NetworkCard:
-        """What the card of a checkpoint says of the network."""
+        """Architecture of the policy."""
         return NetworkCard(
-            kind="mlp", inputs=input_names(self.places), hidden_sizes=self.settings.hidden_sizes
+            kind="mlp", inputs=input_names(self.inputs), hidden_sizes=self.settings.hidden_sizes
         )
 
-    def write_beside(self, path: Path) -> None:
-        """SB3's own zip, for those who go on with SB3."""
+    def write_extra_files(self, path: Path) -> None:
+        """Write SB3's own zip."""
         self.model.save(path.with_suffix(".zip"))
 
-    # -- what a resumed training needs
+    # -- state
 
     def state(self) -> tuple[dict[str, Array], dict[str, Any]]:
-        """Everything that the rest of the training depends on."""
+        """Model, optimizer, pool, games, generators and counts."""
         model = self.model
-        arrays = of_tensors("policy.", model.policy.state_dict())
-        arrays |= of_optimizer("optimizer.", model.policy.optimizer)
-        for place, one in enumerate(self.pool):
-            arrays |= {f"pool.{place}.{name}": array for name, array in one.items()}
+        arrays = module_arrays("policy.", model.policy.state_dict())
+        arrays |= optimizer_arrays("optimizer.", model.policy.optimizer)
+        for index, weights in enumerate(self.snapshots):
+            arrays |= {f"pool.{index}.{name}": array for name, array in weights.items()}
         arrays |= {f"games.{name}": array for name, array in self.games.state().items()}
         if model._last_episode_starts is not None:
             arrays["starts"] = model._last_episode_starts
         arrays["torch"] = torch.get_rng_state().numpy()
-        kind, keys, place, has_gauss, gauss = np.random.get_state()
+        kind, keys, position, has_gauss, gauss = np.random.get_state()
         arrays["numpy"] = np.asarray(keys)
-        members = [*self.fixed, *self._selves]
-        playing = self.games.opponent
-        told = Kept(
+        opponents, opponent = self._opponents(), self.games.opponent
+        state = SB3State(
             decisions=self.decisions,
             hands=self.hands,
-            pool=len(self.pool),
-            opponent=members.index(playing) if playing in members else -1,
-            random=dict(self.random.bit_generator.state),
-            numpy=(str(kind), int(place), int(has_gauss), float(gauss)),
+            pool=len(self.snapshots),
+            opponent=opponents.index(opponent) if opponent in opponents else -1,
+            rng=dict(self.rng.bit_generator.state),
+            numpy=(str(kind), int(position), int(has_gauss), float(gauss)),
             updates=model._n_updates,
             calls=self.callbacks.calls,
         )
-        return arrays, msgspec.to_builtins(told)
+        return arrays, msgspec.to_builtins(state)
 
     def restore(self, arrays: dict[str, Array], plain: dict[str, Any]) -> None:
-        """Go on from what `state` gave."""
-        told = convert(plain, Kept, "trainer")
+        """Restore what `state` gave."""
+        state = convert(plain, SB3State, "trainer")
         model = self.model
         restore_module(model.policy, arrays, "policy.")
         restore_optimizer(model.policy.optimizer, arrays, "optimizer.")
-        self.pool = [part_of(arrays, f"pool.{place}.") for place in range(told.pool)]
-        self._make_selves()
-        if told.opponent >= 0:
-            self.games.opponent = [*self.fixed, *self._selves][told.opponent]
-        model._last_obs = self.games.restore(part_of(arrays, "games."))
+        self.snapshots = [with_prefix(arrays, f"pool.{index}.") for index in range(state.pool)]
+        self._make_snapshot_agents()
+        if state.opponent >= 0:
+            self.games.opponent = self._opponents()[state.opponent]
+        model._last_obs = self.games.restore(with_prefix(arrays, "games."))
         model._last_episode_starts = arrays.get("starts")
-        model.num_timesteps = told.decisions
-        model._n_updates = told.updates
-        self.callbacks.calls = told.calls
+        model.num_timesteps = state.decisions
+        model._n_updates = state.updates
+        self.callbacks.calls = state.calls
         torch.set_rng_state(torch.from_numpy(arrays["torch"].copy()))
-        kind, place, has_gauss, gauss = told.numpy
-        np.random.set_state((kind, arrays["numpy"], place, has_gauss, gauss))
-        self.random.bit_generator.state = told.random
-        self.decisions, self.hands = told.decisions, told.hands
+        kind, position, has_gauss, gauss = state.numpy
+        np.random.set_state((kind, arrays["numpy"], position, has_gauss, gauss))
+        self.rng.bit_generator.state = state.rng
+        self.decisions, self.hands = state.decisions, state.hands

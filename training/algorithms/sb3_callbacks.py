@@ -1,7 +1,6 @@
-"""Stable-Baselines3's callbacks in a run: told of one training, not of many.
+"""Stable-Baselines3's callbacks in a run, which calls `learn` once for each iteration.
 
-A run calls SB3's `learn` once for each iteration. What is here keeps that from
-the callbacks: they begin once, count on, and end once.
+The callbacks see a single training: they start once, count on, and end once.
 """
 
 from __future__ import annotations
@@ -12,51 +11,51 @@ import numpy as np
 from stable_baselines3.common.callbacks import CallbackList
 
 
-class Lasting(CallbackList):
-    """Callbacks over all calls of `learn`, which begin, and end when `end` is called."""
+class SessionCallbackList(CallbackList):
+    """Callbacks over all calls of `learn`; they end when `end` is called."""
 
     def __init__(self, decisions: int) -> None:
         """`decisions` is the budget of the whole training."""
         super().__init__([])
         self.decisions = decisions
         self.stopped = False
-        """Whether one of them has ended the training."""
-        self._begun = False
+        """Whether a callback has ended the training."""
+        self._started = False
 
     def init_callback(self, model: Any) -> None:
-        """Let them make themselves ready, the first time."""
-        if not self._begun:
+        """Initialise the callbacks, the first time."""
+        if not self._started:
             super().init_callback(model)
 
     def on_training_start(self, locals_: dict[str, Any], globals_: dict[str, Any]) -> None:
-        """Tell them of the whole training, the first time."""
-        if not self._begun:
+        """Start the callbacks with the budget of the whole training, the first time."""
+        if not self._started:
             super().on_training_start({**locals_, "total_timesteps": self.decisions}, globals_)
-        self._begun = True
+        self._started = True
 
     def on_step(self) -> bool:
-        """Tell them of a step, until one has had enough."""
+        """Call the callbacks; False ends the training."""
         self.stopped = not super().on_step()
         return not self.stopped
 
     def on_training_end(self) -> None:
-        """Nothing: the end of one `learn` is not that of the training."""
+        """Do nothing: the end of one `learn` is not that of the training."""
 
     def end(self) -> None:
-        """The training is over."""
-        if self._begun:
+        """End the callbacks, if they were started."""
+        if self._started:
             super().on_training_end()
 
-    def seen(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """What the last step showed, and in which games it ended an episode."""
+    def last_step(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """Observations and dones of the last step."""
         return self.locals["new_obs"], self.locals["dones"]
 
     @property
     def calls(self) -> list[int]:
-        """How often each was called."""
-        return [each.n_calls for each in self.callbacks]
+        """Number of calls of each callback."""
+        return [callback.n_calls for callback in self.callbacks]
 
     @calls.setter
     def calls(self, counts: list[int]) -> None:
-        for each, count in zip(self.callbacks, counts, strict=False):
-            each.n_calls = count
+        for callback, count in zip(self.callbacks, counts, strict=False):
+            callback.n_calls = count

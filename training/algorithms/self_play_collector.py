@@ -11,28 +11,28 @@ import torch
 from ...agents.checkpoints.schema import HIDDEN_SIZE
 from ...engine.batch.results import StepResult
 from ...envs.mixed import MixedSelfPlayEnv
-from ..rollout.backends import Array, Side
+from ..rollout.backends import Array, TrainingBackend
 from ..rollout.kernels import (
     GAE,
     ActionSampling,
     HiddenCards,
     estimate_advantages,
     sample_actions,
-    write_hidden,
+    write_hidden_cards,
 )
 from ..rollout.network_inputs import features_of, inputs_of_all
-from ..rollout.networks import Network
+from ..rollout.networks import ActorCritic
 from ..rollout.rollout_buffer import RolloutBuffer
 from .opponent_pool import OpponentPool
 from .settings import PPOSettings
 
 
-class Collected(NamedTuple):
+class RolloutStats(NamedTuple):
     """Counts of one rollout, and where its time went."""
 
     hands: int
     decisions: int
-    """The learner's."""
+    """Decisions of the learner."""
     acting: float
     """Seconds in the network and opponents."""
     environment: float
@@ -40,109 +40,114 @@ class Collected(NamedTuple):
 
 
 class SelfPlayCollector:
-    """Games, the buffer that they fill, and opponents in a share of them."""
+    """Games, and the rollout buffer that they fill."""
 
-    def __init__(self, settings: PPOSettings, n_envs: int, side: Side) -> None:
-        self.settings, self.side, self.n_envs = settings, side, n_envs
-        options = settings.all_options
+    def __init__(self, settings: PPOSettings, n_envs: int, backend: TrainingBackend) -> None:
+        self.settings, self.backend, self.n_envs = settings, backend, n_envs
+        options, relative_ranks = settings.all_options, settings.card_ranks == "relative"
         self.games = MixedSelfPlayEnv(
             n_envs,
-            [each.rules for each in options],
+            [option.rules for option in options],
             reward=settings.reward,
             layout=settings.layout,
             horizon=settings.horizon,
             copy=False,
-            device=side.games,
+            device=backend.games_device,
         )
-        self.inputs = inputs_of_all(options, settings.card_ranks == "relative")
+        self.inputs = inputs_of_all(options, relative_ranks)
         self.features = features_of(options)
         scales = np.ones((n_envs, 1), np.float32)
-        for (_, span), each in zip(self.games.parts(), options, strict=True):
-            scales[span] = settings.reward_scale or max(1.0, 0.4 * each.max_loss)
-        self.reward_scales: Array = side.put(scales)
-        self._rules = [side.place.constant(each.rules_record) for each in options]
+        for (_, span), option in zip(self.games.parts(), options, strict=True):
+            scales[span] = settings.reward_scale or max(1.0, 0.4 * option.max_loss)
+        self.reward_scales: Array = backend.from_numpy(scales)
+        self._rules = [backend.batch_backend.constant(option.rules_record) for option in options]
         self.n_steps = settings.n_steps or settings.episode
         self.buffer = RolloutBuffer(
-            side, self.n_steps, n_envs, self.inputs, self.games.actions,
+            backend, self.n_steps, n_envs, self.inputs, self.games.actions,
             rule_features=self.games.rule_features[:, self.features],
-            closed=settings.card_ranks == "relative", oracle=settings.critic == "oracle",
+            relative_ranks=relative_ranks, oracle_critic=settings.critic == "oracle",
         )  # fmt: skip
 
-    def make_network(self) -> Network:
-        """A network for what these games show, with fresh weights."""
+    def make_network(self) -> ActorCritic:
+        """New network for the observations of these games."""
         settings = self.settings
-        critic_inputs = {"shared": None, "separate": 0, "oracle": HIDDEN_SIZE}[settings.critic]
-        rng = torch.Generator().manual_seed(settings.seed)
-        size = len(self.inputs) + len(self.features)
-        network = Network(size, settings.hidden_sizes, self.games.actions, critic_inputs, rng)
-        return network.to(self.side.device)
+        n_hidden_cards = {"shared": None, "separate": 0, "oracle": HIDDEN_SIZE}[settings.critic]
+        generator = torch.Generator().manual_seed(settings.seed)
+        network = ActorCritic(
+            len(self.inputs) + len(self.features), settings.hidden_sizes, self.games.actions,
+            n_hidden_cards, generator,
+        )  # fmt: skip
+        return network.to(self.backend.device)
 
     @torch.no_grad()
     def collect(
-        self, network: Network, pool: OpponentPool, n_steps: int, rng: np.random.Generator
-    ) -> Collected:
-        """Fill the buffer with so many steps of all games, and estimate their advantages."""
-        buffer, side, clock = self.buffer, self.side, time.perf_counter
+        self, network: ActorCritic, pool: OpponentPool, n_steps: int, rng: np.random.Generator
+    ) -> RolloutStats:
+        """Fill the buffer with `n_steps` steps of all games, and estimate advantages."""
+        buffer, backend, clock = self.buffer, self.backend, time.perf_counter
         acting = environment = 0.0
-        began = clock()
-        pool.draw(rng)
-        opponent_seats = side.put(pool.seats)
-        now = side.seen(self.games.observe())
+        started = clock()
+        pool.sample_opponent(rng)
+        opponent_seats = backend.from_numpy(pool.seats)
+        result = backend.from_games(self.games.observe())
         for step in range(n_steps):
-            self.add_observations(step, now)
-            buffer.is_learner[step] = now.seats != opponent_seats
+            self.add_observations(step, result)
+            buffer.is_learner[step] = result.seats != opponent_seats
             observed = clock()
             logits, buffer.values[step] = self.evaluate(network, step)
-            side.place.run_rows(
-                self.n_envs, sample_actions,
-                ActionSampling(logits, buffer.action_masks[step], side.chances(rng, self.n_envs),
-                               buffer.actions[step], buffer.log_probs[step]),
+            sampling = ActionSampling(
+                logits, buffer.action_masks[step], backend.uniforms(rng, self.n_envs),
+                buffer.actions[step], buffer.log_probs[step],
             )  # fmt: skip
+            backend.batch_backend.run_rows(self.n_envs, sample_actions, sampling)
             pool.replace_actions(buffer, step, rng)
             acted = clock()
-            now = side.seen(self.games.step(buffer.shown[buffer.all, buffer.actions[step]]))
-            pool.reset_notifications()
-            buffer.rewards[step], buffer.ended[step] = now.rewards, now.ended
+            env_actions = buffer.env_actions[buffer.env_indices, buffer.actions[step]]
+            result = backend.from_games(self.games.step(env_actions))
+            pool.notify_resets()
+            buffer.rewards[step], buffer.dones[step] = result.rewards, result.ended
             stepped = clock()
             acting += acted - observed
-            environment += observed - began + stepped - acted
-            began = stepped
-        self._estimate_advantages(network, n_steps, now)
-        hands, decisions = buffer.ended[:n_steps].sum(), buffer.is_learner[:n_steps].sum()
-        return Collected(int(hands), int(decisions), acting, environment)
+            environment += observed - started + stepped - acted
+            started = stepped
+        self._estimate_advantages(network, n_steps, result)
+        hands, decisions = buffer.dones[:n_steps].sum(), buffer.is_learner[:n_steps].sum()
+        return RolloutStats(int(hands), int(decisions), acting, environment)
 
-    def _estimate_advantages(self, network: Network, n_steps: int, now: StepResult) -> None:
+    def _estimate_advantages(self, network: ActorCritic, n_steps: int, result: StepResult) -> None:
         buffer, settings = self.buffer, self.settings
-        if buffer.ended[n_steps - 1].all():
-            next_values = self.side.zeros(self.n_envs, np.float32)
+        if buffer.dones[n_steps - 1].all():
+            next_values = self.backend.zeros(self.n_envs, np.float32)
         else:
-            self.add_observations(-1, now)
+            self.add_observations(-1, result)
             next_values = self.evaluate(network, -1)[1]
-        # Once for all steps, before anybody reads them.
+        # Once for all steps, before they are read.
         buffer.rewards[:n_steps] /= self.reward_scales
         gae = GAE(
-            buffer.seats[:n_steps], buffer.rewards[:n_steps], buffer.ended[:n_steps],
-            buffer.values[:n_steps], now.seats, next_values,
+            buffer.seats[:n_steps], buffer.rewards[:n_steps], buffer.dones[:n_steps],
+            buffer.values[:n_steps], result.seats, next_values,
             settings.gamma, settings.gae_lambda, buffer.advantages[:n_steps],
         )  # fmt: skip
-        self.side.place.run_rows(self.n_envs, estimate_advantages, gae)
+        self.backend.batch_backend.run_rows(self.n_envs, estimate_advantages, gae)
 
-    def add_observations(self, step: int, now: StepResult) -> None:
-        """Keep what is seen at a step, and what the critic sees beyond it; -1 after the last."""
-        self.buffer.add_observations(step, now)
+    def add_observations(self, step: int, result: StepResult) -> None:
+        """Add observations and the critic's hidden cards at a step; -1: after the last."""
+        self.buffer.add_observations(step, result)
         if self.settings.critic != "oracle":
             return
-        _, hidden = self.buffer.at(step)
+        _, hidden_cards = self.buffer.inputs_at(step)
         for (games, span), rules in zip(self.games.parts(), self._rules, strict=True):
-            batch, shown = games.batch, self.buffer.shown[span]
+            batch = games.batch
             cards = HiddenCards(
-                rules, batch.records, now.seats[span], batch.suit_orders, shown, hidden[span]
-            )
-            self.side.place.run_rows(games.num_envs, write_hidden, cards)
+                rules, batch.records, result.seats[span], batch.suit_orders,
+                self.buffer.env_actions[span], hidden_cards[span],
+            )  # fmt: skip
+            self.backend.batch_backend.run_rows(games.num_envs, write_hidden_cards, cards)
 
-    def evaluate(self, network: Network, step: int) -> tuple[Array, Array]:
-        """Logits and values of all games at a step; -1 after the last."""
-        side = self.side
-        with side.autocast():
-            logits, values = network(*side.floats(*map(side.tensor, self.buffer.at(step))))
-        return side.own(logits), side.own(values)
+    def evaluate(self, network: ActorCritic, step: int) -> tuple[Array, Array]:
+        """Logits and values of all games at a step; -1: after the last."""
+        backend = self.backend
+        with backend.autocast():
+            inputs = map(backend.to_tensor, self.buffer.inputs_at(step))
+            logits, values = network(*backend.cast(*inputs))
+        return backend.from_tensor(logits), backend.from_tensor(values)

@@ -19,17 +19,19 @@ from ...common.typed_settings import (
 from ...engine.batch.config import Options
 from ..settings import Settings
 
-_Batch = Annotated[
+_BatchSize = Annotated[
     int,
     doc("Minibatch size in decisions; advantages are normalised within it.", ge=2, le=10**12 - 1),
 ]
-_Clip = Annotated[Positive, doc("Clipping range of the probability ratio (PPO's ε).")]
-_Discount = Annotated[float, doc("Discount factor, for each decision.", gt=0, le=1)]
-_Trace = Annotated[Fraction, doc("λ of generalised advantage estimation (GAE).")]
-_Epochs = Annotated[PositiveInt, doc("Passes over the data of an iteration.")]
-_Gradient = Annotated[Positive, doc("Maximum norm of the gradient; larger ones are scaled down.")]
+_ClipRange = Annotated[Positive, doc("Clipping range of the probability ratio (PPO's ε).")]
+_Gamma = Annotated[float, doc("Discount factor, for each decision.", gt=0, le=1)]
+_GAELambda = Annotated[Fraction, doc("λ of generalised advantage estimation (GAE).")]
+_NEpochs = Annotated[PositiveInt, doc("Passes over the data of an iteration.")]
+_MaxGradNorm = Annotated[
+    Positive, doc("Maximum norm of the gradient; larger ones are scaled down.")
+]
 _RewardScale = Annotated[float, doc("Divisor of rewards.", ge=1e-6, le=1e6)]
-_Layers = Annotated[LayerSizes, doc("Widths of the hidden layers.")]
+_HiddenSizes = Annotated[LayerSizes, doc("Widths of the hidden layers.")]
 _PoolSize = Annotated[
     NonNegativeInt, doc("Maximum number of earlier policies in the opponent pool.")
 ]
@@ -37,9 +39,9 @@ _PoolEvery = Annotated[
     PositiveInt, doc("Decisions between additions of the current policy to the pool.")
 ]
 _Opponents = Annotated[Names, doc("Fixed opponents in the pool.")]
-_Rate = Annotated[NonNegative, doc("Learning rate of Adam at the start.")]
-_ValueWeight = Annotated[NonNegative, doc("Coefficient of the value loss.")]
-_Entropy = Annotated[NonNegative, doc("Coefficient of the entropy bonus at the start.")]
+_LearningRate = Annotated[NonNegative, doc("Learning rate of Adam at the start.")]
+_VfCoef = Annotated[NonNegative, doc("Coefficient of the value loss.")]
+_EntCoef = Annotated[NonNegative, doc("Coefficient of the entropy bonus at the start.")]
 
 
 class PPOSettings(Settings, frozen=True, kw_only=True):
@@ -54,7 +56,7 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
 
     trainer: str = "ppo"
     # Network.
-    hidden_sizes: _Layers = (256, 256)
+    hidden_sizes: _HiddenSizes = (256, 256)
     card_ranks: Annotated[
         CardRanks,
         doc("Ranks in the network's input: `relative` to the cards in play, or `absolute`."),
@@ -85,19 +87,19 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
     pool_size: _PoolSize = 12
     pool_every: _PoolEvery = 1_000_000
     # Optimisation.
-    n_epochs: _Epochs = 1
-    batch_size: _Batch = 4096
-    learning_rate: _Rate = 1e-3
+    n_epochs: _NEpochs = 1
+    batch_size: _BatchSize = 4096
+    learning_rate: _LearningRate = 1e-3
     learning_rate_end: Annotated[
         NonNegative, doc("Learning rate at the end; linear in between.")
     ] = 0.0
-    clip_range: _Clip = 0.2
-    gamma: _Discount = 1.0
-    gae_lambda: _Trace = 0.6
-    ent_coef: _Entropy = 0.05
+    clip_range: _ClipRange = 0.2
+    gamma: _Gamma = 1.0
+    gae_lambda: _GAELambda = 0.6
+    ent_coef: _EntCoef = 0.05
     ent_coef_end: Annotated[NonNegative, doc("Coefficient of the entropy bonus at the end.")] = 0.05
-    vf_coef: _ValueWeight = 0.5
-    max_grad_norm: _Gradient = 0.5
+    vf_coef: _VfCoef = 0.5
+    max_grad_norm: _MaxGradNorm = 0.5
     critic_warmup: Annotated[
         float,
         doc(
@@ -138,7 +140,7 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
     @property
     def episode(self) -> int:
         """Decisions of the longest possible episode, both seats counted."""
-        return max(_episode(each) for each in self.all_options)
+        return max(_episode_length(options) for options in self.all_options)
 
     def _check_pool(self) -> None:
         if not self.pool_fraction:
@@ -153,7 +155,7 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
                 f"pool_fraction is {self.pool_fraction} and has no effect: it is less than one of "
                 f"{self.n_envs} games; give at least {1 / self.n_envs:.2g}"
             )
-        _check_somebody_joins(self, f"pool_fraction is {self.pool_fraction} and has no effect")
+        _check_pool_grows(self, f"pool_fraction is {self.pool_fraction} and has no effect")
 
 
 class MMDSettings(PPOSettings, frozen=True, kw_only=True):
@@ -165,16 +167,16 @@ class MMDSettings(PPOSettings, frozen=True, kw_only=True):
         doc("Step size of mirror descent (η): larger moves the policy further."),
     ] = 5.0
     # The entropy bonus equals a KL penalty towards a uniform magnet; its weight is the temperature.
-    ent_coef: _Entropy = 0.05
+    ent_coef: _EntCoef = 0.05
     ent_coef_end: Annotated[NonNegative, doc("Coefficient of the entropy bonus at the end.")] = (
         0.005
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        usual = PPOSettings()
+        default = PPOSettings()
         for name in ("clip_range", "kl_coef"):
-            if getattr(self, name) != getattr(usual, name):
+            if getattr(self, name) != getattr(default, name):
                 raise SettingsError(
                     f"{name} is {getattr(self, name)}: mmd uses step_size and ent_coef instead; "
                     "leave it out"
@@ -185,12 +187,12 @@ class NFSPSettings(Settings, frozen=True, kw_only=True):
     """Neural fictitious self-play: Q-learning best response and average policy."""
 
     fixed: ClassVar[tuple[str, ...]] = (
-        *(each for each in Settings.fixed if each != "n_steps"),
+        *(name for name in Settings.fixed if name != "n_steps"),
         *("replay_size", "reservoir_size", "reward_scale"),
     )
 
     trainer: str = "nfsp"
-    hidden_sizes: _Layers = (256, 256)
+    hidden_sizes: _HiddenSizes = (256, 256)
     n_envs: Annotated[PositiveInt, doc("Games played in lockstep.")] = 256
     anticipatory: Annotated[
         Fraction,
@@ -229,22 +231,22 @@ class SB3Settings(Settings, frozen=True, kw_only=True):
     fixed: ClassVar[tuple[str, ...]] = (*Settings.fixed, "reward_scale")
 
     trainer: str = "sb3"
-    hidden_sizes: _Layers = (256, 256)
+    hidden_sizes: _HiddenSizes = (256, 256)
     n_envs: Annotated[PositiveInt, doc("Games played in lockstep.")] = 256
     n_steps: Annotated[PositiveInt, doc("Decisions of each game in an iteration.")] = 52
     opponents: _Opponents = ("threshold", "random-exact")
     pool_size: _PoolSize = 8
     pool_every: _PoolEvery = 500_000
     swap_every: Annotated[PositiveInt, doc("Decisions between opponent changes.")] = 100_000
-    n_epochs: _Epochs = 4
-    batch_size: _Batch = 2048
-    learning_rate: _Rate = 5e-4
-    clip_range: _Clip = 0.2
-    gamma: _Discount = 1.0
-    gae_lambda: _Trace = 0.95
-    ent_coef: _Entropy = 0.02
-    vf_coef: _ValueWeight = 0.5
-    max_grad_norm: _Gradient = 0.5
+    n_epochs: _NEpochs = 4
+    batch_size: _BatchSize = 2048
+    learning_rate: _LearningRate = 5e-4
+    clip_range: _ClipRange = 0.2
+    gamma: _Gamma = 1.0
+    gae_lambda: _GAELambda = 0.95
+    ent_coef: _EntCoef = 0.02
+    vf_coef: _VfCoef = 0.5
+    max_grad_norm: _MaxGradNorm = 0.5
     reward_scale: _RewardScale = 1.0
 
     def __post_init__(self) -> None:
@@ -255,7 +257,7 @@ class SB3Settings(Settings, frozen=True, kw_only=True):
             raise SettingsError("learning_rate is 0: nothing would be learnt")
         if self.precision != "float32":
             raise SettingsError(f"precision is {self.precision!r}: SB3 learns in float32 alone")
-        _check_somebody_joins(self, "opponents is empty")
+        _check_pool_grows(self, "opponents is empty")
 
     @property
     def iteration(self) -> int:
@@ -263,21 +265,21 @@ class SB3Settings(Settings, frozen=True, kw_only=True):
         return self.n_envs * self.n_steps
 
 
-def _episode(options: Options) -> int:
+def _episode_length(options: Options) -> int:
     rules = options.rules
     foreplay = rules.foreplay_tricks * (3 if rules.choice else 2)
     exchange = 2 if rules.exchange else 0
     return foreplay if options.horizon == "foreplay" else exchange + foreplay + 2 * rules.hand
 
 
-def _check_somebody_joins(settings: PPOSettings | SB3Settings, what: str) -> None:
+def _check_pool_grows(settings: PPOSettings | SB3Settings, problem: str) -> None:
     """Refuse an opponent pool that stays empty."""
     if settings.opponents:
         return
     if not settings.pool_size:
-        raise SettingsError(f"{what}, and pool_size is 0: the pool is empty; name opponents")
+        raise SettingsError(f"{problem}, and pool_size is 0: the pool is empty; name opponents")
     if settings.pool_every >= settings.decisions:
         raise SettingsError(
-            f"{what}: a policy joins the pool every {settings.pool_every:,} decisions, and the "
+            f"{problem}: a policy joins the pool every {settings.pool_every:,} decisions, and the "
             f"budget is {settings.decisions:,}; give a smaller pool_every, or opponents"
         )

@@ -1,30 +1,30 @@
-"""Callbacks: who is told of a run, in its order, and may stop it.
+"""Callbacks of runs: they receive the events of a run in order, and may stop it.
 
-The display, the tables, the page, TensorBoard and early stopping are callbacks, and so is
-what somebody names in the setting `callbacks`: by name, as `package.module:object`, or
-through the entry-point group `german_whist.callbacks`.
+Console, CSV and HTML files, TensorBoard and early stopping are callbacks, and so are those of the
+setting `callbacks`: by name, as `package.module:object`, or through the entry-point group
+`german_whist.callbacks`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from ...common.plugins import Registry, error_location, error_text
-from ..checkpoint import Measured
+from ..checkpoint import EvaluationResult
 from ..settings import Settings
 
 
 class Counts(Protocol):
-    """How far a trainer is."""
+    """Progress of a trainer."""
 
     decisions: int
     hands: int
 
 
-class Watched(Protocol):
-    """What a callback sees of a run."""
+class TrainingRun(Protocol):
+    """A run, as callbacks see it."""
 
     settings: Settings
 
@@ -35,116 +35,102 @@ class Watched(Protocol):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """Metrics of every iteration."""
+        """Metrics of every iteration, as in `progress.csv`."""
         ...
 
     @property
     def folder(self) -> Path:
-        """Where it is."""
+        """Directory of the run."""
         ...
 
     @property
     def trainer(self) -> Counts:
-        """What trains."""
+        """The trainer's counts."""
         ...
 
     @property
-    def measured(self) -> Sequence[Measured]:
-        """What it was measured at."""
+    def measured(self) -> Sequence[EvaluationResult]:
+        """Results of all evaluations."""
         ...
 
     def say(self, text: str) -> None:
-        """Tell people a sentence."""
+        """Report a sentence on the console."""
         ...
 
-    def stop(self, why: str) -> None:
-        """End the run after this iteration, with a last checkpoint; `why` is told."""
+    def stop(self, reason: str) -> None:
+        """End the run after this iteration, with a last checkpoint; `reason` is reported."""
         ...
 
 
 class Callback:
-    """Is told of a run; overrides what it wants to know. `run.stop(why)` ends the run."""
+    """Base class of callbacks, one method for each event. `run.stop(reason)` ends the run."""
 
-    def on_start(self, run: Watched) -> None:
-        """A session of the run begins: the first, or one that goes on."""
+    def on_start(self, run: TrainingRun) -> None:
+        """A session begins: the first, or a resumed one."""
 
-    def on_iteration(self, run: Watched, told: Mapping[str, float]) -> None:
-        """An iteration is over; `told` are its figures, as they stand in `progress.csv`."""
+    def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
+        """An iteration has ended, with these metrics."""
 
-    def on_measured(self, run: Watched, found: Sequence[Measured]) -> None:
-        """A checkpoint was measured."""
+    def on_evaluation(self, run: TrainingRun, results: Sequence[EvaluationResult]) -> None:
+        """A checkpoint was evaluated, with these results."""
 
-    def on_checkpoint(self, run: Watched, path: Path) -> None:
+    def on_checkpoint(self, run: TrainingRun, path: Path) -> None:
         """A checkpoint was written."""
 
-    def on_saved(self, run: Watched) -> None:
-        """The state was saved, from which the run can go on."""
+    def on_save(self, run: TrainingRun) -> None:
+        """The state was saved."""
 
-    def on_text(self, run: Watched, text: str) -> None:
-        """The run has something to tell people."""
+    def on_message(self, run: TrainingRun, text: str) -> None:
+        """The run reports a sentence."""
 
-    def on_end(self, run: Watched) -> None:
-        """The session is over, however it ended."""
+    def on_end(self, run: TrainingRun) -> None:
+        """The session ends, by whatever cause."""
 
 
 class CallbackFailed(Exception):
-    """A callback of another package raised; nothing of the training is lost."""
+    """A callback of another package raised; the state is saved."""
 
 
 class CallbackList(Callback):
-    """Calls several callbacks in order; a failing one is reported by its name and the place."""
+    """Several callbacks in order; a failing one is reported by its name and place."""
 
     def __init__(self, callbacks: Sequence[Callback]) -> None:
         self.callbacks = callbacks
 
-    def on_start(self, run: Watched) -> None:
-        """A session of the run begins."""
+    def on_start(self, run: TrainingRun) -> None:
+        self._call("on_start", run)
+
+    def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
+        self._call("on_iteration", run, metrics)
+
+    def on_evaluation(self, run: TrainingRun, results: Sequence[EvaluationResult]) -> None:
+        self._call("on_evaluation", run, results)
+
+    def on_checkpoint(self, run: TrainingRun, path: Path) -> None:
+        self._call("on_checkpoint", run, path)
+
+    def on_save(self, run: TrainingRun) -> None:
+        self._call("on_save", run)
+
+    def on_message(self, run: TrainingRun, text: str) -> None:
+        self._call("on_message", run, text)
+
+    def on_end(self, run: TrainingRun) -> None:
+        self._call("on_end", run)
+
+    def _call(self, event: str, *args: object) -> None:
         for callback in self.callbacks:
-            _call(callback.on_start, run)
-
-    def on_iteration(self, run: Watched, told: Mapping[str, float]) -> None:
-        """An iteration is over."""
-        for callback in self.callbacks:
-            _call(callback.on_iteration, run, told)
-
-    def on_measured(self, run: Watched, found: Sequence[Measured]) -> None:
-        """A checkpoint was evaluated."""
-        for callback in self.callbacks:
-            _call(callback.on_measured, run, found)
-
-    def on_checkpoint(self, run: Watched, path: Path) -> None:
-        """A checkpoint was written."""
-        for callback in self.callbacks:
-            _call(callback.on_checkpoint, run, path)
-
-    def on_saved(self, run: Watched) -> None:
-        """The state was saved."""
-        for callback in self.callbacks:
-            _call(callback.on_saved, run)
-
-    def on_text(self, run: Watched, text: str) -> None:
-        """The run reports a sentence."""
-        for callback in self.callbacks:
-            _call(callback.on_text, run, text)
-
-    def on_end(self, run: Watched) -> None:
-        """The session is over."""
-        for callback in self.callbacks:
-            _call(callback.on_end, run)
-
-
-def _call(event: Callable[..., None], *given: object) -> None:
-    try:
-        event(*given)
-    except Exception as error:
-        kind = type(event.__self__)  # type: ignore[attr-defined]
-        # A fault of our own callbacks is a fault of the program: with its traceback.
-        if kind.__module__.startswith(f"{__name__.partition('.')[0]}."):
-            raise
-        raise CallbackFailed(
-            f"the callback {kind.__name__} raised {error_text(error)} ({error_location(error)}) in "
-            f"{event.__name__}"
-        ) from error
+            try:
+                getattr(callback, event)(*args)
+            except Exception as error:
+                kind = type(callback)
+                # Our own callbacks raise with a traceback: it is a fault of the program.
+                if kind.__module__.startswith(f"{__name__.partition('.')[0]}."):
+                    raise
+                raise CallbackFailed(
+                    f"the callback {kind.__name__} raised {error_text(error)} "
+                    f"({error_location(error)}) in {event}"
+                ) from error
 
 
 CALLBACKS = Registry("german_whist.callbacks", "callback")
@@ -153,21 +139,21 @@ CALLBACKS.add("wandb", f"{__package__}.loggers:WandB", "writes the run to Weight
 
 
 def named_callback(name: str) -> object:
-    """The callback that a name stands for: an object as it is, or what one makes when called."""
+    """Callback by name: an object as it is, or the result of a class or function."""
     try:
-        found = CALLBACKS.find(name)
+        callback = CALLBACKS.find(name)
     except ValueError as error:
         raise ValueError(f"callbacks: {error}") from None
-    if isinstance(found, Callback) or not callable(found):
-        return found
+    if isinstance(callback, Callback) or not callable(callback):
+        return callback
     try:
-        return found()
+        return callback()
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
     except Exception as error:
         raise ValueError(
             f"{name} cannot be made without arguments: {error_text(error)}; name a function that "
-            "makes the callback with those it needs"
+            "returns the callback"
         ) from error
 
 
@@ -175,24 +161,22 @@ class EarlyStopping(Callback):
     """Stop a run when evaluations against an opponent no longer improve."""
 
     def __init__(self, patience: int, opponent: str | None = None) -> None:
-        """Stop after `patience` evaluations without improvement, by default against the first of
-        `eval_opponents`."""
+        """`patience`: evaluations; `opponent` is by default the first of `eval_opponents`."""
         self.patience, self.opponent = patience, opponent
 
-    def on_measured(self, run: Watched, found: Sequence[Measured]) -> None:
-        """See when the best was."""
+    def on_evaluation(self, run: TrainingRun, results: Sequence[EvaluationResult]) -> None:
         opponent = self.opponent or run.settings.eval_opponents[0]
-        by_time: dict[int, list[float]] = {}
-        for each in run.measured:
-            if each.opponent == opponent:
-                by_time.setdefault(each.decisions, []).append(each.win_rate)
-        # Of several rule sets the mean.
-        rates = [sum(some) / len(some) for some in by_time.values()]
-        if not rates:
+        by_decisions: dict[int, list[float]] = {}
+        for result in run.measured:
+            if result.opponent == opponent:
+                by_decisions.setdefault(result.decisions, []).append(result.win_rate)
+        # The mean over rule sets.
+        win_rates = [sum(rates) / len(rates) for rates in by_decisions.values()]
+        if not win_rates:
             return
-        since = len(rates) - 1 - rates.index(max(rates))
-        if since >= self.patience:
+        without_improvement = len(win_rates) - 1 - win_rates.index(max(win_rates))
+        if without_improvement >= self.patience:
             run.stop(
-                f"against {opponent} nothing was better in {since} measurements than "
-                f"{100 * max(rates):.1f} %"
+                f"the best win rate against {opponent}, {100 * max(win_rates):.1f} %, is "
+                f"{without_improvement} evaluations ago"
             )

@@ -1,4 +1,4 @@
-"""What a run leaves for people and programs to read: its tables as CSV, and its page."""
+"""Files of a run that callbacks write: metrics and evaluations as CSV, and the HTML report."""
 
 from __future__ import annotations
 
@@ -11,44 +11,39 @@ from typing import Any
 import msgspec
 
 from ...common.files import atomic_write
-from ..checkpoint import Measured
-from .base import Callback, Watched
+from ..checkpoint import EvaluationResult
+from .base import Callback, TrainingRun
 from .html_report import write_report
 
 TABLE, MEASURED, REPORT = "progress.csv", "measured.csv", "report.html"
 
 
-class Tables(Callback):
-    """Writes what every iteration and every measurement told, each as a table."""
+class CsvFiles(Callback):
+    """Writes `progress.csv` and `measured.csv`."""
 
-    def on_saved(self, run: Watched) -> None:
-        """Write what there is."""
+    def on_save(self, run: TrainingRun) -> None:
         if run.rows:
             _write_csv(run.folder / TABLE, run.rows)
         if run.measured:
-            rows = [msgspec.to_builtins(each) for each in run.measured]
+            rows = [msgspec.to_builtins(result) for result in run.measured]
             _write_csv(run.folder / MEASURED, [
                 {"decisions": row.pop("decisions"), **row} for row in rows
             ])  # fmt: skip
 
-    def on_measured(self, run: Watched, found: Sequence[Measured]) -> None:
-        """The same."""
-        self.on_saved(run)
+    def on_evaluation(self, run: TrainingRun, results: Sequence[EvaluationResult]) -> None:
+        self.on_save(run)
 
-    def on_end(self, run: Watched) -> None:
-        """The same."""
-        self.on_saved(run)
+    def on_end(self, run: TrainingRun) -> None:
+        self.on_save(run)
 
 
-class Page(Tables):
-    """Writes the page of a run, with its learning curves."""
+class HtmlReport(CsvFiles):
+    """Writes `report.html`, with learning curves and settings."""
 
-    def on_start(self, run: Watched) -> None:
-        """Write what there is."""
-        self.on_saved(run)
+    def on_start(self, run: TrainingRun) -> None:
+        self.on_save(run)
 
-    def on_saved(self, run: Watched) -> None:
-        """Write what there is."""
+    def on_save(self, run: TrainingRun) -> None:
         write_report(run.folder / REPORT, run.settings, run.rows, run.measured)
 
 

@@ -14,21 +14,21 @@ from ...agents.networks.policy import NetworkAgent
 from ...agents.registry import make_agent
 from ...engine.rng import secret_of_seed
 from ...evaluation import evaluate
-from ..checkpoint import Measured
+from ..checkpoint import EvaluationResult
 from ..settings import Settings
 
-# Deals of measurements have a seed of their own, far from those that people give to trainings.
-# Their key follows from it, so that a resumed run measures as one that was not stopped.
-MEASURING_SEED = 0x6D656173757265
+# Evaluations have deals of their own, far from the seeds that people give to trainings. The key of
+# the agents' random streams follows from the seed, so that a resumed run has the same results.
+EVALUATION_SEED = 0x6D656173757265
 ITSELF = "itself"
 
 
 def evaluation_seed(seed: int) -> int:
     """Seed of the deals on which a player that was trained with `seed` is evaluated.
 
-    A training plays the deals of its own seed, from number 0 on, and so does an evaluation.
+    Training and evaluation both number the deals of their seed from 0.
     """
-    return MEASURING_SEED + 1 + seed
+    return EVALUATION_SEED + 1 + seed
 
 
 def check_eval_opponents(settings: Settings) -> None:
@@ -43,41 +43,42 @@ def check_eval_opponents(settings: Settings) -> None:
                 raise ValueError(f"eval_opponents: {error}") from None
 
 
-class Found(Struct):
-    """What a checkpoint was measured at, and who could not be played."""
+class CheckpointEvaluation(Struct):
+    """Results of a checkpoint, and reasons why opponents could not play."""
 
-    measured: list[Measured]
-    texts: list[str]
+    results: list[EvaluationResult]
+    messages: list[str]
 
 
-def measure(
-    path: Path, opponents: Iterable[str], hands: int, *, seed: int = MEASURING_SEED,
-    with_past: bool = True,
-) -> Found:  # fmt: skip
-    """Evaluate a checkpoint against opponents and its own past, in each of its rule sets.
+def evaluate_checkpoint(
+    path: Path, opponents: Iterable[str], hands: int, *, seed: int = EVALUATION_SEED,
+    against_earlier: bool = True,
+) -> CheckpointEvaluation:  # fmt: skip
+    """Evaluate a checkpoint against opponents and an earlier one, in each of its rule sets.
 
     Every evaluation plays the same deals, those of the seed.
     """
-    checkpoint, past = read_checkpoint(path), past_of(path) if with_past else None
+    checkpoint = read_checkpoint(path)
+    earlier = earlier_checkpoint(path) if against_earlier else None
     key = secret_of_seed(seed, "measuring").hex()
-    found = Found([], [])
+    evaluation = CheckpointEvaluation([], [])
     for rules in checkpoint.rules:
         player = NetworkAgent(rules, checkpoint)
-        players: list[tuple[str, Any]] = [(name, name) for name in dict.fromkeys(opponents)]
-        if past is not None:
-            name = f"{ITSELF}@{int(past.stem):,}"
-            players.append((name, NetworkAgent(rules, read_checkpoint(past))))
-        for name, opponent in players:
+        named_opponents: list[tuple[str, Any]] = [(n, n) for n in dict.fromkeys(opponents)]
+        if earlier is not None:
+            name = f"{ITSELF}@{int(earlier.stem):,}"
+            named_opponents.append((name, NetworkAgent(rules, read_checkpoint(earlier))))
+        for name, opponent in named_opponents:
             try:
                 result = evaluate(player, opponent, rules, hands=hands, seed=seed, key=key)
             except CannotPlay as error:
-                found.texts.append(str(error))
+                evaluation.messages.append(str(error))
                 continue
-            if result.signal:  # what was played by then is no measurement
+            if result.signal:  # a part of the hands is no evaluation
                 raise KeyboardInterrupt
             pairing = result.pairings[0]
-            found.measured.append(
-                Measured(
+            evaluation.results.append(
+                EvaluationResult(
                     decisions=int(path.stem),
                     opponent=name,
                     win_rate=pairing.win_rate.value,
@@ -87,30 +88,32 @@ def measure(
                     rules=rules.name if len(checkpoint.rules) > 1 else "",
                 )
             )
-    return found
+    return evaluation
 
 
-def past_of(path: Path) -> Path | None:
-    """The checkpoint beside one that had trained about half as long."""
-    trained = int(path.stem)
-    earlier = [each for each in checkpoints_in(path.parent) if int(each.stem) < trained]
-    return min(earlier, key=lambda each: abs(int(each.stem) - trained / 2), default=None)
+def earlier_checkpoint(path: Path) -> Path | None:
+    """The checkpoint of the same run after about half of the decisions."""
+    decisions = int(path.stem)
+    earlier = [other for other in checkpoints_in(path.parent) if int(other.stem) < decisions]
+    return min(earlier, key=lambda other: abs(int(other.stem) - decisions / 2), default=None)
 
 
 def curve_of(title: str) -> str:
-    """Which curve a measurement belongs to by its title: all against one's own past are one."""
+    """Learning curve of a result by its title; all earlier checkpoints are one opponent."""
     if not title.startswith(f"{ITSELF}@"):
         return title
     _, mark, rules = title.partition(" ")
     return f"{ITSELF}{mark}{rules}"
 
 
-def strength_table(path: Path) -> str:
-    """What a checkpoint was measured at, as lines of text."""
-    measured = read_card(path).measured
-    width = max([16, *(len(each.title) + 2 for each in measured)])
+def results_table(path: Path) -> str:
+    """Results on a checkpoint's card, as lines of text."""
+    results = read_card(path).measured
+    width = max([16, *(len(result.title) + 2 for result in results)])
     lines = [f"{'against':<{width}}{'wins':>16}{'margin':>9}{'hands':>9}"]
-    for each in measured:
-        rate = f"{100 * each.win_rate:.1f} ± {100 * each.half_width:.1f} %"
-        lines.append(f"{each.title:<{width}}{rate:>16}{each.margin:>+9.2f}{each.hands:>9,}")
+    for result in results:
+        win_rate = f"{100 * result.win_rate:.1f} ± {100 * result.half_width:.1f} %"
+        lines.append(
+            f"{result.title:<{width}}{win_rate:>16}{result.margin:>+9.2f}{result.hands:>9,}"
+        )
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""The page of a run: its learning curves as pictures in the page, and its settings."""
+"""HTML report of a run: learning curves, evaluations and settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...agents.checkpoints.checkpoint import FOLDER, WEIGHTS
 from ...agents.perfect_endgame import EndgamePlayer
 from ...common.files import atomic_write
 from ...evaluation.reports import charts as pictures
-from ..checkpoint import Measured
+from ..checkpoint import EvaluationResult
 from ..settings import Settings
 from .evaluation import curve_of
 
@@ -24,30 +24,33 @@ LEARNING = (
     ("clip_fraction", "fraction of decisions with a clipped ratio"),
     ("decisions_per_second", "decisions per second"),
 )
-"""The figures of iterations that reports show, and what they are."""
+"""Metrics that reports plot, with captions."""
 
 
 def write_report(
     path: Path,
     settings: Settings,
     rows: Sequence[Mapping[str, Any]],
-    measured: Sequence[Measured],
+    measured: Sequence[EvaluationResult],
 ) -> None:
-    """Write the page of a run as far as it is."""
+    """Write the report."""
     name = path.parent.name
     parts = [f"<h1>{escape(name)}</h1><p class='soft'>{escape(settings.about)}</p>"]
     if measured:
-        parts += ["<h2>Win rates</h2>", pictures.card(_strength(measured))]
+        parts += ["<h2>Win rates</h2>", pictures.card(_win_rate_curves(measured))]
         parts.append(pictures.card(_table(measured)))
-        parts.append(f"<p class='soft'>{escape(_measured_as(settings))}</p>")
+        checkpoint, endgame = f"{FOLDER}/DECISIONS{WEIGHTS}", endgame_player(settings)
+        parts.append(
+            f"<p class='soft'>Each row is of the checkpoint {escape(checkpoint)}, "
+            f"its decisions written with twelve digits. Endgame: {escape(endgame)}.</p>"
+        )
     if rows:
         parts.append("<h2>Learning</h2><section class='side'>")
         for key, about in LEARNING:
-            found = [(row["decisions"], row[key]) for row in rows if key in row]
-            if found:
-                points = pictures.thinned(found)
-                line = {key: pictures.Curve(points)}
-                picture = pictures.curves(line, "decisions", key, width=480, height=240)
+            points = [(row["decisions"], row[key]) for row in rows if key in row]
+            if points:
+                curve = {key: pictures.Curve(pictures.thinned(points))}
+                picture = pictures.curves(curve, "decisions", key, width=480, height=240)
                 parts.append(pictures.figure(picture, escape(about)))
         parts.append("</section>")
     parts.append(f"<h2>Settings</h2><pre>{escape(settings.as_yaml())}</pre>")
@@ -56,45 +59,40 @@ def write_report(
 
 
 def endgame_player(settings: Settings) -> str:
-    """Who plays the endings of a run's checkpoints where they are measured."""
-    solved = [EndgamePlayer.solves(each.rules) for each in settings.all_options]
+    """Player of the endgames in evaluations of a run."""
+    solved = [EndgamePlayer.solves(options.rules) for options in settings.all_options]
     if len(set(solved)) > 1:
         return f"{EXACT_SOLVER} in rules whose endings are solved, else {OWN_POLICY}"
     return EXACT_SOLVER if all(solved) else OWN_POLICY
 
 
-def _measured_as(settings: Settings) -> str:
-    """Which files the measurements are of, and who played their endings."""
-    return (
-        f"Each row is of the checkpoint {FOLDER}/DECISIONS{WEIGHTS}, its decisions written with "
-        f"twelve digits. Endgame: {endgame_player(settings)}."
-    )
-
-
-def _strength(measured: Sequence[Measured]) -> str:
-    names = list(dict.fromkeys(curve_of(each.title) for each in measured))
-    lines: dict[str, pictures.Curve] = {}
-    for name in names:
-        mine = [each for each in measured if curve_of(each.title) == name]
-        lines[name] = pictures.Curve(
-            [(each.decisions, 100 * each.win_rate) for each in mine],
-            [100 * each.half_width for each in mine],
+def _win_rate_curves(measured: Sequence[EvaluationResult]) -> str:
+    by_curve: dict[str, list[EvaluationResult]] = {}
+    for result in measured:
+        by_curve.setdefault(curve_of(result.title), []).append(result)
+    curves = {
+        name: pictures.Curve(
+            [(result.decisions, 100 * result.win_rate) for result in results],
+            [100 * result.half_width for result in results],
         )
-    picture = pictures.curves(lines, "decisions", "hands won, in %", reference=50.0)
-    return pictures.figure(picture, f"against {pictures.keys(names)}; bands are 95 % intervals")
+        for name, results in by_curve.items()
+    }
+    picture = pictures.curves(curves, "decisions", "hands won, in %", reference=50.0)
+    keys = pictures.keys(list(curves))
+    return pictures.figure(picture, f"against {keys}; bands are 95 % intervals")
 
 
-def _table(measured: Sequence[Measured]) -> str:
+def _table(measured: Sequence[EvaluationResult]) -> str:
     return pictures.table(
         ("decisions", "against", "wins", "margin", "hands"),
         [
             (
-                f"{each.decisions:,}",
-                each.title,
-                f"{100 * each.win_rate:.1f} ± {100 * each.half_width:.1f} %",
-                f"{each.margin:+.2f}",
-                f"{each.hands:,}",
+                f"{result.decisions:,}",
+                result.title,
+                f"{100 * result.win_rate:.1f} ± {100 * result.half_width:.1f} %",
+                f"{result.margin:+.2f}",
+                f"{result.hands:,}",
             )
-            for each in measured
+            for result in measured
         ],
     )

@@ -28,7 +28,7 @@ from ...engine.rules import Rules
 from ...evaluation import Arena, evaluate
 from ...evaluation.reports import charts as pictures
 from ..callbacks.evaluation import evaluation_seed
-from ..checkpoint import Measured
+from ..checkpoint import EvaluationResult
 from ..runs.api import train_or_go_on
 from ..runs.presets import settings_from
 from ..settings import Settings
@@ -88,7 +88,7 @@ class BestResponse(Struct, frozen=True, kw_only=True):
     """By `search` and `trained`."""
     best: MatchResult
     """The better of them, measured anew."""
-    curve: list[Measured] = []
+    curve: list[EvaluationResult] = []
     """What the network won while it was trained."""
 
 
@@ -102,7 +102,7 @@ def find_best_response(
     _keep_plan(plan, folder)
     if why:
         tell(why)
-    curve: list[Measured] = []
+    curve: list[EvaluationResult] = []
     if wanted is not None:
         trained = train_or_go_on(wanted, folder / TRAINED)
         players[TRAINED] = str(trained.checkpoint)

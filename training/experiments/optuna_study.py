@@ -11,8 +11,8 @@ from ...common.suggestions import suggest
 from ...common.typed_settings import SettingsError
 from ...engine.rng import secret_of_seed
 from ...evaluation.statistics import Estimate
-from ..callbacks.base import Callback, Watched
-from ..checkpoint import Measured
+from ..callbacks.base import Callback, TrainingRun
+from ..checkpoint import EvaluationResult
 
 
 def optuna_here() -> Any:
@@ -95,7 +95,7 @@ def numbered_sampler(name: str, seed: int) -> Any:
     return Numbered()
 
 
-def mean_win_rate(found: Sequence[Measured], against: Sequence[str]) -> Estimate:
+def mean_win_rate(found: Sequence[EvaluationResult], against: Sequence[str]) -> Estimate:
     """The mean win rate against the opponents, with a 95 % interval that may be too wide.
 
     All of them are met on the same deals, so that their results are correlated. However strongly
@@ -110,7 +110,7 @@ def mean_win_rate(found: Sequence[Measured], against: Sequence[str]) -> Estimate
 
 
 class Pruning(Callback):
-    """Reports every evaluation to Optuna, and ends the run when the pruner says so.
+    """Reports every evaluation to Optuna, and ends the run when the pruner doc so.
 
     It finds its trial in the storage, so that it can be sent to another process.
     """
@@ -119,7 +119,7 @@ class Pruning(Callback):
         self._storage, self._study, self._pruner, self._trial_id = storage, study, pruner, trial
         self._trial: Any = None
 
-    def on_start(self, run: Watched) -> None:
+    def on_start(self, run: TrainingRun) -> None:
         """Find the trial."""
         optuna = optuna_here()
         try:
@@ -134,12 +134,12 @@ class Pruning(Callback):
             ) from None
         self._trial = optuna.trial.Trial(study, self._trial_id)
 
-    def on_measured(self, run: Watched, found: Sequence[Measured]) -> None:
+    def on_evaluation(self, run: TrainingRun, results: Sequence[EvaluationResult]) -> None:
         """Report the mean of the win rates."""
         trial, decisions = self._trial, run.trainer.decisions
         if trial is None or decisions >= run.settings.decisions:
             return
-        trial.report(mean_win_rate(found, run.settings.eval_opponents).value, decisions)
+        trial.report(mean_win_rate(results, run.settings.eval_opponents).value, decisions)
         if trial.should_prune():
             self._trial = None
             trial.set_user_attr("pruned", True)

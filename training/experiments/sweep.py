@@ -27,7 +27,7 @@ from ...common.settings_files import format_overrides
 from ...common.signals import UNSTABLE, RunStopped
 from ...evaluation.formats import percent_with_interval
 from ...evaluation.statistics import Estimate
-from ..callbacks.evaluation import MEASURING_SEED, measure
+from ..callbacks.evaluation import EVALUATION_SEED, evaluate_checkpoint
 from ..checkpoint import load_state
 from ..runs.api import train_or_go_on
 from ..runs.presets import settings_from
@@ -47,7 +47,7 @@ from .search_space import Sweep, base_settings, chosen_settings, distribution
 from .separate_runs import Say, Training, threads_each, train_apart
 
 BEST, TRIALS, JOURNAL = "best.yaml", "trials", "optuna.log"
-_FRESH_SEED = MEASURING_SEED + 1
+_FRESH_SEED = EVALUATION_SEED + 1
 """Of the deals that finalists are measured on; the best of them is once more, on the next."""
 
 
@@ -223,8 +223,10 @@ def _result(study: Any, sweep: Sweep, base: Settings, folder: Path, say: Say) ->
 
     def fresh(number: int, seed: int) -> Estimate:
         path = find_checkpoint(folder / TRIALS / str(number))
-        found = measure(path, sweep.against, sweep.hands, seed=seed, with_past=False)
-        return mean_win_rate(found.measured, sweep.against)
+        found = evaluate_checkpoint(
+            path, sweep.against, sweep.hands, seed=seed, against_earlier=False
+        )
+        return mean_win_rate(found.results, sweep.against)
 
     done = sorted(trials_in(study, "COMPLETE"), key=lambda each: -each.value)
     finalists: list[Finalist] = []

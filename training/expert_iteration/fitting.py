@@ -26,7 +26,12 @@ from ...agents.checkpoints.schema import AuxiliaryCard, AuxiliaryKind
 from ...common.files import atomic_write
 from ...common.typing import Array, Arrays
 from ...engine.rules import Rules
-from ..rollout.tensor_state import of_optimizer, of_tensors, restore_module, restore_optimizer
+from ..rollout.tensor_state import (
+    module_arrays,
+    optimizer_arrays,
+    restore_module,
+    restore_optimizer,
+)
 from .recipe import Recipe, command_of
 
 _TOGETHER = 4
@@ -174,9 +179,9 @@ class Fit:
 
     def save(self, target: Path) -> None:
         """Keep all that the rest depends on."""
-        kept = of_tensors("net.", self.net.state_dict())
-        kept |= of_tensors("average.", self.average.state_dict())
-        kept |= of_optimizer("adam.", self.optimizer)
+        kept = module_arrays("net.", self.net.state_dict())
+        kept |= module_arrays("average.", self.average.state_dict())
+        kept |= optimizer_arrays("adam.", self.optimizer)
         told = {"step": str(self.step), "plan": json.dumps(asdict(self.plan))}
         with atomic_write(state_of(target)) as file:
             file.write(save({k: np.ascontiguousarray(each) for k, each in kept.items()}, told))

@@ -1,4 +1,4 @@
-"""What a network plays as one module of torch, from observations and masks on."""
+"""Policy of a checkpoint as one module of torch, from whole observations and masks."""
 
 from __future__ import annotations
 
@@ -13,42 +13,44 @@ from ...agents.networks.relative_ranks import SETS_IN_PLAY
 from ...engine.cards import N_CARDS
 from ...engine.observation.layout import EXCHANGE_LAYOUT, layout_of
 
-NOT_LEGAL = -1e9
+_ILLEGAL_LOGIT = -1e9
 
 
 class OnnxPolicy(nn.Module):
-    """A checkpoint's policy, its inputs picked and its ranks closed as the network wants them."""
+    """Selection of inputs, relative ranks if the network has them, and the MLP."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         super().__init__()
         network = checkpoint.card.network
-        # Places that only other rules' observations have are 0 in these rules.
+        # Inputs beyond these rules' observation are 0 in all their games.
         size = layout_of(checkpoint.rules[0]).size
-        known = np.flatnonzero(network.places < size)
-        self._places = network.places[known].tolist()
-        self._closed = network.card_ranks == "relative"
+        columns = np.flatnonzero(network.places < size)
+        self._inputs = network.places[columns].tolist()
+        self._relative_ranks = network.card_ranks == "relative"
         names = [*(f"hidden.{k}" for k in range(len(network.hidden_sizes))), "policy"]
         self.layers = nn.ModuleList(_linear(checkpoint, name) for name in names)
         first = cast("nn.Linear", self.layers[0])
-        first.weight = nn.Parameter(first.weight[:, known])
+        first.weight = nn.Parameter(first.weight[:, columns])
 
     def forward(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits of all actions, and the likeliest that is legal."""
-        seen, moves = _closed(observation.float()) if self._closed else (observation.float(), None)
-        x = seen[:, self._places]
+        """Masked logits of all actions, and the most likely legal action."""
+        x, moves = observation.float(), None
+        if self._relative_ranks:
+            x, moves = _to_relative_ranks(x)
+        x = x[:, self._inputs]
         for k, layer in enumerate(self.layers):
             x = layer(x if k == 0 else x.relu())
         if moves is not None:
             cards = (moves @ x[:, :N_CARDS].reshape(-1, 4, 13, 1)).flatten(1)
             x = torch.cat([cards, x[:, N_CARDS:]], 1)
-        logits = torch.where(action_mask.bool(), x, NOT_LEGAL)
+        logits = torch.where(action_mask.bool(), x, _ILLEGAL_LOGIT)
         return logits, logits.argmax(1)
 
 
-def _closed(x: Tensor) -> tuple[Tensor, Tensor]:
-    """What `close_ranks` does, and `moves[suit, rank, place]`: one where a card in play goes.
+def _to_relative_ranks(x: Tensor) -> tuple[Tensor, Tensor]:
+    """`close_ranks` in torch, and `moves[suit, rank, relative_rank]`: 1 for cards in play.
 
-    It goes where as many places are above it as it has cards in play above.
+    The relative rank of a card is the highest rank less the number of higher cards in play.
     """
     groups = [group for group in EXCHANGE_LAYOUT.groups if group.start < x.shape[1]]
     parts = dict(zip((group.name for group in groups),
@@ -57,7 +59,7 @@ def _closed(x: Tensor) -> tuple[Tensor, Tensor]:
     in_play = torch.stack([*in_suits.values()]).amax(0)
     above = in_play @ torch.ones(13, 13).tril(-1)
     moves = (above.unsqueeze(3) == torch.arange(12, -1, -1)).float() * in_play.unsqueeze(3)
-    parts |= {name: (each.unsqueeze(2) @ moves).flatten(1) for name, each in in_suits.items()}
+    parts |= {name: (cards.unsqueeze(2) @ moves).flatten(1) for name, cards in in_suits.items()}
     return torch.cat([*parts.values()], 1), moves
 
 

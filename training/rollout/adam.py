@@ -1,7 +1,7 @@
 """Torch's Adam without torch's compiler.
 
-Whatever an optimizer does first asks that nobody compile it, and loads the compiler to ask: one
-and a half seconds at the beginning of every training, which compiles nothing.
+The first call of an optimizer's method loads torch's compiler, only to exclude the method from
+compilation: one and a half seconds at the start of every training, which compiles nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import torch
 
 
 class Adam(torch.optim.Adam):
-    """The same, without that request."""
+    """Adam (Kingma and Ba 2015) without the decorators that load the compiler."""
 
     add_param_group = unwrap(torch.optim.Adam.add_param_group)
     load_state_dict = unwrap(torch.optim.Adam.load_state_dict)

@@ -1,6 +1,6 @@
-"""Where a trainer's games, arrays and network are: all on the CPU, or all on a GPU.
+"""Where a trainer computes: its games, arrays and network on the CPU, or all of them on a GPU.
 
-The trainer is written once, in arrays that are NumPy's on the CPU and torch's on a GPU. All
+A trainer is written once, in arrays that are NumPy's on the CPU and torch's on a GPU. All
 differences between the two are in this file.
 """
 
@@ -15,80 +15,79 @@ from torch import Tensor
 from ...engine.batch.batch import Backend
 from ...engine.batch.cpu_backend import CpuBackend
 from ...engine.batch.results import StepResult
-from .kernels import draw_chances
+from .kernels import draw_uniforms
 
 Array = Any
-"""NumPy's on this side, torch's on a device."""
+"""An array of NumPy on the CPU, a tensor of torch on a GPU."""
 
 
-class _Network:
-    """How the network computes on a device."""
+class _TorchDevice:
+    """Device and precision of the network."""
 
     device: torch.device
     precision: str
 
     def autocast(self) -> torch.autocast:
-        """Within it, the network multiplies in bfloat16 where the precision is `mixed`."""
+        """Context in which matrices are multiplied in bfloat16 if the precision is `mixed`."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "mixed")
 
-    def floats(self, *inputs: Tensor) -> list[Tensor]:
-        """Inputs of the network, which are kept as int8, in the numbers that it multiplies."""
-        kind = torch.bfloat16 if self.precision == "mixed" else torch.float32
-        return [tensor.to(kind) for tensor in inputs]
+    def cast(self, *inputs: Tensor) -> list[Tensor]:
+        """Inputs of the network, stored as int8, in the precision that it computes in."""
+        dtype = torch.bfloat16 if self.precision == "mixed" else torch.float32
+        return [tensor.to(dtype) for tensor in inputs]
 
 
-class Here(_Network):
-    """Games on this processor, and the network too."""
+class CpuTrainingBackend(_TorchDevice):
+    """Games and network on the CPU."""
 
-    games = "cpu"
-    """The device of the games."""
+    games_device = "cpu"
 
     def __init__(self, precision: str = "float32") -> None:
         self.device, self.precision = torch.device("cpu"), precision
-        self.place: Backend = CpuBackend()
+        self.batch_backend: Backend = CpuBackend()
 
-    def zeros(self, shape: Any, kind: Any) -> Array:
-        """Room for numbers of one of NumPy's kinds."""
-        return np.zeros(shape, kind)
+    def zeros(self, shape: Any, dtype: Any) -> Array:
+        """Array of zeros of a dtype of NumPy."""
+        return np.zeros(shape, dtype)
 
-    def put(self, array: np.ndarray[Any, Any]) -> Array:
-        """An array from this side as one of that side."""
+    def from_numpy(self, array: np.ndarray[Any, Any]) -> Array:
+        """Array of this backend with these values."""
         return array
 
-    def seen(self, now: StepResult) -> StepResult:
-        """What games show, in arrays of that side."""
-        return now
+    def from_games(self, result: StepResult) -> StepResult:
+        """Result of a step in arrays of this backend."""
+        return result
 
-    def tensor(self, array: Array) -> Tensor:
-        """The same memory as a tensor."""
+    def to_tensor(self, array: Array) -> Tensor:
+        """Tensor on the same memory."""
         return torch.from_numpy(array)
 
-    def own(self, tensor: Tensor) -> Array:
-        """A tensor as the array that it is."""
+    def from_tensor(self, tensor: Tensor) -> Array:
+        """Array on the same memory."""
         return tensor.numpy()
 
-    def where(self, mask: Array) -> Array:
-        """The places that hold something."""
+    def nonzero(self, mask: Array) -> Array:
+        """Indices of true elements."""
         return np.flatnonzero(mask)
 
-    def chances(self, random: np.random.Generator, count: int) -> Array:
-        """So many numbers from 0 to 1."""
-        return random.random(count, np.float32)
+    def uniforms(self, rng: np.random.Generator, count: int) -> Array:
+        """Random numbers from [0, 1)."""
+        return rng.random(count, np.float32)
 
-    def order(self, random: np.random.Generator, count: int) -> Tensor:
-        """So many places in a random order."""
-        return torch.from_numpy(random.permutation(count))
+    def permutation(self, rng: np.random.Generator, count: int) -> Tensor:
+        """Random permutation of the first integers."""
+        return torch.from_numpy(rng.permutation(count))
 
 
-class There(_Network):
-    """Everything on a GPU; only metrics and the games of CPU opponents are copied to the CPU."""
+class CudaTrainingBackend(_TorchDevice):
+    """Games and network on a GPU; only metrics and the games of CPU opponents are copied."""
 
-    games = "cuda"
+    games_device = "cuda"
 
     def __init__(self, device: str, precision: str = "float32") -> None:
         from ...engine.batch.cuda_backend import SIMULATED, CudaBackend
 
-        # What numba's simulator takes for a device's memory is a processor's to torch.
+        # Memory of numba's simulator is CPU memory to torch.
         self.device = torch.device("cpu" if SIMULATED else device)
         self.precision = precision
         if self.device.index:
@@ -96,54 +95,56 @@ class There(_Network):
 
             cuda.select_device(self.device.index)
             torch.cuda.set_device(self.device)
-        self.place: Backend = CudaBackend()
+        self.batch_backend: Backend = CudaBackend()
 
-    def zeros(self, shape: Any, kind: Any) -> Array:
-        """Of torch."""
-        kinds = torch.from_numpy(np.zeros(0, kind)).dtype
-        return torch.zeros(shape, dtype=kinds, device=self.device)
+    def zeros(self, shape: Any, dtype: Any) -> Array:
+        """Tensor of zeros of a dtype of NumPy."""
+        torch_dtype = torch.from_numpy(np.zeros(0, dtype)).dtype
+        return torch.zeros(shape, dtype=torch_dtype, device=self.device)
 
-    def put(self, array: np.ndarray[Any, Any]) -> Array:
-        """A copy on the device."""
+    def from_numpy(self, array: np.ndarray[Any, Any]) -> Array:
+        """Copy on the device."""
         return torch.tensor(array, device=self.device)
 
-    def seen(self, now: StepResult) -> StepResult:
-        """What they show, in the same memory."""
+    def from_games(self, result: StepResult) -> StepResult:
+        """Result of a step as tensors on the same memory."""
         simulated = self.device.type == "cpu"
-        found: Any = [
-            torch.from_numpy(each.view(np.ndarray)) if simulated
-            else torch.as_tensor(each, device=self.device)
-            for each in now
+        tensors: Any = [
+            torch.from_numpy(array.view(np.ndarray)) if simulated
+            else torch.as_tensor(array, device=self.device)
+            for array in result
         ]  # fmt: skip
-        return StepResult(*found)
+        return StepResult(*tensors)
 
-    def tensor(self, array: Array) -> Tensor:
+    def to_tensor(self, array: Array) -> Tensor:
         """The tensor itself."""
         return array
 
-    def own(self, tensor: Tensor) -> Array:
+    def from_tensor(self, tensor: Tensor) -> Array:
         """The tensor itself."""
         return tensor
 
-    def where(self, mask: Array) -> Array:
-        """The places that hold something; waits for the device."""
+    def nonzero(self, mask: Array) -> Array:
+        """Indices of true elements; waits for the device."""
         return mask.nonzero().squeeze(1)
 
-    def chances(self, random: np.random.Generator, count: int) -> Array:
-        """Drawn on the device, by a key of the generator's."""
-        drawn = torch.empty(count, device=self.device)
-        self.place.run_rows(count, draw_chances, np.uint64(random.integers(2**63)), drawn)
-        return drawn
+    def uniforms(self, rng: np.random.Generator, count: int) -> Array:
+        """Random numbers from [0, 1), drawn on the device by a key from the generator."""
+        out = torch.empty(count, device=self.device)
+        self.batch_backend.run_rows(count, draw_uniforms, np.uint64(rng.integers(2**63)), out)
+        return out
 
-    def order(self, random: np.random.Generator, count: int) -> Tensor:
-        """Drawn on the device, by a seed of the generator's."""
-        chance = torch.Generator(self.device).manual_seed(int(random.integers(2**63)))
-        return torch.randperm(count, generator=chance, device=self.device)
-
-
-Side = Here | There
+    def permutation(self, rng: np.random.Generator, count: int) -> Tensor:
+        """Random permutation, drawn on the device by a seed from the generator."""
+        generator = torch.Generator(self.device).manual_seed(int(rng.integers(2**63)))
+        return torch.randperm(count, generator=generator, device=self.device)
 
 
-def side_of(device: str, precision: str) -> Side:
-    """The backend of a device, by torch's name for it."""
-    return Here(precision) if device == "cpu" else There(device, precision)
+TrainingBackend = CpuTrainingBackend | CudaTrainingBackend
+
+
+def make_backend(device: str, precision: str) -> TrainingBackend:
+    """Backend of a device, by torch's name for it."""
+    if device == "cpu":
+        return CpuTrainingBackend(precision)
+    return CudaTrainingBackend(device, precision)

@@ -1,6 +1,6 @@
-"""Compiled parts of self-play training: sampling actions, advantages, cards for the critic.
+"""Compiled kernels of self-play training: action sampling, GAE, hidden cards for the critic.
 
-Functions that take a `Room` go over some rows, as the `rows` of a backend calls them.
+Functions with `RowBuffers` process the rows from `start` to `stop`, called by `run_rows`.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from ...engine.rng import mix64, stream_key
 
 
 @jit
-def place_actions(actions: np.ndarray, shown: np.ndarray) -> None:
-    """Actions as the games show them to where the network has them, in place."""
+def to_network_actions(actions: np.ndarray, env_actions: np.ndarray) -> None:
+    """Replace actions of the environment by those of the network, in place."""
     for index in range(len(actions)):
-        for place in range(shown.shape[1]):
-            if shown[index, place] == actions[index]:
-                actions[index] = place
+        for action in range(env_actions.shape[1]):
+            if env_actions[index, action] == actions[index]:
+                actions[index] = action
                 break
 
 
@@ -40,18 +40,18 @@ class ActionSampling(NamedTuple):
     logits: Any
     action_masks: Any
     uniforms: Any
-    """Random numbers from 0 to 1."""
+    """Random numbers from [0, 1)."""
     actions: Any
-    """Written: the drawn action."""
+    """Output."""
     log_probs: Any
-    """Written: the logarithm of its probability."""
+    """Output."""
 
 
 @jit
-def sample_actions(sampling: ActionSampling, room: RowBuffers, start: int, stop: int) -> None:
-    """Draw a legal action for each row by its logits."""
+def sample_actions(sampling: ActionSampling, workspace: RowBuffers, start: int, stop: int) -> None:
+    """Sample a legal action for each row from the softmax of its logits."""
     action_masks = sampling.action_masks
-    weights = room.floats[: action_masks.shape[1]]
+    weights = workspace.floats[: action_masks.shape[1]]
     for index in range(start, stop):
         legal = NO_CARDS
         for action in range(action_masks.shape[1]):
@@ -65,91 +65,94 @@ def sample_actions(sampling: ActionSampling, room: RowBuffers, start: int, stop:
 
 
 @jit
-def draw_chances(key: np.uint64, out: np.ndarray, room: RowBuffers, start: int, stop: int) -> None:
-    """A number from 0 to 1 for each row, which follows from the key."""
+def draw_uniforms(
+    key: np.uint64, out: np.ndarray, workspace: RowBuffers, start: int, stop: int
+) -> None:
+    """Write a random number from [0, 1) for each row, by counter from the key."""
     for index in range(start, stop):
         bits = mix64(stream_key(key, np.uint64(index)))
+        # The upper 24 bits: as many as a float32 holds exactly.
         out[index] = np.float32(bits >> np.uint64(40)) * np.float32(1.0 / 16777216.0)
 
 
 @jit
-def show_actions(actions: np.ndarray, orders: np.ndarray) -> None:
-    """Real actions as they are shown with these orders of suits, in place."""
+def relabel_actions(actions: np.ndarray, orders: np.ndarray) -> None:
+    """Replace engine actions by those of the environment, with its order of suits, in place."""
     for index in range(len(actions)):
         actions[index] = relabelled_action(actions[index], orders[index])
 
 
 class GAE(NamedTuple):
-    """Inputs and output of `estimate_advantages`: arrays `(steps, games)`."""
+    """Inputs and output of `estimate_advantages`: arrays `(n_steps, n_envs)`."""
 
     seats: Any
     rewards: Any
-    """`(steps, games, 2)`, for each seat."""
-    ended: Any
+    """`(n_steps, n_envs, 2)`, for each seat."""
+    dones: Any
     values: Any
     next_seats: Any
-    """`(games,)`: the seat to move after the last step."""
+    """`(n_envs,)`: the seat to move after the last step."""
     next_values: Any
-    """`(games,)`: its value there; zeros where all episodes have ended."""
+    """`(n_envs,)`: its value there; zeros where all episodes have ended."""
     gamma: Any
     gae_lambda: Any
     advantages: Any
-    """Written."""
+    """Output."""
 
 
 @jit
-def estimate_advantages(gae: GAE, room: RowBuffers, start: int, stop: int) -> None:
-    """Generalized advantage estimation, one stream for each game and seat.
+def estimate_advantages(gae: GAE, workspace: RowBuffers, start: int, stop: int) -> None:
+    """Generalized advantage estimation (GAE), for each game and seat by itself.
 
     Schulman, Moritz, Levine, Jordan and Abbeel 2016, "High-dimensional continuous control using
     generalized advantage estimation", arXiv:1506.02438.
     """
-    steps = len(gae.seats)
-    paid, next_value, advantage = room.floats[0:2], room.floats[2:4], room.floats[4:6]
+    n_steps, numbers = len(gae.seats), workspace.floats
+    reward, next_value, last_advantage = numbers[0:2], numbers[2:4], numbers[4:6]
     for game in range(start, stop):
-        # Where the steps end within an episode, the value of the next decision stands for the
-        # rest. The other seat's is its negative: one wins what the other loses.
+        # Where the rollout ends within an episode, bootstrap from the value of the next decision.
+        # The other seat's value is its negative: the game is zero-sum.
         mover = np.int64(gae.next_seats[game])
         next_value[mover] = gae.next_values[game]
         next_value[1 - mover] = -gae.next_values[game]
         for seat in range(2):
-            paid[seat] = 0.0
-            advantage[seat] = 0.0
-        for step in range(steps - 1, -1, -1):
-            # A step may pay either seat: the reward belongs to that seat's own last decision,
+            reward[seat] = 0.0
+            last_advantage[seat] = 0.0
+        for step in range(n_steps - 1, -1, -1):
+            # A step may reward either seat: the reward belongs to that seat's own last decision,
             # which may be some steps earlier.
             for seat in range(2):
-                if gae.ended[step, game]:
-                    paid[seat] = 0.0
+                if gae.dones[step, game]:
+                    reward[seat] = 0.0
                     next_value[seat] = 0.0
-                    advantage[seat] = 0.0
-                paid[seat] += gae.rewards[step, game, seat]
+                    last_advantage[seat] = 0.0
+                reward[seat] += gae.rewards[step, game, seat]
             seat = np.int64(gae.seats[step, game])
             value = np.float64(gae.values[step, game])
-            td_error = paid[seat] + gae.gamma * next_value[seat] - value
-            advantage[seat] = td_error + gae.gamma * gae.gae_lambda * advantage[seat]
-            gae.advantages[step, game] = advantage[seat]
+            td_error = reward[seat] + gae.gamma * next_value[seat] - value
+            last_advantage[seat] = td_error + gae.gamma * gae.gae_lambda * last_advantage[seat]
+            gae.advantages[step, game] = last_advantage[seat]
             next_value[seat] = value
-            paid[seat] = 0.0
+            reward[seat] = 0.0
 
 
 class HiddenCards(NamedTuple):
-    """Inputs and output of `write_hidden`, a row for each game."""
+    """Inputs and output of `write_hidden_cards`, a row for each game."""
 
     rules: Any
     records: Any
     seats: Any
     orders: Any
-    """The order in which suits are shown."""
-    shown: Any
-    """The card that stands in each of the network's places, -1 for none."""
+    """Order of suits in the observation."""
+    env_actions: Any
+    """Card of the observation at each of the network's cards, -1 for none."""
     out: Any
-    """Written: four sets of cards, int8."""
+    """Output: four sets of cards, int8."""
 
 
 @jit
-def write_hidden(cards: HiddenCards, room: RowBuffers, start: int, stop: int) -> None:
-    """What a seat does not see, for a privileged critic: four sets of cards, placed as `shown`.
+def write_hidden_cards(cards: HiddenCards, workspace: RowBuffers, start: int, stop: int) -> None:
+    """Cards that a seat cannot see, for a privileged critic, in four sets.
 
     The opponent's hand, the next card that lies face down, and of the rest of the
     stock the cards that will be turned up and those that will be drawn unseen. Where hands
@@ -160,56 +163,56 @@ def write_hidden(cards: HiddenCards, room: RowBuffers, start: int, stop: int) ->
     for index in range(start, stop):
         game = row(cards.records, index)
         base, drawn = 2 * np.int64(first.hand), np.int64(game.drawn)
-        turned_up, unseen, following = NO_CARDS, NO_CARDS, NO_CARDS
-        for place in range(drawn, np.int64(first.stock)):
-            card = ONE << np.uint64(game.deal[base + place])
-            if place == drawn + 1:
-                following |= card
-            if place & 1:
+        upcards, unseen, next_facedown = NO_CARDS, NO_CARDS, NO_CARDS
+        for position in range(drawn, np.int64(first.stock)):
+            card = ONE << np.uint64(game.deal[base + position])
+            if position == drawn + 1:
+                next_facedown |= card
+            if position & 1:
                 unseen |= card
             else:
-                turned_up |= card
+                upcards |= card
         seat = int(cards.seats[index])
         if game.phase == EXCHANGE:
-            turned_up, unseen = _blind_hand(first, game, seat), _blind_hand(first, game, 1 - seat)
-        order, shown, out = cards.orders[index], cards.shown[index], cards.out[index]
-        _place_cards(relabel(game.hand[1 - seat], order), shown, out, 0)
-        _place_cards(relabel(following, order), shown, out, 1)
-        _place_cards(relabel(turned_up, order), shown, out, 2)
-        _place_cards(relabel(unseen, order), shown, out, 3)
+            upcards, unseen = _blind_hand(first, game, seat), _blind_hand(first, game, 1 - seat)
+        order, env_actions, out = cards.orders[index], cards.env_actions[index], cards.out[index]
+        _write_cards(relabel(game.hand[1 - seat], order), env_actions, out, 0)
+        _write_cards(relabel(next_facedown, order), env_actions, out, 1)
+        _write_cards(relabel(upcards, order), env_actions, out, 2)
+        _write_cards(relabel(unseen, order), env_actions, out, 3)
 
 
 @jit
 def _blind_hand(rules: Record, game: Record, seat: int) -> np.uint64:
-    """The hand that a seat may still take in place of its own."""
     if game.exchanged[seat] != UNDECIDED:
         return NO_CARDS
     return dealt_hand(rules, game, SECOND_BLIND if seat == game.dealer else FIRST_BLIND)
 
 
 @jit
-def _place_cards(cards: np.uint64, shown: np.ndarray, out: np.ndarray, which: int) -> None:
-    for place in range(N_CARDS):
-        card = shown[place]
-        there = card >= 0 and (cards >> np.uint64(card)) & ONE
-        out[N_CARDS * which + place] = np.int8(1 if there else 0)
+def _write_cards(cards: np.uint64, env_actions: np.ndarray, out: np.ndarray, group: int) -> None:
+    for action in range(N_CARDS):
+        card = env_actions[action]
+        is_in = card >= 0 and (cards >> np.uint64(card)) & ONE
+        out[N_CARDS * group + action] = np.int8(1 if is_in else 0)
 
 
-def compile_all(rules: np.ndarray, place: Backend) -> None:
-    """Call every function once, so that nothing compiles in the middle of a training."""
+def compile_all(rules: np.ndarray, backend: Backend) -> None:
+    """Call every kernel once, so that nothing compiles in the middle of a training."""
     masks, seats = np.ones((1, 1), np.int8), np.zeros((1, 1), np.uint8)
-    shown = np.zeros((1, N_ACTIONS), np.int64)
+    env_actions = np.zeros((1, N_ACTIONS), np.int64)
     numbers, matrix = np.zeros(1, np.float32), np.zeros((1, 1), np.float32)
     actions, orders = np.zeros(1, np.int64), np.zeros((1, 4), np.uint8)
     no_rows = np.zeros((0, OBSERVATION_SIZE), np.int8)
-    for closed in (False, True):
-        place.run_rows(0, gather_rows, no_rows, no_rows, actions, closed, no_rows, no_rows, shown)
-    place_actions(actions, shown)
-    place.run_rows(1, sample_actions, ActionSampling(matrix, masks, numbers, actions, numbers))
-    show_actions(actions, orders)
-    rewards, ended = np.zeros((1, 1, 2), np.float32), np.zeros((1, 1), np.bool_)
-    gae = GAE(seats, rewards, ended, matrix, seats[0], numbers, 1.0, 1.0, matrix)
-    place.run_rows(1, estimate_advantages, gae)
+    for relative_ranks in (False, True):
+        backend.run_rows(0, gather_rows, no_rows, no_rows, actions, relative_ranks, no_rows,
+                         no_rows, env_actions)  # fmt: skip
+    to_network_actions(actions, env_actions)
+    backend.run_rows(1, sample_actions, ActionSampling(matrix, masks, numbers, actions, numbers))
+    relabel_actions(actions, orders)
+    rewards, dones = np.zeros((1, 1, 2), np.float32), np.zeros((1, 1), np.bool_)
+    gae = GAE(seats, rewards, dones, matrix, seats[0], numbers, 1.0, 1.0, matrix)
+    backend.run_rows(1, estimate_advantages, gae)
     hidden = np.zeros((0, HIDDEN_SIZE), np.int8)
-    cards = HiddenCards(rules, np.zeros(0, GAME), seats[0], orders, shown, hidden)
-    place.run_rows(0, write_hidden, cards)
+    cards = HiddenCards(rules, np.zeros(0, GAME), seats[0], orders, env_actions, hidden)
+    backend.run_rows(0, write_hidden_cards, cards)

@@ -1,8 +1,8 @@
-"""Which places of the observation a network reads: those that tell it something in these games.
+"""Inputs of a network: the features of the observation that vary in its games.
 
-The observation has the same places for every rule set; most trainings use a part of
-them. What is the same in every situation of a training, or follows from other
-places by a sum, is left out of the network and of the trainer's buffers.
+The observation has the same features for every rule set, and a training uses a part of them. A
+feature that is constant in a training, or the sum of other features, is left out of the network
+and of the trainer's buffers.
 """
 
 from __future__ import annotations
@@ -21,64 +21,58 @@ _SETS = ("own_hand", "upcards", "led", "played_by_me", "played_by_opponent", "op
 
 
 def features_of(options: Sequence[Options]) -> Array:
-    """The places of the rule features that differ between the rule sets, in order."""
-    features = np.array([rule_features(each.rules) for each in options])
+    """Indices of the rule features in which the rule sets differ."""
+    features = np.array([rule_features(option.rules) for option in options])
     return np.flatnonzero((features != features[0]).any(axis=0))
 
 
-def inputs_of_all(options: Sequence[Options], closed: bool = False) -> Array:
-    """The places that a network reads of which there is something to see in any of the games."""
-    return np.unique(np.concatenate([inputs_of(each, closed) for each in options]))
+def inputs_of_all(options: Sequence[Options], relative_ranks: bool = False) -> Array:
+    """Indices of the features that vary with any of the options."""
+    return np.unique(np.concatenate([inputs_of(option, relative_ranks) for option in options]))
 
 
-def inputs_of(options: Options, closed: bool = False) -> Array:
-    """The places that a network for these options reads, in order.
+def inputs_of(options: Options, relative_ranks: bool = False) -> Array:
+    """Indices of the features that vary with these options, ascending.
 
-    With closed ranks the unseen cards are read as well, since what was played does not
-    tell their places then.
+    With relative ranks, the unseen cards are no longer the complement of the others, so they are
+    inputs too.
     """
     rules = options.rules
-    whole = options.horizon != "foreplay"
-    with_trumps = rules.trumps == "upcard"
-    shown = options.layout == "trump-first"
     deck = [int(card) for card in rules.deck]
-    counts_seen = whole or rules.counts == "all"
-    counts = min(rules.counting_tricks, EXCHANGE_LAYOUT.group("tricks_me").size)
-    taken: dict[str, list[int]] = dict.fromkeys(_SETS, deck)
-    if closed:
-        most = max(sum(card // 13 == suit for card in deck) for suit in range(rules.suits))
-        moved = [13 * suit + rank for suit in range(rules.suits) for rank in range(13 - most, 13)]
-        taken |= dict.fromkeys(SETS_IN_PLAY, moved)
+    # The inputs within each group of features, counted from its start.
+    offsets: dict[str, list[int]] = dict.fromkeys(_SETS, deck)
+    if relative_ranks:
+        longest = max(sum(card // 13 == suit for card in deck) for suit in range(rules.suits))
+        cards = [13 * suit + r for suit in range(rules.suits) for r in range(13 - longest, 13)]
+        offsets |= dict.fromkeys(SETS_IN_PLAY, cards)
     if rules.faced == "never" or rules.stock_cards == 0:
-        del taken["upcards"]
-    if with_trumps and not shown:
-        taken["trumps"] = list(range(rules.suits))
+        del offsets["upcards"]
+    if rules.trumps == "upcard" and options.layout != "trump-first":
+        offsets["trumps"] = list(range(rules.suits))
     draws = EXCHANGE_LAYOUT.group("opponent_void").size // 4
-    most = min(rules.foreplay_tricks, draws - 1) + 1
-    taken["opponent_void"] = [
-        draws * suit + count for suit in range(rules.suits) for count in range(most)
+    max_draws = min(rules.foreplay_tricks, draws - 1)
+    offsets["opponent_void"] = [
+        draws * suit + count for suit in range(rules.suits) for count in range(max_draws + 1)
     ]
-    taken["decision"] = [0, 2] if rules.choice else [0]
+    offsets["decision"] = [0, 2] if rules.choice else [0]
     if rules.choice:
-        taken["leads"] = [0]
-    taken["dealer"] = [0]
+        offsets["leads"] = [0]
+    offsets["dealer"] = [0]
     if rules.contract == "colour":
-        taken["contract"] = [1]
-    taken["draws_left"] = list(range(rules.foreplay_tricks))
-    if counts_seen:
-        taken["tricks_me"] = list(range(counts))
-        taken["tricks_opponent"] = list(range(counts))
+        offsets["contract"] = [1]
+    offsets["draws_left"] = list(range(rules.foreplay_tricks))
+    if options.horizon != "foreplay" or rules.counts == "all":
+        n_tricks = min(rules.counting_tricks, EXCHANGE_LAYOUT.group("tricks_me").size)
+        offsets["tricks_me"] = offsets["tricks_opponent"] = list(range(n_tricks))
     if rules.exchange:
-        taken |= {"exchange": [0], "exchanged_me": [1], "exchanged_opponent": [1]}
-        taken["laid_away"] = deck
+        offsets |= {"exchange": [0], "exchanged_me": [1], "exchanged_opponent": [1]}
+        offsets["laid_away"] = deck
         if rules.faced == "every":
-            taken["turned"] = deck
+            offsets["turned"] = deck
     if options.horizon == "match":
         for name in ("match_needs_me", "match_needs_opponent"):
-            taken[name] = list(range(EXCHANGE_LAYOUT.group(name).size))
-    places = [
-        EXCHANGE_LAYOUT.group(name).start + place
-        for name, places in taken.items()
-        for place in places
-    ]
-    return np.array(sorted(places), np.int64)
+            offsets[name] = list(range(EXCHANGE_LAYOUT.group(name).size))
+    return np.array(sorted(
+        EXCHANGE_LAYOUT.group(name).start + offset
+        for name, group in offsets.items() for offset in group
+    ), np.int64)  # fmt: skip

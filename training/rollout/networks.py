@@ -1,7 +1,6 @@
-"""The networks that learn: layers of rectifiers from what is seen to actions and a value.
+"""Actor-critic networks of torch: MLPs with ReLU.
 
-The policy's layers are named as checkpoints name them, so that the player without torch reads
-them as they are.
+Layers have the names that checkpoints give them, which the standard player reads without torch.
 """
 
 from __future__ import annotations
@@ -17,90 +16,84 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 
-class Layers(nn.Module):
-    """Hidden layers, each with a rectifier."""
+class MLP(nn.Module):
+    """Hidden layers, each followed by a ReLU."""
 
-    def __init__(self, inputs: int, widths: Sequence[int], chance: torch.Generator) -> None:
+    def __init__(
+        self, n_inputs: int, hidden_sizes: Sequence[int], generator: torch.Generator
+    ) -> None:
         super().__init__()
-        sizes = [inputs, *widths]
+        sizes = [n_inputs, *hidden_sizes]
         self.layers = nn.ModuleList(nn.Linear(n, m) for n, m in pairwise(sizes))
         for layer in self.layers:
-            _orthogonal(layer, math.sqrt(2), chance)
+            _init_layer(layer, math.sqrt(2), generator)
 
     def forward(self, x: Tensor) -> Tensor:
-        """The last layer's output."""
+        """Output of the last layer."""
         for layer in self.layers:
             x = functional.relu(layer(x))
         return x
 
 
-class Network(nn.Module):
-    """A policy and a critic; the critic shares the policy's layers, or has its own."""
+class ActorCritic(nn.Module):
+    """Policy and critic; the critic shares the policy's hidden layers, or has its own."""
 
     def __init__(
         self,
-        inputs: int,
-        widths: Sequence[int],
-        actions: int,
-        critic: int | None,
-        chance: torch.Generator,
+        n_inputs: int,
+        hidden_sizes: Sequence[int],
+        n_actions: int,
+        n_hidden_cards: int | None,
+        generator: torch.Generator,
     ) -> None:
-        """`critic` is how many hidden places a critic of its own sees; None to share layers."""
+        """`n_hidden_cards`: inputs of a separate critic beyond the actor's; None: shared layers."""
         super().__init__()
-        self.hidden = Layers(inputs, widths, chance)
-        self.policy = nn.Linear(widths[-1], actions)
-        self.critic = None if critic is None else Layers(inputs + critic, widths, chance)
-        self.value = nn.Linear(widths[-1], 1)
-        _orthogonal(self.policy, 0.01, chance)
-        _orthogonal(self.value, 1.0, chance)
+        self.hidden = MLP(n_inputs, hidden_sizes, generator)
+        self.policy = nn.Linear(hidden_sizes[-1], n_actions)
+        self.critic: MLP | None = None
+        if n_hidden_cards is not None:
+            self.critic = MLP(n_inputs + n_hidden_cards, hidden_sizes, generator)
+        self.value = nn.Linear(hidden_sizes[-1], 1)
+        _init_layer(self.policy, 0.01, generator)
+        _init_layer(self.value, 1.0, generator)
 
-    def forward(self, x: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits of all actions, and what the player to move is thought to be paid.
+    def forward(self, x: Tensor, hidden_cards: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits of all actions, and the value for the player to move.
 
-        `hidden` is what the critic sees beyond the policy, no columns of it if nothing.
+        `hidden_cards` has no columns for a critic without privileged inputs.
         """
-        h = self.hidden(x)
-        if self.critic is None:
-            judged = h
-        else:
-            judged = self.critic(torch.cat([x, hidden], 1) if hidden.shape[1] else x)
-        return self.policy(h).float(), self.value(judged).float().squeeze(-1)
+        features = value_features = self.hidden(x)
+        if self.critic is not None:
+            inputs = torch.cat([x, hidden_cards], 1) if hidden_cards.shape[1] else x
+            value_features = self.critic(inputs)
+        return self.policy(features).float(), self.value(value_features).float().squeeze(-1)
 
     def logits(self, x: Tensor) -> Tensor:
-        """Of all actions."""
+        """Logits of all actions."""
         return self.policy(self.hidden(x)).float()
 
 
-def _orthogonal(layer: Any, gain: float, chance: torch.Generator) -> None:
-    nn.init.orthogonal_(layer.weight, gain, generator=chance)
+def _init_layer(layer: Any, gain: float, generator: torch.Generator) -> None:
+    nn.init.orthogonal_(layer.weight, gain, generator=generator)
     nn.init.zeros_(layer.bias)
 
 
-def _named(network: Network) -> Iterator[tuple[str, nn.Module]]:
-    """The parts of a network under the names of a checkpoint."""
-    for k, layer in enumerate(network.hidden.layers):
-        yield f"hidden.{k}", layer
-    yield "policy", network.policy
-    if network.critic is not None:
-        for k, layer in enumerate(network.critic.layers):
-            yield f"critic.{k}", layer
-    yield "value", network.value
+def _parameters(network: ActorCritic) -> Iterator[tuple[str, nn.Parameter]]:
+    """Parameters under the names of a checkpoint, which leaves out `layers`."""
+    for name, param in network.named_parameters():
+        yield name.replace(".layers", ""), param
 
 
-def _parameters(network: Network) -> Iterator[tuple[str, nn.Parameter]]:
-    for name, layer in _named(network):
-        for part, parameter in layer.named_parameters():
-            yield f"{name}.{part}", parameter
-
-
-def weights_of(network: Network) -> dict[str, np.ndarray[Any, Any]]:
-    """The weights of the policy and of its critic under the names of a checkpoint."""
-    return {name: each.detach().float().cpu().numpy().copy() for name, each in _parameters(network)}
+def weights_of(network: ActorCritic) -> dict[str, np.ndarray[Any, Any]]:
+    """Weights of policy and critic under the names of a checkpoint."""
+    return {
+        name: param.detach().float().cpu().numpy().copy() for name, param in _parameters(network)
+    }
 
 
 @torch.no_grad()
-def begin_with(network: Network, weights: Mapping[str, np.ndarray[Any, Any]]) -> None:
-    """Take the weights of a checkpoint; what it does not hold stays as it is."""
-    for name, each in _parameters(network):
+def load_weights(network: ActorCritic, weights: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    """Copy the weights of a checkpoint; parameters that it does not have stay as they are."""
+    for name, param in _parameters(network):
         if name in weights:
-            each.copy_(torch.from_numpy(weights[name]))
+            param.copy_(torch.from_numpy(weights[name]))

@@ -1,4 +1,4 @@
-"""What an algorithm remembers to learn from: the last rows that it saw, or a fair draw of all."""
+"""Experience memories: the last transitions, or a uniform sample of all decisions ever made."""
 
 from __future__ import annotations
 
@@ -10,44 +10,51 @@ import numpy as np
 from ...common.typing import Array
 
 
-class Memory:
-    """So many rows at most. The oldest goes; in a reservoir each ever seen is as likely kept."""
+class _Buffer:
+    """Records in an array of fixed capacity, from which minibatches are drawn."""
 
-    def __init__(self, fields: list[tuple[Any, ...]], most: int, *, reservoir: bool) -> None:
-        self.kind = np.dtype(fields)
-        self.rows = np.zeros(most, self.kind)
-        self.count = 0
-        """How many were ever seen."""
-        self._reservoir = reservoir
+    def __init__(self, fields: list[tuple[Any, ...]], capacity: int) -> None:
+        self.dtype = np.dtype(fields)
+        self.rows = np.zeros(capacity, self.dtype)
+        self.n_added = 0
+        """Rows ever added."""
 
     def __len__(self) -> int:
-        return min(self.count, len(self.rows))
+        return min(self.n_added, len(self.rows))
 
-    def add(self, rows: Array, chance: np.random.Generator | None = None) -> None:
-        """Take in rows, in order; a reservoir needs chance for it."""
-        numbers = self.count + np.arange(len(rows))
-        self.count += len(rows)
-        places = numbers % len(self.rows)
-        if self._reservoir:
-            assert chance is not None
-            drawn = chance.integers(numbers + 1)
-            places = np.where(numbers < len(self.rows), numbers, drawn)
-            kept = places < len(self.rows)
-            rows, places = rows[kept], places[kept]
-        self.rows[places] = rows
-
-    def drawn(self, count: int, chance: np.random.Generator) -> Array:
-        """Some rows at random, none as long as there is none."""
+    def sample(self, batch_size: int, rng: np.random.Generator) -> Array:
+        """Rows drawn uniformly with replacement; none as long as the buffer is empty."""
         if not len(self):
             return self.rows[:0]
-        return self.rows[chance.integers(len(self), size=count)]
+        return self.rows[rng.integers(len(self), size=batch_size)]
 
-    def state(self, start: str) -> dict[str, Array]:
-        """The rows that there are, field by field."""
-        return {f"{start}{name}": self.rows[name][: len(self)] for name in self.kind.names or ()}
+    def state(self, prefix: str) -> dict[str, Array]:
+        """The rows, field by field."""
+        return {f"{prefix}{name}": self.rows[name][: len(self)] for name in self.dtype.names or ()}
 
-    def restore(self, fields: Mapping[str, Array], count: int) -> None:
-        """Go on from `state`, of so many rows ever seen."""
-        self.count = count
-        for name in self.kind.names or ():
+    def restore(self, fields: Mapping[str, Array], n_added: int) -> None:
+        """Restore the rows of a `state`."""
+        self.n_added = n_added
+        for name in self.dtype.names or ():
             self.rows[name][: len(self)] = fields[name]
+
+
+class ReplayBuffer(_Buffer):
+    """Ring buffer of the last rows."""
+
+    def add(self, rows: Array) -> None:
+        """Add rows in order; the oldest are overwritten."""
+        self.rows[(self.n_added + np.arange(len(rows))) % len(self.rows)] = rows
+        self.n_added += len(rows)
+
+
+class ReservoirBuffer(_Buffer):
+    """Uniform sample of all rows (Vitter 1985, "Random sampling with a reservoir", algorithm R)."""
+
+    def add(self, rows: Array, rng: np.random.Generator) -> None:
+        """Accept each row with probability capacity / rows so far, in a random slot."""
+        numbers = self.n_added + np.arange(len(rows))
+        self.n_added += len(rows)
+        slots = np.where(numbers < len(self.rows), numbers, rng.integers(numbers + 1))
+        accepted = slots < len(self.rows)
+        self.rows[slots[accepted]] = rows[accepted]

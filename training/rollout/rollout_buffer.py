@@ -1,4 +1,4 @@
-"""Decisions of one iteration of self-play, and the learner's among them as training samples."""
+"""Rollout buffer of self-play, and the learner's decisions in it as samples for PPO."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from torch import Tensor
 from ...agents.checkpoints.schema import HIDDEN_SIZE
 from ...agents.networks.relative_ranks import gather_rows
 from ...engine.batch.results import StepResult
-from .backends import Array, Side
+from .backends import Array, TrainingBackend
 
 
 class RolloutSamples(NamedTuple):
-    """Decisions to learn from, one row each."""
+    """Decisions of the learner, one row each."""
 
     observations: Tensor
-    hidden: Tensor
-    """What the critic sees beyond the policy; no columns if nothing."""
+    hidden_cards: Tensor
+    """Privileged inputs of the critic; no columns if it has none."""
     action_masks: Tensor
     actions: Tensor
     old_log_probs: Tensor
@@ -26,72 +26,77 @@ class RolloutSamples(NamedTuple):
     returns: Tensor
 
     def minibatch(self, rows: Tensor) -> RolloutSamples:
-        """Some of them."""
-        # Whole rows at once: many times as fast as an index.
+        """Samples of some rows."""
+        # Whole rows at once: many times as fast as indexing.
         return RolloutSamples(*(tensor.index_select(0, rows) for tensor in self))
 
 
 class RolloutBuffer:
-    """Arrays `(steps, games)` for one iteration, allocated once; observations as int8."""
+    """Arrays `(n_steps, n_envs)` for one iteration, allocated once; observations as int8."""
 
     def __init__(
-        self, side: Side, steps: int, games: int, inputs: np.ndarray[Any, Any], actions: int, *,
-        rule_features: np.ndarray[Any, Any], closed: bool, oracle: bool,
+        self, backend: TrainingBackend, n_steps: int, n_envs: int, inputs: np.ndarray[Any, Any],
+        n_actions: int, *, rule_features: np.ndarray[Any, Any], relative_ranks: bool,
+        oracle_critic: bool,
     ) -> None:  # fmt: skip
-        """`rule_features` of each game follow its inputs."""
-        shape, size, zeros = (steps, games), len(inputs) + rule_features.shape[1], side.zeros
-        self.all: Array = side.put(np.arange(games))
-        self.observations: Array = zeros((*shape, size), np.int8)
-        self.observations[..., len(inputs) :] = side.put(rule_features)
-        self.hidden: Array = zeros((*shape, HIDDEN_SIZE if oracle else 0), np.int8)
-        self.action_masks: Array = zeros((*shape, actions), np.int8)
-        # After the last step, where the critic is asked for the value of the rest.
-        self.next_observations: Array = side.own(side.tensor(self.observations[0]).clone())
-        self.next_hidden: Array = zeros((games, HIDDEN_SIZE if oracle else 0), np.int8)
-        self.next_masks: Array = zeros((games, actions), np.int8)
-        self.shown: Array = zeros((games, actions), np.int64)
-        """The action that stands in each of the network's places now, -1 for none."""
+        """Observations are the `inputs` of each game, followed by its `rule_features`."""
+        shape, zeros = (n_steps, n_envs), backend.zeros
+        n_inputs = len(inputs) + rule_features.shape[1]
+        n_hidden_cards = HIDDEN_SIZE if oracle_critic else 0
+        self.env_indices: Array = backend.from_numpy(np.arange(n_envs))
+        self.observations: Array = zeros((*shape, n_inputs), np.int8)
+        self.observations[..., len(inputs) :] = backend.from_numpy(rule_features)
+        self.hidden_cards: Array = zeros((*shape, n_hidden_cards), np.int8)
+        self.action_masks: Array = zeros((*shape, n_actions), np.int8)
+        # After the last step, for the value from which GAE bootstraps.
+        self.next_observations: Array = backend.from_tensor(
+            backend.to_tensor(self.observations[0]).clone()
+        )
+        self.next_hidden_cards: Array = zeros((n_envs, n_hidden_cards), np.int8)
+        self.next_masks: Array = zeros((n_envs, n_actions), np.int8)
+        self.env_actions: Array = zeros((n_envs, n_actions), np.int64)
+        """Action of the environment for each action of the network now, -1 for none."""
         self.seats: Array = zeros(shape, np.uint8)
         self.is_learner: Array = zeros(shape, np.bool_)
         self.actions: Array = zeros(shape, np.int64)
         self.log_probs: Array = zeros(shape, np.float32)
         self.values: Array = zeros(shape, np.float32)
         self.rewards: Array = zeros((*shape, 2), np.float32)
-        self.ended: Array = zeros(shape, np.bool_)
+        self.dones: Array = zeros(shape, np.bool_)
         self.advantages: Array = zeros(shape, np.float32)
-        self._side, self._closed = side, closed
-        self._inputs = side.place.constant(inputs)
+        self._backend, self._relative_ranks = backend, relative_ranks
+        self._inputs = backend.batch_backend.constant(inputs)
 
-    def add_observations(self, step: int, now: StepResult) -> None:
-        """Keep what is seen at a step; -1 for after the last."""
-        after = step < 0
-        self._side.place.run_rows(
-            len(self.shown), gather_rows, now.observations, now.masks, self._inputs, self._closed,
-            self.next_observations if after else self.observations[step],
-            self.next_masks if after else self.action_masks[step],
-            self.shown,
+    def add_observations(self, step: int, result: StepResult) -> None:
+        """Add observations and masks at a step; -1: after the last."""
+        is_next = step < 0
+        self._backend.batch_backend.run_rows(
+            len(self.env_actions), gather_rows, result.observations, result.masks, self._inputs,
+            self._relative_ranks,
+            self.next_observations if is_next else self.observations[step],
+            self.next_masks if is_next else self.action_masks[step],
+            self.env_actions,
         )  # fmt: skip
-        if not after:
-            self.seats[step] = now.seats
+        if not is_next:
+            self.seats[step] = result.seats
 
-    def at(self, step: int) -> tuple[Array, Array]:
-        """Observations, and what the critic sees beyond them; -1 after the last step."""
+    def inputs_at(self, step: int) -> tuple[Array, Array]:
+        """Observations and hidden cards at a step; -1: after the last."""
         if step < 0:
-            return self.next_observations, self.next_hidden
-        return self.observations[step], self.hidden[step]
+            return self.next_observations, self.next_hidden_cards
+        return self.observations[step], self.hidden_cards[step]
 
-    def samples(self, steps: int) -> RolloutSamples:
-        """The learner's decisions of so many steps as rows."""
-        learner = self.is_learner[:steps]
-        count = steps * len(self.shown)
-        where = None if learner.all() else self._side.where(learner.reshape(count))
+    def samples(self, n_steps: int) -> RolloutSamples:
+        """The learner's decisions of the first steps."""
+        is_learner, count = self.is_learner[:n_steps], n_steps * len(self.env_actions)
+        rows = None if is_learner.all() else self._backend.nonzero(is_learner.reshape(count))
 
-        def rows(array: Array) -> Tensor:
-            flat = array[:steps].reshape(count, *array.shape[2:])
-            return self._side.tensor(flat if where is None else flat[where])
+        def flatten(array: Array) -> Tensor:
+            flat = array[:n_steps].reshape(count, *array.shape[2:])
+            return self._backend.to_tensor(flat if rows is None else flat[rows])
 
-        advantages, values = rows(self.advantages), rows(self.values)
+        advantages, values = flatten(self.advantages), flatten(self.values)
         return RolloutSamples(
-            rows(self.observations), rows(self.hidden), rows(self.action_masks),
-            rows(self.actions), rows(self.log_probs), advantages, advantages + values,
+            flatten(self.observations), flatten(self.hidden_cards), flatten(self.action_masks),
+            flatten(self.actions), flatten(self.log_probs), advantages, advantages + values,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What modules and optimisers of torch hold, as arrays by name, to be kept and gone on from."""
+"""State of torch's modules and optimizers as arrays by name, for the saved state of a run."""
 
 from __future__ import annotations
 
@@ -14,49 +14,50 @@ from ...common.typing import Array, Arrays
 
 
 def digest_of(arrays: Mapping[str, Array]) -> str:
-    """SHA-256 of names and numbers: it differs where a single bit does."""
+    """SHA-256 of names and values."""
     return hashlib.sha256(
         save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
     ).hexdigest()
 
 
-def part_of(arrays: Mapping[str, Array], start: str) -> Arrays:
-    """Those whose names begin so, by the rest of their names."""
+def with_prefix(arrays: Mapping[str, Array], prefix: str) -> Arrays:
+    """The arrays whose names have a prefix, without it."""
     return {
-        name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)
+        name.removeprefix(prefix): array
+        for name, array in arrays.items() if name.startswith(prefix)
+    }  # fmt: skip
+
+
+def module_arrays(prefix: str, tensors: Mapping[str, Tensor]) -> Arrays:
+    """Tensors of a module's `state_dict` as arrays."""
+    return {f"{prefix}{name}": tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
+
+
+def optimizer_arrays(prefix: str, optimizer: torch.optim.Optimizer) -> Arrays:
+    """State of each parameter in an optimizer, as arrays."""
+    return {
+        f"{prefix}{index}.{key}": np.atleast_1d(tensor.cpu().numpy())
+        for index, state in optimizer.state_dict()["state"].items()
+        for key, tensor in state.items()
     }
 
 
-def of_tensors(start: str, tensors: Mapping[str, Tensor]) -> Arrays:
-    """Tensors by name, as those of a module's state."""
-    return {f"{start}{name}": each.detach().cpu().numpy() for name, each in tensors.items()}
+def module_tensors(arrays: Mapping[str, Array], prefix: str) -> dict[str, Tensor]:
+    """The tensors behind `module_arrays`."""
+    return {name: torch.tensor(array) for name, array in with_prefix(arrays, prefix).items()}
 
 
-def of_optimizer(start: str, optimizer: torch.optim.Optimizer) -> Arrays:
-    """What an optimiser keeps of each parameter."""
-    return {
-        f"{start}{place}.{key}": np.atleast_1d(tensor.cpu().numpy())
-        for place, kept in optimizer.state_dict()["state"].items()
-        for key, tensor in kept.items()
-    }
-
-
-def tensors_in(arrays: Mapping[str, Array], start: str) -> dict[str, Tensor]:
-    """The tensors behind `of_tensors`."""
-    return {name: torch.tensor(array) for name, array in part_of(arrays, start).items()}
-
-
-def restore_module(module: nn.Module, arrays: Mapping[str, Array], start: str) -> None:
-    """Let a module go on from `of_tensors` of its state."""
-    module.load_state_dict(tensors_in(arrays, start))
+def restore_module(module: nn.Module, arrays: Mapping[str, Array], prefix: str) -> None:
+    """Load `module_arrays` into a module."""
+    module.load_state_dict(module_tensors(arrays, prefix))
 
 
 def restore_optimizer(
-    optimizer: torch.optim.Optimizer, arrays: Mapping[str, Array], start: str
+    optimizer: torch.optim.Optimizer, arrays: Mapping[str, Array], prefix: str
 ) -> None:
-    """Let an optimiser go on from `of_optimizer`."""
+    """Load `optimizer_arrays` into an optimizer."""
     state: dict[int, dict[str, Tensor]] = {}
-    for name, each in tensors_in(arrays, start).items():
-        place, _, key = name.partition(".")
-        state.setdefault(int(place), {})[key] = each.reshape(()) if key == "step" else each
+    for name, tensor in module_tensors(arrays, prefix).items():
+        index, _, key = name.partition(".")
+        state.setdefault(int(index), {})[key] = tensor.reshape(()) if key == "step" else tensor
     optimizer.load_state_dict({**optimizer.state_dict(), "state": state})

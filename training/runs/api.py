@@ -16,12 +16,12 @@ from ...common.serialization import JsonStruct, data_frame
 from ...common.settings_files import format_overrides
 from ...common.signals import RunStopped
 from ..callbacks.base import Callback
-from ..callbacks.console import Lines, display_for
+from ..callbacks.console import ConsoleLog, make_display
 from ..callbacks.csv_files import REPORT
-from ..callbacks.evaluation import strength_table
+from ..callbacks.evaluation import results_table
 from ..callbacks.html_report import endgame_player
-from ..checkpoint import Measured
-from ..distributed import ranks_here
+from ..checkpoint import EvaluationResult
+from ..distributed import current_ranks
 from ..settings import Settings
 from .presets import load_settings, settings_from
 from .run import Run
@@ -38,7 +38,7 @@ class Trained(JsonStruct, frozen=True, kw_only=True):
     decisions: int
     hands: int
     seconds: float
-    measured: list[Measured]
+    measured: list[EvaluationResult]
     rows: list[dict[str, Any]]
     """What every iteration told, as in `progress.csv`."""
 
@@ -48,7 +48,7 @@ class Trained(JsonStruct, frozen=True, kw_only=True):
 
     def text(self) -> str:
         """How strong the player is, and where all is, in lines."""
-        table = strength_table(self.checkpoint)
+        table = results_table(self.checkpoint)
         endgame = endgame_player(settings_of(self.folder))
         return f"{table}\nendgame: {endgame}\n{self.checkpoint}\n{self.folder / REPORT}"
 
@@ -70,13 +70,13 @@ def train(
 
     `changes` are settings over these. Without a folder it is the first free of `runs/NAME-1`,
     `runs/NAME-2` and so on. `callbacks` are told of the run beside those that the
-    settings name. What ends it early raises `Stopped`, which says how to go on.
+    settings name. What ends it early raises `RunStopped`, which doc how to go on.
     """
     _set_omp()
     wanted, base = resolved(settings, changes, folder, name)
     # torchrun starts processes again with the same command.
     again = "TORCHELASTIC_RUN_ID" in os.environ and (base / STATE).exists()
-    if ranks_here().of_first(again and settings_of(base) == wanted):
+    if current_ranks().broadcast(again and settings_of(base) == wanted):
         return _shown(resume(base, callbacks=callbacks), quiet)
     return _shown(start(base, wanted, numbered=folder is None, callbacks=callbacks), quiet)
 
@@ -128,15 +128,17 @@ def _set_omp() -> None:
 
 def _shown(run: Run, quiet: bool) -> Trained:
     """Let a run go to its end; its first rank tells of it at the terminal and in its log."""
-    leads = run.ranks.leads
+    leads = run.ranks.is_first
     log_path = run.folder / LOG if leads else os.devnull
     with open(log_path, "a", encoding="utf-8", errors="backslashreplace") as log:
-        display = None if quiet or not leads else display_for()
-        told: list[Callback] = [*filter(None, [display]), Lines(log, stamped=True)] if leads else []
+        display = None if quiet or not leads else make_display()
+        told: list[Callback] = (
+            [*filter(None, [display]), ConsoleLog(log, timestamps=True)] if leads else []
+        )
 
         def tell(text: str) -> None:
             for each in told:
-                each.on_text(run, text)
+                each.on_message(run, text)
 
         try:
             tell(f"{run.folder}: {run.settings.about or run.settings.trainer}")
@@ -156,4 +158,4 @@ def _shown(run: Run, quiet: bool) -> Trained:
         measured=run.measured,
         rows=run.rows,
     )
-    return run.ranks.of_first(trained)
+    return run.ranks.broadcast(trained)

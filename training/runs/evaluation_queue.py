@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from pathlib import Path
 
 from ...common.executors import Executor, WorkersLost
-from ..callbacks.evaluation import Found, measure
+from ..callbacks.evaluation import CheckpointEvaluation, evaluate_checkpoint
 
 _Task = tuple[Path, tuple[str, ...], int]
 
@@ -18,8 +18,8 @@ class EvaluationQueue:
 
     def __init__(self, opponents: Iterable[str], hands: int) -> None:
         self._opponents, self._hands = tuple(opponents), hands
-        self._executor: Executor[_Task, Found] = Executor(_worker)
-        self._submitted: deque[tuple[Path, Future[Found]]] = deque()
+        self._executor: Executor[_Task, CheckpointEvaluation] = Executor(_worker)
+        self._submitted: deque[tuple[Path, Future[CheckpointEvaluation]]] = deque()
 
     @property
     def pending(self) -> list[int]:
@@ -31,14 +31,14 @@ class EvaluationQueue:
         future = self._executor.submit((path, self._opponents, self._hands))
         self._submitted.append((path, future))
 
-    def finished(self, wait: bool = False) -> Iterator[tuple[Path, Found]]:
+    def finished(self, wait: bool = False) -> Iterator[tuple[Path, CheckpointEvaluation]]:
         """Results so far, in order; with `wait` those of all submitted checkpoints."""
         while self._submitted and (wait or self._submitted[0][1].done()):
             path, future = self._submitted[0]
             try:
                 results = future.result()
             except WorkersLost as error:  # for want of memory, perhaps
-                results = Found([], [f"{path.name} is not measured: {error}"])
+                results = CheckpointEvaluation([], [f"{path.name} is not measured: {error}"])
             # Only now: a signal during the wait leaves it pending, and a resumed run repeats it.
             self._submitted.popleft()
             yield path, results
@@ -48,5 +48,5 @@ class EvaluationQueue:
         self._executor.close()
 
 
-def _worker(_: None) -> Callable[[_Task], Found]:
-    return lambda task: measure(*task)
+def _worker(_: None) -> Callable[[_Task], CheckpointEvaluation]:
+    return lambda task: evaluate_checkpoint(*task)

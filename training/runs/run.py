@@ -22,18 +22,18 @@ from ...common.signals import UNSTABLE, RunStopped, SignalGuard
 from ..algorithms.base import Trainer
 from ..algorithms.plugin_checks import (
     TrainerFault,
-    check_counting,
+    check_progress,
+    checked_metrics,
+    checked_player,
     guarded,
-    is_no_number,
-    iterated,
-    player_of,
+    is_divergence,
 )
 from ..callbacks.base import Callback, CallbackFailed, CallbackList, EarlyStopping
-from ..callbacks.csv_files import Page, Tables
-from ..callbacks.evaluation import Found, measure
+from ..callbacks.csv_files import CsvFiles, HtmlReport
+from ..callbacks.evaluation import CheckpointEvaluation, evaluate_checkpoint
 from ..callbacks.loggers import TensorBoard
-from ..checkpoint import Measured, RunState
-from ..distributed import RanksLost, ranks_here
+from ..checkpoint import EvaluationResult, RunState
+from ..distributed import RanksLost, current_ranks
 from ..settings import Settings
 from .evaluation_queue import EvaluationQueue
 from .store import RunStore
@@ -57,7 +57,7 @@ class Run:
         """`callbacks` are beside those that every run has; `note` is reported at the start."""
         self.store, self.settings, self.trainer, self.state = store, settings, trainer, state
         self.note = note
-        self.ranks = ranks_here()
+        self.ranks = current_ranks()
         self.callbacks = CallbackList(callbacks)
         self.evaluations = EvaluationQueue(settings.eval_opponents, settings.eval_hands)
         self._signals = SignalGuard()
@@ -81,26 +81,26 @@ class Run:
         return self.state.rows
 
     @property
-    def measured(self) -> list[Measured]:
+    def measured(self) -> list[EvaluationResult]:
         """Results of all evaluations."""
         return self.state.measured
 
     def say(self, text: str) -> None:
         """Report a sentence to the display and the log."""
-        self.callbacks.on_text(self, text)
+        self.callbacks.on_message(self, text)
 
-    def stop(self, why: str) -> None:
-        """End the run after this iteration, with a last checkpoint; `why` is reported."""
-        self._stop_reason = why
+    def stop(self, reason: str) -> None:
+        """End the run after this iteration, with a last checkpoint; `reason` is reported."""
+        self._stop_reason = reason
 
     # -- the loop
 
     def go(self, *callbacks: Callback) -> Path:
         """Train to the end of the budget; returns the last checkpoint."""
         settings = self.settings
-        if self.ranks.leads:
+        if self.ranks.is_first:
             stopping = [EarlyStopping(settings.patience)] if settings.patience else []
-            usual = (Tables(), Page(), TensorBoard())
+            usual = (CsvFiles(), HtmlReport(), TensorBoard())
             self.callbacks = CallbackList(
                 [*usual, *callbacks, *stopping, *self.callbacks.callbacks]
             )
@@ -119,7 +119,7 @@ class Run:
         except (CannotWrite, CallbackFailed, PlayerFault, RanksLost, TrainerFault) as error:
             raise RunStopped(f"{error}; {self.store.recovery_hint()}") from error
         except ArithmeticError as error:
-            if not is_no_number(error):
+            if not is_divergence(error):
                 raise
             raise RunStopped(f"{error}; {self.store.recovery_hint()}", UNSTABLE) from error
         except OSError as error:
@@ -137,14 +137,14 @@ class Run:
             self._on_first_rank(self._begin_session)
             while self._on_first_rank(self._evaluate_and_continue):
                 before, began = trainer.decisions, time.monotonic()
-                metrics = iterated(trainer)
+                metrics = checked_metrics(trainer)
                 state.seconds = time.monotonic() - started
                 if trainer.stopped:
                     self.say(f"a callback ended the training after {trainer.decisions:,} decisions")
                     break
                 now = trainer.decisions
                 idle = 0 if now > before else idle + 1
-                check_counting(trainer, idle)
+                check_progress(trainer, idle)
                 metrics.setdefault(
                     "decisions_per_second", (now - before) / max(time.monotonic() - began, 1e-9)
                 )
@@ -155,7 +155,7 @@ class Run:
                 if _passed(before, now, settings.save_every) or state.due:
                     self.save()
             state.seconds = time.monotonic() - started
-            guarded(trainer.end)
+            guarded(trainer.close)
             # Before the evaluation, which may take long: a kill during it loses nothing.
             self.save()
             path = self._on_first_rank(self._evaluate_at_end)
@@ -164,7 +164,7 @@ class Run:
         except PlayerFault:
             # An opponent failed; what was learnt before stays. Several ranks cannot save, since
             # the others are in the middle of an iteration.
-            if self.ranks.alone:
+            if self.ranks.is_only:
                 self.save_state()
             raise
         finally:
@@ -178,7 +178,7 @@ class Run:
         A signal, or the failure of a callback or player, ends all ranks with the state saved.
         """
         result, failure, signal_number = None, None, None
-        if self.ranks.leads:
+        if self.ranks.is_first:
             try:
                 result = work()
                 signal_number = self._signals.received
@@ -186,7 +186,7 @@ class Run:
                 failure = error
             except KeyboardInterrupt:
                 signal_number = self._signals.received or signal.SIGINT
-        result, failed, signal_number = self.ranks.of_first(
+        result, failed, signal_number = self.ranks.broadcast(
             (result, failure is not None, signal_number)
         )
         if failed:
@@ -194,7 +194,7 @@ class Run:
             raise failure or RunStopped("the first of the processes ended the run, and told why")
         if signal_number is not None:
             self.save()
-            guarded(self.trainer.end)
+            guarded(self.trainer.close)
             raise RunStopped(
                 f"stopped after {self.trainer.decisions:,} decisions; go on with: german-whist "
                 f"train --resume {self.folder}",
@@ -261,7 +261,7 @@ class Run:
         trainer, state = self.trainer, self.state
         # Until it is evaluated or submitted: a run that ends before is resumed by evaluating.
         state.due = True
-        weights, network = player_of(trainer)
+        weights, network = checked_player(trainer)
         path = self.store.write_checkpoint(
             weights,
             self.settings,
@@ -272,37 +272,39 @@ class Run:
             commands=tuple(state.commands),
             init=state.init,
         )
-        guarded(trainer.write_beside, path)
+        guarded(trainer.write_extra_files, path)
         self.callbacks.on_checkpoint(self, path)
         return path
 
     def _evaluate(self, path: Path, opponents: Sequence[str], hands: int) -> None:
         """Evaluate a checkpoint while the training waits."""
         with self._signals.immediate():
-            self._record(path, measure(path, opponents, hands))
+            self._record(path, evaluate_checkpoint(path, opponents, hands))
 
-    def _record(self, path: Path, results: Found) -> None:
+    def _record(self, path: Path, evaluation: CheckpointEvaluation) -> None:
         """Keep results of an evaluation; they replace earlier ones of the same checkpoint."""
-        for text in results.texts:
-            self.say(text)
-        replaced = {(each.decisions, each.title) for each in results.measured}
-        kept = [each for each in self.measured if (each.decisions, each.title) not in replaced]
-        self.state.measured = [*kept, *results.measured]
-        self.store.add_measurements(path, results.measured)
-        self.callbacks.on_measured(self, results.measured)
+        for message in evaluation.messages:
+            self.say(message)
+        replaced = {(result.decisions, result.title) for result in evaluation.results}
+        self.state.measured = [
+            *(old for old in self.measured if (old.decisions, old.title) not in replaced),
+            *evaluation.results,
+        ]
+        self.store.add_measurements(path, evaluation.results)
+        self.callbacks.on_evaluation(self, evaluation.results)
 
     # -- saving
 
     def save(self) -> None:
         """Save the state, and tell the callbacks."""
         self.save_state()
-        self.callbacks.on_saved(self)
+        self.callbacks.on_save(self)
 
     def save_state(self) -> None:
         """Save everything that the rest of the run depends on."""
         # Every rank takes part: the first collects the games of all.
         arrays, plain = guarded(self.trainer.state)
-        if self.ranks.leads:
+        if self.ranks.is_first:
             pending = [*self.state.pending, *self.evaluations.pending]
             state = msgspec.structs.replace(self.state, trainer=plain, pending=pending)
             self.store.save_state(arrays, state)

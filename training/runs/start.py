@@ -13,12 +13,12 @@ from ...common.plugins import error_text
 from ...common.suggestions import suggest
 from ...common.typed_settings import SettingsError
 from ..algorithms.base import Trainer
-from ..algorithms.plugin_checks import guarded, rehearse
+from ..algorithms.plugin_checks import check_results, guarded
 from ..algorithms.registry import make_trainer
 from ..callbacks.base import Callback, named_callback
 from ..callbacks.evaluation import check_eval_opponents
 from ..checkpoint import RunState
-from ..distributed import ranks_here
+from ..distributed import current_ranks
 from ..settings import Settings
 from .presets import changed_settings, command_of
 from .run import Run
@@ -42,22 +42,22 @@ def start(
     `callbacks` are beside those that the settings name. Wrong settings are refused before a folder
     is made.
     """
-    ranks = ranks_here()
+    ranks = current_ranks()
     trainer = make_trainer(settings, ranks)
-    joined = _joined(trainer, settings, callbacks) if ranks.leads else []
+    joined = _joined(trainer, settings, callbacks) if ranks.is_first else []
     check_eval_opponents(settings)
-    rehearse(trainer, settings)
+    check_results(trainer, settings)
     beginning = claim = None
-    if ranks.leads and settings.init:
+    if ranks.is_first and settings.init:
         beginning = beginning_of(settings, trainer.network_card())
-    beginning = ranks.of_first(beginning)
+    beginning = ranks.broadcast(beginning)
     if beginning is not None:
-        guarded(trainer.begin_with, beginning.weights)
-    if ranks.leads:
+        guarded(trainer.load_weights, beginning.weights)
+    if ranks.is_first:
         claim = claim_numbered(folder) if numbered else claim_new(folder)
         folder = claim.folder
-    store = RunStore(ranks.of_first(folder), claim)
-    if ranks.leads:
+    store = RunStore(ranks.broadcast(folder), claim)
+    if ranks.is_first:
         store.write_settings(settings)
     state, note = RunState(trainer={}, commands=[command_of(settings)]), ""
     if beginning is not None:
@@ -72,7 +72,7 @@ def resume(folder: Path, words: Sequence[str] = (), *, callbacks: Iterable[objec
 
     `words` change settings from here on; what shapes the network and the games stays.
     """
-    if not ranks_here().leads:
+    if not current_ranks().is_first:
         return _resumed(RunStore(folder, None), words, ())
     if not folder.exists():
         beside = {each.parent.name for each in folder.parent.glob("*/*.yaml")}
@@ -89,14 +89,14 @@ def resume(folder: Path, words: Sequence[str] = (), *, callbacks: Iterable[objec
 
 
 def _resumed(store: RunStore, words: Sequence[str], callbacks: Iterable[object]) -> Run:
-    ranks = ranks_here()
+    ranks = current_ranks()
     loaded: Any = None
-    if ranks.leads:
+    if ranks.is_first:
         before = settings_of(store.folder)
         loaded = before, changed_settings(before, words), *store.load_state()
-    before, settings, arrays, state = ranks.of_first(loaded)
+    before, settings, arrays, state = ranks.broadcast(loaded)
     trainer = make_trainer(settings, ranks)
-    joined = _joined(trainer, settings, callbacks) if ranks.leads else []
+    joined = _joined(trainer, settings, callbacks) if ranks.is_first else []
     run = Run(store, settings, trainer, state, joined)
     try:
         guarded(trainer.restore, arrays, state.trainer)
@@ -110,7 +110,7 @@ def _resumed(store: RunStore, words: Sequence[str], callbacks: Iterable[object])
         state.finished = False
     if settings != before:
         _check_that_something_is_left(run, before)
-        if ranks.leads:
+        if ranks.is_first:
             store.write_settings(settings)
         state.commands.append(
             f"german-whist train --resume RUN {shlex.join(words)}"
@@ -128,7 +128,7 @@ def _joined(trainer: Trainer, settings: Settings, more: Iterable[object]) -> lis
     for name, callback in [*named, *((type(each).__name__, each) for each in more)]:
         if isinstance(callback, Callback):
             callbacks.append(callback)
-        elif not trainer.adopt(callback):
+        elif not trainer.add_callback(callback):
             raise SettingsError(
                 f"callbacks: {name} is a {type(callback).__name__}, which is no callback of a run, "
                 f"nor one that the trainer {settings.trainer} takes"

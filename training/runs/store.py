@@ -19,7 +19,7 @@ from ...agents.checkpoints.checkpoint import (
 from ...agents.checkpoints.schema import Measurement, NetworkCard
 from ...common.files import atomic_write, read_yaml_mapping
 from ...common.typing import Array
-from ..checkpoint import Measured, RunState, load_state, save_state, write_player
+from ..checkpoint import EvaluationResult, RunState, load_state, save_state, write_player
 from ..settings import Settings
 from .presets import settings_from
 from .run_lock import Claim, clear
@@ -56,7 +56,7 @@ class RunStore:
         save_state(self.state_path, arrays, state)
 
     def load_state(self) -> tuple[dict[str, Array], RunState]:
-        """The state that was saved last; a missing one is an error that says what can be done."""
+        """The state that was saved last; a missing one is an error that doc what can be done."""
         if self.state_path.exists():
             return load_state(self.state_path)
         error = f"{self.folder}: there is no {STATE} to go on from: "
@@ -91,7 +91,7 @@ class RunStore:
         path = self.checkpoint_at(card["decisions"]).with_suffix("")
         return write_player(path, weights, settings, network, **card)
 
-    def add_measurements(self, path: Path, measured: Sequence[Measured]) -> None:
+    def add_measurements(self, path: Path, measured: Sequence[EvaluationResult]) -> None:
         """Write results of an evaluation into the card of a checkpoint."""
         results = tuple(msgspec.convert(_without_decisions(each), Measurement) for each in measured)
         card = read_card(path)
@@ -111,7 +111,7 @@ class RunStore:
         )
 
 
-def _without_decisions(measured: Measured) -> dict[str, Any]:
+def _without_decisions(measured: EvaluationResult) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.to_builtins(measured)
     del fields["decisions"]
     return fields

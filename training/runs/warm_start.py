@@ -143,7 +143,7 @@ def _no_critic(settings: Settings, network: NetworkCard, card: Card) -> str:
         return "its weights are not in the checkpoint"
     if card.network.critic != network.critic:
         return f"there it is {card.network.critic!r}, and here {network.critic!r}"
-    paid = settings.reward, settings.told_horizon
+    paid = settings.reward, settings.card_horizon
     if (card.reward, card.horizon) != paid:
         return (
             f"there it was paid {card.reward!r} with the horizon {card.horizon!r}, and here "

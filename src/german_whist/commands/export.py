@@ -48,11 +48,12 @@ def run(arguments: argparse.Namespace) -> int:
     elif target.suffix == ".onnx":
         exported = export_onnx(source, target, arguments.rules)
         print(
-            f"{target}: logits within {exported.apart:.1e} of torch's{replaced}\n{exported.text()}"
+            f"{target}: logits within {exported.difference:.1e} of torch's{replaced}\n"
+            f"{exported.text()}"
         )
     else:
         raise ValueError(
-            f"{target}: its ending says what to write, and {target.suffix!r} is neither .onnx nor "
+            f"{target}: its ending doc what to write, and {target.suffix!r} is neither .onnx nor "
             ".safetensors"
         )
     return 0

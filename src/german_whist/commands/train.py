@@ -16,7 +16,7 @@ from ..common.console import show_traceback
 from ..common.settings_files import two_columns
 from ..common.suggestions import suggest
 from ..common.typed_settings import commented_yaml
-from ..training.distributed import rank_and_world
+from ..training.distributed import rank_and_world_size
 from ..training.runs.presets import PRESETS, load_settings, setting_names, split_seeds
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _check_here(on: str | None) -> None:
 
 def _check_alone(why: str) -> None:
     """Refuse several processes where there is nothing to share."""
-    world = rank_and_world()[1]
+    world = rank_and_world_size()[1]
     if world > 1:
         raise ValueError(f"{why}, and torchrun started {world}: begin it without torchrun")
 
@@ -137,7 +137,7 @@ def _told(trained: Callable[[], Trained | Comparison]) -> int:
 
     try:
         text = trained().text()
-        if rank_and_world()[0] == 0:
+        if rank_and_world_size()[0] == 0:
             print(text)
     except SomeStopped as stopped:
         print(stopped)
