@@ -38,6 +38,15 @@ def renamed_suits(name: str, rng: random.Random) -> list[int]:
     return [*names, *range(rules.suits, 4)]
 
 
+def game_and_image(name: str, seed: int, rng: random.Random) -> tuple[list[int], Game, Game]:
+    names = renamed_suits(name, rng)
+    game = Game(engine_rules(name), seed)
+    deal = [int(card) for card in game.cards_dealt]
+    other = Game(game.rules)
+    other.deal_cards([13 * names[card // 13] + card % 13 for card in deal], game.dealer)
+    return names, game, other
+
+
 def real_card(action: int, order: list[int]) -> int:
     return action if action >= HIDDEN else 13 * order[action // 13] + action % 13
 
@@ -46,11 +55,7 @@ def real_card(action: int, order: list[int]) -> int:
 @given(name=st.sampled_from(EVERY_SET), seed=SEEDS)
 def test_renaming_suits_changes_nothing_that_is_shown(name: str, seed: int) -> None:
     rng = random.Random(seed)
-    names = renamed_suits(name, rng)
-    game = Game(engine_rules(name), seed)
-    deal = [int(card) for card in game.cards_dealt]
-    other = Game(game.rules)
-    other.deal_cards([13 * names[card // 13] + card % 13 for card in deal], game.dealer)
+    names, game, other = game_and_image(name, seed, rng)
     games = pair_of_games(name, "trump-first")
     games.batch.records[0], games.batch.records[1] = game.record[0], other.record[0]
     step = games.observe()
@@ -75,11 +80,7 @@ def test_renaming_suits_changes_nothing_that_is_shown(name: str, seed: int) -> N
 @given(name=st.sampled_from(EVERY_SET), seed=SEEDS)
 def test_renaming_suits_changes_no_history(name: str, seed: int) -> None:
     rng = random.Random(seed)
-    names = renamed_suits(name, rng)
-    game = Game(engine_rules(name), seed)
-    deal = [int(card) for card in game.cards_dealt]
-    other = Game(game.rules)
-    other.deal_cards([13 * names[card // 13] + card % 13 for card in deal], game.dealer)
+    names, game, other = game_and_image(name, seed, rng)
     rules, rows = game.rules.record(), history_rows(game.rules)
     while True:
         for seat in (0, 1):

@@ -135,7 +135,7 @@ def test_a_game_comes_back_from_its_record_alone(name: str, seed: int, match: Ma
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
 def test_copies_of_every_kind_are_independent(copied: Any) -> None:
     class Own(Game):
-        """A game of somebody's own."""
+        pass
 
     game = Own("quick", 3)
     game.play(game.legal()[0])
