@@ -122,7 +122,7 @@ def test_a_killed_build_goes_on_where_it_stopped(folder):
         "    if n == 5: os._exit(9)\n"
         "    return original(kind, n, *rest, **how)\n"
         "build_module.fill_layer = fill_layer\n"
-        "build(store.Kind(), 6)\n"
+        "build(store.TablebaseKind(), 6)\n"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 9
     times = {path: path.stat().st_mtime_ns for path in folder.glob("*.endings")}
@@ -142,7 +142,7 @@ def test_a_killed_build_goes_on_where_it_stopped(folder):
 
 
 def test_two_processes_that_start_at_once_do_not_spoil_it(folder):
-    script = SMALL + "build(store.Kind(), 6, report=print)\n"
+    script = SMALL + "build(store.TablebaseKind(), 6, report=print)\n"
     command = [sys.executable, "-c", script]
     workers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     outputs = [worker.communicate(timeout=120)[0] for worker in workers]
