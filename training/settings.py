@@ -161,7 +161,7 @@ class Settings(CheckedSettings, frozen=True, kw_only=True):
     # Machine.
     device: Annotated[
         Literal["auto", "cpu", "cuda"],
-        doc("CudaBackend of torch; `ppo` and `mmd` also play their games there."),
+        doc("Device of torch; `ppo` and `mmd` also play their games there."),
     ] = "auto"
     threads: Annotated[NonNegativeInt, doc("Threads of torch; 0: one for each core.")] = 0
     precision: Annotated[
