@@ -62,7 +62,7 @@ def trained() -> None:
 def curves(run: Path) -> dict[str, list[tuple[float, float]]]:
     """Millions of decisions and win rates in per cent, against each."""
     found: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    with (run / "measured.csv").open(encoding="utf-8", newline="") as file:
+    with (run / "evaluations.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             if row["opponent"] in AGAINST:
                 point = int(row["decisions"]) / 1e6, 100 * float(row["win_rate"])

@@ -48,7 +48,7 @@ class RunState(Struct, forbid_unknown_fields=True):
     """Time spent in the run."""
     rows: list[dict[str, int | float]] = []
     """Metrics of every iteration."""
-    measured: list[EvaluationResult] = []
+    evaluations: list[EvaluationResult] = []
     """Results of all evaluations."""
     commands: list[str] = []
     """Commands that have trained the player."""

@@ -117,7 +117,7 @@ class Card(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     decisions: Count = 0
     hands: Count = 0
     minutes: Annotated[float, Meta(ge=0)] = 0.0
-    measured: tuple[Measurement, ...] = ()
+    evaluations: tuple[Measurement, ...] = ()
     init: Origin | None = None
     revision: str | None = None
     commands: tuple[str, ...] = ()

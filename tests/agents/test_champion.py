@@ -46,14 +46,14 @@ def test_it_is_small_and_tells_how_it_was_trained(weights: Path) -> None:
         settings = changed_settings(settings, command[4:])
     told = {**checkpoint.card.settings, "about": settings.about}
     assert {name: settings.as_mapping()[name] for name in told} == told
-    assert checkpoint.card.measured
+    assert checkpoint.card.evaluations
 
 
 def test_what_the_thinker_asks_is_small_and_tells_the_course_that_made_it() -> None:
     champion, first = read_checkpoint(CLASSIC_WEIGHTS), read_checkpoint(FIRST_WEIGHTS).card
     assert CLASSIC_WEIGHTS.stat().st_size < 4_000_000
     assert {each.dtype for each in champion.weights.values()} == {np.dtype(np.float16)}
-    assert champion.card.measured
+    assert champion.card.evaluations
     assert champion.card.init is not None
     assert first.weights is not None
     assert champion.card.init.sha256 == first.weights.sha256
@@ -75,7 +75,7 @@ def test_what_the_thinker_asks_is_small_and_tells_the_course_that_made_it() -> N
 
 def test_the_first_one_beats_the_rules_of_thumb_as_its_card_says() -> None:
     card = read_checkpoint(FIRST_WEIGHTS).card
-    told = next(each for each in card.measured if each.opponent == "threshold")
+    told = next(each for each in card.evaluations if each.opponent == "threshold")
     found = evaluate("champion-1", "threshold", hands=4_000, seed=11, key=KEY).pairings[0]
     reach = found.win_rate.half_width + told.half_width
     assert abs(found.win_rate.value - told.win_rate) < 1.5 * reach

@@ -47,7 +47,7 @@ CARD: dict[str, Any] = {
     "decisions": 100,
     "hands": 4,
     "minutes": 0.5,
-    "measured": [
+    "evaluations": [
         {"opponent": "half as long", "win_rate": 0.5, "half_width": 0.1, "margin": 0, "hands": 9}
     ],
     "init": {"checkpoint": "champion", "sha256": "", "decisions": 5, "commands": ["a"]},
@@ -200,7 +200,7 @@ def test_what_is_no_card_is_refused(text: str, told: str, tmp_path: Path) -> Non
         ({"network": {**network(["led"]), "rule_features": ["pay", "pay"]}}, "of 'pay' twice"),
         ({"network": network(["laid_away"])}, ".*reads 'laid_away', which no observation by"),
         ({"network": {**CARD["network"], "cells": 3}}, "network: .*has 3 cells: a table"),
-        ({"measured": [{"opponent": "x"}]}, r"measured\[0\]: has no 'win_rate'"),
+        ({"evaluations": [{"opponent": "x"}]}, r"evaluations\[0\]: has no 'win_rate'"),
     ],
 )
 def test_a_wrong_field_is_named_with_its_value_and_what_is_expected(
@@ -215,7 +215,7 @@ def test_a_wrong_field_is_named_with_its_value_and_what_is_expected(
 def test_old_cards_are_read_and_a_card_comes_back_as_it_was_written(tmp_path: Path) -> None:
     path = written(tmp_path / "player", weights(), CARD)
     first = read_checkpoint(path)
-    assert first.card.measured[0].opponent == "half as long"
+    assert first.card.evaluations[0].opponent == "half as long"
     again = write_checkpoint(tmp_path / "again", first.weights, first.card)
     second = read_checkpoint(again)
     assert msgspec.structs.replace(second.card, weights=None) == msgspec.structs.replace(

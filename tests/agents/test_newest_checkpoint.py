@@ -20,7 +20,7 @@ from german_whist.cli import main
 from german_whist.engine.rules import load_rules
 from german_whist.training.callbacks.evaluation import earlier_checkpoint
 from german_whist.training.runs.presets import load_settings
-from german_whist.training.runs.warm_start import beginning_of
+from german_whist.training.runs.warm_start import load_warm_start
 
 OLD, NEW = "000000001500", "000000003000"
 
@@ -44,7 +44,7 @@ def newest(run: Path, ending: str) -> Path:
 
 def warm_start(run: str) -> object:
     settings = load_settings("tiny", [f"init={run}"])
-    return beginning_of(settings, None)  # type: ignore[arg-type]
+    return load_warm_start(settings, None)  # type: ignore[arg-type]
 
 
 USES: dict[str, Callable[[str], object]] = {

@@ -71,7 +71,7 @@ def test_a_training_is_called_goes_on_and_tells_what_it_came_to(
     assert "measured" not in (trained.folder / "log.txt").read_text().splitlines()[0]
     told = json.loads(json.dumps(trained.to_json()))
     assert told["checkpoint"] == str(trained.checkpoint)
-    assert told["measured"][-1]["opponent"] == "random"
+    assert told["evaluations"][-1]["opponent"] == "random"
     pytest.importorskip("pandas")
     assert list(trained.frame().decisions) == [row["decisions"] for row in trained.rows]
     on = german_whist.train_on(trained.folder, quiet=True, decisions=2000)

@@ -263,13 +263,13 @@ def found(rate: float, decisions: int, opponent: str = "random") -> EvaluationRe
 def test_a_run_ends_when_nothing_has_got_better_for_long_enough() -> None:
     stopped: list[str] = []
     run: Any = SimpleNamespace(
-        settings=SimpleNamespace(eval_opponents=("random", "threshold")), measured=[],
+        settings=SimpleNamespace(eval_opponents=("random", "threshold")), evaluations=[],
         stop=stopped.append,
     )  # fmt: skip
     stopping = EarlyStopping(2)
     for place, rate in enumerate((0.5, 0.6, 0.55, 0.61, 0.6, 0.61)):
-        run.measured += [found(rate, place), found(0.9 - place / 10, place, "threshold")]
-        stopping.on_evaluation(run, run.measured[-2:])
+        run.evaluations += [found(rate, place), found(0.9 - place / 10, place, "threshold")]
+        stopping.on_evaluation(run, run.evaluations[-2:])
         assert bool(stopped) == (place == 5), place
     assert stopped == ["the best win rate against random, 61.0 %, is 2 evaluations ago"]
 

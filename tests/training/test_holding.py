@@ -26,7 +26,13 @@ from german_whist.common.signals import RunStopped, SignalGuard
 from german_whist.training.callbacks.console import ConsoleLog
 from german_whist.training.runs import run as runs
 from german_whist.training.runs.presets import load_settings
-from german_whist.training.runs.run_lock import HOLDER, LOCK, Claim, claim_new, claim_numbered
+from german_whist.training.runs.run_lock import (
+    LOCK,
+    OWNER,
+    RunLock,
+    lock_new_folder,
+    lock_numbered_folder,
+)
 from german_whist.training.runs.start import resume, start
 from german_whist.training.runs.store import STATE
 from german_whist.training.settings import Settings
@@ -52,47 +58,47 @@ def settings(*words: str) -> Settings:
 
 def test_folders_that_are_claimed_at_once_are_different_ones(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
-        claims = list(pool.map(lambda _: claim_numbered(tmp_path / "quick"), range(24)))
-    names = {each.folder.name for each in claims}
+        locks = list(pool.map(lambda _: lock_numbered_folder(tmp_path / "quick"), range(24)))
+    names = {lock.folder.name for lock in locks}
     assert names == {f"quick-{number}" for number in range(1, 25)}
-    for each in claims:
-        each.release()
+    for lock in locks:
+        lock.release()
 
 
 def test_a_run_is_not_named_by_what_can_not_be_printed(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"'.*two.nlines' cannot name a run"):
-        claim_new(tmp_path / "two\nlines")
+        lock_new_folder(tmp_path / "two\nlines")
     assert not list(tmp_path.iterdir())
 
 
 def test_a_folder_that_is_held_is_refused_with_the_name_of_the_process(tmp_path: Path) -> None:
-    claim = claim_new(tmp_path / "run")
-    told = rf"run is being trained by process {os.getpid()} on .+ since \d{{4}}-.*Ctrl-C"
-    for again in (Claim, claim_new):
-        with pytest.raises(ValueError, match=told):
+    lock = lock_new_folder(tmp_path / "run")
+    message = rf"run is being trained by process {os.getpid()} on .+ since \d{{4}}-.*Ctrl-C"
+    for again in (RunLock, lock_new_folder):
+        with pytest.raises(ValueError, match=message):
             again(tmp_path / "run")
-    claim.release()
-    assert not (tmp_path / "run" / HOLDER).exists()
-    claim_new(tmp_path / "run").release()
+    lock.release()
+    assert not (tmp_path / "run" / OWNER).exists()
+    lock_new_folder(tmp_path / "run").release()
 
 
 def test_a_note_that_nobody_holds_keeps_nobody_out(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     folder.mkdir()
     (folder / LOCK).touch()
-    (folder / HOLDER).write_text("{")
-    claim = Claim(folder)
-    (folder / HOLDER).write_text("{")
+    (folder / OWNER).write_text("{")
+    lock = RunLock(folder)
+    (folder / OWNER).write_text("{")
     with pytest.raises(ValueError, match="is being trained by another process"):
-        Claim(folder)
-    claim.release()
+        RunLock(folder)
+    lock.release()
 
 
 def test_a_folder_of_something_else_stays_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("dear")
     with pytest.raises(ValueError, match="is not empty: go on with --resume"):
         start(tmp_path, settings())
-    assert [each.name for each in tmp_path.iterdir()] == ["letter.txt"]
+    assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
 
 
 def test_a_run_that_can_not_be_resumed_is_not_held(tmp_path: Path) -> None:
@@ -115,11 +121,11 @@ def test_a_lost_state_is_told_and_nothing_begins_at_zero(tmp_path: Path) -> None
     folder = tmp_path / "run"
     start(folder, settings()).go(quiet())
     (folder / STATE).unlink()
-    before = sorted(each.name for each in folder.rglob("*"))
+    before = sorted(path.name for path in folder.rglob("*"))
     last = checkpoints_in(folder / "checkpoints")[-1]
     with pytest.raises(ValueError, match=f"no state.safetensors .* init={re.escape(str(last))}"):
         resume(folder)
-    assert sorted(each.name for each in folder.rglob("*")) == before
+    assert sorted(path.name for path in folder.rglob("*")) == before
     # The sentence's own words work.
     other = tmp_path / "other"
     words = [str(folder / "settings.yaml"), f"init={last}", "--run", str(other)]
@@ -133,17 +139,17 @@ def test_a_state_of_another_kind_is_told(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     start(folder, settings()).close()
     data = (folder / STATE).read_bytes()
-    for spoilt, told in (
+    for spoilt, message in (
         (data[:-9], "is no state of a run"),
-        (data.replace(b'\\"format\\": 4', b'\\"format\\": 9'), "its format is 9"),
+        (data.replace(b'\\"format\\": 3', b'\\"format\\": 9'), "its format is 9"),
         (data.replace(b'\\"seconds\\": ', b'\\"seconts\\": '), "'seconts' is not known here"),
         (data.replace(b'\\"pool\\": 0', b'\\"pool\\": "'), "is not valid JSON|no state"),
         (data.replace(b'\\"hands\\": 0', b'\\"hands\\": -'), "is not valid JSON|no state"),
-        (data.replace(b"network.policy.bias", b"network.policy.bios"), "does not fit the run's"),
+        (data.replace(b"average.policy.bias", b"average.policy.bios"), "does not fit the run's"),
     ):
         assert spoilt != data
         (folder / STATE).write_bytes(spoilt)
-        with pytest.raises(ValueError, match=told) as error:
+        with pytest.raises(ValueError, match=message) as error:
             resume(folder)
         assert f"init={folder}" in str(error.value) or "did you mean" in str(error.value)
     (folder / STATE).write_bytes(data)
@@ -153,15 +159,15 @@ def test_a_state_of_another_kind_is_told(tmp_path: Path) -> None:
 def test_a_finished_run_measures_nothing_again(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     start(folder, settings("eval_every=320")).go(quiet())
-    before = {each.name: each.read_bytes() for each in folder.rglob("*.csv")}
-    decisions = [line.split(",")[:2] for line in before["measured.csv"].decode().splitlines()]
-    assert len({tuple(each) for each in decisions}) == len(decisions)
-    told = io.StringIO()
-    path = resume(folder).go(ConsoleLog(told))
+    before = {path.name: path.read_bytes() for path in folder.rglob("*.csv")}
+    decisions = [line.split(",")[:2] for line in before["evaluations.csv"].decode().splitlines()]
+    assert len({tuple(row) for row in decisions}) == len(decisions)
+    output = io.StringIO()
+    path = resume(folder).go(ConsoleLog(output))
     assert path == checkpoints_in(folder / "checkpoints")[-1]
-    assert "this run has come to its end, after 640 decisions" in told.getvalue()
-    assert f"german-whist train --resume {folder} decisions=1280" in told.getvalue()
-    assert before == {each.name: each.read_bytes() for each in folder.rglob("*.csv")}
+    assert "this run has come to its end, after 640 decisions" in output.getvalue()
+    assert f"german-whist train --resume {folder} decisions=1280" in output.getvalue()
+    assert before == {path.name: path.read_bytes() for path in folder.rglob("*.csv")}
     # More decisions make it a run again, typed or written into its settings.
     file = folder / "settings.yaml"
     file.write_text(file.read_text().replace("decisions: 640", "decisions: 960"))
@@ -184,9 +190,9 @@ def test_a_signal_saves_what_a_process_has_learnt(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "german_whist", "train", "tiny", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        told = []
+        lines = []
         for line in process.stdout:
-            told.append(line)
+            lines.append(line)
             if "decisions" in line and "hands" in line:
                 break
         with pytest.raises(ValueError, match=f"is being trained by process {process.pid} "):
@@ -194,11 +200,11 @@ def test_a_signal_saves_what_a_process_has_learnt(tmp_path: Path) -> None:
         process.terminate()
         rest = process.stdout.read()
     assert process.returncode == 128 + signal.SIGTERM
-    found = re.search(r"stopped after ([\d,]+) decisions; go on with: .* --resume (\S+)", rest)
-    assert found is not None
+    match = re.search(r"stopped after ([\d,]+) decisions; go on with: .* --resume (\S+)", rest)
+    assert match is not None
     run = resume(folder)
-    assert run.trainer.decisions == int(found.group(1).replace(",", "")) > 0
-    assert found.group(2) == str(folder)
+    assert run.trainer.decisions == int(match.group(1).replace(",", "")) > 0
+    assert match.group(2) == str(folder)
     run.close()
 
 
@@ -208,7 +214,7 @@ def test_a_signal_in_a_measurement_loses_nothing_and_it_is_made_up_for(
 ) -> None:
     words = ("eval_every=320",)
     start(tmp_path / "whole", settings(*words)).go(quiet())
-    measure, calls = runs.evaluate_checkpoint, 0
+    evaluate_checkpoint, calls = runs.evaluate_checkpoint, 0
 
     def interrupted(*arguments: object) -> object:
         nonlocal calls
@@ -216,16 +222,16 @@ def test_a_signal_in_a_measurement_loses_nothing_and_it_is_made_up_for(
         if calls == (1 if at == "measuring on the way" else 2):
             os.kill(os.getpid(), signal.SIGTERM)
             time.sleep(5)
-        return measure(*arguments)  # type: ignore[arg-type]
+        return evaluate_checkpoint(*arguments)  # type: ignore[arg-type]
 
     folder = tmp_path / "run"
     with monkeypatch.context() as patch:
-        patch.setattr(runs, "evaluate_checkpoint", interrupted)
+        patch.setattr(runs, "measure", interrupted)
         with pytest.raises(RunStopped, match="go on with") as stopped:
             start(folder, settings(*words)).go(quiet())
     assert stopped.value.status == 128 + signal.SIGTERM
     resume(folder).go(quiet())
-    for name in ("measured.csv", "settings.yaml"):
+    for name in ("evaluations.csv", "settings.yaml"):
         assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
@@ -246,20 +252,20 @@ def test_the_time_that_is_left_is_not_told_by_the_iteration_that_compiles(tmp_pa
     class Telling(ConsoleLog):
         every = 0.0
 
-    told = io.StringIO()
-    start(tmp_path / "run", settings()).go(Telling(told))
-    lines = [line for line in told.getvalue().splitlines() if " entropy " in line]
+    output = io.StringIO()
+    start(tmp_path / "run", settings()).go(Telling(output))
+    lines = [line for line in output.getvalue().splitlines() if " entropy " in line]
     assert len(lines) > 2
     assert [" left," in line for line in lines] == [False] + [True] * (len(lines) - 1)
 
 
-@pytest.mark.parametrize("claim", [claim_new, claim_numbered])
+@pytest.mark.parametrize("lock", [lock_new_folder, lock_numbered_folder])
 def test_a_folder_that_can_not_be_made_is_told_with_what_is_needed(
-    claim: Callable[[Path], Claim], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    lock: Callable[[Path], RunLock], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(path: Path, *_: object, **__: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system", str(path))
 
     monkeypatch.setattr(Path, "mkdir", refuse)
     with pytest.raises(OSError, match=r"cannot be written .*: name a path that you may write"):
-        claim(tmp_path / "runs" / "quick")
+        lock(tmp_path / "runs" / "quick")

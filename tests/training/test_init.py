@@ -1,4 +1,4 @@
-"""A training begins with the weights of a checkpoint that fits it, and its card doc of which."""
+"""A training begins with the weights of a checkpoint that fits it, and its card says of which."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from german_whist.training.callbacks.console import ConsoleLog
 from german_whist.training.checkpoint import write_player
 from german_whist.training.runs.presets import load_settings
 from german_whist.training.runs.start import resume, start
-from german_whist.training.runs.warm_start import beginning_of
+from german_whist.training.runs.warm_start import load_warm_start
 
 TINY: dict[str, Any] = {
     "rules": {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2},
@@ -51,7 +51,6 @@ def settings(**changes: Any) -> PPOSettings:
 
 
 def checkpoint(folder: Path, **changes: Any) -> Path:
-    """A checkpoint of some training, with its critic."""
     trainer = PPO(settings(seed=9, **changes))
     for _ in range(2):
         trainer.iterate()
@@ -62,67 +61,67 @@ def checkpoint(folder: Path, **changes: Any) -> Path:
 
 
 def begun(path: Path, **changes: Any) -> tuple[PPO, str]:
-    wanted = settings(init=str(path), **changes)
-    trainer = PPO(wanted)
-    beginning = beginning_of(wanted, trainer.network_card())
-    trainer.load_weights(beginning.weights)
-    return trainer, beginning.about
+    config = settings(init=str(path), **changes)
+    trainer = PPO(config)
+    warm_start = load_warm_start(config, trainer.network_card())
+    trainer.load_weights(warm_start.weights)
+    return trainer, warm_start.note
 
 
 @pytest.mark.parametrize("critic", ["oracle", "separate", "shared"])
 def test_network_average_and_critic_begin_with_the_weights(critic: str, tmp_path: Path) -> None:
     path = checkpoint(tmp_path, critic=critic)
-    trainer, about = begun(path, critic=critic)
-    assert about == f"begun with the weights of {path}"
-    wanted = read_checkpoint(path).weights
-    assert ("critic.0.weight" in wanted) == (critic != "shared")
-    assert "value.weight" in wanted
-    for module in (trainer.network, trainer.ema_network):
+    trainer, note = begun(path, critic=critic)
+    assert note == f"begun with the weights of {path}"
+    weights = read_checkpoint(path).weights
+    assert ("critic.0.weight" in weights) == (critic != "shared")
+    assert "value.weight" in weights
+    for module in (trainer.network, trainer.average):
         own = PPO(trainer.settings)
-        own.ema_network.load_state_dict(module.state_dict())
-        assert own.player().keys() == wanted.keys()
-        for name, each in own.player().items():
-            assert np.array_equal(each, wanted[name]), name
+        own.average.load_state_dict(module.state_dict())
+        assert own.player().keys() == weights.keys()
+        for name, values in own.player().items():
+            assert np.array_equal(values, weights[name]), name
     assert np.isfinite(trainer.iterate()["value_loss"])
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"critic": "separate"}, "there it is 'oracle', and here 'separate'"),
         ({"reward": "margin"}, "it was paid 'win' with the horizon 'hand', and here 'margin'"),
     ],
 )
 def test_a_critic_that_does_not_fit_begins_anew(
-    changes: dict[str, Any], told: str, tmp_path: Path
+    changes: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     path = checkpoint(tmp_path)
-    trainer, about = begun(path, **changes)
-    assert "the critic begins anew" in about
-    assert told in about
-    fresh, found = PPO(trainer.settings).player(), trainer.player()
-    for name, each in read_checkpoint(path).weights.items():
+    trainer, note = begun(path, **changes)
+    assert "the critic begins anew" in note
+    assert message in note
+    fresh, weights = PPO(trainer.settings).player(), trainer.player()
+    for name, values in read_checkpoint(path).weights.items():
         critics = name.startswith(("critic.", "value."))
-        assert np.array_equal(found[name], fresh[name] if critics else each), name
+        assert np.array_equal(weights[name], fresh[name] if critics else values), name
 
 
 def test_without_a_critic_in_the_checkpoint_a_new_one_begins(tmp_path: Path) -> None:
-    found = read_checkpoint(checkpoint(tmp_path))
-    network = msgspec.structs.replace(found.card.network, critic=None)
-    card = msgspec.structs.replace(found.card, network=network)
-    path = write_checkpoint(tmp_path / "bare", policy_alone(found).weights, card)
-    trainer, about = begun(path)
-    assert "the critic begins anew: its weights are not in the checkpoint" in about
-    assert np.array_equal(trainer.player()["policy.weight"], found.weights["policy.weight"])
+    source = read_checkpoint(checkpoint(tmp_path))
+    network = msgspec.structs.replace(source.card.network, critic=None)
+    card = msgspec.structs.replace(source.card, network=network)
+    path = write_checkpoint(tmp_path / "bare", policy_alone(source).weights, card)
+    trainer, note = begun(path)
+    assert "the critic begins anew: its weights are not in the checkpoint" in note
+    assert np.array_equal(trainer.player()["policy.weight"], source.weights["policy.weight"])
 
 
 def test_the_card_of_a_run_says_where_its_weights_came_from(tmp_path: Path) -> None:
     path = checkpoint(tmp_path)
-    told = io.StringIO()
-    wanted = settings(init=str(path), final_eval_hands=20)
-    run = start(tmp_path / "run", wanted)
-    run.go(ConsoleLog(told))
-    assert f"begun with the weights of {path}" in told.getvalue()
+    output = io.StringIO()
+    config = settings(init=str(path), final_eval_hands=20)
+    run = start(tmp_path / "run", config)
+    run.go(ConsoleLog(output))
+    assert f"begun with the weights of {path}" in output.getvalue()
     card = read_checkpoint(tmp_path / "run").card
     first = read_checkpoint(path).card
     assert first.weights is not None
@@ -184,16 +183,16 @@ def test_weights_for_other_rules_play_what_both_know_as_before(
 ) -> None:
     path = checkpoint(tmp_path, rules=before)
     trainer, about = begun(path, rules=after)
-    assert (", which plays" in about) == any(each not in before for each in after)
-    assert "lost" not in about
+    assert (", which plays" in about) == any(name not in before for name in after)
+    assert "not used" not in about
     begun_path = write_player(
         tmp_path / "2", trainer.player(), trainer.settings, trainer.network_card()
     )
-    for each in before:
-        if each not in after:
+    for name in before:
+        if name not in after:
             continue
-        rules = load_rules(each)
-        players = [NetworkAgent(rules, one, "endgame=network") for one in (path, begun_path)]
+        rules = load_rules(name)
+        players = [NetworkAgent(rules, file, "endgame=network") for file in (path, begun_path)]
         games = SelfPlayEnv(64, rules)
         games.reset(seed=3)
         for _ in range(12):
@@ -206,19 +205,19 @@ def test_weights_for_other_rules_play_what_both_know_as_before(
 def test_what_is_not_read_any_more_is_told(tmp_path: Path) -> None:
     path = checkpoint(tmp_path, rules=[TINY["rules"], WIDER])
     _, about = begun(path, rules=[TINY["rules"], RACE])
-    assert "places that are not read here is lost" in about
+    assert "inputs that this network lacks are not used" in about
 
 
 def test_a_place_that_a_checkpoint_does_not_know_begins_at_nothing(tmp_path: Path) -> None:
     path = checkpoint(tmp_path)
     trainer, _ = begun(path, rules=[TINY["rules"], WIDER])
     known = read_checkpoint(path).card.network.places
-    mine = trainer.network_card()
+    network = trainer.network_card()
     weight = trainer.player()["hidden.0.weight"]
-    new = [k for k, place in enumerate(mine.places) if place not in known]
+    new = [k for k, place in enumerate(network.places) if place not in known]
     assert new
-    assert mine.rule_features
-    assert not weight[:, [*new, *range(len(mine.places), weight.shape[1])]].any()
+    assert network.rule_features
+    assert not weight[:, [*new, *range(len(network.places), weight.shape[1])]].any()
     assert not trainer.player()["policy.weight"][52].any()
 
 
@@ -229,17 +228,17 @@ def test_a_path_that_is_none_makes_no_folder(tmp_path: Path) -> None:
 
 
 def test_training_begins_with_the_champion(tmp_path: Path) -> None:
-    wanted = load_settings(
+    config = load_settings(
         "quick", ["init=champion", "hidden_sizes=512,256", "n_envs=16", "threads=1"]
     )
-    run = start(tmp_path / "run", wanted)
+    run = start(tmp_path / "run", config)
     assert run.state.init is not None
     assert run.state.init.checkpoint == "champion"
     assert run.state.init.decisions > 200_000_000
     assert "the critic begins anew" in run.note
-    mine, champions = run.trainer.player(), read_checkpoint(CLASSIC_WEIGHTS).weights
-    for name, each in champions.items():
-        assert np.array_equal(mine[name], each.astype(np.float32)), name
+    weights, champion = run.trainer.player(), read_checkpoint(CLASSIC_WEIGHTS)
+    for name, values in champion.weights.items():
+        assert np.array_equal(weights[name], values.astype(np.float32)), name
     run.close()
     with pytest.raises(
         SettingsError, match=r"has hidden_sizes \[512, 256\], and this training \[256"
@@ -263,10 +262,10 @@ def test_sb3_begins_with_the_weights_of_its_own_and_of_ours(tmp_path: Path) -> N
         *("eval_opponents=[]", "final_eval_opponents=[]", "pool_size=0", "opponents=random"),
     ]
     run = start(tmp_path / "run", load_settings("sb3", [*words, f"init={path}"]))
-    found = read_checkpoint(path)
-    for name, each in run.trainer.player().items():
-        assert np.array_equal(each, found.weights[name]), name
-    assert run.trainer.player().keys() == policy_alone(found).weights.keys()
+    source = read_checkpoint(path)
+    for name, values in run.trainer.player().items():
+        assert np.array_equal(values, source.weights[name]), name
+    assert run.trainer.player().keys() == policy_alone(source).weights.keys()
     run.go(quiet())
     again = start(tmp_path / "again", load_settings("sb3", [*words, f"init={run.folder}"]))
     assert np.array_equal(
@@ -276,8 +275,8 @@ def test_sb3_begins_with_the_weights_of_its_own_and_of_ours(tmp_path: Path) -> N
 
 def test_each_of_several_rule_sets_ends_where_its_endings_are_exact(tmp_path: Path) -> None:
     trainer, _ = begun(checkpoint(tmp_path), rules=[TINY["rules"], RACE], horizon="auto", n_steps=4)
-    told = trainer.iterate()
-    assert told["hands"] > 0
+    metrics = trainer.iterate()
+    assert metrics["hands"] > 0
     path = write_player(tmp_path / "2", trainer.player(), trainer.settings, trainer.network_card())
     assert read_checkpoint(path).card.horizon == "auto"
     NetworkAgent(RACE, path, "endgame=network")

@@ -73,10 +73,10 @@ def test_our_trainer_writes_its_curves(tmp_path: Path) -> None:
         run.settings.as_mapping()
     )
     # What was played against its own past is one curve.
-    past = [each for each in run.measured if each.opponent.startswith("itself@")]
+    past = [each for each in run.evaluations if each.opponent.startswith("itself@")]
     assert len(past) > 1
     assert [step for step, _ in found["eval/win_rate/itself"]] == [each.decisions for each in past]
-    measured = [each for each in run.measured if each.opponent == "random"]
+    measured = [each for each in run.evaluations if each.opponent == "random"]
     assert found["eval/win_rate/random"] == [
         (each.decisions, pytest.approx(each.win_rate)) for each in measured
     ]
@@ -171,7 +171,7 @@ def test_mlflow_keeps_curves_and_settings_and_goes_on_with_a_run(
     assert [each.step for each in points] == [row["decisions"] for row in run.rows]
     rates = client.get_metric_history(kept.info.run_id, "eval/win_rate/random")
     assert [each.value for each in rates] == pytest.approx(
-        [each.win_rate for each in run.measured if each.opponent == "random"]
+        [each.win_rate for each in run.evaluations if each.opponent == "random"]
     )
     resume(folder, words=["decisions=2048"]).go(quiet())
     (kept,) = client.search_runs([place])
@@ -213,7 +213,7 @@ def test_wandb_is_told_of_every_figure_and_goes_on_with_a_run(
         for each in fake.told
         if "eval/win_rate/random" in each
     }
-    assert rates == {each.decisions: each.win_rate for each in run.measured
+    assert rates == {each.decisions: each.win_rate for each in run.evaluations
                      if each.opponent == "random"}  # fmt: skip
     resume(folder, words=["decisions=1536"]).go(quiet())
     assert fake.begun[0]["id"] == fake.begun[1]["id"]

@@ -60,11 +60,11 @@ def test_training_goes_on_while_a_checkpoint_is_measured(waited: Path, tmp_path:
     # Starting a process takes longer than the few iterations that are left.
     assert [measured for measured, _ in watching.seen] == [1536, 3072, 4032]
     assert watching.seen[0][1] > 1536
-    assert (folder / "measured.csv").read_bytes() == (waited / "measured.csv").read_bytes()
+    assert (folder / "evaluations.csv").read_bytes() == (waited / "evaluations.csv").read_bytes()
     for one, other in zip(
         checkpoints_in(folder / "checkpoints"), checkpoints_in(waited / "checkpoints"), strict=True
     ):
-        assert read_card(one).measured == read_card(other).measured != ()
+        assert read_card(one).evaluations == read_card(other).evaluations != ()
     assert load_state(folder / "state.safetensors")[1].pending == []
 
 
@@ -76,7 +76,7 @@ def test_what_was_not_yet_measured_is_measured_when_the_run_goes_on(
         start(folder, settings()).go(interrupted_when(lambda run: run.trainer.decisions >= 1800))
     assert load_state(folder / "state.safetensors")[1].pending == [1536]
     resume(folder).go(quiet())
-    assert (folder / "measured.csv").read_bytes() == (waited / "measured.csv").read_bytes()
+    assert (folder / "evaluations.csv").read_bytes() == (waited / "evaluations.csv").read_bytes()
 
 
 def test_a_measurement_whose_process_died_is_made_again(waited: Path) -> None:

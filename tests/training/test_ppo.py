@@ -246,7 +246,7 @@ def test_a_trainer_learns_the_foreplay(tmp_path: Path) -> None:
     )  # fmt: skip
     run = start(tmp_path / "run", settings)
     run.go(quiet())
-    assert run.measured[-1].win_rate > 0.62
+    assert run.evaluations[-1].win_rate > 0.62
 
 
 # -- steps

@@ -17,7 +17,7 @@ from german_whist.common.typed_settings import SettingsError
 from german_whist.training.algorithms.registry import make_trainer
 from german_whist.training.runs.presets import load_settings, settings_from
 from german_whist.training.runs.start import resume, start
-from german_whist.training.runs.warm_start import beginning_of
+from german_whist.training.runs.warm_start import load_warm_start
 
 SMALL = ["rules=2x4-h2", "n_envs=8", "hidden_sizes=8", "threads=1", "reward=margin"]
 
@@ -91,5 +91,5 @@ def test_the_scale_stays_and_a_critic_of_another_does_not_come_along(tmp_path: P
         resume(folder, words=["reward_scale=9", "decisions=400"])
     for changed, kept in (([], True), (["reward_scale=9"], False)):
         settings = load_settings("tiny", [*words, f"init={folder}", *changed])
-        about = beginning_of(settings, make_trainer(settings).network_card()).about
+        about = load_warm_start(settings, make_trainer(settings).network_card()).note
         assert ("reward_scale was 0" not in about) == kept

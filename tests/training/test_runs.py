@@ -49,26 +49,25 @@ def settings(*words: str) -> Settings:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that nothing interrupted."""
+def baseline(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "whole"
     start(folder, settings()).go(quiet())
     return folder
 
 
-def test_a_run_leaves_everything_about_it(whole: Path) -> None:
-    assert {each.name for each in whole.iterdir()} >= {
-        *("settings.yaml", "state.safetensors", "progress.csv", "measured.csv", "report.html"),
+def test_a_run_leaves_everything_about_it(baseline: Path) -> None:
+    assert {path.name for path in baseline.iterdir()} >= {
+        *("settings.yaml", "state.safetensors", "progress.csv", "evaluations.csv", "report.html"),
         "checkpoints",
     }
-    last = checkpoints_in(whole / "checkpoints")[-1]
+    last = checkpoints_in(baseline / "checkpoints")[-1]
     card = json.loads(last.with_suffix(".json").read_text(encoding="utf-8"))
     assert card["decisions"] >= 4000
     assert card["layout_version"] == 1
-    assert {each["opponent"] for each in card["measured"]} == {"random", "itself@1,920"}
-    lines = (whole / "progress.csv").read_text(encoding="utf-8").splitlines()
+    assert {match["opponent"] for match in card["evaluations"]} == {"random", "itself@1,920"}
+    lines = (baseline / "progress.csv").read_text(encoding="utf-8").splitlines()
     assert lines[0].startswith("decisions,hands_played,seconds")
-    assert "<svg" in (whole / "report.html").read_text(encoding="utf-8")
+    assert "<svg" in (baseline / "report.html").read_text(encoding="utf-8")
 
 
 def test_minutes_and_seconds_of_a_run_add_up_over_its_sittings(tmp_path: Path) -> None:
@@ -80,11 +79,11 @@ def test_minutes_and_seconds_of_a_run_add_up_over_its_sittings(tmp_path: Path) -
     assert load_state(tmp_path / "long" / "state.safetensors")[1].seconds > 7_200
 
 
-def test_the_same_settings_come_to_the_same_weights(whole: Path, tmp_path: Path) -> None:
+def test_the_same_settings_come_to_the_same_weights(baseline: Path, tmp_path: Path) -> None:
     start(tmp_path / "again", settings()).go(quiet())
-    assert same(arrays_of(whole), arrays_of(tmp_path / "again"))
+    assert same(arrays_of(baseline), arrays_of(tmp_path / "again"))
     start(tmp_path / "other", settings("seed=4")).go(quiet())
-    assert not same(arrays_of(whole), arrays_of(tmp_path / "other"))
+    assert not same(arrays_of(baseline), arrays_of(tmp_path / "other"))
 
 
 DEADLY = """
@@ -102,7 +101,7 @@ class Once(Callback):
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_a_process_that_is_killed_comes_to_the_same_weights(
-    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    baseline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "deadly_once.py").write_text(DEADLY, encoding="utf-8")
     words = ["train", "tiny", *SMALL, "callbacks=deadly_once:Once", "--run", "run"]
@@ -116,11 +115,13 @@ def test_a_process_that_is_killed_comes_to_the_same_weights(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     assert main(["train", "--resume", "run"]) == 0
-    assert same(arrays_of(whole), arrays_of(folder))
-    assert (whole / "measured.csv").read_bytes() == (folder / "measured.csv").read_bytes()
+    assert same(arrays_of(baseline), arrays_of(folder))
+    assert (baseline / "evaluations.csv").read_bytes() == (folder / "evaluations.csv").read_bytes()
 
 
-def test_ctrl_c_ends_the_iteration_saves_and_says_how_to_go_on(whole: Path, tmp_path: Path) -> None:
+def test_ctrl_c_ends_the_iteration_saves_and_says_how_to_go_on(
+    baseline: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "run"
     with pytest.raises(RunStopped, match=f"--resume {folder}") as stopped:
         start(folder, settings()).go(interrupted_when(lambda run: len(run.rows) == 3))
@@ -128,11 +129,11 @@ def test_ctrl_c_ends_the_iteration_saves_and_says_how_to_go_on(whole: Path, tmp_
     run = resume(folder)
     assert len(run.rows) == 3
     run.go(quiet())
-    assert same(arrays_of(whole), arrays_of(folder))
+    assert same(arrays_of(baseline), arrays_of(folder))
 
 
 def test_a_number_that_is_none_stops_the_run_and_the_saved_state_goes_on(
-    whole: Path, tmp_path: Path
+    baseline: Path, tmp_path: Path
 ) -> None:
     class Spoiling(Callback):
         def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
@@ -141,18 +142,17 @@ def test_a_number_that_is_none_stops_the_run_and_the_saved_state_goes_on(
                     run.trainer.network.policy.weight[0, 0] = float("nan")
 
     folder = tmp_path / "run"
-    told = r"became n.* last good checkpoint is .*\.safetensors, .* --resume"
-    with pytest.raises(RunStopped, match=told):
+    message = r"became n.* last good checkpoint is .*\.safetensors, .* --resume"
+    with pytest.raises(RunStopped, match=message):
         start(folder, settings()).go(quiet(), Spoiling())
     for path in checkpoints_in(folder / "checkpoints"):
         read_checkpoint(path)
     # What was saved goes on to where it would have come to.
     resume(folder).go(quiet())
-    assert same(arrays_of(whole), arrays_of(folder))
+    assert same(arrays_of(baseline), arrays_of(folder))
 
 
 def test_weights_that_the_last_step_made_infinite_are_not_saved(tmp_path: Path) -> None:
-    """The figures of an iteration are those of before its last step."""
     one_step = "n_epochs=1", "batch_size=512", "kl_coef=0"
     run = start(tmp_path / "run", settings("save_every=1", *one_step))
     assert isinstance(run.trainer, PPO)
@@ -167,7 +167,7 @@ def test_weights_that_the_last_step_made_infinite_are_not_saved(tmp_path: Path) 
     run.trainer.optimizer.step = spoilt
     with pytest.raises(RunStopped, match=r"weights of value\.weight became NaN"):
         run.go(quiet())
-    assert all(np.isfinite(each).all() for each in arrays_of(tmp_path / "run").values())
+    assert all(np.isfinite(array).all() for array in arrays_of(tmp_path / "run").values())
 
 
 def test_a_full_disk_costs_no_earlier_checkpoint(
@@ -188,9 +188,9 @@ def test_a_full_disk_costs_no_earlier_checkpoint(
     monkeypatch.setattr("german_whist.common.files.os.fsync", full)
     with pytest.raises(RunStopped, match=r"No space left .* last good checkpoint is"):
         run.go(quiet())
-    kept = checkpoints_in(folder / "checkpoints")
-    assert kept
-    for path in kept:
+    checkpoints = checkpoints_in(folder / "checkpoints")
+    assert checkpoints
+    for path in checkpoints:
         read_checkpoint(path)
     assert not list(folder.rglob(".*"))
 
@@ -201,9 +201,9 @@ def test_a_run_goes_on_with_changed_settings_and_its_card_tells(
     folder = tmp_path / "run"
     words = [*SMALL, "decisions=1000"]
     assert main(["train", "tiny", *words, "--run", str(folder)]) == 0
-    told = capsys.readouterr().out
-    assert "against random" in told
-    assert str(folder / "report.html") in told
+    output = capsys.readouterr().out
+    assert "against random" in output
+    assert str(folder / "report.html") in output
     assert main(["train", "--resume", str(folder), "decisions=2000", "ent_coef=0.02"]) == 0
     path = checkpoints_in(folder / "checkpoints")[-1]
     card = read_checkpoint(path).card
@@ -218,23 +218,22 @@ def test_a_run_goes_on_with_changed_settings_and_its_card_tells(
     run = resume(folder)
     assert run.state.commands == list(card.commands)
     run.close()
-    before = {each.name: each.read_bytes() for each in folder.iterdir() if each.is_file()}
+    before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     assert main(["train", "--resume", str(folder), "hidden_sizes=9"]) != 0
-    assert before == {each.name: each.read_bytes() for each in folder.iterdir() if each.is_file()}
+    assert before == {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
 @pytest.fixture
-def finished(whole: Path, tmp_path: Path) -> Path:
-    """A copy of the run that nothing interrupted."""
-    return Path(shutil.copytree(whole, tmp_path / "finished"))
+def finished(baseline: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(baseline, tmp_path / "finished"))
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    return {str(each): each.read_bytes() for each in folder.rglob("*") if each.is_file()}
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("decisions=1900",), r"decisions is 1,900, and .* played 4,\d+ already: give more .*=8"),
         (("decisions=1900", "final_eval_hands=90"), "decisions is 1,900, and"),
@@ -249,19 +248,19 @@ def files_of(folder: Path) -> dict[str, bytes]:
     ],
 )
 def test_a_resumed_run_refuses_what_would_train_and_measure_nothing(
-    words: tuple[str, ...], told: str, finished: Path
+    words: tuple[str, ...], message: str, finished: Path
 ) -> None:
     before = files_of(finished)
-    with pytest.raises(SettingsError, match=told):
+    with pytest.raises(SettingsError, match=message):
         resume(finished, words)
     assert files_of(finished) == before
 
 
-def test_a_finished_run_is_measured_anew_where_that_alone_is_asked_for(finished: Path) -> None:
+def test_a_baseline_is_measured_anew_where_that_alone_is_asked_for(finished: Path) -> None:
     before = arrays_of(finished)
     resume(finished, ["final_eval_hands=120", "final_eval_opponents=threshold"]).go(quiet())
     card = read_checkpoint(checkpoints_in(finished / "checkpoints")[-1]).card
-    assert {(each.opponent, each.hands) for each in card.measured} >= {
+    assert {(evaluation.opponent, evaluation.hands) for evaluation in card.evaluations} >= {
         ("random", 120),
         ("threshold", 120),
     }

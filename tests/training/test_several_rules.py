@@ -42,7 +42,6 @@ def settings_of(*rules: Any, **more: Any) -> PPOSettings:
 
 
 def shaken(trainer: PPO) -> PPO:
-    """Weights far from where they begin, so that nothing that is read goes unseen."""
     chance = torch.Generator().manual_seed(3)
     with torch.no_grad():
         for each in trainer.network.parameters():
@@ -154,7 +153,7 @@ def test_a_run_is_measured_and_played_by_each_of_its_rule_sets(
         threads=1,
         decisions=2000, batch_size=128, eval_hands=40, final_eval_hands=40, eval_every=1000,
     )  # fmt: skip
-    assert {(each.opponent, each.rules) for each in trained.measured} >= {
+    assert {(each.opponent, each.rules) for each in trained.evaluations} >= {
         ("random", "tiny"), ("random", "tiny-all"),
     }  # fmt: skip
     assert "random (tiny-all)" in trained.text()

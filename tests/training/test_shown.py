@@ -49,7 +49,7 @@ MEASURED = [
 def a_run(decisions: int = 50_000, **more: Any) -> Any:
     return SimpleNamespace(
         settings=SimpleNamespace(decisions=200_000), seconds=3_725.4, rows=[], folder="runs/[a]",
-        trainer=SimpleNamespace(decisions=decisions, hands=1_923), measured=MEASURED, **more,
+        trainer=SimpleNamespace(decisions=decisions, hands=1_923), evaluations=MEASURED, **more,
     )  # fmt: skip
 
 

@@ -63,7 +63,7 @@ def test_the_example_learns(folder: Path) -> None:
     tiny = ["rules={suits: 2, ranks: 4, hand: 2}", "horizon=hand", "eval_opponents=random"]
     measure = ["eval_every=1e6", "final_eval_hands=4000"]
     assert main(["train", TRAINER, *words, *tiny, *measure, "--run", "run"]) == 0
-    measured = read_checkpoint(folder / "run").card.measured[-1]
+    measured = read_checkpoint(folder / "run").card.evaluations[-1]
     # Whoever knows how random plays wins 60.7 %.
     assert measured.win_rate - measured.half_width > 0.53
 

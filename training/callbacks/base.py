@@ -49,7 +49,7 @@ class TrainingRun(Protocol):
         ...
 
     @property
-    def measured(self) -> Sequence[EvaluationResult]:
+    def evaluations(self) -> Sequence[EvaluationResult]:
         """Results of all evaluations."""
         ...
 
@@ -167,7 +167,7 @@ class EarlyStopping(Callback):
     def on_evaluation(self, run: TrainingRun, results: Sequence[EvaluationResult]) -> None:
         opponent = self.opponent or run.settings.eval_opponents[0]
         by_decisions: dict[int, list[float]] = {}
-        for result in run.measured:
+        for result in run.evaluations:
             if result.opponent == opponent:
                 by_decisions.setdefault(result.decisions, []).append(result.win_rate)
         # The mean over rule sets.

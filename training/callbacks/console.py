@@ -141,7 +141,7 @@ def _panel(run: TrainingRun, metrics: Mapping[str, float], estimate: TimeEstimat
     grid.add_row("time", duration(run.seconds) + (f", {remaining} left" if remaining else ""))
     for name, value in _main_metrics(metrics):
         grid.add_row(escape(name), value)
-    latest = {curve_of(result.title): result for result in run.measured}
+    latest = {curve_of(result.title): result for result in run.evaluations}
     for result in latest.values():
         win_rate = f"{100 * result.win_rate:.1f} ± {100 * result.half_width:.1f} %"
         grid.add_row(f"against {escape(result.title)}", f"{win_rate} at {result.decisions:,}")

@@ -15,18 +15,18 @@ from ..checkpoint import EvaluationResult
 from .base import Callback, TrainingRun
 from .html_report import write_report
 
-TABLE, MEASURED, REPORT = "progress.csv", "measured.csv", "report.html"
+TABLE, EVALUATIONS, REPORT = "progress.csv", "evaluations.csv", "report.html"
 
 
 class CsvFiles(Callback):
-    """Writes `progress.csv` and `measured.csv`."""
+    """Writes `progress.csv` and `evaluations.csv`."""
 
     def on_save(self, run: TrainingRun) -> None:
         if run.rows:
             _write_csv(run.folder / TABLE, run.rows)
-        if run.measured:
-            rows = [msgspec.to_builtins(result) for result in run.measured]
-            _write_csv(run.folder / MEASURED, [
+        if run.evaluations:
+            rows = [msgspec.to_builtins(result) for result in run.evaluations]
+            _write_csv(run.folder / EVALUATIONS, [
                 {"decisions": row.pop("decisions"), **row} for row in rows
             ])  # fmt: skip
 
@@ -44,7 +44,7 @@ class HtmlReport(CsvFiles):
         self.on_save(run)
 
     def on_save(self, run: TrainingRun) -> None:
-        write_report(run.folder / REPORT, run.settings, run.rows, run.measured)
+        write_report(run.folder / REPORT, run.settings, run.rows, run.evaluations)
 
 
 def _write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:

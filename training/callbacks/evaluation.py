@@ -108,7 +108,7 @@ def curve_of(title: str) -> str:
 
 def results_table(path: Path) -> str:
     """Results on a checkpoint's card, as lines of text."""
-    results = read_card(path).measured
+    results = read_card(path).evaluations
     width = max([16, *(len(result.title) + 2 for result in results)])
     lines = [f"{'against':<{width}}{'wins':>16}{'margin':>9}{'hands':>9}"]
     for result in results:

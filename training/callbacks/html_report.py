@@ -31,14 +31,14 @@ def write_report(
     path: Path,
     settings: Settings,
     rows: Sequence[Mapping[str, Any]],
-    measured: Sequence[EvaluationResult],
+    results: Sequence[EvaluationResult],
 ) -> None:
     """Write the report."""
     name = path.parent.name
     parts = [f"<h1>{escape(name)}</h1><p class='soft'>{escape(settings.about)}</p>"]
-    if measured:
-        parts += ["<h2>Win rates</h2>", pictures.card(_win_rate_curves(measured))]
-        parts.append(pictures.card(_table(measured)))
+    if results:
+        parts += ["<h2>Win rates</h2>", pictures.card(_win_rate_curves(results))]
+        parts.append(pictures.card(_table(results)))
         checkpoint, endgame = f"{FOLDER}/DECISIONS{WEIGHTS}", endgame_player(settings)
         parts.append(
             f"<p class='soft'>Each row is of the checkpoint {escape(checkpoint)}, "
@@ -66,9 +66,9 @@ def endgame_player(settings: Settings) -> str:
     return EXACT_SOLVER if all(solved) else OWN_POLICY
 
 
-def _win_rate_curves(measured: Sequence[EvaluationResult]) -> str:
+def _win_rate_curves(results: Sequence[EvaluationResult]) -> str:
     by_curve: dict[str, list[EvaluationResult]] = {}
-    for result in measured:
+    for result in results:
         by_curve.setdefault(curve_of(result.title), []).append(result)
     curves = {
         name: pictures.Curve(
@@ -82,7 +82,7 @@ def _win_rate_curves(measured: Sequence[EvaluationResult]) -> str:
     return pictures.figure(picture, f"against {keys}; bands are 95 % intervals")
 
 
-def _table(measured: Sequence[EvaluationResult]) -> str:
+def _table(results: Sequence[EvaluationResult]) -> str:
     return pictures.table(
         ("decisions", "against", "wins", "margin", "hands"),
         [
@@ -93,6 +93,6 @@ def _table(measured: Sequence[EvaluationResult]) -> str:
                 f"{result.margin:+.2f}",
                 f"{result.hands:,}",
             )
-            for result in measured
+            for result in results
         ],
     )

@@ -1,4 +1,4 @@
-"""A run as a whole, as the command and a notebook want it: begun or taken up again, and shown.
+"""Python API of training: start or resume a run, with its display.
 
 >>> import german_whist
 >>> trained = german_whist.train("tiny", decisions=100_000)
@@ -30,35 +30,35 @@ from .store import LOG, STATE, begun, settings_of
 
 
 class Trained(JsonStruct, frozen=True, kw_only=True):
-    """What a training has come to."""
+    """Results of a training."""
 
     folder: Path
     checkpoint: Path
-    """Its last one, which is a player by its path."""
+    """The last checkpoint; its path is a player's name."""
     decisions: int
     hands: int
     seconds: float
-    measured: list[EvaluationResult]
+    evaluations: list[EvaluationResult]
     rows: list[dict[str, Any]]
-    """What every iteration told, as in `progress.csv`."""
+    """Metrics of every iteration, as in `progress.csv`."""
 
     def frame(self) -> Any:
-        """What every iteration told as a `pandas.DataFrame`."""
+        """Metrics of every iteration as a `pandas.DataFrame`."""
         return data_frame(self.rows)
 
     def text(self) -> str:
-        """How strong the player is, and where all is, in lines."""
+        """The final evaluation and the paths of the results, as lines of text."""
         table = results_table(self.checkpoint)
         endgame = endgame_player(settings_of(self.folder))
         return f"{table}\nendgame: {endgame}\n{self.checkpoint}\n{self.folder / REPORT}"
 
 
-Wanted = Settings | Mapping[str, Any] | str | Path
-"""A preset's name or a file's path, a mapping, or settings that are ready."""
+SettingsSource = Settings | Mapping[str, Any] | str | Path
+"""A preset's name, the path of a YAML file, a mapping, or settings."""
 
 
 def train(
-    settings: Wanted = "quick",
+    settings: SettingsSource = "quick",
     *,
     folder: str | Path | None = None,
     name: str | None = None,
@@ -66,32 +66,38 @@ def train(
     quiet: bool = False,
     **changes: Any,
 ) -> Trained:
-    """Train a player in a new folder: by a preset or file, a mapping, or ready settings.
+    """Train a player in a new run directory.
 
-    `changes` are settings over these. Without a folder it is the first free of `runs/NAME-1`,
-    `runs/NAME-2` and so on. `callbacks` are told of the run beside those that the
-    settings name. What ends it early raises `RunStopped`, which doc how to go on.
+    `changes` override the settings. The default directory is the first free one of `runs/NAME-1`,
+    `runs/NAME-2` and so on. `callbacks` are added to those of the settings. An early end raises
+    `RunStopped`, whose message says how to resume.
     """
     _set_omp()
-    wanted, base = resolved(settings, changes, folder, name)
-    # torchrun starts processes again with the same command.
-    again = "TORCHELASTIC_RUN_ID" in os.environ and (base / STATE).exists()
-    if current_ranks().broadcast(again and settings_of(base) == wanted):
-        return _shown(resume(base, callbacks=callbacks), quiet)
-    return _shown(start(base, wanted, numbered=folder is None, callbacks=callbacks), quiet)
+    resolved, base = resolve_settings(settings, changes, folder, name)
+    # torchrun restarts its processes with the same command.
+    restarted = "TORCHELASTIC_RUN_ID" in os.environ and (base / STATE).exists()
+    if current_ranks().broadcast(restarted and settings_of(base) == resolved):
+        return _go(resume(base, callbacks=callbacks), quiet)
+    return _go(start(base, resolved, numbered=folder is None, callbacks=callbacks), quiet)
 
 
-def resolved(
-    settings: Wanted, changes: Mapping[str, Any], folder: str | Path | None, name: str | None
+def resolve_settings(
+    settings: SettingsSource,
+    changes: Mapping[str, Any],
+    folder: str | Path | None,
+    name: str | None,
 ) -> tuple[Settings, Path]:
-    """The settings that are wanted, and the folder, or without one its name but for a number."""
+    """Settings with changes, and the run directory, without its number if `folder` is None."""
     if isinstance(settings, (str, Path)):
-        found, usual = load_settings(settings, format_overrides(changes)), Path(settings).stem
+        resolved, default_name = (
+            load_settings(settings, format_overrides(changes)),
+            Path(settings).stem,
+        )
     else:
-        given = settings.as_mapping() if isinstance(settings, Settings) else settings
-        found = settings_from({**given, **changes})
-        usual = found.trainer.rpartition(":")[2].lower()
-    return found, Path("runs", name or usual) if folder is None else Path(folder)
+        values = settings.as_mapping() if isinstance(settings, Settings) else settings
+        resolved = settings_from({**values, **changes})
+        default_name = resolved.trainer.rpartition(":")[2].lower()
+    return resolved, Path("runs", name or default_name) if folder is None else Path(folder)
 
 
 def train_on(
@@ -102,47 +108,44 @@ def train_on(
     quiet: bool = False,
     **changes: Any,
 ) -> Trained:
-    """Go on with a run from where its state was saved last, some settings changed.
-
-    They are changed by `key=value` words or by `changes`.
-    """
+    """Resume a run from its last saved state; `key=value` words and `changes` change settings."""
     _set_omp()
-    run = resume(Path(folder), [*words, *format_overrides(changes)], callbacks=callbacks)
-    return _shown(run, quiet)
+    return _go(
+        resume(Path(folder), [*words, *format_overrides(changes)], callbacks=callbacks), quiet
+    )
 
 
 def train_or_go_on(
     settings: Settings, folder: Path, *, callbacks: Iterable[object] = (), quiet: bool = False
 ) -> Trained:
-    """Train in a folder, or go on with what was broken off there."""
+    """Train in a folder, or resume the run that is there."""
     if begun(folder):
         return train_on(folder, callbacks=callbacks, quiet=quiet)
     return train(settings, folder=folder, callbacks=callbacks, quiet=quiet)
 
 
 def _set_omp() -> None:
-    # Before torch loads: with the default, threads that wait spin, and on busy cores everything
-    # becomes many times slower.
+    # Set before torch loads: by default waiting threads spin, which slows everything down many
+    # times on busy cores.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
-def _shown(run: Run, quiet: bool) -> Trained:
-    """Let a run go to its end; its first rank tells of it at the terminal and in its log."""
-    leads = run.ranks.is_first
-    log_path = run.folder / LOG if leads else os.devnull
+def _go(run: Run, quiet: bool) -> Trained:
+    """Train a run to its end, with a display and a log on the first rank."""
+    is_first = run.ranks.is_first
+    log_path = run.folder / LOG if is_first else os.devnull
     with open(log_path, "a", encoding="utf-8", errors="backslashreplace") as log:
-        display = None if quiet or not leads else make_display()
-        told: list[Callback] = (
-            [*filter(None, [display]), ConsoleLog(log, timestamps=True)] if leads else []
-        )
+        display = None if quiet or not is_first else make_display()
+        reporters: list[Callback] = [*filter(None, [display]), ConsoleLog(log, timestamps=True)]
+        reporters = reporters if is_first else []
 
         def tell(text: str) -> None:
-            for each in told:
-                each.on_message(run, text)
+            for reporter in reporters:
+                reporter.on_message(run, text)
 
         try:
             tell(f"{run.folder}: {run.settings.about or run.settings.trainer}")
-            path = run.go(*told)
+            path = run.go(*reporters)
         except RunStopped as stopped:
             tell(str(stopped))
             raise
@@ -155,7 +158,7 @@ def _shown(run: Run, quiet: bool) -> Trained:
         decisions=run.trainer.decisions,
         hands=run.trainer.hands,
         seconds=run.seconds,
-        measured=run.measured,
+        evaluations=run.evaluations,
         rows=run.rows,
     )
     return run.ranks.broadcast(trained)

@@ -38,7 +38,7 @@ class EvaluationQueue:
             try:
                 results = future.result()
             except WorkersLost as error:  # for want of memory, perhaps
-                results = CheckpointEvaluation([], [f"{path.name} is not measured: {error}"])
+                results = CheckpointEvaluation([], [f"{path.name} is not evaluated: {error}"])
             # Only now: a signal during the wait leaves it pending, and a resumed run repeats it.
             self._submitted.popleft()
             yield path, results

@@ -59,7 +59,7 @@ class Run:
         self.note = note
         self.ranks = current_ranks()
         self.callbacks = CallbackList(callbacks)
-        self.evaluations = EvaluationQueue(settings.eval_opponents, settings.eval_hands)
+        self.evaluation_queue = EvaluationQueue(settings.eval_opponents, settings.eval_hands)
         self._signals = SignalGuard()
         self._stop_reason: str | None = None
 
@@ -81,9 +81,9 @@ class Run:
         return self.state.rows
 
     @property
-    def measured(self) -> list[EvaluationResult]:
+    def evaluations(self) -> list[EvaluationResult]:
         """Results of all evaluations."""
-        return self.state.measured
+        return self.state.evaluations
 
     def say(self, text: str) -> None:
         """Report a sentence to the display and the log."""
@@ -168,7 +168,7 @@ class Run:
                 self.save_state()
             raise
         finally:
-            self.evaluations.close()
+            self.evaluation_queue.close()
             self.callbacks.on_end(self)
         return path
 
@@ -208,12 +208,12 @@ class Run:
         for decisions in pending:
             path = self.store.checkpoint_at(decisions)
             if path.exists():
-                self.evaluations.submit(path)
+                self.evaluation_queue.submit(path)
 
     def _evaluate_and_continue(self) -> bool:
         """Whether to go on, after evaluations that are finished or due; reports why not."""
         settings, done = self.settings, self.trainer.decisions
-        for path, results in self.evaluations.finished():
+        for path, results in self.evaluation_queue.finished():
             self._record(path, results)
         if self.state.due:
             path = self._write_checkpoint()
@@ -221,7 +221,7 @@ class Run:
             if settings.eval_mode == "sync" or settings.patience:
                 self._evaluate(path, settings.eval_opponents, settings.eval_hands)
             else:
-                self.evaluations.submit(path)
+                self.evaluation_queue.submit(path)
             self.state.due = False
         if done >= settings.decisions:
             return False
@@ -249,7 +249,7 @@ class Run:
     def _evaluate_at_end(self) -> Path:
         settings = self.settings
         with self._signals.immediate():
-            for path, results in self.evaluations.finished(wait=True):
+            for path, results in self.evaluation_queue.finished(wait=True):
                 self._record(path, results)
         path = self._write_checkpoint()
         opponents = (*settings.eval_opponents, *settings.final_eval_opponents)
@@ -286,11 +286,11 @@ class Run:
         for message in evaluation.messages:
             self.say(message)
         replaced = {(result.decisions, result.title) for result in evaluation.results}
-        self.state.measured = [
-            *(old for old in self.measured if (old.decisions, old.title) not in replaced),
+        self.state.evaluations = [
+            *(old for old in self.evaluations if (old.decisions, old.title) not in replaced),
             *evaluation.results,
         ]
-        self.store.add_measurements(path, evaluation.results)
+        self.store.add_evaluations(path, evaluation.results)
         self.callbacks.on_evaluation(self, evaluation.results)
 
     # -- saving
@@ -305,7 +305,7 @@ class Run:
         # Every rank takes part: the first collects the games of all.
         arrays, plain = guarded(self.trainer.state)
         if self.ranks.is_first:
-            pending = [*self.state.pending, *self.evaluations.pending]
+            pending = [*self.state.pending, *self.evaluation_queue.pending]
             state = msgspec.structs.replace(self.state, trainer=plain, pending=pending)
             self.store.save_state(arrays, state)
 

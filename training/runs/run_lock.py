@@ -1,7 +1,6 @@
-"""A run's folder belongs to one process at a time: claimed when it begins, locked while it trains.
+"""Lock of a run directory: one training process at a time.
 
-The lock is the operating system's, so it is gone when its process is, however that
-ended; a note beside it says whose it is, for the sentence that others are told.
+The operating system releases the lock with its process; a file beside it names the owner.
 """
 
 from __future__ import annotations
@@ -19,76 +18,70 @@ from filelock import FileLock, Timeout
 
 from ...common.files import CannotWrite
 
-LOCK, HOLDER = "lock", "lock.json"
+LOCK, OWNER = "lock", "lock.json"
 
 
-class Claim:
-    """A folder that no other process trains in until `release`."""
+class RunLock:
+    """The lock of a directory, held until `release`."""
 
     def __init__(self, folder: Path) -> None:
-        """Lock a folder that is there; refused while another holds it."""
         self.folder = folder
         self._lock = FileLock(folder / LOCK)
         try:
             self._lock.acquire(blocking=False)
         except Timeout:
             raise ValueError(
-                f"{folder} is being trained{_holder(folder)}: wait for its end, or end it with "
+                f"{folder} is being trained{_owner(folder)}: wait for its end, or end it with "
                 "Ctrl-C or SIGTERM, which save its state"
             ) from None
         except OSError as error:
             raise CannotWrite.for_path(folder, error) from error
-        told = {
-            "pid": os.getpid(),
-            "host": socket.gethostname(),
-            "since": time.strftime("%Y-%m-%d %H:%M:%S"),
-        }
-        (folder / HOLDER).write_text(json.dumps(told), encoding="utf-8")
+        since = time.strftime("%Y-%m-%d %H:%M:%S")
+        owner = {"pid": os.getpid(), "host": socket.gethostname(), "since": since}
+        (folder / OWNER).write_text(json.dumps(owner), encoding="utf-8")
 
     def release(self) -> None:
-        """Let others have it."""
         if self._lock.is_locked:
             with suppress(OSError):
-                (self.folder / HOLDER).unlink()
+                (self.folder / OWNER).unlink()
             self._lock.release()
 
 
-def _holder(folder: Path) -> str:
-    """Who holds a folder, as far as the note tells."""
+def _owner(folder: Path) -> str:
     try:
-        told = json.loads((folder / HOLDER).read_text(encoding="utf-8"))
-        return f" by process {told['pid']} on {told['host']} since {told['since']}"
+        owner = json.loads((folder / OWNER).read_text(encoding="utf-8"))
+        return f" by process {owner['pid']} on {owner['host']} since {owner['since']}"
     except (OSError, ValueError, KeyError, TypeError):
         return " by another process"
 
 
 def clear(folder: Path) -> None:
-    """Take away what a run left that saved nothing; refused while it is being trained."""
+    """Delete the directory of a run that saved no state; refused while it is being trained."""
     if folder.exists():
-        Claim(folder).release()
+        RunLock(folder).release()
         shutil.rmtree(folder)
 
 
-def claim_new(folder: Path) -> Claim:
-    """A folder for a new run, made if it is not there; refused if anything is in it."""
+def lock_new_folder(folder: Path) -> RunLock:
+    """Make and lock the directory of a new run; refused if it is not empty."""
     if not str(folder).isprintable():
         raise ValueError(
             f"{str(folder)!r} cannot name a run: its lines in tables and reports would break; "
             "leave out what cannot be printed"
         )
-    _make_way(folder)
+    _make_folder(folder)
     _check_empty(folder)
-    claim = Claim(folder)
-    # Another may have come and gone just before.
+    lock = RunLock(folder)
+    # Another process may have trained here just before.
     try:
         _check_empty(folder)
     except ValueError:
-        claim.release()
+        lock.release()
         raise
-    return claim
+    return lock
 
 
-def _make_way(folder: Path) -> None:
+def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -96,13 +89,13 @@ def _make_way(folder: Path) -> None:
 
 
 def _check_empty(folder: Path) -> None:
-    if any(each.name not in (LOCK, HOLDER) for each in folder.iterdir()):
+    if any(path.name not in (LOCK, OWNER) for path in folder.iterdir()):
         raise ValueError(f"{folder} is not empty: go on with --resume {folder}, or name another")
 
 
-def claim_numbered(base: Path) -> Claim:
-    """The first of the folders `base-1`, `base-2`, ... that nobody has made yet."""
-    _make_way(base.parent)
+def lock_numbered_folder(base: Path) -> RunLock:
+    """Make and lock the first of the directories `base-1`, `base-2`, ... that does not exist."""
+    _make_folder(base.parent)
     for number in count(1):
         folder = base.with_name(f"{base.name}-{number}")
         try:
@@ -111,5 +104,5 @@ def claim_numbered(base: Path) -> Claim:
             continue
         except OSError as error:
             raise CannotWrite.for_path(folder, error) from error
-        return Claim(folder)
+        return RunLock(folder)
     raise AssertionError

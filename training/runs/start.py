@@ -1,4 +1,4 @@
-"""How a run begins in a new directory, and how it is resumed from its saved state."""
+"""Start of a run in a new directory, and resumption from its saved state."""
 
 from __future__ import annotations
 
@@ -22,73 +22,66 @@ from ..distributed import current_ranks
 from ..settings import Settings
 from .presets import changed_settings, command_of
 from .run import Run
-from .run_lock import Claim, claim_new, claim_numbered
+from .run_lock import RunLock, lock_new_folder, lock_numbered_folder
 from .store import SETTINGS, RunStore, settings_of
-from .warm_start import beginning_of
+from .warm_start import load_warm_start
 
-# Settings of the final evaluation, which a finished run may repeat, and its callbacks.
-_AT_THE_END = {"eval_opponents", "final_eval_opponents", "final_eval_hands", "callbacks"}
+# Settings that a finished run may change, to repeat its final evaluation.
+_FINAL_SETTINGS = {"eval_opponents", "final_eval_opponents", "final_eval_hands", "callbacks"}
 
 
 def start(
-    folder: Path,
-    settings: Settings,
-    *,
-    numbered: bool = False,
-    callbacks: Iterable[object] = (),
+    folder: Path, settings: Settings, *, numbered: bool = False, callbacks: Iterable[object] = ()
 ) -> Run:
-    """A new run in a folder that nobody has; `numbered` takes FOLDER-1, or the next that is free.
+    """Start a run in a new directory; `numbered`: in FOLDER-1, or the next that is free.
 
-    `callbacks` are beside those that the settings name. Wrong settings are refused before a folder
+    `callbacks` are added to those of the settings. Wrong settings are refused before the directory
     is made.
     """
     ranks = current_ranks()
     trainer = make_trainer(settings, ranks)
-    joined = _joined(trainer, settings, callbacks) if ranks.is_first else []
+    run_callbacks = _callbacks(trainer, settings, callbacks) if ranks.is_first else []
     check_eval_opponents(settings)
     check_results(trainer, settings)
-    beginning = claim = None
+    warm_start = lock = None
     if ranks.is_first and settings.init:
-        beginning = beginning_of(settings, trainer.network_card())
-    beginning = ranks.broadcast(beginning)
-    if beginning is not None:
-        guarded(trainer.load_weights, beginning.weights)
+        warm_start = load_warm_start(settings, trainer.network_card())
+    warm_start = ranks.broadcast(warm_start)
+    if warm_start is not None:
+        guarded(trainer.load_weights, warm_start.weights)
     if ranks.is_first:
-        claim = claim_numbered(folder) if numbered else claim_new(folder)
-        folder = claim.folder
-    store = RunStore(ranks.broadcast(folder), claim)
+        lock = lock_numbered_folder(folder) if numbered else lock_new_folder(folder)
+        folder = lock.folder
+    store = RunStore(ranks.broadcast(folder), lock)
     if ranks.is_first:
         store.write_settings(settings)
     state, note = RunState(trainer={}, commands=[command_of(settings)]), ""
-    if beginning is not None:
-        state.init, note = beginning.origin, beginning.about
-    run = Run(store, settings, trainer, state, joined, note=note)
+    if warm_start is not None:
+        state.init, note = warm_start.origin, warm_start.note
+    run = Run(store, settings, trainer, state, run_callbacks, note=note)
     run.save()
     return run
 
 
 def resume(folder: Path, words: Sequence[str] = (), *, callbacks: Iterable[object] = ()) -> Run:
-    """A run from where its state was saved last.
-
-    `words` change settings from here on; what shapes the network and the games stays.
-    """
+    """Load a run from its last saved state, with settings changed by `key=value` words."""
     if not current_ranks().is_first:
-        return _resumed(RunStore(folder, None), words, ())
+        return _resume(RunStore(folder, None), words, ())
     if not folder.exists():
-        beside = {each.parent.name for each in folder.parent.glob("*/*.yaml")}
-        near = suggest(folder.name, beside, listed=False)
+        runs = {path.parent.name for path in folder.parent.glob("*/*.yaml")}
+        near = suggest(folder.name, runs, listed=False)
         raise ValueError(f"{folder}: there is no such folder to go on in{near}")
     if not (folder / SETTINGS).exists():
         raise ValueError(f"{folder}: is no run: there is no {SETTINGS} in it")
-    store = RunStore(folder, Claim(folder))
+    store = RunStore(folder, RunLock(folder))
     try:
-        return _resumed(store, words, callbacks)
+        return _resume(store, words, callbacks)
     except BaseException:
         store.release()
         raise
 
 
-def _resumed(store: RunStore, words: Sequence[str], callbacks: Iterable[object]) -> Run:
+def _resume(store: RunStore, words: Sequence[str], callbacks: Iterable[object]) -> Run:
     ranks = current_ranks()
     loaded: Any = None
     if ranks.is_first:
@@ -96,8 +89,8 @@ def _resumed(store: RunStore, words: Sequence[str], callbacks: Iterable[object])
         loaded = before, changed_settings(before, words), *store.load_state()
     before, settings, arrays, state = ranks.broadcast(loaded)
     trainer = make_trainer(settings, ranks)
-    joined = _joined(trainer, settings, callbacks) if ranks.is_first else []
-    run = Run(store, settings, trainer, state, joined)
+    run_callbacks = _callbacks(trainer, settings, callbacks) if ranks.is_first else []
+    run = Run(store, settings, trainer, state, run_callbacks)
     try:
         guarded(trainer.restore, arrays, state.trainer)
     except (ValueError, KeyError, TypeError, IndexError, RuntimeError) as error:
@@ -109,7 +102,7 @@ def _resumed(store: RunStore, words: Sequence[str], callbacks: Iterable[object])
     if state.finished and trainer.decisions < settings.decisions:
         state.finished = False
     if settings != before:
-        _check_that_something_is_left(run, before)
+        _check_that_changes_matter(run, before)
         if ranks.is_first:
             store.write_settings(settings)
         state.commands.append(
@@ -121,11 +114,16 @@ def _resumed(store: RunStore, words: Sequence[str], callbacks: Iterable[object])
     return run
 
 
-def _joined(trainer: Trainer, settings: Settings, more: Iterable[object]) -> list[Callback]:
-    """The callbacks of a run; those of another kind are the trainer's, if it takes them."""
+def _callbacks(
+    trainer: Trainer, settings: Settings, additional: Iterable[object]
+) -> list[Callback]:
+    """The callbacks of a run; objects of other classes go to the trainer, if it takes them."""
     callbacks: list[Callback] = []
     named = [(name, named_callback(name)) for name in settings.callbacks]
-    for name, callback in [*named, *((type(each).__name__, each) for each in more)]:
+    for name, callback in [
+        *named,
+        *((type(callback).__name__, callback) for callback in additional),
+    ]:
         if isinstance(callback, Callback):
             callbacks.append(callback)
         elif not trainer.add_callback(callback):
@@ -136,8 +134,8 @@ def _joined(trainer: Trainer, settings: Settings, more: Iterable[object]) -> lis
     return callbacks
 
 
-def _check_that_something_is_left(run: Run, before: Settings) -> None:
-    """Refuse changed settings with which nothing would be trained, nor measured in another way."""
+def _check_that_changes_matter(run: Run, before: Settings) -> None:
+    """Refuse changed settings with which nothing would be trained or evaluated."""
     settings, played = run.settings, run.trainer.decisions
     if settings.decisions != before.decisions and settings.decisions <= played:
         raise SettingsError(
@@ -150,10 +148,10 @@ def _check_that_something_is_left(run: Run, before: Settings) -> None:
             f"max_minutes is {settings.max_minutes:g}, and {run.folder} has taken {spent:.2g} "
             f"already: give more, as in max_minutes={max(1, math.ceil(2 * spent))}, or 0 for none"
         )
-    was, now = before.as_mapping(), settings.as_mapping()
-    changed = [name for name, value in now.items() if value != was[name]]
-    if played >= settings.decisions and not _AT_THE_END.intersection(changed):
+    old = before.as_mapping()
+    changed = [name for name, value in settings.as_mapping().items() if value != old[name]]
+    if played >= settings.decisions and not _FINAL_SETTINGS.intersection(changed):
         raise SettingsError(
             f"{', '.join(changed)}: {run.folder} has played its {played:,} decisions, so that "
-            f"nothing would come of it: give more beside, as in decisions={2 * played}"
+            f"nothing would come of it: raise the budget as well, as in decisions={2 * played}"
         )

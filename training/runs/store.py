@@ -22,7 +22,7 @@ from ...common.typing import Array
 from ..checkpoint import EvaluationResult, RunState, load_state, save_state, write_player
 from ..settings import Settings
 from .presets import settings_from
-from .run_lock import Claim, clear
+from .run_lock import RunLock, clear
 
 SETTINGS, STATE, LOG = "settings.yaml", "state.safetensors", "log.txt"
 
@@ -30,25 +30,22 @@ SETTINGS, STATE, LOG = "settings.yaml", "state.safetensors", "log.txt"
 class RunStore:
     """Files of a run. Of several ranks only the first holds the lock and writes."""
 
-    def __init__(self, folder: Path, claim: Claim | None) -> None:
+    def __init__(self, folder: Path, lock: RunLock | None) -> None:
         self.folder = folder
-        self._claim = claim
+        self._lock = lock
 
     def release(self) -> None:
-        """Let other processes train in the folder."""
-        if self._claim is not None:
-            self._claim.release()
+        if self._lock is not None:
+            self._lock.release()
 
     # -- settings and state
 
     def write_settings(self, settings: Settings) -> None:
-        """Write the settings by which the run is resumed."""
         with atomic_write(self.folder / SETTINGS, "w") as file:
             file.write(settings.as_yaml())
 
     @property
     def state_path(self) -> Path:
-        """The file of the state."""
         return self.folder / STATE
 
     def save_state(self, arrays: Mapping[str, Array], state: RunState) -> None:
@@ -56,7 +53,7 @@ class RunStore:
         save_state(self.state_path, arrays, state)
 
     def load_state(self) -> tuple[dict[str, Array], RunState]:
-        """The state that was saved last; a missing one is an error that doc what can be done."""
+        """Load the last saved state; the error for a missing one names the remedy."""
         if self.state_path.exists():
             return load_state(self.state_path)
         error = f"{self.folder}: there is no {STATE} to go on from: "
@@ -73,32 +70,31 @@ class RunStore:
 
     @property
     def checkpoints(self) -> list[Path]:
-        """Weights of all checkpoints, the last one last."""
+        """Paths of all checkpoints by decisions."""
         return checkpoints_in(self.folder / FOLDER)
 
     def checkpoint_at(self, decisions: int) -> Path:
-        """Path of the checkpoint that was written after so many decisions."""
         return self.folder / FOLDER / f"{decisions:012d}{WEIGHTS}"
 
     def last_checkpoint(self) -> Path:
-        """The checkpoint that the folder stands for; refused if there is none."""
         return find_checkpoint(self.folder)
 
     def write_checkpoint(
         self, weights: Mapping[str, Array], settings: Settings, network: NetworkCard, **card: Any
     ) -> Path:
-        """Write a checkpoint, named after `decisions` of its card."""
         path = self.checkpoint_at(card["decisions"]).with_suffix("")
         return write_player(path, weights, settings, network, **card)
 
-    def add_measurements(self, path: Path, measured: Sequence[EvaluationResult]) -> None:
-        """Write results of an evaluation into the card of a checkpoint."""
-        results = tuple(msgspec.convert(_without_decisions(each), Measurement) for each in measured)
+    def add_evaluations(self, path: Path, evaluations: Sequence[EvaluationResult]) -> None:
+        results = tuple(
+            msgspec.convert(_without_decisions(evaluation), Measurement)
+            for evaluation in evaluations
+        )
         card = read_card(path)
-        write_card(path.with_suffix(""), msgspec.structs.replace(card, measured=results))
+        write_card(path.with_suffix(""), msgspec.structs.replace(card, evaluations=results))
 
     def recovery_hint(self) -> str:
-        """What a failed run leaves behind, and how to resume it."""
+        """The last checkpoint of a failed run, and the command that resumes it."""
         paths = self.checkpoints
         checkpoint = (
             f"the last good checkpoint is {paths[-1]}" if paths else "there is no checkpoint"
@@ -111,26 +107,26 @@ class RunStore:
         )
 
 
-def _without_decisions(measured: EvaluationResult) -> dict[str, Any]:
-    fields: dict[str, Any] = msgspec.to_builtins(measured)
+def _without_decisions(evaluation: EvaluationResult) -> dict[str, Any]:
+    fields: dict[str, Any] = msgspec.to_builtins(evaluation)
     del fields["decisions"]
     return fields
 
 
 def settings_of(folder: Path) -> Settings:
-    """The settings of a run."""
+    """Load the settings of a run."""
     path = folder / SETTINGS
     return settings_from(read_yaml_mapping(path), str(path))
 
 
 def begun(folder: Path) -> bool:
-    """Whether there is a run to go on with; one that saved nothing is cleared away, to begin anew.
+    """Whether a run can be resumed; deletes one that saved no state, so that it starts anew.
 
-    Refused while it is being trained. What no run has left stays, and no run begins there.
+    Refused while it is being trained. Directories without settings of a run stay as they are.
     """
     if (folder / STATE).exists() or checkpoints_in(folder / FOLDER):
         return True
-    # Its settings are the first that a run writes, under a name with more around it until whole.
+    # A run writes its settings first, under a longer name until the file is complete.
     if any(folder.glob(f"*{SETTINGS}*")):
         clear(folder)
     return False

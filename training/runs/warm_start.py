@@ -1,10 +1,9 @@
-"""Beginning a training with the weights of a checkpoint: `init=PATH`, or `init=champion`.
+"""Warm start: initialization of a training with the weights of a checkpoint (`init=PATH`).
 
-What the weights have to fit is compared first, and every difference is told with
-the setting that would take it away. Other rule sets are none: each weight goes to the place
-that it was for, and a place or an action that the checkpoint does not know begins at nothing.
-A critic comes along where its weights are there and it was paid in the same way; otherwise it
-begins anew.
+Incompatible networks are refused with the settings that would make them compatible. Rule sets may
+differ: weights are matched by the inputs and actions that they belong to, and inputs and actions
+that the checkpoint lacks get zero weights. The critic is used where it has the same kind and
+reward; otherwise it starts anew.
 """
 
 from __future__ import annotations
@@ -27,91 +26,85 @@ from ..settings import Settings
 
 
 @dataclass(frozen=True)
-class Beginning:
-    """The weights that a training begins with."""
+class WarmStart:
+    """Initial weights of a training."""
 
     weights: dict[str, Array]
     origin: Origin
-    about: str
-    """What was taken and what was not, in a sentence."""
+    note: str
+    """Sentence on the weights that were used, and those that were not."""
 
 
-def beginning_of(settings: Settings, network: NetworkCard) -> Beginning:
-    """The weights that `init` names, checked against a training's settings and its network."""
+def load_warm_start(settings: Settings, network: NetworkCard) -> WarmStart:
+    """Load the weights of `settings.init` and fit them to a network."""
     try:
-        found = read_checkpoint(network_for(settings.options.rules, settings.init))
+        checkpoint = read_checkpoint(network_for(settings.options.rules, settings.init))
     except ValueError as error:
         raise SettingsError(f"init: {error}") from None
-    different = [*_layouts_apart(settings, found.card), *_networks_apart(network, found.card)]
-    if different:
-        raise SettingsError(f"init: {settings.init} {'; '.join(different)}")
-    card = found.card
+    card = checkpoint.card
+    if problems := [*_layout_problems(settings, card), *_network_problems(network, card)]:
+        raise SettingsError(f"init: {settings.init} {'; '.join(problems)}")
     assert card.weights is not None
     origin = Origin(settings.init, card.weights.sha256, card.decisions, card.commands)
-    missing = _no_critic(settings, network, card)
-    weights = policy_alone(found).weights if missing else found.weights
-    about = f"begun with the weights of {settings.init}"
-    mine = [each.rules for each in settings.all_options]
-    if not all(any(map(each.same_game, found.rules)) for each in mine):
-        about += f", which plays {', '.join(each.name for each in found.rules)}"
-    if lost := len(np.setdiff1d(card.network.places, network.places)):
-        about += f"; what it made of {lost} places that are not read here is lost"
-    if missing:
-        about += f"; the critic begins anew: {missing}"
-    actions = max(each.actions for each in mine)
-    placed = _in_their_places(weights, card.network, network, mine[0], actions)
-    return Beginning(placed, origin, about)
+    no_critic = _reason_for_no_critic(settings, network, card)
+    weights = policy_alone(checkpoint).weights if no_critic else checkpoint.weights
+    note = f"begun with the weights of {settings.init}"
+    rule_sets = [options.rules for options in settings.all_options]
+    if not all(any(map(rules.same_game, checkpoint.rules)) for rules in rule_sets):
+        note += f", which plays {', '.join(rules.name for rules in checkpoint.rules)}"
+    if unused := len(np.setdiff1d(card.network.places, network.places)):
+        note += f"; the weights of {unused} inputs that this network lacks are not used"
+    if no_critic:
+        note += f"; the critic begins anew: {no_critic}"
+    actions = max(rules.actions for rules in rule_sets)
+    return WarmStart(
+        _match_weights(weights, card.network, network, rule_sets[0], actions), origin, note
+    )
 
 
-def _in_their_places(
-    weights: Mapping[str, Array], theirs: NetworkCard, mine: NetworkCard, rules: Rules, actions: int
-) -> dict[str, Array]:
-    """The weights of a checkpoint where a training's network has what they were for.
+def _match_weights(
+    weights: Mapping[str, Array], source: NetworkCard, target: NetworkCard, rules: Rules,
+    actions: int,
+) -> dict[str, Array]:  # fmt: skip
+    """Weights of the source network by inputs and actions of the target.
 
-    What told the checkpoint's rule sets apart and is the same in all of this training's, which
-    `rules` are one of, goes into the biases.
+    Rule features that only the source reads are constant in the target's rule sets, of which
+    `rules` is one: their weights are added to the biases.
     """
-    seen = len(theirs.places) + len(theirs.rule_places)
-    known = {place: k for k, place in enumerate(_places(theirs))}
-    columns = [known.get(place, -1) for place in _places(mine)]
+    source_inputs = [*_input_names(source)]
+    column_of = {name: column for column, name in enumerate(source_inputs)}
+    columns = [column_of.get(name, -1) for name in _input_names(target)]
     features = rule_features(rules)
-    fixed = [
-        len(theirs.places) + k
-        for k, place in enumerate(theirs.rule_places)
-        if place not in mine.rule_places and features[place]
+    constant = [
+        column_of["rules", place]
+        for place in source.rule_places.tolist()
+        if place not in target.rule_places and features[place]
     ]
-    placed = {name: each.astype(np.float32) for name, each in weights.items()}
+    matched = {name: values.astype(np.float32) for name, values in weights.items()}
     for layer in ("hidden.0", "critic.0"):
-        if f"{layer}.weight" in placed:
-            placed |= _first_layer(placed, layer, seen, columns, fixed)
-    for part in ("policy.weight", "policy.bias"):
-        rows = placed[part][:actions]
-        room = [(0, actions - len(rows)), *[(0, 0)] * (rows.ndim - 1)]
-        placed[part] = np.pad(rows, room)
-    return placed
+        weight, bias = matched.get(f"{layer}.weight"), matched.get(f"{layer}.bias")
+        if weight is None or bias is None:
+            continue
+        # Column -1 is zero, for inputs that the source lacks. The critic may have more columns.
+        zero = np.zeros((len(weight), 1), np.float32)
+        inputs = np.concatenate([weight[:, : len(source_inputs)], zero], axis=1)
+        extra = weight[:, len(source_inputs) :]
+        matched[f"{layer}.weight"] = np.concatenate([inputs[:, columns], extra], axis=1)
+        matched[f"{layer}.bias"] = bias + weight[:, constant].sum(axis=1)
+    for name in ("policy.weight", "policy.bias"):
+        rows = matched[name][:actions]
+        padding = [(0, actions - len(rows)), *[(0, 0)] * (rows.ndim - 1)]
+        matched[name] = np.pad(rows, padding)
+    return matched
 
 
-def _places(network: NetworkCard) -> Iterator[tuple[str, int]]:
-    """What a network's first layer reads, in order, by names that all networks share."""
+def _input_names(network: NetworkCard) -> Iterator[tuple[str, int]]:
+    """Inputs of a network's first layer in order, by names that all networks share."""
     yield from (("observation", place) for place in network.places.tolist())
     yield from (("rules", place) for place in network.rule_places.tolist())
 
 
-def _first_layer(
-    weights: Mapping[str, Array], layer: str, seen: int, columns: list[int], fixed: list[int]
-) -> dict[str, Array]:
-    """A layer whose first columns, `seen` of them, are of what is seen, with other columns."""
-    weight, bias = weights[f"{layer}.weight"], weights[f"{layer}.bias"]
-    nothing = np.zeros((len(weight), 1), np.float32)
-    known = np.concatenate([weight[:, :seen], nothing], axis=1)
-    return {
-        f"{layer}.weight": np.concatenate([known[:, columns], weight[:, seen:]], axis=1),
-        f"{layer}.bias": bias + weight[:, fixed].sum(axis=1),
-    }
-
-
-def _layouts_apart(settings: Settings, card: Card) -> list[str]:
-    """How what a checkpoint is shown differs from what a training shows."""
+def _layout_problems(settings: Settings, card: Card) -> list[str]:
     if card.layout == settings.layout:
         return []
     return [
@@ -120,36 +113,34 @@ def _layouts_apart(settings: Settings, card: Card) -> list[str]:
     ]
 
 
-def _networks_apart(network: NetworkCard, card: Card) -> list[str]:
-    """How the network of a checkpoint differs from one that is to have its weights."""
-    theirs, different = card.network, []
-    if theirs.kind == "table":
+def _network_problems(network: NetworkCard, card: Card) -> list[str]:
+    if card.network.kind == "table":
         return ["is a table, whose numbers fit no network"]
+    problems = []
     for name in ("hidden_sizes", "card_ranks"):
-        there, here = (getattr(each, name) for each in (theirs, network))
-        if there != here:
+        source, target = getattr(card.network, name), getattr(network, name)
+        if source != target:
             if name == "hidden_sizes":
-                there, here = list(there), list(here)
-            different.append(
-                f"has {name} {there}, and this training {here}: "
-                f"give {shlex.join(format_overrides({name: there}))}"
+                source, target = list(source), list(target)
+            problems.append(
+                f"has {name} {source}, and this training {target}: "
+                f"give {shlex.join(format_overrides({name: source}))}"
             )
-    return different
+    return problems
 
 
-def _no_critic(settings: Settings, network: NetworkCard, card: Card) -> str:
-    """Why the critic does not come along; nothing if it does."""
+def _reason_for_no_critic(settings: Settings, network: NetworkCard, card: Card) -> str:
+    """Why the checkpoint's critic cannot be used; empty if it can."""
     if card.network.critic is None:
         return "its weights are not in the checkpoint"
     if card.network.critic != network.critic:
         return f"there it is {card.network.critic!r}, and here {network.critic!r}"
-    paid = settings.reward, settings.card_horizon
-    if (card.reward, card.horizon) != paid:
+    if (card.reward, card.horizon) != (settings.reward, settings.card_horizon):
         return (
             f"there it was paid {card.reward!r} with the horizon {card.horizon!r}, and here "
-            f"{paid[0]!r} with {paid[1]!r}"
+            f"{settings.reward!r} with {settings.card_horizon!r}"
         )
-    scale, there = getattr(settings, "reward_scale", None), card.settings.get("reward_scale", 0.0)
-    if scale is not None and scale != there:
-        return f"there reward_scale was {there:g}, and here it is {scale:g}"
+    scale, before = getattr(settings, "reward_scale", None), card.settings.get("reward_scale", 0.0)
+    if scale is not None and scale != before:
+        return f"there reward_scale was {before:g}, and here it is {scale:g}"
     return ""
