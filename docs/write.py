@@ -31,7 +31,7 @@ from german_whist.evaluation.config import LadderConfig
 from german_whist.three_player.observation import THREE_LAYOUT
 from german_whist.training.algorithms.registry import own_settings
 from german_whist.training.experiments.benchmark import Benchmark
-from german_whist.training.experiments.search_space import Between, Sweep
+from german_whist.training.experiments.search_space import Range, Sweep
 from german_whist.training.expert_iteration.recipe import Recipe
 from german_whist.training.settings import Settings
 
@@ -75,7 +75,7 @@ def _sentences(chapter: Chapter) -> list[str]:
 FILES: dict[str, type[CheckedSettings]] = {
     "Benchmarks of `benchmark`": Benchmark,
     "Sweeps of `sweep`": Sweep,
-    "Ranges of a sweep's `space`": Between,
+    "Ranges of a sweep's `space`": Range,
     "Recipes of `expert-iteration`": Recipe,
     "Ladders of `--config`": LadderConfig,
 }
@@ -224,7 +224,7 @@ def _commands_page() -> str:
     tables: dict[str, dict[str, str]] = {}
     for name, (_, parser) in parsers.items():
         tables[name] = _arguments(parser)
-        for action, part in parser.parts.choices.items() if parser.parts else ():
+        for action, part in parser.subparsers.choices.items() if parser.subparsers else ():
             tables[f"{name} {action}"] = _arguments(part)
     uses = Counter(option for table in tables.values() for option in table.items())
     shared = {

@@ -33,7 +33,7 @@ WAYS = {
     "training": ("train", "from german_whist import train\ntrain('tiny', folder='here')"),
     "a sweep": (
         "sweep",
-        "from german_whist.training.experiments.optuna_study import optuna_here\noptuna_here()",
+        "from german_whist.training.experiments.search_space import import_optuna\nimport_optuna()",
     ),
     "the table": ("table", "from german_whist.cli import main\nsys.exit(main(['table']))"),
 }
@@ -55,7 +55,6 @@ print(json.dumps(told))
 
 @pytest.fixture(scope="module")
 def told() -> dict[str, str]:
-    """What each way says, in one process that finds none of the extras."""
     ways = {way: code for way, (_, code) in WAYS.items()}
     program = PROGRAM.format(hidden=HIDDEN, ways=ways)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)

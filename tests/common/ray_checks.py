@@ -61,38 +61,42 @@ TINY = [
 OPTIONS: dict[str, Any] = {"hands": 2048, "seed": 3, "key": "0" * 32, "rules": "small-last"}
 
 
-def result_data(result: Result) -> Any:
-    data = json.loads(result.text())
-    del data["run"], data["notes"]
-    for pairing in data["pairings"]:
-        del pairing["timing"]
-    return data
+def told(result: Result) -> Any:
+    """A result but for what tells of the machines."""
+    found = json.loads(result.text())
+    del found["run"], found["notes"]
+    for each in found["pairings"]:
+        del each["timing"]
+    return found
 
 
 def state_of(run: str) -> str:
+    """What tells the state that a run came to."""
     return digest_of(load_state(Path(run, "state.safetensors"))[0])
 
 
 def hands_of(folder: Path, on: str) -> dict[str, str]:
-    parts._TIMES, parts._TOGETHER["hands"] = 1, 64
+    """The hands of a course that are played there."""
+    parts._BATCHES_PER_FILE, parts._LANES["hands"] = 1, 64
     course = load_recipe("quick", ["hands=128"])
     made = parts.Pipeline(folder, course, lambda _: None, 2 if on == "ray" else 1, on)
-    files = sorted(made._play(made._hands))
-    return {path.name: sha256(path.read_bytes()).hexdigest() for path in files}
+    files = sorted(made._play(made._auxiliary_hands))
+    return {each.name: sha256(each.read_bytes()).hexdigest() for each in files}
 
 
 def main(folder: Path) -> None:
+    """Play the ladder here, and there."""
     (folder / "here" / "own").mkdir(parents=True)
     os.chdir(folder / "here")
     Path("my_agent.py").write_text(AGENT, encoding="utf-8")
     Path("helper_of_mine.py").write_text(HELPER, encoding="utf-8")
     weights = find_checkpoint(Path(bundled.__file__).with_name("champion-family"))
     for place in (Path("own"), folder):
-        for path in (weights, weights.with_suffix(".json")):
-            shutil.copy(path, place / path.name)
+        for each in (weights, weights.with_suffix(".json")):
+            shutil.copy(each, place / each.name)
     champion = weights.stem
     players = ["random", f"near=own/{champion}", f"far={folder}/{champion}", "my_agent:Mine"]
-    local_result = ladder(players, **OPTIONS)
+    here = ladder(players, **OPTIONS)
     local = {"num_cpus": 1, "node_ip_address": "127.0.0.1", "include_dashboard": False}
     cluster = Cluster(initialize_head=True, head_node_args=local)
     second = cluster.add_node(num_cpus=1)
@@ -104,7 +108,7 @@ def main(folder: Path) -> None:
             killed.append(arena.hands)
             cluster.remove_node(second, allow_graceful=False)
 
-    remote = ladder(players, on="ray", workers=2, progress=kill, **OPTIONS)
+    there = ladder(players, on="ray", workers=2, progress=kill, **OPTIONS)
     dying = ladder(["random", "my_agent:Deadly"], on="ray", **{**OPTIONS, "hands": 64})
     lines: list[str] = []
     opponents = f"eval_opponents=my_agent:Mine,{folder}/{champion}"
@@ -116,7 +120,7 @@ def main(folder: Path) -> None:
     train_on("alone", ["decisions=8000"], quiet=True)
     named = settings_of(Path("there/seed-1")).eval_opponents[1]
     sweep = Sweep(
-        preset="tiny", settings=parse_overrides(TINY[:-1]), against=("random",), trials=2,
+        preset="tiny", settings=parse_overrides(TINY[:-1]), eval_opponents=("random",), trials=2,
         space={"n_epochs": [1, 2], "ent_coef": [0.01, 0.1]},
     )  # fmt: skip
     swept = [
@@ -128,7 +132,7 @@ def main(folder: Path) -> None:
         ]
         for on in ("ray", "local")
     ]
-    course = [hands_of(folder / on, on) for on in ("ray", "local")]
+    course = [hands_of(folder / each, each) for each in ("ray", "local")]
     address = cluster.address
     ray.shutdown()
     cluster.shutdown()
@@ -140,12 +144,11 @@ def main(folder: Path) -> None:
         sentence = str(error)
     stale = [address, time.monotonic() - began, sentence]
     print(json.dumps({
-        "here": result_data(local_result), "there": result_data(remote), "killed": killed,
-        "notes": list(remote.notes),
+        "here": told(here), "there": told(there), "killed": killed, "notes": list(there.notes),
         "stale": stale, "lines": lines, "weights": weights, "other": state_of("there/seed-1"),
         "on": [state_of("there/seed-2"), state_of("alone")],
         "named": [named, f"{folder}/{champion}"], "course": course, "swept": swept,
-        "complete": remote.complete, "dying": list(dying.notes), "ended": dying.complete,
+        "complete": there.complete, "dying": list(dying.notes), "ended": dying.complete,
     }))  # fmt: skip
 
 

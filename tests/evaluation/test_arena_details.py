@@ -197,10 +197,10 @@ def test_what_answers_a_player_is_measured_with_the_same_details(tmp_path: Path)
                 hands=20, seed=1)  # fmt: skip
     said: list[str] = []
     found = find_best_response(plan, rules, tmp_path / "answer", said.append)
-    assert found.best.made_of[0].startswith("responder:2,against=random: endgame: exact solver")
-    assert found.best.made_of[1] == "random: endgame: own policy"
+    assert found.best.details[0].startswith("responder:2,against=random: endgame: exact solver")
+    assert found.best.details[1] == "random: endgame: own policy"
     page = (tmp_path / "answer" / "best_response.html").read_text(encoding="utf-8")
-    assert all(each in page for each in found.best.made_of)
+    assert all(each in page for each in found.best.details)
 
 
 def test_a_moved_copy_of_a_run_is_told_by_its_own_path(run: Path, tmp_path: Path) -> None:

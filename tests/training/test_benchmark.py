@@ -20,20 +20,20 @@ from german_whist import Game
 from german_whist.cli import main
 from german_whist.evaluation import evaluate
 from german_whist.training.experiments.benchmark import (
-    Measured,
-    _trained,
-    drawn,
+    LearningCurves,
+    _train,
+    draw_charts,
     load_benchmark,
     over_seeds,
     page,
 )
-from german_whist.training.runs.run_lock import Claim
+from german_whist.training.runs.run_lock import RunLock
 
 TINY = {
-    "sizes": ["2x4-h2"],
+    "rules": ["2x4-h2"],
     "seeds": 3,
     "decisions": 512,
-    "points": 2,
+    "eval_points": 2,
     "settings": {"hidden_sizes": [8]},
     "algorithms": {"slow": {"trainer": "nfsp", "n_envs": 64}},
 }
@@ -46,9 +46,11 @@ def written(path: Path, **changes: object) -> str:
 
 def test_a_seeds_figures_of_all_games_are_one_observation() -> None:
     figures = [np.array([1.0, 2.0, 6.0]), np.array([3.0, 6.0, 2.0])]
-    told, seeds = over_seeds(figures), [2.0, 4.0, 4.0]
+    estimate, seeds = over_seeds(figures), [2.0, 4.0, 4.0]
     low, high = stats.t.interval(0.95, 2, np.mean(seeds), stats.sem(seeds))
-    assert [told.low, told.value, told.high] == pytest.approx([low, 10 / 3, high], rel=1e-4)
+    assert [estimate.low, estimate.value, estimate.high] == pytest.approx(
+        [low, 10 / 3, high], rel=1e-4
+    )
     # Two games in which no seed differs from the others are sure, however far apart they are.
     apart = over_seeds([np.full(5, 1.0), np.full(5, 3.0)])
     assert (apart.low, apart.value, apart.high) == (2.0, 2.0, 2.0)
@@ -67,8 +69,8 @@ def test_intervals_cover_the_mean_however_few_the_seeds(seeds: int, kind: str) -
     }
     covered = 0
     for _ in range(rounds):
-        told = over_seeds([draws[kind]()])
-        covered += told.low <= 0.4 <= told.high
+        estimate = over_seeds([draws[kind]()])
+        covered += estimate.low <= 0.4 <= estimate.high
     assert (0.92 if kind == "skewed" else 0.94) <= covered / rounds <= 0.97
 
 
@@ -80,18 +82,18 @@ def test_it_trains_what_is_missing_and_tells_a_row_for_each(
     killed.mkdir(parents=True)
     (killed / "settings.yaml").write_text("trainer: nfsp\n", encoding="utf-8")
     assert main(words) == 0
-    told = capsys.readouterr().out
-    assert "3 of 3: slow on 2x4-h2, seed 3" in told
-    assert "| `slow` | 0." in told
+    output = capsys.readouterr().out
+    assert "3 of 3: slow on 2x4-h2, seed 3" in output
+    assert "| `slow` | 0." in output
     results = [tmp_path / "found" / "2x4-h2" / "slow" / f"seed-{n}" / "result.json"
                for n in (1, 2, 3)]  # fmt: skip
-    curves = [json.loads(each.read_text())["exploitability"] for each in results]
+    curves = [json.loads(path.read_text())["exploitability"] for path in results]
     assert all([n for n, _ in curve] == [256, 512] for curve in curves)
     assert len({curve[-1][1] for curve in curves}) == 3
     results[1].unlink()
     assert main(words) == 0
-    told = capsys.readouterr().out
-    assert "1 of 1: slow on 2x4-h2, seed 2" in told
+    output = capsys.readouterr().out
+    assert "1 of 1: slow on 2x4-h2, seed 2" in output
     assert json.loads(results[1].read_text())["exploitability"] == curves[1]
     other = written(tmp_path / "other.yaml", decisions=1024)
     assert main([words[0], other, *words[2:]]) == 2
@@ -101,7 +103,6 @@ def test_it_trains_what_is_missing_and_tells_a_row_for_each(
 def test_players_are_evaluated_on_deals_that_no_training_of_theirs_has_played(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the training's seed an evaluation would begin with the very deals it began with."""
     seeds: list[int] = []
 
     def recorded(*words: Any, **options: Any) -> Any:
@@ -109,33 +110,33 @@ def test_players_are_evaluated_on_deals_that_no_training_of_theirs_has_played(
         return evaluate(*words, **options)
 
     monkeypatch.setattr("german_whist.training.experiments.benchmark.evaluate", recorded)
-    wanted = load_benchmark(
+    benchmark = load_benchmark(
         written(
-            tmp_path / "own.yaml", sizes=["small-last"], decisions=64, points=1, hands=4,
-            against=["random"], settings={"horizon": "auto"},
+            tmp_path / "own.yaml", rules=["small-last"], decisions=64, eval_points=1, eval_hands=4,
+            eval_opponents=["random"], settings={"horizon": "auto"},
             algorithms={"ppo": {"n_envs": 2, "hidden_sizes": [4], "batch_size": 2}},
         )
     )  # fmt: skip
-    cell = wanted.cells()[0]
-    _trained(wanted, cell, tmp_path / "found")
+    run = benchmark.runs()[0]
+    _train(benchmark, run, tmp_path / "found")
 
     def deals(seed: int) -> set[str]:
         games = [Game("small-last", seed=seed, number=number) for number in range(40)]
         return {str(game.cards_dealt) for game in games}
 
     (seed,) = seeds
-    assert not deals(cell.seed) & deals(seed)
+    assert not deals(run.seed) & deals(seed)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_whoever_ends_it_ends_the_training_under_way_and_none_begins(
     number: signal.Signals, tmp_path: Path
 ) -> None:
-    wanted = written(
-        tmp_path / "long.yaml", decisions=20_000_000, points=1, settings={},
+    path = written(
+        tmp_path / "long.yaml", decisions=20_000_000, eval_points=1, settings={},
         algorithms={"cfr": {}},
     )  # fmt: skip
-    words = ["benchmark", wanted, "--folder", str(tmp_path / "found")]
+    words = ["benchmark", path, "--folder", str(tmp_path / "found")]
     command = [sys.executable, "-m", "german_whist", *words]
     run = tmp_path / "found" / "2x4-h2" / "cfr" / "seed-1"
     log = run / "log.txt"
@@ -149,50 +150,50 @@ def test_whoever_ends_it_ends_the_training_under_way_and_none_begins(
     # A benchmark that is killed leaves no training behind, which would hold its folder.
     assert wait_for_end(worker, 30)
     assert "stopped after " in log.read_text(encoding="utf-8")
-    Claim(run).release()
-    assert [each.name for each in run.parent.iterdir()] == ["seed-1"]
+    RunLock(run).release()
+    assert [path.name for path in run.parent.iterdir()] == ["seed-1"]
 
 
 def test_a_page_lays_algorithms_side_by_side(tmp_path: Path) -> None:
-    wanted = load_benchmark(
+    benchmark = load_benchmark(
         written(
-            tmp_path / "two.yaml", sizes=["2x4-h2", "2x5-h3"],
+            tmp_path / "two.yaml", rules=["2x4-h2", "2x5-h3"],
             algorithms={"nfsp": {}, "mmd": {"n_envs": 64}}, settings={},
         )
     )  # fmt: skip
-    worth = {"nfsp": 0.02, "mmd": 0.01}
-    found = [
-        Measured(cell, {"exploitability": [(256, 0.1), (512, worth[cell.algorithm])]})
-        for cell in wanted.cells()
+    values = {"nfsp": 0.02, "mmd": 0.01}
+    results = [
+        LearningCurves(run, {"exploitability": [(256, 0.1), (512, values[run.algorithm])]})
+        for run in benchmark.runs()
     ]
-    told = page(wanted, found, "german-whist benchmark two", "pictures")
-    rows = [line for line in told.splitlines() if line.startswith("| `")]
+    markdown = page(benchmark, results, "german-whist benchmark two", "pictures")
+    rows = [line for line in markdown.splitlines() if line.startswith("| `")]
     assert rows[0].startswith("| `nfsp` | 0.0200 [0.0200, 0.0200] | 0.0200 [0.0200, 0.0200] | ")
     # Random play's is 0.1854 and 0.3130.
     assert rows[1].endswith("| 0.043 [0.043, 0.043] |")
     assert rows[2].startswith("| `random-exact` | 0.1854 | 0.3130 | 1 |")
-    pictures = drawn(wanted, found)
-    assert [*pictures] == [f"benchmark-{size}-exploitability.svg" for size in wanted.sizes]
-    assert all(f"(pictures/{name})" in told for name in pictures)
-    assert all("● nfsp" in each and "● mmd" in each for each in pictures.values())
+    charts = draw_charts(benchmark, results)
+    assert [*charts] == [f"benchmark-{rules}-exploitability.svg" for rules in benchmark.rules]
+    assert all(f"(pictures/{name})" in markdown for name in charts)
+    assert all("● nfsp" in chart and "● mmd" in chart for chart in charts.values())
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"seeds": 2}, "seeds is 2: it has to be a whole number of at least 3"),
         ({"algorithms": {}}, "algorithms is {}: it has to be a mapping of one or more"),
-        ({"sizes": []}, "sizes is []: it has to be a list of one or more texts"),
+        ({"rules": []}, "rules is []: it has to be a list of one or more texts"),
         ({"algorithms": {"nfps": {}}}, "'nfps' is not a trainer; did you mean 'nfsp'?"),
         ({"algorithms": {"nfsp": {"gamse": 3}}}, "'gamse' is not a setting of the nfsp trainer"),
-        ({"size": []}, "'size' is not a part of a benchmark; did you mean 'sizes'?"),
-        ({"sizes": ["2x4-h7"]}, "2x4-h7"),
+        ({"rule": []}, "'rule' is not a part of a benchmark; did you mean 'rules'?"),
+        ({"rules": ["2x4-h7"]}, "2x4-h7"),
     ],
 )
 def test_what_is_wrong_is_told_before_anything_is_trained(
-    changes: dict[str, object], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    changes: dict[str, object], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["benchmark", written(tmp_path / "wrong.yaml", **changes)]
     assert main([*words, "--folder", str(tmp_path / "found")]) == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert not (tmp_path / "found").exists()

@@ -14,20 +14,19 @@ from german_whist.cli import main
 from german_whist.common.typed_settings import SettingsError
 from german_whist.training.experiments.compare import Comparison, compare
 from german_whist.training.runs.presets import load_settings
-from german_whist.training.runs.run_lock import Claim
+from german_whist.training.runs.run_lock import RunLock
 
 
 def a_run(
     folder: Path, *words: str, rates: tuple[float, ...] = (0.5, 0.6), entropy: float = 1.0
 ) -> Path:
-    """A folder as a run leaves it."""
     folder.mkdir(parents=True)
     settings = load_settings("tiny", words)
     (folder / "settings.yaml").write_text(settings.as_yaml(), encoding="utf-8")
     lines = ["decisions,opponent,win_rate,half_width,margin,hands"]
     lines += [f"{1000 * (k + 1)},random,{rate},0.02,0.1,400" for k, rate in enumerate(rates)]
     lines += ["2000,itself@1000,0.5,0.02,0,400"]
-    (folder / "measured.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (folder / "evaluations.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     rows = ["decisions,hands_played,seconds,entropy,decisions_per_second"]
     rows += [f"{100 * k},{k},{k},{entropy / k},{50 * k}" for k in range(1, 21)]
     (folder / "progress.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
@@ -47,22 +46,22 @@ def test_curves_of_long_runs_are_thinned_and_keep_their_ends(tmp_path: Path) -> 
     (folder / "progress.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     curve = compare([folder]).trainings[0].learning["entropy"]
     assert 300 < len(curve) < 500
-    assert [(each.decisions, each.value) for each in (curve[0], curve[-1])] == [
+    assert [(point.decisions, point.value) for point in (curve[0], curve[-1])] == [
         (1, 0.5),
         (1_699, 849.5),
     ]
 
 
 def test_the_settings_that_differ_are_told_and_no_others(two: Comparison) -> None:
-    assert [each.name for each in two.trainings] == ["one", "second"]
+    assert [training.name for training in two.trainings] == ["one", "second"]
     assert two.differing == {"hidden_sizes": [[64, 64], [8]], "ent_coef": [0.1, 0.2]}
     assert re.search(r"ent_coef +0\.1 +0\.2", two.text())
 
 
 def test_what_they_came_to_stands_in_lines_rows_and_json(two: Comparison) -> None:
     assert re.search(r"random +60\.0 ± 2\.0 +70\.0 ± 2\.0", two.text())
-    told = json.loads(json.dumps(two.to_json()))
-    assert told["trainings"][1]["rates"]["random"][-1] == {
+    values = json.loads(json.dumps(two.to_json()))
+    assert values["trainings"][1]["rates"]["random"][-1] == {
         "decisions": 2000, "value": 0.7, "half_width": 0.02,
     }  # fmt: skip
     pandas = pytest.importorskip("pandas")
@@ -74,40 +73,40 @@ def test_what_they_came_to_stands_in_lines_rows_and_json(two: Comparison) -> Non
 
 def test_a_run_that_ended_early_is_told_by_the_decisions_of_its_checkpoint(tmp_path: Path) -> None:
     folders = a_run(tmp_path / "short", rates=(0.5,)), a_run(tmp_path / "long")
-    assert re.search(r"measured after +1,000 +2,000", compare(folders).text())
+    assert re.search(r"evaluated after +1,000 +2,000", compare(folders).text())
     a_run(tmp_path / "many" / "seed-1")
     a_run(tmp_path / "many" / "seed-2", rates=())
-    found = compare([tmp_path / "many"])
-    assert re.search(r"random +60\.0\n", found.text())
-    assert "measured after     2,000 (1 of 2 seeds)" in found.text()
-    told = json.loads(json.dumps(found.to_json(), allow_nan=False))
-    assert told["trainings"][0]["rates"]["random"][-1]["half_width"] is None
+    comparison = compare([tmp_path / "many"])
+    assert re.search(r"random +60\.0\n", comparison.text())
+    assert "evaluated after    2,000 (1 of 2 seeds)" in comparison.text()
+    values = json.loads(json.dumps(comparison.to_json(), allow_nan=False))
+    assert values["trainings"][0]["rates"]["random"][-1]["half_width"] is None
 
 
 def test_runs_that_were_never_measured_stand_beside_others(tmp_path: Path) -> None:
     folders = a_run(tmp_path / "one"), a_run(tmp_path / "other", rates=())
-    found = compare(folders)
-    assert [sorted(each.last) for each in found.trainings] == [["random"], []]
-    assert "other" in found.text()
-    assert "<svg" in found.page()
+    comparison = compare(folders)
+    assert [sorted(training.last) for training in comparison.trainings] == [["random"], []]
+    assert "other" in comparison.text()
+    assert "<svg" in comparison.page()
 
 
 def test_intervals_of_several_seeds_are_over_seeds(tmp_path: Path) -> None:
     for seed, rate in ((1, 0.5), (2, 0.6), (10, 0.7)):
         a_run(tmp_path / "many" / f"seed-{seed}", f"seed={seed}", rates=(0.5, rate), entropy=seed)
-    found = compare([tmp_path / "many"]).trainings[0]
-    assert [each.name for each in found.folders] == ["seed-1", "seed-2", "seed-10"]
-    last = found.last["random"]
+    training = compare([tmp_path / "many"]).trainings[0]
+    assert [run.name for run in training.folders] == ["seed-1", "seed-2", "seed-10"]
+    last = training.last["random"]
     assert last.value == pytest.approx(0.6)
     # Student's t for three: 4.303 standard errors.
     assert last.half_width == pytest.approx(4.3027 * 0.1 / math.sqrt(3), rel=1e-3)
-    assert found.rates["random"][0].half_width == 0
-    assert found.learning["entropy"][0].value == pytest.approx(13 / 3)
+    assert training.rates["random"][0].half_width == 0
+    assert training.learning["entropy"][0].value == pytest.approx(13 / 3)
     # One that has more figures than the others is laid beside them by decisions.
     a_run(tmp_path / "many" / "seed-11", rates=(0.4, 0.5, 0.8))
-    told = compare([tmp_path / "many"]).trainings[0].rates["random"]
-    assert [each.decisions for each in told] == [1000, 2000]
-    assert [each.value for each in told] == pytest.approx([0.475, 0.575])
+    points = compare([tmp_path / "many"]).trainings[0].rates["random"]
+    assert [point.decisions for point in points] == [1000, 2000]
+    assert [point.value for point in points] == pytest.approx([0.475, 0.575])
 
 
 def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -115,13 +114,13 @@ def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["compare", str(one), f"again={one}", "--html", str(page)]) == 0
     assert "wins in % against" in capsys.readouterr().out
     assert "<svg" in page.read_text(encoding="utf-8")
-    for words, told in (
+    for words, message in (
         ([str(one), str(one)], "two of these are called one: give one a name, as in NAME="),
         ([str(tmp_path)], "is no run: there is no settings.yaml in it, nor in its seeds"),
         ([], "name runs, as in"),
     ):
         assert main(["compare", *words]) == 2
-        assert told in capsys.readouterr().err
+        assert message in capsys.readouterr().err
 
 
 # -- seeds
@@ -158,22 +157,22 @@ def test_one_command_trains_with_several_seeds(
     Path("deadly.py").write_text(DEADLY, encoding="utf-8")
     assert main([*WORDS, "callbacks=deadly:Once", "seeds=3,4"]) == 0
     folder = tmp_path / "runs" / "cfr-1"
-    found = compare([folder]).trainings[0]
-    assert [each.name for each in found.folders] == ["seed-3", "seed-4"]
-    assert found.settings["seed"] == 3
+    training = compare([folder]).trainings[0]
+    assert [run.name for run in training.folders] == ["seed-3", "seed-4"]
+    assert training.settings["seed"] == 3
     assert "<svg" in (folder / "report.html").read_text(encoding="utf-8")
-    told = capsys.readouterr().out
-    assert "seed 3: " in told
-    assert "seed 4: " in told
+    output = capsys.readouterr().out
+    assert "seed 3: " in output
+    assert "seed 4: " in output
     # One of them was killed, and went on.
-    assert told.count(": its process was ended by signal 9\n") == 1
-    assert re.search(r"random +\d+\.\d ± ", told)
+    assert output.count(": its process was ended by signal 9\n") == 1
+    assert re.search(r"random +\d+\.\d ± ", output)
     # What was ended before it began, or saved anything, begins.
     shutil.rmtree(folder / "seed-4")
     (folder / "seed-4").mkdir()
     assert main(["train", "--resume", str(folder), "decisions=1280"]) == 0
     again = compare([folder]).trainings[0]
-    assert [each.name for each in again.folders] == ["seed-3", "seed-4"]
+    assert [run.name for run in again.folders] == ["seed-3", "seed-4"]
     assert again.settings["decisions"] == 1280
     assert again.last["random"].decisions >= 1280
 
@@ -185,8 +184,8 @@ def test_a_training_that_dies_again_and_again_is_given_up(
     monkeypatch.setattr("german_whist.common.executors.executor.MAX_DEATHS", 1)
     Path("deadly.py").write_text(DEADLY, encoding="utf-8")
     assert main([*WORDS, "callbacks=deadly:Always", "seeds=3"]) == 1
-    told = capsys.readouterr().out.splitlines()
-    assert told[-2:] == [
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-2:] == [
         "seed 3: is given up, since 1 workers in a row died (signal 9) of the training of seed 3",
         "seed 3 did not come to an end; go on with: german-whist train --resume runs/cfr-1",
     ]
@@ -201,14 +200,14 @@ def test_seeds_that_saved_nothing_begin_unless_somebody_trains_them(
     assert main(words) == 2
     assert "has no runs to go on with, as seed-1: begin another" in capsys.readouterr().err
     (tmp_path / "seed-1").mkdir()
-    claim = Claim(tmp_path / "seed-1")
+    lock = RunLock(tmp_path / "seed-1")
     assert main(words) == 2
-    claim.release()
+    lock.release()
     assert "seed-1 is being trained by process" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    ("word", "told"),
+    ("word", "message"),
     [
         ("seeds=1,1", "seeds are [1, 1]: give each once, as in seeds=1,2,3"),
         ("seeds=1,-2", "seed is -2: it has to be a whole number of at least 0"),
@@ -216,11 +215,11 @@ def test_seeds_that_saved_nothing_begin_unless_somebody_trains_them(
     ],
 )
 def test_seeds_that_are_none_are_refused_before_a_folder_is_made(
-    word: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    word: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     assert main(["train", "tiny", word]) == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
     assert issubclass(SettingsError, ValueError)

@@ -20,7 +20,7 @@ from german_whist.training.experiments.best_response import (
     TRAINED,
     BestResponse,
     BestResponsePlan,
-    training,
+    training_settings,
 )
 from german_whist.training.runs.store import begun
 
@@ -37,18 +37,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_better_of_both_wins_much_of_what_can_be_won_and_no_more(folder: Path) -> None:
-    found = msgspec.json.decode((folder / RESULT).read_bytes(), type=BestResponse)
+    result = msgspec.json.decode((folder / RESULT).read_bytes(), type=BestResponse)
     exact = measure_exploitability(make_agent("random-exact", DECK), DECK).exploitability
-    assert {*found.tried} == {"search", TRAINED}
-    for won in (*found.tried.values(), found.best):
-        assert won.points < exact + 1.5 * won.points_reach
-    assert found.best.points > 0.6 * exact
-    assert found.tried[TRAINED].points > 0.3 * exact
-    assert found.best.player == max(found.tried.values(), key=lambda each: each.points).player
-    seeds = {won.seed for won in (*found.tried.values(), found.best)}
+    assert {*result.matches} == {"search", TRAINED}
+    for match in (*result.matches.values(), result.best):
+        assert match.points < exact + 1.5 * match.points_half_width
+    assert result.best.points > 0.6 * exact
+    assert result.matches[TRAINED].points > 0.3 * exact
+    assert result.best.player == max(result.matches.values(), key=lambda match: match.points).player
+    seeds = {match.seed for match in (*result.matches.values(), result.best)}
     assert len(seeds) == 3, "what was chosen by some hands is measured by others"
     assert 5 not in seeds, "the network was trained on these deals"
-    assert len(found.curve) >= 5
+    assert len(result.evaluations) >= 5
 
 
 def test_it_goes_on_where_it_was_and_plays_nothing_twice(
@@ -58,9 +58,9 @@ def test_it_goes_on_where_it_was_and_plays_nothing_twice(
     (folder / "parts" / "best").unlink()
     assert main([*WORDS, "--out", str(folder)]) == 0
     after = msgspec.json.decode((folder / RESULT).read_bytes(), type=BestResponse)
-    assert msgspec.json.decode(before, type=BestResponse).tried == after.tried
-    told = capsys.readouterr().out
-    assert re.search(rf"wins at least \d+\.\d % of hands against random-exact in {DECK}", told)
+    assert msgspec.json.decode(before, type=BestResponse).matches == after.matches
+    output = capsys.readouterr().out
+    assert re.search(rf"wins at least \d+\.\d % of hands against random-exact in {DECK}", output)
     assert "the network while it was trained" in (folder / PAGE).read_text()
 
 
@@ -72,20 +72,22 @@ def test_a_training_that_was_stopped_says_that_the_same_command_goes_on(
 
     monkeypatch.setattr("german_whist.training.experiments.best_response.train_or_go_on", stopped)
     assert main([*WORDS, "--out", str(tmp_path / "answer")]) == 143
-    told = capsys.readouterr()
-    assert f"found so far is in {tmp_path / 'answer'}; the same command goes on" in told.out
-    assert "fault of the program" not in told.err
+    output = capsys.readouterr()
+    assert (
+        f"the results so far are in {tmp_path / 'answer'}; the same command goes on" in output.out
+    )
+    assert "fault of the program" not in output.err
 
 
 def test_what_is_no_training_is_not_cleared_away(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    mine = tmp_path / TRAINED / "mine.txt"
-    mine.parent.mkdir()
-    mine.write_text("not to be lost")
+    file = tmp_path / TRAINED / "mine.txt"
+    file.parent.mkdir()
+    file.write_text("not to be lost")
     assert main([*WORDS, "--out", str(tmp_path)]) == 2
-    assert f"{mine.parent} is not empty" in capsys.readouterr().err
-    assert mine.read_text() == "not to be lost"
+    assert f"{file.parent} is not empty" in capsys.readouterr().err
+    assert file.read_text() == "not to be lost"
 
 
 @pytest.mark.parametrize("left", ["settings.yaml", ".settings.yaml.7-0a1b2c3d"])
@@ -101,8 +103,8 @@ def test_what_a_run_left_that_saved_nothing_is_cleared_away(tmp_path: Path, left
 def test_another_plan_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = (folder / PLAN).read_bytes()
     assert main([*WORDS[:-1], "6", "--out", str(folder)]) == 2
-    told = capsys.readouterr().err
-    assert "was begun with seed 5, and now it is 6: name another folder by --out" in told
+    error = capsys.readouterr().err
+    assert "was begun with seed 5, and now it is 6: name another folder by --out" in error
     assert (folder / PLAN).read_bytes() == before
 
 
@@ -112,14 +114,14 @@ def test_the_training_meets_nobody_else_and_begins_as_the_champion() -> None:
         agent="counting", rules=rules.as_mapping(), model="counting", worlds=8, decisions=800,
         hands=20, seed=1,
     )  # fmt: skip
-    wanted = training(plan, rules).as_mapping()
-    assert (wanted["opponents"], wanted["pool_fraction"], wanted["pool_size"]) == (
+    settings = training_settings(plan, rules).as_mapping()
+    assert (settings["opponents"], settings["pool_fraction"], settings["pool_size"]) == (
         ["counting"],
         1,
         0,
     )
-    assert wanted["init"] == "champion"
-    assert training(plan, load_rules(DECK)).as_mapping()["init"] == ""
+    assert settings["init"] == "champion"
+    assert training_settings(plan, load_rules(DECK)).as_mapping()["init"] == ""
 
 
 def test_where_nobody_answers_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -140,6 +142,6 @@ def test_where_nobody_answers_is_said(tmp_path: Path, capsys: pytest.CaptureFixt
         main(["best-response", "threshold", "--model", "thresh", "--out", str(tmp_path / "new")])
         == 2
     )
-    told = capsys.readouterr().err
-    assert "--model: 'thresh' cannot be imagined; did you mean 'threshold'?\n" in told
+    error = capsys.readouterr().err
+    assert "--model: 'thresh' cannot be imagined; did you mean 'threshold'?\n" in error
     assert not (tmp_path / "new").exists()

@@ -17,7 +17,7 @@ from german_whist.evaluation.config import LadderConfig, ladder_from
 from german_whist.training.algorithms.registry import own_settings
 from german_whist.training.algorithms.settings import PPOSettings
 from german_whist.training.experiments.benchmark import Benchmark
-from german_whist.training.experiments.search_space import Between, Sweep
+from german_whist.training.experiments.search_space import Range, Sweep
 from german_whist.training.expert_iteration.recipe import Recipe
 from german_whist.training.runs.presets import (
     PRESETS,
@@ -286,7 +286,7 @@ def test_a_file_that_builds_on_nothing_is_refused(text: str, told: str, tmp_path
 
 
 @pytest.mark.parametrize(
-    "kind", [*own_settings().values(), Benchmark, Sweep, Between, Recipe, LadderConfig]
+    "kind", [*own_settings().values(), Benchmark, Sweep, Range, Recipe, LadderConfig]
 )
 def test_every_setting_says_what_it_does(kind: type[CheckedSettings]) -> None:
     for each in list_settings(kind):
@@ -329,7 +329,7 @@ def test_ladders_and_benchmarks_take_an_even_number() -> None:
     with pytest.raises(SettingsError, match="hands is 11: it has to be an even number"):
         ladder_from({"players": ["random", "threshold"], "hands": 11}, "mine.yaml")
     with pytest.raises(SettingsError, match="hands is 11: it has to be an even number"):
-        Benchmark(algorithms={"ppo": {}}, sizes=("2x4-h2",), hands=11)
+        Benchmark(algorithms={"ppo": {}}, rules=("2x4-h2",), eval_hands=11)
 
 
 INTEGERS = ["decisions", "n_envs", "n_steps", "seed", "batch_size", "eval_every", "save_every",

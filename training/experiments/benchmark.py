@@ -1,9 +1,8 @@
-"""Algorithms beside each other: each on several games with several seeds, at one budget.
+"""Benchmarks of algorithms: each on several rule sets, with several seeds, at one budget.
 
-On a small deck a player is measured by its exact exploitability, on others by its duplicate win
-rates against fixed players. The result of an algorithm is the mean over its seeds with Student's
-95 % interval; a percentile bootstrap of three to five seeds covers only 74 to 93 %. An algorithm is
-a trainer with settings over those that all have.
+The metric is the exact exploitability on a small deck, elsewhere the duplicate win rate against
+fixed opponents. Results are means over seeds with Student's 95 % interval; a percentile bootstrap
+of three to five seeds covers only 74 to 93 %.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ from ...common.typed_settings import (
     doc,
 )
 from ...common.typing import Array
-from ...engine.rules import load_rules
+from ...engine.rules import Rules, load_rules
 from ...evaluation import Estimate, evaluate
 from ...evaluation.exploitability.exact import measure_exploitability
-from ...evaluation.reports import charts as pictures
+from ...evaluation.reports import charts
 from ...evaluation.statistics import mean_of
 from ..callbacks.evaluation import evaluation_seed
 from ..runs.api import train_or_go_on
@@ -44,257 +43,253 @@ from ..settings import Settings
 from .compare import Point, as_curve, mean_curve
 
 BENCHMARKS = PresetFiles("benchmark", "a benchmark")
-"""Those that come with the package."""
+"""Bundled benchmarks."""
 RESULT, PAGE = "result.json", "benchmark.md"
 EXPLOITABILITY = "exploitability"
-_MOST_CARDS, _MOST_SETS = 16, 5_000_000
+_MAX_CARDS, _MAX_INFO_SETS = 16, 5_000_000
 
 
 class Benchmark(CheckedSettings, frozen=True, kw_only=True):
-    """What a benchmark plays, as its YAML file says."""
+    """Settings of a benchmark."""
 
-    about: Annotated[str, doc("What it is for, in a line.")] = ""
+    about: Annotated[str, doc("Purpose of the benchmark, in a line.")] = ""
     algorithms: Annotated[
         dict[str, dict[str, Any]],
         doc(
-            "Trainers by the names of their rows, each with settings; `trainer` names another.",
+            "Settings by the name of the algorithm, a trainer unless `trainer` names another.",
             min_length=1,
         ),
     ]
-    sizes: Annotated[Names, doc("The games: solved decks or other rule sets.", min_length=1)]
+    rules: Annotated[Names, doc("Rule sets: small decks, or others.", min_length=1)]
     seeds: Annotated[
-        int,
-        doc(
-            "How many seeds each has, from 1 on; an interval over them needs three.",
-            ge=3,
-            le=10_000,
-        ),
+        int, doc("Number of seeds, from 1 on; an interval over them needs three.", ge=3, le=10_000)
     ] = 5
-    decisions: Annotated[PositiveInt, doc("The budget of each training.")] = 200_000
-    points: Annotated[PositiveInt, doc("How often each is measured, the end included.")] = 5
-    settings: Annotated[dict[str, Any], doc("Of all of them.")] = msgspec.field(
+    decisions: Annotated[PositiveInt, doc("Budget of each run in decisions.")] = 200_000
+    eval_points: Annotated[
+        PositiveInt, doc("Number of evaluations of each run, the last included.")
+    ] = 5
+    settings: Annotated[dict[str, Any], doc("Settings of all runs.")] = msgspec.field(
         default_factory=dict[str, Any]
     )
-    against: Annotated[Names, doc("Whom players of other games are measured against.")] = (
-        "threshold",
-    )
-    hands: Annotated[EvenHands, doc("Against each of them.")] = 2_000
+    eval_opponents: Annotated[
+        Names, doc("Opponents on rule sets whose exploitability is not computed.")
+    ] = ("threshold",)
+    eval_hands: Annotated[EvenHands, doc("Hands of an evaluation against each opponent.")] = 2_000
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for cell in self.cells():
-            self.training(cell)
+        for run in self.runs():
+            self.run_settings(run)
 
-    def cells(self) -> list[Cell]:
-        """Every training there is to be, all seeds of one after another."""
+    def runs(self) -> list[BenchmarkRun]:
         return [
-            Cell(size, algorithm, seed)
-            for size in self.sizes
+            BenchmarkRun(rules, algorithm, seed)
+            for rules in self.rules
             for seed in range(1, self.seeds + 1)
             for algorithm in self.algorithms
         ]
 
-    def training(self, cell: Cell) -> Settings:
-        """The settings of one of them."""
-        own = {"trainer": cell.algorithm, **self.algorithms[cell.algorithm]}
-        every = -(-self.decisions // self.points)
+    def run_settings(self, run: BenchmarkRun) -> Settings:
+        own = {"trainer": run.algorithm, **self.algorithms[run.algorithm]}
+        every = -(-self.decisions // self.eval_points)
+        # The runs only write checkpoints, which are evaluated afterwards.
         fixed = {
-            "rules": cell.size, "seed": cell.seed, "decisions": self.decisions,
+            "rules": run.rules, "seed": run.seed, "decisions": self.decisions,
             "eval_every": every, "save_every": every, "eval_opponents": [],
-            "final_eval_opponents": [],
-            "eval_mode": "sync", "final_eval_hands": 2, "eval_hands": 2, "threads": 1,
-            "about": "a training of a benchmark",
+            "final_eval_opponents": [], "eval_mode": "sync", "final_eval_hands": 2,
+            "eval_hands": 2, "threads": 1, "about": "a training of a benchmark",
         }  # fmt: skip
-        return settings_from({**self.settings, **own, **fixed}, f"algorithms: {cell.algorithm}")
+        return settings_from({**self.settings, **own, **fixed}, f"algorithms: {run.algorithm}")
 
 
-class Cell(NamedTuple):
-    """One training."""
+class BenchmarkRun(NamedTuple):
+    """A run of a benchmark."""
 
-    size: str
+    rules: str
     algorithm: str
     seed: int
 
     def folder(self, base: Path) -> Path:
-        """Where it is."""
-        return base / self.size / self.algorithm / f"seed-{self.seed}"
+        return base / self.rules / self.algorithm / f"seed-{self.seed}"
 
 
-Curve = list[tuple[int, float]]
-"""A figure after so many decisions."""
+class LearningCurves(NamedTuple):
+    """Learning curves of a run: decisions and value of each point, by metric."""
+
+    run: BenchmarkRun
+    curves: dict[str, list[tuple[int, float]]]
 
 
-class Measured(NamedTuple):
-    """What a training came to: a curve of each figure."""
-
-    cell: Cell
-    curves: dict[str, Curve]
-
-
-def load_benchmark(wanted: str | Path) -> Benchmark:
-    """A benchmark by its name, or from a YAML file."""
-    values, source = BENCHMARKS.values(wanted)
-    return build_settings(Benchmark, values, source, "a part of a benchmark")
+def load_benchmark(source: str | Path) -> Benchmark:
+    """Load a benchmark by name, or from a YAML file."""
+    values, name = BENCHMARKS.values(source)
+    return build_settings(Benchmark, values, name, "a part of a benchmark")
 
 
 def run_benchmark(
-    wanted: Benchmark, folder: Path, jobs: int = 1, say: Callable[[str], None] = print
-) -> list[Measured]:
-    """Train and measure whatever is not there yet, and write the page; goes on where it was."""
+    benchmark: Benchmark, folder: Path, jobs: int = 1, say: Callable[[str], None] = print
+) -> list[LearningCurves]:
+    """Train and evaluate what is missing in the folder, with `jobs` processes."""
     folder.mkdir(parents=True, exist_ok=True)
-    kept = folder / "benchmark.yaml"
-    if kept.exists() and kept.read_text(encoding="utf-8") != wanted.as_yaml():
+    path = folder / "benchmark.yaml"
+    if path.exists() and path.read_text(encoding="utf-8") != benchmark.as_yaml():
         raise SettingsError(f"{folder} holds another benchmark: name another folder")
-    with atomic_write(kept, "w") as file:
-        file.write(wanted.as_yaml())
-    cells = wanted.cells()
-    left = [cell for cell in cells if not (cell.folder(folder) / RESULT).exists()]
-    with Executor(_trainer, (wanted, folder), jobs, threads=0) as executor:
-        futures = {executor.submit(cell): cell for cell in left}
+    with atomic_write(path, "w") as file:
+        file.write(benchmark.as_yaml())
+    runs = benchmark.runs()
+    missing = [run for run in runs if not (run.folder(folder) / RESULT).exists()]
+    with Executor(_worker, (benchmark, folder), jobs, threads=0) as executor:
+        futures = {executor.submit(run): run for run in missing}
         for number, future in enumerate(as_completed(futures), 1):
             future.result()
-            cell = futures[future]
-            say(f"{number} of {len(left)}: {cell.algorithm} on {cell.size}, seed {cell.seed}")
-    return [_read(cell, folder) for cell in cells]
+            run = futures[future]
+            say(f"{number} of {len(missing)}: {run.algorithm} on {run.rules}, seed {run.seed}")
+    return [_load_curves(run, folder) for run in runs]
 
 
-def _trainer(setup: tuple[Benchmark, Path]) -> Callable[[Cell], None]:
-    wanted, folder = setup
-    return lambda cell: _trained(wanted, cell, folder)
+def _worker(setup: tuple[Benchmark, Path]) -> Callable[[BenchmarkRun], None]:
+    benchmark, folder = setup
+    return lambda run: _train(benchmark, run, folder)
 
 
-def _trained(wanted: Benchmark, cell: Cell, base: Path) -> None:
-    """Train one, or go on with it, and measure all of its checkpoints."""
-    folder = cell.folder(base)
-    train_or_go_on(wanted.training(cell), folder, quiet=True)
-    curves: dict[str, Curve] = {}
+def _train(benchmark: Benchmark, run: BenchmarkRun, base: Path) -> None:
+    folder = run.folder(base)
+    train_or_go_on(benchmark.run_settings(run), folder, quiet=True)
+    curves: dict[str, list[tuple[int, float]]] = {}
     for checkpoint in checkpoints_in(folder / FOLDER):
-        for name, value in _figures(wanted, cell, checkpoint).items():
-            curves.setdefault(name, []).append((int(checkpoint.stem), value))
+        for metric, value in _evaluate(benchmark, run, checkpoint).items():
+            curves.setdefault(metric, []).append((int(checkpoint.stem), value))
     with atomic_write(folder / RESULT, "w") as file:
         file.write(json.dumps(curves, indent=1) + "\n")
 
 
-def _figures(wanted: Benchmark, cell: Cell, checkpoint: Path) -> dict[str, float]:
-    rules = load_rules(cell.size)
+def _evaluate(benchmark: Benchmark, run: BenchmarkRun, checkpoint: Path) -> dict[str, float]:
+    rules = load_rules(run.rules)
     player = f"network:{checkpoint},sample"
-    if is_solvable(cell.size):
-        return {
-            EXPLOITABILITY: measure_exploitability(make_agent(player, rules), rules).exploitability
-        }
-    seed = evaluation_seed(cell.seed)
-    found = evaluate(player, list(wanted.against), rules, hands=wanted.hands, seed=seed)
-    return {f"wins against {each.opponent}": each.win_rate.value for each in found.pairings}
+    if _is_solvable(rules):
+        agent = make_agent(player, rules)
+        return {EXPLOITABILITY: measure_exploitability(agent, rules).exploitability}
+    result = evaluate(
+        player, list(benchmark.eval_opponents), rules, hands=benchmark.eval_hands,
+        seed=evaluation_seed(run.seed),
+    )  # fmt: skip
+    return {f"wins against {match.opponent}": match.win_rate.value for match in result.pairings}
 
 
-def is_solvable(size: str) -> bool:
-    """Whether exploitability is found exactly, and soon enough to be found for every checkpoint."""
-    rules = load_rules(size)
-    if why_not(rules) is not None or len(rules.deck) > _MOST_CARDS:
+def _is_solvable(rules: Rules) -> bool:
+    """Whether exact exploitability is computed soon enough for every checkpoint."""
+    if why_not(rules) is not None or len(rules.deck) > _MAX_CARDS:
         return False
-    return public_tree(rules).sets <= _MOST_SETS
+    return public_tree(rules).sets <= _MAX_INFO_SETS
 
 
-def _read(cell: Cell, folder: Path) -> Measured:
-    told = json.loads((cell.folder(folder) / RESULT).read_text(encoding="utf-8"))
-    return Measured(cell, {name: [(int(n), x) for n, x in curve] for name, curve in told.items()})
+def _load_curves(run: BenchmarkRun, folder: Path) -> LearningCurves:
+    curves = json.loads((run.folder(folder) / RESULT).read_text(encoding="utf-8"))
+    return LearningCurves(
+        run, {metric: [(n, value) for n, value in curve] for metric, curve in curves.items()}
+    )
 
 
-# -- over seeds
+def over_seeds(values: Sequence[Array]) -> Estimate:
+    """Mean over rule sets and seeds of values by rule set and seed, with its 95 % interval.
 
-
-def over_seeds(games: Sequence[Array]) -> Estimate:
-    """The mean of the figures of several games, each by seed, with its 95 % interval over seeds.
-
-    A seed's figures of all games are one observation.
+    A seed's values of all rule sets are one observation.
     """
-    return mean_of(np.mean(games, axis=0))
+    return mean_of(np.mean(values, axis=0))
 
 
 # -- the page
 
 
-def page(wanted: Benchmark, found: Sequence[Measured], command: str, images: str) -> str:
-    """The tables in Markdown, with the pictures that `drawn` draws, which lie at `images`."""
-    random_play = _at_random(wanted, found)
-    parts = [
-        f"{wanted.seeds} seeds of {wanted.decisions:,} decisions each; means over seeds with 95 % "
-        "intervals (Student's t)."
-    ]
-    columns = _columns(found)
-    header = ["algorithm", *(f"`{size}` {name}" for size, name in columns)]
-    solved = [size for size, name in columns if name == EXPLOITABILITY]
+def page(benchmark: Benchmark, results: Sequence[LearningCurves], command: str, images: str) -> str:
+    """The tables as Markdown, with links to the charts of `draw_charts` in the folder `images`."""
+    random_play = _exploitability_of_random_play(benchmark, results)
+    columns = _columns(results)
+    header = ["algorithm", *(f"`{rules}` {metric}" for rules, metric in columns)]
+    solved = [rules for rules, metric in columns if metric == EXPLOITABILITY]
     if len(solved) > 1:
         header.append("share of random play's")
     rows = []
-    for algorithm in wanted.algorithms:
-        last = {column: _last(found, algorithm, column) for column in columns}
+    for algorithm in benchmark.algorithms:
+        last = {column: _last_values(results, algorithm, column) for column in columns}
         cells = [_text(over_seeds([last[column]])) for column in columns]
         if len(solved) > 1:
-            shares = [last[size, EXPLOITABILITY] / random_play[size] for size in solved]
-            cells.append(_text(over_seeds(shares), 3))
+            relative = [last[rules, EXPLOITABILITY] / random_play[rules] for rules in solved]
+            cells.append(_text(over_seeds(relative), 3))
         rows.append([f"`{algorithm}`", *cells])
     if solved:
-        told = [f"{random_play[size]:.4f}" if size in solved else "–" for size, _ in columns]
-        rows.append(["`random-exact`", *told, *(["1"] if len(solved) > 1 else [])])
-    parts.append(_table(header, rows))
-    parts += [
-        f"![{name} on {size} while training]({images}/{picture_name(size, name)})"
-        for size, name in columns
+        cells = [f"{random_play[rules]:.4f}" if rules in solved else "–" for rules, _ in columns]
+        rows.append(["`random-exact`", *cells, *(["1"] if len(solved) > 1 else [])])
+    alignment = ["---", *["--:"] * (len(header) - 1)]
+    parts = [
+        f"{benchmark.seeds} seeds of {benchmark.decisions:,} decisions each; means over seeds with "
+        "95 % intervals (Student's t).",
+        "\n".join("| " + " | ".join(cells) + " |" for cells in (header, alignment, *rows)),
+        *(
+            f"![{metric} on {rules} while training]({images}/{chart_name(rules, metric)})"
+            for rules, metric in columns
+        ),
+        f"Made by `{command}`.",
     ]
-    parts.append(f"Made by `{command}`.")
     return "\n\n".join(parts) + "\n"
 
 
-def drawn(wanted: Benchmark, found: Sequence[Measured]) -> dict[str, str]:
-    """The curves of each game and figure as SVG files, by name."""
-    names = [*wanted.algorithms]
+def draw_charts(benchmark: Benchmark, results: Sequence[LearningCurves]) -> dict[str, str]:
+    """SVG charts of the learning curves on each rule set and metric, by file name."""
+    names = [*benchmark.algorithms]
     files = {}
-    for size, name in _columns(found):
-        lines: dict[str, pictures.Curve] = {}
-        for algorithm in names:
-            of_seeds = [
-                [Point(decisions, value, 0.0) for decisions, value in each.curves[name]]
-                for each in found
-                if (each.cell.size, each.cell.algorithm) == (size, algorithm)
-            ]  # fmt: skip
-            lines[algorithm] = as_curve(mean_curve(of_seeds))
-        picture = pictures.curves(lines, "decisions", f"{name}, {size}")
-        files[picture_name(size, name)] = pictures.standalone(picture, names)
+    for rules, metric in _columns(results):
+        lines = {
+            algorithm: as_curve(mean_curve([
+                [Point(decisions, value, 0.0) for decisions, value in result.curves[metric]]
+                for result in _results_of(results, algorithm, rules)
+            ]))
+            for algorithm in names
+        }  # fmt: skip
+        chart = charts.curves(lines, "decisions", f"{metric}, {rules}")
+        files[chart_name(rules, metric)] = charts.standalone(chart, names)
     return files
 
 
-def picture_name(size: str, figure: str) -> str:
-    """The file of a picture."""
-    return f"benchmark-{size}-{figure.replace(' ', '-')}.svg"
+def chart_name(rules: str, metric: str) -> str:
+    """File name of a chart."""
+    return f"benchmark-{rules}-{metric.replace(' ', '-')}.svg"
 
 
-def _columns(found: Sequence[Measured]) -> list[tuple[str, str]]:
-    return [*dict.fromkeys((each.cell.size, name) for each in found for name in each.curves)]
+def _columns(results: Sequence[LearningCurves]) -> list[tuple[str, str]]:
+    return [*dict.fromkeys(
+        (result.run.rules, metric) for result in results for metric in result.curves
+    )]  # fmt: skip
 
 
-def _last(found: Sequence[Measured], algorithm: str, column: tuple[str, str]) -> Array:
-    size, name = column
-    return np.array(
-        [each.curves[name][-1][1] for each in found
-         if (each.cell.size, each.cell.algorithm) == (size, algorithm)]
-    )  # fmt: skip
+def _results_of(
+    results: Sequence[LearningCurves], algorithm: str, rules: str
+) -> list[LearningCurves]:
+    return [
+        result for result in results
+        if (result.run.rules, result.run.algorithm) == (rules, algorithm)
+    ]  # fmt: skip
 
 
-def _at_random(wanted: Benchmark, found: Sequence[Measured]) -> Mapping[str, float]:
-    """How much is won from random play on each solved deck, which tells what is much."""
-    sizes = {each.cell.size for each in found if EXPLOITABILITY in each.curves}
-    decks = [load_rules(size) for size in wanted.sizes if size in sizes]
+def _last_values(
+    results: Sequence[LearningCurves], algorithm: str, column: tuple[str, str]
+) -> Array:
+    rules, metric = column
+    return np.array([
+        result.curves[metric][-1][1] for result in _results_of(results, algorithm, rules)
+    ])  # fmt: skip
+
+
+def _exploitability_of_random_play(
+    benchmark: Benchmark, results: Sequence[LearningCurves]
+) -> Mapping[str, float]:
+    solved = {result.run.rules for result in results if EXPLOITABILITY in result.curves}
     return {
-        rules.name: measure_exploitability(make_agent("random-exact", rules), rules).exploitability
-        for rules in decks
-    }
+        rules: measure_exploitability(make_agent("random-exact", rules), rules).exploitability
+        for rules in benchmark.rules if rules in solved
+    }  # fmt: skip
 
 
-def _text(told: Estimate, digits: int = 4) -> str:
-    return f"{told.value:.{digits}f} [{told.low:.{digits}f}, {told.high:.{digits}f}]"
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    marks = ["---", *["--:"] * (len(header) - 1)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in (header, marks, *rows))
+def _text(estimate: Estimate, digits: int = 4) -> str:
+    low, high = estimate.low, estimate.high
+    return f"{estimate.value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"

@@ -1,7 +1,7 @@
-"""Runs side by side: the settings that differ, curves over each other, and what they came to.
+"""Comparison of runs: settings that differ, learning curves, and win rates.
 
-A folder of runs with several seeds counts as one, and its intervals are over seeds; those of a
-single run are over hands.
+A folder of runs with several seeds counts as one training, with intervals over seeds; the
+intervals of a single run are over hands.
 """
 
 from __future__ import annotations
@@ -21,236 +21,252 @@ from msgspec import Struct
 from ...common.files import read_yaml_mapping
 from ...common.serialization import data_frame
 from ...evaluation.formats import in_columns
-from ...evaluation.reports import charts as pictures
+from ...evaluation.reports import charts
 from ...evaluation.statistics import mean_of
-from ..callbacks.csv_files import MEASURED, TABLE
+from ..callbacks.csv_files import EVALUATIONS, TABLE
 from ..callbacks.evaluation import ITSELF
 from ..callbacks.html_report import LEARNING
 from ..runs.store import SETTINGS
 
-# What differs between runs without making them different trainings.
-_NOT_COMPARED = ("about", "seed")
+_IGNORED_SETTINGS = ("about", "seed")
 
 
 class Point(Struct, frozen=True):
-    """A figure at some moment of a training."""
+    """A point of a learning curve."""
 
     decisions: float
     value: float
     half_width: float
-    """Of the 95 % interval: over seeds where there are several, else over hands."""
+    """Half of the 95 % interval: over seeds where there are several, else over hands."""
 
 
-class Compared(Struct, frozen=True, kw_only=True, dict=True):
-    """A training: one run, or one with several seeds."""
+class ComparedTraining(Struct, frozen=True, kw_only=True, dict=True):
+    """A training: one run, or several with different seeds."""
 
     name: str
     folders: tuple[Path, ...]
     settings: dict[str, Any]
     rates: dict[str, list[Point]]
-    """Win rates against each opponent, by decisions."""
+    """Win rates by opponent."""
     learning: dict[str, list[Point]]
-    """What the iterations told."""
-    measured: int
-    """How many of its seeds were measured."""
+    """Metrics of the iterations by name."""
+    evaluated_seeds: int
 
     @property
     def last(self) -> dict[str, Point]:
-        """What its last checkpoint was measured at."""
-        ends = {name: points[-1] for name, points in self.rates.items() if points}
-        most = max((each.decisions for each in ends.values()), default=0.0)
-        return {name: each for name, each in ends.items() if each.decisions == most}
+        """Win rates of the last checkpoint."""
+        ends = {opponent: points[-1] for opponent, points in self.rates.items() if points}
+        last = max((point.decisions for point in ends.values()), default=0.0)
+        return {opponent: point for opponent, point in ends.items() if point.decisions == last}
 
     @property
-    def measured_after(self) -> str:
-        """At how many decisions the last checkpoint was measured, and of which seeds."""
-        decisions = next((f"{each.decisions:,.0f}" for each in self.last.values()), "–")
+    def evaluated_after(self) -> str:
+        """Decisions of the last evaluated checkpoint, and the number of its seeds."""
+        decisions = next((f"{point.decisions:,.0f}" for point in self.last.values()), "–")
         seeds = len(self.folders)
-        return f"{decisions} ({self.measured} of {seeds} seeds)" if seeds > 1 else decisions
+        return f"{decisions} ({self.evaluated_seeds} of {seeds} seeds)" if seeds > 1 else decisions
 
 
 class Comparison(Struct, frozen=True, dict=True):
-    """Some trainings side by side."""
+    """Several trainings side by side."""
 
-    trainings: list[Compared]
+    trainings: list[ComparedTraining]
 
     @cached_property
     def differing(self) -> dict[str, list[Any]]:
-        """The settings that differ, each with its value in every training."""
-        names = dict.fromkeys(name for each in self.trainings for name in each.settings)
-        found = {name: [each.settings.get(name) for each in self.trainings] for name in names}
-        return {
-            name: values for name, values in found.items()
-            if name not in _NOT_COMPARED and any(value != values[0] for value in values)
-        }  # fmt: skip
+        """The settings that differ, with their values by training."""
+        names = dict.fromkeys(
+            name for training in self.trainings for name in training.settings
+            if name not in _IGNORED_SETTINGS
+        )  # fmt: skip
+        values = {
+            name: [training.settings.get(name) for training in self.trainings] for name in names
+        }
+        return {name: row for name, row in values.items() if any(value != row[0] for value in row)}
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON holds it."""
-        # Through its JSON, which has null where an interval has no bounds.
-        told = msgspec.json.decode(msgspec.json.encode(self.trainings, enc_hook=str))
-        return {"trainings": told, "differing": self.differing}
+        """The comparison as JSON values."""
+        # msgspec writes null for the infinite half-width of an interval over one seed.
+        text = msgspec.json.encode(self.trainings, enc_hook=str)
+        return {"trainings": msgspec.json.decode(text), "differing": self.differing}
 
     def rows(self) -> list[dict[str, Any]]:
-        """Every measurement, a row each."""
+        """All win rates, a row per point."""
         return [
-            {"training": each.name, "seeds": len(each.folders), "opponent": opponent,
+            {"training": training.name, "seeds": len(training.folders), "opponent": opponent,
              **msgspec.to_builtins(point)}
-            for each in self.trainings for opponent, points in each.rates.items()
+            for training in self.trainings for opponent, points in training.rates.items()
             for point in points
         ]  # fmt: skip
 
     def frame(self) -> Any:
-        """Every measurement as a `pandas.DataFrame`."""
+        """All win rates as a `pandas.DataFrame`."""
         return data_frame(self.rows())
 
     def text(self) -> str:
-        """What differs, and what came of it, in lines."""
-        tables = [self._settings_table(), self._strength_table()]
-        return "\n\n".join("\n".join(in_columns(*each)) for each in tables if each[1])
+        """Differing settings and final win rates as tables of text."""
+        tables = [(header, rows) for header, rows in (self._settings(), self._win_rates()) if rows]
+        return "\n\n".join("\n".join(in_columns(*table)) for table in tables)
 
     def page(self) -> str:
-        """The same with curves, as a page of HTML."""
-        names = [each.name for each in self.trainings]
+        """Tables and learning curves as a page of HTML."""
+        names = [training.name for training in self.trainings]
         title = " and ".join(names) if len(names) < 4 else f"{len(names)} trainings"
-        parts = [f"<h1>{escape(title)}</h1>", f"<p class='soft'>{escape(self._seeds())}</p>"]
-        header, rows = self._settings_table()
+        parts = [f"<h1>{escape(title)}</h1>", f"<p class='soft'>{escape(self._intervals())}</p>"]
+        header, rows = self._settings()
         parts.append("<h2>Settings that differ</h2>")
-        parts.append(pictures.card(pictures.table(header, rows)) if rows else "<p>None.</p>")
+        parts.append(charts.card(charts.table(header, rows)) if rows else "<p>None.</p>")
         parts.append("<h2>Win rates</h2>")
         for opponent in self._opponents():
-            lines = {
-                each.name: as_curve(each.rates.get(opponent, []), 100) for each in self.trainings
+            curves = {
+                training.name: as_curve(training.rates.get(opponent, []), 100)
+                for training in self.trainings
             }
-            picture = pictures.curves(lines, "decisions", "hands won, in %", reference=50.0)
-            caption = f"against {escape(opponent)} {pictures.keys(names)}"
-            parts.append(pictures.card(pictures.figure(picture, caption)))
+            chart = charts.curves(curves, "decisions", "hands won, in %", reference=50.0)
+            caption = f"against {escape(opponent)} {charts.keys(names)}"
+            parts.append(charts.card(charts.figure(chart, caption)))
         parts.append("<h2>In the end</h2>")
-        parts.append(pictures.card(pictures.table(*self._strength_table())))
+        parts.append(charts.card(charts.table(*self._win_rates())))
         parts.append("<h2>Learning</h2><section class='side'>")
-        for figure, about in LEARNING:
-            lines = {each.name: as_curve(each.learning.get(figure, [])) for each in self.trainings}
-            if any(line.points for line in lines.values()):
-                picture = pictures.curves(lines, "decisions", figure, width=480, height=240)
-                parts.append(pictures.figure(picture, escape(about) + pictures.keys(names)))
-        return pictures.page(title, [*parts, "</section>"])
+        for metric, about in LEARNING:
+            curves = {
+                training.name: as_curve(training.learning.get(metric, []))
+                for training in self.trainings
+            }
+            if any(curve.points for curve in curves.values()):
+                chart = charts.curves(curves, "decisions", metric, width=480, height=240)
+                parts.append(charts.figure(chart, escape(about) + charts.keys(names)))
+        return charts.page(title, [*parts, "</section>"])
 
-    def _seeds(self) -> str:
-        told = [f"{each.name}: {each.measured} seeds" for each in self.trainings
-                if len(each.folders) > 1]  # fmt: skip
-        over = "Bands are 95 % intervals"
-        return f"{over} over seeds ({', '.join(told)})." if told else f"{over} over hands."
+    def _intervals(self) -> str:
+        seeds = [
+            f"{training.name}: {training.evaluated_seeds} seeds"
+            for training in self.trainings if len(training.folders) > 1
+        ]  # fmt: skip
+        unit = f"seeds ({', '.join(seeds)})" if seeds else "hands"
+        return f"Bands are 95 % intervals over {unit}."
 
     def _opponents(self) -> list[str]:
-        return [*dict.fromkeys(name for each in self.trainings for name in each.rates)]
+        return [*dict.fromkeys(name for training in self.trainings for name in training.rates)]
 
-    def _settings_table(self) -> tuple[list[str], list[list[str]]]:
-        header = ["setting", *(each.name for each in self.trainings)]
-        rows = [[name, *(_shown(value) for value in values)]
-                for name, values in self.differing.items()]  # fmt: skip
+    def _settings(self) -> tuple[list[str], list[list[str]]]:
+        header = ["setting", *(training.name for training in self.trainings)]
+        rows = [
+            [name, *("–" if value is None else str(value) for value in values)]
+            for name, values in self.differing.items()
+        ]
         return header, rows
 
-    def _strength_table(self) -> tuple[list[str], list[list[str]]]:
-        header = ["wins in % against", *(each.name for each in self.trainings)]
+    def _win_rates(self) -> tuple[list[str], list[list[str]]]:
+        header = ["wins in % against", *(training.name for training in self.trainings)]
         rows = [
-            [name, *(rate_text(each.last.get(name)) for each in self.trainings)]
-            for name in self._opponents() if any(name in each.last for each in self.trainings)
-        ]  # fmt: skip
+            [opponent, *(rate_text(training.last.get(opponent)) for training in self.trainings)]
+            for opponent in self._opponents()
+            if any(opponent in training.last for training in self.trainings)
+        ]
         if rows:
-            rows.append(["measured after", *(each.measured_after for each in self.trainings)])
+            ends = [training.evaluated_after for training in self.trainings]
+            rows.append(["evaluated after", *ends])
         return header, rows
 
 
 def compare(runs: Sequence[str | Path]) -> Comparison:
-    """Runs, and folders of runs with several seeds, side by side; `NAME=RUN` names one anew."""
-    found = [_compared(str(each)) for each in runs]
-    names = [each.name for each in found]
-    for each in found:
-        if names.count(each.name) > 1:
+    """Compare runs and folders of runs with several seeds; `NAME=RUN` gives one a name."""
+    trainings = [_load_training(str(run)) for run in runs]
+    names = [training.name for training in trainings]
+    for training in trainings:
+        if names.count(training.name) > 1:
             raise ValueError(
-                f"two of these are called {each.name}: give one a name, as in "
-                f"NAME={each.folders[0]}"
+                f"two of these are called {training.name}: give one a name, as in "
+                f"NAME={training.folders[0]}"
             )
-    return Comparison(found)
+    return Comparison(trainings)
 
 
 def runs_in(folder: Path) -> list[Path]:
-    """A run as it is, or the runs of a folder with several seeds."""
+    """The folder itself if it is a run, else its runs with several seeds."""
     if (folder / SETTINGS).exists():
         return [folder]
-    found = [each.parent for each in folder.glob(f"seed-*/{SETTINGS}")]
-    return sorted(found, key=lambda each: (len(each.name), each.name))
+    runs = [path.parent for path in folder.glob(f"seed-*/{SETTINGS}")]
+    return sorted(runs, key=lambda run: (len(run.name), run.name))
 
 
-def _compared(text: str) -> Compared:
-    title, mark, place = text.partition("=")
-    folder = Path(place if mark and not Path(text).exists() else text)
-    folders = runs_in(folder)
-    if not folders:
+def _load_training(text: str) -> ComparedTraining:
+    name, separator, path = text.partition("=")
+    folder = Path(path if separator and not Path(text).exists() else text)
+    runs = runs_in(folder)
+    if not runs:
         raise ValueError(f"{folder}: is no run: there is no {SETTINGS} in it, nor in its seeds")
-    every = [_measured(each) for each in folders]
-    opponents = dict.fromkeys(name for each in every for name in each)
-    learnt = [_learnt(each) for each in folders]
-    figures = dict.fromkeys(name for each in learnt for name in each)
-    return Compared(
-        name=title if str(folder) != text else folder.name,
-        folders=tuple(folders),
-        settings=read_yaml_mapping(folders[0] / SETTINGS),
-        measured=sum(map(bool, every)),
-        rates={name: mean_curve([each.get(name, []) for each in every]) for name in opponents},
-        learning={name: mean_curve([each.get(name, []) for each in learnt]) for name in figures},
+    win_rates = [_load_win_rates(run) for run in runs]
+    opponents = dict.fromkeys(opponent for rates in win_rates for opponent in rates)
+    metrics = [_load_metrics(run) for run in runs]
+    metric_names = dict.fromkeys(metric for curves in metrics for metric in curves)
+    return ComparedTraining(
+        name=name if str(folder) != text else folder.name,
+        folders=tuple(runs),
+        settings=read_yaml_mapping(runs[0] / SETTINGS),
+        evaluated_seeds=sum(map(bool, win_rates)),
+        rates={
+            name: mean_curve([rates.get(name, []) for rates in win_rates]) for name in opponents
+        },
+        learning={
+            name: mean_curve([curves.get(name, []) for curves in metrics]) for name in metric_names
+        },
     )
 
 
-def mean_curve(lines: Sequence[Sequence[Point]]) -> list[Point]:
-    """The means of the seeds' figures, each with its interval; of one run what it says itself.
+def mean_curve(curves: Sequence[Sequence[Point]]) -> list[Point]:
+    """The mean of the seeds' curves with intervals over seeds; a single curve as it is.
 
-    A run that was ended before it was measured has fewer: each of its figures meets the others'
-    that are nearest in decisions.
+    A run that ended early has fewer points; each is averaged with the points of the others that
+    are nearest in decisions.
     """
-    if len(lines) == 1:
-        return [*lines[0]]
-    told = [line for line in lines if line]
-    found = []
-    for place in min(told, key=len, default=[]):
+    if len(curves) == 1:
+        return [*curves[0]]
+    curves = [curve for curve in curves if curve]
+    means = []
+    for target in min(curves, key=len, default=[]):
         points = [
-            min(line, key=lambda each: abs(each.decisions - place.decisions)) for line in told
+            min(curve, key=lambda point: abs(point.decisions - target.decisions))
+            for curve in curves
         ]
-        mean = mean_of([each.value for each in points])
-        decisions = fmean(each.decisions for each in points)
-        found.append(Point(decisions, mean.value, mean.half_width))
-    return found
+        mean = mean_of([point.value for point in points])
+        decisions = fmean(point.decisions for point in points)
+        means.append(Point(decisions, mean.value, mean.half_width))
+    return means
 
 
-def _measured(folder: Path) -> dict[str, list[Point]]:
-    found: dict[str, list[Point]] = {}
-    for row in _rows(folder / MEASURED):
-        if not row["opponent"].startswith(f"{ITSELF}@"):
-            title = f"{row['opponent']} ({row['rules']})" if row.get("rules") else row["opponent"]
-            rate, reach = float(row["win_rate"]), float(row["half_width"])
-            found.setdefault(title, []).append(Point(float(row["decisions"]), rate, reach))
-    return found
+def _load_win_rates(run: Path) -> dict[str, list[Point]]:
+    curves: dict[str, list[Point]] = {}
+    for row in _read_csv(run / EVALUATIONS):
+        opponent, rules = row["opponent"], row.get("rules")
+        if not opponent.startswith(f"{ITSELF}@"):
+            title = f"{opponent} ({rules})" if rules else opponent
+            values = (float(row[name]) for name in ("decisions", "win_rate", "half_width"))
+            curves.setdefault(title, []).append(Point(*values))
+    return curves
 
 
-def _learnt(folder: Path) -> dict[str, list[Point]]:
-    rows = pictures.thinned(_rows(folder / TABLE))
+def _load_metrics(run: Path) -> dict[str, list[Point]]:
+    rows = charts.thinned(_read_csv(run / TABLE))
     return {
         name: [Point(float(row["decisions"]), float(row[name]), 0.0) for row in rows if row[name]]
         for name, _ in LEARNING if rows and name in rows[0]
     }  # fmt: skip
 
 
-def _rows(path: Path) -> list[dict[str, str]]:
+def _read_csv(path: Path) -> list[dict[str, str]]:
     if not path.exists():
         return []
     with open(path, encoding="utf-8", newline="") as file:
         return [*csv.DictReader(file)]
 
 
-def as_curve(points: Sequence[Point], scale: float = 1.0) -> pictures.Curve:
-    """Figures as a line of a picture."""
-    return pictures.Curve(
-        [(each.decisions, scale * each.value) for each in points],
-        [scale * each.half_width for each in points],
+def as_curve(points: Sequence[Point], scale: float = 1.0) -> charts.Curve:
+    """Points as a curve of a chart."""
+    return charts.Curve(
+        [(point.decisions, scale * point.value) for point in points],
+        [scale * point.half_width for point in points],
     )
 
 
@@ -258,9 +274,5 @@ def rate_text(point: Point | None) -> str:
     """A win rate in %, with half of its interval."""
     if point is None:
         return "–"
-    reach = f" ± {100 * point.half_width:.1f}" if math.isfinite(point.half_width) else ""
-    return f"{100 * point.value:.1f}{reach}"
-
-
-def _shown(value: Any) -> str:
-    return "–" if value is None else str(value)
+    finite = math.isfinite(point.half_width)
+    return f"{100 * point.value:.1f}" + (f" ± {100 * point.half_width:.1f}" if finite else "")

@@ -1,7 +1,8 @@
-"""Settings of a sweep: what is tried, in ranges and lists, and how the results are measured."""
+"""Settings of a sweep: the search space, Optuna's sampler and pruner, evaluation of the results."""
 
 from __future__ import annotations
 
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,128 +23,176 @@ from ...common.typed_settings import (
     doc,
     format_value,
 )
+from ...engine.rng import secret_of_seed
 from ..runs.presets import PRESETS, settings_from
 from ..settings import Settings
-from .optuna_study import optuna_here
 
 
-class Between(CheckedSettings, frozen=True, kw_only=True):
-    """A number to be chosen between two others."""
+class Range(CheckedSettings, frozen=True, kw_only=True):
+    """A number between two bounds."""
 
-    low: Annotated[float, doc("The least there may be.")]
-    high: Annotated[float, doc("The most.")]
-    log: Annotated[bool, doc("Whether orders of magnitude are equally likely.")] = False
-    step: Annotated[Positive | None, doc("What lies between two choices.")] = None
+    low: Annotated[float, doc("Lower bound.")]
+    high: Annotated[float, doc("Upper bound.")]
+    log: Annotated[bool, doc("Sample the logarithm uniformly.")] = False
+    step: Annotated[Positive | None, doc("Distance between two choices.")] = None
 
 
 class Sweep(CheckedSettings, frozen=True, kw_only=True):
-    """What is tried, and how what came of it is measured."""
+    """Search space of a sweep, and the evaluation of its trials."""
 
-    preset: Annotated[
-        str, doc("What the settings begin with: a preset, or the path of a file.")
-    ] = "quick"
+    preset: Annotated[str, doc("Preset that the trials start from, or the path of a file.")] = (
+        "quick"
+    )
     settings: Annotated[dict[str, Any], doc("Settings over it, the same in every trial.")] = (
         msgspec.field(default_factory=dict[str, Any])
     )
     space: Annotated[
-        dict[str, Between | list[Any]],
-        doc("Settings to be chosen: between `low` and `high`, or out of a list.", min_length=1),
+        dict[str, Range | list[Any]],
+        doc("Settings to search: between `low` and `high`, or in a list.", min_length=1),
     ]
-    against: Annotated[Names, doc("Whom the mean win rate is measured against.", min_length=1)] = (
-        "threshold",
-    )
+    eval_opponents: Annotated[
+        Names, doc("Opponents; the mean win rate against them is maximized.", min_length=1)
+    ] = ("threshold",)
     trials: Annotated[
-        PositiveInt, doc("In all, those of other machines and of earlier sessions included.")
+        PositiveInt, doc("Number of trials, those of other machines and earlier sessions included.")
     ] = 20
     finalists: Annotated[
-        PositiveInt,
-        doc("How many of the best are measured again, on fresh deals, to choose among them."),
+        PositiveInt, doc("Number of best trials that are evaluated again, on fresh deals.")
     ] = 4
-    hands: Annotated[
-        EvenHands, doc("Against each opponent, when the finalists are measured again.")
+    final_eval_hands: Annotated[
+        EvenHands, doc("Hands against each opponent in the evaluation of a finalist.")
     ] = 10_000
-    sampler: Annotated[str, doc("Optuna's, by name: `TPE`, `Random`, `CmaEs`, `QMC`, `GP`.")] = (
-        "TPE"
-    )
+    sampler: Annotated[
+        str, doc("Optuna's sampler by name: `TPE`, `Random`, `CmaEs`, `QMC`, `GP`.")
+    ] = "TPE"
     pruner: Annotated[
-        str,
-        doc("Optuna's, by name: `Median`, `Nop`, `Hyperband`, `SuccessiveHalving`, `Percentile`."),
+        str, doc("Optuna's pruner by name: `Median`, `Nop`, `Hyperband`, `SuccessiveHalving`.")
     ] = "Median"
-    seed: Annotated[Seed, doc("Of what the sampler draws.")] = 0
+    seed: Annotated[Seed, doc("Random seed of the sampler.")] = 0
     storage: Annotated[
-        str, doc("A database's URL or a journal's path; by default a journal in the folder.")
+        str, doc("URL of a database, or path of a journal; empty: a journal in the folder.")
     ] = ""
 
 
 def load_sweep(path: str | Path) -> Sweep:
-    """A sweep from a YAML file, everything in it checked."""
+    """Load a sweep from a YAML file and check its whole search space."""
     values = read_yaml_mapping(Path(path))
     if isinstance(space := values.get("space"), dict):
         values["space"] = {
-            name: _choice(each, f"{path}: space: {name}") for name, each in space.items()
+            name: _choices(value, f"{path}: space: {name}") for name, value in space.items()
         }
-    found = build_settings(Sweep, values, str(path), "a part of a sweep")
-    base = base_settings(found, Path(path).parent)
-    known = base.__struct_fields__
-    for name, wanted in found.space.items():
-        if name not in known:
-            raise SettingsError(
-                f"{path}: space: {name!r} is not a setting of {base.trainer}{suggest(name, known)}"
-            )
+    sweep = build_settings(Sweep, values, str(path), "a part of a sweep")
+    base = base_settings(sweep, Path(path).parent)
+    for name, choices in sweep.space.items():
+        if name not in base.__struct_fields__:
+            near = suggest(name, base.__struct_fields__)
+            raise SettingsError(f"{path}: space: {name!r} is not a setting of {base.trainer}{near}")
         try:
-            distribution(base, name, wanted)
+            distribution(base, name, choices)
         except ValueError as error:
             raise SettingsError(f"{path}: space: {name}: {error}") from None
-        whole = isinstance(wanted, Between) and _whole(base, name)
-        for choice in wanted if isinstance(wanted, list) else [wanted.low, wanted.high]:
-            value = int(choice) if whole else choice
-            settings_from({**base.as_mapping(), name: value}, f"{path}: space")
-    return found
+        integer = isinstance(choices, Range) and _is_integer(base, name)
+        for value in choices if isinstance(choices, list) else (choices.low, choices.high):
+            tried = {**base.as_mapping(), name: int(value) if integer else value}
+            settings_from(tried, f"{path}: space")
+    return sweep
 
 
-def _choice(value: Any, source: str) -> Any:
+def _choices(value: Any, source: str) -> Any:
     if isinstance(value, dict):
-        return build_settings(Between, value, source, "a part of a range")
+        return build_settings(Range, value, source, "a part of a range")
     if not isinstance(value, list):
         raise SettingsError(f"{source} is {value!r}: give `low` and `high`, or a list")
     return value
 
 
 def base_settings(sweep: Sweep, folder: Path) -> Settings:
-    """The settings that all trials share; a relative path of a preset starts from `folder`."""
+    """The settings that all trials share; `folder` resolves a relative path of a preset."""
     preset = sweep.preset
     if not Path(preset).is_absolute() and (folder / preset).is_file():
         preset = str(folder / preset)
-    measured = {
-        "eval_opponents": list(sweep.against), "final_eval_opponents": [],
-        "about": "a trial of a sweep",
-        "eval_mode": "sync",
+    evaluation = {
+        "eval_opponents": list(sweep.eval_opponents), "final_eval_opponents": [],
+        "eval_mode": "sync", "about": "a trial of a sweep",
     }  # fmt: skip
     values, source = PRESETS.values(preset)
-    return settings_from({**values, **measured, **sweep.settings}, source)
+    return settings_from({**values, **evaluation, **sweep.settings}, source)
 
 
-def _whole(base: Settings, name: str) -> bool:
-    value = getattr(base, name)
-    return isinstance(value, int) and not isinstance(value, bool)
+# -- Optuna
 
 
-def distribution(base: Settings, name: str, wanted: Between | list[Any]) -> Any:
-    """Optuna's distribution of a setting; it keeps plain values alone, so the rest as YAML."""
-    distributions = optuna_here().distributions
-    if isinstance(wanted, list):
-        return distributions.CategoricalDistribution([*map(format_value, wanted)])
-    if not _whole(base, name):
-        return distributions.FloatDistribution(wanted.low, wanted.high, wanted.log, wanted.step)
-    return distributions.IntDistribution(
-        int(wanted.low), int(wanted.high), wanted.log, int(wanted.step or 1)
-    )
+def import_optuna() -> Any:
+    """Import Optuna, an optional dependency."""
+    try:
+        import optuna
+    except ImportError:
+        raise ValueError("sweeps need optuna, which is not installed: pip install "
+                         "'german-whist[sweep]'") from None  # fmt: skip
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna
 
 
-def chosen_settings(trial: Any) -> dict[str, Any]:
-    """The settings that a trial draws."""
-    params: dict[str, Any] = trial.params
+def _is_integer(base: Settings, name: str) -> bool:
+    return type(getattr(base, name)) is int
+
+
+def distribution(base: Settings, name: str, choices: Range | list[Any]) -> Any:
+    """Optuna's distribution of a setting."""
+    distributions = import_optuna().distributions
+    if isinstance(choices, list):
+        # Optuna stores scalars alone, so other values are stored as YAML.
+        return distributions.CategoricalDistribution([*map(format_value, choices)])
+    low, high, log, step = choices.low, choices.high, choices.log, choices.step
+    if _is_integer(base, name):
+        return distributions.IntDistribution(int(low), int(high), log, int(step or 1))
+    return distributions.FloatDistribution(low, high, log, step)
+
+
+def trial_settings(trial: Any) -> dict[str, Any]:
+    """The settings that a trial sampled."""
     return {
         name: yaml.safe_load(value) if isinstance(value, str) else value
-        for name, value in params.items()
+        for name, value in trial.params.items()
     }
+
+
+def _optuna_class(kind: str, name: str) -> Any:
+    module, suffix = getattr(import_optuna(), f"{kind}s"), kind.capitalize()
+    classes = {
+        key.removesuffix(suffix): getattr(module, key)
+        for key in dir(module) if key.endswith(suffix) and key != f"Base{suffix}"
+    }  # fmt: skip
+    by_lower = {key.lower(): value for key, value in classes.items()}
+    optuna_class = by_lower.get(name.lower().removesuffix(kind))
+    if optuna_class is None:
+        raise SettingsError(
+            f"{kind} is {name!r}, which is none of Optuna's{suggest(name, classes)}"
+        )
+    for param in signature(optuna_class).parameters.values():
+        if param.default is param.empty and param.kind is param.POSITIONAL_OR_KEYWORD:
+            raise SettingsError(f"{kind} is {name!r}, which needs more than a name: {param.name}")
+    return optuna_class
+
+
+def make_pruner(name: str) -> Any:
+    """Make a pruner by name."""
+    return _optuna_class("pruner", name)()
+
+
+def make_sampler(name: str, seed: int) -> Any:
+    """Make a sampler by name that is seeded by the number of each trial.
+
+    Resumed sweeps, and processes that share a storage, thus sample no trial twice.
+    """
+    sampler = _optuna_class("sampler", name)
+    seeded = "seed" in signature(sampler).parameters
+
+    class Numbered(sampler):
+        def before_trial(self, study: Any, trial: Any) -> None:
+            if seeded:
+                secret = secret_of_seed(seed, f"trial {trial.number}")
+                sampler.__init__(self, seed=int.from_bytes(secret[:4], "little"))
+            super().before_trial(study, trial)
+
+    return Numbered()

@@ -1,7 +1,7 @@
-"""Trainings in workers, here or on a cluster; one whose worker dies goes on where it was saved.
+"""Runs in worker processes, local or on Ray; a run whose worker dies is resumed from its state.
 
-What the settings of a training on a cluster name by path or module travels along, and its run
-comes back. A machine that dies has its training begun again elsewhere, from where it began here.
+A run on a cluster takes along the files and modules that its settings name, and its directory
+comes back. If its machine dies, another trains it anew from the state that was sent.
 """
 
 from __future__ import annotations
@@ -30,82 +30,86 @@ from ..settings import Settings
 
 Say = Callable[[str], None]
 
-_RUN = Path("run")
-# Settings in which paths and modules may stand.
-_NAMING = ("trainer", "init", "eval_opponents", "final_eval_opponents", "opponents", "callbacks")
+_REMOTE_RUN = Path("run")
+_PATH_SETTINGS = (
+    "trainer", "init", "eval_opponents", "final_eval_opponents", "opponents", "callbacks",
+)  # fmt: skip
+"""Settings whose values may be paths or modules."""
 
 
 @dataclass(frozen=True)
 class Training:
-    """A run to begin, or to go on with."""
+    """A run to start, or to resume where its folder has a state."""
 
     name: str
     folder: Path
     settings: Mapping[str, Any]
-    """Of a run that begins."""
+    """Settings of a new run."""
     words: Sequence[str] = ()
-    """Settings that are changed where it goes on."""
+    """Changed settings of a resumed run."""
     callbacks: Sequence[Callback] = ()
-    """Beside those that the settings name; they are sent to the worker."""
+    """Additional callbacks, which are pickled for the worker."""
     files: PackedFiles = field(default_factory=PackedFiles)
-    """What it needs on a cluster, by relative paths."""
+    """Files that it needs on a cluster, by relative paths."""
 
     def __str__(self) -> str:
         return f"the training of {self.name}"
 
 
-def threads_each(runs: int, on: str) -> int:
-    """How many threads each of so many runs has, if its settings do not say."""
-    return max(1, usable_threads() // runs) if on == LOCAL else 1
+def train_runs(trainings: Sequence[Training], on: str, say: Say) -> list[int]:
+    """Train runs side by side; returns the exit statuses. On a signal all of them save first."""
 
+    def report_death(training: Training, cause: str) -> None:
+        say(f"{training.name}: its process was ended by {cause}")
 
-def train_apart(trainings: Sequence[Training], on: str, say: Say) -> list[int]:
-    """Train side by side; the exit statuses. A signal lets all that are under way save first."""
-
-    def died(training: Training, why: str) -> None:
-        say(f"{training.name}: its process was ended by {why}")
-
-    def printed(training: Training, line: str) -> None:
+    def report_line(training: Training, line: str) -> None:
         say(f"{training.name}: {line}")
 
+    # Unless the settings say otherwise, the runs share the cores of this machine.
+    default = max(1, usable_threads() // len(trainings)) if on == LOCAL else 1
+    trainings = [
+        replace(training, settings={
+            **training.settings, "threads": training.settings["threads"] or default,
+        })
+        for training in trainings
+    ]  # fmt: skip
     if on == LOCAL:
-        make, workers, threads = _trained_here, min(len(trainings), usable_threads()), 0
-        sent = [(training, lambda _: None) for training in trainings]
+        make, workers, threads = _local_worker, min(len(trainings), usable_threads()), 0
+        tasks = [(training, lambda _: None) for training in trainings]
     else:
-        sent = [*map(_packed, trainings)]
-        make, workers = _trained_there, len(trainings)
-        threads = max(there.settings["threads"] or 1 for there, _ in sent)
+        tasks = [*map(_pack, trainings)]
+        make, workers = _remote_worker, len(trainings)
+        threads = max(training.settings["threads"] or 1 for training, _ in tasks)
     codes: list[int] = []
     with Executor(
-        make, None, workers, on, threads=threads, on_line=printed, on_death=died
+        make, None, workers, on, threads=threads, on_line=report_line, on_death=report_death
     ) as executor:
-        futures = [executor.submit(there) for there, _ in sent]
-        for training, (_, keep), future in zip(trainings, sent, futures, strict=True):
+        futures = [executor.submit(training) for training, _ in tasks]
+        for (training, unpack_run), future in zip(tasks, futures, strict=True):
             try:
-                code, run = future.result()
+                code, run_files = future.result()
             except WorkersLost as error:
                 say(f"{training.name}: is given up, since {error}")
-                code, run = 1, {}
-            keep(run)
+                code, run_files = 1, {}
+            unpack_run(run_files)
             codes.append(code)
     return codes
 
 
-def _trained_here(_: None) -> Callable[[Training], tuple[int, PackedFiles]]:
-    return lambda training: (_trained(training), {})
+def _local_worker(_: None) -> Callable[[Training], tuple[int, PackedFiles]]:
+    return lambda training: (_train(training), {})
 
 
-def _trained_there(_: None) -> Callable[[Training], tuple[int, PackedFiles]]:
-    def train_there(training: Training) -> tuple[int, PackedFiles]:
-        shutil.rmtree(_RUN, ignore_errors=True)
+def _remote_worker(_: None) -> Callable[[Training], tuple[int, PackedFiles]]:
+    def work(training: Training) -> tuple[int, PackedFiles]:
+        shutil.rmtree(_REMOTE_RUN, ignore_errors=True)
         write_files(training.files, Path())
-        return _trained(training), files_below(_RUN)
+        return _train(training), files_below(_REMOTE_RUN)
 
-    return train_there
+    return work
 
 
-def _trained(training: Training) -> int:
-    """Train, or go on from what was saved; the exit status, as of the command."""
+def _train(training: Training) -> int:
     folder, callbacks = training.folder, training.callbacks
     try:
         if begun(folder):
@@ -113,7 +117,7 @@ def _trained(training: Training) -> int:
         else:
             trained = train(training.settings, folder=folder, callbacks=callbacks)
         print(trained.text())
-    except RunStopped as stopped:  # which was told where it was shown
+    except RunStopped as stopped:  # the run has reported it
         return stopped.status
     except Exception as error:
         show_traceback()
@@ -122,53 +126,57 @@ def _trained(training: Training) -> int:
     return 0
 
 
-def _packed(training: Training) -> tuple[Training, Callable[[PackedFiles], None]]:
-    """A training as a cluster is given it; and what keeps the run that comes back."""
+def _pack(training: Training) -> tuple[Training, Callable[[PackedFiles], None]]:
+    """A training as it is sent to a cluster, and a function that unpacks the run it returns."""
     folder = training.folder
-    goes_on = begun(folder)
-    before = settings_of(folder) if goes_on else settings_from(training.settings)
-    after = changed_settings(before, training.words) if goes_on else before
-    here: dict[str, None] = {}
-    for each in (before, after):
-        _renamed(each, lambda name: here.setdefault(name) or name)
-    called, files = pack(here, RAY)
-    names = dict(zip(here, called, strict=True))
-    was, now = (_renamed(_with_rules(each), names.__getitem__) for each in (before, after))
-    told, changed = was.as_mapping(), now.as_mapping()
-    if goes_on:
-        files |= {(_RUN / name).as_posix(): data for name, data in files_below(folder).items()}
-        files[(_RUN / SETTINGS).as_posix()] = was.as_yaml().encode()
-    words = format_overrides({name: each for name, each in changed.items() if each != told[name]})
-    there = replace(training, folder=_RUN, settings=changed, words=words, files=files)
-    names_here = {there: name for name, there in names.items()}
+    resumed = begun(folder)
+    before = settings_of(folder) if resumed else settings_from(training.settings)
+    after = changed_settings(before, training.words) if resumed else before
+    local_names: dict[str, None] = {}
+    for settings in (before, after):
+        _map_paths(settings, lambda name: local_names.setdefault(name) or name)
+    remote_names, files = pack(local_names, RAY)
+    remote_by_local = dict(zip(local_names, remote_names, strict=True))
+    local_by_remote = dict(zip(remote_names, local_names, strict=True))
+    remote_before, remote_after = (
+        _map_paths(_with_explicit_rules(settings), remote_by_local.__getitem__)
+        for settings in (before, after)
+    )
+    old, new = remote_before.as_mapping(), remote_after.as_mapping()
+    if resumed:
+        run_files = files_below(folder).items()
+        files |= {(_REMOTE_RUN / name).as_posix(): data for name, data in run_files}
+        files[(_REMOTE_RUN / SETTINGS).as_posix()] = remote_before.as_yaml().encode()
+    words = format_overrides({name: value for name, value in new.items() if value != old[name]})
+    remote = replace(training, folder=_REMOTE_RUN, settings=new, words=words, files=files)
 
-    def keep(run: PackedFiles) -> None:
-        write_files(run, folder)
-        # As everything is called here.
-        if SETTINGS in run:
-            found = _renamed(settings_of(folder), lambda name: names_here.get(name, name))
+    def unpack_run(run_files: PackedFiles) -> None:
+        write_files(run_files, folder)
+        # The settings name files as they are called on this machine.
+        if SETTINGS in run_files:
+            settings = _map_paths(settings_of(folder), lambda name: local_by_remote.get(name, name))
             with atomic_write(folder / SETTINGS, "w") as file:
-                file.write(msgspec.structs.replace(found, rules=after.rules).as_yaml())
+                file.write(msgspec.structs.replace(settings, rules=after.rules).as_yaml())
 
-    return there, keep
+    return remote, unpack_run
 
 
-def _renamed(settings: Settings, name: Callable[[str], str]) -> Settings:
-    """Settings in which whatever may be a path or a module is called otherwise."""
-    changed: dict[str, Any] = {}
-    for each in _NAMING:
-        value = getattr(settings, each, None)
+def _map_paths(settings: Settings, rename: Callable[[str], str]) -> Settings:
+    """Settings with a function applied to all values that may be paths or modules."""
+    changes: dict[str, Any] = {}
+    for name in _PATH_SETTINGS:
+        value = getattr(settings, name, None)
         if isinstance(value, str):
-            changed[each] = name(value)
+            changes[name] = rename(value)
         elif value is not None:
-            changed[each] = tuple(map(name, value))
-    return msgspec.structs.replace(settings, **changed)
+            changes[name] = tuple(map(rename, value))
+    return msgspec.structs.replace(settings, **changes)
 
 
-def _with_rules(settings: Settings) -> Settings:
-    """Settings that need no file or run to tell what is played."""
+def _with_explicit_rules(settings: Settings) -> Settings:
+    """Settings with parameters of rule sets in place of files' and runs' paths."""
     listed = settings.rules if isinstance(settings.rules, (list, tuple)) else [settings.rules]
-    if not any(isinstance(each, str) and Path(each).exists() for each in listed):
+    if not any(isinstance(name, str) and Path(name).exists() for name in listed):
         return settings
-    rules = [each.rules.as_mapping() for each in settings.all_options]
+    rules = [options.rules.as_mapping() for options in settings.all_options]
     return msgspec.structs.replace(settings, rules=rules if len(rules) > 1 else rules[0])

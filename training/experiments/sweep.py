@@ -1,8 +1,7 @@
-"""Searching for settings: a sweep trains again and again, and keeps what plays best.
+"""Hyperparameter search with Optuna: trials are trained and pruned, the best re-evaluated.
 
-Optuna chooses and prunes; its storage keeps the trials, so that a sweep goes on, and so that
-processes and machines that share a storage share the work. At its end the best few are measured
-again on fresh deals, and the best of these becomes a preset.
+Optuna's storage holds the trials: a sweep can be resumed, and shared by processes and machines.
+The highest of noisy win rates is biased, so finalists are evaluated on deals that selected none.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ import math
 import os
 import socket
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from msgspec import Struct
@@ -25,64 +24,50 @@ from ...common.files import atomic_write
 from ...common.serialization import JsonStruct
 from ...common.settings_files import format_overrides
 from ...common.signals import UNSTABLE, RunStopped
+from ...common.typed_settings import SettingsError
 from ...evaluation.formats import percent_with_interval
 from ...evaluation.statistics import Estimate
+from ..callbacks.base import Callback, TrainingRun
 from ..callbacks.evaluation import EVALUATION_SEED, evaluate_checkpoint
-from ..checkpoint import load_state
+from ..checkpoint import EvaluationResult, load_state
 from ..runs.api import train_or_go_on
 from ..runs.presets import settings_from
 from ..runs.store import STATE
 from ..settings import Settings
-from .optuna_study import (
-    Pruning,
-    mean_win_rate,
-    numbered_sampler,
-    optuna_here,
-    pruner_named,
-    study_at,
-    trial_state,
-    trials_in,
+from .search_space import (
+    Sweep,
+    base_settings,
+    distribution,
+    import_optuna,
+    make_pruner,
+    make_sampler,
+    trial_settings,
 )
-from .search_space import Sweep, base_settings, chosen_settings, distribution
-from .separate_runs import Say, Training, threads_each, train_apart
+from .separate_runs import Say, Training, train_runs
 
 BEST, TRIALS, JOURNAL = "best.yaml", "trials", "optuna.log"
-_FRESH_SEED = EVALUATION_SEED + 1
-"""Of the deals that finalists are measured on; the best of them is once more, on the next."""
+_FINALISTS_SEED = EVALUATION_SEED + 1
+_CONFIRMATION_SEED = EVALUATION_SEED + 2
 
 
 class Finalist(Struct, frozen=True):
-    """One of a sweep's best trials, measured again on deals that did not choose it."""
+    """One of the best trials, evaluated on deals that did not select it."""
 
     number: int
-    """Of the trial."""
-    value: float
-    """Its mean win rate on fresh deals."""
-    half_width: float
-    """Of the 95 % interval."""
+    win_rate: Estimate
     settings: dict[str, Any]
 
-    def ties(self, best: Finalist) -> bool:
-        """Whether the difference to the best may be chance, as two intervals side by side tell.
 
-        Both play the same deals, which can only bring their results closer together.
-        """
-        return best.value - self.value < math.hypot(best.half_width, self.half_width)
-
-    def __str__(self) -> str:
-        return f"{100 * self.value:.1f} ± {100 * self.half_width:.1f} %"
-
-
-class Swept(JsonStruct, frozen=True, kw_only=True):
+class SweepResult(JsonStruct, frozen=True, kw_only=True):
     """Results of a sweep."""
 
     folder: Path
     finalists: list[Finalist]
-    """The best trials, measured again on fresh deals, the best of them first."""
+    """The best trials by their win rates on fresh deals, best first."""
     study: Any
-    """Optuna's, with every trial."""
+    """Optuna's study."""
     confirmed: Estimate
-    """The mean win rate of the best on deals by which nothing was chosen."""
+    """Win rate of the best finalist on deals that selected nothing."""
 
     @property
     def best(self) -> Finalist:
@@ -91,94 +76,120 @@ class Swept(JsonStruct, frozen=True, kw_only=True):
 
     @property
     def ties(self) -> list[int]:
-        """The numbers of the finalists that cannot be told from the best."""
-        return [each.number for each in self.finalists[1:] if each.ties(self.best)]
+        """Trial numbers of the finalists that are not significantly worse than the best.
+
+        As if their deals were independent; they play the same, which can only narrow intervals.
+        """
+        best, *rest = self.finalists
+        return [
+            other.number for other in rest
+            if best.win_rate.value - other.win_rate.value
+            < math.hypot(best.win_rate.half_width, other.win_rate.half_width)
+        ]  # fmt: skip
 
     def frame(self) -> Any:
-        """The trials as a `pandas.DataFrame`, as Optuna makes it."""
+        """The trials as a `pandas.DataFrame`."""
         return self.study.trials_dataframe()
 
 
 def run_sweep(
     sweep: Sweep,
     folder: Path,
-    beside: Path | None = None,
+    preset_folder: Path | None = None,
     say: Say = print,
     *,
     workers: int = 1,
     on: str = LOCAL,
-) -> Swept:
-    """Try settings until there are as many trials as the sweep wants; goes on where it was.
+) -> SweepResult:
+    """Train trials until there are as many as the sweep sets; resumes a sweep of the folder.
 
-    `beside` is the folder that paths in the sweep start from. So many `workers` try settings side
-    by side, `on` this machine or a cluster of Ray; the next are chosen when all are done.
+    `preset_folder` resolves relative paths in the sweep. `workers` trials run side by side, `on`
+    this machine or a Ray cluster; the next are sampled when all of them are done.
     """
     if workers < 1:
         raise ValueError(
             f"workers is {workers}: it has to be at least 1, or 0 for one on each core"
         )
-    here = workers == 1 and check_backend(on) == LOCAL
-    base = base_settings(sweep, beside or Path())
-    space = {name: distribution(base, name, wanted) for name, wanted in sweep.space.items()}
+    in_process = workers == 1 and check_backend(on) == LOCAL
+    base = base_settings(sweep, preset_folder or Path())
+    space = {name: distribution(base, name, choices) for name, choices in sweep.space.items()}
     storage = sweep.storage or str((folder / JOURNAL).resolve())
-    sampler, pruner = numbered_sampler(sweep.sampler, sweep.seed), pruner_named(sweep.pruner)
+    sampler, pruner = make_sampler(sweep.sampler, sweep.seed), make_pruner(sweep.pruner)
     folder.mkdir(parents=True, exist_ok=True)
-    study = study_at(storage, folder.name, sampler=sampler, pruner=pruner)
-    while (left := sweep.trials - len(trials_in(study, "COMPLETE", "PRUNED"))) > 0:
+    study = import_optuna().create_study(
+        storage=_open_storage(storage), study_name=folder.name, direction="maximize",
+        load_if_exists=True, sampler=sampler, pruner=pruner,
+    )  # fmt: skip
+    while (left := sweep.trials - len(_trials(study, "COMPLETE", "PRUNED"))) > 0:
         count = min(workers, left)
-        trials = _interrupted(study, say)[:count]
+        trials = _interrupted_trials(study, say)[:count]
         trials += [study.ask(space) for _ in range(count - len(trials))]
         trainings: list[Training] = []
         for trial in trials:
-            place = folder / TRIALS / str(trial.number)
-            settings = settings_from({**base.as_mapping(), **chosen_settings(trial)})
-            pruning = Pruning(storage, folder.name, sweep.pruner, trial._trial_id)
-            name = f"trial {trial.number}"
-            trainings.append(Training(name, place, settings.as_mapping(), callbacks=(pruning,)))
-            times = trial.user_attrs.get("process", (0, 0, 0))[2] + 1
-            trial.set_user_attr("process", (socket.gethostname(), os.getpid(), times))
-            say(f"{name} begins: {place}")
+            settings = settings_from({**base.as_mapping(), **trial_settings(trial)})
+            pruning = PruningCallback(storage, folder.name, sweep.pruner, trial._trial_id)
+            training = Training(
+                f"trial {trial.number}", folder / TRIALS / str(trial.number),
+                settings.as_mapping(), callbacks=(pruning,),
+            )  # fmt: skip
+            trainings.append(training)
+            starts = trial.user_attrs.get("process", (0, 0, 0))[2] + 1
+            trial.set_user_attr("process", (socket.gethostname(), os.getpid(), starts))
+            say(f"{training.name} begins: {training.folder}")
         try:
-            # One at a time needs no process of its own, which would have to start.
-            codes = [_train_here(trainings[0], say)] if here else _train(trainings, on, say)
+            # A single trial trains in this process: starting another would take seconds.
+            codes = [_train(trainings[0], say)] if in_process else train_runs(trainings, on, say)
             for trial, training, code in zip(trials, trainings, codes, strict=True):
                 _report(study, trial, training, code, say)
-            if failed := [code for code in codes if code not in (0, UNSTABLE)]:
-                raise RunStopped("not all trials came to their ends", max(failed))
+            if failures := [code for code in codes if code not in (0, UNSTABLE)]:
+                raise RunStopped("not all trials came to their ends", max(failures))
         except Exception as error:
-            # What a signal ended is still under way: the next command goes on with it.
+            # Trials that a signal ended stay RUNNING: the next command resumes them.
             if getattr(error, "status", 1) < 128:
                 for trial in trials:
-                    study.tell(trial, state=trial_state("FAIL"), skip_if_finished=True)
+                    study.tell(trial, state=_state("FAIL"), skip_if_finished=True)
             raise
-    return _result(study, sweep, base, folder, say)
+    return _select_best(study, sweep, base, folder, say)
 
 
-def _interrupted(study: Any, say: Say) -> list[Any]:
-    """Trials of processes of this machine that are gone; one that was often broken off fails.
+def _open_storage(storage: str) -> Any:
+    if "://" in storage:
+        return storage
+    journal = import_optuna().storages.journal
+    lock = journal.JournalFileOpenLock(storage)
+    return journal.JournalStorage(journal.JournalFileBackend(storage, lock))
 
-    Optuna's heartbeat would tell this in a database only, and would begin such a trial anew.
+
+def _state(name: str) -> Any:
+    return import_optuna().trial.TrialState[name]
+
+
+def _trials(study: Any, *states: str) -> list[Any]:
+    return study.get_trials(deepcopy=False, states=[*map(_state, states)])
+
+
+def _interrupted_trials(study: Any, say: Say) -> list[Any]:
+    """RUNNING trials of dead processes of this machine, to resume; fails those that die repeatedly.
+
+    Optuna's heartbeat needs a database, and retries such a trial from its start.
     """
     trials: list[Any] = []
-    for frozen in trials_in(study, "RUNNING"):
-        host, pid, times = frozen.user_attrs.get("process", ("", 0, 0))
+    for frozen in _trials(study, "RUNNING"):
+        host, pid, starts = frozen.user_attrs.get("process", ("", 0, 0))
         if host != socket.gethostname() or (pid != os.getpid() and is_alive(pid)):
             continue
-        if times < MAX_DEATHS:
-            trials.append(optuna_here().trial.Trial(study, frozen._trial_id))
+        if starts < MAX_DEATHS:
+            trials.append(import_optuna().trial.Trial(study, frozen._trial_id))
         else:
-            study.tell(frozen.number, state=trial_state("FAIL"))
-            say(f"trial {frozen.number} is given up, since it was broken off {times} times")
+            study.tell(frozen.number, state=_state("FAIL"))
+            say(f"trial {frozen.number} is given up, since it was broken off {starts} times")
     return trials
 
 
-def _train_here(training: Training, say: Say) -> int:
-    """Train in this process; the exit status."""
+def _train(training: Training, say: Say) -> int:
+    settings = settings_from(training.settings)
     try:
-        train_or_go_on(
-            settings_from(training.settings), training.folder, quiet=True,
-            callbacks=training.callbacks,
-        )  # fmt: skip
+        train_or_go_on(settings, training.folder, quiet=True, callbacks=training.callbacks)
     except RunStopped as stopped:
         if stopped.status != UNSTABLE:
             raise
@@ -187,77 +198,112 @@ def _train_here(training: Training, say: Say) -> int:
     return 0
 
 
-def _train(trainings: Sequence[Training], on: str, say: Say) -> list[int]:
-    """Train side by side in other processes; the exit statuses."""
-    usual = threads_each(len(trainings), on)
-    shared = []
-    for training in trainings:
-        threads = training.settings["threads"] or usual
-        settings = {**training.settings, "threads": threads}
-        shared.append(
-            replace(training, settings=settings, words=format_overrides({"threads": threads}))
-        )
-    return train_apart(shared, on, say)
-
-
 def _report(study: Any, trial: Any, training: Training, code: int, say: Say) -> None:
-    """Tell Optuna the result of a trial that is over; one that failed has none."""
     if code not in (0, UNSTABLE):
         return
-    if code or "pruned" in study.get_trials(deepcopy=False)[trial.number].user_attrs:
-        study.tell(trial, state=trial_state("PRUNED"))
+    pruned = study.get_trials(deepcopy=False)[trial.number].state == _state("PRUNED")
+    if code or pruned:
+        study.tell(trial, state=_state("PRUNED"), skip_if_finished=True)
         result = "was ended early"
     else:
-        _, state = load_state(training.folder / STATE)
-        last = max(each.decisions for each in state.measured)
-        matches = [each for each in state.measured if each.decisions == last]
-        rate = mean_win_rate(matches, training.settings["eval_opponents"])
-        trial.set_user_attr("half_width", rate.half_width)
-        study.tell(trial, rate.value)
-        result = f"won {percent_with_interval(rate)}"
-    say(f"{training.name} {result}: {' '.join(format_overrides(chosen_settings(trial)))}")
+        evaluations = load_state(training.folder / STATE)[1].evaluations
+        last = max(evaluation.decisions for evaluation in evaluations)
+        final = [evaluation for evaluation in evaluations if evaluation.decisions == last]
+        win_rate = mean_win_rate(final, training.settings["eval_opponents"])
+        trial.set_user_attr("half_width", win_rate.half_width)
+        study.tell(trial, win_rate.value)
+        result = f"won {percent_with_interval(win_rate)}"
+    say(f"{training.name} {result}: {' '.join(format_overrides(trial_settings(trial)))}")
 
 
-def _result(study: Any, sweep: Sweep, base: Settings, folder: Path, say: Say) -> Swept:
-    """The best trials, measured again: the highest of noisy figures is too high, on its deals."""
+def mean_win_rate(evaluations: Sequence[EvaluationResult], opponents: Sequence[str]) -> Estimate:
+    """Mean win rate against the opponents, with a conservative 95 % interval.
 
-    def fresh(number: int, seed: int) -> Estimate:
+    All opponents play the same deals, so the win rates are correlated. Whatever the correlation,
+    the interval of the mean is no wider than the mean of the intervals.
+    """
+    matches = [evaluation for evaluation in evaluations if evaluation.opponent in opponents]
+    if len(matches) < len(set(opponents)):
+        raise SettingsError(f"not all of {', '.join(opponents)} could be played")
+    value = fmean(evaluation.win_rate for evaluation in matches)
+    half_width = fmean(evaluation.half_width for evaluation in matches)
+    return Estimate(value, value - half_width, value + half_width)
+
+
+class PruningCallback(Callback):
+    """Reports evaluations to Optuna, and ends the run when the pruner says so.
+
+    It loads its trial from the storage, so that it can be sent to another process.
+    """
+
+    def __init__(self, storage: str, study_name: str, pruner: str, trial_id: int) -> None:
+        self._storage, self._study_name = storage, study_name
+        self._pruner, self._trial_id = pruner, trial_id
+        self._trial: Any = None
+
+    def on_start(self, run: TrainingRun) -> None:
+        optuna = import_optuna()
+        try:
+            study = optuna.load_study(
+                study_name=self._study_name, storage=_open_storage(self._storage),
+                pruner=make_pruner(self._pruner),
+            )  # fmt: skip
+        except (KeyError, OSError):
+            raise ValueError(
+                f"{self._storage} does not hold the sweep here: give a --storage that every "
+                "machine of the cluster reaches"
+            ) from None
+        self._trial = optuna.trial.Trial(study, self._trial_id)
+
+    def on_evaluation(self, run: TrainingRun, results: Sequence[EvaluationResult]) -> None:
+        trial, decisions = self._trial, run.trainer.decisions
+        if trial is None or decisions >= run.settings.decisions:
+            return
+        trial.report(mean_win_rate(results, run.settings.eval_opponents).value, decisions)
+        if trial.should_prune():
+            self._trial = None
+            trial.study.tell(trial, state=_state("PRUNED"))
+            run.stop("the sweep expects nothing of it")
+
+
+def _select_best(study: Any, sweep: Sweep, base: Settings, folder: Path, say: Say) -> SweepResult:
+
+    def evaluate(number: int, seed: int) -> Estimate:
         path = find_checkpoint(folder / TRIALS / str(number))
-        found = evaluate_checkpoint(
-            path, sweep.against, sweep.hands, seed=seed, against_earlier=False
+        evaluation = evaluate_checkpoint(
+            path, sweep.eval_opponents, sweep.final_eval_hands, seed=seed, against_earlier=False
         )
-        return mean_win_rate(found.results, sweep.against)
+        return mean_win_rate(evaluation.results, sweep.eval_opponents)
 
-    done = sorted(trials_in(study, "COMPLETE"), key=lambda each: -each.value)
-    finalists: list[Finalist] = []
-    for each in done[: sweep.finalists]:
-        if not (folder / TRIALS / str(each.number)).exists():
-            say(f"trial {each.number} was trained elsewhere: it is not measured again")
-            continue
-        rate = fresh(each.number, _FRESH_SEED)
-        finalists.append(Finalist(each.number, rate.value, rate.half_width, chosen_settings(each)))
-        say(f"trial {each.number} on fresh deals: {finalists[-1]}")
-    if not done:
+    complete = sorted(_trials(study, "COMPLETE"), key=lambda trial: -trial.value)
+    if not complete:
         raise ValueError(
             f"{folder}: none of its {len(study.trials)} trials was trained to its end: try more, "
             "or prune less, as with pruner: Nop"
         )
+    finalists: list[Finalist] = []
+    for trial in complete[: sweep.finalists]:
+        if not (folder / TRIALS / str(trial.number)).exists():
+            say(f"trial {trial.number} was trained elsewhere: it is not evaluated again")
+            continue
+        win_rate = evaluate(trial.number, _FINALISTS_SEED)
+        finalists.append(Finalist(trial.number, win_rate, trial_settings(trial)))
+        say(f"trial {trial.number} on fresh deals: {percent_with_interval(win_rate)}")
     if not finalists:
         raise ValueError(
-            f"none of the {len(done[: sweep.finalists])} best trials was trained in {folder}: give "
-            "the same command where they were, and they are measured again"
+            f"none of the {len(complete[: sweep.finalists])} best trials was trained in {folder}: "
+            "give the same command where they were, and they are evaluated again"
         )
-    finalists.sort(key=lambda each: -each.value)
-    found = Swept(
+    finalists.sort(key=lambda finalist: -finalist.win_rate.value)
+    result = SweepResult(
         folder=folder, finalists=finalists, study=study,
-        confirmed=fresh(finalists[0].number, _FRESH_SEED + 1),
+        confirmed=evaluate(finalists[0].number, _CONFIRMATION_SEED),
     )  # fmt: skip
-    about = (
-        f"the best of {len(done)} trials, {percent_with_interval(found.confirmed)} on fresh deals"
-    )
-    if found.ties:
-        about += f", not told from trial {' or '.join(map(str, found.ties))}"
-    preset = settings_from({**base.as_mapping(), **found.best.settings, "about": about})
+    win_rate = percent_with_interval(result.confirmed)
+    about = f"the best of {len(complete)} trials, {win_rate} on fresh deals"
+    if result.ties:
+        about += f", not told from trial {' or '.join(map(str, result.ties))}"
+    preset = settings_from({**base.as_mapping(), **result.best.settings, "about": about})
     with atomic_write(folder / BEST, "w") as file:
         file.write(preset.as_yaml())
-    return found
+    return result
