@@ -48,7 +48,7 @@ from german_whist.training.expert_iteration.belief import BeliefTask  # noqa: E4
 from german_whist.training.expert_iteration.fitting import (  # noqa: E402
     Fit,
     FitConfig,
-    fitted,
+    is_fitted,
     write_network,
 )
 from german_whist.training.expert_iteration.pipeline import (  # noqa: E402
@@ -60,15 +60,15 @@ from german_whist.training.expert_iteration.pipeline import (  # noqa: E402
 from german_whist.training.expert_iteration.recipe import Recipe, command_of, load_recipe  # noqa: E402
 from german_whist.training.expert_iteration.search_targets import (  # noqa: E402
     SearchPlayers,
-    with_targets,
+    play_with_targets,
 )
 from german_whist.training.expert_iteration.self_play import PolicyPlayers  # noqa: E402
 from german_whist.training.expert_iteration.value import ValueTask  # noqa: E402
 from german_whist.training.expert_iteration.workers import (  # noqa: E402
     HandsFile,
     Networks,
-    named,
-    player_of,
+    make_player,
+    path_settings,
 )
 from german_whist.training.runs.api import train, train_on  # noqa: E402
 from german_whist.training.runs.store import settings_of  # noqa: E402
@@ -78,12 +78,11 @@ TINY = load_rules({"name": "tiny", "suits": 2, "ranks": 4, "hand": 2})
 
 
 def policy_for(rules: Rules, folder: Path) -> PolicyNet:
-    """A policy with random weights."""
-    chance = np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     weights = {
-        "hidden.0.weight": chance.normal(size=(8, 60)).astype(np.float32),
+        "hidden.0.weight": rng.normal(size=(8, 60)).astype(np.float32),
         "hidden.0.bias": np.zeros(8, np.float32),
-        "policy.weight": chance.normal(size=(52, 8)).astype(np.float32),
+        "policy.weight": rng.normal(size=(52, 8)).astype(np.float32),
         "policy.bias": np.zeros(52, np.float32),
     }
     card = Card(
@@ -107,13 +106,13 @@ def test_hands_are_legal_and_end_as_the_solver_says() -> None:
         5, 104, 0.3
     )
     np.testing.assert_array_equal(hands[4:], again)
-    assert hands["strayed"].any()
+    assert hands["random_tricks"].any()
     for k, hand in enumerate(hands):
         game = Game("classic", seed=5, number=100 + k)
         for card in hand["plays"]:
             game.play(int(card))
         record = game.record[0]
-        won = value([int(each) for each in record["hand"]], int(record["trump"]), game.turn or 0)
+        won = value([int(cards) for cards in record["hand"]], int(record["trump"]), game.turn or 0)
         assert hand["tricks"] == (won if game.turn == 0 else 13 - won)
 
 
@@ -127,7 +126,6 @@ def test_hands_are_legal_and_end_as_the_solver_says() -> None:
 def test_a_fit_that_was_broken_off_comes_to_the_same_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: str
 ) -> None:
-    """Wherever a kill falls."""
     hands = PolicyPlayers(CLASSIC, policy_net(read_checkpoint(CLASSIC_WEIGHTS)), 256).play(
         7, 0, 0.1
     )
@@ -135,11 +133,11 @@ def test_a_fit_that_was_broken_off_comes_to_the_same_weights(
     for k in range(4):
         files.append(tmp_path / f"{k}.npy")
         np.save(files[-1], hands[64 * k : 64 * (k + 1)])
-    plan = FitConfig((8,), 3.0, 16)
+    config = FitConfig((8,), 3.0, 16)
     monkeypatch.setattr(fitting, "SAVE_EVERY", 20)
 
     def fit() -> Fit:
-        return Fit(ValueTask(CLASSIC, 0.8), plan, files)
+        return Fit(ValueTask(CLASSIC, 0.8), config, files)
 
     called: list[str] = []
 
@@ -157,21 +155,21 @@ def test_a_fit_that_was_broken_off_comes_to_the_same_weights(
         may_be_killed("write")
         write_network(path, fit, CLASSIC, Recipe())
 
-    whole = fit()
+    uninterrupted = fit()
     go = hands[:16], lambda fit, path: write_network(path, fit, CLASSIC, Recipe())
-    whole.go(tmp_path / "whole", lambda _: None, *go)
-    assert whole.step == whole.steps == 48
+    uninterrupted.run(tmp_path / "whole", lambda _: None, *go)
+    assert uninterrupted.step == uninterrupted.steps == 48
     target = tmp_path / "broken"
     with pytest.raises(KeyboardInterrupt):
-        Dying(whole.study, plan, files).go(target, lambda _: None, hands[:16], write)
-    assert not fitted(target)
+        Dying(uninterrupted.task, config, files).run(target, lambda _: None, hands[:16], write)
+    assert not is_fitted(target)
     later = fit()
     assert later.restore(target) == (killed in ("save 2", "write 1"))
     if later.step:
         with pytest.raises(ValueError, match="other settings"):
-            Fit(whole.study, FitConfig((8,), 2.0, 16), files).restore(target)
-    later.go(target, lambda _: None, *go)
-    assert fitted(target)
+            Fit(uninterrupted.task, FitConfig((8,), 2.0, 16), files).restore(target)
+    later.run(target, lambda _: None, *go)
+    assert is_fitted(target)
     assert not fit().restore(target)
     weights = [target.with_name(f"{name}.safetensors") for name in ("whole", "broken")]
     assert weights[0].read_bytes() == weights[1].read_bytes()
@@ -179,7 +177,6 @@ def test_a_fit_that_was_broken_off_comes_to_the_same_weights(
 
 @jit
 def play_on(rules: Any, games: Any, dealer: int, plays: Any) -> bool:
-    """Deal and play some cards; False when one of them is not legal."""
     game = row(games, 0)
     set_up(row(rules, 0), game, dealer)
     for card in plays:
@@ -190,7 +187,6 @@ def play_on(rules: Any, games: Any, dealer: int, plays: Any) -> bool:
 
 
 def after(rules: Rules, deal: list[int], dealer: int, plays: Any) -> Any:
-    """The game after some cards, None where they could not be played."""
     games = np.zeros(1, GAME)
     games["deal"][0, : len(deal)] = deal
     fits = play_on(rules.record(), games, dealer, np.array(plays, np.int64))
@@ -204,42 +200,37 @@ def seen(rules: Rules, games: Any, seat: int) -> Any:
 
 
 def chance_of(rules: Rules, deal: list[int], dealer: int, plays: list[int]) -> float:
-    """How likely a player at random makes these plays."""
-    chance = 1.0
+    prob = 1.0
     for count in range(len(plays)):
         game = after(rules, deal, dealer, plays[:count])
-        open_now = sum(
+        legal_count = sum(
             after(rules, deal, dealer, [*plays[:count], int(card)]) is not None
             for card in rules.deck
         )
-        chance /= open_now if game is not None else 1
-    return chance
+        prob /= legal_count if game is not None else 1
+    return prob
 
 
 def posterior(rules: Rules, hand: Any, plays: list[int]) -> tuple[Any, dict[int, float]]:
-    """What the player to move sees, and how likely each card is to be in the other's hand.
-
-    Over all deals that look the same to that player, with random play by both.
-    """
     deal, dealer = [int(card) for card in hand["deal"][: len(rules.deck)]], int(hand["dealer"])
     now = after(rules, deal, dealer, plays)
     seat = int(now["turn"][0])
-    what = seen(rules, now, seat)
+    view = seen(rules, now, seat)
     first = 0 if dealer != seat else 1
     free = [place for place in range(len(deal)) if place not in (first, first + 2)]
-    total, told = 0.0, dict.fromkeys(map(int, rules.deck), 0.0)
+    total, probs = 0.0, dict.fromkeys(map(int, rules.deck), 0.0)
     for cards in permutations([deal[place] for place in free]):
         other = list(deal)
         for place, card in zip(free, cards, strict=True):
             other[place] = card
         game = after(rules, other, dealer, plays)
-        if game is None or seen(rules, game, seat).tobytes() != what.tobytes():
+        if game is None or seen(rules, game, seat).tobytes() != view.tobytes():
             continue
-        chance = chance_of(rules, other, dealer, plays)
-        total += chance
-        for card in told:
-            told[card] += chance * (int(game["hand"][0, 1 - seat]) >> card & 1)
-    return what, {card: each / total for card, each in told.items()}
+        prob = chance_of(rules, other, dealer, plays)
+        total += prob
+        for card in probs:
+            probs[card] += prob * (int(game["hand"][0, 1 - seat]) >> card & 1)
+    return view, {card: prob / total for card, prob in probs.items()}
 
 
 @pytest.mark.thorough
@@ -249,70 +240,69 @@ def test_beliefs_come_to_the_enumerated_posteriors_of_a_tiny_deck(tmp_path: Path
     for k in range(8):
         files.append(tmp_path / f"{k}.npy")
         np.save(files[-1], players.play(3, 4096 * k, 1.0))
-    plan = FitConfig((64,), 4.0, 128, 0.005)
-    about = BeliefTask(TINY)
-    fit = Fit(about, plan, files)
-    fit.go(tmp_path / "belief", lambda _: None, np.load(files[0])[:256], lambda *_: None)
+    config = FitConfig((64,), 4.0, 128, 0.005)
+    task = BeliefTask(TINY)
+    fit = Fit(task, config, files)
+    fit.run(tmp_path / "belief", lambda _: None, np.load(files[0])[:256], lambda *_: None)
     path = write_network(tmp_path / "belief", fit, TINY, Recipe())
     layers = read_belief_network(path, TINY)
     rows = new_rows(layers, 1, 100)
     order, at = np.zeros(4, np.uint8), np.zeros(4, np.int64)
-    apart, flat = [], []
+    errors, baseline_errors = [], []
     for hand in players.play(4, 0, 1.0)[:12]:
-        view, wanted = posterior(TINY, hand, [int(card) for card in hand["plays"][:3]])
+        view, probs = posterior(TINY, hand, [int(card) for card in hand["plays"][:3]])
         rows.counts[0] = write_known(row(TINY.record(), 0), row(view, 0), order, at, rows.places[0])
         pass_rows(layers, rows, 1)
-        unseen = [card for card in wanted if int(view["unseen"][0]) >> card & 1]
+        unseen = [card for card in probs if int(view["unseen"][0]) >> card & 1]
         for card in unseen:
             guess = 1 / (1 + np.exp(-rows.out[0, 13 * at[card // 13] + card % 13]))
-            apart.append(abs(guess - wanted[card]))
-            flat.append(abs(np.mean([wanted[each] for each in unseen]) - wanted[card]))
-    assert np.mean(apart) < 0.03
-    assert np.mean(apart) < 0.5 * np.mean(flat), "some cards are likelier than others"
+            errors.append(abs(guess - probs[card]))
+            baseline_errors.append(abs(np.mean([probs[other] for other in unseen]) - probs[card]))
+    assert np.mean(errors) < 0.03
+    assert np.mean(errors) < 0.5 * np.mean(baseline_errors), "some cards are likelier than others"
 
 
 # -- advice
 
 
 def likely_cards(view: View) -> np.ndarray:
-    """The places of the legal cards that the champion's network does not rule out."""
     network = NetworkAgent("classic", CLASSIC_WEIGHTS)
-    shares = network.likelihoods(np.array(view.record, VIEW))[0][view.legal()]
-    return np.flatnonzero(np.log(shares / shares.max()) > UNLIKELY)
+    probs = network.likelihoods(np.array(view.record, VIEW))[0][view.legal()]
+    return np.flatnonzero(np.log(probs / probs.max()) > UNLIKELY)
 
 
 def test_what_a_search_finds_is_the_advice_where_it_plays() -> None:
     thinker = make_agent("thinker:8")
     assert isinstance(thinker, SearchAgent)
     searching = SearchPlayers(CLASSIC, thinker, 12)
-    advised = with_targets(searching, 3, 0, 0.0)
-    again = with_targets(searching, 3, 4, 0.0)
-    np.testing.assert_array_equal(advised["worths"][4:], again["worths"][:8])
-    np.testing.assert_array_equal(advised["hand"][4:], again["hand"][:8])
-    told = ruled_out = 0
-    for k, each in enumerate(advised):
+    hands = play_with_targets(searching, 3, 0, 0.0)
+    again = play_with_targets(searching, 3, 4, 0.0)
+    np.testing.assert_array_equal(hands["targets"][4:], again["targets"][:8])
+    np.testing.assert_array_equal(hands["hand"][4:], again["hand"][:8])
+    compared = ruled_out = 0
+    for k, searched in enumerate(hands):
         game = Game("classic", seed=3, number=k)
-        for at, card in enumerate(each["hand"]["plays"][:26]):
-            view, worths = game.view(game.turn or 0), each["worths"][at]
-            tried = np.flatnonzero(~np.isnan(worths))
-            found = thinker.estimates(view)
-            if found is None:
-                assert not len(tried)
-            elif at >= 24:
+        for decision, card in enumerate(searched["hand"]["plays"][:26]):
+            view, targets = game.view(game.turn or 0), searched["targets"][decision]
+            columns = np.flatnonzero(~np.isnan(targets))
+            estimates = thinker.estimates(view)
+            if estimates is None:
+                assert not len(columns)
+            elif decision >= 24:
                 # At the last trick every world is tried: the same in any stream.
                 player = Player(thinker, seed=k)
                 assert player.choose(view) == card
-                assert worths[tried] == pytest.approx(found.means[tried], abs=1e-6)
-                assert len(tried) == len(view.legal())
-                told += len(tried)
+                assert targets[columns] == pytest.approx(estimates.means[columns], abs=1e-6)
+                assert len(columns) == len(view.legal())
+                compared += len(columns)
             else:
                 # All that the policy does not rule out met all worlds, the bad ones too.
                 likely = likely_cards(view)
                 if len(likely) > 1:
-                    np.testing.assert_array_equal(tried, likely)
-                ruled_out += len(view.legal()) - len(tried)
+                    np.testing.assert_array_equal(columns, likely)
+                ruled_out += len(view.legal()) - len(columns)
             game.play(int(card))
-    assert told > 24
+    assert compared > 24
     assert ruled_out
 
 
@@ -363,9 +353,9 @@ def test_all_can_learn_from_the_hands_of_a_search_and_what_it_found(tmp_path: Pa
         after = layers(tmp_path / "round" / kind, CLASSIC).weights
         # It has learnt on, from what the package has.
         assert 0 < np.abs(after - before).max() < 0.01
-    told = len(lines)
+    n_lines = len(lines)
     run_expert_iteration(tmp_path / "round", load_recipe("round", words), lines.append)
-    assert len(lines) == told
+    assert len(lines) == n_lines
 
 
 TRAINING = (
@@ -396,8 +386,8 @@ def test_a_course_can_begin_with_a_training_and_go_round(tmp_path: Path) -> None
     # the recipe's own networks find the same again.
     before = folder / "policy-0"
     weights = read_checkpoint(trained).weights
-    for name, each in read_checkpoint(before).weights.items():
-        np.testing.assert_array_equal(each, weights[name])
+    for name, values in read_checkpoint(before).weights.items():
+        np.testing.assert_array_equal(values, weights[name])
     auxiliary = [f"{kind}={folder / kind}" for kind in ("value", "belief")]
     for number, (advised, policy) in enumerate((first, second), 1):
         card = read_checkpoint(folder / policy).card
@@ -411,11 +401,13 @@ def test_a_course_can_begin_with_a_training_and_go_round(tmp_path: Path) -> None
         thinker = make_agent(f"thinker:2,policy={before}," + ",".join(auxiliary))
         assert isinstance(thinker, SearchAgent)
         seed = 7 + number * 1_000_000_007
-        again = with_targets(SearchPlayers(CLASSIC, thinker, len(hands)), seed, 0, recipe.epsilon)
-        for field in ("hand", "worths"):
+        again = play_with_targets(
+            SearchPlayers(CLASSIC, thinker, len(hands)), seed, 0, recipe.epsilon
+        )
+        for field in ("hand", "targets"):
             np.testing.assert_array_equal(again[field], hands[field])
         before = folder / policy
-    told = len(lines)
+    n_lines = len(lines)
     # What somebody does with the run is no part of the recipe.
     train_on(folder / "trained", decisions=4100)
     assert find_checkpoint(folder / "trained") != trained
@@ -426,7 +418,7 @@ def test_a_course_can_begin_with_a_training_and_go_round(tmp_path: Path) -> None
         path.unlink()
     (tmp_path / "first.yaml").unlink()
     run_expert_iteration(folder, recipe, lines.append)
-    assert len(lines) == told
+    assert len(lines) == n_lines
     # A network that is missing is made again, from what it needs alone.
     made = (folder / "policy.safetensors").read_bytes()
     (folder / "policy.safetensors").unlink()
@@ -438,18 +430,18 @@ def test_a_course_can_begin_with_a_training_and_go_round(tmp_path: Path) -> None
 
 
 def test_each_round_is_played_by_what_came_of_the_one_before() -> None:
-    given, own = ("a", "b"), ("c", "d")
+    initial, own = ("a", "b"), ("c", "d")
     recipe = load_recipe("round", ["target_hands=2,3,4", "seed=5", "policy=p"])
-    found = [*rounds(Path("f"), recipe, given, own)]
-    assert [each.auxiliary for each in found] == [given, own, own]
-    assert [each.name for each in found] == [
+    stages = [*rounds(Path("f"), recipe, initial, own)]
+    assert [stage.auxiliary for stage in stages] == [initial, own, own]
+    assert [stage.folder for stage in stages] == [
         "search_targets-1",
         "search_targets-2",
         "search_targets",
     ]
-    assert [each.recipe.policy for each in found] == ["p", "f/policy-1", "f/policy-2"]
-    assert [each.policy for each in found] == ["policy-1", "policy-2", "policy"]
-    assert [each.recipe.seed for each in found] == [5 + k * 1_000_000_007 for k in range(3)]
+    assert [stage.recipe.policy for stage in stages] == ["p", "f/policy-1", "f/policy-2"]
+    assert [stage.policy for stage in stages] == ["policy-1", "policy-2", "policy"]
+    assert [stage.recipe.seed for stage in stages] == [5 + k * 1_000_000_007 for k in range(3)]
 
 
 def test_a_training_that_was_begun_is_not_another_one_later(tmp_path: Path) -> None:
@@ -491,7 +483,7 @@ def test_paths_may_have_commas() -> None:
         (
             TRAINING.replace("}", ", rules: margin}"),
             ["rules=margin", "hands=0"],
-            "does not judge margin: name another by value=PATH",
+            "was not trained for margin: name another by value_init=PATH",
         ),
         ("", ["hand=5"], "did you mean 'hands'"),
         ("", ["hands=many"], "hands"),
@@ -523,18 +515,17 @@ def test_what_no_course_could_go_on_with_is_refused_before_it_begins(
 
 def test_a_network_that_can_not_learn_on_is_refused_before_hands_are_played(tmp_path: Path) -> None:
     lines: list[str] = []
-    for word, told in (
+    for word, message in (
         ("value_hidden_sizes=[9]", "is a network of value with hidden_sizes"),
         ("belief_hidden_sizes=[9]", "is a network of belief with hidden_sizes"),
     ):
-        with pytest.raises(SettingsError, match=told):
+        with pytest.raises(SettingsError, match=message):
             run_expert_iteration(tmp_path / "round", load_recipe("round", [word]), lines.append)
     assert not lines
     assert not (tmp_path / "round").exists()
 
 
 def test_the_champion_of_the_rules_plays_unless_another_is_named(tmp_path: Path) -> None:
-    """Who plays other rules is named in the refusal."""
     assert Networks(load_recipe("quick", ["rules=margin"])).checkpoint.path == FAMILY_WEIGHTS
     assert Networks(load_recipe("quick")).checkpoint.path == CLASSIC_WEIGHTS
     assert Networks(load_recipe("classic")).checkpoint.path == FIRST_WEIGHTS
@@ -555,8 +546,8 @@ def test_a_search_tells_of_all_that_it_tries_in_all_worlds() -> None:
         for k, game in enumerate(games):
             view = game.view(game.turn or 0)
             views, rng = np.array(view.record, VIEW), np.array([k], np.uint64)
-            actions, worths = thinker.advise(views, rng)
-            tried = np.flatnonzero(~np.isnan(worths[0]))
+            actions, targets = thinker.advise(views, rng)
+            tried = np.flatnonzero(~np.isnan(targets[0]))
             if view.stock_left > 4:
                 assert not len(tried)
                 assert actions[0] == thinker.act(views, rng)[0]
@@ -575,12 +566,12 @@ def test_hands_are_the_same_whoever_plays_them(tmp_path: Path) -> None:
     recipe = load_recipe("round", ["determinizations=2", "policy=champion"])
     files = [HandsFile("search_targets", number, 16, 1) for number in range(2)]
     auxiliary = [str(CLASSIC_WEIGHTS.parent / name) for name in ("value", "belief")]
-    cast, tasks = Networks(recipe, *auxiliary), iter(files)
-    with Executor(player_of, (recipe, named(recipe, *auxiliary))) as executor:
+    networks, tasks = Networks(recipe, *auxiliary), iter(files)
+    with Executor(make_player, (recipe, path_settings(recipe, *auxiliary))) as executor:
         for file, hands in executor.results(lambda: next(tasks, None)):
-            found = cast.play(file)
-            for field in ("hand", "worths"):
-                np.testing.assert_array_equal(hands[field], found[field])
+            expected = networks.play(file)
+            for field in ("hand", "targets"):
+                np.testing.assert_array_equal(hands[field], expected[field])
     assert str(files[1]) == "file 2 of search_targets"
 
 
@@ -593,28 +584,28 @@ def test_when_all_who_play_die_it_is_told_how_to_go_on(
     monkeypatch.setattr("german_whist.training.expert_iteration.pipeline.Executor", nobody)
     words = ["expert-iteration", "quick", "hands=8", "--folder", str(tmp_path), "--workers", "2"]
     assert main(words) == 1
-    told = "3 worker processes in a row died; the files that are there stay, and the same command"
-    assert told in capsys.readouterr().out
+    message = "in a row died; the files that are there stay, and the same command"
+    assert message in capsys.readouterr().out
 
 
 def test_a_course_goes_on_from_networks_that_there_are(tmp_path: Path) -> None:
     policy = policy_net(read_checkpoint(CLASSIC_WEIGHTS))
     hands = PolicyPlayers(CLASSIC, policy, 8).play(1, 0, 0.0)
     np.save(tmp_path / "0.npy", hands)
-    about, plan = ValueTask(CLASSIC, 0.8), FitConfig((8,), 1.0, 8)
-    fit = Fit(about, plan, [tmp_path / "0.npy"])
+    task, config = ValueTask(CLASSIC, 0.8), FitConfig((8,), 1.0, 8)
+    fit = Fit(task, config, [tmp_path / "0.npy"])
     path = write_network(tmp_path / "value", fit, CLASSIC, Recipe())
-    start = auxiliary_layers(str(path), about, plan, CLASSIC)
+    start = auxiliary_layers(str(path), task, config, CLASSIC)
     assert start is not None
-    assert about.errors(start, hands) == pytest.approx(about.errors(fit.average, hands), abs=0.01)
-    assert about.errors(start, hands) != pytest.approx(
-        about.errors(Fit(about, FitConfig((8,), seed=2), [tmp_path / "0.npy"]).net, hands), abs=0.01
+    assert task.errors(start, hands) == pytest.approx(task.errors(fit.average, hands), abs=0.01)
+    assert task.errors(start, hands) != pytest.approx(
+        task.errors(Fit(task, FitConfig((8,), seed=2), [tmp_path / "0.npy"]).net, hands), abs=0.01
     )
-    assert auxiliary_layers("", about, plan, CLASSIC) is None
+    assert auxiliary_layers("", task, config, CLASSIC) is None
     with pytest.raises(SettingsError, match=r"hidden_sizes \(8,\), and the settings ask .* \(9,\)"):
-        auxiliary_layers(str(path), about, FitConfig((9,)), CLASSIC)
+        auxiliary_layers(str(path), task, FitConfig((9,)), CLASSIC)
     with pytest.raises(SettingsError, match=r"network of value .* one of belief"):
-        auxiliary_layers(str(path), BeliefTask(CLASSIC), plan, CLASSIC)
+        auxiliary_layers(str(path), BeliefTask(CLASSIC), config, CLASSIC)
 
 
 def test_courses_are_listed_and_shown(capsys: pytest.CaptureFixture[str]) -> None:

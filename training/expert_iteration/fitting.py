@@ -1,7 +1,7 @@
-"""Fitting a network to hands, in steps that can be broken off and gone on with.
+"""Fit of a network to files of hands: Adam with an average of the weights, resumable.
 
-What is fitted is told by a `Study`: how hands become inputs, and how far off the network is.
-The network that comes out is an average of the weights along the way.
+A `FitTask` turns hands into inputs and defines the loss. The exponential moving average of the
+weights is the result.
 """
 
 from __future__ import annotations
@@ -34,49 +34,48 @@ from ..rollout.tensor_state import (
 )
 from .recipe import Recipe, command_of
 
-_TOGETHER = 4
+_MIXED_FILES = 4
+_WARMUP_STEPS = 200
 SAVE_EVERY = 500
-"""Steps after which the state of a fit is kept."""
+"""Steps between two saved states."""
 
 
-def state_of(target: Path) -> Path:
-    """What the rest of a fit depends on, until it has come to its end."""
+def state_path(target: Path) -> Path:
+    """Path of the state of an unfinished fit."""
     return target.with_name(target.name + ".state.safetensors")
 
 
-def fitted(target: Path) -> bool:
-    """Whether a network is there, and its fit has come to its end."""
-    there = all(target.with_name(target.name + each).exists() for each in (WEIGHTS, CARD))
-    return there and not state_of(target).exists()
+def is_fitted(target: Path) -> bool:
+    """Whether a network is written and its fit is finished."""
+    files = [target.with_name(target.name + suffix) for suffix in (WEIGHTS, CARD)]
+    return all(path.exists() for path in files) and not state_path(target).exists()
 
 
 class FitTask(Protocol):
-    """What a network learns from hands."""
+    """A loss of a network on hands."""
 
     kind: str
     inputs: int
     outputs: int
 
-    def loss(self, net: nn.Module, hands: Array) -> Tensor:
-        """How far off the network is on some hands."""
-        ...
+    def loss(self, net: nn.Module, hands: Array) -> Tensor: ...
 
     def errors(self, net: nn.Module, hands: Array) -> list[float]:
-        """The same for people to read, at each trick."""
+        """Error measures for progress lines."""
         ...
 
 
 @dataclass(frozen=True)
 class FitConfig:
-    """How a network is fitted."""
+    """Hyperparameters of a fit."""
 
-    layers: tuple[int, ...]
+    hidden_sizes: tuple[int, ...]
     epochs: float = 1.0
-    hands: int = 512
-    """Hands in a step."""
-    rate: float = 0.001
-    """The learning rate, which falls to nothing along half a cosine."""
-    average: float = 0.999
+    batch_size: int = 512
+    """Hands of a step."""
+    learning_rate: float = 0.001
+    """Peak learning rate, after a linear warm-up and before a decay to 0 by half a cosine."""
+    ema_decay: float = 0.999
     seed: int = 1
 
 
@@ -85,149 +84,153 @@ def layer_names(hidden: int) -> list[str]:
     return [str(k) for k in range(hidden + 1)]
 
 
-def layers(inputs: int, widths: Sequence[int], outputs: int, seed: int) -> nn.Sequential:
-    """Layers of rectifiers."""
+def make_mlp(inputs: int, hidden_sizes: Sequence[int], outputs: int, seed: int) -> nn.Sequential:
+    """An MLP with ReLU and random weights."""
     torch.manual_seed(seed)
-    sizes = [inputs, *widths]
-    parts: list[nn.Module] = []
+    sizes = [inputs, *hidden_sizes]
+    modules: list[nn.Module] = []
     for n, m in pairwise(sizes):
-        parts += [nn.Linear(n, m), nn.ReLU()]
-    return nn.Sequential(*parts, nn.Linear(sizes[-1], outputs))
+        modules += [nn.Linear(n, m), nn.ReLU()]
+    return nn.Sequential(*modules, nn.Linear(sizes[-1], outputs))
 
 
 class Fit:
-    """A fit under way: the network, its average, the optimiser, and how far it is."""
+    """A fit in progress: network, averaged network, optimizer, and step."""
 
     def __init__(
-        self, study: FitTask, plan: FitConfig, files: list[Path], start: nn.Module | None = None
+        self, task: FitTask, config: FitConfig, files: list[Path], net: nn.Module | None = None
     ) -> None:
-        """`start` is the network to go on from; one with random weights if there is none."""
-        self.study, self.plan = study, plan
+        """`net` is the network to start from; None: random weights."""
+        self.task, self.config = task, config
         self.files = files
         self.counts = [len(np.load(path, mmap_mode="r")) for path in files]
-        self.net = start or layers(study.inputs, plan.layers, study.outputs, plan.seed)
+        self.net = net or make_mlp(task.inputs, config.hidden_sizes, task.outputs, config.seed)
         self.average = copy.deepcopy(self.net).requires_grad_(False)
-        self.optimizer = torch.optim.Adam(self.net.parameters(), lr=plan.rate)
+        self.optimizer = torch.optim.Adam(self.net.parameters(), lr=config.learning_rate)
         self.step = 0
-        self.batch = min(plan.hands, *(sum(self.counts[k] for k in each)
-                                       for each in self._groups(0)))  # fmt: skip
-        self.steps = max(1, int(plan.epochs * sum(map(self._batches_in, self._groups(0)))))
+        groups = [*self._file_groups(0)]
+        smallest = min(sum(self.counts[k] for k in group) for group in groups)
+        self.batch_size = min(config.batch_size, smallest)
+        self.steps = max(1, int(config.epochs * sum(map(self._batch_count, groups))))
 
-    def _groups(self, epoch: int) -> Iterator[list[int]]:
-        """The files of an epoch, those together whose hands are mixed."""
-        order = np.random.default_rng([self.plan.seed, epoch]).permutation(len(self.files))
-        for first in range(0, len(order), _TOGETHER):
-            yield order[first : first + _TOGETHER].tolist()
+    def _file_groups(self, epoch: int) -> Iterator[list[int]]:
+        """Groups of files whose hands are shuffled together in an epoch."""
+        order = np.random.default_rng([self.config.seed, epoch]).permutation(len(self.files))
+        for first in range(0, len(order), _MIXED_FILES):
+            yield order[first : first + _MIXED_FILES].tolist()
 
-    def _batches_in(self, files: list[int]) -> int:
-        return sum(self.counts[k] for k in files) // self.batch
+    def _batch_count(self, group: list[int]) -> int:
+        return sum(self.counts[k] for k in group) // self.batch_size
 
     def batches(self) -> Iterator[Array]:
-        """The hands of the steps that are left; the same after a stop as without one."""
+        """Batches of hands from the current step on, the same in a resumed fit."""
         step, epoch = 0, 0
         while True:
-            for number, files in enumerate(self._groups(epoch)):
-                here = self._batches_in(files)
-                if step + here <= self.step:
-                    step += here
+            for number, group in enumerate(self._file_groups(epoch)):
+                count = self._batch_count(group)
+                if step + count <= self.step:
+                    step += count
                     continue
-                mixed = np.random.default_rng([self.plan.seed, epoch, number])
-                hands = np.concatenate([np.load(self.files[k]) for k in files])
-                hands = hands[mixed.permutation(len(hands))]
-                for at in range(here):
+                rng = np.random.default_rng([self.config.seed, epoch, number])
+                hands = np.concatenate([np.load(self.files[k]) for k in group])
+                hands = hands[rng.permutation(len(hands))]
+                for batch in range(count):
                     if step >= self.step:
-                        yield hands[at * self.batch : (at + 1) * self.batch]
+                        yield hands[batch * self.batch_size : (batch + 1) * self.batch_size]
                     step += 1
             epoch += 1
 
-    def learn(self, hands: Array) -> float:
-        """One step of the optimiser; returns the loss."""
-        plan = self.plan
-        falling = 0.5 * (1 + math.cos(math.pi * min(1.0, self.step / self.steps)))
+    def train_step(self, hands: Array) -> float:
+        """Take a step of the optimizer; returns the loss."""
+        config = self.config
+        decay = 0.5 * (1 + math.cos(math.pi * min(1.0, self.step / self.steps)))
+        warmup = min(1.0, (self.step + 1) / _WARMUP_STEPS)
         for group in self.optimizer.param_groups:
-            group["lr"] = plan.rate * min(1.0, (self.step + 1) / 200) * falling
-        loss = self.study.loss(self.net, hands)
+            group["lr"] = config.learning_rate * warmup * decay
+        loss = self.task.loss(self.net, hands)
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
         self.step += 1
-        keep = min(plan.average, self.step / (self.step + 10))
+        ema_decay = min(config.ema_decay, self.step / (self.step + 10))
         with torch.no_grad():
-            for mean, now in zip(self.average.parameters(), self.net.parameters(), strict=True):
-                mean.lerp_(now, 1 - keep)
+            for mean, param in zip(self.average.parameters(), self.net.parameters(), strict=True):
+                mean.lerp_(param, 1 - ema_decay)
         return float(loss.detach())
 
-    def go(self, target: Path, tell: Callable[[str], object], checked: Array,
-           write: Callable[[Fit, Path], object]) -> None:  # fmt: skip
-        """Learn until the end, keeping the state on the way, and write the network."""
+    def run(
+        self, target: Path, tell: Callable[[str], object], validation: Array,
+        write: Callable[[Fit, Path], object],
+    ) -> None:  # fmt: skip
+        """Train to the end, save the state on the way, and write the network."""
         losses: list[float] = []
         for hands in self.batches():
             if self.step >= self.steps:
                 break
-            losses.append(self.learn(hands))
+            losses.append(self.train_step(hands))
             last = self.step >= self.steps
             if last or self.step % SAVE_EVERY == 0:
-                told = " ".join(f"{each:.3f}" for each in self.study.errors(self.average, checked))
-                mean = float(np.mean(losses[-SAVE_EVERY:]))
-                tell(f"{self.step} of {self.steps}  loss {mean:.4f}  errors {told}")
+                errors = self.task.errors(self.average, validation)
+                loss = float(np.mean(losses[-SAVE_EVERY:]))
+                text = " ".join(f"{error:.3f}" for error in errors)
+                tell(f"{self.step} of {self.steps}  loss {loss:.4f}  errors {text}")
                 if not last:
                     self.save(target)
         write(self, target)
-        state_of(target).unlink(missing_ok=True)
-
-    # -- going on after a stop
+        state_path(target).unlink(missing_ok=True)
 
     def save(self, target: Path) -> None:
-        """Keep all that the rest depends on."""
-        kept = module_arrays("net.", self.net.state_dict())
-        kept |= module_arrays("average.", self.average.state_dict())
-        kept |= optimizer_arrays("adam.", self.optimizer)
-        told = {"step": str(self.step), "plan": json.dumps(asdict(self.plan))}
-        with atomic_write(state_of(target)) as file:
-            file.write(save({k: np.ascontiguousarray(each) for k, each in kept.items()}, told))
+        tensors = module_arrays("net.", self.net.state_dict())
+        tensors |= module_arrays("average.", self.average.state_dict())
+        tensors |= optimizer_arrays("adam.", self.optimizer)
+        metadata = {"step": str(self.step), "config": json.dumps(asdict(self.config))}
+        with atomic_write(state_path(target)) as file:
+            file.write(
+                save({k: np.ascontiguousarray(array) for k, array in tensors.items()}, metadata)
+            )
 
     def restore(self, target: Path) -> bool:
-        """Go on from what `save` kept; False where nothing was."""
-        path = state_of(target)
+        """Resume from a saved state; returns whether there is one."""
+        path = state_path(target)
         if not path.exists():
             return False
         with safe_open(path, framework="np") as file:
-            told, kept = file.metadata(), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        before = json.loads(told["plan"])
-        now = json.loads(json.dumps(asdict(self.plan)))
-        if before != now:
+            metadata = file.metadata()
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        before = json.loads(metadata["config"])
+        if before != json.loads(json.dumps(asdict(self.config))):
             raise ValueError(
                 f"{path} belongs to a fit with other settings ({before}): give the same, or "
                 "another name for what is fitted"
             )
-        self.step = int(told["step"])
-        restore_module(self.net, kept, "net.")
-        restore_module(self.average, kept, "average.")
-        restore_optimizer(self.optimizer, kept, "adam.")
+        self.step = int(metadata["step"])
+        restore_module(self.net, tensors, "net.")
+        restore_module(self.average, tensors, "average.")
+        restore_optimizer(self.optimizer, tensors, "adam.")
         return True
 
 
 def half_weights(net: nn.Module, names: Iterable[str]) -> Arrays:
-    """The weights of linear layers under these names, in half precision."""
-    linear = (each for each in net.modules() if isinstance(each, nn.Linear))
+    """Weights of the linear layers by these names, in half precision."""
+    linear = (module for module in net.modules() if isinstance(module, nn.Linear))
     return {
-        f"{name}.{part}": parameter.detach().numpy().astype(np.float16)
+        f"{name}.{key}": param.detach().numpy().astype(np.float16)
         for name, layer in zip(names, linear, strict=True)
-        for part, parameter in layer.named_parameters()
+        for key, param in layer.named_parameters()
     }
 
 
 def write_network(target: Path, fit: Fit, rules: Rules, recipe: Recipe) -> Path:
     """Write a value or belief network in half precision, with its card."""
-    weights = half_weights(fit.average, layer_names(len(fit.plan.layers)))
+    hidden_sizes = fit.config.hidden_sizes
     card = AuxiliaryCard(
-        kind=cast("AuxiliaryKind", fit.study.kind),
-        inputs=fit.study.inputs,
-        hidden_sizes=fit.plan.layers,
-        outputs=fit.study.outputs,
+        kind=cast("AuxiliaryKind", fit.task.kind),
+        inputs=fit.task.inputs,
+        hidden_sizes=hidden_sizes,
+        outputs=fit.task.outputs,
         rules=(rules.as_mapping(),),
-        hands=fit.step * fit.batch,
+        hands=fit.step * fit.batch_size,
         settings=recipe.as_mapping(),
         commands=(command_of(recipe),),
     )
-    return write_checkpoint(target, weights, card)
+    return write_checkpoint(target, half_weights(fit.average, layer_names(len(hidden_sizes))), card)

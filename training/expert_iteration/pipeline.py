@@ -38,7 +38,7 @@ from ...evaluation.packing import pack
 from ..checkpoint import revision
 from ..runs.api import train_or_go_on
 from ..runs.presets import PRESETS, load_settings
-from ..runs.run_lock import Claim
+from ..runs.run_lock import RunLock
 from ..runs.store import SETTINGS, settings_of
 from ..settings import Settings
 from .belief import BeliefTask
@@ -46,66 +46,63 @@ from .fitting import (
     Fit,
     FitConfig,
     FitTask,
-    fitted,
     half_weights,
+    is_fitted,
     layer_names,
-    layers,
+    make_mlp,
     write_network,
 )
 from .recipe import Recipe, check_settings, check_workers, command_of
 from .search_targets import PolicyTask
 from .value import ValueTask
-from .workers import OTHER_DEALS, HandsFile, Kind, Networks, named, player_of
+from .workers import ROUND_SEED_STEP, HandsFile, Kind, Networks, make_player, path_settings
 
-# Games in lockstep, and how often so many are played for a file.
-_TOGETHER: dict[Kind, int] = {"hands": 4096, "search_targets": 1024}
-_TIMES = 16
-_CHECKED = 4096
+_LANES: dict[Kind, int] = {"hands": 4096, "search_targets": 1024}
+_BATCHES_PER_FILE = 16
+_VALIDATION_HANDS = 4096
 TRAINED = "trained"
-"""The folder of the run that a recipe begins with."""
-FIRST = "policy-0"
-"""The policy that came of it."""
+"""Folder of the training of the first policy."""
+FIRST_POLICY = "policy-0"
 
 
 def run_expert_iteration(
     folder: Path, recipe: Recipe, tell: Callable[[str], object], *, workers: int = 1,
     on: str = LOCAL,
 ) -> None:  # fmt: skip
-    """Go through all parts of a recipe, or on from where it was broken off.
+    """Run or resume all stages of a recipe.
 
-    Hands are played by so many `workers`: processes here, or `on` a cluster of Ray.
+    `workers` processes of this machine, or `on` a Ray cluster, play the hands.
     """
     check_workers(workers)
-    parts = Pipeline(folder, recipe, tell, workers, check_backend(on))
-    parts.check()
+    pipeline = Pipeline(folder, recipe, tell, workers, check_backend(on))
+    pipeline.check()
     check_settings(folder, recipe)
-    claim = Claim(folder)
+    lock = RunLock(folder)
     try:
-        parts.train()
-        parts.fit_auxiliary()
-        parts.fit_policies()
+        pipeline.train()
+        pipeline.fit_auxiliary()
+        pipeline.fit_policies()
     finally:
-        claim.release()
+        lock.release()
 
 
 @dataclass(frozen=True)
 class HandsStage:
-    """Hands that networks learn from."""
+    """Hands that networks are fitted to."""
 
     kind: Kind
-    number: int
-    name: str
-    """Of their folder."""
+    count: int
+    folder: str
     recipe: Recipe
-    """Whose policy plays them, and its seed."""
+    """Recipe with the policy and the seed of these hands."""
     auxiliary: tuple[str, str]
-    """The value and belief networks that advice is by."""
+    """Value and belief network of the search."""
     policy: str = ""
-    """The policy that comes of them."""
+    """Name of the policy that is fitted to them."""
 
 
 class Pipeline:
-    """What a recipe makes in its folder."""
+    """Stages of a recipe in its folder."""
 
     def __init__(
         self, folder: Path, recipe: Recipe, tell: Callable[[str], object], workers: int = 1,
@@ -115,105 +112,100 @@ class Pipeline:
         self.workers, self.on = workers, on
         self.rules = rules_wanted(recipe.rules)
         own = str(folder / "value"), str(folder / "belief")
-        given = (
-            self._before(recipe.value_init, VALUE_WEIGHTS),
-            self._before(recipe.belief_init, BELIEF_WEIGHTS),
-        )
-        begins = {"train": "", "policy": str(folder / FIRST)} if recipe.train else {}
-        played_by = msgspec.structs.replace(recipe, **begins)
-        auxiliary = own if recipe.hands else given
-        every = [*rounds(folder, played_by, auxiliary, own)]
-        self._hands = (
-            HandsStage("hands", recipe.hands, "hands", played_by, auxiliary)
+        # Without self-play hands there is nothing to fit new networks to: the bundled ones serve.
+        value_init, belief_init = (
+            init or ("" if recipe.hands else str(bundled))
+            for init, bundled in (
+                (recipe.value_init, VALUE_WEIGHTS), (recipe.belief_init, BELIEF_WEIGHTS)
+            )
+        )  # fmt: skip
+        auxiliary = own if recipe.hands else (value_init, belief_init)
+        first = {"train": "", "policy": str(folder / FIRST_POLICY)} if recipe.train else {}
+        first_recipe = msgspec.structs.replace(recipe, **first)
+        stages = [*rounds(folder, first_recipe, auxiliary, own)]
+        self._auxiliary_hands = (
+            HandsStage("hands", recipe.hands, "hands", first_recipe, auxiliary)
             if recipe.hands
-            else every[0]
+            else stages[0]
         )
-        # Rounds are gone on with after the last whose policy is there.
-        done = [k for k, each in enumerate(every, 1) if fitted(folder / each.policy)]
-        self._left = every[max(done, default=0) :]
-        judged = all(fitted(Path(each)) for each in own)
-        self._begins = not (done and judged)
+        # Resume after the last round with a policy.
+        done = [k for k, stage in enumerate(stages, 1) if is_fitted(folder / stage.policy)]
+        self._rounds = stages[max(done, default=0) :]
+        self._needs_first_policy = not (done and all(is_fitted(Path(path)) for path in own))
         self._training = (
             first_training(folder, recipe, self.rules)
-            if recipe.train and self._begins and not fitted(folder / FIRST)
+            if recipe.train and self._needs_first_policy and not is_fitted(folder / FIRST_POLICY)
             else None
         )
-        judging: tuple[tuple[str, FitTask, FitConfig], ...] = (
+        tasks: tuple[tuple[str, FitTask, FitConfig, str], ...] = (
             ("value", ValueTask(self.rules, recipe.lambda_), FitConfig(
                 recipe.value_hidden_sizes, recipe.value_epochs, 512, recipe.value_learning_rate,
                 seed=recipe.seed,
-            )),
+            ), value_init),
             ("belief", BeliefTask(self.rules), FitConfig(
                 recipe.belief_hidden_sizes, recipe.belief_epochs, 128, recipe.belief_learning_rate,
                 seed=recipe.seed,
-            )),
+            ), belief_init),
         )  # fmt: skip
-        # What a network that is not there yet learns on from.
-        self._judging = [
-            (name, study, plan,
-             None if fitted(folder / name) else auxiliary_layers(before, study, plan, self.rules))
-            for (name, study, plan), before in zip(judging, given, strict=True)
+        self._auxiliary_fits = [
+            (name, task, config,
+             None if is_fitted(folder / name) else auxiliary_layers(init, task, config, self.rules))
+            for name, task, config, init in tasks
         ]  # fmt: skip
 
-    def _before(self, named: str, shipped: Path) -> str:
-        """The network to go on from, the package's own where no hands are played for another."""
-        return named or ("" if self.recipe.hands else str(shipped))
-
     def check(self) -> None:
-        """Refuse what could not be played, before hours of hands."""
+        """Refuse what cannot be played, before hours of self-play."""
         check_value_rules(self.rules)
         if self.recipe.determinizations > MOST_SAMPLES:
             raise SettingsError(
                 f"determinizations is {self.recipe.determinizations}: give {MOST_SAMPLES} at most"
             )
-        if self._begins and self._training is None:
-            networks_of(self._hands)
+        if self._needs_first_policy and self._training is None:
+            networks_of(self._auxiliary_hands)
 
     def train(self) -> None:
-        """The policy that the recipe begins with, if it is to be trained."""
         if self._training is None:
             return
         try:
             trained = train_or_go_on(self._training, self.folder / TRAINED)
         except RunStopped as stopped:
             raise RunStopped("stopped; the same command goes on", stopped.status) from stopped
-        # What anybody does with the run from now on is no part of the recipe.
+        # A copy: users may train on in the run.
         policy = policy_alone(read_checkpoint(trained.checkpoint))
-        write_checkpoint(self.folder / FIRST, policy.weights, policy.card)
+        write_checkpoint(self.folder / FIRST_POLICY, policy.weights, policy.card)
         self.tell(f"train: {trained.checkpoint}")
 
-    def _play(self, hands: HandsStage) -> list[Path]:
-        """Play the hands that are not there yet; returns the files of all."""
-        count = min(_TOGETHER[hands.kind], hands.number)
-        times = min(_TIMES, math.ceil(hands.number / count))
-        chunks = math.ceil(hands.number / (count * times))
-        folder = self.folder / hands.name
+    def _play(self, stage: HandsStage) -> list[Path]:
+        lanes = min(_LANES[stage.kind], stage.count)
+        batches = min(_BATCHES_PER_FILE, math.ceil(stage.count / lanes))
+        file_count = math.ceil(stage.count / (lanes * batches))
+        folder = self.folder / stage.folder
         folder.mkdir(parents=True, exist_ok=True)
-        paths = [folder / f"{hands.recipe.seed}-{number:05d}.npy" for number in range(chunks)]
+        paths = [folder / f"{stage.recipe.seed}-{number:05d}.npy" for number in range(file_count)]
         missing = [number for number, path in enumerate(paths) if not path.exists()]
         if missing:
-            files = (HandsFile(hands.kind, number, count, times) for number in missing)
-            with self._played(hands, lambda: next(files, None)) as played:
-                for file, each in played:
+            files = (HandsFile(stage.kind, number, lanes, batches) for number in missing)
+            with self._results(stage, lambda: next(files, None)) as results:
+                for file, hands in results:
                     with atomic_write(paths[file.number]) as out:
-                        np.save(out, each)
+                        np.save(out, hands)
                     self.tell(
-                        f"{hands.name}: {file.number + 1} of {chunks} files of "
-                        f"{count * times:,} hands"
+                        f"{stage.folder}: {file.number + 1} of {file_count} files of "
+                        f"{lanes * batches:,} hands"
                     )
         return paths
 
     @contextmanager
-    def _played(
-        self, hands: HandsStage, next_file: Callable[[], HandsFile | None]
+    def _results(
+        self, stage: HandsStage, next_file: Callable[[], HandsFile | None]
     ) -> Iterator[Iterator[tuple[HandsFile, Array]]]:
         if self.workers == 1 and self.on == LOCAL:
-            yield InProcessExecutor(networks_of(hands).play).results(next_file)
+            yield InProcessExecutor(networks_of(stage).play).results(next_file)
             return
-        names, files = pack(named(hands.recipe, *hands.auxiliary), self.on)
+        names, files = pack(path_settings(stage.recipe, *stage.auxiliary), self.on)
         try:
             with Executor(
-                player_of, (hands.recipe, names), self.workers, self.on, files=files
+                make_player, (stage.recipe, names), self.workers, self.on, files=files
             ) as executor:
                 yield executor.results(next_file)
         except WorkersLost as error:
@@ -222,86 +214,83 @@ class Pipeline:
             ) from error
 
     def fit_auxiliary(self) -> None:
-        """The value and belief networks."""
 
         def write(fit: Fit, path: Path) -> None:
             write_network(path, fit, self.rules, self.recipe)
 
-        for name, study, plan, start in self._judging:
-            self._fit(name, study, plan, start=start, hands=self._hands, write=write)
+        for name, task, config, net in self._auxiliary_fits:
+            self._fit(name, task, config, net, self._auxiliary_hands, write)
 
     def fit_policies(self) -> None:
-        """A policy that has taken the advice, in each round."""
         recipe = self.recipe
-        for hands in self._left:
-            cast = networks_of(hands)
-            layers = tuple(cast.checkpoint.card.network.hidden_sizes)
-            plan = FitConfig(
-                layers, recipe.policy_epochs, 128, recipe.policy_learning_rate, 0.998, recipe.seed
-            )
-            study = PolicyTask(self.rules, cast.policy, recipe.kl_coef)
-            start = policy_layers(cast.checkpoint, study, plan)
+        for stage in self._rounds:
+            networks = networks_of(stage)
+            config = FitConfig(
+                tuple(networks.checkpoint.card.network.hidden_sizes), recipe.policy_epochs, 128,
+                recipe.policy_learning_rate, 0.998, recipe.seed,
+            )  # fmt: skip
+            task = PolicyTask(self.rules, networks.policy, recipe.kl_coef)
 
-            def write(fit: Fit, path: Path, before: Checkpoint = cast.checkpoint) -> None:
+            def write(fit: Fit, path: Path, before: Checkpoint = networks.checkpoint) -> None:
                 write_policy(path, fit.average, before, recipe)
 
-            self._fit(hands.policy, study, plan, start=start, hands=hands, write=write)
+            net = policy_layers(networks.checkpoint, task, config)
+            self._fit(stage.policy, task, config, net, stage, write)
 
     def _fit(
-        self, name: str, study: FitTask, plan: FitConfig, *, start: nn.Module | None,
-        hands: HandsStage,
-        write: Callable[[Fit, Path], object],
+        self, name: str, task: FitTask, config: FitConfig, net: nn.Module | None,
+        stage: HandsStage, write: Callable[[Fit, Path], object],
     ) -> None:  # fmt: skip
-        """Fit a network, for which hands are played first, unless it is there."""
+        """Fit a network to the hands of a stage, which are played first, unless it is written."""
         target = self.folder / name
-        if fitted(target):
+        if is_fitted(target):
             return
-        files = self._play(hands)
+        files = self._play(stage)
         torch.set_num_threads(1)
-        checked = np.load(files[-1])[:_CHECKED]
+        validation = np.load(files[-1])[:_VALIDATION_HANDS]
         if len(files) == 1:
             self.tell(f"{name}: all hands are in one file, so its errors are training errors")
-        fit = Fit(study, plan, files[:-1] or files, start)
+        fit = Fit(task, config, files[:-1] or files, net)
         fit.restore(target)
-        fit.go(target, lambda line: self.tell(f"{name}: {line}"), checked, write)
+        fit.run(target, lambda line: self.tell(f"{name}: {line}"), validation, write)
 
 
-def networks_of(hands: HandsStage) -> Networks:
-    """Who plays these hands."""
-    return Networks(hands.recipe, *hands.auxiliary)
+def networks_of(stage: HandsStage) -> Networks:
+    """Load the networks that play the hands of a stage."""
+    return Networks(stage.recipe, *stage.auxiliary)
 
 
 def rounds(
     folder: Path, recipe: Recipe, auxiliary: tuple[str, str], own: tuple[str, str]
 ) -> Iterator[HandsStage]:
-    """The rounds of hands with advice, of which each is played by what came of the one before.
+    """The rounds of search, each with the policy of the round before.
 
-    The first is judged by networks that there are, the others by the recipe's `own`.
+    The search of the first uses the networks `auxiliary`, that of the others the recipe's `own`.
     """
     last = len(recipe.target_hands)
     for number, count in enumerate(recipe.target_hands, 1):
-        ending = "" if number == last else f"-{number}"
-        policy = f"policy{ending}"
+        suffix = "" if number == last else f"-{number}"
+        policy = f"policy{suffix}"
         yield HandsStage(
-            "search_targets", count, f"search_targets{ending}", recipe, auxiliary, policy
+            "search_targets", count, f"search_targets{suffix}", recipe, auxiliary, policy
         )
-        auxiliary, seed = own, recipe.seed + OTHER_DEALS
+        auxiliary, seed = own, recipe.seed + ROUND_SEED_STEP
         recipe = msgspec.structs.replace(recipe, policy=str(folder / policy), seed=seed)
 
 
 def first_training(folder: Path, recipe: Recipe, rules: Rules) -> Settings:
-    """The settings of the training that a recipe begins with, or began with."""
-    begun = folder / TRAINED
-    kept = settings_of(begun) if (begun / SETTINGS).exists() else None
-    if kept is not None and (recipe.train in PRESETS.names() or not Path(recipe.train).exists()):
-        return kept
+    """Settings of the training of the first policy, those of the run if it was started."""
+    run = folder / TRAINED
+    started = settings_of(run) if (run / SETTINGS).exists() else None
+    if started is not None and (recipe.train in PRESETS.names() or not Path(recipe.train).exists()):
+        return started
     try:
         settings = load_settings(recipe.train, [f"seed={recipe.seed}"])
     except ValueError as error:
         raise SettingsError(f"train: {error}") from error
-    remedy = f"put it back in {recipe.train}, or study in another folder"
-    check_unchanged(begun, (kept or settings).as_mapping(), settings.as_mapping(), remedy)
-    if not any(rules.same_game(each.rules) for each in settings.all_options):
+    remedy = f"put it back in {recipe.train}, or name another folder"
+    check_unchanged(run, (started or settings).as_mapping(), settings.as_mapping(), remedy)
+    if not any(rules.same_game(options.rules) for options in settings.all_options):
         raise SettingsError(
             f"train is {recipe.train!r}, a training for other rules than {rules.name}, which the "
             "recipe is for: name another, or a file with its settings"
@@ -310,63 +299,63 @@ def first_training(folder: Path, recipe: Recipe, rules: Rules) -> Settings:
 
 
 def auxiliary_layers(
-    source: str, study: FitTask, plan: FitConfig, rules: Rules
+    source: str, task: FitTask, config: FitConfig, rules: Rules
 ) -> nn.Sequential | None:
-    """Layers of the network to start from; None without one."""
+    """Layers with the weights of a value or belief network; None without a source."""
     if not source:
         return None
     path = find_checkpoint(source)
     card = read_auxiliary_card(path)
-    wanted = study.kind, study.inputs, plan.layers, study.outputs
-    if (card.kind, card.inputs, card.hidden_sizes, card.outputs) != wanted:
+    expected = task.kind, task.inputs, config.hidden_sizes, task.outputs
+    if (card.kind, card.inputs, card.hidden_sizes, card.outputs) != expected:
         raise SettingsError(
             f"{path}: is a network of {card.kind} with hidden_sizes {card.hidden_sizes}, and the "
-            f"settings ask for one of {study.kind} with {plan.layers}"
+            f"settings ask for one of {task.kind} with {config.hidden_sizes}"
         )
     if not covers(path, rules):
         raise SettingsError(
-            f"{path}: does not judge {rules.name}: name another by {study.kind}=PATH, or have "
-            "hands played for a new one, as by hands=4_000_000"
+            f"{path}: was not trained for {rules.name}: name another by {task.kind}_init=PATH, or "
+            "have hands played for a new one, as by hands=4_000_000"
         )
-    names = layer_names(len(plan.layers))
-    return known_layers(read_weights(path, card.weights), names, study, plan)
+    names = layer_names(len(config.hidden_sizes))
+    return layers_with(read_weights(path, card.weights), names, task, config)
 
 
-def policy_layers(checkpoint: Checkpoint, study: FitTask, plan: FitConfig) -> nn.Sequential:
-    """A policy's layers, to learn on."""
-    return known_layers(checkpoint.weights, _names(len(plan.layers)), study, plan)
+def policy_layers(checkpoint: Checkpoint, task: FitTask, config: FitConfig) -> nn.Sequential:
+    """Layers with the weights of a policy."""
+    names = _policy_layer_names(len(config.hidden_sizes))
+    return layers_with(checkpoint.weights, names, task, config)
 
 
-def known_layers(
-    weights: Mapping[str, Array], names: Sequence[str], study: FitTask, plan: FitConfig
+def layers_with(
+    weights: Mapping[str, Array], names: Sequence[str], task: FitTask, config: FitConfig
 ) -> nn.Sequential:
     """Layers with the weights of these names."""
-    found = layers(study.inputs, plan.layers, study.outputs, plan.seed)
-    linear = [each for each in found if isinstance(each, nn.Linear)]
+    net = make_mlp(task.inputs, config.hidden_sizes, task.outputs, config.seed)
+    linear = [module for module in net if isinstance(module, nn.Linear)]
     with torch.no_grad():
         for name, layer in zip(names, linear, strict=True):
-            for part, parameter in layer.named_parameters():
-                kept = weights[f"{name}.{part}"].astype(np.float32)
-                parameter.copy_(torch.from_numpy(kept))
-    return found
+            for key, param in layer.named_parameters():
+                param.copy_(torch.from_numpy(weights[f"{name}.{key}"].astype(np.float32)))
+    return net
 
 
 def write_policy(path: Path, net: nn.Module, before: Checkpoint, recipe: Recipe) -> Path:
-    """A policy as a checkpoint of the same kind as the one before it."""
+    """Write a policy as a checkpoint of the same kind as the one it was initialized with."""
     assert before.card.weights is not None
     digest = before.card.weights.sha256
     card = msgspec.structs.replace(
         before.card,
         network=msgspec.structs.replace(before.card.network, critic=None),
         settings=recipe.as_mapping(),
-        measured=(),
+        evaluations=(),
         init=Origin(before.path.name, digest, before.card.decisions, before.card.commands),
         revision=revision(),
         commands=(command_of(recipe),),
     )
-    names = _names(len(card.network.hidden_sizes))
+    names = _policy_layer_names(len(card.network.hidden_sizes))
     return write_checkpoint(path, half_weights(net, names), card)
 
 
-def _names(hidden: int) -> list[str]:
-    return [f"hidden.{k}" for k in range(hidden)] + ["policy"]
+def _policy_layer_names(hidden: int) -> list[str]:
+    return [*(f"hidden.{k}" for k in range(hidden)), "policy"]

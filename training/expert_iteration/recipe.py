@@ -2,9 +2,8 @@
 
 Anthony, Tian and Barber 2017, "Thinking fast and slow with deep learning and tree search",
 arXiv:1705.08439. A policy, trained first if asked for, plays hands; a value network and a belief
-network are fitted to them; then hands are played with a search as the expert, and the policy is
-fitted to its targets, in as many rounds as are given. Finished parts are kept, an interrupted one
-is resumed, so the same command makes everything and makes it again.
+network are fitted to them; then a search plays hands as the expert, and the policy is fitted to its
+targets, in one or more rounds. Finished stages are stored and an interrupted one is resumed.
 """
 
 from __future__ import annotations
@@ -114,14 +113,14 @@ class Recipe(CheckedSettings, frozen=True, kw_only=True):
             )
 
 
-def load_recipe(wanted: str, words: Iterable[str] = ()) -> Recipe:
+def load_recipe(name: str, words: Iterable[str] = ()) -> Recipe:
     """Load a recipe by name or from a file, with `key=value` words over it."""
-    values, source = RECIPES.values(wanted)
+    values, source = RECIPES.values(name)
     return build_with_overrides(_recipe_from, values, words, source)
 
 
 def command_of(recipe: Recipe) -> str:
-    """The shortest command with these settings: a bundled recipe, and what differs from it."""
+    """The shortest command with these settings: a bundled recipe and the settings that differ."""
     bases = [([name], load_recipe(name).as_mapping()) for name in RECIPES.names()]
     return shortest_command("expert-iteration", recipe.as_mapping(), bases)
 
@@ -129,14 +128,14 @@ def command_of(recipe: Recipe) -> str:
 def _recipe_from(values: Mapping[str, Any], source: str) -> Recipe:
     # Words of the command line are split at commas, which may be part of a path.
     values = {
-        name: ",".join(map(str, each)) if name in _PATHS and isinstance(each, list) else each
-        for name, each in values.items()
+        name: ",".join(map(str, value)) if name in _PATHS and isinstance(value, list) else value
+        for name, value in values.items()
     }
     return build_settings(Recipe, values, source, "a setting of a recipe")
 
 
 def check_workers(workers: int) -> None:
-    """Refuse a number of workers that is none."""
+    """Refuse a negative number of workers."""
     if workers < 0:
         raise ValueError(
             f"workers is {workers}: it has to be at least 1, or 0 for one on each core"
@@ -144,13 +143,13 @@ def check_workers(workers: int) -> None:
 
 
 def check_settings(folder: Path, recipe: Recipe) -> None:
-    """Write the settings of a folder, or refuse those that are not the folder's own."""
+    """Write the settings of a new folder; refuse other settings for an old one."""
     path = folder / SETTINGS
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         with atomic_write(path, "w") as file:
             file.write(recipe.as_yaml())
         return
-    kept = _recipe_from(read_yaml_mapping(path), str(path))
+    before = _recipe_from(read_yaml_mapping(path), str(path))
     remedy = "go on with its own settings, or name another folder"
-    check_unchanged(folder, kept.as_mapping(), recipe.as_mapping(), remedy)
+    check_unchanged(folder, before.as_mapping(), recipe.as_mapping(), remedy)

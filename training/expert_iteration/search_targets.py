@@ -1,10 +1,10 @@
-"""What every card would have come to: advice for a policy, from hands of its own.
+"""Hands with search targets, and the policy's loss on them: the expert of expert iteration.
 
-At each decision of a hand every legal card is tried in the deal as it is: the other replies by
-the policy, and what follows is judged by a value network, or exactly where the ending is
-near. A single deal tells little, but a policy that learns from many is told what a card is
-worth on average over all that it cannot see. Where a search plays the hands, its estimates are
-the advice: means over many worlds, which scatter less.
+In one-trick lookahead every likely card of every decision is tried in the true deal: the opponent
+replies by the policy, and the value network, or the exact solver near the endgame, values the
+position after the trick. The value in a single deal is noisy; averaged over many hands, the policy
+learns a card's expectation over the hidden cards. With determinizations a search plays the hands,
+and its estimates, which are means over them, are less noisy targets.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ from ...engine.rng import stream_key
 from ...engine.rules import Rules
 from ...engine.view import write_views
 from .self_play import (
-    ADVISED,
     BF16_ONE,
-    MOST_PLAYS,
-    BatchLayers,
+    MAX_PLAYS,
+    SEARCHED_HAND,
     Lockstep,
+    PolicyInputs,
     PolicyPlayers,
-    Queries,
-    Seen,
-    likeliest,
-    new_seen,
+    PolicyQueries,
+    TorchMLP,
+    greedy_cards,
+    new_policy_inputs,
     write_query,
 )
 
-_LEAST = np.float32(-6.5)
-"""A card is tried unless its logit lies so far below the best one's."""
+_MIN_LOGIT = np.float32(-6.5)
+"""Cards with a logit so far below the largest one are not tried."""
 
 
 class Leaves(NamedTuple):
@@ -56,69 +56,69 @@ class Leaves(NamedTuple):
 
     games: np.ndarray
     roots: np.ndarray
-    """The game that each came from."""
+    """Index of the game before the card."""
     columns: np.ndarray
-    """The place of the card among the legal ones."""
+    """Index of the card among the legal ones."""
     values: np.ndarray
-    """For whoever played the card."""
+    """Values for the player of the card."""
 
 
-class Endings(NamedTuple):
-    """What endings are solved with."""
+class EndgameSolver(NamedTuple):
+    """Tables and buffers to value endgames exactly."""
 
     tables: Tables
     scratch: Scratch
-    trials: np.ndarray
-    most: float
-    """The most that a hand pays."""
+    trial_games: np.ndarray
+    max_pay: float
 
 
-class Positions(NamedTuple):
-    """Queries of the value network."""
+class ValueQueries(NamedTuple):
+    """Batch of the value network's inputs."""
 
     leaves: np.ndarray
-    """The leaf of each."""
+    """Index of the leaf of each row."""
     inputs: np.ndarray
-    places: np.ndarray
-    """Scratch: the inputs of one position that are ones."""
+    active: np.ndarray
+    """Scratch: indices of the inputs of one position that are 1."""
 
 
 @jit
-def expand_all(
-    rules: np.ndarray, games: np.ndarray, logits: np.ndarray, seen: Seen, leaves: Leaves
+def expand(
+    rules: np.ndarray, games: np.ndarray, logits: np.ndarray, batch: PolicyInputs, leaves: Leaves
 ) -> int:
-    """Play every card that the policy finds at all likely in every game; returns the leaves."""
+    """Play every card that the policy does not rule out in every game; returns the leaf count."""
     count = 0
-    likely = np.empty(N_CARDS, np.float32)
+    logit_of = np.empty(N_CARDS, np.float32)
     for index in range(len(games)):
         cards = legal(row(rules, 0), row(games, index))
-        top = np.float32(-np.inf)
-        for place in range(logits.shape[1]):
-            if (seen.placed[index] >> np.uint64(place)) & ONE:
-                top = max(top, logits[index, place])
-                card = real_action(seen.shown[index, place], seen.orders[index])
-                likely[card] = logits[index, place]
+        largest = np.float32(-np.inf)
+        for output in range(logits.shape[1]):
+            if (batch.masks[index] >> np.uint64(output)) & ONE:
+                largest = max(largest, logits[index, output])
+                card = real_action(batch.actions[index, output], batch.suit_orders[index])
+                logit_of[card] = logits[index, output]
         first, column = count, 0
         while cards:
             card = lowest(cards)
             cards &= cards - ONE
-            if likely[card] >= top + _LEAST:
+            if logit_of[card] >= largest + _MIN_LOGIT:
                 leaves.games[count] = games[index]
                 play(row(rules, 0), row(leaves.games, count), card)
                 leaves.roots[count] = index
                 leaves.columns[count] = column
                 count += 1
             column += 1
+        # A single card has nothing to be compared with.
         if count == first + 1:
             count = first
     return count
 
 
 @jit
-def write_replies(
-    rules: np.ndarray, leaves: np.ndarray, queries: Queries, asked: np.ndarray
+def write_reply_queries(
+    rules: np.ndarray, leaves: np.ndarray, queries: PolicyQueries, leaf_indices: np.ndarray
 ) -> int:
-    """What the other sees where it has to reply and has a choice; a card without one is played."""
+    """Write the opponent's inputs where it has a choice of replies; plays forced replies."""
     count = 0
     for leaf in range(len(leaves)):
         game = row(leaves, leaf)
@@ -129,28 +129,30 @@ def write_replies(
             play(row(rules, 0), game, lowest(cards))
             continue
         write_query(row(rules, 0), game, queries, count)
-        asked[count] = leaf
+        leaf_indices[count] = leaf
         count += 1
     return count
 
 
 @jit
-def reply_all(
-    rules: np.ndarray, leaves: np.ndarray, asked: np.ndarray, logits: np.ndarray, seen: Seen
-) -> None:
-    """The likeliest reply in each leaf that was asked about."""
+def play_replies(
+    rules: np.ndarray, leaves: np.ndarray, leaf_indices: np.ndarray, logits: np.ndarray,
+    batch: PolicyInputs,
+) -> None:  # fmt: skip
+    """Play the greedy reply in each leaf of the queries."""
     cards = np.empty(len(logits), np.int64)
-    likeliest(logits, seen, cards)
+    greedy_cards(logits, batch, cards)
     for index in range(len(cards)):
-        play(row(rules, 0), row(leaves, asked[index]), cards[index])
+        play(row(rules, 0), row(leaves, leaf_indices[index]), cards[index])
 
 
 @jit
 def evaluate_exactly(
-    rules: np.ndarray, games: np.ndarray, leaves: Leaves, endings: Endings, positions: Positions
-) -> int:
-    """Values of leaves; where only the network can tell, its inputs, and the sign of its answer."""
-    tables, scratch, places = endings.tables, endings.scratch, positions.places
+    rules: np.ndarray, games: np.ndarray, leaves: Leaves, solver: EndgameSolver,
+    queries: ValueQueries,
+) -> int:  # fmt: skip
+    """Write exact values near the endgame, elsewhere queries and the sign of their values."""
+    tables, scratch, active = solver.tables, solver.scratch, queries.active
     count = 0
     for leaf in range(len(leaves.games)):
         game = row(leaves.games, leaf)
@@ -161,191 +163,194 @@ def evaluate_exactly(
             leaves.values[leaf] = sign * ending_worth(row(rules, 0), tables, scratch, game)
         elif left == 2:
             leaves.values[leaf] = sign * open_last_trick(
-                row(rules, 0), tables, scratch, leaves.games[leaf : leaf + 1], endings.trials,
-                endings.most,
+                row(rules, 0), tables, scratch, leaves.games[leaf : leaf + 1], solver.trial_games,
+                solver.max_pay,
             )  # fmt: skip
         else:
             leaves.values[leaf] = sign
-            positions.inputs[count] = 0
-            for k in range(write_game_places(row(rules, 0), game, places)):
-                positions.inputs[count, places[k]] = BF16_ONE
-            positions.leaves[count] = leaf
+            queries.inputs[count] = 0
+            for k in range(write_game_places(row(rules, 0), game, active)):
+                queries.inputs[count, active[k]] = BF16_ONE
+            queries.leaves[count] = leaf
             count += 1
     return count
 
 
 @jit
-def apart(streams: np.ndarray, number: int, out: np.ndarray) -> None:
-    """Streams of their own for one of the decisions."""
+def split_streams(streams: np.ndarray, ply: int, out: np.ndarray) -> None:
+    """Derive the random streams of one decision."""
     for index in range(len(streams)):
-        out[index] = stream_key(streams[index], np.uint64(number))
+        out[index] = stream_key(streams[index], np.uint64(ply))
 
 
 class LookaheadPlayers(PolicyPlayers):
-    """Two seats of one policy; every card is tried in the deal as it is."""
+    """A policy in both seats, with targets by one-trick lookahead in the true deal."""
 
-    def __init__(self, rules: Rules, policy: PolicyNet, worth: Layers, count: int) -> None:
+    def __init__(self, rules: Rules, policy: PolicyNet, value_net: Layers, count: int) -> None:
         super().__init__(rules, policy, count)
-        self.worths = np.zeros((count, MOST_PLAYS, MAX_CARDS), np.float32)
-        self.worth = BatchLayers(worth)
+        self.targets = np.zeros((count, MAX_PLAYS, MAX_CARDS), np.float32)
+        self.value_net = TorchMLP(value_net)
         self.pays = torch.from_numpy(pays_of(rules))
         rows = count * MAX_CARDS
         self.leaves = Leaves(
             np.zeros(rows, GAME), np.zeros(rows, np.int64), np.zeros(rows, np.int64),
             np.zeros(rows),
         )  # fmt: skip
-        self.replies = Queries(policy, self.queries.desk, new_seen(policy, rows))
-        self.endings = Endings(self.known, self.scratch, np.zeros(2, GAME), float(rules.max_pay))
-        self.positions = Positions(
+        self.reply_queries = PolicyQueries(
+            policy, self.queries.buffers, new_policy_inputs(policy, rows)
+        )
+        self.solver = EndgameSolver(
+            self.endgame_tables, self.scratch, np.zeros(2, GAME), float(rules.max_pay)
+        )
+        self.value_queries = ValueQueries(
             np.zeros(rows, np.int64), np.zeros((rows, INPUTS), np.int16),
             np.zeros(MOST_PLACES, np.int16),
         )  # fmt: skip
 
-    def choose(self, at: int) -> Array:
-        """The policy's likeliest cards."""
-        cards = super().choose(at)
-        leaves = self._tried()
-        self.worths[leaves.roots, at, leaves.columns] = leaves.values
+    def choose(self, ply: int) -> Array:
+        cards = super().choose(ply)
+        leaves = self._evaluate_cards()
+        self.targets[leaves.roots, ply, leaves.columns] = leaves.values
         return cards
 
-    def _tried(self) -> Leaves:
-        """Leaves of all cards that are tried, with their values."""
-        count = expand_all(self.rules, self.games, self.logits, self.queries.seen, self.leaves)
+    def _evaluate_cards(self) -> Leaves:
+        count = expand(self.rules, self.games, self.logits, self.queries.batch, self.leaves)
         leaves = Leaves(*(rows[:count] for rows in self.leaves))
-        asked, seen = self.positions.leaves, self.replies.seen
-        if n_replies := write_replies(self.rules, leaves.games, self.replies, asked):
-            logits = self.policy.answers(seen.ones[:n_replies]).numpy()
-            reply_all(self.rules, leaves.games, asked, logits, seen)
-        if n := evaluate_exactly(self.rules, self.games, leaves, self.endings, self.positions):
-            values = self.worth.answers(self.positions.inputs[:n]).softmax(-1) @ self.pays
-            leaves.values[asked[:n]] *= values.numpy()
+        indices, batch = self.value_queries.leaves, self.reply_queries.batch
+        if n := write_reply_queries(self.rules, leaves.games, self.reply_queries, indices):
+            logits = self.policy.forward(batch.inputs[:n]).numpy()
+            play_replies(self.rules, leaves.games, indices, logits, batch)
+        if n := evaluate_exactly(self.rules, self.games, leaves, self.solver, self.value_queries):
+            probs = self.value_net.forward(self.value_queries.inputs[:n]).softmax(-1)
+            leaves.values[indices[:n]] *= (probs @ self.pays).numpy()
         return leaves
 
 
 class SearchPlayers(Lockstep):
-    """Two seats of one search, which tells what it found every card to be worth."""
+    """A search in both seats, whose estimates of the cards are the targets."""
 
     def __init__(self, rules: Rules, search: SearchAgent, count: int) -> None:
         super().__init__(rules, count)
-        self.worths = np.zeros((count, MOST_PLAYS, MAX_CARDS), np.float32)
+        self.targets = np.zeros((count, MAX_PLAYS, MAX_CARDS), np.float32)
         self._search = search
-        self._views, self._chances = np.zeros(count, VIEW), np.zeros(count, np.uint64)
+        self._views, self._search_streams = np.zeros(count, VIEW), np.zeros(count, np.uint64)
 
-    def choose(self, at: int) -> Array:
-        """The search's cards."""
+    def choose(self, ply: int) -> Array:
         write_views(self.rules, self.games, self.games["turn"].astype(np.uint8), self._views)
-        apart(self.streams, at, self._chances)
-        cards, self.worths[:, at] = self._search.advise(self._views, self._chances)
+        split_streams(self.streams, ply, self._search_streams)
+        cards, self.targets[:, ply] = self._search.advise(self._views, self._search_streams)
         return cards
 
 
-def with_targets(
-    players: LookaheadPlayers | SearchPlayers, seed: int, first: int, astray: float
+def play_with_targets(
+    players: LookaheadPlayers | SearchPlayers, seed: int, first: int, epsilon: float
 ) -> Array:
-    """Hands of a seed from number `first` on, with advice."""
-    advised = np.zeros(len(players.games), ADVISED)
-    players.worths[:] = np.nan
-    advised["hand"] = players.play(seed, first, astray)
-    advised["worths"] = players.worths
-    return advised
+    """Play hands of a seed from number `first`, with search targets."""
+    hands = np.zeros(len(players.games), SEARCHED_HAND)
+    players.targets[:] = np.nan
+    hands["hand"] = players.play(seed, first, epsilon)
+    hands["targets"] = players.targets
+    return hands
 
 
-# -- learning from it
+# -- the policy's loss
 
 
 @jit
 def write_decisions(
-    rules: np.ndarray, advised: np.ndarray, queries: Queries, games: np.ndarray, worths: np.ndarray
-) -> int:
-    """The decisions of some hands where there was a choice, as the policy sees them.
+    rules: np.ndarray, hands: np.ndarray, queries: PolicyQueries, games: np.ndarray,
+    targets: np.ndarray,
+) -> int:  # fmt: skip
+    """Write inputs and targets of all decisions that have targets; returns their number.
 
-    `worths` are placed as its answers are, nan where no card can be played; returns how many.
+    Targets are written by output of the policy, nan for cards without one.
     """
-    game, seen = row(games, 0), queries.seen
+    game, batch = row(games, 0), queries.batch
     count = 0
-    for index in range(len(advised)):
-        each = row(advised, index)
-        game.deal[:] = each.hand.deal
-        set_up(row(rules, 0), game, np.int64(each.hand.dealer))
-        for at in range(np.int64(rules[0].stock)):
-            tried = False
+    for index in range(len(hands)):
+        searched = row(hands, index)
+        game.deal[:] = searched.hand.deal
+        set_up(row(rules, 0), game, np.int64(searched.hand.dealer))
+        for ply in range(np.int64(rules[0].stock)):
+            has_targets = False
             for column in range(MAX_CARDS):
-                tried |= not np.isnan(each.worths[at][column])
-            if tried:
+                has_targets |= not np.isnan(searched.targets[ply][column])
+            if has_targets:
                 write_query(row(rules, 0), game, queries, count)
-                _place_worths(legal(row(rules, 0), game), each.worths[at], seen.orders[count],
-                              seen.shown[count], worths[count])  # fmt: skip
+                _place_targets(
+                    legal(row(rules, 0), game), searched.targets[ply], batch.suit_orders[count],
+                    batch.actions[count], targets[count],
+                )  # fmt: skip
                 count += 1
-            play(row(rules, 0), game, np.int64(each.hand.plays[at]))
+            play(row(rules, 0), game, np.int64(searched.hand.plays[ply]))
     return count
 
 
 @jit
-def _place_worths(
-    cards: np.uint64, given: np.ndarray, order: np.ndarray, shown: np.ndarray, out: np.ndarray
+def _place_targets(
+    cards: np.uint64, by_column: np.ndarray, suit_order: np.ndarray, actions: np.ndarray,
+    out: np.ndarray,
 ) -> None:  # fmt: skip
     column = 0
     by_card = np.full(N_CARDS, np.float32(np.nan))
     while cards:
-        by_card[lowest(cards)] = given[column]
+        by_card[lowest(cards)] = by_column[column]
         column += 1
         cards &= cards - ONE
-    for place in range(len(out)):
-        out[place] = np.nan
-        if shown[place] >= 0:
-            out[place] = by_card[real_action(shown[place], order)]
+    for output in range(len(out)):
+        out[output] = np.nan
+        if actions[output] >= 0:
+            out[output] = by_card[real_action(actions[output], suit_order)]
 
 
 class PolicyTask:
-    """A policy that leans towards what was worth more, and does not go far from the old one."""
+    """Policy improvement on search targets: maximize E[target] - kl_coef · KL(new ‖ old policy)."""
 
     kind = "mlp"
 
-    def __init__(self, rules: Rules, policy: PolicyNet, pull: float) -> None:
-        """`pull` is what a unit of relative entropy to the old policy costs, in pay."""
-        self.rules, self.pull = rules.record(), pull
+    def __init__(self, rules: Rules, policy: PolicyNet, kl_coef: float) -> None:
+        self.rules, self.kl_coef = rules.record(), kl_coef
         self.net = policy
-        self.old = BatchLayers(self.net.layers)
-        self.inputs, self.outputs = len(self.net.inputs), int(self.net.layers.sizes[-1])
-        self.desk = new_desk(self.net)
+        self.old_policy = TorchMLP(policy.layers)
+        self.inputs, self.outputs = len(policy.inputs), int(policy.layers.sizes[-1])
+        self.buffers = new_desk(policy)
 
-    def read(self, advised: Array) -> tuple[Array, Tensor]:
-        """Inputs, and worths by place."""
-        most = len(advised) * int(self.rules["stock"][0])
-        seen = new_seen(self.net, most)
-        worths = np.zeros((most, self.outputs), np.float32)
-        queries = Queries(self.net, self.desk, seen)
-        count = write_decisions(self.rules, advised, queries, np.zeros(1, GAME), worths)
-        return seen.ones[:count], torch.from_numpy(worths[:count])
+    def read(self, hands: Array) -> tuple[Array, Tensor]:
+        """Inputs of the decisions, and their targets by output of the policy."""
+        most = len(hands) * int(self.rules["stock"][0])
+        batch = new_policy_inputs(self.net, most)
+        targets = np.zeros((most, self.outputs), np.float32)
+        queries = PolicyQueries(self.net, self.buffers, batch)
+        count = write_decisions(self.rules, hands, queries, np.zeros(1, GAME), targets)
+        return batch.inputs[:count], torch.from_numpy(targets[:count])
 
-    def loss(self, net: nn.Module, advised: Array) -> Tensor:
-        """What the policy loses on average, and how far it has gone."""
-        gain, away = _gained(*self._compared(net, advised))
-        return -gain.mean() + self.pull * away.mean()
+    def loss(self, net: nn.Module, hands: Array) -> Tensor:
+        gain, kl = _gain_and_kl(*self._targets_and_log_probs(net, hands))
+        return -gain.mean() + self.kl_coef * kl.mean()
 
     @torch.no_grad()
-    def errors(self, net: nn.Module, advised: Array) -> list[float]:
-        """What it gains on the old policy, how far it has gone, and what its best cards gain."""
-        worths, old, new = self._compared(net, advised)
-        gain, away = _gained(worths, old, new)
-        rows = torch.arange(len(worths))
-        best = worths[rows, new.argmax(-1)] - worths[rows, old.argmax(-1)]
-        return [float(each.mean()) for each in (gain, away, best)]
+    def errors(self, net: nn.Module, hands: Array) -> list[float]:
+        """Gain on the old policy, KL divergence from it, and the gain of greedy play."""
+        targets, old, new = self._targets_and_log_probs(net, hands)
+        gain, kl = _gain_and_kl(targets, old, new)
+        rows = torch.arange(len(targets))
+        greedy_gain = targets[rows, new.argmax(-1)] - targets[rows, old.argmax(-1)]
+        return [float(values.mean()) for values in (gain, kl, greedy_gain)]
 
-    def _compared(self, net: nn.Module, advised: Array) -> tuple[Tensor, Tensor, Tensor]:
-        """Worths by place, and the logarithms of what the old policy and the new one would play."""
-        seen, worths = self.read(advised)
+    def _targets_and_log_probs(self, net: nn.Module, hands: Array) -> tuple[Tensor, Tensor, Tensor]:
+        """Targets, and log probabilities of the old and the new policy among cards with targets."""
+        inputs, targets = self.read(hands)
         with torch.autocast("cpu", torch.bfloat16):
-            logits = net(torch.from_numpy(seen).view(torch.bfloat16)).float()
+            new_logits = net(torch.from_numpy(inputs).view(torch.bfloat16)).float()
         old, new = (
-            functional.log_softmax(each.masked_fill(worths.isnan(), -1e9), -1)
-            for each in (self.old.answers(seen), logits)
+            functional.log_softmax(logits.masked_fill(targets.isnan(), -1e9), -1)
+            for logits in (self.old_policy.forward(inputs), new_logits)
         )
-        return worths, old, new
+        return targets, old, new
 
 
-def _gained(worths: Tensor, old: Tensor, new: Tensor) -> tuple[Tensor, Tensor]:
-    """What the new policy gains on the old one, and how far it has gone from it."""
-    before = (old.exp() * worths.nan_to_num()).sum(-1, keepdim=True)
-    gain = (new.exp() * (worths - before).nan_to_num()).sum(-1)
-    return gain, (new.exp() * (new - old) * ~worths.isnan()).sum(-1)
+def _gain_and_kl(targets: Tensor, old: Tensor, new: Tensor) -> tuple[Tensor, Tensor]:
+    """Expected gain of the new policy on the old one, and KL(new ‖ old), by decision."""
+    baseline = (old.exp() * targets.nan_to_num()).sum(-1, keepdim=True)
+    gain = (new.exp() * (targets - baseline).nan_to_num()).sum(-1)
+    return gain, (new.exp() * (new - old) * ~targets.isnan()).sum(-1)

@@ -1,8 +1,8 @@
-"""Fitting a value network to hands of self-play.
+"""Fit of a value network to self-play hands, with λ-returns as targets.
 
-Its targets are lambda-returns of whole distributions: the tricks of the ending that a position
-led to, mixed with what the network itself says of the positions on the way. A card played at
-random ends the way there: what lies behind it says nothing of what lay before.
+The returns are distributions over the outcomes (Sutton and Barto 2018, 12.1, of a distribution in
+place of an expectation): the endgame tricks, mixed with the network's own predictions on the way.
+A random card cuts the return off: what follows it is not the policy's doing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ...engine.rules import Rules
 from .self_play import BF16_ONE, without_targets
 
 
-class Positions(NamedTuple):
+class TrickPositions(NamedTuple):
     """Positions before each trick of the foreplay."""
 
     inputs: np.ndarray
@@ -34,96 +34,96 @@ class Positions(NamedTuple):
 
 @jit
 def write_positions(
-    rules: np.ndarray, hands: np.ndarray, games: np.ndarray, places: np.ndarray, out: Positions
+    rules: np.ndarray, hands: np.ndarray, games: np.ndarray, active: np.ndarray, out: TrickPositions
 ) -> None:
-    """Write the positions of some hands; `games` and `places` are scratch."""
-    seen, leaders = out
+    """Write the positions of some hands; `games` and `active` are scratch."""
+    inputs, leaders = out
     game = row(games, 0)
-    seen[:] = 0
+    inputs[:] = 0
     for index in range(len(hands)):
         hand = row(hands, index)
         game.deal[:] = hand.deal
         set_up(row(rules, 0), game, np.int64(hand.dealer))
-        for trick in range(seen.shape[1]):
+        for trick in range(inputs.shape[1]):
             leaders[index, trick] = game.leader
-            count = write_game_places(row(rules, 0), game, places)
+            count = write_game_places(row(rules, 0), game, active)
             for k in range(count):
-                seen[index, trick, places[k]] = BF16_ONE
-            for each in range(2):
-                play(row(rules, 0), game, np.int64(hand.plays[2 * trick + each]))
-        leaders[index, seen.shape[1]] = game.leader
+                inputs[index, trick, active[k]] = BF16_ONE
+            for ply in range(2 * trick, 2 * trick + 2):
+                play(row(rules, 0), game, np.int64(hand.plays[ply]))
+        leaders[index, inputs.shape[1]] = game.leader
 
 
-def targets(shares: Tensor, leaders: Tensor, tricks: Tensor, strayed: Tensor, trace: float
-            ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """What each position led to, as shares of the outcomes, and which positions tell.
+def lambda_returns(
+    probs: Tensor, leaders: Tensor, tricks: Tensor, random_tricks: Tensor, lambda_: float
+) -> tuple[Tensor, Tensor]:
+    """λ-returns of each position, and a mask of the positions without a random card in the trick.
 
-    `shares` is `(hands, tricks, outcomes)`, the network's own word for whoever leads;
-    `leaders` `(hands, tricks + 1)`; `tricks` what seat 0 takes of the ending.
+    `probs` are the network's predictions for the leader, `(hands, tricks, outcomes)`, `leaders` is
+    `(hands, tricks + 1)`, `tricks` are the endgame tricks of seat 0.
     """
-    hands, count, _ = shares.shape
-    taken = torch.where(leaders[:, -1] == 0, tricks, OUTCOMES - 1 - tricks)
-    later = functional.one_hot(taken, OUTCOMES).to(shares.dtype)
-    found = torch.empty_like(shares)
-    tells = torch.ones(hands, count, dtype=torch.bool)
+    hands, count, _ = probs.shape
+    leader_tricks = torch.where(leaders[:, -1] == 0, tricks, OUTCOMES - 1 - tricks)
+    following = functional.one_hot(leader_tricks, OUTCOMES).to(probs.dtype)
+    returns = torch.empty_like(probs)
+    mask = torch.ones(hands, count, dtype=torch.bool)
     for trick in range(count - 1, -1, -1):
-        other = (leaders[:, trick] != leaders[:, trick + 1])[:, None]
-        later = torch.where(other, later.flip(1), later)
-        found[:, trick] = later
-        away = (strayed >> trick & 1).bool()
-        tells[:, trick] = ~away
-        mixed = (1 - trace) * shares[:, trick] + trace * later
-        later = torch.where(away[:, None], shares[:, trick], mixed)
-    return found, tells
+        changed_leader = (leaders[:, trick] != leaders[:, trick + 1])[:, None]
+        following = torch.where(changed_leader, following.flip(1), following)
+        returns[:, trick] = following
+        is_random = (random_tricks >> trick & 1).bool()
+        mask[:, trick] = ~is_random
+        mixed = (1 - lambda_) * probs[:, trick] + lambda_ * following
+        following = torch.where(is_random[:, None], probs[:, trick], mixed)
+    return returns, mask
 
 
 class ValueTask:
-    """A value network, and the hands that it learns from."""
+    """Cross entropy of a value network with λ-returns."""
 
     kind = "value"
     inputs = INPUTS
     outputs = OUTCOMES
 
-    def __init__(self, rules: Rules, trace: float) -> None:
-        """`trace` is how far what a hand came to reaches back past the network's own word."""
-        self.rules, self.trace = rules.record(), trace
+    def __init__(self, rules: Rules, lambda_: float) -> None:
+        self.rules, self.lambda_ = rules.record(), lambda_
         self.tricks = rules.foreplay_tricks
         self.games = np.zeros(1, GAME)
-        self.places = np.zeros(MOST_PLACES, np.int16)
-        self._room = np.zeros((0, self.tricks, INPUTS), np.int16)
+        self.active = np.zeros(MOST_PLACES, np.int16)
+        self._inputs = np.zeros((0, self.tricks, INPUTS), np.int16)
 
     def read(self, hands: Array) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Positions, leaders, tricks of seat 0 and strayed tricks; good until the next call."""
+        """Inputs, which the next call overwrites, leaders, tricks of seat 0 and random tricks."""
         hands = without_targets(hands)
-        if len(self._room) != len(hands):
-            self._room = np.zeros((len(hands), self.tricks, INPUTS), np.int16)
+        if len(self._inputs) != len(hands):
+            self._inputs = np.zeros((len(hands), self.tricks, INPUTS), np.int16)
         leaders = np.zeros((len(hands), self.tricks + 1), np.int64)
-        out = Positions(self._room, leaders)
-        write_positions(self.rules, hands, self.games, self.places, out)
+        out = TrickPositions(self._inputs, leaders)
+        write_positions(self.rules, hands, self.games, self.active, out)
         return (
-            torch.from_numpy(self._room).view(torch.bfloat16),
+            torch.from_numpy(self._inputs).view(torch.bfloat16),
             torch.from_numpy(leaders),
             torch.from_numpy(hands["tricks"].astype(np.int64)),
-            torch.from_numpy(hands["strayed"].astype(np.int64)),
+            torch.from_numpy(hands["random_tricks"].astype(np.int64)),
         )
 
     def loss(self, net: nn.Module, hands: Array) -> Tensor:
-        """The cross entropy of the network's word and what it should have been."""
-        seen, leaders, tricks, strayed = self.read(hands)
+        inputs, leaders, tricks, random_tricks = self.read(hands)
         with torch.autocast("cpu", torch.bfloat16):
-            logits = net(seen).float()
-        logs = functional.log_softmax(logits, -1)
-        wanted, tells = targets(logs.detach().exp(), leaders, tricks, strayed, self.trace)
-        return -((wanted * logs).sum(-1) * tells).sum() / tells.sum()
+            logits = net(inputs).float()
+        log_probs = functional.log_softmax(logits, -1)
+        probs = log_probs.detach().exp()
+        targets, mask = lambda_returns(probs, leaders, tricks, random_tricks, self.lambda_)
+        return -((targets * log_probs).sum(-1) * mask).sum() / mask.sum()
 
     @torch.no_grad()
     def errors(self, net: nn.Module, hands: Array) -> list[float]:
-        """The squared error of wins and losses at each trick, where no stray card follows."""
-        seen, leaders, tricks, strayed = self.read(hands)
+        """Squared error of the win probability at each trick, where no random card follows."""
+        inputs, leaders, tricks, random_tricks = self.read(hands)
         with torch.autocast("cpu", torch.bfloat16):
-            shares = net(seen).float().softmax(-1)
-        wanted, _ = targets(shares, leaders, tricks, strayed, 1.0)
+            probs = net(inputs).float().softmax(-1)
+        outcomes, _ = lambda_returns(probs, leaders, tricks, random_tricks, 1.0)
         pays = torch.where(torch.arange(OUTCOMES) * 2 > OUTCOMES - 1, 1.0, -1.0)
-        straight = (strayed[:, None] >> torch.arange(self.tricks)) == 0
-        apart = ((shares - wanted) @ pays) ** 2
-        return torch.where(straight, apart, torch.nan).nanmean(0).tolist()
+        on_policy = (random_tricks[:, None] >> torch.arange(self.tricks)) == 0
+        errors = ((probs - outcomes) @ pays) ** 2
+        return torch.where(on_policy, errors, torch.nan).nanmean(0).tolist()

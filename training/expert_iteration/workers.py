@@ -1,6 +1,6 @@
-"""Who plays the hands of a recipe: this process, or several, here or on a cluster.
+"""Workers of expert iteration, which play files of hands in this process, in others, or on Ray.
 
-A task is a file of hands, and what it holds hangs on the recipe and the file's number alone.
+The content of a file depends on the recipe and the number of the file alone.
 """
 
 from __future__ import annotations
@@ -22,83 +22,79 @@ from ...agents.networks.value import read_value_network
 from ...agents.search.thinker import ThinkerAgent
 from ...common.typing import Array
 from .recipe import Recipe
-from .search_targets import LookaheadPlayers, SearchPlayers, with_targets
+from .search_targets import LookaheadPlayers, SearchPlayers, play_with_targets
 from .self_play import PolicyPlayers
 
 Kind = Literal["hands", "search_targets"]
 
-OTHER_DEALS = 1_000_000_007
-"""What is added to a seed for each round of hands with advice: networks fitted to the hands before
-judge it."""
+ROUND_SEED_STEP = 1_000_000_007
+"""Added to the seed in each round: the networks are fitted to deals of earlier rounds."""
 
 
 @dataclass(frozen=True)
 class HandsFile:
-    """A file of hands to be played."""
+    """A file of hands to play."""
 
     kind: Kind
     number: int
-    count: int
+    lanes: int
     """Games in lockstep."""
-    rounds: int
-    """How often so many are played."""
+    batches: int
+    """Number of times that all lanes play a hand."""
 
     def __str__(self) -> str:
         return f"file {self.number + 1} of {self.kind}"
 
 
 class Networks:
-    """Who plays the hands of a recipe, made once in each process that plays."""
+    """The networks that play the hands of a recipe, loaded once per process."""
 
     def __init__(self, recipe: Recipe, value: str = "", belief: str = "") -> None:
-        """`value` and `belief` are paths of the networks that the search asks."""
-        # Matrices this small are slowed down by threads, and workers have a core each.
+        """`value` and `belief` are paths of the search's networks."""
+        # Threads slow down matrices as small as these, and each worker has one core.
         torch.set_num_threads(1)
         self.recipe, self._value, self._belief = recipe, value, belief
         self.rules = rules_wanted(recipe.rules)
         try:
-            found = read_checkpoint(network_for(self.rules, recipe.policy))
-            self.checkpoint = checkpoint_for(found, self.rules)
+            checkpoint = read_checkpoint(network_for(self.rules, recipe.policy))
+            self.checkpoint = checkpoint_for(checkpoint, self.rules)
         except CannotPlay as error:
             raise CannotPlay(f"policy: {error}: give one that does, or policy=champion") from None
         self.policy = policy_net(self.checkpoint)
-        self._made: dict[tuple[Kind, int], Callable[[int], Array]] = {}
+        self._play: dict[tuple[Kind, int], Callable[[int], Array]] = {}
 
     def play(self, file: HandsFile) -> Array:
-        """The hands of a file."""
-        kind, count = file.kind, file.count
-        if (kind, count) not in self._made:
-            self._made[kind, count] = (self._plain if kind == "hands" else self._advised)(count)
-        first = file.number * count * file.rounds
-        play = self._made[kind, count]
-        return np.concatenate([play(first + k * count) for k in range(file.rounds)])
+        kind, lanes = file.kind, file.lanes
+        if (kind, lanes) not in self._play:
+            make = self._make_self_play if kind == "hands" else self._make_search
+            self._play[kind, lanes] = make(lanes)
+        first = file.number * lanes * file.batches
+        play = self._play[kind, lanes]
+        return np.concatenate([play(first + k * lanes) for k in range(file.batches)])
 
-    def _plain(self, count: int) -> Callable[[int], Array]:
-        players = PolicyPlayers(self.rules, self.policy, count)
+    def _make_self_play(self, lanes: int) -> Callable[[int], Array]:
+        players = PolicyPlayers(self.rules, self.policy, lanes)
         return lambda first: players.play(self.recipe.seed, first, self.recipe.epsilon)
 
-    def _advised(self, count: int) -> Callable[[int], Array]:
-        players = self._searching(count) if self.recipe.determinizations else self._trying(count)
-        seed = self.recipe.seed + OTHER_DEALS
-        return lambda first: with_targets(players, seed, first, self.recipe.epsilon)
-
-    def _trying(self, count: int) -> LookaheadPlayers:
-        worth = read_value_network(Path(self._value), self.rules)
-        return LookaheadPlayers(self.rules, self.policy, worth, count)
-
-    def _searching(self, count: int) -> SearchPlayers:
-        words = (f"policy={self.recipe.policy}", f"value={self._value}", f"belief={self._belief}")
-        return SearchPlayers(
-            self.rules, ThinkerAgent(self.rules, self.recipe.determinizations, *words), count
-        )
+    def _make_search(self, lanes: int) -> Callable[[int], Array]:
+        recipe, rules = self.recipe, self.rules
+        if recipe.determinizations:
+            words = f"policy={recipe.policy}", f"value={self._value}", f"belief={self._belief}"
+            thinker = ThinkerAgent(rules, recipe.determinizations, *words)
+            players = SearchPlayers(rules, thinker, lanes)
+        else:
+            value_net = read_value_network(Path(self._value), rules)
+            players = LookaheadPlayers(rules, self.policy, value_net, lanes)
+        seed = recipe.seed + ROUND_SEED_STEP
+        return lambda first: play_with_targets(players, seed, first, recipe.epsilon)
 
 
-def named(recipe: Recipe, value: str, belief: str) -> list[str]:
-    """What paths may stand in, for `player_of`."""
+def path_settings(recipe: Recipe, value: str, belief: str) -> list[str]:
+    """Settings that may be paths, in the order that `make_player` takes them."""
     return [recipe.rules, recipe.policy, value, belief]
 
 
-def player_of(setup: tuple[Recipe, Sequence[str]]) -> Callable[[HandsFile], Array]:
-    """What plays the hands of a recipe, by the names that `named` told, as they are called here."""
+def make_player(setup: tuple[Recipe, Sequence[str]]) -> Callable[[HandsFile], Array]:
+    """Load the networks of a recipe in a worker, where the paths are those of `setup`."""
     recipe, (rules, policy, *auxiliary) = setup
     return Networks(msgspec.structs.replace(recipe, rules=rules, policy=policy), *auxiliary).play
