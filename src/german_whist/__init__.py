@@ -1,6 +1,6 @@
 # pyright: strict, reportUnsupportedDunderAll=false, reportMissingTypeStubs=false
 # pyright: reportUnknownMemberType=false
-"""German Whist for reinforcement learning: engine, environments, players, training, a table.
+"""German Whist for reinforcement learning: engine, environments, agents, training, a table.
 
 Importing the package registers its environments with Gymnasium and PettingZoo. Public names
 are loaded at first use, so neither numba nor torch is imported before it is needed.
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOMES = {
+_NAMES_BY_MODULE = {
     "agents.common_rules": ["load_agent"],
     "agents.networks.observe": ["observe"],
     "agents.external.policies": ["PolicyAgent"],
@@ -79,15 +79,15 @@ _HOMES = {
     "training.experiments.seeds": ["train_seeds"],
     "training.runs.api": ["train", "train_on"],
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 
-__all__ = ["__version__", *sorted(_HOME_OF)]
+__all__ = ["__version__", *sorted(_MODULE_BY_NAME)]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
+    if name not in _MODULE_BY_NAME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f".{_HOME_OF[name]}", __name__), name)
+    value = getattr(importlib.import_module(f".{_MODULE_BY_NAME[name]}", __name__), name)
     globals()[name] = value
     return value
 

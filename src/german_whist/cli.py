@@ -1,9 +1,8 @@
 # pyright: strict
-"""The command `german-whist`: finds the sub-command and hands over to its module.
+"""The command `german-whist`, which imports the module of a sub-command and runs it.
 
-A sub-command is a module of `german_whist.commands` with `add_arguments` and
-`run`. Only the one that is asked for is imported, so `--help` answers at once.
-Whatever goes wrong ends here, in a sentence; `--debug` shows its traceback.
+A sub-command is a module of `german_whist.commands` with `add_arguments` and `run`. Errors end
+here, in a sentence; `--debug` shows the traceback.
 """
 
 from __future__ import annotations
@@ -53,25 +52,23 @@ GROUPS = {
         "best-response": "lower bound on a player's exploitability, by search and training",
     },
 }
-"""The commands and a line on each, in the groups of `--help`."""
+"""Commands and their descriptions, in the groups of `--help`."""
 COMMANDS = {name: about for group in GROUPS.values() for name, about in group.items()}
 _DEBUG_OPTION = "--debug"
-_FAULT, _MISUSE = 1, 2
-_MOST_DIGITS = 40
+_FAILURE, _USAGE_ERROR = 1, 2
+_MAX_DIGITS = 40
 
 
 class _Parser(argparse.ArgumentParser):
-    """What cannot be understood is told in one sentence, as every other error is."""
+    """Parser whose errors are `ValueError`s of one sentence, as all others."""
 
     def __init__(self, **options: Any) -> None:
         options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(**options)
-        self.parts: Any = None
+        self.subparsers: Any = None
         self.register("type", int, _whole_number)
         self.register("type", float, _number)
-        self.add_argument(
-            _DEBUG_OPTION, action="store_true", help="show a traceback of what goes wrong"
-        )
+        self.add_argument(_DEBUG_OPTION, action="store_true", help="show the traceback of an error")
 
     def error(self, message: str) -> NoReturn:
         raise ValueError(message.removeprefix("argument "))
@@ -82,29 +79,27 @@ class _Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"{value!r} is not known{near}")
 
     def add_subparsers(self, **options: Any) -> Any:
-        self.parts = super().add_subparsers(**options)
-        return self.parts
+        self.subparsers = super().add_subparsers(**options)
+        return self.subparsers
 
     def knows(self, word: str) -> bool:
-        """Whether a word is one of its options, or the beginning of one."""
-        return any(each.startswith(word.partition("=")[0]) for each in self.options)
+        return any(option.startswith(word.partition("=")[0]) for option in self.options)
 
     @property
     def options(self) -> list[str]:
-        """Every option, those of its parts included."""
-        found = list(self._option_string_actions)
-        for part in self.parts.choices.values() if self.parts else ():
-            found += part.options
-        return found
+        options = list(self._option_string_actions)
+        for parser in self.subparsers.choices.values() if self.subparsers else ():
+            options += parser.options
+        return options
 
 
 def _whole_number(text: str) -> int:
-    if len(text) <= _MOST_DIGITS:
+    if len(text) <= _MAX_DIGITS:
         with suppress(ValueError):
             return int(text)
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
     raise argparse.ArgumentTypeError(
-        f"{text[:_MOST_DIGITS] + '...'!r} is not a whole number of at most {_MOST_DIGITS} digits"
+        f"{text[:_MAX_DIGITS] + '...'!r} is not a whole number of at most {_MAX_DIGITS} digits"
     )
 
 
@@ -142,43 +137,42 @@ def _command_of(words: list[str]) -> str:
 
 
 def _parsed(parser: _Parser, words: list[str], module: ModuleType) -> argparse.Namespace:
-    """The arguments, with options anywhere between them, except in commands of commands.
+    """Parse words, with options anywhere between the arguments unless there are sub-parsers.
 
-    No metavar may hold a %: this way of parsing reads it as a format.
+    `parse_known_intermixed_args` reads a % in a metavar as a format, so none may have one.
     """
     if {"-h", "--help"}.intersection(words):
         return parser.parse_args(words)
     try:
-        found, left = parser.parse_known_intermixed_args(words)
+        arguments, unknown = parser.parse_known_intermixed_args(words)
     except TypeError:
-        found, left = parser.parse_known_args(words)
+        arguments, unknown = parser.parse_known_args(words)
     except ValueError:
-        # What is missing is often there, and misspelt.
+        # An argument that is missing is often there, but misspelt.
         for word in words:
             if word.startswith("--") and not parser.knows(word):
-                raise ValueError(_too_much(word, words, parser, module)) from None
+                raise ValueError(_unknown_word(word, words, parser, module)) from None
         raise
-    if left:
-        raise ValueError(_too_much(left[0], words, parser, module))
-    return found
+    if unknown:
+        raise ValueError(_unknown_word(unknown[0], words, parser, module))
+    return arguments
 
 
-def _too_much(word: str, words: list[str], parser: _Parser, module: ModuleType) -> str:
-    """Say of a word that is left over what may have been meant."""
+def _unknown_word(word: str, words: list[str], parser: _Parser, module: ModuleType) -> str:
     if not word.startswith("-"):
         return f"{word!r} is a word too many: {parser.prog} --help tells what it takes"
     name, mark, value = word.partition("=")
     if not mark and word in words[:-1]:
         value = words[words.index(word) + 1]
     misplaced = getattr(module, "misplaced", None)
-    if misplaced is not None and (told := misplaced(name, value)):
-        return told
+    if misplaced is not None and (message := misplaced(name, value)):
+        return message
     near = suggest(name, parser.options, listed=False)
     return f"there is no option {name}" + (near or f": {parser.prog} --help lists them")
 
 
 def parser_of(name: str) -> tuple[ModuleType, _Parser]:
-    """The module of a command, and what reads its words."""
+    """The module and the parser of a command."""
     module = importlib.import_module(f".commands.{name.replace('-', '_')}", __package__)
     parser = _Parser(prog=f"german-whist {name}", description=module.__doc__)
     module.add_arguments(parser)
@@ -186,77 +180,76 @@ def parser_of(name: str) -> tuple[ModuleType, _Parser]:
 
 
 def parsed(name: str, words: list[str]) -> tuple[ModuleType, argparse.Namespace]:
-    """The module of a command and its arguments; nothing is run."""
+    """The module of a command and its parsed arguments."""
     module, parser = parser_of(name)
     return module, _parsed(parser, words, module)
 
 
-def _carried_out(words: list[str], heard: list[int]) -> int:
-    """Find the command and run it; what goes wrong is told in a sentence.
+def _run(words: list[str], signals: list[int]) -> int:
+    """Run a command and print its error as a sentence; returns the exit status.
 
-    `heard` are the signals so far. A compiler that one of them met swallows what it raised, and
-    fails with something else.
+    `signals` are those received so far: numba's compiler replaces a KeyboardInterrupt raised in it
+    by an error of its own.
     """
     title = "german-whist"
     try:
         name = _command_of(words)
         title = f"german-whist {name}"
-        module, chosen = parsed(name, words[1:])
-        return module.run(chosen) or 0
+        module, arguments = parsed(name, words[1:])
+        return module.run(arguments) or 0
     except KeyboardInterrupt:
         show_traceback()
         print("stopped", file=sys.stderr)
-        return 128 + (heard[-1] if heard else signal.SIGINT)
+        return 128 + (signals[-1] if signals else signal.SIGINT)
     except Exception as error:
         show_traceback()
-        if heard:
+        if signals:
             print(f"stopped ({error})", file=sys.stderr)
-            return 128 + heard[-1]
+            return 128 + signals[-1]
         print(f"{title}: {_sentence(error)}", file=sys.stderr)
-        return _MISUSE if isinstance(error, (ValueError, OSError)) else _FAULT
+        return _USAGE_ERROR if isinstance(error, (ValueError, OSError)) else _FAILURE
 
 
 def _sentence(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return "the memory of this machine is not enough for that"
     if isinstance(error, OSError) and str(error).startswith("[Errno"):
-        from .common.files import remedy_for  # loads what help does not need
+        from .common.files import remedy_for  # not needed by --help
 
-        told = ": ".join(str(each) for each in (error.filename, error.strerror) if each)
-        return "; ".join(filter(None, [told, remedy_for(error)]))
+        message = ": ".join(str(part) for part in (error.filename, error.strerror) if part)
+        return "; ".join(filter(None, [message, remedy_for(error)]))
     if isinstance(error, (ValueError, OSError)):
         return str(error)
-    told = f"{type(error).__name__}: {error}".removesuffix(": ")
-    return f"{told}; this is a fault of the program, and {_DEBUG_OPTION} shows where"
+    message = f"{type(error).__name__}: {error}".removesuffix(": ")
+    return f"{message}; this is a fault of the program, and {_DEBUG_OPTION} shows where"
 
 
 @contextmanager
-def _ending_as_by_ctrl_c() -> Generator[list[int]]:
-    """Let SIGTERM end a command as Ctrl-C does, with what there is; gives the signals heard."""
-    heard: list[int] = []
+def _interrupt_on_sigterm() -> Generator[list[int]]:
+    """Raise KeyboardInterrupt on SIGTERM too; yields the list of signals received."""
+    signals: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield heard
+        yield signals
         return
 
-    def hear(number: int, _: FrameType | None) -> None:
-        heard.append(number)
+    def handle(number: int, _: FrameType | None) -> None:
+        signals.append(number)
         raise KeyboardInterrupt
 
-    before = {signal.SIGTERM: signal.getsignal(signal.SIGTERM)}
+    handlers = {signal.SIGTERM: signal.getsignal(signal.SIGTERM)}
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        before[signal.SIGINT] = signal.default_int_handler
-    for each in before:
-        signal.signal(each, hear)
+        handlers[signal.SIGINT] = signal.default_int_handler
+    for number in handlers:
+        signal.signal(number, handle)
     try:
-        yield heard
+        yield signals
     finally:
-        for each, former in before.items():
-            signal.signal(each, former)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
 @contextmanager
 def _environment(name: str, value: str | None) -> Generator[None]:
-    """Set a variable for a while, for this process and those that it starts."""
     before = os.environ.get(name)
     if value is not None:
         os.environ[name] = value
@@ -271,18 +264,22 @@ def _environment(name: str, value: str | None) -> Generator[None]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one sub-command; returns the exit status."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    words = [word for word in given if word != _DEBUG_OPTION]
-    debug = "1" if len(words) < len(given) else None
-    with _environment(DEBUG, debug), lasting_streams() as fault, _ending_as_by_ctrl_c() as heard:
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    words = [word for word in arguments if word != _DEBUG_OPTION]
+    debug = "1" if len(words) < len(arguments) else None
+    with (
+        _environment(DEBUG, debug),
+        lasting_streams() as write_error,
+        _interrupt_on_sigterm() as signals,
+    ):
         try:
-            status = _carried_out(words, heard)
-        except SystemExit as done:  # after help and version
-            status = done.code if isinstance(done.code, int) else 0
-        if error := fault():
-            print(f"german-whist: what was told could not be written ({error.strerror}); "
+            status = _run(words, signals)
+        except SystemExit as ended:  # after help and version
+            status = ended.code if isinstance(ended.code, int) else 0
+        if error := write_error():
+            print(f"german-whist: the output could not be written ({error.strerror}); "
                   "everything else was done", file=sys.stderr)  # fmt: skip
-            status = status or _FAULT
+            status = status or _FAILURE
         return status
 
 

@@ -13,8 +13,8 @@ PETTINGZOO_ID_OF_THREE = "german_whist/german_whist_three-v0"
 
 
 def register_environments() -> None:
-    """Make the environments known by name; their modules are imported by `make`."""
-    # Registering twice warns, and `importlib.reload(german_whist)` comes here again.
+    """Register all environments; `make` imports their modules."""
+    # `importlib.reload(german_whist)` calls this again, and registering twice warns.
     if GYMNASIUM_ID in gymnasium.registry:
         return
     gymnasium.register(

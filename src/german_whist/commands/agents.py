@@ -8,11 +8,10 @@ from ..agents import agent_names
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """There is nothing to choose."""
+    """The command has no arguments."""
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print every name with what it is and who plays its endings."""
     for entry in agent_names().values():
         print(entry.usage)
         endgame = f"; endgame: {entry.endgame}" if entry.endgame else ""

@@ -1,8 +1,8 @@
 # pyright: strict
-"""Tell what each player's decisions cost on average, by stage and trick, over a file of records.
+"""Compute the average cost of each player's decisions, by stage and trick, over a file of records.
 
-Open endings are valued exactly, what comes before them by search, from the view of the player
-to move. FILE is what the arena writes with --records, or hands saved from the table.
+Endgames are valued exactly, earlier decisions by search from the view of the player to move.
+FILE is written by `evaluate --records`, or saved from the table.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument("file", type=Path, metavar="FILE", help="records, a hand on each line")
-    parser.add_argument("--hands", type=int, metavar="N", help="the first N hands alone")
+    parser.add_argument(
+        "--hands", type=int, metavar="N", help="analyse the first N hands (default: all)"
+    )
     parser.add_argument(
         "--search", metavar="NAME",
-        help="the search that values decisions (flat-mc:2500,voids,playout=counting)",
+        help="search that values decisions (default: flat-mc:2500,voids,playout=counting)",
     )  # fmt: skip
-    parser.add_argument("--tricks", action="store_true", help="tell of every trick as well")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the whole result")
+    parser.add_argument("--tricks", action="store_true", help="list every trick as well")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the whole result as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read, analyse, and tell."""
     from ..common.files import atomic_write, check_writable
     from ..common.progress import Progress
     from ..table.review.accuracy import accuracy
@@ -43,29 +43,29 @@ def run(arguments: argparse.Namespace) -> int:
     records = good_records(arguments.file)[: arguments.hands]
     settings = AnalysisSettings(arguments.search or AnalysisSettings().search)
     with Progress("analysing hands", len(records)) as progress:
-        found = accuracy(records, settings, progress.update)
+        result = accuracy(records, settings, progress.update)
     if arguments.json is not None:
         with atomic_write(arguments.json, "w") as file:
-            json.dump(found.to_json(), file, indent=1, ensure_ascii=False)
-    print(as_text(found, arguments.tricks))
+            json.dump(result.to_json(), file, indent=1, ensure_ascii=False)
+    print(as_text(result, arguments.tricks))
     return 0
 
 
-def as_text(found: Accuracy, tricks: bool) -> str:
-    """What decisions cost, in lines."""
+def as_text(result: Accuracy, tricks: bool) -> str:
+    """The costs of decisions as a table of text."""
     lines = [
-        f"{found.hands:,} hands, valued by {found.search}; what a decision costs, in {found.unit}:"
+        f"{result.hands:,} hands, valued by {result.search}; cost of a decision in {result.unit}:"
     ]
-    width = max(len(each.player) for each in found.costs) + 2
+    width = max(len(row.player) for row in result.costs) + 2
     lines.append(
         f"{'':<{width}}{'':<10}{'decisions':>10}{'cost':>17}{'mistakes':>10}{'accuracy':>10}"
     )
-    for each in found.costs:
-        if each.trick is None or tricks:
-            place = each.stage if each.trick is None else f"  trick {each.trick}"
-            right = "–" if each.accuracy is None else f"{each.accuracy:.1f} %"
-            reach = "–" if each.half_width is None else f"{each.half_width:.3f}"
-            cost = f"{each.cost:.3f} ± {reach}"
-            lines.append(f"{each.player:<{width}}{place:<10}{each.decisions:>10,}{cost:>17}"
-                         f"{each.mistakes:>10,}{right:>10}")  # fmt: skip
+    for row in result.costs:
+        if row.trick is None or tricks:
+            stage = row.stage if row.trick is None else f"  trick {row.trick}"
+            percent = "–" if row.accuracy is None else f"{row.accuracy:.1f} %"
+            half_width = "–" if row.half_width is None else f"{row.half_width:.3f}"
+            cost = f"{row.cost:.3f} ± {half_width}"
+            lines.append(f"{row.player:<{width}}{stage:<10}{row.decisions:>10,}{cost:>17}"
+                         f"{row.mistakes:>10,}{percent:>10}")  # fmt: skip
     return "\n".join(lines)

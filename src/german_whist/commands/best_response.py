@@ -18,7 +18,6 @@ from ..agents.registry import make_agent
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument("agent", metavar="AGENT", help="player by name, or path of a checkpoint")
     parser.add_argument(
         "--rules", metavar="NAME|FILE.yaml|RUN",
@@ -26,8 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--model", metavar="PLAYER",
-        help="what the search takes it for: a player whose probabilities are known, or a "
-        "checkpoint (AGENT)",
+        help="opponent model of the search: a player whose probabilities are known, or a "
+        "checkpoint (default: AGENT)",
     )  # fmt: skip
     parser.add_argument(
         "--worlds",
@@ -54,17 +53,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Answer the player, and print what was found."""
     # Before torch loads: threads that spin make everything slower on busy cores.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from ..common.signals import RunStopped
     from ..training.experiments.best_response import PAGE, BestResponsePlan, find_best_response
 
     agent: str = arguments.agent
-    for name, least in (("worlds", 1), ("decisions", 0), ("hands", 2), ("seed", 0)):
-        if getattr(arguments, name) < least:
+    for name, minimum in (("worlds", 1), ("decisions", 0), ("hands", 2), ("seed", 0)):
+        if getattr(arguments, name) < minimum:
             raise ValueError(
-                f"--{name} is {getattr(arguments, name)}: it has to be {least} or more"
+                f"--{name} is {getattr(arguments, name)}: it has to be {minimum} or more"
             )
     rules = common_rules([agent], arguments.rules)
     make_agent(agent, rules)
@@ -77,11 +75,11 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         best = find_best_response(plan, rules, folder).best
     except RunStopped as stopped:
-        print(f"what was found so far is in {folder}; the same command goes on")
+        print(f"the results so far are in {folder}; the same command goes on")
         return stopped.status
-    low = 100 * (best.share - best.share_reach)
+    low = 100 * (best.win_rate - best.half_width)
     print(f"{best.player} {best.text()}")
-    print("\n".join(best.made_of))
+    print("\n".join(best.details))
     print(f"wins at least {low:.1f} % of hands against {agent} in {rules.name}")
     print(folder / PAGE)
     return 0

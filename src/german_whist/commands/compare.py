@@ -1,8 +1,8 @@
 # pyright: strict
-"""Lay runs side by side: the settings that differ, their curves, and how strong they became.
+"""Compare runs: settings that differ, learning curves, and win rates.
 
-RUN is a run's folder, or a folder of runs with several seeds, which counts as one whose
-intervals are over seeds. NAME=RUN says what one is called.
+RUN is a run's folder, or a folder of runs with several seeds, which counts as one with intervals
+over seeds. NAME=RUN gives a run a name.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from pathlib import Path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
-    parser.add_argument("runs", nargs="*", metavar="RUN", help="one or more")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="a page with curves")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="everything that was compared")
+    parser.add_argument("runs", nargs="*", metavar="RUN", help="one or more runs")
+    parser.add_argument(
+        "--html", type=Path, metavar="FILE", help="write a page with learning curves"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the comparison as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compare, write and tell."""
     from ..common.files import atomic_write, check_writable
     from ..training.experiments.compare import compare
 
@@ -33,16 +33,16 @@ def run(arguments: argparse.Namespace) -> int:
                 f"{run!r} names no run: {'nothing follows its =' if run else 'it is empty'}; give "
                 "a run's folder, as in `compare mine=runs/quick-1`"
             )
-    wanted: list[Path] = [*filter(None, [arguments.html, arguments.json])]
-    for path in wanted:
+    paths: list[Path] = [*filter(None, [arguments.html, arguments.json])]
+    for path in paths:
         check_writable(path)
-    found = compare(arguments.runs)
-    for path in wanted:
+    comparison = compare(arguments.runs)
+    for path in paths:
         with atomic_write(path, "w") as file:
             file.write(
-                found.page() if path == arguments.html
-                else json.dumps(found.to_json(), indent=1, ensure_ascii=False) + "\n"
+                comparison.page() if path == arguments.html
+                else json.dumps(comparison.to_json(), indent=1, ensure_ascii=False) + "\n"
             )  # fmt: skip
         print(f"wrote {path}", file=sys.stderr)
-    print(found.text())
+    print(comparison.text())
     return 0

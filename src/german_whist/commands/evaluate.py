@@ -18,7 +18,6 @@ from .evaluation_options import Report, add_run_options, command_line, records_i
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     # Optional here, so that its absence has its own error message.
     parser.add_argument("player", nargs="?", metavar="A", help="the player to measure")
     parser.add_argument(
@@ -28,7 +27,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Play the hands and report the result."""
     if arguments.player is None:
         raise ValueError(
             "the player to measure is missing: name it before --against, which takes every name "

@@ -20,7 +20,6 @@ from .worker_options import add_worker_options, worker_options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument("recipe", nargs="?", metavar="RECIPE|FILE.yaml", help="name or file")
     parser.add_argument("words", nargs="*", metavar="key=value", help="settings over the recipe's")
     parser.add_argument(
@@ -32,7 +31,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List, show, or run a recipe."""
     if arguments.list:
         print(two_columns(RECIPES.descriptions()))
         return 0

@@ -1,8 +1,8 @@
 # pyright: strict
-"""Write a checkpoint to be passed on: as ONNX, or in half precision.
+"""Write a checkpoint as ONNX, or in half precision.
 
-FILE.onnx holds a graph with the mask inside, checked against torch; FILE.safetensors,
-with its card beside it, is half as large as a run's own checkpoint and plays the same way.
+FILE.onnx is a graph with the action mask inside, checked against torch; FILE.safetensors, with its
+card beside it, is half as large as a run's own checkpoint and plays the same way.
 """
 
 from __future__ import annotations
@@ -12,31 +12,26 @@ from pathlib import Path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument(
         "checkpoint", metavar="CHECKPOINT",
-        help="a checkpoint's path, a run's, or the name of one of the package's, as champion",
+        help="path of a checkpoint or a run, or the name of a bundled one, as champion",
     )  # fmt: skip
     parser.add_argument(
         *("-o", "--output"), type=Path, metavar="FILE.onnx|FILE.safetensors",
-        help="(default: ONNX beside the checkpoint; of the package's, here)",
+        help="default: ONNX beside the checkpoint; of a bundled one, in this folder",
     )  # fmt: skip
-    parser.add_argument(
-        "--rules", metavar="NAME", help="which of the rule sets that the checkpoint plays"
-    )
+    parser.add_argument("--rules", metavar="NAME", help="rule set, if the checkpoint plays several")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write and check."""
     from ..agents.checkpoints.bundled import CHAMPION, network_for
     from ..agents.checkpoints.checkpoint import is_checkpoint, rules_wanted
     from ..training.export.export import export_half, export_onnx
 
-    wanted = arguments.checkpoint
-    source = network_for(rules_wanted(arguments.rules or "classic"), wanted)
-    of_the_package = wanted == CHAMPION or not is_checkpoint(wanted)
-    usual = Path(wanted) if of_the_package else source
-    target = arguments.output or usual.with_suffix(".onnx")
+    name = arguments.checkpoint
+    source = network_for(rules_wanted(arguments.rules or "classic"), name)
+    bundled = name == CHAMPION or not is_checkpoint(name)
+    target = arguments.output or (Path(name) if bundled else source).with_suffix(".onnx")
     if target.exists() and target.samefile(source):
         raise ValueError(f"{target} is the checkpoint itself: name another file to write")
     replaced = ", which replaces the file that was there" if target.exists() else ""

@@ -18,7 +18,6 @@ from .evaluation_options import Report, add_run_options, command_line, records_i
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument("players", nargs="*", metavar="A", help="players, two or more")
     parser.add_argument(
         "--config", metavar="NAME|FILE.yaml", help="players and options from a file"
@@ -32,7 +31,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Play the hands and report the result."""
     config = LadderConfig() if arguments.config is None else load_ladder(arguments.config)
     words = [*arguments.players]
     for name in ("config", "anchor"):

@@ -1,8 +1,7 @@
 """Play German Whist in the terminal: by keys, or line by line through a pipe.
 
-OPPONENT is the name of a player as `german-whist agents` lists them, or the path of a
-checkpoint. What is left in the middle is kept, and `german-whist play` goes on with it, as the
-table in the browser does.
+OPPONENT is a player listed by `german-whist agents`, or the path of a checkpoint. An unfinished
+hand is saved, and `german-whist play` resumes it, as the table in the browser does.
 """
 
 from __future__ import annotations
@@ -28,29 +27,29 @@ from ..table.terminal.play import (
     resume_notice,
 )
 
-_USUAL = "medium"
+_DEFAULT_OPPONENT = "medium"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
-    parser.add_argument("opponent", nargs="?", metavar="OPPONENT", help=f"who to play ({_USUAL})")
+    parser.add_argument(
+        "opponent", nargs="?", metavar="OPPONENT", help=f"opponent (default: {_DEFAULT_OPPONENT})"
+    )
     parser.add_argument(
         "--rules",
         metavar="NAME|FILE.yaml",
-        help="the rule set, by name or as a file (classic, or what the opponent was trained for)",
+        help="rule set (default: classic, or what the opponent was trained for)",
     )
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--match", type=int, metavar="N", help="a match to N points")
     length.add_argument("--best-of", type=int, metavar="N", help="a match of the best of N hands")
     parser.add_argument("--seed", type=int, metavar="N", help="deal the hands of this seed")
-    parser.add_argument("--new", action="store_true", help="begin anew, whatever is kept")
+    parser.add_argument("--new", action="store_true", help="start anew, even if a hand is saved")
     parser.add_argument("--plain", action="store_true", help="plain lines instead of keys")
     parser.add_argument("--fast", action="store_true", help="no pauses between the tricks")
-    parser.add_argument("--data", type=Path, metavar="FOLDER", help="where all of it is kept")
+    parser.add_argument("--data", type=Path, metavar="FOLDER", help="folder of saved games")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Begin a hand or a match, or go on with what is kept, and play it."""
     settings = _settings(arguments)
     with closing(Store(arguments.data)) as store:
         return _play(store, settings, arguments)
@@ -74,13 +73,13 @@ def _play(store: Store, settings: Settings, arguments: argparse.Namespace) -> in
         with front, suppress(LeaveTable):
             game.run()
     finally:
-        if told := closing_notice(session, saver):
-            print(told)
+        if notice := closing_notice(session, saver):
+            print(notice)
     return int(saver.trouble is not None)
 
 
 def _settings(arguments: argparse.Namespace) -> Settings:
-    opponent = _USUAL if arguments.opponent is None else arguments.opponent
+    opponent = _DEFAULT_OPPONENT if arguments.opponent is None else arguments.opponent
     if opponent.partition(":")[0] == HUMAN:
         raise ValueError(
             "human is you, and you have a seat at the table already: name another player, such as "

@@ -1,10 +1,10 @@
 # pyright: strict
 """Make or grade puzzles for the table: positions with one right card, from hands of agents.
 
-`make` looks for endings in which one card alone wins or saves the hand, by their exact values,
-and for tricks of the foreplay with one card that is clearly best beyond the search's interval.
-They are added to those of the data folder, which the table shows beside its own. `grade` rates
-all puzzles of a file anew, where the players that grade them or their ladder have changed.
+`make` looks for endgames in which one card alone wins or saves the hand, by their exact values,
+and for tricks of the foreplay whose best card is better beyond the search's interval. They are
+added to those of the data folder, which the table shows beside its own. `grade` rates all puzzles
+of a file again, where the players that grade them or their ladder have changed.
 """
 
 from __future__ import annotations
@@ -24,25 +24,41 @@ from ..table.review.puzzles import FILE, Puzzle, make_puzzles, read_puzzles, reg
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument(
-        "what", choices=["make", "grade"], help="make: look for puzzles; grade: rate those there"
+        "action",
+        choices=["make", "grade"],
+        help="make: look for puzzles; grade: rate the puzzles of a file",
     )
-    parser.add_argument("--endgames", type=int, default=20, metavar="N", help="how many (20)")
-    parser.add_argument("--foreplay", type=int, default=5, metavar="N", help="how many (5)")
-    parser.add_argument("--rules", default="classic", metavar="NAME", help="rule set (classic)")
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the hands (0)")
     parser.add_argument(
-        "--out", type=Path, metavar="FILE.jsonl", help="another file than the data folder's"
+        "--endgames",
+        type=int,
+        default=20,
+        metavar="N",
+        help="number of endgame puzzles (default: 20)",
+    )
+    parser.add_argument(
+        "--foreplay",
+        type=int,
+        default=5,
+        metavar="N",
+        help="number of foreplay puzzles (default: 5)",
+    )
+    parser.add_argument(
+        "--rules", default="classic", metavar="NAME", help="rule set (default: classic)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="S", help="seed of the hands (default: 0)"
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE.jsonl", help="default: in the data folder"
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Look for puzzles, and add them to a file."""
     for name in ("endgames", "foreplay", "seed"):
         if getattr(arguments, name) < 0:
             raise ValueError(f"--{name} is {getattr(arguments, name)}: it has to be 0 or more")
-    if arguments.what == "make" and not arguments.endgames + arguments.foreplay:
+    if arguments.action == "make" and not arguments.endgames + arguments.foreplay:
         raise ValueError("--endgames and --foreplay are 0 both: nothing is made; give one of them")
     if arguments.rules not in named_rules():
         raise ValueError(
@@ -50,42 +66,42 @@ def run(arguments: argparse.Namespace) -> int:
         )
     rules = named_rules()[arguments.rules]
     lacks = {
-        name: what
-        for name, what, there in (
+        name: positions
+        for name, positions, available in (
             ("endgames", "endings whose exact values are known", not inexact_reason(rules)),
             ("foreplay", "tricks for a stock", rules.foreplay_tricks),
         )
-        if not there
+        if not available
     }
     if any(getattr(arguments, name) for name in lacks):
         remedy = "name another rule set" if len(lacks) == 2 else f"give --{min(lacks)} 0"
         raise ValueError(f"{rules.name} has no {' and no '.join(lacks.values())}: {remedy}")
     out: Path = arguments.out or data_folder() / FILE
-    if arguments.what == "grade" and not out.exists():
+    if arguments.action == "grade" and not out.exists():
         raise ValueError(
             f"{out}: there is no such file: name one by --out, or `puzzles make` first"
         )
     before = read_puzzles(out.read_bytes()) if out.exists() else []
-    if arguments.what == "grade":
+    if arguments.action == "grade":
         _write(out, map(regrade, before))
         print(f"{out}: {len(before)} puzzles graded")
         return 0
-    found = {each.id: each for each in before}
-    wanted = arguments.endgames, arguments.foreplay
+    puzzles = {puzzle.id: puzzle for puzzle in before}
+    counts = arguments.endgames, arguments.foreplay
     try:
-        with Progress("looking for puzzles", sum(wanted)) as progress:
-            for each in make_puzzles(rules, arguments.seed, *wanted):
-                found.setdefault(each.id, each)
+        with Progress("looking for puzzles", sum(counts)) as progress:
+            for puzzle in make_puzzles(rules, arguments.seed, *counts):
+                puzzles.setdefault(puzzle.id, puzzle)
                 progress.add(1)
-    finally:  # what was found until Ctrl-C stays, and another seed finds others
-        _write(out, found.values())
-    puzzles = "1 puzzle" if len(found) == 1 else f"{len(found)} puzzles"
-    print(f"{out}: {puzzles}, {len(found) - len(before)} of them new")
+    finally:  # keeps the puzzles made until Ctrl-C; another seed makes others
+        _write(out, puzzles.values())
+    count = "1 puzzle" if len(puzzles) == 1 else f"{len(puzzles)} puzzles"
+    print(f"{out}: {count}, {len(puzzles) - len(before)} of them new")
     return 0
 
 
 def _write(out: Path, puzzles: Iterable[Puzzle]) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(out, "w") as file:
-        for each in puzzles:
-            file.write(msgspec.json.encode(each).decode() + "\n")
+        for puzzle in puzzles:
+            file.write(msgspec.json.encode(puzzle).decode() + "\n")

@@ -1,9 +1,9 @@
 # pyright: strict
-"""Show a hand from a file of records, trick by trick, and what its decisions were worth.
+"""Show a hand from a file of records, trick by trick, and the value of its decisions.
 
-FILE is what the arena writes with --records, or a hand saved from the table. With --analyse every
-decision is valued, the open endgame exactly and the rest by search; with --html the hand is
-written as one page that opens anywhere, and is stepped through there.
+FILE is written by `evaluate --records`, or saved from the table. With --analyse every decision is
+valued, the endgame exactly and the rest by search; with --html the hand is written as one page
+that opens in any browser.
 """
 
 from __future__ import annotations
@@ -21,39 +21,40 @@ if TYPE_CHECKING:
     from ..table.review.analysis import Analysis, AnalysisSettings
 
 _SEATS = {"0": 0, "1": 1, "both": None}
-_LONGEST_REASON = 300
-_MOST_PROBLEMS = 5
+_MAX_REASON = 300
+_MAX_PROBLEMS = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument("file", type=Path, metavar="FILE", help="records, a hand on each line")
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--hand", type=int, default=1, metavar="N", help="which hand (default: 1)")
+    which.add_argument(
+        "--hand", type=int, default=1, metavar="N", help="number of the hand (default: 1)"
+    )
     which.add_argument("--list", action="store_true", help="list the hands of the file")
     parser.add_argument(
-        "--analyse", action="store_true", help="tell what each decision was worth, and mistakes"
+        "--analyse", action="store_true", help="value each decision, and mark mistakes"
     )
+    parser.add_argument("--html", type=Path, metavar="OUT.html", help="write the hand as a page")
     parser.add_argument(
-        "--html", type=Path, metavar="OUT.html", help="write the hand as a page of its own"
-    )
-    parser.add_argument(
-        "--seat", choices=_SEATS, default="both", help="whose view is shown (default: both open)"
+        "--seat",
+        choices=_SEATS,
+        default="both",
+        help="show the view of a seat (default: both hands)",
     )
     parser.add_argument(
         "--search",
         metavar="NAME",
-        help="analyse with this search (flat-mc:2500,voids,playout=counting)",
+        help="analyse with this search (default: flat-mc:2500,voids,playout=counting)",
     )
     parser.add_argument(
         "--network",
         metavar="NAME|PATH",
-        help="analyse, and tell the probabilities of this network as well",
+        help="analyse, and show this network's probabilities as well",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read the file, and list, print or write."""
     analyses = arguments.analyse or arguments.search or arguments.network
     if arguments.list and (analyses or arguments.html):
         raise ValueError("--list only lists the hands: choose one with --hand to see more of it")
@@ -88,24 +89,24 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def good_records(path: Path) -> list[GameRecord]:
-    """The records of a file; lines that are broken are told, and the others stay."""
+    """The valid records of a file; prints the lines that are left out."""
     from ..table.text.words import plain_text
 
     try:
-        found = read_records(path)
+        result = read_records(path)
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
-    for problem in found.problems[:_MOST_PROBLEMS]:
-        reason = plain_text(problem.reason, _LONGEST_REASON)
+    for problem in result.problems[:_MAX_PROBLEMS]:
+        reason = plain_text(problem.reason, _MAX_REASON)
         print(f"{path}, line {problem.line} is left out: {reason}", file=sys.stderr)
-    if more := len(found.problems[_MOST_PROBLEMS:]):
+    if more := len(result.problems[_MAX_PROBLEMS:]):
         print(f"{path}: {more:,} more are left out", file=sys.stderr)
-    if not found.records:
+    if not result.records:
         raise ValueError(
             f"{path} holds no hand that can be shown: name a file that `evaluate --records` or the "
             "table wrote"
         )
-    return found.records
+    return result.records
 
 
 def _listed(records: list[GameRecord]) -> list[str]:
@@ -129,5 +130,5 @@ def _analysis(record: GameRecord, arguments: argparse.Namespace) -> Analysis:
 def _settings(arguments: argparse.Namespace) -> AnalysisSettings:
     from ..table.review.analysis import AnalysisSettings
 
-    usual = AnalysisSettings()
-    return AnalysisSettings(arguments.search or usual.search, arguments.network)
+    search = arguments.search or AnalysisSettings().search
+    return AnalysisSettings(search, arguments.network)

@@ -1,5 +1,5 @@
 # pyright: strict
-"""List the rule sets, or explain one in words that a player understands."""
+"""List the rule sets, or explain one in plain words."""
 
 from __future__ import annotations
 
@@ -10,20 +10,15 @@ from ..engine.rules import Rules, load_rules, named_rules, solved_rules
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    parser.add_argument("rules", nargs="?", metavar="NAME|FILE.yaml", help="rule set")
     parser.add_argument(
-        "rules",
-        nargs="?",
-        metavar="NAME|FILE.yaml",
-        help="a rule set by name, or a YAML file with one of your own",
-    )
-    parser.add_argument(
-        "--yaml", action="store_true", help="print its parameters, to start a set of your own from"
+        "--yaml",
+        action="store_true",
+        help="print its parameters, as a start for a rule set of your own",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List the sets, or tell about one."""
     if arguments.rules is None:
         if arguments.yaml:
             raise ValueError("--yaml prints one rule set: name it, as in `rules classic --yaml`")

@@ -1,9 +1,9 @@
 # pyright: strict
-"""Compute an equilibrium of a small deck: play that nobody wins against on average.
+"""Compute an approximate Nash equilibrium of a small deck by CFR+.
 
-Tells the exact exploitability as it falls, and the value of the game for the first leader.
-The same command goes on with what was broken off. What is solved already, here or in the package,
-is kept where it reaches the target, and else only a better solution takes its place.
+Prints the exact exploitability as it falls, and the value of the game for the first leader. The
+same command resumes an interrupted computation. A stored or bundled solution stays if it reaches
+the target, and is replaced only by a better one.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from ..common.files import check_writable
 from ..common.progress import Progress
 from ..engine.rules import Rules, load_rules
 
-_STEP = 1.3
-_SECONDS_UNSAVED = 300.0
-_NOTHING = 1e-9
+_MEASURE_FACTOR = 1.3
+"""Ratio of the iterations at two measurements of the exploitability."""
+_SAVE_SECONDS = 300.0
+_MIN_EXPLOITABILITY = 1e-9
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
     parser.add_argument(
         "rules",
         metavar="SIZE",
@@ -33,16 +33,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--target", type=float, default=0.001, metavar="X",
-        help="stop when the exploitability is at most X a hand (0.001)",
+        help="stop when the exploitability is at most X a hand (default: 0.001)",
     )  # fmt: skip
     parser.add_argument(
-        "--folder", type=Path, metavar="FOLDER", help="where it is kept (the cache's `solved`)"
+        "--folder", type=Path, metavar="FOLDER", help="default: `solved` in the cache"
     )
-    parser.add_argument("--threads", type=int, metavar="N", help="threads (one for each processor)")
+    parser.add_argument(
+        "--threads", type=int, metavar="N", help="number of threads (default: one per processor)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Solve, and tell how far it is."""
     from ..evaluation.exploitability.cfr_plus import CFRPlusSolver
 
     rules = load_rules(arguments.rules)
@@ -58,10 +59,10 @@ def run(arguments: argparse.Namespace) -> int:
         )
     folder: Path = arguments.folder or solved_folder()
     name = "nash" if folder == solved_folder() else f"nash:{folder / rules.name}"
-    kept = _kept(rules, folder)
-    if kept is not None and kept.exploitability <= target:
+    stored = _stored_solution(rules, folder)
+    if stored is not None and stored.exploitability <= target:
         print(
-            f"{rules.name} is solved already, to an exploitability of {kept.exploitability:.6f}, "
+            f"{rules.name} is solved already, to an exploitability of {stored.exploitability:.6f}, "
             f"and --target is {target:g}: {name} plays it; a smaller --target solves it further"
         )
         return 0
@@ -81,36 +82,36 @@ def run(arguments: argparse.Namespace) -> int:
                 if solver.iterations < check:
                     progress.update(done, f"iteration {solver.iterations}")
                     continue
-                check = max(solver.iterations + 1, math.ceil(solver.iterations * _STEP))
-                found = solver.measure()
-                left = max(found.exploitability, _NOTHING)
-                first = first or max(left, 2 * target)
-                done = min(1.0, math.log(first / left) / math.log(first / target))
+                check = max(solver.iterations + 1, math.ceil(solver.iterations * _MEASURE_FACTOR))
+                measured = solver.measure()
+                exploitability = max(measured.exploitability, _MIN_EXPLOITABILITY)
+                first = first or max(exploitability, 2 * target)
+                done = min(1.0, math.log(first / exploitability) / math.log(first / target))
                 progress.update(done, f"iteration {solver.iterations}")
                 seconds = time.monotonic() - began
                 print(
                     f"{seconds:8.1f} s  iteration {solver.iterations:4}  "
-                    f"exploitability {left:.6f}  value for the leader {found.value:+.5f}",
+                    f"exploitability {exploitability:.6f}  "
+                    f"value for the leader {measured.value:+.5f}",
                     flush=True,
                 )
-                if left <= target:
+                if exploitability <= target:
                     break
-                if time.monotonic() - saved > _SECONDS_UNSAVED:
+                if time.monotonic() - saved > _SAVE_SECONDS:
                     solver.save(state)
                     saved = time.monotonic()
         except BaseException:
             if solver.iterations:
                 solver.save(state)
             raise
-    solver.write(folder / rules.name, found)
+    solver.write(folder / rules.name, measured)
     state.unlink(missing_ok=True)
     print(f"{rules.name} is solved: {name} plays it, for instance in")
     print(f"german-whist evaluate {name} --against random-exact --rules {rules.name}")
     return 0
 
 
-def _kept(rules: Rules, folder: Path) -> SolvedCard | None:
-    """What is known of the solution that a new one would stand in for, if there is one."""
+def _stored_solution(rules: Rules, folder: Path) -> SolvedCard | None:
     path = None if folder == solved_folder() else str(folder / rules.name)
     try:
         return read_strategy(rules, path).card

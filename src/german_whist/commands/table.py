@@ -1,9 +1,9 @@
 # pyright: strict
-"""Open a table in the browser: play against any player, watch two of them, see why.
+"""Open a table in the browser: play against any player, watch two of them, analyse hands.
 
-A server on this machine, for this machine alone unless --host names an address of the
-network, where it asks for a token. Players named on the command line (with
-parameters, by a checkpoint's path, or as module:object) sit beside the usual ones.
+The server listens on this machine alone unless --host names an address of the network, where it
+asks for a token. Players of the command line (with parameters, by a checkpoint's path, or as
+module:object) are added to the opponents.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ PORT = 5252
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
-    parser.add_argument("players", nargs="*", metavar="A", help="players beside the usual ones")
-    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (127.0.0.1)")
-    parser.add_argument("--port", type=int, default=PORT, help=f"its port, 0 for any ({PORT})")
-    parser.add_argument("--token", help="what a network address asks for (made up if left out)")
+    parser.add_argument("players", nargs="*", metavar="A", help="additional opponents")
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)"
+    )
+    parser.add_argument("--port", type=int, default=PORT, help=f"port, 0 for any (default: {PORT})")
+    parser.add_argument("--token", help="token for a network address (default: random)")
     parser.add_argument(
         *("--name", "--names"), nargs="+", default=[], metavar="NAME",
-        help="further names by which the page is reached",
+        help="further host names of the page",
     )  # fmt: skip
-    parser.add_argument("--data", type=Path, metavar="FOLDER", help="where what is played is kept")
+    parser.add_argument("--data", type=Path, metavar="FOLDER", help="folder of saved games")
     parser.add_argument("--no-browser", action="store_true", help="do not open the page")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until Ctrl-C."""
     try:
         from ..table.browser.server import Server, make_app
     except ModuleNotFoundError as error:
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
         server = Server(make_app(store, opponents, door))
         if not arguments.no_browser and _has_screen():
-            # The socket listens already: a page that is faster than the server waits for it.
+            # The socket already listens, so a page that is faster than the server waits.
             threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()
         with suppress(KeyboardInterrupt):
             server.run(sockets=[listening])
@@ -82,11 +82,11 @@ def _listening(host: str, port: int) -> socket.socket:
     if not 0 <= port < 2**16:
         raise ValueError(f"port is {port}: it has to be from 0 to {2**16 - 1}")
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, _, _, _, place = found[0]
-        listening = socket.create_server(place[:2], family=family, backlog=128)
-        # Otherwise the body of an answer waits until its head is acknowledged, some 40 ms: asyncio
-        # sets this only for sockets that were made with the protocol's number.
+        infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, _, _, _, address = infos[0]
+        listening = socket.create_server(address[:2], family=family, backlog=128)
+        # Without it the body of a response waits some 40 ms for the acknowledgement of its head;
+        # asyncio sets it only on sockets that were made with the protocol's number.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return listening
     except OSError as error:
@@ -102,12 +102,12 @@ def _listening(host: str, port: int) -> socket.socket:
 
 
 def _address(host: str, port: int) -> str:
-    everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
-    host = everywhere.get(host, host)
+    loopback = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
+    host = loopback.get(host, host)
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
 
 
 def _has_screen() -> bool:
-    """Whether there is a screen for a browser; without one, a text browser would take over."""
+    """Whether there is a screen; without one, `webbrowser` would open a text browser."""
     screens = ("DISPLAY", "WAYLAND_DISPLAY")
-    return sys.platform in ("win32", "darwin") or any(os.environ.get(each) for each in screens)
+    return sys.platform in ("win32", "darwin") or any(os.environ.get(name) for name in screens)

@@ -1,8 +1,7 @@
-"""Build, verify or describe the table of exact endgames.
+"""Build, verify or describe the endgame tablebase.
 
-Endings of up to ten cards each are built by themselves when they are first
-needed; `build --cards 13` adds the rest (2.3 GiB for trumps), and the game uses
-what is there.
+Endgames of up to ten cards each are built on first use; `build --cards 13` adds the rest (2.3 GiB
+with trumps).
 """
 
 from __future__ import annotations
@@ -27,53 +26,60 @@ from german_whist.engine.endgame.store import (
 from german_whist.engine.endgame.tablebase import DEFAULT_CARDS
 from german_whist.engine.endgame.verify import verify
 
-_MOST_THREADS = 1024
+_MAX_THREADS = 1024
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the arguments of `german-whist tablebase`."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    build_parser = actions.add_parser("build", help="compute what is missing and keep it in files")
-    verify_parser = actions.add_parser("verify", help="recount every layer, search random entries")
-    actions.add_parser("info", help="list the files that are there")
-    for each in (build_parser, verify_parser):
-        each.add_argument(
+    build_parser = actions.add_parser("build", help="compute and store missing layers")
+    verify_parser = actions.add_parser(
+        "verify", help="recount every layer, and search random entries"
+    )
+    actions.add_parser("info", help="list the stored files")
+    for parser_of_action in (build_parser, verify_parser):
+        parser_of_action.add_argument(
             "--cards",
             type=int,
             metavar="K",
-            help="endings of up to K cards each (build: 10; verify: all that are there)",
+            help="endgames of up to K cards each (default: build 10; verify: all stored)",
         )
-        each.add_argument(
+        parser_of_action.add_argument(
             "--trumps",
             action=argparse.BooleanOptionalAction,
             default=True,
             help="with a trump suit, or without",
         )
-        each.add_argument("--low", action="store_true", help="fewest tricks win")
-        each.add_argument(
-            "--threads", type=int, metavar="N", help="threads to use (all processors)"
+        parser_of_action.add_argument("--low", action="store_true", help="fewest tricks win")
+        parser_of_action.add_argument(
+            "--threads",
+            type=int,
+            metavar="N",
+            help="number of threads (default: one per processor)",
         )
     build_parser.add_argument(
         "--rebuild", action="store_true", help="replace files that cannot be used"
     )
     verify_parser.add_argument(
-        "--samples", type=int, default=200, metavar="N", help="entries searched per layer (200)"
+        "--samples",
+        type=int,
+        default=200,
+        metavar="N",
+        help="entries searched per layer (default: 200)",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Carry out one of the actions; 1 when something is wrong with a file."""
     if arguments.action == "info":
         return _info()
-    if arguments.threads is not None and not 1 <= arguments.threads <= _MOST_THREADS:
-        raise ValueError(f"threads is {arguments.threads}: it has to be from 1 to {_MOST_THREADS}")
+    if arguments.threads is not None and not 1 <= arguments.threads <= _MAX_THREADS:
+        raise ValueError(f"threads is {arguments.threads}: it has to be from 1 to {_MAX_THREADS}")
     kind = TablebaseKind(arguments.trumps, arguments.low)
     threads = arguments.threads or usable_threads()
     if arguments.action == "build":
         cards = DEFAULT_CARDS if arguments.cards is None else arguments.cards
-        begun = time.monotonic()
+        start = time.monotonic()
         build(kind, cards, threads, arguments.rebuild, report=print)
-        print(f"{kind.name}: up to {cards} cards each, {time.monotonic() - begun:.1f} s")
+        print(f"{kind.name}: up to {cards} cards each, {time.monotonic() - start:.1f} s")
         return 0
     if arguments.samples < 0:
         raise ValueError(f"samples is {arguments.samples}: it cannot be less than 0")
@@ -95,9 +101,9 @@ def _verify(kind: TablebaseKind, cards: int | None, threads: int, samples: int) 
     faults = 0
     print(f"{kind.name}: checksums right in {len(files)} files")
     print(f"{'cards':>5} {'endings':>15} {'sum of tricks':>15} {'majorities':>15}  seconds")
-    begun = time.monotonic()
+    start = time.monotonic()
     for layer in verify(files, threads, samples):
-        seconds, begun = time.monotonic() - begun, time.monotonic()
+        seconds, start = time.monotonic() - start, time.monotonic()
         print(
             f"{layer.cards:5} {layer.endings:15,} {layer.total:15,} {layer.majorities:15,}"
             f"  {seconds:7.1f}" + "".join(f"\n      {fault}" for fault in layer.faults),
@@ -111,27 +117,27 @@ def _verify(kind: TablebaseKind, cards: int | None, threads: int, samples: int) 
 def _info() -> int:
     folder = tablebase_folder()
     print(f"{folder}:")
-    known = [
+    parts = [
         part
         for kind in TABLEBASE_KINDS
         for part in [LayerFile(kind, 0, n) for n in range(1, BASE_CARDS)]
         + layer_files(kind, MAX_CARDS)
     ]
-    there = [part for part in known if part.path.exists()]
-    wrong = 0
-    for part in there:
+    stored = [part for part in parts if part.path.exists()]
+    faults = 0
+    for part in stored:
         try:
             print(_described(part, open_layers(part)))
         except TablebaseError as error:
-            wrong += 1
+            faults += 1
             print(f"  {error}")
-    names = {part.path.name for part in known}
+    names = {part.path.name for part in parts}
     for path in sorted(folder.glob("*")) if folder.is_dir() else []:
         if path.name not in names and path.suffix != ".lock":
             print(f"  {path.name} is no file of this program's")
-    if not there:
+    if not stored:
         print("  nothing yet; 'german-whist tablebase build' or the first solved ending fills it")
-    return 1 if wrong else 0
+    return 1 if faults else 0
 
 
 def _described(part: LayerFile, file: MappedLayers) -> str:
