@@ -1,4 +1,4 @@
-"""Players: what a decision costs, in nanoseconds by rule and in milliseconds by search."""
+"""Time of a decision of rule players, searches and the champion."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .measure import Row, rate
 RULES = ("random", "threshold", "value:13", "counting", "champion")
 SEARCHES = ("flat-mc:16", "flat-mc:64", "flat-mc:256", "flat-mc:64,voids,playout=counting",
             "thinker:64", "thinker:256")  # fmt: skip
-# `flat-mc:64` is meant to take so long with the default tables, and with all layers.
-DEFAULT_LIMIT, FULL_LIMIT = 20.0, 0.6
+# Targets of `flat-mc:64` in ms, with the default tablebase and with all layers.
+DEFAULT_TARGET, FULL_TARGET = 20.0, 0.6
 
 
 def foreplay_views(deals: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """All decisions of the foreplay in so many deals between `threshold`s, with their streams."""
+    """Views and random streams of all foreplay decisions in deals between two `threshold`s."""
     games, agent = SelfPlayEnv(deals, "classic", copy=False), make_agent("threshold")
     games.reset(seed)
     views, streams = [], []
@@ -32,7 +32,7 @@ def foreplay_views(deals: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate(views), np.concatenate(streams)
 
 
-def decisions_a_second(agent: Agent, deals: int) -> float:
+def decisions_per_second(agent: Agent, deals: int) -> float:
     views, streams = foreplay_views(deals)
 
     def work() -> float:
@@ -43,8 +43,8 @@ def decisions_a_second(agent: Agent, deals: int) -> float:
     return rate(work)
 
 
-def one_by_one() -> float:
-    """Milliseconds a decision of the champion, each view given alone as a table does it."""
+def unbatched_milliseconds() -> float:
+    """Milliseconds per decision of the champion for single views, as at a table."""
     player, game = Player(make_agent("champion")), Game("classic", seed=1)
     views = []
     while game.phase != "over" and game.turn is not None:
@@ -64,18 +64,20 @@ def one_by_one() -> float:
 def run() -> list[Row]:
     cards = tables().cards
     rows = [
-        Row(f"{name}, a foreplay decision", 1e9 / decisions_a_second(make_agent(name), 2000), "ns")
+        Row(
+            f"{name}, a foreplay decision", 1e9 / decisions_per_second(make_agent(name), 2000), "ns"
+        )
         for name in RULES
     ]
     note = f"one core, endings of up to {cards} cards from the table"
     for name in SEARCHES:
-        limit = FULL_LIMIT if cards == 13 else DEFAULT_LIMIT
-        cost = 1e3 / decisions_a_second(make_agent(name), 4)
-        target = limit if name == "flat-mc:64" else None
+        full = FULL_TARGET if cards == 13 else DEFAULT_TARGET
+        milliseconds = 1e3 / decisions_per_second(make_agent(name), 4)
+        target = full if name == "flat-mc:64" else None
         title = f"{name}, a foreplay decision"
-        rows.append(Row(title, cost, "ms", target, at_most=True, note=note))
+        rows.append(Row(title, milliseconds, "ms", target, at_most=True, note=note))
     rows.append(
-        Row("champion, one decision asked by itself", one_by_one(), "ms", 1.0, at_most=True)
+        Row("champion, a single decision", unbatched_milliseconds(), "ms", 1.0, at_most=True)
     )
     start = time.perf_counter()
     make_agent("counting")

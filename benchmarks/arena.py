@@ -1,4 +1,4 @@
-"""The arena: hands a second between rule players, with exact endings and played out."""
+"""Hands per second of the arena between rule players, with exact and played-out endgames."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from german_whist.evaluation.match import MatchConfig, Task, play_chunk, warm_up
 
 from .measure import Row, rate
 
-# As the arena itself cuts its runs.
+# The arena's own chunk size.
 PAIRS = 512
 CHUNKS = 8
 BOTH = (True, True)

@@ -1,7 +1,6 @@
-"""Exact endgames: how fast the tables are built, and endings solved with and without them.
+"""Speed of the tablebase generator and of the endgame solver, with and without a tablebase.
 
-Everything here runs on one thread and is measured in that thread's processor
-time, so that neighbours on a shared machine do not count.
+All times are processor time of one thread, which other users of the machine change little.
 """
 
 from __future__ import annotations
@@ -24,22 +23,26 @@ POSITIONS = 4000
 
 
 def run() -> list[Row]:
-    """All rows of this file."""
-    known = endgame.tables()
-    default = endgame.limit_tables(known, DEFAULT_CARDS)
-    return [*_generator(), *_solver(default), *_arrays(known), _race(default), _without_tables()]
+    full = endgame.tables()
+    default = endgame.limit_tables(full, DEFAULT_CARDS)
+    return [*_generator(), *_solver(default), *_arrays(full), _race(default), _without_tables()]
 
 
 def random_endings(n: int, count: int) -> np.ndarray:
-    """Random hands of `n` cards each, `[count, 2]` card sets."""
-    chance = np.random.default_rng(n)
+    """Random hands of `n` cards each: `[count, 2]` card sets."""
+    rng = np.random.default_rng(n)
     one = np.uint64(1)
     hands = np.zeros((count, 2), np.uint64)
     for row in hands:
-        cards = chance.permutation(52)[: 2 * n].astype(np.uint64)
+        cards = rng.permutation(52)[: 2 * n].astype(np.uint64)
         row[0] = np.bitwise_or.reduce(one << cards[:n])
         row[1] = np.bitwise_or.reduce(one << cards[n:])
     return hands
+
+
+def _ending(hands: np.ndarray, index: int) -> endgame.Ending:
+    leader, other = hands[index]
+    return endgame.Ending(leader, other, index & 3, -1)
 
 
 def _generator() -> list[Row]:
@@ -62,50 +65,47 @@ def _generator() -> list[Row]:
 
 def _microseconds(work: Callable[[int], object], count: int = POSITIONS) -> list[float]:
     work(0)
-    spent = []
+    times = []
     for index in range(count):
         start = time.thread_time()
         work(index)
-        spent.append(1e6 * (time.thread_time() - start))
-    return spent
+        times.append(1e6 * (time.thread_time() - start))
+    return times
 
 
-def _solver(known: endgame.Tables) -> list[Row]:
+def _solver(tables: endgame.Tables) -> list[Row]:
     hands = random_endings(MAX_CARDS, POSITIONS)
     scratch = endgame.new_scratch()
-    worth = np.zeros(52, np.int64)
+    card_values = np.zeros(52, np.int64)
 
-    def one(index: int) -> None:
-        endgame.solve(known, scratch, hands[index, 0], hands[index, 1], index & 3)
+    def value(index: int) -> None:
+        endgame.solve(tables, scratch, hands[index, 0], hands[index, 1], index & 3)
 
     def every_card(index: int) -> None:
-        mine, theirs = hands[index]
-        ending = endgame.Ending(mine, theirs, index & 3, -1)
-        endgame.solve_moves(known, scratch, ending, worth)
+        endgame.solve_moves(tables, scratch, _ending(hands, index), card_values)
 
     def best(index: int) -> None:
-        mine, theirs = hands[index]
-        endgame.best_card_compiled(known, scratch, endgame.Ending(mine, theirs, index & 3, -1))
+        endgame.best_card_compiled(tables, scratch, _ending(hands, index))
 
-    value, moves, card = _microseconds(one), _microseconds(every_card), _microseconds(best)
+    values, moves, best_cards = map(_microseconds, (value, every_card, best))
     name = "random full ending, layers 1 to 10, one core"
     return [
-        Row(f"{name}: value, mean", statistics.fmean(value), "µs", 40, at_most=True),
-        Row(f"{name}: value, median", statistics.median(value), "µs"),
-        Row(f"{name}: value, 99th percentile", _percentile(value), "µs", 200, at_most=True),
+        Row(f"{name}: value, mean", statistics.fmean(values), "µs", 40, at_most=True),
+        Row(f"{name}: value, median", statistics.median(values), "µs"),
+        Row(f"{name}: value, 99th percentile", _percentile(values), "µs", 200, at_most=True),
         Row(f"{name}: every legal card, mean", statistics.fmean(moves), "µs", 300, at_most=True),
         Row(f"{name}: every legal card, 99th percentile", _percentile(moves), "µs"),
-        Row(f"{name}: best card, mean", statistics.fmean(card), "µs"),
+        Row(f"{name}: best card, mean", statistics.fmean(best_cards), "µs"),
     ]
 
 
-def _percentile(spent: Sequence[float]) -> float:
-    return float(np.percentile(spent, 99))
+def _percentile(times: Sequence[float]) -> float:
+    return float(np.percentile(times, 99))
 
 
-def _arrays(known: endgame.Tables) -> list[Row]:
+def _arrays(tables: endgame.Tables) -> list[Row]:
     rows = []
-    for n in sorted({DEFAULT_CARDS, known.cards, MAX_CARDS}):
+    for n in sorted({DEFAULT_CARDS, tables.cards, MAX_CARDS}):
         hands = np.repeat(random_endings(n, 50_000), 4, axis=0)
         trumps = np.arange(len(hands)) & 3
 
@@ -113,34 +113,34 @@ def _arrays(known: endgame.Tables) -> list[Row]:
             endgame.values(hands, trumps, 0, threads=1)
 
         speed = len(hands) / min(_microseconds(work, 3))
-        how = "looked up" if n <= known.cards else f"searched from layer {known.cards}"
-        target = 2 if n == known.cards else None
-        name = f"array of {n}-card endings, {how}, one core"
+        method = "looked up" if n <= tables.cards else f"searched from layer {tables.cards}"
+        target = 2 if n == tables.cards else None
+        name = f"array of {n}-card endings, {method}, one core"
         rows.append(Row(name, speed, "M endings/s", target))
     return rows
 
 
-def _race(known: endgame.Tables) -> Row:
+def _race(tables: endgame.Tables) -> Row:
     hands = random_endings(MAX_CARDS, POSITIONS)
     scratch = endgame.new_scratch()
 
-    def one(index: int) -> None:
-        wanted = 1 + index % 4
-        mine, theirs = hands[index]
-        ending = endgame.Ending(mine, theirs, index & 3, -1)
-        endgame.solve_race(known, scratch, ending, endgame.Race(wanted, 5 - wanted))
+    def solve_race(index: int) -> None:
+        missing = 1 + index % 4
+        race = endgame.Race(missing, 5 - missing)
+        endgame.solve_race(tables, scratch, _ending(hands, index), race)
 
     name = "race-9 with thirteen cards each, who wins, mean"
-    return Row(name, statistics.fmean(_microseconds(one)), "µs")
+    return Row(name, statistics.fmean(_microseconds(solve_race)), "µs")
 
 
 def _without_tables() -> Row:
-    nothing = endgame.no_tables()
+    tables = endgame.no_tables()
     scratch = endgame.new_scratch(18)
     hands = random_endings(MAX_CARDS, POSITIONS)
 
-    def one(index: int) -> None:
-        endgame.solve(nothing, scratch, hands[index, 0], hands[index, 1], index & 3)
+    def solve(index: int) -> None:
+        endgame.solve(tables, scratch, hands[index, 0], hands[index, 1], index & 3)
 
-    spent = statistics.fmean(_microseconds(one, 1000))
-    return Row("random full ending, no table at all, one core", 1e6 / spent, "endings/s")
+    microseconds = statistics.fmean(_microseconds(solve, 1000))
+    name = "random full ending, no table at all, one core"
+    return Row(name, 1e6 / microseconds, "endings/s")

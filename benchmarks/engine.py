@@ -1,4 +1,4 @@
-"""The engine's speed, beside OpenSpiel's card games, and what a first use takes."""
+"""Speed of the engine, of OpenSpiel's card games, and of first uses without compiled code."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ BATCHES = (1024, 65536)
 
 
 def run() -> list[Row]:
-    """All rows of this file."""
-    rows = [_inside(), *_batches(), single := _single_game()]
+    rows = [_compiled_play(), *_batches(), single := _single_game()]
     return [*rows, *_open_spiel_games(single.value), _help(), *_first_uses()]
 
 
-def _inside() -> Row:
+def _compiled_play() -> Row:
     rules = load_rules("classic")
     speed = rate(lambda: random_hands(rules, 50_000)[1])
     name = "random play inside the engine, classic, one core"
@@ -33,18 +32,18 @@ def _inside() -> Row:
 
 
 def _batches() -> list[Row]:
-    """Steps with random legal actions chosen beforehand; only the engine's step is timed."""
-    rows, chance = [], np.random.default_rng(0)
+    """Time of the engine's step alone, with random legal actions."""
+    rows, rng = [], np.random.default_rng(0)
     for n in BATCHES:
         games, steps = SelfPlayEnv(n, "classic", copy=False), max(8, 400_000 // n)
         games.reset(1)
         best = 0.0
         for _ in range(5):
-            spent, masks = 0.0, games.observe().masks
+            total, masks = 0.0, games.observe().masks
             for _ in range(steps):
-                actions = (masks * chance.random(masks.shape, np.float32)).argmax(axis=1)
-                spent += seconds(lambda: games.step(actions))  # noqa: B023 - called at once
-            best = max(best, n * steps / spent)
+                actions = (masks * rng.random(masks.shape, np.float32)).argmax(axis=1)
+                total += seconds(lambda: games.step(actions))  # noqa: B023 - called at once
+            best = max(best, n * steps / total)
         name = f"batch step, {n} games, observations and masks written, one core"
         rows.append(Row(name, best / 1e6, "M decisions/s", 5))
     return rows
@@ -68,16 +67,13 @@ def _single_game() -> Row:
     return Row("a single Game from Python, `legal` and `play`", rate(work), "plays/s", 300_000)
 
 
-# -- what else there is
-
-
 def _open_spiel_games(own: float) -> list[Row]:
     try:
         import pyspiel  # pyright: ignore[reportMissingImports]
     except ImportError:
-        print("OpenSpiel: not installed, so not measured", file=sys.stderr)
+        print("OpenSpiel is not installed: not measured", file=sys.stderr)
         return []
-    rows, chance = [], random.Random(1)
+    rows, rng = [], random.Random(1)
     for name in ("bridge(use_double_dummy_result=false)", "euchre"):
         game = pyspiel.load_game(name)
 
@@ -86,9 +82,9 @@ def _open_spiel_games(own: float) -> list[Row]:
             for _ in range(30):
                 state = game.new_initial_state()  # noqa: B023 - measured at once
                 while not state.is_terminal():
-                    # Dealing is not counted as play, though it takes time here as it does there.
+                    # Dealing is timed but not counted, as in the speed of `Game`.
                     actions += not state.is_chance_node()
-                    state.apply_action(chance.choice(state.legal_actions()))
+                    state.apply_action(rng.choice(state.legal_actions()))
             return actions
 
         speed = rate(work)
@@ -96,9 +92,6 @@ def _open_spiel_games(own: float) -> list[Row]:
         title = f"OpenSpiel {name.partition('(')[0]}, random play from Python"
         rows.append(Row(title, speed, "actions/s", note=note))
     return rows
-
-
-# -- starting
 
 
 def _command(*arguments: str, environment: dict[str, str] | None = None) -> float:
@@ -114,8 +107,8 @@ def _command(*arguments: str, environment: dict[str, str] | None = None) -> floa
 
 
 def _help() -> Row:
-    took = min(_command("-m", "german_whist", "--help") for _ in range(3))
-    return Row("`german-whist --help`", took, "s", 1, at_most=True)
+    best = min(_command("-m", "german_whist", "--help") for _ in range(3))
+    return Row("`german-whist --help`", best, "s", 1, at_most=True)
 
 
 _FIRST_USES = (
@@ -141,17 +134,17 @@ _FIRST_USES = (
 
 
 def _first_uses() -> list[Row]:
-    """What compiling takes, in processor time, which neighbours on a shared machine change less."""
+    """Processor time of compilation, which other users of the machine change little."""
     rows = []
     for name, program, target in _FIRST_USES:
         with tempfile.TemporaryDirectory() as folder:
             before = os.times()
-            took = _command("-c", program, environment={"NUMBA_CACHE_DIR": folder})
+            elapsed = _command("-c", program, environment={"NUMBA_CACHE_DIR": folder})
             after = os.times()
-        spent = after.children_user + after.children_system
-        spent -= before.children_user + before.children_system
-        note = f"{took:.1f} s by the clock"
+        used = after.children_user + after.children_system
+        used -= before.children_user + before.children_system
+        note = f"{elapsed:.1f} s by the clock"
         rows.append(
-            Row(f"{name}, nothing compiled yet", spent, "s", target, at_most=True, note=note)
+            Row(f"{name}, nothing compiled yet", used, "s", target, at_most=True, note=note)
         )
     return rows

@@ -1,7 +1,6 @@
-"""The environments' speed on one core, with PettingZoo's classics measured in the same run.
+"""Speed of the environments on one core, beside PettingZoo's classics.
 
-Everywhere a random legal action is picked by `flatnonzero` of the mask and one random
-number, and the picking is part of what is timed.
+The times include the choice of a random legal action by `flatnonzero` of the mask.
 """
 
 from __future__ import annotations
@@ -36,8 +35,7 @@ MANY = 65536
 
 
 def run() -> list[Row]:
-    """All rows of this file."""
-    speeds = _together(_aec_candidates())
+    speeds = _interleaved_speeds(_aec_envs())
     raw, wrapped = (
         speeds.pop(("german_whist_v0", "raw_env")),
         speeds.pop(("german_whist_v0", "env")),
@@ -65,9 +63,8 @@ def run() -> list[Row]:
 # -- AEC
 
 
-def _aec_candidates() -> dict[tuple[str, str], Any]:
-    """Every environment that can be made here and shows an action mask."""
-    made: dict[tuple[str, str], Any] = {
+def _aec_envs() -> dict[tuple[str, str], Any]:
+    envs: dict[tuple[str, str], Any] = {
         ("german_whist_v0", "raw_env"): german_whist_v0.raw_env(),
         ("german_whist_v0", "env"): german_whist_v0.env(),
     }
@@ -80,14 +77,14 @@ def _aec_candidates() -> dict[tuple[str, str], Any]:
                     env.reset(seed=0)
                     _steps(env, 0.01)
             except Exception:
-                # What is not installed, and what newer libraries broke, is no peer.
+                # Not installed, or broken by newer libraries.
                 continue
-            made[name, kind] = env
-    return made
+            envs[name, kind] = env
+    return envs
 
 
-def _together(envs: dict[tuple[str, str], Any]) -> dict[tuple[str, str], float]:
-    """Steps a second of each, measured in turns, so that all see the same machine."""
+def _interleaved_speeds(envs: dict[tuple[str, str], Any]) -> dict[tuple[str, str], float]:
+    """Steps per second of each, measured in turns, under the same load of the machine."""
     best = dict.fromkeys(envs, 0.0)
     for _ in range(ROUNDS):
         for key, env in envs.items():
@@ -96,23 +93,22 @@ def _together(envs: dict[tuple[str, str], Any]) -> dict[tuple[str, str], float]:
 
 
 def _steps(env: Any, seconds: float) -> float:
-    """Agent steps a second of one environment."""
-    chance = random.Random(0)
-    done, start = 0, time.perf_counter()
+    rng = random.Random(0)
+    steps, start = 0, time.perf_counter()
     env.reset(seed=1)
     while time.perf_counter() - start < seconds:
         for _ in range(200):
             if not env.agents:
                 env.reset()
-            seen, _, over, cut, info = env.last()
-            if over or cut:
+            observation, _, terminated, truncated, info = env.last()
+            if terminated or truncated:
                 env.step(None)
                 continue
-            mask = seen["action_mask"] if isinstance(seen, dict) else info["action_mask"]
+            mask = (observation if isinstance(observation, dict) else info)["action_mask"]
             legal = np.flatnonzero(mask)
-            env.step(legal[int(chance.random() * len(legal))])
-            done += 1
-    return done / (time.perf_counter() - start)
+            env.step(legal[int(rng.random() * len(legal))])
+            steps += 1
+    return steps / (time.perf_counter() - start)
 
 
 # -- vectors
@@ -122,20 +118,20 @@ class _Picker:
     """A random legal action for each row of masks."""
 
     def __init__(self, games: int, actions: int) -> None:
-        self._chance = np.random.default_rng(0)
+        self._rng = np.random.default_rng(0)
         self._starts = np.arange(games) * actions
         self._games = games
 
     def __call__(self, masks: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         counts = masks.sum(axis=1, dtype=np.int32)
         ends = counts.cumsum()
-        chosen = (self._chance.random(self._games, np.float32) * counts).astype(np.int32)
+        chosen = (self._rng.random(self._games, np.float32) * counts).astype(np.int32)
         legal = np.flatnonzero(masks.view(np.bool_))
         return legal[ends - counts + chosen] - self._starts
 
 
 def _best(step: Callable[[], None]) -> float:
-    """Decisions a second: the best of some rounds of whole hands."""
+    """Decisions per second in the best of some rounds of whole hands."""
     best = 0.0
     for _ in range(ROUNDS):
         start = time.perf_counter()
@@ -169,7 +165,7 @@ def _self_play_speed() -> float:
 
 
 def _thread_rows() -> list[Row]:
-    """What a second thread brings where many games are stepped; picking is not timed."""
+    """Speed-up by a second thread, the choice of actions left out."""
     rows = []
     for name, make in (
         ("self-play vector", lambda threads: SelfPlayEnv(MANY, threads=threads)),
@@ -179,26 +175,24 @@ def _thread_rows() -> list[Row]:
         pick = _Picker(MANY, 52)
         times = {1: math.inf, 2: math.inf}
         envs = {threads: make(threads) for threads in times}
-        # In turns, so that both see the same machine, and often: where its processors are lent
-        # to others as well, both of them are ours for moments only.
+        # In turns and often: on a shared machine both processors are free for moments only.
         for _ in range(THREAD_ROUNDS):
             for threads, env in envs.items():
-                times[threads] = min(times[threads], _time_of_steps(env, pick))
+                times[threads] = min(times[threads], _min_step_time(env, pick))
         name = f"{name} of {MANY}, two threads against one"
         rows.append(Row(name, times[1] / times[2], "times", 1.7))
     return rows
 
 
-def _time_of_steps(env: Any, pick: _Picker) -> float:
-    """The shortest of some steps."""
-    shown = env.reset(seed=1)
+def _min_step_time(env: Any, pick: _Picker) -> float:
+    step = env.reset(seed=1)
     learns = isinstance(env, GermanWhistVectorEnv)
     shortest = math.inf
     for _ in range(8):
-        masks = env.action_masks().view(np.int8) if learns else shown.masks
+        masks = env.action_masks().view(np.int8) if learns else step.masks
         actions = pick(masks)
         start = time.perf_counter()
-        shown = env.step(actions)
+        step = env.step(actions)
         shortest = min(shortest, time.perf_counter() - start)
     return shortest
 
@@ -215,7 +209,7 @@ def _sb3_rows() -> list[Row]:
     env.reset()
 
     def step() -> None:
-        # The masks by way of env_method, as MaskablePPO gets them.
+        # Masks through env_method, as in MaskablePPO.
         env.step(pick(get_action_masks(env)))
 
     name = f"SB3 VecEnv of {GAMES}, learner decisions, masks by env_method"

@@ -1,7 +1,6 @@
-"""The game on a GPU: random play, steps with what they show, and how both grow with the games.
+"""Speed of random play and of batch steps on a GPU and on its host, by number of games.
 
-Beside the same on all cores of the device's host. `python -m benchmarks gpu` measures this alone,
-and says what is missing where there is no device.
+`python -m benchmarks gpu` measures this alone, and prints what is missing without a GPU.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ HANDS = 2**22
 
 
 def run() -> list[Row]:
-    """All rows of this file; none without a device."""
     try:
         check_device()
     except NoDevice as error:
@@ -42,13 +40,13 @@ def run() -> list[Row]:
 def _synchronised(work: Any) -> Any:
     from numba import cuda
 
-    def waited() -> float:
-        done = work()
+    def synchronised() -> float:
+        count = work()
         cuda.synchronize()
-        return done
+        return count
 
-    waited()  # compiles
-    return waited
+    synchronised()  # compiles
+    return synchronised
 
 
 def _random_play() -> Row:
@@ -83,34 +81,32 @@ def _random_play_of_host() -> Row:
     return Row(f"the same on the host's {threads} threads", speed / 1e9, "G card plays/s")
 
 
-def _shown(games: Batch) -> tuple[Any, ...]:
-    """What a step writes: what is shown, as it stands now, and what it pays and ends."""
+def _step_outputs(games: Batch) -> tuple[Any, ...]:
     empty = games.backend.empty
-    shown = games.observe(games.all_games, seats := games.turns())
-    return (*shown, seats, empty((games.n, 2), np.float32), empty(games.n, np.bool_))
+    views = games.observe(games.all_games, seats := games.turns())
+    return (*views, seats, empty((games.n, 2), np.float32), empty(games.n, np.bool_))
 
 
 def _steps(size: int, horizon: str = "hand") -> Row:
-    """Steps of so many games, with random legal actions that are drawn on the device."""
     from german_whist.engine.batch.cuda_kernels import random_actions_of_all
 
     options = options_from("classic", horizon=horizon, layout="trump-first")
     games = Batch(options, size, device="cuda")
     games.reset(1)
-    shown = _shown(games)
+    outputs = _step_outputs(games)
     actions = games.backend.empty(size, np.int64)
     steps = max(26, min(520, 2**24 // size))
 
     def work() -> float:
         for step in range(steps):
             games.run(size, random_actions_of_all, np.uint64(step), actions)
-            games.step(games.all_games, games.checked_actions(actions), *shown)
+            games.step(games.all_games, games.checked_actions(actions), *outputs)
         return float(steps * size)
 
     speed = rate(_synchronised(work), 3)
     games.check()
-    # Records are read and written, what is shown is written.
-    written = sum(each.nbytes for each in shown) / size
+    # Game records are read and written, outputs are written.
+    written = sum(array.nbytes for array in outputs) / size
     moved = written + 2 * (GAME.itemsize + RESULT.itemsize)
     target = 200 if size == TARGET_SIZE and horizon == "hand" else None
     note = f"{moved:.0f} bytes a step, {moved * speed / 1e9:.0f} GB/s"
@@ -128,19 +124,19 @@ def _steps_of_host() -> Row:
     size, threads = 2**16, usable_threads()
     games = Batch(options_from("classic", layout="trump-first"), size, threads)
     games.reset(1)
-    shown = _shown(games)
-    chance = np.random.default_rng(0)
+    outputs = _step_outputs(games)
+    rng = np.random.default_rng(0)
 
     def work() -> float:
         import time
 
-        spent, steps = 0.0, 26
+        total, steps = 0.0, 26
         for _ in range(steps):
-            chosen = (shown[1] * chance.random(shown[1].shape, np.float32)).argmax(axis=1)
-            began = time.perf_counter()
-            games.step(games.all_games, chosen, *shown)
-            spent += time.perf_counter() - began
-        return size * steps / spent
+            chosen = (outputs[1] * rng.random(outputs[1].shape, np.float32)).argmax(axis=1)
+            start = time.perf_counter()
+            games.step(games.all_games, chosen, *outputs)
+            total += time.perf_counter() - start
+        return size * steps / total
 
     speed = max(work() for _ in range(3))
     return Row(f"steps of {size:,} games on the host's {threads} threads", speed / 1e6,

@@ -1,8 +1,8 @@
-"""Training in one process and in two, started as torchrun starts them: what averaging costs.
+"""Data-parallel training in one process and in two: speed, and cost of averaging gradients.
 
-`python -m benchmarks ranks`. Every process plays as many games and learns as large a part of each
-minibatch, so that two ought to learn from twice as many decisions a second. From what averaging
-costs alone follows what to expect of more of them, as `docs/scale.md` tells.
+Each process plays as many games and learns from an equal part of each minibatch, so two should
+learn from twice as many decisions a second. The cost of averaging predicts the speed of more
+processes, see `docs/scale.md`.
 """
 
 from __future__ import annotations
@@ -26,26 +26,25 @@ PREDICTED = (8, 64)
 
 
 def run() -> list[Row]:
-    """All rows of this file."""
-    one, two = _measured(1), _measured(2)
-    told = "averaging {:.1%}, playing {:.0%}, learning {:.0%} of the time"
+    one, two = _train(1), _train(2)
+    note = "averaging {:.1%}, playing {:.0%}, learning {:.0%} of the time"
     rows = [
         Row(
-            f"training `quick`, {each['world']} of one thread each", each["speed"] / 1e3,
+            f"training `quick`, {run['world']} of one thread each", run["speed"] / 1e3,
             "k decisions/s",
-            note=told.format(each["averaging"], each["playing"], each["learning"]),
+            note=note.format(run["averaging"], run["playing"], run["learning"]),
         )
-        for each in (one, two)
+        for run in (one, two)
     ]  # fmt: skip
     rows += [
         Row("two processes against one", two["speed"] / one["speed"], "times"),
         *(
             Row(
-                f"processor time of a million decisions, {each['world']} at work",
-                1e6 * each["spent_each"], "s",
-                note=f"{1e9 * each['spent_each'] / 3600:.0f} core hours for a billion",
+                f"processor time of a million decisions, {run['world']} at work",
+                1e6 * run["cpu_per_decision"], "s",
+                note=f"{1e9 * run['cpu_per_decision'] / 3600:.0f} core hours for a billion",
             )
-            for each in (one, two)
+            for run in (one, two)
         ),
         Row("averaging a number over two processes", 1e6 * two["latency"], "µs"),
         Row(
@@ -59,23 +58,23 @@ def run() -> list[Row]:
     return [
         *rows,
         Row(
-            "a batch of a thousand games of `classic`, what is shown included", _batch() / 1e6, "MB"
+            "a batch of a thousand games of `classic`, what is shown included",
+            _batch_bytes() / 1e6,
+            "MB",
         ),
-        Row("a worker of the arena, `threshold` against `random`", _worker() / 1e6, "MB"),
+        Row("a worker of the arena, `threshold` against `random`", _worker_bytes() / 1e6, "MB"),
     ]
 
 
-def _batch() -> int:
-    """The bytes of a batch's arrays, which are the same on a device."""
+def _batch_bytes() -> int:
     from german_whist.engine.batch.batch import Batch
     from german_whist.engine.batch.config import options_from
 
     games = Batch(options_from("classic"), 1000)
-    return sum(each.nbytes for each in (*games.arrays, *games.new_rows(1000)))
+    return sum(array.nbytes for array in (*games.arrays, *games.new_rows(1000)))
 
 
-def _worker() -> int:
-    """What a process takes that plays as one of several."""
+def _worker_bytes() -> int:
     code = (
         "import resource; from german_whist.evaluation import evaluate\n"
         "evaluate('threshold', 'random', hands=20_000)\n"
@@ -85,42 +84,41 @@ def _worker() -> int:
 
 
 def _predicted(one: dict[str, float], two: dict[str, float], world: int) -> Row:
-    """What so many processes come to, by a ring that sends as fast as these two do.
+    """Predicted speed of `world` processes with a ring all-reduce as fast as that of two.
 
-    Each of its 2 (N - 1) rounds sends a part of the gradients, 1/N of them, and waits once; the
-    rest of an iteration takes each process the time that one needs alone.
+    Each of its 2 (N - 1) rounds has one latency and sends 1/N of the gradients; the rest of an
+    iteration takes as long as in a single process.
     """
-    wait = two["latency"] / 2
-    a_byte = max(0.0, two["gradients"] - two["latency"]) / two["bytes"]
-    rounds = 2 * (world - 1)
-    a_step = rounds * (wait + a_byte * two["bytes"] / world)
-    efficiency = one["spent"] / (one["spent"] + two["steps"] * a_step)
+    latency = two["latency"] / 2
+    transfer = max(0.0, two["gradients"] - two["latency"]) / world
+    all_reduce = 2 * (world - 1) * (latency + transfer)
+    efficiency = one["cpu_per_iteration"] / (one["cpu_per_iteration"] + two["steps"] * all_reduce)
     return Row(
         f"expected of {world} processes", efficiency * world, "times one",
         note=f"{efficiency:.0%} each; by the model, not measured",
     )  # fmt: skip
 
 
-def _measured(world: int) -> dict[str, Any]:
-    """What the first of so many processes tells."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port = str(one.getsockname()[1])
-    told = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "OMP_NUM_THREADS": "1"}
-    told |= {"WORLD_SIZE": str(world), "LOCAL_WORLD_SIZE": str(world)}
-    running = [
+def _train(world: int) -> dict[str, Any]:
+    """Train in `world` processes, as torchrun starts them; returns the figures of the first."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    variables = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "OMP_NUM_THREADS": "1"}
+    variables |= {"WORLD_SIZE": str(world), "LOCAL_WORLD_SIZE": str(world)}
+    processes = [
         subprocess.Popen(
             [sys.executable, "-m", __name__], text=True, stdout=subprocess.PIPE,
-            env={**os.environ, **told, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+            env={**os.environ, **variables, "RANK": str(rank), "LOCAL_RANK": str(rank)},
         )
         for rank in range(world)
     ]  # fmt: skip
-    said = [each.communicate()[0] for each in running]
-    return json.loads(said[0].splitlines()[-1])
+    outputs = [process.communicate()[0] for process in processes]
+    return json.loads(outputs[0].splitlines()[-1])
 
 
 def main() -> None:
-    """Train as one of the processes, and tell what it took."""
+    """Train as one of the processes, and print the figures as JSON."""
     import torch
     from torch import distributed
 
@@ -135,39 +133,39 @@ def main() -> None:
     trainer = PPO(settings, ranks=ranks)
     trainer.iterate()
     trainer.timings, ranks.seconds, before = Timings(), 0.0, trainer.decisions
-    began, spent = time.perf_counter(), time.process_time()
+    start, cpu_start = time.perf_counter(), time.process_time()
     for _ in range(ITERATIONS):
         trainer.iterate()
-    seconds, spent = time.perf_counter() - began, time.process_time() - spent
-    played = trainer.timings.acting + trainer.timings.environment
-    size = sum(each.numel() for each in trainer.network.parameters())
-    buffers = sum(getattr(each, "nbytes", 0) for each in vars(trainer.collector.buffer).values())
-    found: dict[str, float] = {
+    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu_start
+    playing = trainer.timings.acting + trainer.timings.environment
+    n_params = sum(param.numel() for param in trainer.network.parameters())
+    buffers = sum(getattr(array, "nbytes", 0) for array in vars(trainer.collector.buffer).values())
+    figures: dict[str, float] = {
         "world": ranks.world_size,
         "speed": (trainer.decisions - before) / seconds,
-        "spent": spent / ITERATIONS,
-        "spent_each": ranks.world_size * spent / (trainer.decisions - before),
+        "cpu_per_iteration": cpu / ITERATIONS,
+        "cpu_per_decision": ranks.world_size * cpu / (trainer.decisions - before),
         "averaging": ranks.seconds / seconds,
-        "playing": played / seconds,
+        "playing": playing / seconds,
         "learning": (trainer.timings.learning - ranks.seconds) / seconds,
         "steps": trainer.collector.n_steps * settings.n_epochs,
-        "bytes": 4 * size,
+        "bytes": 4 * n_params,
         "memory": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
         "buffers": buffers,
         "latency": 0.0,
         "gradients": 0.0,
     }
     if not ranks.is_only:
-        for name, length in (("latency", 1), ("gradients", size)):
-            sent = torch.zeros(length)
-            tries: list[float] = []
+        for name, length in (("latency", 1), ("gradients", n_params)):
+            tensor = torch.zeros(length)
+            times: list[float] = []
             for _ in range(TRIES):
                 distributed.barrier()
-                began = time.perf_counter()
-                distributed.all_reduce(sent)
-                tries.append(time.perf_counter() - began)
-            found[name] = min(tries)  # slow ones tell of the neighbours
-    print(json.dumps(found))
+                start = time.perf_counter()
+                distributed.all_reduce(tensor)
+                times.append(time.perf_counter() - start)
+            figures[name] = min(times)  # the least disturbed by other users of the machine
+    print(json.dumps(figures))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The table in the browser: how long an answer to a click takes, opponent's move included."""
+"""Latency of the browser table from a click to the response, opponent's move included."""
 
 from __future__ import annotations
 
@@ -20,106 +20,112 @@ from .measure import Row
 
 OPPONENTS = ("easy", "medium", "threshold", "counting", "champion")
 TABLES = 50
-THINKS = 1.0
-"""Seconds that a person of the fifty thinks about a card, on average."""
-LIMIT, HINT_LIMIT = 100.0, 50.0
+THINK_SECONDS = 1.0
+"""Mean time of a simulated user for a card."""
+TARGET, HINT_TARGET = 100.0, 50.0
 
 
 @contextmanager
 def _server() -> Iterator[int]:
-    """A server in a process of its own; its port."""
     with tempfile.TemporaryDirectory() as folder:
         words = ["table", "--no-browser", "--port", "0", "--data", folder]
         command = [sys.executable, "-m", "german_whist", *words]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
             for line in process.stdout:
-                found = re.search(r"http://[^/]*:([0-9]+)", line)
-                if found:
+                match = re.search(r"http://[^/]*:([0-9]+)", line)
+                if match:
                     break
             else:
                 raise RuntimeError("the table did not open")
             try:
-                yield int(found[1])
+                yield int(match[1])
             finally:
                 process.terminate()
 
 
-class _Person:
-    """Somebody at a table of their own."""
+class _User:
+    """A simulated user at a table."""
 
     def __init__(self, port: int, opponent: str) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
         self._connection.connect()
-        # As browsers do: head and body of a request go out without waiting for each other.
+        # As in browsers: head and body of a request do not wait for each other.
         self._connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._cookie = ""
         self.opponent = opponent
-        self.taken: list[float] = []
-        self.hints_taken: list[float] = []
-        told = self._ask("POST", "/api/tables", {"opponent": opponent})
-        self._path, self._state = f"/api/tables/{told['state']['id']}", told["state"]
+        self.latencies: list[float] = []
+        self.hint_latencies: list[float] = []
+        answer = self._request("POST", "/api/tables", {"opponent": opponent})
+        self._path, self._state = f"/api/tables/{answer['state']['id']}", answer["state"]
 
-    def _ask(self, method: str, path: str, body: Any = None) -> Any:
+    def _request(self, method: str, path: str, body: Any = None) -> Any:
         headers = {"Content-Type": "application/json", "Cookie": self._cookie}
         data = None if body is None else json.dumps(body)
         self._connection.request(method, path, data, headers)
-        answer = self._connection.getresponse()
-        told = json.loads(answer.read())
-        assert answer.status in (200, 201), told
-        if cookie := answer.getheader("Set-Cookie"):
+        response = self._connection.getresponse()
+        answer = json.loads(response.read())
+        assert response.status in (200, 201), answer
+        if cookie := response.getheader("Set-Cookie"):
             self._cookie = cookie.partition(";")[0]
-        return told
+        return answer
 
-    def play_out(self, chance: random.Random, thinks: float = 0.0, hints: bool = False) -> None:
-        """One hand; how long each answer took is kept, and each hint that is not exact."""
+    def play_hand(
+        self, rng: random.Random, think_seconds: float = 0.0, hints: bool = False
+    ) -> None:
+        """Play a hand, and record the latencies of moves and of hints by search."""
         while self._state["phase"] != "over":
             if self._state["turn"] != 0:
                 time.sleep(0.001)
-                self._state = self._ask("GET", self._path)["state"]
+                self._state = self._request("GET", self._path)["state"]
                 continue
-            time.sleep(chance.random() * 2 * thinks)
+            time.sleep(rng.random() * 2 * think_seconds)
             if hints:
-                begun = time.perf_counter()
-                if not self._ask("POST", f"{self._path}/hint", {})["exact"]:
-                    self.hints_taken.append(1e3 * (time.perf_counter() - begun))
-            told = {"action": chance.choice(self._state["legal"]), "move": self._state["move"]}
-            begun = time.perf_counter()
-            self._state = self._ask("POST", f"{self._path}/play", told)["state"]
-            self.taken.append(1e3 * (time.perf_counter() - begun))
+                start = time.perf_counter()
+                if not self._request("POST", f"{self._path}/hint", {})["exact"]:
+                    self.hint_latencies.append(1e3 * (time.perf_counter() - start))
+            move = {"action": rng.choice(self._state["legal"]), "move": self._state["move"]}
+            start = time.perf_counter()
+            self._state = self._request("POST", f"{self._path}/play", move)["state"]
+            self.latencies.append(1e3 * (time.perf_counter() - start))
 
 
-def _late(taken: list[float]) -> float:
-    """What 95 % of the answers keep."""
-    return sorted(taken)[int(0.95 * len(taken))]
+def _percentile_95(latencies: list[float]) -> float:
+    return sorted(latencies)[int(0.95 * len(latencies))]
 
 
 def run() -> list[Row]:
-    """All rows of this file."""
     rows = []
     with _server() as port:
-        for opponent in (*OPPONENTS, "hard"):  # what is compiled once is compiled here
-            _Person(port, opponent).play_out(random.Random(0))
+        for opponent in (*OPPONENTS, "hard"):  # compiles what these players need
+            _User(port, opponent).play_hand(random.Random(0))
         for opponent in OPPONENTS:
-            people = [_Person(port, opponent) for _ in range(5)]
-            for number, person in enumerate(people):
-                person.play_out(random.Random(number))
-            taken = [each for person in people for each in person.taken]
-            name = f"an answer of {opponent} in the browser, 95 % within"
-            rows.append(Row(name, _late(taken), "ms", LIMIT, at_most=True))
-        people = [_Person(port, "easy") for _ in range(6)]
-        for number, person in enumerate(people):
-            person.play_out(random.Random(number), hints=True)
-        taken = [each for person in people[1:] for each in person.hints_taken]  # the first compiles
-        rows.append(Row("a hint, 95 % within", _late(taken), "ms", HINT_LIMIT, at_most=True))
-        rows.append(Row("a hint, slowest", max(taken), "ms"))
+            users = [_User(port, opponent) for _ in range(5)]
+            for number, user in enumerate(users):
+                user.play_hand(random.Random(number))
+            latencies = [latency for user in users for latency in user.latencies]
+            name = f"a move of {opponent} in the browser, 95 % within"
+            rows.append(Row(name, _percentile_95(latencies), "ms", TARGET, at_most=True))
+        users = [_User(port, "easy") for _ in range(6)]
+        for number, user in enumerate(users):
+            user.play_hand(random.Random(number), hints=True)
+        # The first user's hints include compilation.
+        latencies = [latency for user in users[1:] for latency in user.hint_latencies]
+        rows.append(
+            Row("a hint, 95 % within", _percentile_95(latencies), "ms", HINT_TARGET, at_most=True)
+        )
+        rows.append(Row("a hint, slowest", max(latencies), "ms"))
         opponents = (*OPPONENTS[1:], "hard")
-        people = [_Person(port, opponents[k % len(opponents)]) for k in range(TABLES)]
+        users = [_User(port, opponents[k % len(opponents)]) for k in range(TABLES)]
         with ThreadPoolExecutor(TABLES) as pool:
-            list(pool.map(lambda each: each.play_out(random.Random(1), THINKS), people))
-        taken = [each for person in people if person.opponent != "hard" for each in person.taken]
-        note = f"a fifth of them against hard, whose thinking is not counted; {len(taken)} answers"
+            list(pool.map(lambda user: user.play_hand(random.Random(1), THINK_SECONDS), users))
+        latencies = [
+            latency for user in users if user.opponent != "hard" for latency in user.latencies
+        ]
+        note = (
+            f"a fifth of them against hard, whose moves are not counted; {len(latencies)} answers"
+        )
         name = f"{TABLES} tables at once, 95 % within"
-        rows.append(Row(name, _late(taken), "ms", LIMIT, at_most=True, note=note))
-        rows.append(Row(f"{TABLES} tables at once, slowest", max(taken), "ms", note=note))
+        rows.append(Row(name, _percentile_95(latencies), "ms", TARGET, at_most=True, note=note))
+        rows.append(Row(f"{TABLES} tables at once, slowest", max(latencies), "ms", note=note))
     return rows

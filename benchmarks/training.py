@@ -1,7 +1,7 @@
-"""Training's speed beside MaskablePPO's: the same layers, batch, epochs, games and threads.
+"""Speed of PPO beside SB3's MaskablePPO with the same hyperparameters and threads.
 
-Ours shares its layers with the critic in the rows that are compared; MaskablePPO has
-layers of the same sizes for either, since Stable-Baselines3 shares none.
+Our policy and critic share their hidden layers in the compared rows; MaskablePPO has separate ones
+of the same sizes, since SB3 shares none.
 """
 
 from __future__ import annotations
@@ -30,25 +30,24 @@ ITERATIONS = 3
 
 
 def run() -> list[Row]:
-    """All rows of this file."""
     import torch
 
     torch.set_num_threads(usable_threads())
-    ours, mixed = _ours("float32", "shared"), _ours("mixed", "shared")
-    oracle, theirs = _ours("mixed", "oracle"), _theirs()
+    ours, mixed = _time_ppo("float32", "shared"), _time_ppo("mixed", "shared")
+    oracle, maskable_ppo = _time_ppo("mixed", "oracle"), _time_maskable_ppo()
     rows = []
-    for name, found in (
+    for name, times in (
         ("ours", ours),
         ("ours, bfloat16", mixed),
         ("ours, bfloat16, a critic of its own that sees all cards", oracle),
-        ("MaskablePPO", theirs),
+        ("MaskablePPO", maskable_ppo),
     ):
-        speed = found["decisions"] / found["seconds"]
-        shares = ", ".join(
-            f"{part} {100 * found[part] / found['seconds']:.0f} %"
+        speed = times["decisions"] / times["seconds"]
+        note = ", ".join(
+            f"{part} {100 * times[part] / times['seconds']:.0f} %"
             for part in ("acting", "environment", "learning")
         )
-        rows.append(Row(f"{name}, two layers of 512, all in", speed, "decisions/s", note=shares))
+        rows.append(Row(f"{name}, two layers of 512, all in", speed, "decisions/s", note=note))
     base = rows[-1].value
     ratios = [row.value / base for row in rows[:3]]
     rows.append(Row("ours against MaskablePPO, float32", ratios[0], "times", 1.8))
@@ -59,7 +58,7 @@ def run() -> list[Row]:
     return rows
 
 
-def _ours(precision: Literal["float32", "mixed"], critic: Critic) -> dict[str, float]:
+def _time_ppo(precision: Literal["float32", "mixed"], critic: Critic) -> dict[str, float]:
     from german_whist.training.algorithms.ppo import PPO, Timings
 
     settings = PPOSettings(
@@ -68,45 +67,40 @@ def _ours(precision: Literal["float32", "mixed"], critic: Critic) -> dict[str, f
     trainer = PPO(settings)
     trainer.iterate()
     trainer.timings, before = Timings(), trainer.decisions
-    began = time.perf_counter()
+    start = time.perf_counter()
     for _ in range(ITERATIONS):
         trainer.iterate()
     return {
-        "seconds": time.perf_counter() - began,
+        "seconds": time.perf_counter() - start,
         "decisions": trainer.decisions - before,
         **vars(trainer.timings),
     }
 
 
-def _theirs() -> dict[str, float]:
-    """The same; a decision is one of the learner's, the opponent's cost is the environment's."""
+def _time_maskable_ppo() -> dict[str, float]:
+    """Times per part; decisions are the learner's, and the opponent belongs to the environment."""
     from german_whist.training.algorithms.sb3 import SB3Trainer
 
     trainer = SB3Trainer(SB3Settings(**SIZES, n_steps=STEPS, opponents=("random",)))
-    spent = {"environment": 0.0, "learning": 0.0}
+    times = {"environment": 0.0, "learning": 0.0}
 
     def timed(part: str, work: Callable[..., Any]) -> Callable[..., Any]:
-        def inner(*arguments: Any, **named: Any) -> Any:
-            began = time.perf_counter()
+        def inner(*args: Any, **kwargs: Any) -> Any:
+            start = time.perf_counter()
             try:
-                return work(*arguments, **named)
+                return work(*args, **kwargs)
             finally:
-                spent[part] += time.perf_counter() - began
+                times[part] += time.perf_counter() - start
 
         return inner
 
     trainer.games.step_wait = timed("environment", trainer.games.step_wait)
     trainer.model.train = timed("learning", trainer.model.train)
     trainer.iterate()
-    spent.update(environment=0.0, learning=0.0)
-    before, began = trainer.decisions, time.perf_counter()
+    times.update(environment=0.0, learning=0.0)
+    before, start = trainer.decisions, time.perf_counter()
     for _ in range(ITERATIONS):
         trainer.iterate()
-    seconds = time.perf_counter() - began
-    acting = seconds - spent["environment"] - spent["learning"]
-    return {
-        "seconds": seconds,
-        "decisions": trainer.decisions - before,
-        "acting": acting,
-        **spent,
-    }
+    seconds = time.perf_counter() - start
+    acting = seconds - times["environment"] - times["learning"]
+    return {"seconds": seconds, "decisions": trainer.decisions - before, "acting": acting, **times}
