@@ -1,4 +1,4 @@
-"""Types of the table's messages for its JavaScript, from the structures of the server."""
+"""TypeScript declarations of the table's messages, from the structures of the server."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ SCALARS = {
 
 
 def message_types() -> str:
-    """TypeScript declarations of all messages, the ones they are made of included."""
     _, kinds = msgspec.json.schema_components((*REQUESTS, *ANSWERS), ref_template="{name}")
     optional = {kind.__name__ for kind in _structs(Struct) if _leaves_out(kind)}
     parts = ["// What the server and the page tell each other, made from the code by `make docs`."]
@@ -55,11 +54,11 @@ def message_types() -> str:
 
 
 def _structs(kind: type[Struct]) -> list[type[Struct]]:
-    return [each for sub in kind.__subclasses__() for each in (sub, *_structs(sub))]
+    return [struct for sub in kind.__subclasses__() for struct in (sub, *_structs(sub))]
 
 
 def _leaves_out(kind: type[Struct]) -> bool:
-    """Whether fields with a default may be missing: not sent, or not asked for."""
+    """Whether fields with a default may be missing."""
     config = kind.__struct_config__
     return config.omit_defaults or config.forbid_unknown_fields
 

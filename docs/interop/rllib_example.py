@@ -26,15 +26,14 @@ from german_whist import PolicyAgent, evaluate, german_whist_v0
 
 RULES = "small-last"
 OPTIONS: Any = {"layout": "trump-first", "horizon": "foreplay"}
-GAMES, MINUTES = 64, 4.0
+NUM_ENVS, MINUTES = 64, 4.0
 Array = np.ndarray[Any, Any]
 
 
 class ForRLlib(BaseWrapper[str, Any, Any]):
-    """Observations as RLlib's masked module names them, in the floats that its layers take."""
+    """Observations with the keys and floats of RLlib's masked module."""
 
     def observation_space(self, agent: str) -> gymnasium.Space[Any]:
-        """The dict space under RLlib's names."""
         space = super().observation_space(agent)
         assert isinstance(space, gymnasium.spaces.Dict)
         shape = space["observation"].shape
@@ -46,22 +45,21 @@ class ForRLlib(BaseWrapper[str, Any, Any]):
         )
 
     def observe(self, agent: str) -> dict[str, np.ndarray[Any, Any]]:
-        """The observation under RLlib's names."""
-        seen = super().observe(agent)
-        assert isinstance(seen, dict)
+        observation = super().observe(agent)
+        assert isinstance(observation, dict)
         return {
-            "observations": seen["observation"].astype(np.float32),
-            "action_mask": seen["action_mask"].astype(np.float32),
+            "observations": observation["observation"].astype(np.float32),
+            "action_mask": observation["action_mask"].astype(np.float32),
         }
 
 
 def make_env(_: dict[str, Any]) -> PettingZooEnv:
-    """One game for RLlib; an illegal card would raise, so none is ever played."""
+    """One game for RLlib; an illegal card would raise an error."""
     return PettingZooEnv(ForRLlib(german_whist_v0.raw_env(RULES, **OPTIONS)))
 
 
 def make_config() -> PPOConfig:
-    """PPO in which one masked policy plays both seats, and learns from both."""
+    """PPO of one masked policy for both seats."""
     module = RLModuleSpec(
         module_class=ActionMaskingTorchRLModule,
         model_config={
@@ -70,9 +68,9 @@ def make_config() -> PPOConfig:
     )  # fmt: skip
     return (
         PPOConfig()
-        # RLlib's own check of an environment plays without the mask, which is refused.
+        # RLlib's environment check ignores the mask, so it would play illegal cards.
         .environment("german_whist", disable_env_checking=True)
-        .env_runners(num_env_runners=0, num_envs_per_env_runner=GAMES)
+        .env_runners(num_env_runners=0, num_envs_per_env_runner=NUM_ENVS)
         .multi_agent(policies={"both"}, policy_mapping_fn=lambda *_, **__: "both")
         .rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs={"both": module}))
         .training(
@@ -84,35 +82,35 @@ def make_config() -> PPOConfig:
 
 
 def player_of(checkpoint: Path) -> PolicyAgent:
-    """The policy of a checkpoint as a player of the arena."""
+    """The policy of a checkpoint as an agent."""
     module = RLModule.from_checkpoint(
         checkpoint / "learner_group" / "learner" / "rl_module" / "both"
     )
 
     def logits(observations: Array, masks: Array) -> Any:
-        seen = {
+        batch = {
             "observations": torch.from_numpy(observations).float(),
             "action_mask": torch.from_numpy(masks).float(),
         }
         with torch.no_grad():
-            return module.forward_inference({"obs": seen})["action_dist_inputs"]
+            return module.forward_inference({"obs": batch})["action_dist_inputs"]
 
     return PolicyAgent(RULES, logits, layout=OPTIONS["layout"], name="rllib")
 
 
 def main(minutes: float = MINUTES) -> None:
-    """Learn for some minutes of the processor, keep what was learnt, and measure it."""
+    """Train for some minutes of processor time, and evaluate the checkpoint."""
     torch.set_num_threads(1)
     register_env("german_whist", make_env)
     algorithm = make_config().build_algo()
-    learnt: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     while time.process_time() < 60 * minutes:
-        learnt = algorithm.train()
+        results = algorithm.train()
     with TemporaryDirectory() as folder:
         checkpoint = Path(algorithm.save_to_path(folder))
         algorithm.stop()
-        print(f"{learnt['num_env_steps_sampled_lifetime']:,} decisions of both players")
-        found = evaluate(
+        print(f"{results['num_env_steps_sampled_lifetime']:,} decisions of both players")
+        result = evaluate(
             player_of(checkpoint),
             ["random", "random-exact", "threshold"],
             RULES,
@@ -120,9 +118,9 @@ def main(minutes: float = MINUTES) -> None:
             seed=1,
             workers=1,
         )
-    for each in found.pairings:
-        rate = each.win_rate
-        print(f"{100 * rate.value:.1f} % of hands won against {each.opponent}, "
+    for pairing in result.pairings:
+        rate = pairing.win_rate
+        print(f"{100 * rate.value:.1f} % of hands won against {pairing.opponent}, "
               f"95 % of the time {100 * rate.low:.1f} to {100 * rate.high:.1f} %")  # fmt: skip
 
 

@@ -12,52 +12,54 @@ import supersuit
 import german_whist  # registers the Gymnasium environment
 from german_whist import german_whist_v0
 
-HANDS, RATE = 30, 0.05
+HANDS, LEARNING_RATE = 30, 0.05
 
 
-def rewards_scaled() -> None:
-    """The AEC environment keeps its dict observations and mask under a wrapper of rewards."""
+def scale_rewards() -> None:
+    """A reward wrapper of the AEC environment keeps dict observations and masks."""
     env = supersuit.reward_lambda_v0(
-        german_whist_v0.env("small-last", reward="margin"), lambda paid: paid / 7
+        german_whist_v0.env("small-last", reward="margin"), lambda reward: reward / 7
     )
     env.reset(seed=1)
-    got = dict.fromkeys(env.agents, 0.0)
+    returns = dict.fromkeys(env.agents, 0.0)
     for agent in env.agent_iter():
-        seen, paid, over, cut, _ = env.last()
-        got[agent] += paid
-        env.step(None if over or cut else int(seen["action_mask"].argmax()))
-    assert sum(got.values()) == 0
-    assert abs(got["player_0"]) <= 1
-    print(f"SuperSuit over AEC: {got}")
+        observation, reward, terminated, truncated, _ = env.last()
+        returns[agent] += reward
+        done = terminated or truncated
+        env.step(None if done else int(observation["action_mask"].argmax()))
+    assert sum(returns.values()) == 0
+    assert abs(returns["player_0"]) <= 1
+    print(f"SuperSuit over AEC: {returns}")
 
 
-def trained() -> None:
-    """The Gymnasium environment with floats and two frames, learned by REINFORCE."""
-    made = gymnasium.make("german_whist/GermanWhist-v0", rules="small-last").unwrapped
-    env = supersuit.frame_stack_v2(supersuit.dtype_v0(made, np.float32), 2)
-    chance = np.random.default_rng(0)
+def train() -> None:
+    """REINFORCE on the Gymnasium environment with floats and two frames."""
+    base = gymnasium.make("german_whist/GermanWhist-v0", rules="small-last").unwrapped
+    env = supersuit.frame_stack_v2(supersuit.dtype_v0(base, np.float32), 2)
+    rng = np.random.default_rng(0)
     weights = np.zeros((int(np.prod(env.observation_space.shape)), 52))
     total = 0.0
     for hand in range(HANDS):
-        seen, info = env.reset(seed=hand)
-        steps, paid, over = [], 0.0, False
-        while not over:
-            scores = seen.reshape(-1) @ weights
-            odds = np.exp(scores - scores.max()) * info["action_mask"]
-            odds /= odds.sum()
-            action = int(chance.choice(52, p=odds))
-            steps.append((seen.reshape(-1), odds, action))
-            seen, reward, over, _, info = env.step(action)
-            paid += float(reward)
-        for before, odds, action in steps:
-            slope = -odds
-            slope[action] += 1
-            weights += RATE * paid * np.outer(before, slope)
-        total += paid
+        observation, info = env.reset(seed=hand)
+        steps, episode_return, terminated = [], 0.0, False
+        while not terminated:
+            features = observation.reshape(-1)
+            logits = features @ weights
+            probs = np.exp(logits - logits.max()) * info["action_mask"]
+            probs /= probs.sum()
+            action = int(rng.choice(52, p=probs))
+            steps.append((features, probs, action))
+            observation, reward, terminated, _, info = env.step(action)
+            episode_return += float(reward)
+        for features, probs, action in steps:
+            gradient = -probs
+            gradient[action] += 1
+            weights += LEARNING_RATE * episode_return * np.outer(features, gradient)
+        total += episode_return
     assert np.abs(weights).sum() > 0
     print(f"SuperSuit over Gymnasium: {HANDS} hands, {total:+.0f} points; {german_whist.__name__}")
 
 
 if __name__ == "__main__":
-    rewards_scaled()
-    trained()
+    scale_rewards()
+    train()

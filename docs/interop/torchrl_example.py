@@ -14,7 +14,7 @@ from torchrl.modules import MaskedCategorical
 
 from german_whist import german_whist_v0
 
-HANDS_A_STEP, STEPS = 4, 3
+HANDS_PER_STEP, STEPS = 4, 3
 
 
 def make_env() -> PettingZooWrapper:
@@ -26,28 +26,30 @@ def make_env() -> PettingZooWrapper:
     )
 
 
-class Scores(nn.Module):
-    """A score for each action; an agent that is not to act gets one action to not play."""
+class PolicyNetwork(nn.Module):
+    """Logits; an agent that is not to act gets one action, which is not played."""
 
     def __init__(self, size: int, actions: int) -> None:
         super().__init__()
         self.layers = nn.Sequential(nn.Linear(size, 64), nn.ReLU(), nn.Linear(64, actions))
 
-    def forward(self, seen: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Logits, and the mask made fit for agents without a move."""
+    def forward(
+        self, observation: torch.Tensor, mask: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Logits, and the mask with an action for idle agents."""
         idle = ~mask.any(dim=-1, keepdim=True)
         first = torch.zeros_like(mask)
         first[..., 0] = True
-        return self.layers(seen.float()), mask | (idle & first)
+        return self.layers(observation.float()), mask | (idle & first)
 
 
 def make_policy(env: PettingZooWrapper) -> TensorDictSequential:
     """A masked categorical policy over the group."""
-    seen = env.observation_spec["players", "observation", "observation"]
-    scores = Scores(seen.shape[-1], 52)
+    spec = env.observation_spec["players", "observation", "observation"]
+    network = PolicyNetwork(spec.shape[-1], 52)
     return TensorDictSequential(
         TensorDictModule(
-            scores,
+            network,
             in_keys=[("players", "observation", "observation"), ("players", "action_mask")],
             out_keys=[("players", "logits"), ("players", "legal")],
         ),
@@ -62,20 +64,20 @@ def make_policy(env: PettingZooWrapper) -> TensorDictSequential:
 
 
 def loss_of(hand: TensorDict) -> torch.Tensor:
-    """REINFORCE: each acting agent's log probability times what the hand paid it."""
+    """REINFORCE: log probabilities of the acting agents times their returns."""
     acting = hand["players", "mask"]
-    paid = hand["next", "players", "reward"].sum(dim=0).squeeze(-1)
-    return -(hand["players", "log_prob"] * acting * paid).sum()
+    returns = hand["next", "players", "reward"].sum(dim=0).squeeze(-1)
+    return -(hand["players", "log_prob"] * acting * returns).sum()
 
 
 def main() -> None:
-    """Play, learn, and show that every card played was legal."""
+    """Train, and check that all cards were legal."""
     torch.manual_seed(0)
     env = make_env()
     policy = make_policy(env)
     optimizer = torch.optim.Adam(policy.parameters(), 1e-3)
     for step in range(STEPS):
-        hands = [env.rollout(100, policy) for _ in range(HANDS_A_STEP)]
+        hands = [env.rollout(100, policy) for _ in range(HANDS_PER_STEP)]
         for hand in hands:
             acting = hand["players", "mask"]
             legal = hand["players", "action_mask"].gather(
@@ -83,8 +85,8 @@ def main() -> None:
             )
             assert legal.squeeze(-1)[acting].all()
             assert acting.sum() == 28, "a hand of small-last has 28 moves"
-            paid = hand["next", "players", "reward"].sum(dim=0).squeeze(-1)
-            assert paid.sum() == 0
+            returns = hand["next", "players", "reward"].sum(dim=0).squeeze(-1)
+            assert returns.sum() == 0
         optimizer.zero_grad()
         loss = torch.stack([loss_of(hand) for hand in hands]).mean()
         loss.backward()
