@@ -26,7 +26,6 @@ def environment(**more: str) -> dict[str, str]:
 def into_closed_pipe(
     words: tuple[str, ...], *, errors_too: bool = False, **options: str
 ) -> tuple[int, str]:
-    """Run a command whose reader has gone; its exit status, and what it said on stderr."""
     reading, writing = os.pipe()
     os.close(reading)
     try:

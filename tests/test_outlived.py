@@ -39,7 +39,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def told_to_nobody(*words: str) -> int:
-    """Run a command whose stdout and stderr nobody reads; its exit status."""
     reading, writing = os.pipe()
     os.close(reading)
     with open(writing, "w") as unread, redirect_stdout(unread), redirect_stderr(unread):
@@ -121,7 +120,6 @@ def test_a_table_is_served_when_nobody_reads_where_it_is(place: Path) -> None:
 
 
 def served(process: subprocess.Popen, address: str) -> bool:
-    """Whether a page is answered before the process ends."""
     while process.poll() is None:
         try:
             with urllib.request.urlopen(address, timeout=60):
