@@ -297,18 +297,15 @@ class CFR(Trainer):
         return {"cells": self.mccfr.strategy_sum / largest}
 
     def network_card(self) -> NetworkCard:
-        """Number of cells of the table."""
         return NetworkCard(kind="table", inputs=(), hidden_sizes=(), cells=len(self.mccfr.regrets))
 
     def _tables(self) -> Arrays:
         return {"regrets": self.mccfr.regrets, "strategy_sum": self.mccfr.strategy_sum}
 
     def state(self) -> tuple[Arrays, dict[str, Any]]:
-        """Both tables, and the counts."""
         return self._tables(), {"decisions": self.decisions, "hands": self.hands}
 
     def restore(self, arrays: Arrays, plain: dict[str, Any]) -> None:
-        """Restore both tables, and the counts."""
         state = convert(plain, CFRState, "trainer")
         for name, table in self._tables().items():
             if arrays[name].shape != table.shape:

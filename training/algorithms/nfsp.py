@@ -93,7 +93,6 @@ class NFSP(Trainer):
 
     @classmethod
     def from_settings(cls, settings: NFSPSettings) -> NFSP:
-        """Trainer of a run with these settings."""
         return cls(settings, torch_device(settings))
 
     def iterate(self) -> dict[str, float]:
@@ -233,14 +232,12 @@ class NFSP(Trainer):
         return {name: array for name, array in weights.items() if not name.startswith("value.")}
 
     def network_card(self) -> NetworkCard:
-        """Architecture of the average policy."""
         return NetworkCard(
             kind="mlp", inputs=input_names(self.inputs), hidden_sizes=self.settings.hidden_sizes,
             card_ranks="relative",
         )  # fmt: skip
 
     def state(self) -> tuple[Arrays, dict[str, Any]]:
-        """Networks, optimizers, both buffers and the counts."""
         arrays = self.replay_buffer.state("replay.") | self.reservoir_buffer.state("reservoir.")
         for name in _NETWORKS:
             arrays |= module_arrays(f"{name}.", getattr(self, name).state_dict())
@@ -253,7 +250,6 @@ class NFSP(Trainer):
         return arrays, to_builtins(plain)
 
     def restore(self, arrays: Arrays, plain: dict[str, Any]) -> None:
-        """Restore what `state` gave."""
         state = convert(plain, NFSPState, "trainer")
         for name in _NETWORKS:
             restore_module(getattr(self, name), arrays, f"{name}.")

@@ -131,7 +131,6 @@ class PPO(Trainer):
 
     @classmethod
     def from_settings(cls, settings: PPOSettings, ranks: Ranks = SINGLE_RANK) -> PPO:
-        """Trainer of a run with these settings."""
         return cls(settings, torch_device(settings, games=True), ranks)
 
     def _reset_games(self, decisions: int) -> None:
@@ -333,7 +332,6 @@ class PPO(Trainer):
             load_weights(network, weights)
 
     def network_card(self) -> NetworkCard:
-        """Inputs and architecture of the network."""
         settings = self.settings
         return NetworkCard(
             kind="mlp",
@@ -347,7 +345,6 @@ class PPO(Trainer):
     # -- state
 
     def state(self) -> tuple[dict[str, Array], dict[str, Any]]:
-        """Networks, pool, optimizer, and games and generators of all ranks."""
         network = module_arrays("network.", self.network.state_dict())
         local = self.games.state(), dict(self.rng.bit_generator.state), digest_of(network)
         games, rngs, digests = zip(*self.ranks.gather(local), strict=True)
@@ -362,7 +359,6 @@ class PPO(Trainer):
         return arrays, msgspec.to_builtins(plain)
 
     def restore(self, arrays: dict[str, Array], plain: dict[str, Any]) -> None:
-        """Restore what `state` gave; with another number of ranks, the games begin anew."""
         state = convert(plain, PPOState, "trainer")
         restore_module(self.network, arrays, "network.")
         restore_module(self.ema_network, arrays, "ema_network.")

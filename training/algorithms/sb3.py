@@ -63,7 +63,6 @@ class InputSelection(BaseFeaturesExtractor):
         self.register_buffer("inputs", torch.tensor(inputs))
 
     def forward(self, observations: Tensor) -> Tensor:
-        """Select the columns."""
         return observations.index_select(1, self.inputs)
 
 
@@ -82,7 +81,6 @@ class ScaledVecEnv(GermanWhistVecEnv):
         self.reward_scale = reward_scale
 
     def step_wait(self) -> tuple[Any, Any, Any, list[dict[str, Any]]]:
-        """Step the games."""
         observations, rewards, dones, infos = super().step_wait()
         return observations, rewards / np.float32(self.reward_scale), dones, infos
 
@@ -98,7 +96,6 @@ class SharedTensorBoard(TensorBoardOutputFormat):
     def write(
         self, key_values: dict[str, Any], key_excluded: dict[str, Any], step: int = 0
     ) -> None:
-        """Write scalars."""
         key_values, key_excluded = (
             {key: value for key, value in scalars.items() if key not in self._excluded}
             for scalars in (key_values, key_excluded)
@@ -173,11 +170,9 @@ class SB3Trainer(Trainer):
 
     @classmethod
     def from_settings(cls, settings: SB3Settings) -> SB3Trainer:
-        """Trainer of a run with these settings."""
         return cls(settings, torch_device(settings))
 
     def add_callback(self, callback: object) -> bool:
-        """Take SB3's callbacks."""
         if isinstance(callback, BaseCallback):
             self.callbacks.callbacks.append(callback)
         return isinstance(callback, BaseCallback)
@@ -239,7 +234,6 @@ class SB3Trainer(Trainer):
         return all(bool(param.isfinite().all()) for param in self.model.policy.parameters())
 
     def close(self) -> None:
-        """End the callbacks."""
         self.callbacks.end()
 
     def _opponents(self) -> list[Agent]:
@@ -292,7 +286,6 @@ class SB3Trainer(Trainer):
                 param.copy_(torch.from_numpy(weights[name]))
 
     def network_card(self) -> NetworkCard:
-        """Architecture of the policy."""
         return NetworkCard(
             kind="mlp", inputs=input_names(self.inputs), hidden_sizes=self.settings.hidden_sizes
         )
@@ -304,7 +297,6 @@ class SB3Trainer(Trainer):
     # -- state
 
     def state(self) -> tuple[dict[str, Array], dict[str, Any]]:
-        """Model, optimizer, pool, games, generators and counts."""
         model = self.model
         arrays = module_arrays("policy.", model.policy.state_dict())
         arrays |= optimizer_arrays("optimizer.", model.policy.optimizer)
@@ -330,7 +322,6 @@ class SB3Trainer(Trainer):
         return arrays, msgspec.to_builtins(state)
 
     def restore(self, arrays: dict[str, Array], plain: dict[str, Any]) -> None:
-        """Restore what `state` gave."""
         state = convert(plain, SB3State, "trainer")
         model = self.model
         restore_module(model.policy, arrays, "policy.")

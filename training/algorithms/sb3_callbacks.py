@@ -23,7 +23,6 @@ class SessionCallbackList(CallbackList):
         self._started = False
 
     def init_callback(self, model: Any) -> None:
-        """Initialise the callbacks, the first time."""
         if not self._started:
             super().init_callback(model)
 
@@ -34,7 +33,6 @@ class SessionCallbackList(CallbackList):
         self._started = True
 
     def on_step(self) -> bool:
-        """Call the callbacks; False ends the training."""
         self.stopped = not super().on_step()
         return not self.stopped
 

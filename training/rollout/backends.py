@@ -98,16 +98,13 @@ class CudaTrainingBackend(_TorchDevice):
         self.batch_backend: Backend = CudaBackend()
 
     def zeros(self, shape: Any, dtype: Any) -> Array:
-        """Tensor of zeros of a dtype of NumPy."""
         torch_dtype = torch.from_numpy(np.zeros(0, dtype)).dtype
         return torch.zeros(shape, dtype=torch_dtype, device=self.device)
 
     def from_numpy(self, array: np.ndarray[Any, Any]) -> Array:
-        """Copy on the device."""
         return torch.tensor(array, device=self.device)
 
     def from_games(self, result: StepResult) -> StepResult:
-        """Result of a step as tensors on the same memory."""
         simulated = self.device.type == "cpu"
         tensors: Any = [
             torch.from_numpy(array.view(np.ndarray)) if simulated
@@ -117,15 +114,12 @@ class CudaTrainingBackend(_TorchDevice):
         return StepResult(*tensors)
 
     def to_tensor(self, array: Array) -> Tensor:
-        """The tensor itself."""
         return array
 
     def from_tensor(self, tensor: Tensor) -> Array:
-        """The tensor itself."""
         return tensor
 
     def nonzero(self, mask: Array) -> Array:
-        """Indices of true elements; waits for the device."""
         return mask.nonzero().squeeze(1)
 
     def uniforms(self, rng: np.random.Generator, count: int) -> Array:

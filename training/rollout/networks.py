@@ -29,7 +29,6 @@ class MLP(nn.Module):
             _init_layer(layer, math.sqrt(2), generator)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Output of the last layer."""
         for layer in self.layers:
             x = functional.relu(layer(x))
         return x
