@@ -354,7 +354,9 @@ class Session:
         """Deal the current hand again, and replay its actions."""
         settings, score = self.settings, None
         if settings.match is not None:
-            score = MatchScore.from_match(settings.match, state.points, state.hands_won, state.number)
+            score = MatchScore.from_match(
+                settings.match, state.points, state.hands_won, state.number
+            )
         record = GameRecord(
             rules=settings.rules,
             dealer=state.dealer,
