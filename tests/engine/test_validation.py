@@ -60,7 +60,7 @@ class WaitingBatch(Batch):
         if "match" in options:
             options.setdefault("horizon", "match")
         super().__init__(options_from(rules, **options), n)
-        self.start(seed)
+        self.reset(seed)
         self.masks()
 
     def masks(self) -> Array:
