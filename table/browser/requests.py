@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import Annotated, TypeVar
 
@@ -17,6 +18,7 @@ from ..game.session import HUMAN, LESSON, LESSON_SEED, Settings, new_seed
 from ..text.words import plain_text
 
 BODY_LIMIT = 64 * 1024
+_SECONDS_TO_SEND = 20
 PERSON_COOKIE = "german_whist_person"
 _PERSON = re.compile(r"[A-Za-z0-9_-]{24}")
 # What a number in JavaScript holds exactly.
@@ -117,15 +119,18 @@ class SpeedRequest(Struct, forbid_unknown_fields=True):
 async def read_bytes(request: Request, limit: int) -> bytes:
     """The body, refused as soon as it grows too large."""
     parts: list[bytes] = []
+    stream = request.stream()
     size = 0
     try:
-        async for part in request.stream():
+        while part := await asyncio.wait_for(anext(stream, b""), _SECONDS_TO_SEND):
             size += len(part)
             if size > limit:
                 raise RequestError(413, f"the body is too large: at most {limit:,} bytes are read")
             parts.append(part)
     except ClientDisconnect:
         raise RequestError(400, "the body ended too early") from None
+    except asyncio.TimeoutError:
+        raise RequestError(408, f"the body stopped for {_SECONDS_TO_SEND} seconds") from None
     return b"".join(parts)
 
 

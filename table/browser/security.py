@@ -31,7 +31,8 @@ _LEAST_TOKEN = 8
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'"
 )
 _HEADERS = {
     "Content-Security-Policy": POLICY,
@@ -83,7 +84,9 @@ class Access:
     token: str | None = None
     """None asks nobody, which is for this machine alone."""
     names: frozenset[str] = field(default_factory=frozenset[str])
-    """Further names in the Host header, such as that of a proxy."""
+    """Names of this machine in the Host header."""
+    proxies: frozenset[str] = field(default_factory=frozenset[str])
+    """Further names, such as that of a proxy, which may speak TLS where this server does not."""
 
     @staticmethod
     def at(host: str, token: str | None = None, names: Iterable[str] = ()) -> Access:
@@ -92,21 +95,25 @@ class Access:
             token = checked_token(token)
         elif not is_loopback(host):
             token = new_token()
-        known = {host.lower(), *(name.lower() for name in names)}
+        known = {host.lower()}
         if not is_loopback(host):
             known |= {socket.gethostname().lower(), socket.getfqdn().lower()}
             known.add(f"{socket.gethostname().lower()}.local")
-        return Access(host, token, frozenset(known))
+        return Access(host, token, frozenset(known), frozenset(name.lower() for name in names))
 
     def knows(self, host: str) -> bool:
         """Whether a Host header names this machine; a foreign name could be anybody's."""
         name = _name_in(host)
         if name is None:
             return False
-        if name in self.names or is_loopback(name):
+        if name in self.names | self.proxies or is_loopback(name):
             return True
         # A page elsewhere reaches an address by a name that it controls, never by the address.
         return not is_loopback(self.host) and _is_address(name)
+
+    def proxied(self, host: str) -> bool:
+        """Whether a Host header names a proxy before this server."""
+        return _name_in(host) in self.proxies
 
 
 def _name_in(host: str) -> str | None:
@@ -180,7 +187,8 @@ class AccessMiddleware:
         """Whether the request comes from this table's own page, or from no page at all."""
         origin = headers.get("origin")
         if origin is not None:
-            return urlsplit(origin).netloc == host and origin != "null"
+            schemes = (scope["scheme"], *(["https"] if self._door.proxied(host) else []))
+            return origin.removesuffix(f"://{host}") in schemes
         # A link may lead here from anywhere; only reading may go without an Origin.
         site = headers.get("sec-fetch-site", "none")
         return scope["method"] in _READING or site in ("none", "same-origin")

@@ -7,6 +7,8 @@ with JSON; whatever is refused is refused with a sentence. docs/table.md describ
 
 from __future__ import annotations
 
+import asyncio
+import gzip
 import hmac
 import mimetypes
 import re
@@ -14,9 +16,10 @@ import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import cache
+from hashlib import sha256
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import uvicorn
 from starlette.applications import Starlette
@@ -24,9 +27,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ...engine.game import IllegalAction
 from ..game.database import new_id
@@ -35,20 +39,23 @@ from ..game.session import LESSON
 from ..game.store import RevisionConflict, Store
 from ..review.hints import HintService
 from ..text.labels import labels, say
+from .bundle import embed_json, policy_hash, script_of, style_of
 from .finished_hands import FinishedHands, HandNotFound
 from .live_table import LiveTable, StaleMove, log
 from .live_tables import LimitExceeded, LiveTables, TableNotFound
 from .messages import Menu, Refusal, TableState
 from .requests import PERSON_COOKIE, MalformedBody, RequestError, find_person
-from .saved_replay import embed_json
-from .security import TOKEN_COOKIE, Access, AccessMiddleware
+from .security import POLICY, TOKEN_COOKIE, Access, AccessMiddleware
 from .serve_hands import HandHandlers
 from .serve_learning import LearningHandlers
 from .serve_tables import TableHandlers
 from .shared import Services, json_response, set_cookie
 
 STATIC = Path(__file__).parent / "static"
+_STYLES = ("base.css", "pages.css", "felt.css", "replay.css")
 _MOST_CONNECTIONS = 1000
+_SECONDS_TO_ASK = 10
+"""A connection that has not sent a whole request head by then is closed."""
 _SECONDS_TO_END = 3
 
 
@@ -68,6 +75,7 @@ def make_app(store: Store, opponents: Opponents, door: Access) -> Starlette:
     at_table, at_hand = "/api/tables/{id}", "/api/replays/{id}/{hand:int}"
     routes = [
         Route("/", pages.index),
+        Route("/manifest.webmanifest", pages.manifest),
         Route("/api/menu", pages.menu),
         Route("/api/rules/{name}", pages.rules),
         Route("/api/tables", tables.open, methods=["POST"]),
@@ -112,6 +120,39 @@ def make_app(store: Store, opponents: Opponents, door: Access) -> Starlette:
     return app
 
 
+class _Connection(H11Protocol):
+    """A connection that is closed unless it asks for something soon: idle ones fill the server."""
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._await_request()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._await_request()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._stop_waiting()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._await_request()
+
+    def _await_request(self) -> None:
+        if bool(self.cycle) and not self.cycle.response_complete:
+            self._stop_waiting()
+        elif self._timer is None:
+            self._timer = self.loop.call_later(_SECONDS_TO_ASK, self.transport.close)
+
+    def _stop_waiting(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
 class Server(uvicorn.Server):
     """Serves an application of `make_app`; nobody who waits at a table holds up its end."""
 
@@ -119,6 +160,7 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
+                http=_Connection,
                 log_level="warning",
                 access_log=False,
                 server_header=False,
@@ -197,12 +239,40 @@ _REFUSALS: dict[Any, Any] = {
 # -- the page
 
 
+class _Document(NamedTuple):
+    """The page as it is sent: styles, labels and script in it save a first visit their requests."""
+
+    html: bytes
+    gzipped: bytes
+    headers: dict[str, str]
+
+
 @cache
-def page_text() -> str:
-    """The page, the labels written into it."""
-    page = (STATIC.parent / "page.html").read_text(encoding="utf-8")
-    page = re.sub(r"{{(\w+)}}", lambda found: escape(say(f"site.{found[1]}")), page)
-    return page.replace("<!-- labels -->", embed_json("labels", labels()))
+def page() -> _Document:
+    """The page, and what a browser may do with it."""
+    script, style = script_of("app.js"), style_of(*_STYLES)
+    html = (STATIC.parent / "page.html").read_text(encoding="utf-8")
+    html = re.sub(r"{{(\w+)}}", lambda match: escape(say(f"site.{match[1]}")), html)
+    parts = {"labels": embed_json("labels", labels()), "style": style, "script": script}
+    for name, part in parts.items():
+        html = html.replace(f"<!-- {name} -->", part)
+    policy = POLICY.replace("script-src", f"script-src {policy_hash(script)}")
+    headers = {
+        "Content-Security-Policy": policy.replace("style-src", f"style-src {policy_hash(style)}"),
+        "Cache-Control": "private, no-cache",
+        "ETag": f'"{sha256(html.encode()).hexdigest()[:24]}"',
+        "Vary": "Accept-Encoding",
+    }
+    return _Document(html.encode(), gzip.compress(html.encode(), mtime=0), headers)
+
+
+def _page_response(request: Request) -> Response:
+    html, gzipped, headers = page()
+    if request.headers.get("if-none-match") == headers["ETag"]:
+        return Response(status_code=304, headers=headers)
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        return HTMLResponse(gzipped, headers={**headers, "Content-Encoding": "gzip"})
+    return HTMLResponse(html, headers=headers)
 
 
 class _Pages:
@@ -216,7 +286,7 @@ class _Pages:
         """The page; a person or a token in its address goes into a cookie, and out of sight."""
         token, key = request.query_params.get("token"), request.query_params.get("person")
         if token is None and key is None:
-            response: Response = HTMLResponse(page_text())
+            response = _page_response(request)
             if find_person(request) is None:
                 set_cookie(response, PERSON_COOKIE, new_id())
             return response
@@ -227,6 +297,19 @@ class _Pages:
         if key is not None and hmac.compare_digest(key.encode(), owner.encode()):
             set_cookie(response, PERSON_COOKIE, owner)
         return response
+
+    async def manifest(self, _: Request) -> Response:
+        """What a phone needs to know to install the page."""
+        icons = [
+            {"src": f"/static/icon-{size}.png", "sizes": f"{size}x{size}", "type": "image/png"}
+            for size in (192, 512)
+        ]
+        manifest = {
+            "name": say("site.title"), "description": say("site.about"),
+            "lang": say("site.language"), "start_url": "/", "display": "standalone", "icons": icons,
+            "theme_color": "#1d5240", "background_color": "#f5f2ea",
+        }  # fmt: skip
+        return JSONResponse(manifest, media_type="application/manifest+json")
 
     async def menu(self, request: Request) -> Response:
         """Rule sets, agents and what is chosen at first."""

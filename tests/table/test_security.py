@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import socket
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from serving import Running, Seat, Visitor, running
 
+from german_whist.table.browser.bundle import policy_hash
 from german_whist.table.browser.security import POLICY, Access, AccessMiddleware
 
 
@@ -168,11 +170,13 @@ def test_this_machine_is_known_by_its_names(visitor: Visitor, host: str) -> None
         {"Origin": "http://evil.example"},
         {"Origin": "null"},
         {"Origin": "http://127.0.0.1:1"},
+        {"Origin": "https://127.0.0.1:{port}"},
         {"Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "same-site"},
     ],
 )
 def test_a_page_of_another_origin_changes_nothing(visitor: Visitor, headers: dict) -> None:
+    headers = {name: value.replace("{port}", str(visitor.port)) for name, value in headers.items()}
     before = len(visitor.get("/api/tables"))
     refused(403, visitor.ask("POST", "/api/tables", {"opponent": "easy"}, headers))
     assert len(visitor.get("/api/tables")) == before
@@ -183,8 +187,44 @@ def test_the_own_origin_may_change_things(server: Running) -> None:
     assert server.visitor().ask("POST", "/api/tables", {"opponent": "easy"}, headers)[0] == 201
 
 
+def test_a_proxy_that_is_named_may_speak_tls(tmp_path: Path) -> None:
+    with running(tmp_path, door=Access.at("127.0.0.1", names=["table.example"])) as server:
+        for name, status in (("table.example", 201), ("localhost", 403)):
+            headers = {"Host": name, "Origin": f"https://{name}"}
+            told = server.visitor().ask("POST", "/api/tables", {"opponent": "easy"}, headers)
+            assert told[0] == status
+
+
+@pytest.mark.parametrize("begun", [b"", b"GET / HTTP/1.1\r\nHost: local"])
+def test_connections_that_ask_for_nothing_are_closed(
+    begun: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("german_whist.table.browser.server._SECONDS_TO_ASK", 0.2)
+    with running(tmp_path) as server:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=5) as idle:
+            idle.sendall(begun)
+            assert idle.recv(100) == b""
+        assert server.visitor().get("/api/tables") == []
+
+
+def test_a_body_that_stops_is_refused(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("german_whist.table.browser.requests._SECONDS_TO_SEND", 0.2)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=5) as slow:
+        slow.sendall(b"POST /api/tables HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{")
+        assert slow.recv(100).startswith(b"HTTP/1.1 408")
+
+
+def test_the_page_may_run_its_own_script_and_comes_packed_and_once(visitor: Visitor) -> None:
+    _, headers, page = visitor.raw("GET", "/")
+    script = page.rpartition('<script type="module">')[2].partition("</script>")[0]
+    policy = headers["content-security-policy"]
+    assert policy_hash(script) in policy
+    assert re.sub(r" 'sha256-[^']+'", "", policy) == POLICY
+    assert visitor.raw("GET", "/", headers={"If-None-Match": headers["etag"]})[0] == 304
+
+
 @pytest.mark.parametrize(
-    "path", ["/", "/static/js/app.js", "/api/menu", "/nothing", "/api/tables/x"]
+    "path", ["/static/js/app.js", "/api/menu", "/nothing", "/api/tables/x", "/manifest.webmanifest"]
 )
 def test_every_answer_forbids_what_is_foreign(visitor: Visitor, path: str) -> None:
     _, headers, _ = visitor.raw("GET", path)

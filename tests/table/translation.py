@@ -31,13 +31,13 @@ def in_cyrillic(part: Any) -> Any:
 def translated(translate: Callable[[Any], Any]) -> Iterator[dict[str, Any]]:
     """The labels, translated in a `with` block."""
     labels.cache_clear()
-    server.page_text.cache_clear()
+    server.page.cache_clear()
     labels().update(translate(labels()))
     try:
         yield labels()
     finally:
         labels.cache_clear()
-        server.page_text.cache_clear()
+        server.page.cache_clear()
 
 
 def english_in(texts: Any, *names: str) -> set[str]:
