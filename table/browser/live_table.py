@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
@@ -23,6 +24,7 @@ from ..text import words
 from ..text.labels import say
 from .event_log import EventLog
 from .messages import (
+    Speed,
     TableContext,
     TableEvent,
     TableUpdate,
@@ -32,12 +34,42 @@ from .messages import (
     table_state,
     take_snapshot,
 )
-from .pace import WatchPace
 
 log = logging.getLogger("german_whist.table")
 
+_DEFAULT_DELAY, _MIN_DELAY, _MAX_DELAY = 1000, 50, 60_000
+"""Milliseconds."""
 _PAUSE_AFTER_HAND = 4
 """Delays between the last card of a watched hand and the next deal."""
+
+
+class WatchPace:
+    """The delay between moves of watched agents."""
+
+    def __init__(self, delay_ms: int = _DEFAULT_DELAY, paused: bool = False) -> None:
+        self.delay_ms = delay_ms
+        self.paused = paused
+        self.restart()
+
+    def restart(self, n_delays: int = 1) -> None:
+        """Set the next move's time to so many delays from now."""
+        self._due = time.monotonic() + n_delays * self.delay_ms / 1000
+
+    def change(self, delay_ms: int | None, pause: bool | None) -> None:
+        """Set the delay, pause or both; None leaves the value."""
+        if delay_ms is not None:
+            self.delay_ms = min(max(delay_ms, _MIN_DELAY), _MAX_DELAY)
+        if pause is not None:
+            self.paused = pause
+        self.restart()
+
+    @property
+    def seconds_left(self) -> float:
+        return max(0.0, self._due - time.monotonic())
+
+    @property
+    def speed(self) -> Speed:
+        return Speed(self.delay_ms, self.paused)
 
 
 class StaleMove(ValueError):
@@ -143,6 +175,9 @@ class LiveTable:
     def play(self, action: int, move: int) -> None:
         """The person's action, and the answer of a quick opponent."""
         with self._lock:
+            self._check()
+            if self._action_at(move) == action:
+                return  # Sent again, since the answer was lost: it has been played.
             self._check(move)
             if self.session.agent_to_move and not self.session.settings.watched:
                 raise StaleMove(say("refused.not_your_turn", name=self.session.settings.opponent))
@@ -150,6 +185,12 @@ class LiveTable:
             self.session.play(action)
             self.events.add(play_events(self.session, before, action))
             self._go_on()
+
+    def _action_at(self, move: int) -> int | None:
+        """The action that was decision `move`, if that is one of this hand."""
+        actions = self.session.game.actions
+        place = move - self.session.moves + len(actions)
+        return int(actions[place]) if 0 <= place < len(actions) else None
 
     def take_back(self) -> None:
         """Back to the person's last decision; the hand is then not rated."""

@@ -153,6 +153,7 @@ export interface AgentInfo {
   kind: string;
   plays: Array<string> | null;
   strength: number | null;
+  strength_error: number | null;
 }
 
 export interface Refusal {

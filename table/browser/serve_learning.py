@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from datetime import date
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -20,9 +21,9 @@ from ...engine.endgame import NotOpenError, best_card_of
 from ...engine.game import Game, IllegalAction
 from ...engine.view import View
 from ..rating import Rating
-from ..review.analysis import SURE, ActionValue, Analyst, PositionValues
+from ..review.analysis import SURE, WIN, ActionValue, Analyst, PositionValues
 from ..review.hints import hint_reason
-from ..review.puzzles import Puzzle, all_puzzles, position_before
+from ..review.puzzles import ENDGAME, Puzzle, all_puzzles, position_before
 from ..review.replay import player_names
 from ..text import words
 from ..text.labels import capital, say, you
@@ -34,6 +35,8 @@ from .shared import Services, get_person, json_response
 _NEAR = 12
 """Of so many puzzles nearest to a person's rating, one is drawn."""
 _PUZZLE_DEVIATION = 60.0
+_DAY_STRIDE = 7919
+"""A prime: puzzles of successive days are unlike each other, and none comes twice in a round."""
 
 
 class Problem(VisibleState, kw_only=True):
@@ -192,13 +195,17 @@ class LearningHandlers:
         )
 
     async def next(self, request: Request) -> Response:
-        """A puzzle that is new to the person, and about as hard as the person is good."""
+        """A puzzle near the person's rating that is new to the person, or the puzzle of the day."""
         kind, person = request.query_params.get("kind", ""), get_person(request)
 
         def chosen() -> Problem:
             progress = self._shared.store.progress
             known = progress.attempts(person)
-            every = [each for each in self._puzzles().values() if kind in ("", each.kind)]
+            puzzles = self._puzzles()
+            if kind == "day" and puzzles:
+                day = date.today().toordinal() * _DAY_STRIDE % len(puzzles)
+                return _problem(self._puzzle(puzzles[sorted(puzzles)[day]], person))
+            every = [each for each in puzzles.values() if kind in ("", each.kind)]
             if not every:
                 raise HandNotFound(say("problem.no_puzzle"))
             rating = progress.rating(person, "puzzles").value
@@ -264,9 +271,20 @@ def _problem(task: ProblemSource) -> Problem:
         kind=task.kind,
         rules_title=words.title_of(view.rules.name),
         names=task.names,
-        question=words.question(view, task.names),
+        question=words.question(view, task.names, _stake(task)),
         rating=task.rating,
     )
+
+
+def _stake(task: ProblemSource) -> str:
+    """What the best card of an ending does, where no search has to find it."""
+    if task.kind != ENDGAME:
+        return "endgame"
+    values = task.values()
+    best = max(card.value or 0.0 for card in values.cards)
+    if values.unit != WIN or len(values.best) > 1:
+        return "saves"
+    return "wins" if best == 100 else "ties" if best == 50 else "saves"
 
 
 def _seen(view: View, names: tuple[str, str]) -> dict[str, Any]:
@@ -281,9 +299,11 @@ def _answered(task: ProblemSource, action: int) -> AnswerResult:
     if found is None:
         raise IllegalAction(words.refusal_reason(view, action))
     solved = found.cost <= SURE * found.cost_half_width
+    worse = [card.cost > SURE * card.cost_half_width for card in values.cards if card.cost]
+    only = all(worse) and len(worse) == len(values.cards) - 1
     return AnswerResult(
         solved=solved,
-        verdict=words.verdict(values.unit, found.cost, solved, values.exact),
+        verdict=words.verdict(values.unit, found.cost, solved, values.exact, only),
         why=hint_reason(view, values),
         best=values.best,
         values=sorted(values.cards, key=lambda each: -(each.value or 0.0)),

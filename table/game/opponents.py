@@ -28,6 +28,8 @@ from ..text.words import title_of
 
 _AGENTS_PACKAGE = make_agent.__module__.rpartition(".")[0] + "."
 _CACHE_SIZE = 500
+_RATED_AS = {"thinker": "hard"}
+"""Players that are another one of the ladder in classic hands, which it is played in."""
 
 
 def offered_agents() -> dict[str, Entry]:
@@ -53,6 +55,8 @@ class AgentInfo(Struct):
     plays: list[str] | None
     strength: int | None
     """Its Elo rating on the ladder of classic hands; None if it is not on it."""
+    strength_error: int | None
+    """Half of the rating's 95 % interval."""
 
 
 class RulesInfo(Struct):
@@ -178,11 +182,10 @@ class Opponents:
 
     def menu(self) -> tuple[list[RulesInfo], list[AgentInfo]]:
         """Rule sets and agents for the page."""
-        ratings = {name: round(rating) for name, (rating, _) in strengths().items()}
         agents = [
             AgentInfo(
                 *(opponent.name, opponent.title, opponent.about, opponent.kind, opponent.plays),
-                strength=ratings.get(opponent.name),
+                *_strength(opponent.name),
             )
             for opponent in self._opponents.values()
             if opponent.plays != []
@@ -191,6 +194,11 @@ class Opponents:
             RulesInfo(name, title_of(name), rules.about) for name, rules in named_rules().items()
         ]
         return rules, agents
+
+
+def _strength(name: str) -> tuple[int, int] | tuple[None, None]:
+    rating = strengths().get(_RATED_AS.get(name, name))
+    return (None, None) if rating is None else (round(rating[0]), round(1.96 * rating[1]))
 
 
 def rules_named(name: str) -> Rules:

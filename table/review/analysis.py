@@ -24,7 +24,7 @@ from ...agents.base import CannotPlay
 from ...agents.networks.policy import NetworkAgent
 from ...agents.registry import make_agent
 from ...agents.search.base import Estimates, SearchAgent
-from ...engine.cards import KEEP, TAKE_BLIND, TAKE_HIDDEN, action_word
+from ...engine.cards import KEEP, TAKE_BLIND, TAKE_HIDDEN, Card, action_word
 from ...engine.dtypes import SEATS, VIEW
 from ...engine.endgame import NotOpenError, moves_of, race_moves_of
 from ...engine.play import pay_for, row
@@ -275,14 +275,17 @@ def analyse(
     analyst = Analyst(record.rules, settings)
     game, actions = record.start(), record.actions
     decisions: list[DecisionValues] = []
+    leads: list[Card | None] = []
     for n, action in enumerate(actions):
         if stop is not None and stop.is_set():
             raise AnalysisStopped(f"the analysis was stopped after {n} of {len(actions)} decisions")
-        decisions.append(analyst.decision(game.view(game.turn or 0), action, n))
+        view = game.view(game.turn or 0)
+        decisions.append(analyst.decision(view, action, n))
+        leads.append(view.led if view.phase == "follow" else None)
         game.play(action)
         if progress is not None:
             progress((n + 1) / len(actions))
-    mistakes = _mistakes(decisions, player_names(record))
+    mistakes = _mistakes(decisions, leads, player_names(record))
     turning_point = (
         say("mistakes.turning_point", text=mistakes[0].text) if mistakes else say("mistakes.none")
     )
@@ -301,11 +304,13 @@ def analyse(
 # -- mistakes and the story
 
 
-def _mistakes(decisions: list[DecisionValues], names: tuple[str, str]) -> list[Mistake]:
+def _mistakes(
+    decisions: list[DecisionValues], leads: list[Card | None], names: tuple[str, str]
+) -> list[Mistake]:
     """The mistakes, the most expensive first."""
     mistakes = [
-        Mistake(decision.n, decision.who, decision.cost, _mistake_text(decision, names))
-        for decision in decisions
+        Mistake(decision.n, decision.who, decision.cost, _mistake_text(decision, led, names))
+        for decision, led in zip(decisions, leads, strict=True)
         if decision.sure and decision.cost > _MIN_COST[decision.unit]
     ]
     return sorted(mistakes, key=lambda mistake: (-mistake.cost, mistake.n))
@@ -318,7 +323,7 @@ def _seat_totals(decisions: list[DecisionValues], mistakes: list[Mistake], seat:
     return SeatTotals(mattered, len(costs), round(sum(costs), 3), accuracy)
 
 
-def _mistake_text(decision: DecisionValues, names: tuple[str, str]) -> str:
+def _mistake_text(decision: DecisionValues, led: Card | None, names: tuple[str, str]) -> str:
     cards = join_words(list(map(action_symbol, decision.best[:3])), "or")
     if decision.unit == PAY:
         label = "mistakes.pays" if decision.exact else "mistakes.pays_about"
@@ -330,7 +335,10 @@ def _mistake_text(decision: DecisionValues, names: tuple[str, str]) -> str:
     else:
         better = say("mistakes.wins_share", cards=cards, share=percent(decision.cost))
     return say(
-        _MISTAKE_LABELS.get(decision.action, "mistakes.chose"),
+        _MISTAKE_LABELS.get(
+            decision.action, "mistakes.chose" if led is None else "mistakes.followed"
+        ),
+        led="" if led is None else led.symbol,
         trick=decision.trick,
         name=names[decision.who],
         card=action_symbol(decision.action),

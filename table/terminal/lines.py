@@ -39,7 +39,8 @@ class LineFrontend(Frontend):
 
     def tell(self, text: str) -> None:
         """Print a sentence."""
-        self._console.print(sentence(text), soft_wrap=True)
+        # A person's window breaks lines between words; what reads a pipe gets whole sentences.
+        self._console.print(sentence(text), soft_wrap=not self._console.is_terminal)
 
     tell_event = tell
 

@@ -60,8 +60,8 @@ def replay_lines(
 
 def _heading(replay: Replay, before: BoardState, seat: int | None) -> Iterator[str]:
     first, second = names = replay.players
-    dealer = names[replay.dealer]
-    yield say("printed.heading", rules=replay.rules, first=first, second=second, dealer=dealer)
+    deals = say("event.deal", name=names[replay.dealer])
+    yield say("printed.heading", rules=replay.rules, first=first, second=second, deals=deals)
     match = replay.match
     if match is not None:
         points = match.kind == "points"

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
+from ...agents.registry import agent_names
 from ...engine.cards import CARDS, CHOICE_WORDS, KEEP, RANKS, SUIT_SYMBOLS, SUITS, TAKE_HIDDEN, Card
 from ...engine.rules import Match
 from ...engine.view import Trick, View
@@ -35,7 +36,10 @@ def display_name(name: str) -> str:
     """A player's name in sentences: the person is `you`, a checkpoint is named by its file."""
     if name == ME:
         return you()
-    return PurePath(name.partition(",")[0]).stem if "/" in name or "\\" in name else name
+    if "/" in name or "\\" in name:
+        return PurePath(name.partition(",")[0]).stem
+    # Agents' names are names in sentences, too; a person's stays as it was typed.
+    return capital(name) if name.partition(":")[0] in agent_names() else name
 
 
 def title_of(name: str) -> str:
@@ -45,7 +49,7 @@ def title_of(name: str) -> str:
 
 def hand_title(rules: str, opponent: str) -> str:
     """A hand by its rule set and opponent."""
-    return say("records.against", rules=title_of(rules), opponent=opponent)
+    return say("records.against", rules=title_of(rules), opponent=display_name(opponent))
 
 
 def percent(value: float) -> str:
@@ -139,7 +143,11 @@ def prize(view: View) -> str:
         return ""
     if not view.upcards:
         return say("hand.for_hidden")
-    return say("hand.for_choice" if view.rules.choice else "hand.for", card=view.upcards[0].symbol)
+    cards = [card.symbol for card in view.upcards]
+    if not view.rules.choice:
+        return say("hand.for", card=cards[0])
+    hidden = [say("cards.hidden")] if view.rules.hidden_choice else []
+    return say("hand.for_choice", cards=join_words(cards + hidden, "or"))
 
 
 def prompt(view: View, names: tuple[str, str], thinking: bool = False) -> str:
@@ -151,8 +159,10 @@ def prompt(view: View, names: tuple[str, str], thinking: bool = False) -> str:
         if thinking:
             return say("hand.thinking", name=name)
         return turn_text(name, view.phase, prize(view))
-    if view.phase in ("choose", "exchange"):
-        return say(f"hand.{view.phase}")
+    if view.phase == "exchange":
+        return say("hand.exchange")
+    if view.phase == "choose":
+        return say("hand.choose", cards=join_words(list(map(action_symbol, view.legal())), "or"))
     if view.led is None:
         return say("hand.lead", prize=prize(view))
     suits, suit = {card.suit for card in view.hand}, suit_name(view.led.suit)
@@ -391,6 +401,8 @@ def _guide_upcard(view: View) -> str:
     """Whether to win the trick for its upcard."""
     if not view.to_move or not view.upcards:
         return say("guide.wait")
+    if len(view.legal()) == 1:
+        return say("guide.only", card=action_symbol(view.legal()[0]))
     (upcard, *_) = view.upcards
     if view.led is not None and not any(_beats(view, view.led, card) for card in view.legal()):
         return say("guide.can_not_beat", card=view.led.symbol)
@@ -410,7 +422,9 @@ def _guide_endgame(view: View, names: tuple[str, str], first_trick: bool) -> lis
     if first_trick:
         hand = view.rules.hand
         sentences += [say("guide.counts", n=hand, need=hand // 2 + 1), say("guide.open")]
-    if view.to_move:
+    if view.to_move and len(view.legal()) == 1:
+        sentences.append(say("guide.only", card=action_symbol(view.legal()[0])))
+    elif view.to_move:
         sentences.append(say("guide.lead" if view.led is None else "guide.answer"))
     return sentences or [say("hand.waits", name=names[1]) + "."]
 
@@ -418,8 +432,8 @@ def _guide_endgame(view: View, names: tuple[str, str], first_trick: bool) -> lis
 # -- puzzles and exercises
 
 
-def question(view: View, names: tuple[str, str]) -> str:
-    """The question of a puzzle or an exercise."""
+def question(view: View, names: tuple[str, str], stake: str = "endgame") -> str:
+    """The question of a puzzle or an exercise; `stake`: what the best card of an ending does."""
     if view.phase in ("choose", "exchange"):
         return say(f"question.{view.phase}")
     task = say("question.lead")
@@ -427,13 +441,15 @@ def question(view: View, names: tuple[str, str]) -> str:
         task = say("question.led", name=names[1], card=view.led.symbol)
     if view.endgame:
         own, other = view.counting_tricks
-        return say("question.endgame", task=task, own=own, other=other)
+        return say(f"question.{stake}", task=task, own=own, other=other)
     return say("question.foreplay", task=task, prize=prize(view))
 
 
-def verdict(unit: str, cost: float, solved: bool, exact: bool) -> str:
-    """Whether an answer is right, and its cost."""
+def verdict(unit: str, cost: float, solved: bool, exact: bool, only: bool) -> str:
+    """Whether an answer is right, and its cost; `only`: the others are clearly worse."""
     about = "" if exact else "_about"
+    if solved and only:
+        return say("verdict.right_only")
     if solved:
         return say(f"verdict.right{about}")
     if unit == "pay":

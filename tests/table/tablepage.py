@@ -200,14 +200,13 @@ class Visit:
         script = "([key, told]) => localStorage.setItem(key, JSON.stringify(told))"
         self.page.evaluate(script, [SETTINGS, {"motion": "none", **settings}])
 
-    def serious(self) -> list[str]:
-        """What axe-core finds that is serious or worse."""
+    def violations(self) -> list[str]:
+        """What axe-core finds."""
         self.page.evaluate(AXE.read_text(encoding="utf-8"))
         found = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
         return [
             f"{each['id']}: {each['nodes'][0]['html']} {each['nodes'][0]['failureSummary']}"
             for each in found["violations"]
-            if each["impact"] in ("serious", "critical")
         ]
 
 

@@ -228,6 +228,116 @@ def test_a_mistake_on_a_phone_shows_the_board(server: Server, browser: Browser) 
         assert page.evaluate("document.querySelector('.felt').getBoundingClientRect().top") < 200
 
 
+def seconds_to_decide(visit: Visit, hasten: bool = False) -> float:
+    """Seconds from a click on a card to the next decision at rest, by the page's clock."""
+    page = visit.page
+    script = """() => {
+        const felt = document.querySelector('.felt'), before = felt.dataset.move;
+        window.took = new Promise((done) => document.addEventListener('click', () => {
+            const begun = performance.now();
+            new MutationObserver((_, observer) => {
+                if ([undefined, before].includes(felt.dataset.move)) return;
+                observer.disconnect();
+                done((performance.now() - begun) / 1000);
+            }).observe(felt, {attributes: true});
+        }, {capture: true, once: true}));
+    }"""
+    visit.move  # noqa: B018  (waits for the decision)
+    page.evaluate(script)
+    page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
+    if hasten:
+        page.wait_for_timeout(60)
+        page.mouse.click(3, 300)
+    return page.evaluate("window.took")
+
+
+def test_the_next_decision_comes_soon_after_a_click_and_sooner_after_another(visit: Visit) -> None:
+    visit.page.goto(visit.server.url)
+    visit.set(motion="normal")
+    visit.sit_down(rules="classic", opponent="easy", seed=4)
+    assert min(seconds_to_decide(visit) for _ in range(2)) < 1.6
+    assert min(seconds_to_decide(visit, hasten=True) for _ in range(2)) < 0.9
+
+
+@pytest.mark.parametrize("arrives", [False, True])
+def test_a_card_whose_answer_is_lost_is_sent_again_and_played_once(
+    arrives: bool, server: Server, browser: Browser
+) -> None:
+    with visiting(server, browser) as visit:
+        page, lost = visit.page, [1]
+        name = visit.sit_down(rules="classic", opponent="random", seed=11)
+
+        def lose(route: Route) -> None:
+            if not lost:
+                route.continue_()
+                return
+            lost.clear()
+            if arrives:
+                route.fetch()
+            route.abort()
+
+        page.route("**/play", lose)
+        move = visit.move
+        page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
+        visit.wait_for_more(move)
+        expect(page.locator("#connection")).to_be_hidden()
+        assert len(played_by_me(visit, name)) == 1
+
+
+def test_the_banner_of_a_lost_connection_goes_by_itself(server: Server, browser: Browser) -> None:
+    with visiting(server, browser) as visit:
+        visit.go()
+        visit.page.route("**/api/statistics", lambda route: route.abort())
+        visit.page.get_by_role("link", name="Statistics").click()
+        expect(visit.page.locator("#connection")).to_be_visible()
+        expect(visit.page.locator("#connection")).to_be_hidden()
+
+
+def test_a_first_visit_takes_few_requests(visit: Visit) -> None:
+    requests: list[Any] = []
+    visit.page.on("requestfinished", lambda request: requests.append(request.sizes()))
+    visit.go()
+    visit.page.locator(".player").first.wait_for()
+    visit.page.wait_for_load_state("networkidle")
+    assert len(requests) <= 15
+    assert sum(size["responseBodySize"] for size in requests) < 100_000
+
+
+def test_values_and_the_story_tell_whose_view_they_are(visit: Visit) -> None:
+    name = visit.sit_down(seed=6)
+    visit.finish_hand(name)
+    visit.go(f"replay/{name}/1")
+    visit.page.locator(".plot").wait_for()
+    expect(visit.page.locator(".plot-value")).to_contain_text("You, as you saw it:")
+    said = set()
+    for _ in range(4):
+        said.add(visit.page.locator(".values caption").inner_text().rpartition(", ")[2])
+        visit.page.keyboard.press("ArrowRight")
+    assert said == {"as you saw it", "as Easy saw it"}
+
+
+def test_what_is_chosen_is_the_lightest_of_its_row_in_the_dark(visit: Visit) -> None:
+    visit.page.goto(visit.server.url)
+    visit.set(theme="dark")
+    visit.page.reload()
+    visit.page.keyboard.press(",")
+    script = """() => ['.segments', '.segments :checked + span'].map((query) => getComputedStyle(
+        document.querySelector(query)).backgroundColor.match(/\\d+/g).map(Number)
+        .reduce((one, two) => one + two))"""
+    row, chosen = visit.page.evaluate(script)
+    assert chosen > row + 30
+
+
+def test_names_of_players_are_whole_on_the_plates_of_a_puzzle(
+    server: Server, browser: Browser
+) -> None:
+    with visiting(server, browser, viewport={"width": 1280, "height": 800}) as visit:
+        visit.go(f"puzzle/{bundled_puzzles()[0].id}")
+        visit.page.locator(".felt[data-move=asked]").wait_for()
+        cut = "all => all.filter((each) => each.scrollWidth > each.clientWidth).length"
+        assert visit.page.locator(".plate-name").evaluate_all(cut) == 0
+
+
 def test_the_step_of_a_replay_is_in_its_address(visit: Visit) -> None:
     page = visit.page
     name = visit.sit_down()
@@ -263,7 +373,7 @@ def test_a_table_that_takes_long_says_so(visit: Visit) -> None:
     page = visit.page
     visit.go()
     page.route(lambda url: url.endswith("/api/tables"), hold)
-    page.get_by_role("button", name="Deal the cards").click()
+    page.get_by_role("button", name="Play").click()
     expect(page.get_by_role("alert")).to_contain_text("The first table on a machine takes")
     held[0].continue_()
     page.locator(PLAYABLE).first.wait_for()

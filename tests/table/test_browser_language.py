@@ -63,7 +63,8 @@ def test_every_page_speaks_the_language_of_the_file(browser: Browser, tmp_path: 
             page.reload()
             page.locator(".after-hand").click()
             page.locator(OVER).wait_for()
-            read("score", ".turning p:not(.faint)")
+            page.locator(f"{OVER} summary").click()
+            read("score", ".turning:not(:has-text('…'))")
             page.locator("button[value=replay]").click()
             page.locator(".plot").wait_for()
             for step in ("0", "9", "27"):

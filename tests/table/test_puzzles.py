@@ -273,6 +273,26 @@ def test_mistakes_come_back_as_exercises_without_their_answers(
     assert {exercise["decision"] for exercise in other.get("/api/exercises")} == set(own)
 
 
+def test_an_ending_asks_for_what_its_best_card_does_and_praises_the_only_one(
+    visitor: Visitor,
+) -> None:
+    for puzzle in [each for each in bundled_puzzles() if each.kind == ENDGAME][:60:12]:
+        values = puzzle.position_values()
+        best = max(card.value or 0.0 for card in values.cards)
+        questions = {100.0: "One card wins the hand", 50.0: "One card saves a tie"}
+        path = f"/api/puzzles/{puzzle.id}"
+        assert questions.get(best, "Which card saves the most") in visitor.get(path)["question"]
+        answer = visitor.post(f"{path}/answer", {"action": values.best[0]})
+        assert answer["verdict"] == "Right: the only good card."
+
+
+def test_the_puzzle_of_the_day_is_the_same_for_all(service: Running, visitor: Visitor) -> None:
+    first, second = (
+        each.get("/api/puzzles/next?kind=day") for each in (visitor, service.visitor())
+    )
+    assert first["id"] == second["id"]
+
+
 # -- again, back, and claimed
 
 
@@ -352,8 +372,10 @@ def test_the_first_hand_is_explained_and_does_not_count(visitor: Visitor) -> Non
     seat = Seat(visitor, lesson=True)
     guide = []
     while seat.state["phase"] != "over":
-        guide += seat.state["said"]["guide"]
-        seat.play(seat.state["legal"][0])
+        now, legal = seat.state["said"]["guide"], seat.state["legal"]
+        assert ("only card" in " ".join(now)) == (len(legal) == 1), now
+        guide += now
+        seat.play(legal[0])
     text = " ".join(guide)
     for part in ("upcard", "trumps", "Lose this trick on purpose", "The stock is gone"):
         assert part in text

@@ -53,7 +53,7 @@ def test_a_match_is_played_through_a_pipe(play, store):
         *("random", "--rules", "small-all", "--match", "2", "--seed", "2"), says=says
     )
     assert status == 0, err
-    assert re.search(r"To 2: \d - \d\.\n.* wins? the match\.", out)
+    assert re.search(r"To 2: \d–\d\.\n.* wins? the match\.", out)
     assert re.search(r"Not allowed: \S+ is not in your hand, which holds", out)
     assert re.search(r"Not allowed: \S+ does not follow suit: \w+ were led", out)
     assert "seat 0" not in out

@@ -11,7 +11,7 @@ import { byId, h } from "./base/dom.js";
 import { tool } from "./base/icons.js";
 import { pageLinks } from "./base/pages.js";
 import { apply, openSettings } from "./base/settings.js";
-import { say } from "./base/words.js";
+import { say, TOUCH } from "./base/words.js";
 import { LearnPage } from "./pages/learn.js";
 import { LobbyPage } from "./pages/lobby.js";
 import { RecordsPage } from "./pages/records.js";
@@ -24,7 +24,7 @@ import { TablePage } from "./table/table.js";
 const ROUTES = [
   [/^#\/table\/([\w-]+)$/, "table", (id) => new TablePage(id)],
   [/^#\/replay\/([\w-]+)\/(\d+)(?:\/(\d+))?$/, "replay", (id, hand, step) => new ReplayPage(id, Number(hand), Number(step ?? 0))],
-  [/^#\/puzzles(?:\/(endgame|foreplay))?$/, "problem", (kind) => new ProblemPage(puzzles("", kind))],
+  [/^#\/puzzles(?:\/(endgame|foreplay|day))?$/, "problem", (kind) => new ProblemPage(puzzles("", kind))],
   [/^#\/puzzle\/([\w-]+)$/, "problem", (id) => new ProblemPage(puzzles(id))],
   [/^#\/exercise\/([\w-]+)\/(\d+)\/(\d+)$/, "problem", (id, hand, n) => new ProblemPage(exercises(id, Number(hand), Number(n)))],
   [/^#\/learn$/, "learn", () => new LearnPage()],
@@ -86,6 +86,6 @@ document.querySelector(".skip")?.addEventListener("click", (event) => {
   byId("main").focus();
 });
 byId("pages").append(...pageLinks());
-byId("site-tools").append(tool("settings", say("site.settings_tool"), openSettings), tool("keys", say("site.keys_tool"), openKeys));
+byId("site-tools").append(tool("settings", say("site.settings_tool"), openSettings), TOUCH ? "" : tool("keys", say("site.keys_tool"), openKeys));
 addEventListener("hashchange", show);
 show();

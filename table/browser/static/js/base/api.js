@@ -20,11 +20,17 @@ export class Refused extends Error {
 
 export class Unreachable extends Error {}
 
-/** Tells whether the server can be reached.
+const TRY_AGAIN = 1500;
+/** @type {number | undefined} */
+let trying;
+
+/** Tells whether the server can be reached; while it cannot, it is tried again.
  * @param {boolean} yes
  */
 export function connected(yes) {
   const line = byId("connection");
+  clearTimeout(trying);
+  if (!yes) trying = setTimeout(() => get("/manifest.webmanifest").catch(() => {}), TRY_AGAIN);
   if (line.hidden === yes) return;
   line.hidden = yes;
   line.textContent = yes ? "" : say("site.lost");

@@ -20,22 +20,17 @@ export function menu() {
   return asked;
 }
 
-const STRENGTH = ["random", "easy", "threshold", "medium", "counting", "hard", "champion"];
-const FIRST = ["easy", "medium", "hard", "champion"];
-
-/** Players as a person looks for them: the named ones from weak to strong, then the others.
- * @param {AgentInfo[]} agents
- */
-export function orderedAgents(agents) {
-  /** @param {string} name */
-  const place = (name) => (FIRST.includes(name) ? FIRST.indexOf(name) : 10 + (STRENGTH.indexOf(name) + 20) % 20);
-  return [...agents].sort((one, two) => place(one.name) - place(two.name));
-}
+const USUAL = ["easy", "medium", "hard", "champion"];
 
 /** Whether a player is one of those that are there to be played against.
  * @param {AgentInfo} agent
  */
-export const isUsual = (agent) => FIRST.includes(agent.name);
+export const isUsual = (agent) => USUAL.includes(agent.name);
+
+/** Players from weak to strong, those without a rating last.
+ * @param {AgentInfo[]} agents
+ */
+export const orderedAgents = (agents) => [...agents].sort((one, two) => (one.strength ?? 1e6) - (two.strength ?? 1e6));
 
 /** Whether an agent plays a rule set.
  * @type {(agent: AgentInfo, rules: string) => boolean}

@@ -28,6 +28,7 @@ export class Stream {
     this.source = new EventSource(`${this.path}/events?after=${this.after}`);
     this.source.onopen = () => connected(true);
     this.source.onmessage = ({ data, lastEventId }) => {
+      connected(true);
       this.after = Number(lastEventId);
       this.onanswer(JSON.parse(data));
     };

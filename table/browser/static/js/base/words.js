@@ -13,6 +13,10 @@ import { byId } from "./dom.js";
 export const LABELS = JSON.parse(byId("labels").textContent);
 const { plurals, you } = LABELS.site;
 
+/* Where there is no keyboard, nothing is said of keys. */
+export const TOUCH = matchMedia("(hover: none) and (pointer: coarse)").matches;
+const KEY = / \((?:[A-Z,?←→]|Space|Home|End)\)$/;
+
 /** @param {string} text */
 export const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
 
@@ -32,7 +36,15 @@ function form(found, { name, n }) {
 export function say(key, values = {}) {
   const given = /** @type {Values} */ (values);
   const text = form(key.split(".").reduce((part, name) => /** @type {Record<string, Labels>} */ (part)[name], /** @type {Labels} */ (LABELS)), given);
-  return text.replace(/\{(\w+)\}/g, (_, name) => String(given[name] ?? capital(`${given[name.toLowerCase()]}`)));
+  return (TOUCH ? text.replace(KEY, "") : text).replace(/\{(\w+)\}/g, (_, name) => String(given[name] ?? capital(`${given[name.toLowerCase()]}`)));
+}
+
+/** A number with its sign, a minus and no hyphen.
+ * @param {number} value
+ */
+export function signed(value, digits = 0) {
+  const rounded = Number(value.toFixed(digits));
+  return `${rounded > 0 ? "+" : rounded < 0 ? "−" : ""}${Math.abs(rounded).toFixed(digits)}`;
 }
 
 /** `A, B and C`, or `A, B or C`. */

@@ -19,7 +19,7 @@ import { arrange } from "./layout.js";
  * @typedef {{ key: string, zone: string, action: number, disabled?: boolean, name?: string }} Item
  */
 
-const SPEEDS = { normal: 340, fast: 100, none: 0 };
+const SPEEDS = { normal: 220, fast: 100, none: 0 };
 const EASE = "cubic-bezier(.22,.8,.24,1)";
 
 export class Felt {
@@ -49,6 +49,11 @@ export class Felt {
 
   get duration() {
     return SPEEDS[this.options().speed];
+  }
+
+  /** Ends all moves: every card lies where it was going. */
+  finish() {
+    for (const move of this.cards.getAnimations({ subtree: true })) move.finish();
   }
 
   /** Lays the table as the scene says; resolves when the cards have come to rest.

@@ -1,7 +1,9 @@
 // @ts-check
 /* What happens on a felt, one thing after the other. Every wish of a person belongs to the decision
    that lay at rest when the hand went down; one that was meant for another decision, or is the second
-   half of a double click, only lets the cards that still move arrive at once. */
+   half of a double click, only hastens what is under way. */
+
+import { pause } from "../base/dom.js";
 
 /**
  * What a person did: when, where on the page, and whether with a key.
@@ -12,17 +14,18 @@ const SAME_GESTURE = 400;
 const SAME_PLACE = 30;
 
 export class Queue {
-  /** `onbusy` is called whenever the decision that is shown is no more at rest.
-   * @param {() => void} onbusy
+  /** `busy` is called whenever the decision that is shown is no more at rest, `hurry` to end all moves.
+   * @param {{ busy: () => void, hurry: () => void }} on
    */
-  constructor(onbusy) {
-    this.onbusy = onbusy;
+  constructor(on) {
+    this.on = on;
     /** @type {Promise<void>} */
     this.tail = Promise.resolve();
     this.waiting = 0;
     /** @type {number | null} */
     this.move = null;
     this.hurried = false;
+    this.endPause = () => {};
     /** @type {{ at: number, x?: number, y?: number }} */
     this.last = { at: -Infinity };
   }
@@ -33,12 +36,27 @@ export class Queue {
   push(task) {
     this.waiting += 1;
     this.move = null;
-    this.onbusy();
+    this.on.busy();
     this.tail = this.tail.then(task).catch((error) => console.error(error)).then(() => {
       this.waiting -= 1;
       if (!this.waiting) this.hurried = false;
     });
     return this.tail;
+  }
+
+  /** Waits, unless what is under way is hastened.
+   * @param {number} milliseconds
+   */
+  async pause(milliseconds) {
+    if (!this.hurried) await Promise.race([pause(milliseconds), new Promise((done) => { this.endPause = () => done(null); })]);
+  }
+
+  /** Lets what is under way arrive at once. */
+  hurry() {
+    if (!this.waiting) return;
+    this.hurried = true;
+    this.endPause();
+    this.on.hurry();
   }
 
   /** The cards lie still, and this is the decision that is asked for.
@@ -56,7 +74,7 @@ export class Queue {
     const near = last.x === undefined || last.y === undefined || Math.hypot(last.x - x, last.y - y) < SAME_PLACE;
     const same = !key && near && now - last.at < SAME_GESTURE;
     this.last = { at: now };
-    if (this.move === null) this.hurried = this.waiting > 0;
+    if (this.move === null) this.hurry();
     return same ? null : this.move;
   }
 
@@ -66,6 +84,7 @@ export class Queue {
    */
   elsewhere({ timeStamp, clientX, clientY }) {
     this.last = { at: timeStamp, x: clientX, y: clientY };
+    this.hurry();
   }
 
   /** What was wished last had no effect. */

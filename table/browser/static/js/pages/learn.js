@@ -33,6 +33,7 @@ export class LearnPage {
         say("learn.rating", { n: 2 * solver.deviation }), say("learn.solved", { solved: solver.solved, n: solver.tried }),
         say("learn.streak", { n: solver.streak, best: solver.best_streak }), say("learn.in_set", { n: solver.puzzles })].join(" · ")),
       h("div", { class: "lesson-buttons" }, h("a", { class: "button primary", href: "#/puzzles" }, say("learn.solve")),
+        h("a", { class: "button", href: "#/puzzles/day" }, say("learn.day")),
         h("a", { class: "button", href: "#/puzzles/endgame" }, say("learn.endings")), h("a", { class: "button", href: "#/puzzles/foreplay" }, say("learn.foreplay"))));
     const left = mistakes.filter((each) => !each.solved);
     this.own.replaceChildren(

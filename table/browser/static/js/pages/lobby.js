@@ -5,7 +5,7 @@
 
 import { get, remove } from "../base/api.js";
 import { attempt, dialog } from "../base/dialogs.js";
-import { faint, h } from "../base/dom.js";
+import { button, faint, h } from "../base/dom.js";
 import { icon } from "../base/icons.js";
 import { isUsual, menu, openRules, orderedAgents, plays } from "../base/menu.js";
 import { sitDown } from "../base/pages.js";
@@ -29,7 +29,11 @@ function lastGame() {
 
 function fan() {
   return h("div", { class: "fan", "aria-hidden": "true" },
-    ["AS", "KH", "QC", "JD", "TS"].map((card) => h("div", { class: "card" }, h("div", { class: "inner" }, face(card, settings.cards)))));
+    ["AS", "KH", "QC", "JD", "TS"].map((card, place) => {
+      const element = h("div", { class: "card" }, h("div", { class: "inner" }, face(card, settings.cards)));
+      element.style.rotate = `${13 * (place - 2)}deg`;
+      return element;
+    }));
 }
 
 /** @type {Record<string, string>} */
@@ -44,11 +48,11 @@ function portrait({ name, kind }) {
 
 /* Where an agent stands on the ladder of classic hands, between a random player and twice a threshold's. */
 /** @param {AgentInfo} agent */
-function strength({ strength: rating }) {
+function strength({ strength: rating, strength_error: error }) {
   if (rating === null) return null;
   const meter = h("i", {});
   meter.style.width = `${Math.max(4, Math.min(100, (rating - 450) / 7.5))}%`;
-  return h("span", { class: "strength" }, h("span", { class: "bar", "aria-hidden": "true" }, meter), say("lobby.strength", { n: rating }));
+  return h("span", { class: "strength" }, h("span", { class: "bar", "aria-hidden": "true" }, meter), say("lobby.strength", { n: rating, error }));
 }
 
 export class LobbyPage {
@@ -59,8 +63,13 @@ export class LobbyPage {
     /** @type {{ rules: string, opponent: string, player: string, kind: string, points: string, target: number, best: string }} */
     this.choice = { rules: "classic", opponent: "medium", player: "medium", kind: "single", points: "10", target: 10, best: "3", ...lastGame() };
     this.tables = h("div", { class: "tables" });
+    this.first = h("section", { class: "first-hand card-panel", hidden: true },
+      h("div", {}, h("h2", {}, say("learn.first")), faint(say("lobby.first_about"))),
+      button(() => sitDown({ lesson: true }), "", say("learn.begin")));
     this.seats = h("div", { class: "seats" });
     this.about = h("p", { class: "faint" });
+    this.summary = h("small");
+    this.options = h("details", { class: "options" });
     this.form = h("form", { class: "new-game card-panel", onsubmit: (event) => this.start(event) },
       h("p", { class: "faint", role: "status" }, say("lobby.coming")));
     this.root = h("div", { class: "page lobby" },
@@ -68,14 +77,15 @@ export class LobbyPage {
         h("div", {}, h("h1", { tabindex: "-1" }, say(watching ? "lobby.watch" : "lobby.sit")),
           h("p", {}, say(watching ? "lobby.watch_about" : "lobby.sit_about"))),
         fan()),
-      this.tables, this.form);
+      this.first, this.tables, this.form);
   }
 
   async open() {
+    const tables = this.watching ? null : this.showTables();
     this.menu = await menu();
     if (!this.menu.rules.some(({ name }) => name === this.choice.rules)) this.choice.rules = this.menu.rules[0].name;
     this.render();
-    if (!this.watching) await this.showTables();
+    await tables;
   }
 
   close() {}
@@ -98,7 +108,7 @@ export class LobbyPage {
   playerGrid(agents, name, chosen) {
     return h("div", { class: "player-grid" }, agents.map((agent) =>
         h("label", { class: "player" },
-          h("input", { type: "radio", name, value: agent.name, checked: agent.name === chosen, onchange: () => { this.choice[name] = agent.name; } }),
+          h("input", { type: "radio", name, value: agent.name, checked: agent.name === chosen, onchange: () => { this.choice[name] = agent.name; this.summarize(); } }),
           h("span", { class: "player-card" },
             portrait(agent),
             h("span", { class: "player-text" },
@@ -114,6 +124,18 @@ export class LobbyPage {
     this.seats.replaceChildren(
       this.watching ? this.players("player", say("lobby.first"), choice.player) : "",
       this.players("opponent", say(this.watching ? "lobby.second" : "lobby.opponent"), choice.opponent));
+    this.summarize();
+  }
+
+  /* What the button begins: the last choice, unless it is changed. */
+  summarize() {
+    const { rules, opponent, player } = this.choice;
+    /** @param {string} name */
+    const title = (name) => this.menu.agents.find((agent) => agent.name === name)?.title ?? name;
+    const seats = this.watching ? `${title(player)} – ${title(opponent)}` : title(opponent);
+    const match = this.match();
+    this.summary.textContent = [seats, this.menu.rules.find(({ name }) => name === rules)?.title,
+      `${say(`lobby.kinds.${match.kind}`)} ${match.n ?? ""}`.trim()].join(" · ");
   }
 
   render() {
@@ -124,24 +146,24 @@ export class LobbyPage {
       this.menu.rules.map(({ name, title }) => h("option", { value: name, selected: name === choice.rules }, title)));
     const kinds = segmented("kind", say("lobby.match"), LABELS.lobby.kinds, choice.kind,
       (value) => { choice.kind = value; this.render(); this.field(`[name=kind][value=${value}]`)?.focus(); });
+    this.options.replaceChildren(h("summary", {}, say("lobby.options")),
+      h("div", { class: "field" }, h("label", { for: "rules" }, say("lobby.rules")),
+        h("div", { class: "field-row" }, select, button(() => openRules(choice.rules), "quiet", icon("rules"), say("lobby.read_rules"))),
+        this.about),
+      h("div", { class: "field match-choice" }, kinds, this.length()),
+      this.watching || choice.kind !== "single" ? "" : this.deal());
     this.form.replaceChildren(
-      this.seats,
-      h("div", { class: "game-choice" },
-        h("div", { class: "field" }, h("label", { for: "rules" }, say("lobby.rules")),
-          h("div", { class: "field-row" }, select,
-            h("button", { type: "button", class: "quiet", onclick: () => openRules(choice.rules) }, icon("rules"), say("lobby.read_rules"))),
-          this.about),
-        h("div", { class: "field match-choice" }, kinds, this.length())),
-      h("div", { class: "form-end" },
-        h("a", { href: this.watching ? "#/" : "#/watch" }, say(this.watching ? "lobby.play_yourself" : "lobby.watch_instead")),
-        this.watching ? "" : h("a", { href: "#/learn" }, say("lobby.new_here")),
-        this.watching || choice.kind !== "single" ? "" : this.deal(),
-        h("button", { class: "primary large" }, say(this.watching ? "site.watch" : "lobby.deal"))));
+      h("button", { class: "primary play" }, h("b", {}, say(this.watching ? "site.watch" : "lobby.deal")), this.summary),
+      this.seats, this.options,
+      h("a", { href: this.watching ? "#/" : "#/watch" }, say(this.watching ? "lobby.play_yourself" : "lobby.watch_instead")));
+    this.summarize();
   }
 
   length() {
     const { choice } = this;
-    if (choice.kind === "best") return segmented("best", say("lobby.hands"), { 3: "3", 5: "5" }, choice.best, (value) => { choice.best = value; });
+    if (choice.kind === "best") {
+      return segmented("best", say("lobby.hands"), { 3: "3", 5: "5" }, choice.best, (value) => { choice.best = value; this.summarize(); });
+    }
     if (choice.kind !== "points") return "";
     const other = choice.points === "other";
     return h("div", { class: "points-choice" },
@@ -151,7 +173,7 @@ export class LobbyPage {
         this.field(value === "other" ? "#target" : `[name=points][value="${value}"]`)?.focus();
       }),
       other ? h("div", { class: "field small-field" }, h("label", { for: "target" }, say("lobby.how_many")),
-        h("input", { id: "target", type: "number", min: 1, max: 1000, required: true, value: choice.target, oninput: ({ target }) => { choice.target = Number(/** @type {HTMLInputElement} */ (target).value); } })) : "");
+        h("input", { id: "target", type: "number", min: 1, max: 1000, required: true, value: choice.target, oninput: ({ target }) => { choice.target = Number(/** @type {HTMLInputElement} */ (target).value); this.summarize(); } })) : "");
   }
 
   /* A certain deal, by the seed and the number that records and others name. */
@@ -190,14 +212,17 @@ export class LobbyPage {
     } catch {
       // The choice is only a convenience.
     }
-    const button = /** @type {HTMLButtonElement} */ (this.form.querySelector("button.primary"));
-    button.disabled = true;
+    const play = /** @type {HTMLButtonElement} */ (this.form.querySelector("button.primary"));
+    play.disabled = true;
     const seat = this.watching ? { player } : {};
-    button.disabled = await sitDown({ rules, opponent, ...seat, match: this.match(), ...this.dealt() });
+    play.disabled = await sitDown({ rules, opponent, ...seat, match: this.match(), ...this.dealt() });
   }
 
   async showTables() {
-    const tables = (/** @type {TableSummary[]} */ (await get("/api/tables"))).filter((each) => !each.over);
+    /** @type {TableSummary[]} */
+    const all = await get("/api/tables");
+    const tables = all.filter((each) => !each.over);
+    this.first.hidden = all.length > 0;
     if (!tables.length) return this.tables.replaceChildren();
     return this.tables.replaceChildren(h("h2", {}, say("lobby.go_on")), h("ul", { class: "table-list" }, tables.map((each) => h("li", { class: "card-panel" },
       h("a", { href: `#/table/${each.id}` }, h("b", {}, each.title), h("span", {}, `${each.match} · ${each.score.join(" – ")}`)),

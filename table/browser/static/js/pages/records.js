@@ -6,7 +6,7 @@
 import { get, post } from "../base/api.js";
 import { attempt, toast } from "../base/dialogs.js";
 import { faint, h } from "../base/dom.js";
-import { listed, say } from "../base/words.js";
+import { capital, listed, say } from "../base/words.js";
 
 const LARGEST = 5 * 1024 * 1024;
 /** @type {UploadResult & { name: string } | null} */
@@ -70,7 +70,7 @@ export class RecordsPage {
         && (!chosen.rules_title || each.rules_title === chosen.rules_title) && (!chosen.won || won(each.result) === chosen.won));
       place.replaceChildren(left.length ? handList(left.map((each) => ({
         link: `#/replay/${each.replay.id}/${each.replay.hand}`, group: each.replay.id, result: each.result,
-        title: say("records.against", { rules: each.rules_title, opponent: each.opponent }), text: each.result.text, note: whenText(each.when),
+        title: say("records.against", { rules: each.rules_title, opponent: capital(each.opponent) }), text: each.result.text, note: whenText(each.when),
       }))) : faint(say("records.no_match")));
     };
     /** @type {(name: string, text: string, values: string[]) => HTMLElement} */

@@ -5,11 +5,9 @@
 
 import { get } from "../base/api.js";
 import { faint, h } from "../base/dom.js";
-import { LABELS, say } from "../base/words.js";
+import { capital, LABELS, say, signed } from "../base/words.js";
 import { chart } from "./chart.js";
 
-/** @param {number} value */
-const signed = (value) => (value > 0 ? `+${value}` : String(value));
 /** @type {(won: number, all: number) => string} */
 const share = (won, all) => (all ? `${Math.round((100 * won) / all)} %` : "–");
 
@@ -39,7 +37,7 @@ export class StatisticsPage {
     const best = Math.max(...rows.map((row) => row.best));
     this.body.replaceChildren(
       h("div", { class: "tiles" },
-        tile(say("statistics.hands"), total.hands),
+        tile(say("statistics.hands", { n: total.hands }), total.hands),
         tile(say("statistics.won"), share(total.won, total.hands), say("statistics.won_note", total)),
         tile(say("statistics.matches"), share(total.matches_won, total.matches), say("statistics.matches_note", { won: total.matches_won, n: total.matches })),
         tile(say("statistics.best"), signed(best), say("statistics.best_note"))),
@@ -48,8 +46,8 @@ export class StatisticsPage {
         h("thead", {}, h("tr", {}, LABELS.statistics.columns.map((text, place) =>
           h("th", { scope: "col", class: place > 1 ? "right" : "" }, text)))),
         h("tbody", {}, rows.map((row) => h("tr", {},
-          h("th", { scope: "row" }, row.opponent), h("td", {}, row.rules),
-          [row.hands, row.won, row.drawn, row.lost, share(row.won, row.hands), row.margin.toFixed(2), signed(row.best), row.matches, row.matches_won]
+          h("th", { scope: "row" }, capital(row.opponent)), h("td", {}, row.rules),
+          [row.hands, row.won, row.drawn, row.lost, share(row.won, row.hands), signed(row.margin, 2), signed(row.best), row.matches, row.matches_won]
             .map((value) => h("td", { class: "right" }, String(value)))))))),
       charts,
       h("p", { class: "exports" }, say("statistics.take_along"),

@@ -4,7 +4,7 @@
 /** @import { StoryPoint } from "../../../messages" */
 
 import { h, s } from "../base/dom.js";
-import { say } from "../base/words.js";
+import { say, signed } from "../base/words.js";
 
 const PAD_LEFT = 34, PAD_RIGHT = 8, PAD_TOP = 10, PAD_BOTTOM = 22;
 
@@ -34,7 +34,7 @@ export function storyPlot({ story, unit, name, steps, onpick, width }) {
   const spot = s("circle", { class: "plot-spot", r: 4 });
   const endgame = story.find((each) => each.exact);
   /** @param {number} value */
-  const label = (value) => (unit === "win %" ? `${value}%` : `${value > 0 ? "+" : ""}${value}`);
+  const label = (value) => (unit === "win %" ? `${value}%` : signed(value));
   const drawing = s("svg", { viewBox: `0 0 ${width} ${height}`, class: "plot", role: "img", "aria-label": spoken(story, unit, name) },
     endgame ? s("rect", { class: "plot-endgame", x: x(endgame.n), y: PAD_TOP, width: width - PAD_RIGHT - x(endgame.n), height: height - PAD_TOP - PAD_BOTTOM }) : null,
     [low, middle, high].map((value) => [
@@ -59,7 +59,7 @@ export function storyPlot({ story, unit, name, steps, onpick, width }) {
     spot.setAttribute("cx", String(x(point.n)));
     spot.setAttribute("cy", String(y(point.expected)));
     value.textContent = unit === "win %" ? say("story.to_win", { name, value: Math.round(point.expected) })
-      : say("story.expected", { name, value: `${point.expected > 0 ? "+" : ""}${point.expected.toFixed(1)}` });
+      : say("story.expected", { name, value: signed(point.expected, 1) });
   };
   return { root: h("figure", { class: "story" }, drawing, h("figcaption", {}, value)), at };
 }
@@ -68,7 +68,7 @@ export function storyPlot({ story, unit, name, steps, onpick, width }) {
 function spoken(story, unit, name) {
   if (!story.length) return say("story.none");
   /** @param {number} value */
-  const told = (value) => (unit === "win %" ? `${Math.round(value)} %` : value.toFixed(1));
+  const told = (value) => (unit === "win %" ? `${Math.round(value)} %` : signed(value, 1));
   const values = story.map((each) => each.expected);
   return say("story.spoken", { name, first: told(values[0]), last: told(values[values.length - 1]), low: told(Math.min(...values)), high: told(Math.max(...values)) });
 }

@@ -3,6 +3,7 @@
    stands what every card is worth, and endings are played out against perfect defence. */
 
 /** @import { AnswerResult, ExerciseSummary, LineStep, PlayoutLine, Problem } from "../../../messages" */
+/** @import { Child } from "../base/dom.js" */
 
 import { get, post } from "../base/api.js";
 import { announce, attempt, toast } from "../base/dialogs.js";
@@ -11,7 +12,7 @@ import { tool } from "../base/icons.js";
 import { openRules } from "../base/menu.js";
 import { openPages } from "../base/pages.js";
 import { feltOptions, openSettings, settings } from "../base/settings.js";
-import { say } from "../base/words.js";
+import { say, signed } from "../base/words.js";
 import { actionSymbol, cardOf, TAKE_HIDDEN, whyNot } from "../cards/cards.js";
 import { cardText } from "../cards/chip.js";
 import { ExchangeBar } from "../felt/exchange.js";
@@ -21,6 +22,7 @@ import { Plates } from "../felt/plates.js";
 import { sceneOf } from "../felt/scene.js";
 import { valuesTable } from "./values.js";
 
+const NARROW = matchMedia("(max-width: 900px) and (orientation: portrait)");
 const STEP = { normal: 900, fast: 350, none: 250 };
 /**
  * Where problems come from.
@@ -47,12 +49,14 @@ export class ProblemPage {
     this.exchange = new ExchangeBar((action) => this.answer(action));
     this.felt.root.append(this.exchange.root);
     this.title = h("h1", { tabindex: "-1" }, source.title);
-    this.panel = h("aside", { class: "analysis problem", "aria-label": source.title, tabindex: "0" });
+    this.task = h("section", { class: "task", "aria-label": source.title });
+    this.panel = h("aside", { class: "analysis", "aria-label": say("problem.values"), tabindex: "0", hidden: true });
+    this.foot = h("footer", { class: "problem-buttons" });
     this.told = h("section", { class: "sr-only", "aria-label": say("site.table_in_words") });
     this.root = h("div", { class: "table-page problem-page" },
       h("header", { class: "table-bar" }, tool("menu", say("problem.pages"), () => openPages([])), this.title,
         h("div", { class: "tools" }, tool("rules", say("site.rules"), () => openRules("classic")), tool("settings", say("site.settings_tool"), openSettings))),
-      this.told, h("div", { class: "table-main replay" }, this.felt.root, this.panel));
+      this.told, h("div", { class: "table-main problem" }, this.task, this.felt.root, this.panel, this.foot));
   }
 
   async open() {
@@ -72,15 +76,25 @@ export class ProblemPage {
     const parts = [problem.rules_title, problem.rating ? say("problem.rated", { n: Math.round(problem.rating) }) : ""];
     this.title.replaceChildren(this.source.title, h("small", {}, parts.filter(Boolean).join(" · ")));
     this.told.replaceChildren(...[problem.question, ...problem.said.table].map((text) => h("p", {}, text)));
-    this.panel.replaceChildren(h("h2", {}, problem.question), faint(`${problem.said.stage}. ${problem.said.last}`),
-      faint(say(problem.open ? "problem.open" : "problem.closed")));
+    this.lay({ task: [h("h2", {}, problem.question), faint(`${problem.said.stage}. ${say(problem.open ? "problem.open" : "problem.closed")}`)] });
     await this.show(problem, problem, true);
     this.offer(problem);
     this.felt.root.dataset.move = "asked";
   }
 
   empty() {
-    this.panel.replaceChildren(h("h2", {}, this.source.none), h("a", { class: "button primary", href: "#/learn" }, say("problem.lessons")));
+    this.lay({ task: [h("h2", {}, this.source.none), h("a", { class: "button primary", href: "#/learn" }, say("problem.lessons"))] });
+  }
+
+  /** Puts the question or what came of it above the felt, values beside it, and buttons in reach below.
+   * @param {{ task: Child[], values?: HTMLElement[], buttons?: HTMLButtonElement[] }} parts
+   */
+  lay({ task, values = [], buttons = [] }) {
+    this.task.replaceChildren(h("div", {}, task));
+    this.panel.hidden = !values.length;
+    this.panel.replaceChildren(h("details", { open: !NARROW.matches }, h("summary", {}, say("problem.values")), h("div", {}, values)));
+    this.foot.hidden = !buttons.length;
+    this.foot.replaceChildren(...buttons);
   }
 
   /** @type {(problem: Problem, position: Problem | LineStep, still?: boolean) => Promise<void>} */
@@ -112,15 +126,15 @@ export class ProblemPage {
 
   /** @type {(problem: Problem, found: AnswerResult, action: number) => void} */
   tell(problem, found, action) {
-    const score = found.rating === null ? "" : say("problem.rating", { rating: found.rating, change: `${(found.change ?? 0) >= 0 ? "+" : ""}${found.change}`, n: found.streak });
-    this.panel.replaceChildren(
-      h("h2", { class: found.solved ? "good" : "bad", role: "status" }, `${found.solved ? "✓" : "✗"} ${found.verdict}`),
-      h("p", {}, found.why), score ? faint(score) : "",
-      valuesTable({ cards: found.values, best: found.best, action, unit: found.unit, exact: found.exact }),
-      problem.open ? faint(say("problem.play_out")) : "",
-      h("div", { class: "problem-buttons" },
-        button(() => this.next(), "primary", say("problem.next")),
-        found.solved ? "" : button(() => this.load(problem), "", say("site.again"))));
+    const score = found.rating === null ? "" : say("problem.rating", { rating: found.rating, change: signed(found.change ?? 0), n: found.streak });
+    this.lay({
+      task: [h("h2", { class: found.solved ? "good" : "bad" }, `${found.solved ? "✓" : "✗"} ${found.verdict}`), h("p", {}, found.why), score ? faint(score) : ""],
+      values: [valuesTable({ cards: found.values, best: found.best, action, unit: found.unit, exact: found.exact }), ...(problem.open ? [faint(say("problem.play_out"))] : [])],
+      buttons: [
+        ...(problem.open ? [button(() => this.playOut(problem, found, found.best[0]), "", say("problem.line"))] : []),
+        ...(found.solved ? [] : [button(() => this.load(problem), "", say("site.again"))]),
+        button(() => this.next(), "primary", say("problem.next"))],
+    });
     this.offer(problem, { best: found.best, action });
     this.felt.mark({ chosen: [keyOf(action)], hinted: found.best.map(keyOf) });
     this.felt.root.dataset.move = "answered";
@@ -135,17 +149,18 @@ export class ProblemPage {
       /** @type {PlayoutLine} */
       const { text, steps } = await post(`${this.source.path(problem.id)}/line`, { action });
       const card = cardOf(action);
-      const list = h("ol", { class: "line" });
-      this.panel.replaceChildren(h("h2", {}, say("problem.after"), card ? cardText(card) : actionSymbol(action)), list);
+      const list = h("ol", { class: "line" }), said = h("p", { "aria-live": "polite" });
+      this.lay({ task: [h("h2", {}, say("problem.after"), card ? cardText(card) : actionSymbol(action)), said], values: [list] });
       for (const step of steps) {
         if (this.closed) return;
         list.append(h("li", {}, step.text));
+        said.textContent = step.text;
         await this.show(problem, step);
         await pause(STEP[settings.motion]);
       }
-      this.panel.append(h("p", { role: "status" }, `${text}.`), h("div", { class: "problem-buttons" },
-        button(() => this.next(), "primary", say("problem.next")),
-        button(() => this.back(problem, answered), "", say("problem.back"))));
+      said.textContent = `${text}.`;
+      this.foot.hidden = false;
+      this.foot.replaceChildren(button(() => this.back(problem, answered), "", say("problem.back")), button(() => this.next(), "primary", say("problem.next")));
     });
     this.playing = false;
   }
@@ -180,7 +195,7 @@ export const puzzles = (id, kind = "") => ({
   none: say("problem.no_puzzle"),
   path: (name) => `/api/puzzles/${name}`,
   first: () => get(id ? `/api/puzzles/${encodeURIComponent(id)}` : `/api/puzzles/next?kind=${kind}`),
-  next: () => get(`/api/puzzles/next?kind=${kind}`),
+  next: () => get(`/api/puzzles/next?kind=${kind === "day" ? "" : kind}`),
 });
 
 /** The mistakes of one's own hands, the one that is named first.
@@ -201,4 +216,3 @@ export function exercises(id, hand, n) {
     },
   };
 }
-

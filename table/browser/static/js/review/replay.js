@@ -4,14 +4,34 @@
 /** @import { Analysis, AnalysisProgress, Replay, ShareLink } from "../../../messages" */
 
 import { get, post, Refused } from "../base/api.js";
-import { attempt, openKeys, toast } from "../base/dialogs.js";
+import { attempt, messageOf, openKeys, toast } from "../base/dialogs.js";
 import { h, pause } from "../base/dom.js";
 import { icon, tool } from "../base/icons.js";
 import { feltOptions, onchange, openSettings } from "../base/settings.js";
-import { listed, say } from "../base/words.js";
+import { capital, listed, say, TOUCH } from "../base/words.js";
 import { ReplayView } from "./replay_view.js";
 
 const ASK_EVERY = 700;
+
+/** The analysis of a hand once it is there, unless nobody waits for it any more.
+ * @param {string} path
+ * @param {() => boolean} waits
+ * @param {(part: Analysis | AnalysisProgress) => void} [onpart]
+ * @returns {Promise<Analysis | undefined>}
+ */
+export async function analysisOf(path, waits, onpart = () => {}) {
+  while (waits()) {
+    /** @type {Analysis | AnalysisProgress | undefined} */
+    const part = await get(`${path}/analysis`).catch((error) => {
+      if (error instanceof Refused && error.status !== 429) throw error;
+    });
+    if (part && waits()) {
+      onpart(part);
+      if ("story" in part) return part;
+    }
+    await pause(ASK_EVERY);
+  }
+}
 
 export class ReplayPage {
   /**
@@ -31,14 +51,14 @@ export class ReplayPage {
     this.root = h("div", { class: "table-page replay-page" },
       h("header", { class: "table-bar" }, h("a", { href: "#/replays", class: "tool", title: say("site.replays"), "aria-label": say("site.replays") }, icon("back")), this.title,
         h("div", { class: "tools" }, tool("link", say("replay.share"), () => this.share()), h("a", { class: "tool", href: `${this.path}/file`, download: "", title: say("replay.save"), "aria-label": say("replay.save") }, icon("save")),
-          tool("settings", say("site.settings_tool"), openSettings), tool("keys", say("site.keys_tool"), openKeys, { "data-menu": true }))),
+          tool("settings", say("site.settings_tool"), openSettings), TOUCH ? null : tool("keys", say("site.keys_tool"), openKeys))),
       this.place);
   }
 
   async open() {
     /** @type {Replay} */
     const replay = await get(this.path);
-    this.title.replaceChildren(listed(replay.players), h("small", {}, `${replay.rules} · ${replay.result.text}`));
+    this.title.replaceChildren(capital(listed(replay.players)), h("small", {}, `${replay.rules} · ${replay.result.text}`));
     const view = new ReplayView(replay, { ready: false, done: 0 }, { felt: feltOptions, first: this.first, onstep: (step) => this.note(step) });
     this.view = view;
     this.place.replaceChildren(view.root);
@@ -66,24 +86,12 @@ export class ReplayPage {
 
   /** @param {ReplayView} view */
   async analyse(view) {
-    while (!this.closed) {
-      try {
-        /** @type {Analysis | AnalysisProgress} */
-        const analysis = await get(`${this.path}/analysis`);
-        if (this.closed) return;
-        view.setAnalysis(analysis);
-        if (analysis.ready) {
-          view.go(view.at, true);
-          return;
-        }
-      } catch (error) {
-        if (error instanceof Refused && error.status !== 429) {
-          view.setAnalysis(null);
-          toast(error.message);
-          return;
-        }
-      }
-      await pause(ASK_EVERY);
+    try {
+      await analysisOf(this.path, () => !this.closed, (part) => view.setAnalysis(part));
+      if (!this.closed) view.go(view.at, true);
+    } catch (error) {
+      view.setAnalysis(null);
+      toast(messageOf(error));
     }
   }
 

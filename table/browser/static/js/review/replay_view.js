@@ -8,7 +8,7 @@
 
 import { faint, h } from "../base/dom.js";
 import { icon, tool } from "../base/icons.js";
-import { say } from "../base/words.js";
+import { capital, say } from "../base/words.js";
 import { actionName, actionSymbol, cardOf, isCard, nameOf, TAKE_HIDDEN } from "../cards/cards.js";
 import { cardText } from "../cards/chip.js";
 import { Felt } from "../felt/felt.js";
@@ -226,7 +226,7 @@ export class ReplayView {
   inWords(before) {
     const { players } = this.replay;
     const trick = before.trick.map(({ who, card }) => say("steps.led", { name: players[who], card: nameOf(card) })).join(", ");
-    return say("steps.in_words", { trick: trick || say("steps.no_card"), stock: before.stock_left, first: players[0], n: before.tricks[0], second: players[1], m: before.tricks[1] });
+    return say("steps.in_words", { trick: trick || say("steps.no_card"), n: before.stock_left, first: players[0], a: before.tricks[0], second: players[1], b: before.tricks[1] });
   }
 
   tellDecision() {
@@ -267,7 +267,7 @@ export class ReplayView {
     const judged = Number(cost) === 0 ? "as_good" : dear ? "costs" : "may_cost";
     return [
       h("p", { class: `cost ${dear ? "bad" : "good"}` }, say(`steps.${judged}`, { cost: `${cost}${unit === "win %" ? " %" : ""}` })),
-      valuesTable(found),
+      valuesTable({ ...found, name: capital(this.replay.players[found.who]) }),
     ];
   }
 

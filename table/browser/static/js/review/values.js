@@ -5,7 +5,7 @@
 /** @import { ActionValue, PositionValues } from "../../../messages" */
 
 import { faint, h } from "../base/dom.js";
-import { say } from "../base/words.js";
+import { say, signed } from "../base/words.js";
 import { actionSymbol, isCard } from "../cards/cards.js";
 import { cardText } from "../cards/chip.js";
 
@@ -14,7 +14,7 @@ const FIRST = 5;
 const known = (value) => value !== null && value !== undefined;
 /** @type {(value: number | null, unit: string) => string} */
 const amount = (value, unit) =>
-  (!known(value) ? "–" : unit === "win %" ? value.toFixed(1) : `${value > 0 ? "+" : ""}${value.toFixed(2)}`);
+  (!known(value) ? "–" : unit === "win %" ? value.toFixed(1) : signed(value, 2));
 
 /**
  * @typedef {{ action: number | null, best: number[], unit: string, low: number, high: number, champion: boolean }} Scale
@@ -32,10 +32,10 @@ function rowOf(each, { action, best, unit, low, high, champion }) {
     champion ? h("td", { class: "number" }, known(each.probability) ? `${Math.round(100 * each.probability)} %` : "–") : null);
 }
 
-/** The table of a decision, with the champion's shares where it plays.
- * @param {Omit<PositionValues, "worlds"> & { action?: number | null, worlds?: number | null }} decision
+/** The table of a decision, with the champion's shares where it plays; `name` tells whose it was.
+ * @param {Omit<PositionValues, "worlds"> & { action?: number | null, worlds?: number | null, name?: string }} decision
  */
-export function valuesTable({ cards, best, action = null, unit, exact, worlds }) {
+export function valuesTable({ cards, best, action = null, unit, exact, worlds, name }) {
   const numbers = cards.map((each) => each.value).filter(known);
   if (!numbers.length) return faint(say("values.no_choice"));
   const low = unit === "win %" ? 0 : Math.min(0, ...numbers), high = unit === "win %" ? 100 : Math.max(1, ...numbers);
@@ -50,7 +50,7 @@ export function valuesTable({ cards, best, action = null, unit, exact, worlds })
     say("values.all", { n: ordered.length }));
   return h("div", { class: "values-scroll" },
     h("table", { class: "values" },
-      h("caption", { class: "faint" }, say("values.caption", { what: say(unit === "win %" ? "values.win" : "values.pay"), how: kind })),
+      h("caption", { class: "faint" }, [say(unit === "win %" ? "values.win" : "values.pay"), kind, ...(name ? [say("values.from", { name })] : [])].join(", ")),
       h("thead", { class: champion ? "" : "sr-only" }, h("tr", {}, h("th", { scope: "col" }, say("values.card")), h("th", { scope: "col" }, h("span", { class: "sr-only" }, say("values.bar"))),
         h("th", { scope: "col", class: "number" }, say("values.value")), champion ? h("th", { scope: "col", class: "number" }, say("values.champion")) : null)),
       body),

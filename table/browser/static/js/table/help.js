@@ -31,7 +31,7 @@ export class HelpPanel {
     this.hint = h("div", { class: "help-hint", "aria-live": "polite" });
     this.root = h("aside", { class: "help", "aria-label": say("help.title"), hidden: true },
       h("header", {}, h("h2", {}, say("help.title")), h("button", { type: "button", class: "quiet small", "aria-label": say("help.close"), onclick: onclose }, "✕")),
-      h("section", {}, button(onhint, "wide-button", say("help.hint")), this.hint), this.body);
+      h("section", {}, button(onhint, "", say("help.hint")), this.hint), this.body);
   }
 
   /** @type {(help: SeenCards, other: string) => void} */

@@ -13,7 +13,7 @@ import { h } from "../base/dom.js";
 import { openRules } from "../base/menu.js";
 import { openPages, sitDown } from "../base/pages.js";
 import { change, openSettings, settings } from "../base/settings.js";
-import { say } from "../base/words.js";
+import { say, TOUCH } from "../base/words.js";
 import { actionName } from "../cards/cards.js";
 import { scoreboard } from "./scoreboard.js";
 import { mayTakeBack } from "./table_view.js";
@@ -73,7 +73,8 @@ export class TableActions {
    * @param {TableRequest["again"]} [again]
    */
   anew(again) {
-    const { opponent, player, rules, match: { kind, n } } = this.state;
+    const { opponent, player, rules, lesson, match: { kind, n } } = this.state;
+    if (lesson) return sitDown({ lesson });
     const match = again || kind === "single" ? { kind: "single" } : { kind, n };
     return sitDown({ opponent, player, match, ...(again ? { again } : { rules }) });
   }
@@ -104,7 +105,7 @@ export class TableActions {
     const wish = await openPages([
       claims ? ["claim", say("table.claim")] : null,
       mayTakeBack(state) ? ["back", say("table.take_back_card")] : null,
-      ["rules", say("site.rules")], ["settings", say("site.settings")], ["keys", say("site.keys")],
+      ["rules", say("site.rules")], ["settings", say("site.settings")], TOUCH ? null : ["keys", say("site.keys")],
       going && !state.watched && !state.lesson ? ["resign", say("table.give_up")] : null,
     ]);
     /** @type {Record<string, () => unknown>} */
@@ -146,8 +147,8 @@ export class TableActions {
       if (this.state.move !== state.move) return help.clearHint();
       help.showHint(hint);
       this.input.point(hint.action);
-      if (help.root.hidden) toast(hint.why, "hint");
-      announce(say("table.hinted", { action: actionName(hint.action), why: hint.why }));
+      if (help.root.hidden) this.view.advise(state.move, hint.why);
+      else announce(say("table.hinted", { action: actionName(hint.action), why: hint.why }));
     } catch (error) {
       help.clearHint();
       toast(messageOf(error));

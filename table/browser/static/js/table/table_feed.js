@@ -14,10 +14,12 @@ import { Queue } from "../felt/queue.js";
 import { after, EMPTY, played, sceneOf } from "../felt/scene.js";
 
 const ASK_AGAIN = 1000;
-const STOCK_GONE = { normal: 2200, fast: 900, none: 0 };
+const STOCK_GONE = { normal: 1400, fast: 700, none: 0 };
 /* How long a trick lies before it is taken, so that both cards are seen. */
-export const REST = { normal: 620, fast: 150, none: 0 };
+export const REST = { normal: 360, fast: 150, none: 0 };
 const QUIET = ["hand_over", "match_over"];
+/* What moves together with what happened before it: a trick is taken and cards are drawn in one go. */
+const TOGETHER = ["drew", "turned"];
 
 export class TableFeed {
   /**
@@ -35,7 +37,7 @@ export class TableFeed {
     /** @type {string | null} The card that the person drew last. */
     this.fresh = null;
     this.closed = false;
-    this.queue = new Queue(() => delete view.felt.root.dataset.move);
+    this.queue = new Queue({ busy: () => delete view.felt.root.dataset.move, hurry: () => view.felt.finish() });
     this.stop = onchange(() => this.enqueue(() => this.settle(this.state, true)));
     /** @type {Stream | null} */
     this.stream = null;
@@ -104,37 +106,37 @@ export class TableFeed {
    */
   async show({ state, events }) {
     if (this.closed || state.n < this.state.n || (state.n === this.state.n && state.move === this.state.move)) return;
-    for (const event of events) {
+    for (const [place, event] of events.entries()) {
       if (event.n <= this.state.n || this.closed) continue;
       if (!QUIET.includes(event.kind)) announce(event.text); // The dialog tells the result.
-      await this.happen(event, state);
+      await this.happen(event, state, events[place + 1]);
     }
     const ended = this.state.phase !== "over" && state.phase === "over";
     await this.settle(state);
     if (ended && (!state.watched || state.match.over || state.match.kind === "single")) this.ended(state);
   }
 
-  /** @type {(event: TableEvent, state: TableState) => Promise<void>} */
-  async happen(event, state) {
-    const still = this.queue.hurried;
+  /** @type {(event: TableEvent, state: TableState, following?: TableEvent) => Promise<void>} */
+  async happen(event, state, following) {
+    const { queue, view } = this;
     const next = after(this.scene, event);
     if (event.kind === "stock_gone") {
-      this.view.plates.say(event.text);
-      if (!still) await pause(STOCK_GONE[settings.motion]);
+      view.plates.say(event.text);
+      await queue.pause(STOCK_GONE[settings.motion]);
     }
     if (event.kind === "drew" && event.who === 0) this.fresh = event.card;
     if (!next) return;
     if (event.kind === "won") {
       // Where the winner has to choose, the trick lies until that is done.
       if (state.phase === "choose") return;
-      if (!still) await pause(REST[settings.motion]);
+      await queue.pause(REST[settings.motion]);
       sound(event.who === 0 ? "won" : "lost");
     } else {
       sound(event.kind === "drew" ? "draw" : "card");
     }
     const moved = next !== this.scene;
     this.scene = next;
-    if (moved) await this.view.felt.show(next, { still: this.queue.hurried });
+    if (moved && !TOGETHER.includes(following?.kind ?? "")) await view.felt.show(next, { still: queue.hurried });
   }
 
   /** Shows the person's own card at once, before the server has answered.

@@ -15,6 +15,8 @@ import { ExchangeBar } from "../felt/exchange.js";
 import { Picker } from "../felt/picker.js";
 import { REST } from "./table_feed.js";
 
+const SEND_AGAIN = 1000;
+
 export class TableInput {
   /** @param {TableFeed} feed */
   constructor(feed) {
@@ -91,13 +93,28 @@ export class TableInput {
         feed.anticipate(card);
       }
       try {
-        await feed.show(await post(`${feed.path}/play`, { action, move }));
+        await feed.show(await this.sendPlay({ action, move }));
       } catch (error) {
-        if (!(error instanceof Refused || error instanceof Unreachable)) throw error;
-        await feed.settle((error instanceof Refused && error.answer.state) || feed.state);
-        if (error instanceof Refused) this.refuse(card, error.message);
+        if (!(error instanceof Refused)) throw error;
+        await feed.settle(error.answer.state ?? feed.state);
+        this.refuse(card, error.message);
       }
     });
+  }
+
+  /** Sends a card until it is answered: sent twice for one decision, it is played once.
+   * @param {{ action: number, move: number }} body
+   * @returns {Promise<TableUpdate>}
+   */
+  async sendPlay(body) {
+    for (;;) {
+      try {
+        return await post(`${this.feed.path}/play`, body);
+      } catch (error) {
+        if (!(error instanceof Unreachable) || this.feed.closed) throw error;
+        await pause(SEND_AGAIN);
+      }
+    }
   }
 
   /** Asks the server for something that is not a card.

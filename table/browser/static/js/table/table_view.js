@@ -31,6 +31,7 @@ export class TableView {
     this.title = h("h1", { tabindex: "-1" });
     this.told = h("section", { class: "sr-only", "aria-label": say("site.table_in_words") });
     this.guide = h("aside", { class: "guide", "aria-label": say("table.know"), "aria-live": "polite", hidden: true });
+    this.advice = { move: -1, text: "" };
     this.hintTool = tool("hint", say("table.hint"), on("hint"));
     this.seenTool = tool("seen", say("table.seen"), on("toggleHelp"), { "aria-pressed": "false" });
     this.backTool = tool("undo", say("table.take_back"), on("takeBack"));
@@ -52,8 +53,7 @@ export class TableView {
     document.title = say("site.page", { page: said.prompt });
     this.plates.update(state);
     this.told.replaceChildren(...said.table.map((text) => h("p", {}, text)));
-    this.guide.hidden = !said.guide.length;
-    this.guide.replaceChildren(...said.guide.map((text) => h("p", {}, text)));
+    this.showGuide(this.advice.move === state.move ? [this.advice.text] : said.guide);
     this.hintTool.hidden = this.seenTool.hidden = watched;
     this.backTool.hidden = !mayTakeBack(state);
     this.hintTool.disabled = state.turn !== 0;
@@ -62,6 +62,20 @@ export class TableView {
     this.watch.update(state.speed);
     const warning = state.trouble ?? state.notice;
     if (warning) toast(warning);
+  }
+
+  /** @param {string[]} texts */
+  showGuide(texts) {
+    this.guide.hidden = !texts.length;
+    this.guide.replaceChildren(...texts.map((text) => h("p", {}, text)));
+  }
+
+  /** A hint above the felt, until its decision is made.
+   * @type {(move: number, text: string) => void}
+   */
+  advise(move, text) {
+    this.advice = { move, text };
+    this.showGuide([text]);
   }
 
   /** @param {boolean} on */
