@@ -221,7 +221,7 @@ def test_wandb_is_told_of_every_figure_and_goes_on_with_a_run(
 
 
 class Refused(Exception):
-    """What a service doc that one is not logged in to."""
+    """What a service says that one is not logged in to."""
 
 
 def refuse(*_args: object, **_words: object) -> Any:

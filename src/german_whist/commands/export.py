@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     else:
         raise ValueError(
-            f"{target}: its ending doc what to write, and {target.suffix!r} is neither .onnx nor "
+            f"{target}: its ending says what to write, and {target.suffix!r} is neither .onnx nor "
             ".safetensors"
         )
     return 0
