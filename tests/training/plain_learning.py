@@ -44,26 +44,26 @@ def masked_log_softmax(logits: Array, action_masks: Array) -> Array:
 
 
 def seat_by_seat(
-    seats: Array, paid: Array, ended: Array, values: Array, after: Array, discount: float,
-    trace: float,
+    seats: Array, rewards: Array, ended: Array, values: Array, after: Array, gamma: float,
+    gae_lambda: float,
 ) -> Array:  # fmt: skip
     """Generalised advantages of one game, each seat by itself.
 
-    `after` is what lies beyond the last step is worth to each seat.
+    `after`: value for each seat after the last step.
     """
     out = np.zeros(len(seats))
     for seat in range(2):
-        mine = [step for step in range(len(seats)) if seats[step] == seat]
-        gained, worth = 0.0, float(after[seat])
+        own_steps = [step for step in range(len(seats)) if seats[step] == seat]
+        advantage, next_value = 0.0, float(after[seat])
         stop = len(seats)
-        for step in reversed(mine):
+        for step in reversed(own_steps):
             ends = np.flatnonzero(ended[step:stop])
             last = step + int(ends[0]) + 1 if len(ends) else stop
             if len(ends):
-                gained, worth = 0.0, 0.0
-            surprise = paid[step:last, seat].sum() + discount * worth - values[step]
-            gained = surprise + discount * trace * gained
-            out[step], worth, stop = gained, values[step], step
+                advantage, next_value = 0.0, 0.0
+            td_error = rewards[step:last, seat].sum() + gamma * next_value - values[step]
+            advantage = td_error + gamma * gae_lambda * advantage
+            out[step], next_value, stop = advantage, values[step], step
     return out
 
 

@@ -64,11 +64,11 @@ def settings(**changes: object) -> SB3Settings:
 
 def trained(folder: Path, *callbacks: BaseCallback, **changes: object) -> tuple[SB3Trainer, str]:
     """A run of some callbacks, and what it said."""
-    told = io.StringIO()
+    log = io.StringIO()
     run = start(folder, settings(**changes), callbacks=callbacks)
-    run.go(ConsoleLog(told))
+    run.go(ConsoleLog(log))
     assert isinstance(run.trainer, SB3Trainer)
-    return run.trainer, told.getvalue()
+    return run.trainer, log.getvalue()
 
 
 def test_callbacks_begin_once_count_on_and_end_once(tmp_path: Path) -> None:
@@ -85,9 +85,9 @@ def test_callbacks_begin_once_count_on_and_end_once(tmp_path: Path) -> None:
 
 def test_a_callback_ends_the_run_with_a_checkpoint(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    trainer, told = trained(folder, callbacks=(f"{HERE}:Stopping",))
+    trainer, output = trained(folder, callbacks=(f"{HERE}:Stopping",))
     assert trainer.decisions == 40 * 16
-    assert "a callback ended the training after 640 decisions" in told
+    assert "a callback ended the training after 640 decisions" in output
     assert checkpoints_in(folder / "checkpoints")[-1].stem == f"{640:012d}"
     stopping = trainer.callbacks.callbacks[0]
     assert isinstance(stopping, Counting)
@@ -107,18 +107,18 @@ def test_the_callbacks_of_sb3_do_what_they_do_there(tmp_path: Path) -> None:
         n_eval_episodes=20, eval_freq=30, log_path=str(tmp_path), verbose=0,
         best_model_save_path=str(tmp_path / "best"),
     )  # fmt: skip
-    trainer, told = trained(
+    trainer, output = trained(
         tmp_path / "run",
         CheckpointCallback(save_freq=40, save_path=str(tmp_path / "kept")),
         evaluating,
         StopTrainingOnMaxEpisodes(20),
     )
-    assert "a callback ended the training" in told
+    assert "a callback ended the training" in output
     steps = trainer.callbacks.n_calls
     # Twenty episodes in each of sixteen games, of four or five decisions each.
     assert 64 <= steps <= 96
-    kept = {path.name for path in (tmp_path / "kept").iterdir()}
-    assert kept == {f"rl_model_{16 * call}_steps.zip" for call in range(40, steps + 1, 40)}
+    saved = {path.name for path in (tmp_path / "kept").iterdir()}
+    assert saved == {f"rl_model_{16 * call}_steps.zip" for call in range(40, steps + 1, 40)}
     for path in (*(tmp_path / "kept").iterdir(), tmp_path / "best" / "best_model.zip"):
         assert isinstance(MaskablePPO.load(path), MaskablePPO)
     with np.load(tmp_path / "evaluations.npz") as evaluations:
@@ -127,8 +127,8 @@ def test_the_callbacks_of_sb3_do_what_they_do_there(tmp_path: Path) -> None:
 
 def test_counts_go_on_in_a_resumed_run(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    wanted = settings(callbacks=(f"{HERE}:Counting",))
-    run = start(folder, wanted)
+    config = settings(callbacks=(f"{HERE}:Counting",))
+    run = start(folder, config)
     with pytest.raises(RunStopped):
         run.go(interrupted_when(lambda run: run.trainer.decisions > 700))
     assert isinstance(run.trainer, SB3Trainer)
@@ -143,7 +143,7 @@ def test_counts_go_on_in_a_resumed_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("no_such_module:Stop", "module no_such_module cannot be imported"),
         (f"{HERE}:Nothing", "has no 'Nothing'"),
@@ -154,20 +154,20 @@ def test_counts_go_on_in_a_resumed_run(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_callback_is_refused_with_a_sentence(
-    name: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "run"
-    with pytest.raises(ValueError, match=re.escape(told)):
+    with pytest.raises(ValueError, match=re.escape(message)):
         start(folder, settings(callbacks=(name,)))
     assert main(["train", "sb3", f"callbacks={name}", "threads=1", "--run", str(folder)]) == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert not folder.exists()
 
 
 def test_sb3s_callbacks_are_refused_by_other_trainers(tmp_path: Path) -> None:
-    wanted = load_settings("tiny", [f"callbacks={HERE}:READY", "threads=1"])
+    config = load_settings("tiny", [f"callbacks={HERE}:READY", "threads=1"])
     with pytest.raises(SettingsError, match="nor one that the trainer ppo takes"):
-        start(tmp_path / "run", wanted)
+        start(tmp_path / "run", config)
     assert not (tmp_path / "run").exists()
 
 
@@ -227,12 +227,12 @@ def test_a_callback_is_told_of_a_run_from_its_start_to_its_end(
 
 @pytest.mark.parametrize("trainer", ["ppo", "sb3"])
 def test_a_callback_stops_a_run_with_a_last_checkpoint(trainer: str, tmp_path: Path) -> None:
-    telling, told = Telling(), io.StringIO()
+    telling, log = Telling(), io.StringIO()
     telling.stop_after = 512
-    path = start(tmp_path / "run", wanted_of(trainer), callbacks=[telling]).go(ConsoleLog(told))
+    path = start(tmp_path / "run", wanted_of(trainer), callbacks=[telling]).go(ConsoleLog(log))
     assert int(path.stem) == 512
     assert telling.events[-3:] == ["checkpoint", "measured", "end"]
-    assert "ended after 512 decisions: enough" in told.getvalue()
+    assert "ended after 512 decisions: enough" in log.getvalue()
 
 
 @pytest.mark.parametrize("event", ["on_start", "on_iteration", "on_evaluation", "on_end"])
@@ -246,8 +246,8 @@ def test_a_callback_that_raises_ends_the_run_and_costs_nothing(event: str, tmp_p
     failing = type("Telling", (Telling,), {event: raising})
     run = start(tmp_path / "run", wanted_of("ppo"), callbacks=[failing()])
     where = rf"\(test_callbacks.py:\d+\) in {event}; .*--resume"
-    told = f"the callback Telling raised KeyError: 'no such thing' {where}"
-    with pytest.raises(RunStopped, match=told):
+    output = f"the callback Telling raised KeyError: 'no such thing' {where}"
+    with pytest.raises(RunStopped, match=output):
         run.go(quiet())
     resume(tmp_path / "run").go(quiet())
     assert same(arrays_of(tmp_path / "whole"), arrays_of(tmp_path / "run"))
@@ -275,10 +275,10 @@ def test_a_run_ends_when_nothing_has_got_better_for_long_enough() -> None:
 
 
 def test_patience_is_a_setting_of_every_run(tmp_path: Path) -> None:
-    wanted = wanted_of("ppo", "patience=1", "eval_every=256", "decisions=1e5", "learning_rate=1e-9")
-    run, told = start(tmp_path / "run", wanted), io.StringIO()
-    run.go(ConsoleLog(told))
+    config = wanted_of("ppo", "patience=1", "eval_every=256", "decisions=1e5", "learning_rate=1e-9")
+    run, log = start(tmp_path / "run", config), io.StringIO()
+    run.go(ConsoleLog(log))
     assert run.trainer.decisions < 20_000
-    assert "is 1 evaluations ago" in told.getvalue()
+    assert "is 1 evaluations ago" in log.getvalue()
     with pytest.raises(SettingsError, match="patience compares results"):
         wanted_of("ppo", "patience=1", "eval_opponents=[]")

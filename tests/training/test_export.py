@@ -36,14 +36,14 @@ def test_the_graph_plays_as_the_player_does(
         rules=rules, horizon="auto", hidden_sizes=(16, 16), n_envs=4, card_ranks=ranks
     )
     trainer = PPO(settings)
-    chance = np.random.default_rng(1)
-    weights = {name: chance.normal(size=each.shape).astype(np.float32)
+    rng = np.random.default_rng(1)
+    weights = {name: rng.normal(size=each.shape).astype(np.float32)
                for name, each in trainer.player().items()}  # fmt: skip
     path = write_player(tmp_path / "1", weights, settings, trainer.network_card())
     assert main(["export", str(path)]) == 0
-    told = capsys.readouterr().out
-    assert "of torch's" in told
-    assert "replaces" not in told
+    output = capsys.readouterr().out
+    assert "of torch's" in output
+    assert "replaces" not in output
     half = str(tmp_path / "half.safetensors")
     assert main(["export", str(path), "-o", half]) == main(["export", str(path), "-o", half]) == 0
     assert capsys.readouterr().out.count("replaces the file that was there") == 1
@@ -75,23 +75,23 @@ def test_the_graph_tells_what_it_plays_and_warns_of_endings(
         assert main(["export", str(path)]) == 0
         printed = capsys.readouterr().out
         session = onnxruntime.InferenceSession(str(path.with_suffix(".onnx")))
-        told = session.get_modelmeta().custom_metadata_map
-        wanted = {
+        metadata = session.get_modelmeta().custom_metadata_map
+        expected = {
             "rules": "classic", "layout": "trump-first", "layout_version": "1",
             "horizon": horizon, "reward": "margin",
         }  # fmt: skip
-        assert wanted.items() <= told.items()
+        assert expected.items() <= metadata.items()
         for kind, ends in (("input", session.get_inputs()), ("output", session.get_outputs())):
             for each in ends:
-                about = told[f"{kind} {each.name}"]
+                about = metadata[f"{kind} {each.name}"]
                 numbers = {"tensor(int8)": "int8", "tensor(float)": "float32",
                            "tensor(int64)": "int64"}[each.type]  # fmt: skip
                 size = ", ".join(["batch", *map(str, each.shape[1:])])
                 assert about.startswith(f"{numbers} [{size}]")
-        for name, about in told.items():
+        for name, about in metadata.items():
             assert about in printed, name
         warns = horizon == "foreplay"
-        assert ("warning" in told) == ("has never seen an ending" in printed) == warns
+        assert ("warning" in metadata) == ("has never seen an ending" in printed) == warns
 
 
 def test_a_graph_plays_with_onnxruntime_as_the_page_shows(

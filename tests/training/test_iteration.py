@@ -330,14 +330,14 @@ def test_an_iteration_is_what_the_formulas_say(
 ) -> None:
     trainer = PPO(settings(**changes))
     plain = PlainPPO(trainer)
-    told = []
+    output = []
     for _ in range(4):
-        told.append(iterate_both(trainer, plain, monkeypatch))
+        output.append(iterate_both(trainer, plain, monkeypatch))
         same(weights_of(trainer.network), plain.weights)
         same(weights_of(trainer.ema_network), plain.average)
     # Ratios and gradients were so large that clipping them shows.
-    assert max(each["clip_fraction"] for each in told) > 0.02
-    assert max(each["grad_norm"] for each in told) > trainer.settings.max_grad_norm
+    assert max(each["clip_fraction"] for each in output) > 0.02
+    assert max(each["grad_norm"] for each in output) > trainer.settings.max_grad_norm
     # What is handed out is the average, which is not the network.
     same(trainer.player(), plain.average)
     assert any(
@@ -527,7 +527,7 @@ def test_decisions_are_those_that_are_learnt_from() -> None:
 def test_one_decision_alone_is_not_learnt_from() -> None:
     trainer = PPO(settings(n_envs=1, n_steps=1, batch_size=2))
     before = weights_of(trainer.network)
-    told = trainer.iterate()
-    assert told["grad_norm"] == 0
+    metrics = trainer.iterate()
+    assert metrics["grad_norm"] == 0
     same(weights_of(trainer.network), before)
     assert trainer.decisions == 1

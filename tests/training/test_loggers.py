@@ -61,23 +61,25 @@ def ours() -> Settings:
 def test_our_trainer_writes_its_curves(tmp_path: Path) -> None:
     run = start(tmp_path / "run", ours())
     run.go(quiet())
-    found = curves(tmp_path / "run")
+    scalars = curves(tmp_path / "run")
     steps = [row["decisions"] for row in run.rows]
     for name in ("entropy", "value_loss", "explained_variance", "decisions_per_second"):
-        assert [step for step, _ in found[f"train/{name}"]] == steps
-        assert [value for _, value in found[f"train/{name}"]] == pytest.approx(
+        assert [step for step, _ in scalars[f"train/{name}"]] == steps
+        assert [value for _, value in scalars[f"train/{name}"]] == pytest.approx(
             [row[name] for row in run.rows], rel=1e-4
         )
-    assert all(name.startswith(("train/", "eval/")) for name in found)
+    assert all(name.startswith(("train/", "eval/")) for name in scalars)
     assert yaml.safe_load(texts(tmp_path / "run")["settings/text_summary"]) == (
         run.settings.as_mapping()
     )
     # What was played against its own past is one curve.
     past = [each for each in run.evaluations if each.opponent.startswith("itself@")]
     assert len(past) > 1
-    assert [step for step, _ in found["eval/win_rate/itself"]] == [each.decisions for each in past]
+    assert [step for step, _ in scalars["eval/win_rate/itself"]] == [
+        each.decisions for each in past
+    ]
     measured = [each for each in run.evaluations if each.opponent == "random"]
-    assert found["eval/win_rate/random"] == [
+    assert scalars["eval/win_rate/random"] == [
         (each.decisions, pytest.approx(each.win_rate)) for each in measured
     ]
 
@@ -85,12 +87,12 @@ def test_our_trainer_writes_its_curves(tmp_path: Path) -> None:
 def test_sb3_writes_its_own_curves_beside_them(tmp_path: Path) -> None:
     pytest.importorskip("sb3_contrib")
     start(tmp_path / "run", load_settings("sb3", SB3)).go(quiet())
-    found = curves(tmp_path / "run")
+    scalars = curves(tmp_path / "run")
     steps = [256, 512, 768, 1024, 1280, 1504]
     for name in ("rollout/ep_rew_mean", "rollout/ep_len_mean", "train/loss", "train/value_loss"):
-        assert [step for step, _ in found[name]] == steps, name
-    assert "train/explained_variance" in found
-    assert "eval/win_rate/threshold" in found
+        assert [step for step, _ in scalars[name]] == steps, name
+    assert "train/explained_variance" in scalars
+    assert "eval/win_rate/threshold" in scalars
 
 
 def test_a_resumed_run_goes_on_with_its_curves(tmp_path: Path) -> None:
@@ -108,10 +110,10 @@ def test_a_resumed_run_goes_on_with_its_curves(tmp_path: Path) -> None:
     board.on_end(run)
     time.sleep(1.1)
     resume(folder).go(quiet())
-    whole, found = curves(tmp_path / "whole"), curves(folder)
-    assert whole.keys() == found.keys()
-    for name in found.keys() - {"train/decisions_per_second"}:
-        assert found[name] == whole[name], name
+    whole, scalars = curves(tmp_path / "whole"), curves(folder)
+    assert whole.keys() == scalars.keys()
+    for name in scalars.keys() - {"train/decisions_per_second"}:
+        assert scalars[name] == whole[name], name
     assert len(list((folder / "tensorboard").iterdir())) == 3
 
 
@@ -138,9 +140,9 @@ def test_without_tensorboard_a_run_says_so_once_and_works(
 ) -> None:
     monkeypatch.setitem(sys.modules, "tensorboard", None)
     words = OURS if preset == "tiny" else SB3
-    told = io.StringIO()
-    start(tmp_path / "run", load_settings(preset, words)).go(ConsoleLog(told))
-    assert told.getvalue().count("TensorBoard is not installed") == 1
+    log = io.StringIO()
+    start(tmp_path / "run", load_settings(preset, words)).go(ConsoleLog(log))
+    assert log.getvalue().count("TensorBoard is not installed") == 1
     assert not (tmp_path / "run" / "tensorboard").exists()
     assert (tmp_path / "run" / "progress.csv").exists()
 
@@ -164,19 +166,19 @@ def test_mlflow_keeps_curves_and_settings_and_goes_on_with_a_run(
     run.go(quiet())
     client = mlflow.MlflowClient(store)
     place = client.get_experiment_by_name("german-whist").experiment_id
-    (kept,) = client.search_runs([place])
-    assert kept.info.status == "FINISHED"
-    assert kept.data.params["trainer"] == "ppo"
-    points = client.get_metric_history(kept.info.run_id, "train/entropy")
+    (stored,) = client.search_runs([place])
+    assert stored.info.status == "FINISHED"
+    assert stored.data.params["trainer"] == "ppo"
+    points = client.get_metric_history(stored.info.run_id, "train/entropy")
     assert [each.step for each in points] == [row["decisions"] for row in run.rows]
-    rates = client.get_metric_history(kept.info.run_id, "eval/win_rate/random")
+    rates = client.get_metric_history(stored.info.run_id, "eval/win_rate/random")
     assert [each.value for each in rates] == pytest.approx(
         [each.win_rate for each in run.evaluations if each.opponent == "random"]
     )
     resume(folder, words=["decisions=2048"]).go(quiet())
-    (kept,) = client.search_runs([place])
-    assert kept.data.metrics["train/entropy"] is not None
-    points = client.get_metric_history(kept.info.run_id, "train/entropy")
+    (stored,) = client.search_runs([place])
+    assert stored.data.metrics["train/entropy"] is not None
+    points = client.get_metric_history(stored.info.run_id, "train/entropy")
     assert points[-1].step == 2048
 
 
@@ -246,7 +248,7 @@ def test_what_is_not_installed_is_told_before_anything_is_made(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, name, None)
-    wanted = load_settings("tiny", [*TRACKED, f"callbacks={name}"])
+    config = load_settings("tiny", [*TRACKED, f"callbacks={name}"])
     with pytest.raises(ValueError, match=f"{name} is not installed: pip install {name}"):
-        start(tmp_path / "run", wanted)
+        start(tmp_path / "run", config)
     assert not (tmp_path / "run").exists()

@@ -57,11 +57,11 @@ def test_a_fault_of_an_opponent_names_it_and_costs_nothing_that_was_learnt(
     if trainer == "sb3":
         pytest.importorskip("sb3_contrib")
     assert trained(tmp_path / "run", trainer, opponent) == 1
-    found = capsys.readouterr()
-    told = found.out + found.err
-    assert f"opponent faulty_opponents:{says}" in told
-    assert f"train --resume {tmp_path / 'run'}" in told
-    assert "fault of the program" not in told
+    captured = capsys.readouterr()
+    output = captured.out + captured.err
+    assert f"opponent faulty_opponents:{says}" in output
+    assert f"train --resume {tmp_path / 'run'}" in output
+    assert "fault of the program" not in output
     _, state = load_state(tmp_path / "run" / STATE)
     assert state.trainer["decisions"] > 0
 
@@ -70,12 +70,12 @@ def test_a_fault_of_an_opponent_names_it_and_costs_nothing_that_was_learnt(
 def test_what_an_opponent_writes_into_changes_no_training(tmp_path: Path, trainer: str) -> None:
     if trainer == "sb3":
         pytest.importorskip("sb3_contrib")
-    found = []
+    weights_by_opponent = []
     for opponent in ("Lowest", "Writer"):
         assert trained(tmp_path / opponent, trainer, opponent) == 0
-        found.append(read_checkpoint(tmp_path / opponent).weights)
-    for name, weights in found[0].items():
-        np.testing.assert_array_equal(weights, found[1][name])
+        weights_by_opponent.append(read_checkpoint(tmp_path / opponent).weights)
+    for name, weights in weights_by_opponent[0].items():
+        np.testing.assert_array_equal(weights, weights_by_opponent[1][name])
 
 
 @pytest.mark.parametrize("mode", ["SameStep", "NextStep"])

@@ -65,7 +65,7 @@ ITERATE = "def iterate(self):"
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
         (f"{ITERATE}\n    1 / 0", "own:Own raised ZeroDivisionError: division by zero (own.py:27)"),
         (f"{ITERATE} return [0.5]", "iterate of the trainer own:Own returned a list: it has to be"),
@@ -87,11 +87,11 @@ ITERATE = "def iterate(self):"
     ],
 )  # fmt: skip
 def test_a_fault_names_the_trainer_the_method_and_what_is_wanted(
-    folder: Path, capsys: pytest.CaptureFixture[str], body: str, told: str
+    folder: Path, capsys: pytest.CaptureFixture[str], body: str, message: str
 ) -> None:
     assert train(folder, body) in (1, 2)
     seen = capsys.readouterr()
-    assert told in seen.out + seen.err
+    assert message in seen.out + seen.err
     assert "fault of the program" not in seen.err
     assert "iterate" in body or not (folder / "runs").exists()
 
@@ -104,7 +104,7 @@ def test_debug_shows_where_a_training_was_ended(
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
         (f"{ITERATE}\n    raise ArithmeticError('lost')", "lost; there is no checkpoint"),
         (f"{ITERATE}\n    super().iterate()\n    return {{'paid': np.nan}}",
@@ -115,14 +115,14 @@ def test_debug_shows_where_a_training_was_ended(
     ],
 )  # fmt: skip
 def test_a_number_that_is_none_ends_the_run(
-    folder: Path, capsys: pytest.CaptureFixture[str], body: str, told: str
+    folder: Path, capsys: pytest.CaptureFixture[str], body: str, message: str
 ) -> None:
     assert train(folder, body) == 3
-    assert told in capsys.readouterr().out
+    assert message in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "message"),
     [
         ("train own.py", "'own.py' is no preset: a trainer of your own is named by its module and "
          "its class, as in trainer=own:MyTrainer"),
@@ -136,11 +136,11 @@ def test_a_number_that_is_none_ends_the_run(
     ],
 )  # fmt: skip
 def test_words_that_were_meant_otherwise_are_told_so(
-    folder: Path, capsys: pytest.CaptureFixture[str], command: str, told: str
+    folder: Path, capsys: pytest.CaptureFixture[str], command: str, message: str
 ) -> None:
     run = folder / "runs" / "mytiny-1"
     run.mkdir(parents=True)
     (run / "settings.yaml").write_text("trainer: ppo\n", encoding="utf-8")
     assert main(command.split()) == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert [*(folder / "runs").iterdir()] == [run]

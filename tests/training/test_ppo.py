@@ -48,14 +48,14 @@ RULES = [("classic", "foreplay"), ("draft", "foreplay"), ("humbug", "hand"), ("r
 
 
 def test_advantages_are_those_of_each_seat_by_itself() -> None:
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     steps, games = 17, 40
-    seats = chance.integers(2, size=(steps, games)).astype(np.uint8)
-    rewards = chance.normal(size=(steps, games, 2)).astype(np.float32)
-    ended = chance.random((steps, games)) < 0.2
-    values = chance.normal(size=(steps, games)).astype(np.float32)
-    last_seats = chance.integers(2, size=games).astype(np.uint8)
-    last_values = chance.normal(size=games).astype(np.float32)
+    seats = rng.integers(2, size=(steps, games)).astype(np.uint8)
+    rewards = rng.normal(size=(steps, games, 2)).astype(np.float32)
+    ended = rng.random((steps, games)) < 0.2
+    values = rng.normal(size=(steps, games)).astype(np.float32)
+    last_seats = rng.integers(2, size=games).astype(np.uint8)
+    last_values = rng.normal(size=games).astype(np.float32)
     out = np.zeros((steps, games), np.float32)
     gae = GAE(seats, rewards, ended, values, last_seats, last_values, 0.9, 0.8, out)
     CpuBackend().run_rows(games, estimate_advantages, gae)
@@ -72,13 +72,13 @@ def test_actions_are_drawn_by_their_logits() -> None:
     count = 40_000
     logits = np.tile(np.array([0.5, -1.0, 2.0, 9.0], np.float32), (count, 1))
     masks = np.tile(np.array([1, 1, 1, 0], np.int8), (count, 1))
-    actions, logs = np.zeros(count, np.int64), np.zeros(count, np.float32)
-    chances = np.random.default_rng(1).random(count, np.float32)
-    sampling = ActionSampling(logits, masks, chances, actions, logs)
+    actions, log_probs = np.zeros(count, np.int64), np.zeros(count, np.float32)
+    uniforms = np.random.default_rng(1).random(count, np.float32)
+    sampling = ActionSampling(logits, masks, uniforms, actions, log_probs)
     CpuBackend().run_rows(count, sample_actions, sampling)
-    shares = np.exp(logits[0, :3]) / np.exp(logits[0, :3]).sum()
-    assert np.bincount(actions, minlength=4)[:3] / count == pytest.approx(shares, abs=0.01)
-    assert logs == pytest.approx(np.log(shares)[actions], abs=1e-5)
+    probs = np.exp(logits[0, :3]) / np.exp(logits[0, :3]).sum()
+    assert np.bincount(actions, minlength=4)[:3] / count == pytest.approx(probs, abs=0.01)
+    assert log_probs == pytest.approx(np.log(probs)[actions], abs=1e-5)
 
 
 # -- what is seen
@@ -119,11 +119,11 @@ def test_what_was_learnt_from_is_what_was_played(ranks: str) -> None:
     played: list[tuple[np.ndarray, np.ndarray]] = []
     step = trainer.games.step
 
-    def kept(actions: np.ndarray) -> Any:
+    def recorded_step(actions: np.ndarray) -> Any:
         played.append((actions.copy(), trainer.collector.buffer.env_actions.copy()))
         return step(actions)
 
-    trainer.games.step = kept
+    trainer.games.step = recorded_step
     buffers = collect(trainer)
     for number, (actions, shown) in enumerate(played):
         places = buffers.actions[number]
@@ -151,10 +151,10 @@ def test_what_the_network_does_not_read_tells_nothing(name: str, horizon: Any, l
     env = SelfPlayEnv(64, name, horizon=horizon, layout=layout)
     now = env.reset(seed=1)
     first = now.observations[0, left_out]
-    chance = np.random.default_rng(2)
+    rng = np.random.default_rng(2)
     for _ in range(60):
         assert (now.observations[:, left_out] == first).all()
-        now = env.step((now.masks * chance.random(now.masks.shape)).argmax(axis=1))
+        now = env.step((now.masks * rng.random(now.masks.shape)).argmax(axis=1))
 
 
 def test_the_oracle_sees_the_other_hand_and_the_stock() -> None:
@@ -190,7 +190,7 @@ def test_the_oracle_sees_the_blind_hands_as_long_as_they_may_be_taken() -> None:
     for step, actions in enumerate((answers, answers[::-1], None)):
         now = trainer.games.observe()
         trainer.collector.add_observations(step, now)
-        other, below, mine, theirs = (
+        other, below, mine, reference = (
             trainer.collector.buffer.inputs_at(step)[1].reshape(8, 4, 52).swapaxes(0, 1)
         )
         assert (other.sum(axis=1) == 13).all()
@@ -198,7 +198,7 @@ def test_the_oracle_sees_the_blind_hands_as_long_as_they_may_be_taken() -> None:
         # A blind hand goes before each player's: the first is the non-dealer's, who is asked first.
         for game, deal in enumerate(deals):
             first, second = (sorted(deal[place::4].tolist()) for place in (0, 2))
-            shown = [np.flatnonzero(each[game]).tolist() for each in (mine, theirs)]
+            shown = [np.flatnonzero(each[game]).tolist() for each in (mine, reference)]
             assert shown == ([first, second], [second, []], [[], []])[step]
         if actions is not None:
             trainer.games.step(np.array(actions))
@@ -215,8 +215,8 @@ def test_it_trains_and_plays_by_rules_of_every_kind(name: str, horizon: Any) -> 
     )  # fmt: skip
     trainer = PPO(settings)
     for _ in range(2):
-        told = trainer.iterate()
-    assert all(np.isfinite(value) for value in told.values())
+        metrics = trainer.iterate()
+    assert all(np.isfinite(value) for value in metrics.values())
     agent = agent_from_weights(settings, trainer.player(), trainer.network_card(), "sample")
     env = SelfPlayEnv(8, name)
     now = env.reset(seed=3)
@@ -228,14 +228,14 @@ def test_it_trains_and_plays_by_rules_of_every_kind(name: str, horizon: Any) -> 
 
 
 def test_mixed_precision_comes_close_to_the_full() -> None:
-    told = [
+    metrics = [
         PPO(
             PPOSettings(n_envs=64, hidden_sizes=(32,), batch_size=512, precision=precision)
         ).iterate()
         for precision in ("float32", "mixed")
     ]
     for name in ("entropy", "value_loss"):
-        assert told[0][name] == pytest.approx(told[1][name], rel=0.05)
+        assert metrics[0][name] == pytest.approx(metrics[1][name], rel=0.05)
 
 
 @pytest.mark.thorough
@@ -256,16 +256,16 @@ def test_steps_are_those_of_torchs_adam_whose_compiler_is_not_loaded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     start = torch.linspace(-1, 1, 6, requires_grad=True)
-    ours, theirs = (torch.nn.Parameter(start.detach().clone()) for _ in range(2))
+    ours, reference = (torch.nn.Parameter(start.detach().clone()) for _ in range(2))
 
     def step(optimizer: torch.optim.Optimizer, weights: torch.Tensor) -> None:
         optimizer.zero_grad()
         (weights**3).sum().backward()
         optimizer.step()
 
-    plain = torch.optim.Adam([theirs], lr=0.1, eps=1e-5)
+    plain = torch.optim.Adam([reference], lr=0.1, eps=1e-5)
     for _ in range(4):
-        step(plain, theirs)
+        step(plain, reference)
     # So whoever imports it gets an error.
     monkeypatch.setitem(sys.modules, "torch._dynamo", None)
     first = Adam([ours], lr=0.1, eps=1e-5)
@@ -275,5 +275,5 @@ def test_steps_are_those_of_torchs_adam_whose_compiler_is_not_loaded(
     second.load_state_dict(first.state_dict())
     for _ in range(2):
         step(second, ours)
-    assert torch.equal(ours, theirs)
+    assert torch.equal(ours, reference)
     assert not torch.equal(ours, start)

@@ -80,37 +80,37 @@ def test_a_stopped_run_comes_to_the_same_weights(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_against_random_it_comes_close_to_the_best_response() -> None:
-    wanted = settings(
+    config = settings(
         opponents=("random",), pool_every=10**9, swap_every=100_000, decisions=40_000,
         n_envs=64, n_steps=32, hidden_sizes=(64, 64), batch_size=256, learning_rate=2e-3,
         ent_coef=0.01,
     )  # fmt: skip
-    assert isinstance(wanted, SB3Settings)
-    trainer = SB3Trainer(wanted)
-    while trainer.decisions < wanted.decisions:
+    assert isinstance(config, SB3Settings)
+    trainer = SB3Trainer(config)
+    while trainer.decisions < config.decisions:
         trainer.iterate()
-    agent = agent_from_weights(wanted, trainer.player(), trainer.network_card(), "endgame=network")
-    tree = GameTree.of(wanted.options.rules, dealer=1)
+    agent = agent_from_weights(config, trainer.player(), trainer.network_card(), "endgame=network")
+    tree = GameTree.of(config.options.rules, dealer=1)
     plays = strategy_of(agent, tree)
     other = strategy_of(make_agent("random", TINY), tree)
     best = best_response_value(tree, 0, other), best_response_value(tree, 1, other)
-    found = strategy_value(tree, plays, other), -strategy_value(tree, other, plays)
-    assert np.mean(best) / 2 - np.mean(found) / 2 < 0.02
+    values = strategy_value(tree, plays, other), -strategy_value(tree, other, plays)
+    assert np.mean(best) / 2 - np.mean(values) / 2 < 0.02
 
 
 def test_its_settings_are_those_of_the_model() -> None:
-    wanted = settings(
+    config = settings(
         n_envs=8, n_steps=6, batch_size=12, n_epochs=3, learning_rate=3e-3, clip_range=0.3,
         gamma=0.9,
         gae_lambda=0.8, ent_coef=0.04, vf_coef=0.7, max_grad_norm=0.6, reward="margin",
     )  # fmt: skip
-    assert isinstance(wanted, SB3Settings)
-    model = SB3Trainer(wanted).model
-    found = (
+    assert isinstance(config, SB3Settings)
+    model = SB3Trainer(config).model
+    values = (
         model.n_envs, model.n_steps, model.batch_size, model.n_epochs, model.gamma,
         model.gae_lambda, model.clip_range(1.0), model.ent_coef, model.vf_coef, model.max_grad_norm,
     )  # fmt: skip
-    assert found == (8, 6, 12, 3, 0.9, 0.8, 0.3, 0.04, 0.7, 0.6)
+    assert values == (8, 6, 12, 3, 0.9, 0.8, 0.3, 0.04, 0.7, 0.6)
     assert model.lr_schedule(1.0) == 3e-3
     env = model.get_env()
     assert env is not None
@@ -119,13 +119,13 @@ def test_its_settings_are_those_of_the_model() -> None:
 
 
 def test_decisions_are_the_learners_and_the_budget_is_met_within_one_a_game() -> None:
-    wanted = settings(decisions=1000, n_envs=16, n_steps=16)
-    trainer = SB3Trainer(wanted)  # type: ignore[arg-type]
+    config = settings(decisions=1000, n_envs=16, n_steps=16)
+    trainer = SB3Trainer(config)  # type: ignore[arg-type]
     rates, hands = [], 0
     while trainer.decisions < 1000:
         before = trainer.hands
-        told = trainer.iterate()
-        rates.append((trainer.decisions, told["learning_rate"]))
+        metrics = trainer.iterate()
+        rates.append((trainer.decisions, metrics["learning_rate"]))
         assert trainer.decisions == trainer.model.num_timesteps
         hands += trainer.hands - before
     assert 1000 <= trainer.decisions < 1016
@@ -139,11 +139,11 @@ def test_decisions_are_the_learners_and_the_budget_is_met_within_one_a_game() ->
 
 
 def test_earlier_selves_join_and_leave_the_pool_and_play_by_their_weights() -> None:
-    wanted = settings(
+    config = settings(
         decisions=10_000, n_envs=16, n_steps=8, pool_every=256, pool_size=2, swap_every=128,
         opponents=("random",),
     )  # fmt: skip
-    trainer = SB3Trainer(wanted)  # type: ignore[arg-type]
+    trainer = SB3Trainer(config)  # type: ignore[arg-type]
     played = set()
     for count in range(1, 13):
         trainer.iterate()
@@ -186,9 +186,9 @@ def test_what_is_wrong_in_a_callback_is_not_blamed_on_the_weights() -> None:
         def _on_step(self) -> bool:
             raise ValueError("mine")
 
-    wanted = settings()
-    assert isinstance(wanted, SB3Settings)
-    trainer = SB3Trainer(wanted)
+    config = settings()
+    assert isinstance(config, SB3Settings)
+    trainer = SB3Trainer(config)
     assert trainer.add_callback(Broken())
     with pytest.raises(ValueError, match=r"^mine$"):
         trainer.iterate()

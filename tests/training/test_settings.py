@@ -96,7 +96,7 @@ def test_a_file_of_ones_own_may_be_given(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "told"),
+    ("word", "message"),
     [
         ("ent_ceof=0.1", "'ent_coef'"),
         ("ent_coef", "key=value"),
@@ -135,13 +135,13 @@ def test_a_file_of_ones_own_may_be_given(tmp_path: Path) -> None:
         ("final_eval_hands=1", "final_eval_hands is 1: .* an even number of"),
     ],
 )
-def test_what_does_not_fit_is_refused(word: str, told: str) -> None:
-    with pytest.raises(SettingsError, match=told):
+def test_what_does_not_fit_is_refused(word: str, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
         load_settings("quick", word.split(" "))
 
 
 @pytest.mark.parametrize(
-    ("preset", "words", "told"),
+    ("preset", "words", "message"),
     [
         ("quick", ("opponents=[threshold]",), "opponents are threshold, and pool_fraction is 0"),
         ("quick", ("pool_fraction=0.0001",), "less than one of 4096 games; give at least 0.00024"),
@@ -157,9 +157,9 @@ def test_what_does_not_fit_is_refused(word: str, told: str) -> None:
         ("quick", ("learning_rate=0",), "nothing is learnt"),
         ("sb3", ("learning_rate=0",), "nothing would be learnt"),
         *(
-            (each, (word,), told)
+            (each, (word,), message)
             for each in ("quick", "sb3")
-            for word, told in (
+            for word, message in (
                 ("max_grad_norm=0", "max_grad_norm is 0.0: .* more than 0"),
                 ("max_grad_norm=-1", "more than 0"),
                 ("clip_range=0", "clip_range is 0.0: it has to be a number of more than 0"),
@@ -177,8 +177,10 @@ def test_what_does_not_fit_is_refused(word: str, told: str) -> None:
         ("quick", ("gamma=0",), "gamma is 0"),
     ],
 )  # fmt: skip
-def test_what_would_do_nothing_is_refused(preset: str, words: tuple[str, ...], told: str) -> None:
-    with pytest.raises(SettingsError, match=told):
+def test_what_would_do_nothing_is_refused(
+    preset: str, words: tuple[str, ...], message: str
+) -> None:
+    with pytest.raises(SettingsError, match=message):
         load_settings(preset, words)
 
 
@@ -221,7 +223,7 @@ def test_the_command_lists_and_shows(capsys: pytest.CaptureFixture[str]) -> None
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["--resume", "here", "--show"], "in the run's own folder: leave out --show"),
         (["--resume", "here", "--run", "there"], "leave out --run"),
@@ -239,10 +241,10 @@ def test_the_command_lists_and_shows(capsys: pytest.CaptureFixture[str]) -> None
     ],
 )
 def test_the_command_refuses_what_it_would_not_do(
-    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["train", *words]) == 2
-    assert re.search(told, capsys.readouterr().err)
+    assert re.search(message, capsys.readouterr().err)
 
 
 def test_lists_are_written_by_their_commas_where_that_reads_the_same() -> None:
@@ -267,7 +269,7 @@ def test_a_file_builds_on_a_preset_or_on_another_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("preset: quik", r"mine\.yaml: preset: 'quik' is not a preset; did you mean 'quick'"),
         ("preset: mine.yaml", "which builds on this file in turn"),
@@ -275,10 +277,10 @@ def test_a_file_builds_on_a_preset_or_on_another_file(tmp_path: Path) -> None:
         ("preset: [quick]", r"preset is \['quick'\]: it has to be a name or a path"),
     ],
 )
-def test_a_file_that_builds_on_nothing_is_refused(text: str, told: str, tmp_path: Path) -> None:
+def test_a_file_that_builds_on_nothing_is_refused(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(text)
     (tmp_path / "other.yaml").write_text("preset: mine.yaml")
-    with pytest.raises(SettingsError, match=told):
+    with pytest.raises(SettingsError, match=message):
         load_settings(tmp_path / "mine.yaml")
 
 
@@ -296,10 +298,10 @@ def test_every_setting_says_what_it_does(kind: type[CheckedSettings]) -> None:
 
 def test_settings_are_shown_with_what_they_do(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "quick", "--show"]) == 0
-    told = capsys.readouterr().out
-    assert settings_from(yaml.safe_load(told)) == load_settings("quick")
+    output = capsys.readouterr().out
+    assert settings_from(yaml.safe_load(output)) == load_settings("quick")
     for each in list_settings(PPOSettings):
-        line = next(line for line in told.splitlines() if line.startswith(f"{each.name}: "))
+        line = next(line for line in output.splitlines() if line.startswith(f"{each.name}: "))
         assert line.endswith(f"  # {each.about}")
 
 

@@ -42,10 +42,10 @@ def settings_of(*rules: Any, **more: Any) -> PPOSettings:
 
 
 def shaken(trainer: PPO) -> PPO:
-    chance = torch.Generator().manual_seed(3)
+    rng = torch.Generator().manual_seed(3)
     with torch.no_grad():
         for each in trainer.network.parameters():
-            each.add_(0.3 * torch.randn(each.shape, generator=chance))
+            each.add_(0.3 * torch.randn(each.shape, generator=rng))
     return trainer
 
 
@@ -68,7 +68,7 @@ def test_the_player_of_each_rule_set_plays_as_torch_does(rules: tuple[Any, ...])
                   "sample", "endgame=network", rules=each.rules)
         for each in trainer.settings.all_options
     ]  # fmt: skip
-    chance, now = np.random.default_rng(1), trainer.games.observe()
+    rng, now = np.random.default_rng(1), trainer.games.observe()
     for _ in range(30):
         trainer.collector.add_observations(0, now)
         with torch.no_grad():
@@ -77,22 +77,22 @@ def test_the_player_of_each_rule_set_plays_as_torch_does(rules: tuple[Any, ...])
                 trainer.collector.buffer.action_masks[0],
             )
         for agent, (games, span) in zip(agents, trainer.games.parts(), strict=True):
-            mine = agent.likelihoods(games.views())
+            likelihoods = agent.likelihoods(games.views())
             for game, at in enumerate(range(span.start, span.stop)):
                 places = np.flatnonzero(masks[at])
-                shares = np.exp(logits[at, places] - logits[at, places].max())
+                probs = np.exp(logits[at, places] - logits[at, places].max())
                 shown = trainer.collector.buffer.env_actions[at, places]
                 real = [real_action(int(each), games.batch.suit_orders[game]) for each in shown]
-                assert mine[game, real] == pytest.approx(shares / shares.sum(), abs=1e-5)
-        now = trainer.games.step((now.masks * chance.random(now.masks.shape)).argmax(axis=1))
+                assert likelihoods[game, real] == pytest.approx(probs / probs.sum(), abs=1e-5)
+        now = trainer.games.step((now.masks * rng.random(now.masks.shape)).argmax(axis=1))
 
 
 def test_a_situation_is_played_differently_by_other_rules() -> None:
     trainer = shaken(PPO(settings_of(HIGH, LOW)))
     views = [games.views() for games, _ in trainer.games.parts()]
-    told = trainer.settings, weights_of(trainer.network), trainer.network_card(), "sample"
+    player_args = trainer.settings, weights_of(trainer.network), trainer.network_card(), "sample"
     high, low = (
-        agent_from_weights(*told, rules=each.rules) for each in trainer.settings.all_options
+        agent_from_weights(*player_args, rules=each.rules) for each in trainer.settings.all_options
     )
     views[0]["low"] = 1  # seen alike in all but the rules
     assert not np.allclose(high.likelihoods(views[0]), low.likelihoods(views[0]), atol=1e-3)
@@ -200,7 +200,7 @@ def test_a_graph_is_of_one_rule_set(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize(
-    ("rules", "more", "told"),
+    ("rules", "more", "message"),
     [
         ([], {}, "rules is empty: name a rule set"),
         (["classic", "classic"], {}, "classic and classic are the same game"),
@@ -211,9 +211,9 @@ def test_a_graph_is_of_one_rule_set(tmp_path: Path, capsys: pytest.CaptureFixtur
     ],
 )
 def test_rule_sets_that_do_not_go_together_are_refused(
-    rules: list[Any], more: dict[str, Any], told: str
+    rules: list[Any], more: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(SettingsError, match=told):
+    with pytest.raises(SettingsError, match=message):
         settings_of(*rules, **more)
 
 

@@ -45,8 +45,8 @@ def test_the_example_trains_and_its_checkpoint_plays(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["train", *SMALL]) == 0
-    told = capsys.readouterr().out
-    assert "against random-exact" in told
+    output = capsys.readouterr().out
+    assert "against random-exact" in output
     run = folder / "runs" / "reinforce-1"
     assert yaml.safe_load((run / "settings.yaml").read_text())["trainer"] == "reinforce:Reinforce"
     assert "entropy,return" in (run / "progress.csv").read_text(encoding="utf-8")
@@ -78,7 +78,7 @@ def test_the_example_goes_on_to_the_same_weights(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "message"),
     [
         ("hands", -1, "hands is -1"),
         ("decisions", None, "decisions is None"),
@@ -86,20 +86,20 @@ def test_the_example_goes_on_to_the_same_weights(folder: Path) -> None:
         ("baseline", np.zeros(1), "baseline has to be"),
     ],
 )
-def test_it_refuses_a_state_that_is_none(name: str, value: Any, told: str) -> None:
+def test_it_refuses_a_state_that_is_none(name: str, value: Any, message: str) -> None:
     settings = load_settings(None, SMALL)
     arrays, plain = make_trainer(settings).state()
     (arrays if name in arrays else plain)[name] = value
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         make_trainer(settings).restore(arrays, plain)
 
 
 def test_its_settings_are_shown_and_checked(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", TRAINER, "--show"]) == 0
-    told = capsys.readouterr().out
-    assert "# Learning rate of SGD." in told
-    assert "# Algorithm: a name" in told
-    assert yaml.safe_load(told)["learning_rate"] == 0.5
+    output = capsys.readouterr().out
+    assert "# Learning rate of SGD." in output
+    assert "# Algorithm: a name" in output
+    assert yaml.safe_load(output)["learning_rate"] == 0.5
     for word, wrong in (
         ("learnin_rate=1", "'learnin_rate' is not a setting of the reinforce:Reinforce trainer"),
         ("learning_rate=-1", "learning_rate is -1.0: it has to be a number of more than 0"),
@@ -117,7 +117,7 @@ def test_the_command_of_its_settings_gives_the_same_settings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("pppo", "'pppo' is not a trainer; did you mean 'ppo'?"),
         (
@@ -129,10 +129,10 @@ def test_the_command_of_its_settings_gives_the_same_settings() -> None:
         ("json:loads", "json:loads is no trainer: it has to be a subclass of"),
     ],
 )
-def test_what_is_no_trainer_is_refused_with_a_sentence(name: str, told: str) -> None:
+def test_what_is_no_trainer_is_refused_with_a_sentence(name: str, message: str) -> None:
     with pytest.raises(SettingsError) as error:
         load_settings(None, [f"trainer={name}"])
-    assert told in str(error.value)
+    assert message in str(error.value)
 
 
 def test_trainers_are_found_by_name() -> None:
