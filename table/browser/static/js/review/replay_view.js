@@ -158,7 +158,7 @@ export class ReplayView {
     const price = (cost) => `${cost.toFixed(unit === "win %" ? 0 : 1)}${unit === "win %" ? " %" : ""}`;
     this.totals.replaceChildren(
       h("table", { class: "totals" }, h("caption", { class: "sr-only" }, say("steps.how_well")),
-        h("thead", {}, h("tr", {}, ["", say("steps.accuracy"), say("steps.mistakes"), say("steps.cost")].map((text) => h("th", { scope: "col" }, text)))),
+        h("thead", {}, h("tr", {}, ["", say("steps.accuracy"), say("steps.mistakes"), say("steps.cost")].map((text) => (text ? h("th", { scope: "col" }, text) : h("td"))))),
         h("tbody", {}, this.replay.players.map((name, who) => (this.view === 1 - who ? null : h("tr", {}, h("th", { scope: "row" }, name),
           h("td", {}, accuracyText(totals[who].accuracy)),
           h("td", {}, say("steps.of", { n: totals[who].mistakes, all: totals[who].mattered })), h("td", {}, price(totals[who].cost))))))));
