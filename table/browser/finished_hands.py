@@ -102,14 +102,12 @@ class FinishedHands:
         self._executor = ThreadPoolExecutor(1, "analysis")
 
     def close(self) -> None:
-        """Stop the running analysis."""
         self._stop.set()
         self._executor.shutdown(wait=False, cancel_futures=True)
 
     # -- hands
 
     def by_person(self, person: str) -> list[HandSummary]:
-        """The hands that a person finished here, the latest first."""
         summaries: list[HandSummary] = []
         for hand in self._store.hands.by_person(person, _MAX_LISTED):
             ref = HandRef(hand.session, hand.hand)
@@ -185,7 +183,6 @@ class FinishedHands:
     # -- analyses
 
     def analysis(self, person: str, name: str, hand: int) -> Analysis | AnalysisProgress:
-        """The analysis of a hand, or its progress."""
         line, key = self._line(person, name, hand), (person, name, hand)
         with self._lock:
             job = self._jobs.get(line)

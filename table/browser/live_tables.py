@@ -65,7 +65,6 @@ class LiveTables:
         self._executor.submit(run)
 
     def open(self, person: str, settings: Settings) -> LiveTable:
-        """Open a new table."""
         if self.store.open_sessions(person) >= OPEN_TABLES_PER_PERSON:
             raise LimitExceeded(say("refused.many_tables", n=OPEN_TABLES_PER_PERSON))
         if self.store.open_sessions() >= OPEN_TABLES_IN_ALL:

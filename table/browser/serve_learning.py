@@ -158,7 +158,7 @@ class LearningHandlers:
             game = position_before(record, where[2])
         except ValueError as error:
             raise HandNotFound(str(error)) from None
-        view = game.view(game.turn or 0)
+        view = game.view()
         names = you(), player_names(record)[1 - view.seat]
 
         def note(found: AnswerResult) -> None:

@@ -167,7 +167,6 @@ class Database:
         return bool(self.rows("PRAGMA database_list")[0][2])
 
     def close(self) -> None:
-        """Close the file."""
         with self._lock:
             self._connection.close()
 
@@ -185,7 +184,6 @@ class Database:
                 raise
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """The rows of a query."""
         with self._lock, closing(self._connection.execute(query, values)) as cursor:
             return cursor.fetchall()
 

@@ -41,7 +41,6 @@ class HandStore:
         return self._select(where, person, limit)
 
     def get(self, session: str, hand: int) -> StoredHand | None:
-        """One finished hand of a session."""
         return next(iter(self._select("WHERE session = ? AND hand = ?", session, hand)), None)
 
     def _select(self, where: str, *values: object) -> list[StoredHand]:
@@ -60,7 +59,6 @@ class HandStore:
         return key
 
     def get_shared(self, key: str) -> StoredHand | None:
-        """The finished hand that was shared by this key."""
         rows = self._database.rows("SELECT session, hand FROM shares WHERE key = ?", key)
         return self.get(*rows[0]) if rows else None
 

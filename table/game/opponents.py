@@ -86,7 +86,6 @@ class Opponent:
 
     @property
     def title(self) -> str:
-        """Its name in the page."""
         return title_of(self.name) if "/" not in self.name else Path(self.name).name
 
     @cached_property
@@ -181,7 +180,6 @@ class Opponents:
         return agent
 
     def menu(self) -> tuple[list[RulesInfo], list[AgentInfo]]:
-        """Rule sets and agents for the page."""
         agents = [
             AgentInfo(
                 *(opponent.name, opponent.title, opponent.about, opponent.kind, opponent.plays),

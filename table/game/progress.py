@@ -89,7 +89,6 @@ class PlayerProgress:
             )
 
     def store_analysis(self, person: str, session: str, hand: int, analysis: Analysis) -> None:
-        """Store a person's accuracy in a hand, and the mistakes as exercises."""
         stored, totals = self._hands.get(session, hand), analysis.totals[PERSON]
         if stored is None or stored.player != HUMAN or stored.person != person:
             return

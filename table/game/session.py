@@ -94,7 +94,6 @@ class Settings:
 
     @property
     def names(self) -> tuple[str, str]:
-        """The names of the two players."""
         return (self.player if self.watched else self.name), self.opponent
 
 
@@ -174,7 +173,6 @@ class Session:
         self._players = first, player(settings.opponent)
 
     def view(self, seat: int) -> View:
-        """The information of a seat."""
         return self.game.view(seat)
 
     @property
@@ -184,7 +182,6 @@ class Session:
 
     @property
     def agent_to_move(self) -> bool:
-        """Whether an agent is to move."""
         turn = self.turn
         return turn is not None and self._players[turn] is not None
 
@@ -195,7 +192,6 @@ class Session:
 
     @property
     def hands_finished(self) -> int:
-        """Finished hands of the match."""
         return self.game.number + self.game.over
 
     @property
@@ -229,12 +225,10 @@ class Session:
         return action
 
     def play_decided(self, action: int) -> None:
-        """Play the result of `decide`."""
         self._player_to_move()
         self._play(action)
 
     def next_hand(self) -> None:
-        """Deal the next hand of the match."""
         if not self.game.over:
             raise IllegalAction(say("refused.not_over"))
         if self.over:

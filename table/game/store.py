@@ -91,7 +91,6 @@ class Store(Database):
         return revision + 1
 
     def load(self, name: str) -> StoredSession | None:
-        """The session of this name."""
         return next(iter(self._select("WHERE id = ?", name)), None)
 
     def sessions(self, person: str) -> list[StoredSession]:

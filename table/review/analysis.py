@@ -105,7 +105,6 @@ class DecisionValues(PositionValues, kw_only=True):
 
     @property
     def matters(self) -> bool:
-        """Whether some legal action is a mistake."""
         least = _MIN_COST[self.unit]
         return any(card.cost > max(SURE * card.cost_half_width, least) for card in self.cards)
 
@@ -206,7 +205,6 @@ class Analyst:
         )
 
     def _exact(self, view: View) -> list[ActionValue] | None:
-        """Exact values of an open ending; None where there are none."""
         rules = view.rules
         if view.phase == "choose" or (rules.race is not None and rules.contract != "high"):
             return None
@@ -279,7 +277,7 @@ def analyse(
     for n, action in enumerate(actions):
         if stop is not None and stop.is_set():
             raise AnalysisStopped(f"the analysis was stopped after {n} of {len(actions)} decisions")
-        view = game.view(game.turn or 0)
+        view = game.view()
         decisions.append(analyst.decision(view, action, n))
         leads.append(view.led if view.phase == "follow" else None)
         game.play(action)
@@ -307,7 +305,6 @@ def analyse(
 def _mistakes(
     decisions: list[DecisionValues], leads: list[Card | None], names: tuple[str, str]
 ) -> list[Mistake]:
-    """The mistakes, the most expensive first."""
     mistakes = [
         Mistake(decision.n, decision.who, decision.cost, _mistake_text(decision, led, names))
         for decision, led in zip(decisions, leads, strict=True)

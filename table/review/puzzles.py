@@ -65,7 +65,6 @@ class Puzzle(Struct, omit_defaults=True):
     rating: float
 
     def position(self) -> Game:
-        """The game before the decision."""
         game = Game(self.rules)
         game.deal_cards(self.deal, self.dealer)
         for action in self.played:
@@ -73,7 +72,6 @@ class Puzzle(Struct, omit_defaults=True):
         return game
 
     def position_values(self) -> PositionValues:
-        """The value of every action."""
         best_value = max(value for _, value, _ in self.values)
         cards = [
             ActionValue(
@@ -170,7 +168,7 @@ def _candidates(
         players = [Player(make_agent(name, rules), rules, seed=seed) for name in names]
         game, positions = Game(rules, seed, number), list[tuple[Game, PositionValues]]()
         while not game.over:
-            view = game.view(game.turn or 0)
+            view = game.view()
             is_kind = view.endgame == (kind == ENDGAME)
             if is_kind and (values := source.screen(view)) is not None:
                 positions.append((game.clone(), values))
@@ -232,7 +230,7 @@ class _ForeplaySource:
 
     def confirm(self, candidate: _Candidate) -> _Candidate | None:
         game = candidate.game
-        values = self._strong.values(game.view(game.turn or 0))
+        values = self._strong.values(game.view())
         same = values.best[0] == candidate.values.best[0]
         confirmed = same and _stands_out(values, _MARGIN_HALF_WIDTHS)
         return candidate._replace(values=values) if confirmed else None
@@ -257,7 +255,7 @@ def regrade(puzzle: Puzzle) -> Puzzle:
 
 def _rating(kind: str, game: Game, best: int) -> float:
     """The rating fitted to how often the graders choose the right card."""
-    ratings, view = strengths(), game.view(game.turn or 0)
+    ratings, view = strengths(), game.view()
     results = [(ratings["random"][0], 1 / len(view.legal()), _TRIALS)]
     for name in _GRADERS[kind]:
         agent = make_agent(name, game.rules)

@@ -110,7 +110,6 @@ def _spread(left: Text, right: str | Text, style: str = "") -> Table:
 
 
 def _player(view: View, names: tuple[str, str], seat: int) -> Table:
-    """A player's name and tricks; seat 0 is the viewer."""
     turn = view.phase != "over" and view.to_move == (seat == 0)
     line = Text.assemble(" ▸ " if turn else " " * _INDENT, (names[seat], "bold"))
     if view.i_deal == (seat == 0):
@@ -192,7 +191,6 @@ def _stock(view: View, names: tuple[str, str], chosen: int | None, frames: bool)
 
 
 def _trick(view: View, names: tuple[str, str], frames: bool) -> RenderableType:
-    """The trick under way, or the last one."""
     tricks = list(view.tricks())
     if not tricks:
         return Text()

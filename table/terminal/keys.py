@@ -73,14 +73,12 @@ class KeyFrontend(Frontend):
             self._console.print(sentence(text), soft_wrap=True)
 
     def tell(self, text: str) -> None:
-        """Show a sentence below the board until the next action."""
         self._sentences.append(text)
 
     def tell_event(self, text: str) -> None:
         """Ignore it: the board shows it."""
 
     def ask(self, view: View) -> int | str:
-        """Move the marker until Enter or a command's key is pressed."""
         actions = choices(view)
         if self._chosen_move != (move := self._session.moves) or self._chosen is None:
             self._chosen_move, self._chosen = move, _initial_choice(view, actions)
@@ -102,7 +100,6 @@ class KeyFrontend(Frontend):
                 self._chosen, self._sentences = chosen, []
 
     def ask_next(self) -> None:
-        """Wait for Enter below the result of a hand."""
         view, sentences = self._session.view(PERSON), self._sentences
         key: str | None = None
         while not self._entered_now(key):
@@ -114,7 +111,6 @@ class KeyFrontend(Frontend):
             self._sentences = []
 
     def wait(self, work: Callable[[], T], text: str, least: float) -> T:
-        """Show the board while a thread works, for at least so many seconds."""
         future: Future[T] = Future()
 
         def run() -> None:
@@ -141,7 +137,6 @@ class KeyFrontend(Frontend):
         return future.result()
 
     def show(self, page: RenderableType) -> None:
-        """Show a scrollable page in the board's place until it is closed."""
         first = 0
         while True:
             console = self._console
@@ -218,7 +213,6 @@ class KeyFrontend(Frontend):
 
 
 def _key_line(keys: dict[str, str]) -> Text:
-    """The keys and their effects, with the commands where cards are played."""
     line = Text("  ")
     for key, effect in keys.items():
         line.append(f" {key}", "bold").append(f" {say(f'bar.{effect}')} ")

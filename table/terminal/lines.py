@@ -38,22 +38,18 @@ class LineFrontend(Frontend):
         pass
 
     def tell(self, text: str) -> None:
-        """Print a sentence."""
         # A person's window breaks lines between words; what reads a pipe gets whole sentences.
         self._console.print(sentence(text), soft_wrap=not self._console.is_terminal)
 
     tell_event = tell
 
     def show(self, page: RenderableType) -> None:
-        """Print a page."""
         self._console.print("", page, "", sep="\n")
 
     def wait(self, work: Callable[[], T], text: str, least: float) -> T:
-        """Do the work; no input is read meanwhile."""
         return work()
 
     def ask_next(self) -> None:
-        """Ask for Enter before the next hand."""
         if not self._session.over and self._read(say("terminal.next_hand")).lower() in _LEAVE_WORDS:
             raise LeaveTable
 

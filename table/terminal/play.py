@@ -238,7 +238,6 @@ class TerminalGame:
             self._front.tell(say("terminal.low"))
 
     def _tell_result(self) -> None:
-        """Tell the result of a hand, and of a match."""
         session, front = self.session, self._front
         tricks, pays, low = session.results[-1]
         front.tell(capital(words.result(tricks, pays, self._names, low)) + ".")

@@ -140,7 +140,6 @@ def _amount(value: float, unit: str) -> str:
 
 
 def _value_line(decision: DecisionValues, names: Sequence[str]) -> str:
-    """The value of the action played, and of a better one."""
     unit = decision.unit
     played = next(card for card in decision.cards if card.action == decision.action)
     line = f"{names[decision.who]} {action_symbol(decision.action)}:"

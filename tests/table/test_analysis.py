@@ -117,7 +117,7 @@ def test_endings_of_named_sets_have_the_solvers_values_and_their_costs_add_up(na
     for decision, action in zip(analysis["decisions"], record.actions, strict=True):
         if decision["exact"]:
             if game.rules.race is None:
-                expected = {int(card): n for card, n in moves_of(game.view(game.turn or 0)).items()}
+                expected = {int(card): n for card, n in moves_of(game.view()).items()}
                 assert {card["action"]: card["tricks"] for card in decision["cards"]} == expected
             best = max(card["value"] for card in decision["cards"])
             if decision["who"] == 1:
@@ -199,7 +199,7 @@ def test_estimates_are_those_that_the_search_plays_by() -> None:
         game, similar, count = Game("all-margin", seed=3), 0, 0
         rng = random.Random(1)
         for number in range(12):
-            view = game.view(game.turn or 0)
+            view = game.view()
             estimates = agent.estimates(view, seed=7)
             if estimates is not None:
                 stream = np.array([number], np.uint64)
@@ -218,7 +218,7 @@ def test_estimates_of_a_tiny_deck_are_right_on_average() -> None:
     assert isinstance(agent, SearchAgent)
     game = Game(rules, seed=6)
     game.play(game.legal()[0])
-    view = game.view(game.turn or 0)
+    view = game.view()
     estimates = agent.estimates(view)
     assert estimates is not None
     for action, mean, half_width in zip(
@@ -303,7 +303,7 @@ def test_only_a_search_with_a_number_of_samples_values_decisions() -> None:
 
 def test_hints_and_analysis_agree() -> None:
     game, analyst = Game("classic", seed=8), Analyst(load_rules("classic"), QUICK)
-    view = game.view(game.turn or 0)
+    view = game.view()
     values = msgspec.to_builtins(analyst.values(view))
     decision = msgspec.to_builtins(analyst.decision(view, game.legal()[0]))
     assert values == {name: decision[name] for name in values}
@@ -336,5 +336,5 @@ def test_the_champions_probabilities_are_given_where_it_plays(name: str, plays: 
     analyst = Analyst(rules, QUICK)
     assert (analyst.network is not None) == plays
     game = Game(rules, seed=1)
-    values = msgspec.to_builtins(analyst.values(game.view(game.turn or 0)))
+    values = msgspec.to_builtins(analyst.values(game.view()))
     assert all(("probability" in card) == plays for card in values["cards"])

@@ -47,7 +47,7 @@ def test_percentages_are_rounded_as_the_page_rounds_them() -> None:
 def test_every_figure_of_a_reason_is_that_of_the_card_beside_it() -> None:
     analyst, count = Analyst(load_rules("quick"), QUICK), 0
     for game in positions("quick", 16):
-        view = game.view(game.turn or 0)
+        view = game.view()
         position = analyst.values(view)
         values = {action_symbol(card.action): card.value for card in position.cards}
         sentence = hint_reason(view, position)
@@ -61,7 +61,7 @@ def test_every_figure_of_a_reason_is_that_of_the_card_beside_it() -> None:
 @pytest.mark.parametrize("rules", ["classic", "no-trump", "open-stock", "draft"])
 def test_the_description_of_the_prize_does_not_depend_on_the_advice(rules: str) -> None:
     for game in positions(rules, 20):
-        view = game.view(game.turn or 0)
+        view = game.view()
         legal = list(map(int, view.legal()))
         prizes = set()
         for best in legal:  # as though each card in turn were clearly best
@@ -88,7 +88,7 @@ def test_hard_plays_rule_sets_of_every_kind(rules: str) -> None:
     assert opponents["hard"].plays is None
     game, agent = Game(rules, 5), opponents.make("hard", load_rules(rules), None)
     for _ in range(2):
-        action = Player(agent, game.rules, seed=1).choose(game.view(game.turn or 0), 0)
+        action = Player(agent, game.rules, seed=1).choose(game.view(), 0)
         assert action in game.legal()
         game.play(action)
 

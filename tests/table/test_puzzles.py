@@ -39,7 +39,7 @@ SMALL = load_rules("small-last")
 
 def view_of(puzzle: Puzzle) -> View:
     game = puzzle.position()
-    return game.view(game.turn or 0)
+    return game.view()
 
 
 def test_hundreds_of_puzzles_of_both_kinds_are_bundled_for_beginners_and_experts() -> None:
