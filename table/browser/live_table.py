@@ -1,8 +1,8 @@
 # pyright: strict
-"""A table: one session that several threads may ask for.
+"""A table: one session, used by several threads.
 
-It answers for quick agents at once. One that searches thinks in a thread of its own, while
-the table goes on answering others. Watched agents move only while somebody looks.
+Quick agents move within the request. Agents that search decide in a thread of their own, without
+the table's lock. Watched agents move only while a page listens.
 """
 
 from __future__ import annotations
@@ -73,60 +73,59 @@ class WatchPace:
 
 
 class StaleMove(ValueError):
-    """A page acts on a state that is over."""
+    """An action for a state that is over."""
 
 
 class TableBackend(Protocol):
-    """Where a table stands."""
+    """What a table needs of its server."""
 
     store: Store
     opponents: Opponents
 
     def run_in_background(self, think: Callable[[], None]) -> None:
-        """Call `think` in another thread."""
+        """Call `think` in a worker thread."""
         ...
 
 
 class LiveTable:
-    """One session, its `events`, and its `pace` where agents are watched. Every public method may
-    be called from any thread."""
+    """A session with its `events` and the `pace` of watched agents; thread-safe."""
 
     def __init__(
         self,
         name: str,
         person: str,
         session: Session,
-        room: TableBackend,
-        kept: StoredSession | None = None,
+        backend: TableBackend,
+        stored: StoredSession | None = None,
     ) -> None:
-        """`kept` is what the store knows of it, if it is not new."""
+        """`stored` is the table's row in the store; None for a new table."""
         self.id = name
         self.person = person
         self.session = session
-        self._room = room
+        self._backend = backend
         self._lock = threading.RLock()
-        extra: Mapping[str, Any] = {} if kept is None else kept.extra
-        self.revision = 0 if kept is None else kept.revision
+        extra: Mapping[str, Any] = {} if stored is None else stored.extra
+        self.revision = 0 if stored is None else stored.revision
         self.left = bool(extra.get("left", False))
         self.events = EventLog(extra.get("n", 0))
         self.pace = WatchPace(
             **{name: extra[name] for name in ("delay_ms", "paused") if name in extra}
         )
         self.busy = False
-        """Whether an agent thinks, or moves, in some thread."""
+        """Whether a thread decides or moves for an agent."""
         self._trouble: str | None = None
         self._notice: str | None = None
-        self._kept_n: int = -1 if kept is None else self.events.last
+        self._saved_n: int = -1 if stored is None else self.events.last
 
-    # -- looking
+    # -- state
 
     def message(self, after: int | None) -> TableUpdate:
-        """The state, and the events after number `after`; without one none of them."""
+        """The state, and the events after number `after`; None: no events."""
         with self._lock:
             events = [] if after is None else self.events.after(after)
-            return TableUpdate(table_state(self.session, self._around()), events)
+            return TableUpdate(table_state(self.session, self._context()), events)
 
-    def _around(self) -> TableContext:
+    def _context(self) -> TableContext:
         watched = self.session.settings.watched
         return TableContext(
             id=self.id,
@@ -140,40 +139,39 @@ class LiveTable:
         )
 
     def _compared(self) -> str:
-        """How the hand went beside the one that it is played again after."""
+        """The comparison with the earlier hand of the same deal."""
         session, again = self.session, self.session.settings.again
         if again is None or not session.game.over:
             return ""
-        before = self._room.store.hands.get(*again)
+        before = self._backend.store.hands.get(*again)
         if before is None or before.person != self.person:
             return ""
         swapped = GameRecord.from_line(before.record).dealer != session.game.dealer
-        told = (before.tricks, before.tricks_other)
+        tricks = (before.tricks, before.tricks_other)
         return words.compare_deals(
-            session.game.counting_tricks, told, display_names(session), swapped
+            session.game.counting_tricks, tricks, display_names(session), swapped
         )
 
     def is_current(self) -> bool:
-        """Whether no other program has played on here."""
+        """Whether no other program has saved the session since."""
         with self._lock:
-            return self._room.store.revision(self.id) == self.revision
+            return self._backend.store.revision(self.id) == self.revision
 
     def person_view(self) -> View:
-        """What the person sees, for help."""
         with self._lock:
             return self.session.view(PERSON)
 
     # -- playing
 
     def begin(self) -> None:
-        """Tell the deal and let agents that are to move do so: the table is new, or back again."""
+        """Add the events of a new deal, and let the agent to move play."""
         with self._lock:
             if not self.revision:
                 self.events.add(deal_events(self.session))
-            self._go_on()
+            self._continue()
 
     def play(self, action: int, move: int) -> None:
-        """The person's action, and the answer of a quick opponent."""
+        """Play the person's action and a quick opponent's reply."""
         with self._lock:
             self._check()
             if self._action_at(move) == action:
@@ -184,7 +182,7 @@ class LiveTable:
             before = take_snapshot(self.session)
             self.session.play(action)
             self.events.add(play_events(self.session, before, action))
-            self._go_on()
+            self._continue()
 
     def _action_at(self, move: int) -> int | None:
         """The action that was decision `move`, if that is one of this hand."""
@@ -193,17 +191,16 @@ class LiveTable:
         return int(actions[place]) if 0 <= place < len(actions) else None
 
     def take_back(self) -> None:
-        """Back to the person's last decision; the hand is then not rated."""
         with self._lock:
             self._check()
             if self.busy:
                 raise StaleMove(say("refused.busy"))
             self.session.take_back()
             self.events.add([TableEvent("taken_back", PERSON, say("event.took_back"))])
-            self._go_on()
+            self._continue()
 
     def claim(self, tricks: int, move: int) -> None:
-        """Claim tricks of an open endgame; what is claimed rightly is played out at once."""
+        """Claim tricks of an open endgame; a correct claim finishes the hand."""
         with self._lock:
             self._check(move)
             if not self.session.claim(tricks):
@@ -211,53 +208,52 @@ class LiveTable:
             last = self.session.results[-1]
             text = words.result(last.tricks, last.pays, display_names(self.session), last.low)
             self.events.add([TableEvent("claimed", PERSON, text)])
-            self._go_on()
+            self._continue()
 
     def note_hint(self) -> None:
-        """The person had a hint, so the hand is not rated."""
+        """Mark the hand as helped: it is not rated."""
         with self._lock:
             if not self.session.helped:
                 self.session.helped = True
                 self.events.add([TableEvent("helped", PERSON, "")])
-                self._keep()
+                self._save()
 
     def next_hand(self, move: int | None = None) -> None:
-        """Deal the next hand of the match."""
         with self._lock:
             self._check(move)
             self.session.next_hand()
             self.events.add(deal_events(self.session))
-            self._go_on()
+            self._continue()
 
     def leave(self) -> None:
-        """End it here; a hand or a match that is given up is lost."""
+        """Close the table; an unfinished hand or match is lost."""
         with self._lock:
             if not self.session.over and not self.left:
                 self.left = True
                 self.events.add([TableEvent("left", PERSON, say("event.left"))])
-                self._keep()
+                self._save()
 
     def _check(self, move: int | None = None) -> None:
-        """Refuse what comes after the end, or was meant as another decision."""
+        """Raise `StaleMove` if the table is closed, or `move` is not the current decision."""
         if self.left:
             raise StaleMove(say("refused.left"))
         if move not in (None, self.session.moves):
             raise StaleMove(say("refused.old_move", move=move, next=self.session.moves))
 
-    def _go_on(self) -> None:
-        """Whatever comes by itself, and keep the session. The lock is held."""
+    def _continue(self) -> None:
+        """Let the agent to move play, and save the session; needs the lock."""
         session = self.session
         if not session.settings.watched and not self.left:
             while session.agent_to_move and self._trouble is None:
-                if not self._room.opponents[session.settings.opponent].quick:
+                if not self._backend.opponents[session.settings.opponent].quick:
                     if not self.busy:
-                        self._think_apart()
+                        self._start_thinking()
                     break
                 self._answer()
-        self._keep()
+        self._save()
 
     def _answer(self) -> None:
-        """One action of the agent to move, while the lock is held or nobody else may move."""
+        """Play one action of the agent to move; needs the lock, or `busy` set by this thread."""
         try:
             action = self.session.decide()
         except Exception as error:
@@ -269,25 +265,25 @@ class LiveTable:
                 self.session.play_decided(action)
                 self.events.add(play_events(self.session, before, action))
 
-    def _think_apart(self) -> None:
+    def _start_thinking(self) -> None:
         self.busy = True
         name = self.session.settings.opponent
         self.events.add([TableEvent("thinking", 1, say("hand.thinking", name=name))])
-        self._room.run_in_background(self._think)
+        self._backend.run_in_background(self._think)
 
     def _think(self) -> None:
-        """Decide without the lock: nobody else may move meanwhile, and others may look."""
+        """Decide without the lock: `busy` keeps others from moving, but not from reading."""
         while True:
             self._answer()
             with self._lock:
-                goes_on = self.session.agent_to_move and not self.left and self._trouble is None
-                if not goes_on:
-                    self._rest()
-                self._keep()
-            if not goes_on:
+                done = not self.session.agent_to_move or self.left or self._trouble is not None
+                if done:
+                    self._clear_busy()
+                self._save()
+            if done:
                 return
 
-    def _rest(self) -> None:
+    def _clear_busy(self) -> None:
         self.busy = False
         self.events.notify()
 
@@ -302,15 +298,15 @@ class LiveTable:
     # -- watching
 
     def seconds_to_wait(self) -> float | None:
-        """How long until watched agents go on; None where nothing goes on by itself."""
+        """Seconds to the next move of watched agents; None if none is due."""
         with self._lock:
-            still = self.pace.paused or self.session.over or self.left or self._trouble is not None
-            if still or self.busy or not self.session.settings.watched:
+            stopped = self.session.over or self.left or self._trouble is not None
+            if stopped or self.pace.paused or self.busy or not self.session.settings.watched:
                 return None
             return self.pace.seconds_left
 
     def advance(self) -> None:
-        """Let watched agents make their next move, if it is due and nobody else lets them."""
+        """Let watched agents make their next move, if it is due and no other thread does so."""
         with self._lock:
             if self.seconds_to_wait() != 0.0:
                 return
@@ -320,13 +316,13 @@ class LiveTable:
     def set_speed(
         self, delay_ms: int | None = None, pause: bool | None = None, step: bool = False
     ) -> None:
-        """How fast watched agents play; with `step` they make one move and wait."""
+        """Set the speed of watched agents; `step`: make one move and pause."""
         with self._lock:
             if not self.session.settings.watched:
                 raise IllegalAction(say("refused.speed"))
             self.pace.change(delay_ms, True if step else pause)
             self.events.add([TableEvent("speed", None, "")])
-            self._keep()
+            self._save()
             steps = step and not (self.busy or self.left or self._trouble or self.session.over)
             if steps:
                 self.busy = True
@@ -334,7 +330,7 @@ class LiveTable:
             self._step()
 
     def _step(self) -> None:
-        """One move, or the next hand; that the table is busy keeps others from doing the same."""
+        """One move, or the next deal; `busy` was set by this thread."""
         try:
             if self.session.game.over:
                 with self._lock:
@@ -344,22 +340,22 @@ class LiveTable:
                 self._answer()
         finally:
             with self._lock:
-                self._rest()
+                self._clear_busy()
                 self.pace.restart(_PAUSE_AFTER_HAND if self.session.game.over else 1)
-                self._keep()
+                self._save()
 
-    # -- keeping
+    # -- saving
 
-    def _keep(self) -> None:
-        """Keep what has happened. The lock is held."""
-        if self.events.last == self._kept_n:
+    def _save(self) -> None:
+        """Save the session if there are new events; needs the lock."""
+        if self.events.last == self._saved_n:
             return
         extra = {
             "n": self.events.last, "left": self.left,
             "delay_ms": self.pace.delay_ms, "paused": self.pace.paused,
         }  # fmt: skip
         try:
-            self.revision = self._room.store.save(
+            self.revision = self._backend.store.save(
                 *(self.id, self.person, self.session),
                 revision=self.revision,
                 over=self.left or self.session.over,
@@ -371,5 +367,5 @@ class LiveTable:
             self._notice = say("refused.not_kept", error=error)
             return
         self._notice = None
-        self._kept_n = self.events.last
-        self.session.records.clear()  # the store has them now
+        self._saved_n = self.events.last
+        self.session.records.clear()  # they are in the store now

@@ -206,11 +206,11 @@ def visible_fields(view: View, said: TableText, other_hand: list[Card] | None) -
     }
 
 
-def describe_view(view: View, names: tuple[str, str], score: str) -> TableText:
+def describe_view(view: View, names: tuple[str, str]) -> TableText:
     """A view in sentences, outside of any match."""
     prompt = words.prompt(view, names)
     return TableText(
-        match=score,
+        match="",
         stage=words.stage(view),
         prompt=prompt,
         answer="",

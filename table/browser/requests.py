@@ -1,5 +1,5 @@
 # pyright: strict
-"""What a browser sends, read with care: bodies of bounded size, and values of the right kind."""
+"""Requests of the browser: bodies of limited size, validated values."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _PERSON = re.compile(r"[A-Za-z0-9_-]{24}")
 _MOST_SEED = 2**53 - 1
 _MOST_MOVES = 10**9
 
-Asked = TypeVar("Asked", bound=Struct)
+Body = TypeVar("Body", bound=Struct)
 Seed = Annotated[int, Meta(ge=0, le=_MOST_SEED)]
 Action = Annotated[int, Meta(ge=0, lt=N_ACTIONS)]
 Move = Annotated[int, Meta(ge=0, le=_MOST_MOVES)]
 
 
 class RequestError(Exception):
-    """A request that is answered with an error and a sentence."""
+    """A request that is refused with a status and a sentence."""
 
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -40,14 +40,14 @@ class RequestError(Exception):
 
 
 class MalformedBody(ValueError):
-    """A body that does not hold what is asked for."""
+    """A body that is not a valid request."""
 
 
-# -- what is asked for
+# -- bodies
 
 
 class EmptyRequest(Struct, forbid_unknown_fields=True):
-    """A request that needs no values."""
+    """A request without values."""
 
 
 class MatchRequest(Struct, forbid_unknown_fields=True):
@@ -58,7 +58,7 @@ class MatchRequest(Struct, forbid_unknown_fields=True):
 
 
 class SameDealRequest(Struct, forbid_unknown_fields=True):
-    """The cards of a hand that was played before; `swapped` for the other seat."""
+    """The deal of a finished hand; `swapped`: from the other seat."""
 
     id: str
     hand: Annotated[int, Meta(ge=1, le=2**31 - 1)]
@@ -80,33 +80,33 @@ class TableRequest(Struct, forbid_unknown_fields=True):
 
 
 class PlayRequest(Struct, forbid_unknown_fields=True):
-    """An action, and the decision that it is meant as."""
+    """An action, and the number of the decision."""
 
     action: Action
     move: Move
 
 
 class ClaimRequest(Struct, forbid_unknown_fields=True):
-    """Tricks of those that are left, and the decision that this is meant as."""
+    """A claim of remaining tricks, and the number of the decision."""
 
     tricks: Annotated[int, Meta(ge=0, le=26)]
     move: Move
 
 
 class NextHandRequest(Struct, forbid_unknown_fields=True):
-    """The decision that something is meant as."""
+    """The number of the decision, if the page knows it."""
 
     move: Move | None = None
 
 
 class AnswerRequest(Struct, forbid_unknown_fields=True):
-    """A card in answer to a puzzle or an exercise."""
+    """The answer to a puzzle or an exercise."""
 
     action: Action
 
 
 class SpeedRequest(Struct, forbid_unknown_fields=True):
-    """How fast agents are watched."""
+    """The speed of watched agents."""
 
     delay_ms: Annotated[int, Meta(ge=0, le=600_000)] | None = None
     pause: bool | None = None
@@ -134,14 +134,14 @@ async def read_bytes(request: Request, limit: int) -> bytes:
     return b"".join(parts)
 
 
-async def read_request(request: Request, kind: type[Asked]) -> Asked:
-    """What the JSON object in the body asks for; an empty body is an empty object."""
-    given = request.headers.get("content-type", "application/json").partition(";")[0].strip()
+async def read_request(request: Request, kind: type[Body]) -> Body:
+    """The JSON object in the body; an empty body is an empty object."""
+    media_type = request.headers.get("content-type", "application/json").partition(";")[0].strip()
     body = await read_bytes(request, BODY_LIMIT)
-    if body and given != "application/json":
-        raise RequestError(415, f"the body is {given[:80]!r}: application/json is read here")
-    told = read_json(body or b"{}", "the body", error=MalformedBody)
-    return convert(told, kind, "the body", error=MalformedBody)
+    if body and media_type != "application/json":
+        raise RequestError(415, f"the body is {media_type[:80]!r}: application/json is read here")
+    values = read_json(body or b"{}", "the body", error=MalformedBody)
+    return convert(values, kind, "the body", error=MalformedBody)
 
 
 async def read_text(request: Request, limit: int) -> str:
@@ -153,26 +153,22 @@ async def read_text(request: Request, limit: int) -> str:
 
 
 def find_person(request: Request) -> str | None:
-    """The person whom the browser's cookie names."""
-    return valid_person(request.cookies.get(PERSON_COOKIE))
+    """The person in the browser's cookie."""
+    person = request.cookies.get(PERSON_COOKIE)
+    return person if person is not None and _PERSON.fullmatch(person) else None
 
 
-def valid_person(name: str | None) -> str | None:
-    """A person's key, if it looks like one."""
-    return name if name is not None and _PERSON.fullmatch(name) else None
-
-
-def table_settings(told: TableRequest, opponents: Opponents) -> Settings:
+def table_settings(body: TableRequest, opponents: Opponents) -> Settings:
     """The settings of a new table."""
-    if told.lesson:
+    if body.lesson:
         return Settings(rules=LESSON, opponent="easy", seed=LESSON_SEED, lesson=True)
-    rules = rules_named(told.rules)
-    if told.number and (told.seed is None or told.match is not None):
+    rules = rules_named(body.rules)
+    if body.number and (body.seed is None or body.match is not None):
         raise RequestError(
-            400, f"number is {told.number}: it counts the deals of a seed, hand by hand"
+            400, f"number is {body.number}: it counts the deals of a seed, hand by hand"
         )
-    for name in (told.player, told.opponent):
-        if name != HUMAN or name == told.opponent:
+    for name in (body.player, body.opponent):
+        if name != HUMAN or name == body.opponent:
             plays = opponents[name].plays
             if plays is not None and rules.name not in plays:
                 raise NotAvailable(
@@ -180,20 +176,20 @@ def table_settings(told: TableRequest, opponents: Opponents) -> Settings:
                 )
     return Settings(
         rules=rules,
-        player=told.player,
-        opponent=told.opponent,
-        match=_match_in(told.match),
-        seed=new_seed() if told.seed is None else told.seed,
-        name=plain_text(told.name) or "you",
-        number=told.number,
+        player=body.player,
+        opponent=body.opponent,
+        match=_match(body.match),
+        seed=new_seed() if body.seed is None else body.seed,
+        name=plain_text(body.name) or "you",
+        number=body.number,
     )
 
 
-def _match_in(told: MatchRequest | None) -> Match | None:
-    if told is None or told.kind == "single":
+def _match(body: MatchRequest | None) -> Match | None:
+    if body is None or body.kind == "single":
         return None
-    if told.kind not in ("points", "best"):
-        raise RequestError(400, f"kind is {told.kind[:60]!r}: a match is single, points or best")
-    if told.n is None:
+    if body.kind not in ("points", "best"):
+        raise RequestError(400, f"kind is {body.kind[:60]!r}: a match is single, points or best")
+    if body.n is None:
         raise RequestError(400, "match.n is left out: a match needs a number of points or hands")
-    return Match(target=told.n) if told.kind == "points" else Match(best_of=told.n)
+    return Match(target=body.n) if body.kind == "points" else Match(best_of=body.n)

@@ -21,7 +21,7 @@ from .bundle import embed_json, policy_hash, script_of, style_of
 
 _FIRST_MODULE = "saved_page.js"
 _STYLES = ("base.css", "felt.css", "replay.css")
-_MOST_NOTES = 6
+_MAX_NOTES = 6
 
 
 def replay_page(
@@ -62,10 +62,9 @@ def replay_page(
 
 
 def _notes(meta: Mapping[str, Any]) -> list[str]:
-    """What else a record tells of itself in single words and numbers."""
-    told = [
+    notes = [
         f"{plain_text(name)}: {plain_text(str(value))}"
         for name, value in meta.items()
         if isinstance(value, (str, int, float)) and not isinstance(value, bool)
     ]
-    return told[:_MOST_NOTES]
+    return notes[:_MAX_NOTES]

@@ -1,10 +1,9 @@
 # pyright: strict
-"""Who may ask, and what a browser may do with the answers.
+"""Access control and security headers, as a middleware before all handlers.
 
-Every request passes here first. Its Host has to be a name of this machine, so that no
-foreign page reaches it by a name of its own; a page of another origin may change nothing;
-on a network address a token is asked for; and every answer forbids the browser to load
-anything from elsewhere.
+The Host header must name this machine (against DNS rebinding); pages of another origin may not
+change anything (CSRF); a server on a network address requires a token; and a content security
+policy forbids the browser to load anything from elsewhere.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from ..text.labels import labels, say
 
 TOKEN_COOKIE = "german_whist_token"
 _TOKEN_BYTES = 18
-_LEAST_TOKEN = 8
+_MIN_TOKEN = 8
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -42,9 +41,9 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-_READING = ("GET", "HEAD")
+_SAFE_METHODS = ("GET", "HEAD")
 
-_ASKS_FOR_TOKEN = """<!doctype html>
+_TOKEN_PAGE = """<!doctype html>
 <html lang="{language}"><head><meta charset="utf-8"><title>{title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"></head>
 <body><main><h1>{title}</h1>
@@ -55,7 +54,7 @@ _ASKS_FOR_TOKEN = """<!doctype html>
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
+    """Whether an address is reachable from this machine only."""
     if host == "localhost":
         return True
     try:
@@ -64,25 +63,20 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def new_token() -> str:
-    """A token that nobody can guess."""
-    return secrets.token_urlsafe(_TOKEN_BYTES)
-
-
 def checked_token(token: str) -> str:
-    """A token of the user's own, refused if it is too short."""
-    if len(token) < _LEAST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
-        raise ValueError(say("refused.token", token=repr(token), least=_LEAST_TOKEN))
+    """A token chosen by the user, refused if it is too short."""
+    if len(token) < _MIN_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
+        raise ValueError(say("refused.token", token=repr(token), least=_MIN_TOKEN))
     return token
 
 
 @dataclass(frozen=True)
 class Access:
-    """Where the server is reached, and what it asks for."""
+    """The server's address and its token."""
 
     host: str = "127.0.0.1"
     token: str | None = None
-    """None asks nobody, which is for this machine alone."""
+    """None: no token is required, for this machine alone."""
     names: frozenset[str] = field(default_factory=frozenset[str])
     """Names of this machine in the Host header."""
     proxies: frozenset[str] = field(default_factory=frozenset[str])
@@ -90,28 +84,29 @@ class Access:
 
     @staticmethod
     def at(host: str, token: str | None = None, names: Iterable[str] = ()) -> Access:
-        """The door of a server that listens on `host`; a network asks for a token."""
+        """Access to a server that listens on `host`; on a network, with a token."""
         if token is not None:
             token = checked_token(token)
         elif not is_loopback(host):
-            token = new_token()
-        known = {host.lower()}
+            token = secrets.token_urlsafe(_TOKEN_BYTES)
+        known_names = {host.lower()}
         if not is_loopback(host):
-            known |= {socket.gethostname().lower(), socket.getfqdn().lower()}
-            known.add(f"{socket.gethostname().lower()}.local")
-        return Access(host, token, frozenset(known), frozenset(name.lower() for name in names))
+            known_names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
+            known_names.add(f"{socket.gethostname().lower()}.local")
+        proxies = frozenset(name.lower() for name in names)
+        return Access(host, token, frozenset(known_names), proxies)
 
-    def knows(self, host: str) -> bool:
-        """Whether a Host header names this machine; a foreign name could be anybody's."""
+    def is_known_host(self, host: str) -> bool:
+        """Whether a Host header names this machine."""
         name = _name_in(host)
         if name is None:
             return False
         if name in self.names | self.proxies or is_loopback(name):
             return True
-        # A page elsewhere reaches an address by a name that it controls, never by the address.
+        # DNS rebinding works by a name that the attacker controls, never by the address itself.
         return not is_loopback(self.host) and _is_address(name)
 
-    def proxied(self, host: str) -> bool:
+    def is_proxied(self, host: str) -> bool:
         """Whether a Host header names a proxy before this server."""
         return _name_in(host) in self.proxies
 
@@ -135,75 +130,72 @@ def _is_address(name: str) -> bool:
 
 
 class AccessMiddleware:
-    """Refuses what may not pass, and marks every answer."""
+    """Refuses requests without access, and adds security headers to every response."""
 
-    def __init__(self, app: ASGIApp, door: Access) -> None:
+    def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
-        self._door = door
+        self._access = access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
             return
-        headers = Headers(scope=scope)
+        started = False
 
-        begun = False
-
-        async def marked(message: Message) -> None:
-            nonlocal begun
+        async def send_with_headers(message: Message) -> None:
+            nonlocal started
             if message["type"] == "http.response.start":
-                begun = True
-                found = MutableHeaders(scope=message)
+                started = True
+                headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
-                    found.setdefault(name, value)
-                found.setdefault("Cache-Control", "no-store")
+                    headers.setdefault(name, value)
+                headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
-        refused = self._refused(scope, headers)
+        refusal = self._refusal(scope, Headers(scope=scope))
         try:
-            await (refused or self._app)(scope, receive, marked)
+            await (refusal or self._app)(scope, receive, send_with_headers)
         except asyncio.CancelledError:
-            # The server ends while something is still computed: that is no error to log.
-            if not begun:
-                await _no(503, say("refused.closing"))(scope, receive, marked)
+            # The server stopped during a request: answer instead of logging an error.
+            if not started:
+                await _refuse(503, say("refused.closing"))(scope, receive, send_with_headers)
 
-    def _refused(self, scope: Scope, headers: Headers) -> Response | None:
+    def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         host = headers.get("host", "")
-        if not self._door.knows(host):
-            return _no(403, say("refused.host", host=repr(host[:100])))
+        if not self._access.is_known_host(host):
+            return _refuse(403, say("refused.host", host=repr(host[:100])))
         if not self._same_origin(scope, headers, host):
-            return _no(403, say("refused.origin"))
+            return _refuse(403, say("refused.origin"))
         if not self._has_token(scope, headers):
             if scope["path"] == "/":
-                return HTMLResponse(_ASKS_FOR_TOKEN.format(**labels()["site"]), status_code=401)
-            return _no(401, say("refused.no_token"))
+                return HTMLResponse(_TOKEN_PAGE.format(**labels()["site"]), status_code=401)
+            return _refuse(401, say("refused.no_token"))
         return None
 
     def _same_origin(self, scope: Scope, headers: Headers, host: str) -> bool:
-        """Whether the request comes from this table's own page, or from no page at all."""
+        """Whether the request comes from the table's own page, or from no page at all."""
         origin = headers.get("origin")
         if origin is not None:
-            schemes = (scope["scheme"], *(["https"] if self._door.proxied(host) else []))
+            schemes = (scope["scheme"], *(["https"] if self._access.is_proxied(host) else []))
             return origin.removesuffix(f"://{host}") in schemes
-        # A link may lead here from anywhere; only reading may go without an Origin.
+        # A link from any site may lead here, so a safe method needs no origin.
         site = headers.get("sec-fetch-site", "none")
-        return scope["method"] in _READING or site in ("none", "same-origin")
+        return scope["method"] in _SAFE_METHODS or site in ("none", "same-origin")
 
     def _has_token(self, scope: Scope, headers: Headers) -> bool:
-        if self._door.token is None:
+        if self._access.token is None:
             return True
-        given = [
+        tokens = [
             QueryParams(scope["query_string"]).get("token", "") if scope["path"] == "/" else "",
             cookie_parser(headers.get("cookie", "")).get(TOKEN_COOKIE, ""),
             headers.get("authorization", "").removeprefix("Bearer "),
         ]
-        wanted = self._door.token.encode()
-        return any(hmac.compare_digest(each.encode(), wanted) for each in given)
+        expected = self._access.token.encode()
+        return any(hmac.compare_digest(token.encode(), expected) for token in tokens)
 
 
-def _no(status: int, sentence: str) -> Response:
+def _refuse(status: int, sentence: str) -> Response:
     return JSONResponse({"error": sentence}, status_code=status)

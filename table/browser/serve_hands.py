@@ -24,7 +24,7 @@ from .requests import (
     read_text,
 )
 from .saved_replay import replay_page
-from .shared import Services, get_person, json_response, set_cookie
+from .services import Services, get_person, json_response, set_cookie
 
 
 class HandHandlers:

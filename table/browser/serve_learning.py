@@ -1,8 +1,10 @@
 # pyright: strict
-"""Puzzles and exercises over HTTP: a position to look at, an answer, and how it would go on.
+"""HTTP handlers of puzzles and exercises: a position, an answer, and its continuation.
 
-A position is told from the view of the player to move, so it shows what that player may know;
-what the cards are worth is told after the answer.
+A position is the view of the player to move, so it contains only what that player may know;
+the values of the cards follow after the answer.
+
+Starlette runs handlers that are not `async` in a thread.
 """
 
 from __future__ import annotations
@@ -30,10 +32,10 @@ from ..text.labels import capital, say, you
 from .finished_hands import HandNotFound
 from .messages import VisibleState, describe_view, visible_fields
 from .requests import AnswerRequest, read_request
-from .shared import Services, get_person, json_response
+from .services import Services, get_person, json_response
 
-_NEAR = 12
-"""Of so many puzzles nearest to a person's rating, one is drawn."""
+_POOL = 12
+"""A puzzle is drawn from this many with the ratings nearest to the person's."""
 _PUZZLE_DEVIATION = 60.0
 _DAY_STRIDE = 7919
 """A prime: puzzles of successive days are unlike each other, and none comes twice in a round."""
@@ -51,7 +53,7 @@ class Problem(VisibleState, kw_only=True):
 
 
 class AnswerResult(Struct):
-    """What an answer was worth, and every other card."""
+    """The value of an answer, and of every other card."""
 
     solved: bool
     verdict: str
@@ -66,20 +68,20 @@ class AnswerResult(Struct):
 
 
 class LineStep(VisibleState, kw_only=True):
-    """A position of a line that is played out, and the card that led to it."""
+    """A position of a line, and the card that led to it."""
 
     text: str
 
 
 class PlayoutLine(Struct):
-    """A card, and how both would play on as well as can be."""
+    """A card, followed by perfect play of both players."""
 
     text: str
     steps: list[LineStep]
 
 
 class PuzzleStats(Struct):
-    """How a person does on puzzles."""
+    """A person's rating and results on puzzles."""
 
     rating: float
     deviation: float
@@ -91,7 +93,7 @@ class PuzzleStats(Struct):
 
 
 class ExerciseSummary(Struct):
-    """A mistake of a person's own, to be tried again; what would have been better is not told."""
+    """A mistake of the person, without the better card."""
 
     id: str
     hand: int
@@ -103,7 +105,7 @@ class ExerciseSummary(Struct):
 
 
 class ProblemSource(NamedTuple):
-    """A puzzle, or a mistake to be tried again."""
+    """A puzzle, or a mistake to be retried."""
 
     game: Game
     id: str
@@ -111,141 +113,140 @@ class ProblemSource(NamedTuple):
     names: tuple[str, str]
     rating: float | None
     values: Callable[[], PositionValues]
-    """What every card is worth."""
-    note: Callable[[AnswerResult], None]
-    """Keeps what came of an answer, and tells it."""
+    record: Callable[[AnswerResult], None]
+    """Stores the result of an answer, and completes it."""
+
+    def view(self) -> View:
+        """The view of the player to move."""
+        return self.game.view()
 
 
 class LearningHandlers:
-    """Puzzles from the set, and exercises from a person's own mistakes."""
+    """Puzzles of the set, and exercises from a person's own mistakes."""
 
-    def __init__(self, shared: Services) -> None:
-        self._shared = shared
+    def __init__(self, services: Services) -> None:
+        self._progress = services.store.progress
+        self._folder = services.store.path.parent
+        self._finished = services.finished
 
-    # -- what is asked
+    # -- problems
 
     def _puzzles(self) -> dict[str, Puzzle]:
-        return all_puzzles(self._shared.store.path.parent)
+        return all_puzzles(self._folder)
 
-    def _task(self, request: Request) -> ProblemSource:
+    def _source(self, request: Request) -> ProblemSource:
         if "decision" in request.path_params:
             return self._exercise(request)
-        found = self._puzzles().get(request.path_params["id"])
-        if found is None:
+        puzzle = self._puzzles().get(request.path_params["id"])
+        if puzzle is None:
             raise HandNotFound(say("refused.puzzle"))
-        return self._puzzle(found, get_person(request))
+        return self._puzzle(puzzle, get_person(request))
 
     def _puzzle(self, puzzle: Puzzle, person: str) -> ProblemSource:
-        store = self._shared.store
+        def record(result: AnswerResult) -> None:
+            before = self._progress.rating(person, "puzzles")
+            difficulty = Rating(puzzle.rating, _PUZZLE_DEVIATION)
+            after = self._progress.record_attempt(person, puzzle.id, difficulty, result.solved)
+            result.rating, result.change = round(after.value), round(after.value - before.value)
+            result.streak = self._stats(person).streak
 
-        def note(found: AnswerResult) -> None:
-            before = store.progress.rating(person, "puzzles")
-            against = Rating(puzzle.rating, _PUZZLE_DEVIATION)
-            after = store.progress.record_attempt(person, puzzle.id, against, found.solved)
-            found.rating, found.change = round(after.value), round(after.value - before.value)
-            found.streak = self._solver(person).streak
-
-        game, rating = puzzle.position(), puzzle.rating
         return ProblemSource(
-            game, puzzle.id, puzzle.kind, _names(), rating, puzzle.position_values, note
+            *(puzzle.position(), puzzle.id, puzzle.kind, _names(), puzzle.rating),
+            values=puzzle.position_values,
+            record=record,
         )
 
     def _exercise(self, request: Request) -> ProblemSource:
         path, person = request.path_params, get_person(request)
-        where = path["id"], path["hand"], path["decision"]
-        record = self._shared.finished.record(person, *where[:2])
+        key = path["id"], path["hand"], path["decision"]
+        hand = self._finished.record(person, *key[:2])
         try:
-            game = position_before(record, where[2])
+            game = position_before(hand, key[2])
         except ValueError as error:
             raise HandNotFound(str(error)) from None
         view = game.view()
-        names = you(), player_names(record)[1 - view.seat]
+        names = you(), player_names(hand)[1 - view.seat]
 
-        def note(found: AnswerResult) -> None:
-            self._shared.store.progress.record_retry(person, where, found.solved)
+        def record(result: AnswerResult) -> None:
+            self._progress.record_retry(person, key, result.solved)
 
-        def values() -> PositionValues:
-            return Analyst(view.rules).values(view)
+        return ProblemSource(
+            *(game, "/".join(map(str, key)), "exercise", names, None),
+            values=lambda: Analyst(view.rules).values(view),
+            record=record,
+        )
 
-        return ProblemSource(game, "/".join(map(str, where)), "exercise", names, None, values, note)
+    def problem(self, request: Request) -> Response:
+        return json_response(_problem(self._source(request)))
+
+    def next(self, request: Request) -> Response:
+        """A puzzle near the person's rating, if possible a new one; or the puzzle of the day."""
+        kind, person = request.query_params.get("kind", ""), get_person(request)
+        all_kinds = self._puzzles()
+        if kind == "day" and all_kinds:
+            day = date.today().toordinal() * _DAY_STRIDE % len(all_kinds)
+            puzzle = all_kinds[sorted(all_kinds)[day]]
+            return json_response(_problem(self._puzzle(puzzle, person)))
+        puzzles = [puzzle for puzzle in all_kinds.values() if kind in ("", puzzle.kind)]
+        if not puzzles:
+            raise HandNotFound(say("problem.no_puzzle"))
+        attempted = self._progress.attempts(person)
+        rating = self._progress.rating(person, "puzzles").value
+        new = [puzzle for puzzle in puzzles if puzzle.id not in attempted] or puzzles
+        new.sort(key=lambda puzzle: (abs(puzzle.rating - rating), puzzle.id))
+        return json_response(_problem(self._puzzle(random.choice(new[:_POOL]), person)))
 
     # -- answers
 
-    async def problem(self, request: Request) -> Response:
-        """The position of a puzzle or an exercise."""
-        return json_response(await run_in_threadpool(lambda: _problem(self._task(request))))
-
     async def answer(self, request: Request) -> Response:
-        """What a card was worth; of a puzzle the first answer counts for the rating."""
-        asked = await read_request(request, AnswerRequest)
+        """The value of a card; only the first answer to a puzzle changes the rating."""
+        body = await read_request(request, AnswerRequest)
 
-        def answered() -> AnswerResult:
-            task = self._task(request)
-            found = _answered(task, asked.action)
-            task.note(found)
-            return found
+        def answer() -> AnswerResult:
+            source = self._source(request)
+            result = _answer(source, body.action)
+            source.record(result)
+            return result
 
-        return json_response(await run_in_threadpool(answered))
+        return json_response(await run_in_threadpool(answer))
 
     async def line(self, request: Request) -> Response:
-        """How a card is answered by perfect defence."""
-        asked = await read_request(request, AnswerRequest)
-        return json_response(
-            await run_in_threadpool(lambda: _line(self._task(request).game, asked.action))
-        )
+        """A card's continuation by perfect play."""
+        body = await read_request(request, AnswerRequest)
+        line = await run_in_threadpool(lambda: _line(self._source(request).game, body.action))
+        return json_response(line)
 
-    async def next(self, request: Request) -> Response:
-        """A puzzle near the person's rating that is new to the person, or the puzzle of the day."""
-        kind, person = request.query_params.get("kind", ""), get_person(request)
+    # -- statistics
 
-        def chosen() -> Problem:
-            progress = self._shared.store.progress
-            known = progress.attempts(person)
-            puzzles = self._puzzles()
-            if kind == "day" and puzzles:
-                day = date.today().toordinal() * _DAY_STRIDE % len(puzzles)
-                return _problem(self._puzzle(puzzles[sorted(puzzles)[day]], person))
-            every = [each for each in puzzles.values() if kind in ("", each.kind)]
-            if not every:
-                raise HandNotFound(say("problem.no_puzzle"))
-            rating = progress.rating(person, "puzzles").value
-            new = [each for each in every if each.id not in known] or every
-            new.sort(key=lambda each: (abs(each.rating - rating), each.id))
-            return _problem(self._puzzle(random.choice(new[:_NEAR]), person))
+    def stats(self, request: Request) -> Response:
+        return json_response(self._stats(get_person(request)))
 
-        return json_response(await run_in_threadpool(chosen))
-
-    async def solver(self, request: Request) -> Response:
-        """How the person does on puzzles."""
-        return json_response(await run_in_threadpool(self._solver, get_person(request)))
-
-    def _solver(self, person: str) -> PuzzleStats:
-        progress = self._shared.store.progress
-        rating, solved = (
-            progress.rating(person, "puzzles"),
-            list(progress.attempts(person).values()),
-        )
-        now, best = streaks(solved)
+    def _stats(self, person: str) -> PuzzleStats:
+        rating = self._progress.rating(person, "puzzles")
+        solved = list(self._progress.attempts(person).values())
+        streak, best_streak = streaks(solved)
         return PuzzleStats(
-            round(rating.value), round(rating.deviation), len(self._puzzles()), len(solved),
-            sum(solved), now, best,
-        )  # fmt: skip
+            rating=round(rating.value),
+            deviation=round(rating.deviation),
+            puzzles=len(self._puzzles()),
+            tried=len(solved),
+            solved=sum(solved),
+            streak=streak,
+            best_streak=best_streak,
+        )
 
-    async def exercises(self, request: Request) -> Response:
-        """The person's own mistakes, the last first."""
-
-        def listed() -> list[ExerciseSummary]:
-            return [
-                ExerciseSummary(
-                    *(each.session, each.hand, each.decision, each.cost),
-                    solved=None if each.solved is None else bool(each.solved),
-                    finished=each.finished,
-                    title=words.hand_title(each.rules, each.opponent),
-                )
-                for each in self._shared.store.progress.mistakes(get_person(request))
-            ]
-
-        return json_response(await run_in_threadpool(listed))
+    def exercises(self, request: Request) -> Response:
+        """The person's own mistakes, the latest first."""
+        exercises = [
+            ExerciseSummary(
+                *(mistake.session, mistake.hand, mistake.decision, mistake.cost),
+                solved=None if mistake.solved is None else bool(mistake.solved),
+                finished=mistake.finished,
+                title=words.hand_title(mistake.rules, mistake.opponent),
+            )
+            for mistake in self._progress.mistakes(get_person(request))
+        ]
+        return json_response(exercises)
 
 
 def _names() -> tuple[str, str]:
@@ -253,80 +254,80 @@ def _names() -> tuple[str, str]:
 
 
 def streaks(solved: list[bool]) -> tuple[int, int]:
-    """How many in a row are solved now, the last attempt first, and how many ever were."""
+    """The present and the longest streak of solved puzzles; the latest attempt comes first."""
     runs = [0]
-    for each in solved:
-        if each:
+    for is_solved in solved:
+        if is_solved:
             runs[-1] += 1
         else:
             runs.append(0)
     return runs[0], max(runs)
 
 
-def _problem(task: ProblemSource) -> Problem:
-    view = task.game.view(task.game.turn or 0)
+def _problem(source: ProblemSource) -> Problem:
+    view = source.view()
     return Problem(
-        **_seen(view, task.names),
-        id=task.id,
-        kind=task.kind,
+        **_visible(view, source.names),
+        id=source.id,
+        kind=source.kind,
         rules_title=words.title_of(view.rules.name),
-        names=task.names,
-        question=words.question(view, task.names, _stake(task)),
-        rating=task.rating,
+        names=source.names,
+        question=words.question(view, source.names, _stake(source)),
+        rating=source.rating,
     )
 
 
-def _stake(task: ProblemSource) -> str:
-    """What the best card of an ending does, where no search has to find it."""
-    if task.kind != ENDGAME:
+def _stake(source: ProblemSource) -> str:
+    """The result of an ending's best card, where its exact values are stored."""
+    if source.kind != ENDGAME:
         return "endgame"
-    values = task.values()
-    best = max(card.value or 0.0 for card in values.cards)
-    if values.unit != WIN or len(values.best) > 1:
+    position = source.values()
+    best_value = max(card.value or 0.0 for card in position.cards)
+    if position.unit != WIN or len(position.best) > 1:
         return "saves"
-    return "wins" if best == 100 else "ties" if best == 50 else "saves"
+    return "wins" if best_value == 100 else "ties" if best_value == 50 else "saves"
 
 
-def _seen(view: View, names: tuple[str, str]) -> dict[str, Any]:
-    return visible_fields(
-        view, describe_view(view, names, ""), view.known_opponent_cards if view.open else None
-    )
+def _visible(view: View, names: tuple[str, str]) -> dict[str, Any]:
+    other_hand = view.known_opponent_cards if view.open else None
+    return visible_fields(view, describe_view(view, names), other_hand)
 
 
-def _answered(task: ProblemSource, action: int) -> AnswerResult:
-    values, view = task.values(), task.game.view(task.game.turn or 0)
-    found = next((each for each in values.cards if each.action == action), None)
-    if found is None:
+def _answer(source: ProblemSource, action: int) -> AnswerResult:
+    position, view = source.values(), source.view()
+    card = next((card for card in position.cards if card.action == action), None)
+    if card is None:
         raise IllegalAction(words.refusal_reason(view, action))
-    solved = found.cost <= SURE * found.cost_half_width
-    worse = [card.cost > SURE * card.cost_half_width for card in values.cards if card.cost]
-    only = all(worse) and len(worse) == len(values.cards) - 1
+    solved = card.cost <= SURE * card.cost_half_width
+    worse = [card.cost > SURE * card.cost_half_width for card in position.cards if card.cost]
+    only = all(worse) and len(worse) == len(position.cards) - 1
     return AnswerResult(
         solved=solved,
-        verdict=words.verdict(values.unit, found.cost, solved, values.exact, only),
-        why=hint_reason(view, values),
-        best=values.best,
-        values=sorted(values.cards, key=lambda each: -(each.value or 0.0)),
-        unit=values.unit,
-        exact=values.exact,
+        verdict=words.verdict(position.unit, card.cost, solved, position.exact, only),
+        why=hint_reason(view, position),
+        best=position.best,
+        values=sorted(position.cards, key=lambda card: -(card.value or 0.0)),
+        unit=position.unit,
+        exact=position.exact,
     )
 
 
 def _line(game: Game, action: int) -> PlayoutLine:
-    """A card, and perfect play by both after it; only where the hands lie open."""
+    """A card, followed by perfect play; raises `IllegalAction` unless both hands are open."""
     seat, names = game.turn or 0, _names()
     steps: list[LineStep] = []
 
-    def play(chosen: int) -> None:
-        text = capital(words.action_text(names[0 if game.turn == seat else 1], game.phase, chosen))
-        game.play(chosen)
-        steps.append(LineStep(**_seen(game.view(seat), names), text=text))
+    def play(action: int) -> None:
+        name = names[0 if game.turn == seat else 1]
+        text = capital(words.action_text(name, game.phase, action))
+        game.play(action)
+        steps.append(LineStep(**_visible(game.view(seat), names), text=text))
 
     try:
         best_card_of(game.view(seat))
         play(action)
         while game.turn is not None:
-            play(int(best_card_of(game.view(game.turn))))
+            play(int(best_card_of(game.view())))
     except NotOpenError:
         raise IllegalAction(say("refused.not_open")) from None
     tricks = game.counting_tricks if seat == 0 else game.counting_tricks[::-1]

@@ -35,7 +35,7 @@ from .requests import (
     read_request,
     table_settings,
 )
-from .shared import Services, get_person, json_response, set_cookie
+from .services import Services, get_person, json_response, set_cookie
 
 _KEEPALIVE_SECONDS = 15.0
 _MAX_LISTENERS = 20

@@ -1,8 +1,8 @@
 # pyright: strict
-"""The web server: the page, and JSON for all that it shows.
+"""The web server: the page, and its JSON interface.
 
-Every handler reads its request with care, asks a table or the store in a thread, and answers
-with JSON; whatever is refused is refused with a sentence. docs/table.md describes the interface.
+Handlers validate their request, and respond with JSON; refusals are sentences with a status.
+docs/table.md describes the interface.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from .security import POLICY, TOKEN_COOKIE, Access, AccessMiddleware
 from .serve_hands import HandHandlers
 from .serve_learning import LearningHandlers
 from .serve_tables import TableHandlers
-from .shared import Services, json_response, set_cookie
+from .services import Services, json_response, set_cookie
 
 STATIC = Path(__file__).parent / "static"
 _STYLES = ("base.css", "pages.css", "felt.css", "replay.css")
@@ -59,19 +59,23 @@ _SECONDS_TO_ASK = 10
 _SECONDS_TO_END = 3
 
 
-def make_app(store: Store, opponents: Opponents, door: Access) -> Starlette:
-    """The application for these; the store stays open when it ends."""
-    shared = Services(
+def make_app(store: Store, opponents: Opponents, access: Access) -> Starlette:
+    """The application; it does not close the store."""
+    services = Services(
         store, opponents, LiveTables(store, opponents), FinishedHands(store), HintService()
     )
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncGenerator[None]:
         yield
-        shared.finished.close()
+        services.finished.close()
 
-    pages = _Pages(shared, door)
-    tables, hands, learning = TableHandlers(shared), HandHandlers(shared), LearningHandlers(shared)
+    pages = _PageHandlers(services, access)
+    tables, hands, learning = (
+        TableHandlers(services),
+        HandHandlers(services),
+        LearningHandlers(services),
+    )
     at_table, at_hand = "/api/tables/{id}", "/api/replays/{id}/{hand:int}"
     routes = [
         Route("/", pages.index),
@@ -99,7 +103,7 @@ def make_app(store: Store, opponents: Opponents, door: Access) -> Starlette:
         Route(f"{at_hand}/analysis", hands.analysis),
         Route(f"{at_hand}/share", hands.share, methods=["POST"]),
         Route(f"{at_hand}/file", hands.file),
-        Route("/api/puzzles", learning.solver),
+        Route("/api/puzzles", learning.stats),
         Route("/api/puzzles/next", learning.next),
         Route("/api/exercises", learning.exercises),
         Mount("/static", _Static(directory=STATIC, check_dir=False)),
@@ -113,10 +117,10 @@ def make_app(store: Store, opponents: Opponents, door: Access) -> Starlette:
     app = Starlette(
         routes=routes,
         lifespan=lifespan,
-        middleware=[Middleware(AccessMiddleware, door=door)],
+        middleware=[Middleware(AccessMiddleware, access=access)],
         exception_handlers={Exception: _broken, HTTPException: _not_found, **_REFUSALS},
     )
-    app.state.shared = shared
+    app.state.services = services
     return app
 
 
@@ -154,7 +158,7 @@ class _Connection(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """Serves an application of `make_app`; nobody who waits at a table holds up its end."""
+    """Serves an application of `make_app`; ends at once although pages listen to tables."""
 
     def __init__(self, app: Starlette) -> None:
         super().__init__(
@@ -169,16 +173,16 @@ class Server(uvicorn.Server):
                 timeout_graceful_shutdown=_SECONDS_TO_END,
             )
         )
-        self._shared: Services = app.state.shared
+        self._services: Services = app.state.services
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End the waiting first, and then the connections."""
-        self._shared.live.close()
+        """Release the listeners first, then close the connections."""
+        self._services.live.close()
         await super().shutdown(sockets)
 
 
 class _Static(StaticFiles):
-    """The page's files, asked for anew each time and sent when they have changed."""
+    """The page's files; browsers revalidate them on every visit."""
 
     def file_response(self, *args: Any, **keywords: Any) -> Response:
         response = super().file_response(*args, **keywords)
@@ -186,7 +190,7 @@ class _Static(StaticFiles):
         return response
 
 
-# Some systems take JavaScript for plain text, which browsers then refuse to run.
+# Some systems register JavaScript as plain text, which browsers refuse to run.
 mimetypes.add_type("text/javascript", ".js")
 mimetypes.add_type("image/svg+xml", ".svg")
 
@@ -199,17 +203,19 @@ def _error(status: int, sentence: str, state: TableState | None = None) -> Respo
 
 
 def _refusal(status: int) -> Callable[[Request, Exception], Awaitable[Response]]:
-    async def answer(request: Request, error: Exception) -> Response:
+    """An exception handler that responds with the sentence and the table's present state."""
+
+    async def respond(request: Request, error: Exception) -> Response:
         table = getattr(request.state, "table", None)
         state = None
         if isinstance(table, LiveTable):
             state = await run_in_threadpool(lambda: table.message(None).state)
         return _error(status, str(error), state)
 
-    return answer
+    return respond
 
 
-async def _told(request: Request, error: Exception) -> Response:
+async def _request_error(request: Request, error: Exception) -> Response:
     return _error(error.status if isinstance(error, RequestError) else 500, str(error))
 
 
@@ -224,7 +230,7 @@ async def _broken(request: Request, error: Exception) -> Response:
 
 
 _REFUSALS: dict[Any, Any] = {
-    RequestError: _told,
+    RequestError: _request_error,
     MalformedBody: _refusal(400),
     TableNotFound: _refusal(404),
     HandNotFound: _refusal(404),
@@ -275,15 +281,15 @@ def _page_response(request: Request) -> Response:
     return HTMLResponse(html, headers=headers)
 
 
-class _Pages:
-    """The page itself, and what it lists."""
+class _PageHandlers:
+    """The page, the menu, and rule sets."""
 
-    def __init__(self, shared: Services, door: Access) -> None:
-        self._shared = shared
-        self._door = door
+    def __init__(self, services: Services, access: Access) -> None:
+        self._services = services
+        self._access = access
 
-    async def index(self, request: Request) -> Response:
-        """The page; a person or a token in its address goes into a cookie, and out of sight."""
+    def index(self, request: Request) -> Response:
+        """The page; a person or a token in the address moves into a cookie."""
         token, key = request.query_params.get("token"), request.query_params.get("person")
         if token is None and key is None:
             response = _page_response(request)
@@ -291,15 +297,15 @@ class _Pages:
                 set_cookie(response, PERSON_COOKIE, new_id())
             return response
         response = RedirectResponse("/", 303)
-        if token is not None and self._door.token is not None:
-            set_cookie(response, TOKEN_COOKIE, self._door.token)  # the guard has compared it
-        owner = await run_in_threadpool(self._shared.store.owner)
+        if token is not None and self._access.token is not None:
+            set_cookie(response, TOKEN_COOKIE, self._access.token)  # the middleware has compared it
+        owner = self._services.store.owner()
         if key is not None and hmac.compare_digest(key.encode(), owner.encode()):
             set_cookie(response, PERSON_COOKIE, owner)
         return response
 
-    async def manifest(self, _: Request) -> Response:
-        """What a phone needs to know to install the page."""
+    def manifest(self, _: Request) -> Response:
+        """The web app manifest, by which phones install the page."""
         icons = [
             {"src": f"/static/icon-{size}.png", "sizes": f"{size}x{size}", "type": "image/png"}
             for size in (192, 512)
@@ -311,12 +317,10 @@ class _Pages:
         }  # fmt: skip
         return JSONResponse(manifest, media_type="application/manifest+json")
 
-    async def menu(self, request: Request) -> Response:
-        """Rule sets, agents and what is chosen at first."""
-        rules, agents = await run_in_threadpool(self._shared.opponents.menu)
-        return json_response(Menu(rules, agents, self._shared.store.notice))
+    def menu(self, _: Request) -> Response:
+        rules, agents = self._services.opponents.menu()
+        return json_response(Menu(rules, agents, self._services.store.notice))
 
-    async def rules(self, request: Request) -> Response:
-        """One rule set in words."""
+    def rules(self, request: Request) -> Response:
         name = request.path_params["name"]
         return json_response(rules_text(LESSON if name == LESSON.name else rules_named(name)))

@@ -114,11 +114,11 @@ class Running:
 
 @contextmanager
 def running(
-    folder: Path, more: tuple[str, ...] = (), door: Access | None = None
+    folder: Path, more: tuple[str, ...] = (), access: Access | None = None
 ) -> Iterator[Running]:
     """A server on a free port of this machine, with its store in a folder."""
     store = Store(folder)
-    app = make_app(store, Opponents(more), door or Access.at("127.0.0.1"))
+    app = make_app(store, Opponents(more), access or Access.at("127.0.0.1"))
     listening = socket.create_server(("127.0.0.1", 0))
     server = Server(app)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

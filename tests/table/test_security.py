@@ -282,21 +282,21 @@ def test_nobody_opens_tables_without_end(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_network_asks_for_its_token(tmp_path: Path) -> None:
-    door = Access.at("0.0.0.0")
-    assert door.token is not None
-    with running(tmp_path, door=door) as server:
+    access = Access.at("0.0.0.0")
+    assert access.token is not None
+    with running(tmp_path, access=access) as server:
         visitor = server.visitor()
         for path in ("/api/menu", "/static/js/app.js", "/api/tables/x"):
             assert "token" in refused(401, visitor.ask("GET", path))
         assert "token" in refused(401, visitor.ask("POST", "/api/tables", {}))
         status, _, page = visitor.raw("GET", "/")
         assert (status, "<form" in page) == (401, True)
-        for wrong in ("/?token=", f"/?token={door.token}x", f"/api/menu?token={door.token}"):
+        for wrong in ("/?token=", f"/?token={access.token}x", f"/api/menu?token={access.token}"):
             assert visitor.raw("GET", wrong)[0] == 401
-        bearer = {"Authorization": f"Bearer {door.token}"}
+        bearer = {"Authorization": f"Bearer {access.token}"}
         assert visitor.ask("GET", "/api/menu", headers=bearer)[0] == 200
         assert visitor.ask("GET", "/api/menu")[0] == 401
-        status, headers, _ = visitor.raw("GET", f"/?token={door.token}")
+        status, headers, _ = visitor.raw("GET", f"/?token={access.token}")
         assert (status, headers["location"]) == (303, "/")
         assert visitor.raw("GET", "/")[0] == 200
         Seat(visitor, rules="quick", opponent="easy").play_on(min)

@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..table.game.opponents import Opponents
     from ..table.game.store import Store
 
-    door = Access.at(arguments.host, arguments.token, arguments.name)
+    access = Access.at(arguments.host, arguments.token, arguments.name)
     opponents = Opponents(arguments.players)
     with (
         closing(_listening(arguments.host, arguments.port)) as listening,
@@ -60,15 +60,15 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"german-whist table: {store.notice}", file=sys.stderr)
         address = _address(arguments.host, listening.getsockname()[1])
         page = f"{address}?person={store.owner()}"
-        if door.token is not None:
-            page += f"&token={door.token}"
-            print(f"For others: {address}?token={door.token}")
+        if access.token is not None:
+            page += f"&token={access.token}"
+            print(f"For others: {address}?token={access.token}")
         print(f"German Whist: {page}")
         print(
             "Ctrl-C ends it" + ("; what is under way is kept." if store.persistent else "."),
             flush=True,
         )
-        server = Server(make_app(store, opponents, door))
+        server = Server(make_app(store, opponents, access))
         if not arguments.no_browser and _has_screen():
             # The socket already listens, so a page that is faster than the server waits.
             threading.Thread(target=webbrowser.open, args=(page,), daemon=True).start()

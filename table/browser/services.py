@@ -1,5 +1,5 @@
 # pyright: strict
-"""What the handlers of the server share: what stands behind them, and who asks."""
+"""The services behind the server's handlers, and their common responses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _YEAR = 365 * 24 * 3600
 
 
 class Services(NamedTuple):
-    """What the handlers share."""
+    """The objects that handlers use."""
 
     store: Store
     opponents: Opponents
@@ -30,7 +30,7 @@ class Services(NamedTuple):
 
 
 def json_response(value: Any, status: int = 200) -> Response:
-    """A message as JSON."""
+    """A JSON response."""
     return Response(msgspec.json.encode(value), status, media_type="application/json")
 
 
@@ -40,5 +40,5 @@ def set_cookie(response: Response, name: str, value: str) -> None:
 
 
 def get_person(request: Request) -> str:
-    """Who asks; a browser without a cookie is nobody, who has nothing here."""
+    """The person in the cookie; empty without one, which owns no tables and hands."""
     return find_person(request) or ""
