@@ -23,7 +23,6 @@ class EventLog:
         self._callbacks: set[Callable[[], None]] = set()
 
     def add(self, events: Iterable[TableEvent]) -> None:
-        """Number events, and notify subscribers."""
         for event in events:
             self.last += 1
             event.n = self.last

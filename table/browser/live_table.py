@@ -139,7 +139,6 @@ class LiveTable:
         )
 
     def _compared(self) -> str:
-        """The comparison with the earlier hand of the same deal."""
         session, again = self.session, self.session.settings.again
         if again is None or not session.game.over:
             return ""
@@ -200,7 +199,6 @@ class LiveTable:
             self._continue()
 
     def claim(self, tricks: int, move: int) -> None:
-        """Claim tricks of an open endgame; a correct claim finishes the hand."""
         with self._lock:
             self._check(move)
             if not self.session.claim(tricks):
@@ -211,7 +209,6 @@ class LiveTable:
             self._continue()
 
     def note_hint(self) -> None:
-        """Mark the hand as helped: it is not rated."""
         with self._lock:
             if not self.session.helped:
                 self.session.helped = True

@@ -97,7 +97,6 @@ class Access:
         return Access(host, token, frozenset(known_names), proxies)
 
     def is_known_host(self, host: str) -> bool:
-        """Whether a Host header names this machine."""
         name = _name_in(host)
         if name is None:
             return False

@@ -117,7 +117,6 @@ class ProblemSource(NamedTuple):
     """Stores the result of an answer, and completes it."""
 
     def view(self) -> View:
-        """The view of the player to move."""
         return self.game.view()
 
 
@@ -211,7 +210,6 @@ class LearningHandlers:
         return json_response(await run_in_threadpool(answer))
 
     async def line(self, request: Request) -> Response:
-        """A card's continuation by perfect play."""
         body = await read_request(request, AnswerRequest)
         line = await run_in_threadpool(lambda: _line(self._source(request).game, body.action))
         return json_response(line)
@@ -236,7 +234,6 @@ class LearningHandlers:
         )
 
     def exercises(self, request: Request) -> Response:
-        """The person's own mistakes, the latest first."""
         exercises = [
             ExerciseSummary(
                 *(mistake.session, mistake.hand, mistake.decision, mistake.cost),

@@ -70,7 +70,6 @@ class TableHandlers:
         return response
 
     def _same_deal(self, settings: Settings, person: str, body: SameDealRequest) -> Settings:
-        """The deal of a finished hand, from the same seat or the other."""
         record = self._services.finished.record(person, body.id, body.hand)
         return replace(
             settings,
@@ -101,7 +100,6 @@ class TableHandlers:
         )
 
     async def _stream(self, table: LiveTable, after: int) -> AsyncGenerator[bytes]:
-        """Send updates, and let watched agents move while somebody listens."""
         loop, changed = asyncio.get_running_loop(), asyncio.Event()
 
         def notify() -> None:

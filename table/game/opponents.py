@@ -19,7 +19,6 @@ from ...agents.base import Agent, CannotPlay
 from ...agents.networks.policy import NetworkAgent
 from ...agents.registry import agent_names, make_agent
 from ...agents.search.base import SearchAgent
-from ...common.plugins import Entry
 from ...engine.describe import Chapter, chapters
 from ...engine.rules import Match, Rules, named_rules
 from ..strengths import strengths
@@ -30,15 +29,6 @@ _AGENTS_PACKAGE = make_agent.__module__.rpartition(".")[0] + "."
 _CACHE_SIZE = 500
 _RATED_AS = {"thinker": "hard"}
 """Players that are another one of the ladder in classic hands, which it is played in."""
-
-
-def offered_agents() -> dict[str, Entry]:
-    """The registered agents that need no parameters, without the person at the terminal."""
-    return {
-        name: entry
-        for name, entry in agent_names().items()
-        if name != "human" and not entry.needs_more
-    }
 
 
 class NotAvailable(ValueError):
@@ -145,9 +135,11 @@ class Opponents:
     def __init__(self, extra: Iterable[str] = ()) -> None:
         """`extra`: agents of the command line, by name with parameters, path or module:object."""
         self._opponents: dict[str, Opponent] = {}
-        for entry in offered_agents().values():
-            bundled = isinstance(entry.source, str) and entry.source.startswith(_AGENTS_PACKAGE)
-            self._opponents[entry.name] = Opponent(entry.name, entry.about, bundled)
+        for name, entry in agent_names().items():
+            if name != "human" and not entry.needs_more:
+                source = entry.source
+                bundled = isinstance(source, str) and source.startswith(_AGENTS_PACKAGE)
+                self._opponents[name] = Opponent(name, entry.about, bundled)
         for name in extra:
             bundled = name.partition(":")[0] in self._opponents
             self._opponents[name] = Opponent(name, say("agents.named"), bundled)

@@ -70,7 +70,6 @@ class PlayerProgress:
         return {puzzle: bool(solved) for puzzle, solved in self._database.rows(query, person)}
 
     def mistakes(self, person: str) -> list[StoredMistake]:
-        """A person's own mistakes, the latest first."""
         rows = self._database.rows(
             "SELECT m.session, m.hand, m.decision, m.cost, m.solved, h.finished, h.rules,"
             " h.opponent FROM mistakes m JOIN hands h ON h.session = m.session AND h.hand = m.hand"
@@ -80,7 +79,6 @@ class PlayerProgress:
         return [StoredMistake(*row) for row in rows]
 
     def record_retry(self, person: str, mistake: tuple[str, int, int], solved: bool) -> None:
-        """Record a retry of a mistake, given by session, hand and decision."""
         with self._database.transaction() as connection:
             connection.execute(
                 "UPDATE mistakes SET solved = ?"

@@ -89,7 +89,6 @@ class Settings:
 
     @property
     def watched(self) -> bool:
-        """Whether both seats are agents."""
         return self.player != HUMAN
 
     @property
@@ -306,7 +305,6 @@ class Session:
     # -- saving
 
     def state(self) -> dict[str, Any]:
-        """The session as JSON, a `SessionState`."""
         return msgspec.json.decode(msgspec.json.encode(self._state()))
 
     def _state(self) -> SessionState:
@@ -325,7 +323,6 @@ class Session:
         )
 
     def _score_before(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Points and hands won before this hand; a finished one is paid already."""
         game = self.game
         if self.settings.match is None:
             return (0, 0), (0, 0)

@@ -111,7 +111,6 @@ class Store(Database):
         return rows[0][0] if rows else 0
 
     def open_sessions(self, person: str | None = None) -> int:
-        """The number of unfinished sessions, of one person or of all."""
         query = "SELECT COUNT(*) FROM sessions WHERE NOT over AND person = IFNULL(?, person)"
         ((count,),) = self.rows(query, person)
         return count

@@ -166,7 +166,6 @@ class Analyst:
         self.network = _load_network(self.settings.network, rules)
 
     def value_of_pay(self, pay: float) -> float:
-        """A pay, converted to the unit of the analysis."""
         return round(50 + 50 * pay if self.unit == WIN else pay, 3) + 0.0
 
     def decision(self, view: View, action: int, n: int = 0) -> DecisionValues:

@@ -89,7 +89,6 @@ class HintService:
         self._slots = threading.BoundedSemaphore(usable_threads())
 
     def hint(self, view: View) -> Hint:
-        """A hint for the player to move: exact values of an endgame, or a search's estimates."""
         with self._slots:
             values = self._analyst(view.rules).values(view)
         return Hint(
@@ -155,7 +154,6 @@ def _value_text(position: PositionValues, value: float) -> str:
 
 
 def _prize_text(view: View) -> str:
-    """What the winner of the trick gets from the stock."""
     if view.phase in ("choose", "exchange"):
         return say("hints.choosing" if view.phase == "choose" else "hints.exchange")
     if not view.upcards:

@@ -161,7 +161,6 @@ def make_puzzles(rules: Rules, seed: int, endgames: int, foreplay: int) -> Itera
 def _candidates(
     kind: str, source: _EndgameSource | _ForeplaySource, rules: Rules, seed: int
 ) -> Iterator[_Candidate]:
-    """At most one candidate from each hand."""
     for number in count():
         rng = random.Random(f"{seed} {number}")
         names = rng.choice(_PLAYERS), rng.choice(_PLAYERS)
@@ -254,7 +253,6 @@ def regrade(puzzle: Puzzle) -> Puzzle:
 
 
 def _rating(kind: str, game: Game, best: int) -> float:
-    """The rating fitted to how often the graders choose the right card."""
     ratings, view = strengths(), game.view()
     results = [(ratings["random"][0], 1 / len(view.legal()), _TRIALS)]
     for name in _GRADERS[kind]:

@@ -154,7 +154,6 @@ def _match_info(score: MatchScore) -> MatchInfo:
 
 
 def _step(n: int, game: Game, action: int, before: BoardState, names: Sequence[str]) -> Step:
-    """Play an action, and describe it."""
     who, phase, trick = game.turn or 0, game.phase, game.trick + 1
     stock, upcards = game.stock, game.upcards
     game.play(action)

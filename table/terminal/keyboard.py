@@ -83,7 +83,6 @@ class Keyboard:
             self._typed += self._decoder.decode(data)
 
     def _next(self) -> str | None:
-        """Parse one key of the input; skip unknown escape sequences."""
         while self._typed:
             if self._typed[0] != "\x1b":
                 character, self._typed = self._typed[0], self._typed[1:]

@@ -157,7 +157,6 @@ class KeyFrontend(Frontend):
     # -- the screen
 
     def _board(self, view: View, sentences: Sequence[str], enter: str | None) -> RenderableType:
-        """The board, sentences and keys, in frames if they fit; `enter` is the key's effect."""
         console = self._console
         width = min(console.width, _WIDTH)
         options = console.options.update(width=width, height=None)
@@ -199,7 +198,6 @@ class KeyFrontend(Frontend):
         return None
 
     def _suspend(self) -> None:
-        """Stop the process, as Ctrl-Z does in other programs."""
         self._stack.close()
         os.kill(os.getpid(), getattr(signal, "SIGTSTP"))  # noqa: B009
         self.__enter__()

@@ -185,7 +185,6 @@ class TerminalGame:
             self._front.tell(say("terminal.not_allowed", error=error))
 
     def _play(self, seat: int, play: Callable[[], None]) -> None:
-        """Play for a seat, and tell the action and its consequences."""
         before = self.session.view(PERSON)
         play()
         self._save()

@@ -113,7 +113,6 @@ def _tricks(steps: Sequence[Step]) -> Iterator[list[Step]]:
 def _trick_line(
     trick: Sequence[Step], before: BoardState, names: Sequence[str], seat: int | None
 ) -> str:
-    """One line: the upcards, both cards, the winner, and both draws."""
     width = max(map(len, names)) + 4
     upcards = " ".join(map(_symbol, before.upcards))
     upcards_width = 8 if len(before.upcards) > 1 else 4

@@ -398,7 +398,6 @@ def guide(view: View, names: tuple[str, str]) -> list[str]:
 
 
 def _guide_upcard(view: View) -> str:
-    """Whether to win the trick for its upcard."""
     if not view.to_move or not view.upcards:
         return say("guide.wait")
     if len(view.legal()) == 1:

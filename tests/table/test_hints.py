@@ -7,6 +7,7 @@ import re
 from decimal import ROUND_HALF_UP, Decimal
 
 import pytest
+from test_session import play_on
 
 from german_whist import Game, Match
 from german_whist.agents.checkpoints.bundled import rules_of_champion
@@ -96,13 +97,7 @@ def test_hard_plays_rule_sets_of_every_kind(rules: str) -> None:
 @pytest.mark.parametrize("match", [None, Match(best_of=1)], ids=str)
 def test_after_a_single_hand_no_match_is_over(match: Match | None) -> None:
     session = Session(Settings(load_rules("small-last"), "threshold", match=match, seed=4))
-    while not session.over:
-        if session.turn is None:
-            session.next_hand()
-        elif session.agent_to_move:
-            session.answer()
-        else:
-            session.play(session.view(0).legal()[0])
+    play_on(session, random.Random(4))
     state = table_state(session, TableContext("", 0, False, None, None, False, None, ""))
     assert state.result is not None
     assert state.said.prompt == ("The hand is over" if match is None else "The match is over")
