@@ -188,7 +188,7 @@ def test_the_own_origin_may_change_things(server: Running) -> None:
 
 
 def test_a_proxy_that_is_named_may_speak_tls(tmp_path: Path) -> None:
-    with running(tmp_path, door=Access.at("127.0.0.1", names=["table.example"])) as server:
+    with running(tmp_path, access=Access.at("127.0.0.1", names=["table.example"])) as server:
         for name, status in (("table.example", 201), ("localhost", 403)):
             headers = {"Host": name, "Origin": f"https://{name}"}
             told = server.visitor().ask("POST", "/api/tables", {"opponent": "easy"}, headers)
