@@ -66,7 +66,7 @@ def test_a_match_goes_on_until_it_is_won(store, monkeypatch):
     play(session, store)
     assert session.over
     assert len(store.hands.by_person(store.owner())) == len(session.results) > 1
-    assert re.search(r"To 9: \d+ - \d+\.\n.*wins? the match", terminal.pages[-1])
+    assert re.search(r"To 9: \d+–\d+\.\n.*wins? the match", terminal.pages[-1])
 
 
 def test_a_hand_is_played_with_help_left_and_resumed(terminal, store):
@@ -103,7 +103,7 @@ def test_a_hand_is_played_with_help_left_and_resumed(terminal, store):
     (stored,) = store.sessions(store.owner())
     assert Session.from_state(stored.state).helped
     again = terminal()
-    again.wait_for("Going on with classic against threshold, to 10: 0 - 0")
+    again.wait_for("Going on with classic against threshold, to 10: 0–0")
     assert [line for line in again.lines if line.strip()][:8] == [
         line for line in table if line.strip()
     ][:8]
