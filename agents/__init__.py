@@ -1,4 +1,4 @@
-"""Who can play: what an agent is, the registry of names, and the players themselves.
+"""Agents: base class, registry of names, and the built-in agents.
 
 >>> from german_whist.agents import make_agent
 >>> agent = make_agent("threshold", "classic")
@@ -6,12 +6,7 @@
 
 from __future__ import annotations
 
-from .base import (
-    Agent,
-    CannotPlay,
-    agent_key,
-    decision_streams,
-)
+from .base import Agent, CannotPlay, agent_key, decision_streams
 from .player import Player
 from .registry import agent_names, as_agent, make_agent, register_agent
 

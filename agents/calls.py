@@ -1,53 +1,49 @@
-"""How players are asked, wherever they sit: with arrays of their own, and their faults by name."""
+"""Calls of agents with arrays of their own, and errors that name the agent."""
 
 from __future__ import annotations
 
 from ..common.plugins import error_location, error_text
-from .base import Agent, Array, checked_answer, copied
+from .base import Agent, Array, check_actions, copy_views
 
 
 class PlayerFault(ValueError):
-    """What a player did that no player may do."""
+    """Fault of an agent: an error that it raised, or an answer that is no action."""
 
 
-def answer_of(agent: Agent, views: Array, rng: Array, indices: Array) -> Array:
-    """What an agent plays; nothing that it gets is a part of what others read."""
-    seen, streams = copied(views), rng.copy()
+def call_agent(agent: Agent, views: Array, rng: Array, indices: Array) -> Array:
+    """Actions of an agent, which gets copies of all arrays."""
+    own_views, own_rng = copy_views(views), rng.copy()
     if agent.keeps_state:
-        answer = agent.act(seen, streams, indices=indices.copy())  # type: ignore[call-arg]
+        answer = agent.act(own_views, own_rng, indices=indices.copy())  # type: ignore[call-arg]
     else:
-        answer = agent.act(seen, streams)
-    return checked_answer(agent, answer, len(views))
+        answer = agent.act(own_views, own_rng)
+    return check_actions(agent, answer, len(views))
 
 
-class Named(Agent):
-    """Another agent, whose errors name it and the place."""
+class FaultNamingAgent(Agent):
+    """Wrapper of an opponent whose errors name it and the source line."""
 
     def __init__(self, agent: Agent) -> None:
         self.agent, self.name = agent, agent.name
         self.rules, self.match, self.record = agent.rules, agent.match, agent.record
         self.reads_tricks, self.keeps_state = agent.reads_tricks, agent.keeps_state
-        self.reads_draws, self.many_at_once = agent.reads_draws, agent.many_at_once
+        self.reads_draws, self.thread_safe = agent.reads_draws, agent.thread_safe
 
     @property
     def perfect_endgame(self) -> bool:
-        """As the other says."""
         return self.agent.perfect_endgame
 
     @property
     def endgame(self) -> str:
-        """As the other says."""
         return self.agent.endgame
 
-    def act(self, views: Array, rng: Array, **more: Array) -> Array:
-        """Whatever the other answers."""
+    def act(self, views: Array, rng: Array, **kwargs: Array) -> Array:
         try:
-            return self.agent.act(views, rng, **more)
+            return self.agent.act(views, rng, **kwargs)
         except (Exception, SystemExit) as error:
             raise _fault(self.agent, error) from error
 
     def reset(self, indices: Array) -> None:
-        """Tell the other."""
         try:
             self.agent.reset(indices)
         except (Exception, SystemExit) as error:
@@ -60,8 +56,8 @@ def _fault(agent: Agent, error: BaseException) -> PlayerFault:
     )
 
 
-def claims_perfection(agent: Agent) -> bool:
-    """Whether an agent says that it plays every open ending perfectly."""
+def claims_perfect_endgame(agent: Agent) -> bool:
+    """`agent.perfect_endgame`, with errors that name the agent."""
     try:
         return bool(agent.perfect_endgame)
     except Exception as error:

@@ -1,5 +1,5 @@
 # pyright: strict
-"""The rules that some players have in common: a trained one plays those of its card alone."""
+"""Rules that given agents have in common: a trained agent plays only those of its card."""
 
 from __future__ import annotations
 
@@ -14,58 +14,58 @@ from .checkpoints.checkpoint import (
     Checkpoint,
     find_checkpoint,
     is_checkpoint,
-    names_of,
+    join_rule_names,
     read_card,
-    rules_wanted,
+    resolve_rules,
 )
 from .registry import agent_names, as_agent, named_player
 
-_USUAL = "classic"
+_DEFAULT_RULES = "classic"
 
 
-def rules_played_by(player: object) -> tuple[Rules, ...] | None:
-    """The rule sets that a player is made for; None where it plays any, or where nobody knows."""
+def rules_of_player(player: object) -> tuple[Rules, ...] | None:
+    """Rule sets that a player is limited to; None if it plays any, or if this is unknown."""
     if isinstance(player, Agent):
         return (player.rules,)
     if not isinstance(player, (str, Path)):
         return None
     text = named_player(str(player))[1]
-    name, _, rest = text.partition(":")
+    name, _, parameters = text.partition(":")
     if name == CHAMPION:
         return rules_of_champion()
     if name == FIRST_CHAMPION:
-        place = FIRST_WEIGHTS
+        path = FIRST_WEIGHTS
     elif name == "network":
-        place = find_checkpoint(rest.split(",")[0])
+        path = find_checkpoint(parameters.split(",")[0])
     elif name not in agent_names() and is_checkpoint(text.split(",")[0]):
-        place = find_checkpoint(text.split(",")[0])
+        path = find_checkpoint(text.split(",")[0])
     else:
         return None
-    return Checkpoint(place, {}, read_card(place)).rules
+    return Checkpoint(path, {}, read_card(path)).rules
 
 
-def common_rules(players: Iterable[object], wanted: Any = None) -> Rules:
-    """The rules that are wanted; without any those that all of these play.
-
-    Those are the classic ones if all do, else what their cards have in common.
-    """
-    if wanted is not None:
-        return rules_wanted(wanted)
-    bound = [(_title(player), found) for player in players if (found := rules_played_by(player))]
-    usual = load_rules(_USUAL)
-    offered = [usual, *(rules for _, found in bound[:1] for rules in found)]
-    for rules in offered:
-        if all(any(map(rules.same_game, found)) for _, found in bound):
-            return rules
-    each = "; ".join(dict.fromkeys(f"{title} plays {names_of(found)}" for title, found in bound))
-    raise CannotPlay(f"there are no rules that all of these play: {each}")
+def common_rules(players: Iterable[object], rules: Any = None) -> Rules:
+    """The given rules, or else the first rule set that all players play, classic preferred."""
+    if rules is not None:
+        return resolve_rules(rules)
+    bound = [
+        (_player_name(player), listed) for player in players if (listed := rules_of_player(player))
+    ]
+    first_listed = bound[0][1] if bound else ()
+    for candidate in (load_rules(_DEFAULT_RULES), *first_listed):
+        if all(any(map(candidate.same_game, listed)) for _, listed in bound):
+            return candidate
+    played = "; ".join(
+        dict.fromkeys(f"{title} plays {join_rule_names(listed)}" for title, listed in bound)
+    )
+    raise CannotPlay(f"there are no rules that all of these play: {played}")
 
 
 def load_agent(player: object, rules: Any = None, *, match: Match | None = None) -> Agent:
-    """A player, ready to play: by name with its parameters, by a checkpoint's or a run's path.
+    """Load an agent by its name with parameters, or by the path of a checkpoint or run.
 
-    An agent, its class, or a function of views and random streams are taken as well. Without
-    `rules` the classic ones are played, or those of the checkpoint.
+    Also takes an `Agent`, its class, or a function of views and random streams. The default of
+    `rules` is classic, or the rules of the checkpoint.
 
     >>> load_agent("flat-mc:64").name
     'flat-mc:64'
@@ -73,5 +73,5 @@ def load_agent(player: object, rules: Any = None, *, match: Match | None = None)
     return as_agent(player, common_rules([player], rules), match=match)
 
 
-def _title(player: object) -> str:
+def _player_name(player: object) -> str:
     return player.name if isinstance(player, Agent) else named_player(str(player))[0]

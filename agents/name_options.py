@@ -1,4 +1,4 @@
-"""Options in the names of agents: `greedy` or `sample`, who plays endings, the layout."""
+"""Options in agent names: `greedy` or `sample`, who plays endings, the layout."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .perfect_endgame import EndgamePlayer
 _GREEDY, _SAMPLE = "greedy", "sample"
 
 
-def endgame_word(rules: Rules, exact: bool) -> str:
-    """The word that gives endings to the other of policy and solver; empty where none solves."""
+def endgame_option(rules: Rules, exact: bool) -> str:
+    """Option that swaps policy and solver in endings; empty if no solver plays these rules."""
     if not EndgamePlayer.solves(rules):
         return ""
     return "endgame=network" if exact else "endgame=exact"
 
 
-def read_words(
+def parse_name_options(
     words: tuple[str, ...],
     kind: str,
     *,
@@ -26,28 +26,28 @@ def read_words(
     draws: bool = True,
     exact: bool = True,
 ) -> dict[str, Any]:
-    """The options that the words of a player's name give; the layout, where one may be given.
+    """Parse the option words of an agent name.
 
-    `layout` says whether one may be named (`None` without such a word), `draws` whether the player
-    may play its likeliest action or draw, `exact` who plays endings unless a word says so.
+    `layout` allows the option `layout` (default None), `draws` allows `greedy` and `sample`, and
+    `exact` is the default of who plays endings.
     """
-    told: dict[str, Any] = {"sample": False, "exact": exact}
-    told |= {"layout": None} if layout else {}
+    options: dict[str, Any] = {"sample": False, "exact": exact}
+    options |= {"layout": None} if layout else {}
     for word in words:
         name, _, value = word.partition("=")
         if draws and word in (_GREEDY, _SAMPLE):
-            told["sample"] = word == _SAMPLE
+            options["sample"] = word == _SAMPLE
         elif name == "endgame" and value in ("exact", "network"):
-            told["exact"] = value == "exact"
+            options["exact"] = value == "exact"
         elif name == "layout" and value and layout:
             layout_number(value)
-            told["layout"] = value
+            options["layout"] = value
         else:
-            known = [_GREEDY, _SAMPLE] if draws else []
-            known += ["endgame=exact", "endgame=network"]
-            known += ["layout=raw", "layout=trump-first"] if layout else []
+            allowed = [_GREEDY, _SAMPLE] if draws else []
+            allowed += ["endgame=exact", "endgame=network"]
+            allowed += ["layout=raw", "layout=trump-first"] if layout else []
             raise ValueError(
-                f"{word!r} is no option of {kind}: there are {', '.join(known[:-1])} and "
-                f"{known[-1]}"
+                f"{word!r} is no option of {kind}: there are {', '.join(allowed[:-1])} and "
+                f"{allowed[-1]}"
             )
-    return told
+    return options

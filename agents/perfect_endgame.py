@@ -1,7 +1,7 @@
-"""The endgame inside the players: where the cards are known, a best card replaces the rule's.
+"""Perfect endgames of agents: where all cards are known, an optimal card replaces the policy's.
 
-What is best: of the cards that keep the most tricks (in a low contract the fewest), the
-lowest; in a race, the rule's own card if it keeps the result, else the lowest that does.
+Of the cards that win the most tricks (in a low contract the fewest) it plays the lowest; in a
+race, the policy's card if it keeps the result, else the lowest that does.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..engine.rules import Rules
 
 @jit
 def is_open(rules: Record, view: Record) -> bool:
-    """Whether the player to move knows every card and the ending is small enough to solve."""
+    """Whether the player to move knows every card, and the ending is small enough to solve."""
     if rules.set_aside > 0 or view.stock_left > 0 or view.to_move == 0 or view.phase == CHOOSE:
         return False
     if rules.race > 0 and rules.contract != HIGH:
@@ -35,24 +35,22 @@ def is_open(rules: Record, view: Record) -> bool:
 
 
 @jit
-def _improve(rules: np.ndarray, known: Any, scratch: Any, views: np.ndarray,
+def _improve(rules: np.ndarray, tables: Any, scratch: Any, views: np.ndarray,
              actions: np.ndarray) -> None:  # fmt: skip
-    """The best card in every open ending played for tricks, with tables for high or low."""
     first = row(rules, 0)
     for index in range(len(views)):
         view = row(views, index)
-        if not is_open(first, view) or view.low != known.low:
+        if not is_open(first, view) or view.low != tables.low:
             continue
-        theirs = view.unseen | view.opponent_known
+        opponent = view.unseen | view.opponent_known
         led = np.int64(view.led) if view.phase == FOLLOW else -1
-        ending = Ending(view.hand, theirs, np.int64(view.trump), led)
-        actions[index] = best_card_compiled(known, scratch, ending)
+        ending = Ending(view.hand, opponent, np.int64(view.trump), led)
+        actions[index] = best_card_compiled(tables, scratch, ending)
 
 
 @jit
-def _improve_races(rules: np.ndarray, known: Any, scratch: Any, views: np.ndarray,
+def _improve_races(rules: np.ndarray, tables: Any, scratch: Any, views: np.ndarray,
                    actions: np.ndarray) -> None:  # fmt: skip
-    """A card that keeps the result of the race in every open ending."""
     first = row(rules, 0)
     race = np.int64(first.race)
     ends = np.empty(N_CARDS, np.int64)
@@ -60,35 +58,33 @@ def _improve_races(rules: np.ndarray, known: Any, scratch: Any, views: np.ndarra
         view = row(views, index)
         if not is_open(first, view):
             continue
-        theirs = view.unseen | view.opponent_known
+        opponent = view.unseen | view.opponent_known
         led = np.int64(view.led) if view.phase == FOLLOW else -1
-        wanted = Race(race - np.int64(view.tricks[0]), race - np.int64(view.tricks[1]))
+        race_state = Race(race - np.int64(view.tricks[0]), race - np.int64(view.tricks[1]))
         trump = np.int64(view.trump)
-        solve_race_moves(known, scratch, Ending(view.hand, theirs, trump, led), wanted, ends)
+        solve_race_moves(tables, scratch, Ending(view.hand, opponent, trump, led), race_state, ends)
         actions[index] = _lowest_that_keeps(ends, actions[index], trump)
 
 
 @jit
-def _lowest_that_keeps(ends: np.ndarray, wanted: int, trump: int) -> int:
-    """The wanted card if it keeps the result, else the lowest that does; `wanted` may be -1."""
-    best, best_place = wanted, 1000
+def _lowest_that_keeps(ends: np.ndarray, preferred: int, trump: int) -> int:
+    """The preferred card if it keeps the result, else the lowest that does; -1: no preference."""
+    best, best_place = preferred, 1000
     for card in range(N_CARDS):
         if ends[card] == NOT_LEGAL or (best >= 0 and ends[card] < ends[best]):
             continue
         place = card % 13 + (13 if card // 13 == trump else 0)
         better = best < 0 or ends[card] > ends[best]
-        if better or (best != wanted and place < best_place):
+        if better or (best != preferred and place < best_place):
             best, best_place = card, place
     return best
 
 
 class EndgamePlayer:
-    """Perfect play once the stock is gone, for the rule sets where that is defined.
+    """Perfect play after the stock is gone, for rule sets whose endings are solved.
 
-    An action of -1 says that the player wants no card in particular.
-
-    With cards set aside the endgame is not open, and in a race with a low contract
-    it is not searched; then nothing is changed.
+    An action of -1 stands for no preference. Without effect if cards are set aside, which
+    leaves the endgame hidden, and in a race with a low contract, which is not searched.
     """
 
     def __init__(self, rules: Rules) -> None:
@@ -106,20 +102,20 @@ class EndgamePlayer:
         """Whether open endings of these rules are solved."""
         return rules.open_endgame and not (rules.race is not None and rules.contract != "high")
 
-    def settle(self, views: Array, shares: Array) -> None:
-        """In rows of probabilities, give all to the best card in views of an open ending."""
+    def replace_probabilities(self, views: Array, probs: Array) -> None:
+        """Give probability 1 to an optimal card in views of open endings."""
         best = np.full(len(views), -1)
         self.improve(views, best)
         solved = np.flatnonzero(best >= 0)
-        shares[solved] = 0
-        shares[solved, best[solved]] = 1
+        probs[solved] = 0
+        probs[solved, best[solved]] = 1
 
     def improve(self, views: Array, actions: Array) -> None:
-        """Replace the actions of views in an open ending by best ones."""
+        """Replace the actions in views of open endings by optimal ones."""
         if not self.perfect:
             return
-        for known in self._tables:
+        for tables in self._tables:
             if self._race:
-                _improve_races(self._record, known, thread_scratch(), views, actions)
+                _improve_races(self._record, tables, thread_scratch(), views, actions)
             else:
-                _improve(self._record, known, thread_scratch(), views, actions)
+                _improve(self._record, tables, thread_scratch(), views, actions)

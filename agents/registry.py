@@ -1,8 +1,8 @@
-"""Agents by name: `random`, `value:13`, `flat-mc:64,voids`, or `package.module:object`.
+"""Registry of agents: `random`, `value:13`, `flat-mc:64,voids`, or `package.module:object`.
 
-What follows the first colon are parameters, parted by commas, and what stands before a
-`=` is what the player is called: `mine=runs/quick-1`. Other packages add
-names through the entry-point group `german_whist.agents`.
+Parameters follow the first colon, separated by commas. A name of one's own stands before a `=`:
+`mine=runs/quick-1`. Other packages add agents through the entry-point group
+`german_whist.agents`.
 """
 
 from __future__ import annotations
@@ -34,112 +34,75 @@ AGENTS = Registry(ENTRY_POINTS, "agent")
 
 
 def register_agent(
-    name: str,
-    source: str | Factory,
-    about: str = "",
-    usage: str | None = None,
-    endgame: str = "",
+    name: str, source: str | Factory, about: str = "", usage: str | None = None, endgame: str = ""
 ) -> None:
-    """Make `name` a name of agents; a name that is taken is refused.
+    """Register an agent under a name that is not taken.
 
-    `source` is a factory `factory(rules, *parameters, match=None)`, or where to import one from.
-    `endgame` says for lists of players who plays open endings: `exact solver` or `own policy`.
+    `source` is a factory `factory(rules, *parameters, match=None)`, or its import path. `endgame`
+    says for lists of agents who plays open endings: `exact solver` or `own policy`.
     """
     AGENTS.add(name, source, about, usage, endgame)
 
 
-def _own(
-    name: str, module: str, factory: str, about: str, usage: str | None = None,
-    *, endgame: str = EXACT_SOLVER,
-) -> None:  # fmt: skip
-    register_agent(name, f"{__package__}.{module}:{factory}", about, usage, endgame)
-
-
 _SWITCHED = f"{EXACT_SOLVER}, or {OWN_POLICY} with endgame=network"
+# Name, class, description, usage (default: the name), who plays open endings (default: the solver).
+_BUILT_IN = (
+    ("random", "heuristic.random:RandomAgent", "any legal card, all hand long", None, OWN_POLICY),
+    ("random-exact", "heuristic.random:RandomExactAgent", "random foreplay, perfect endgame"),
+    ("threshold", "heuristic.threshold:ThresholdAgent",
+     "the classic rules of thumb, perfect endgame"),
+    ("value", "heuristic.upcard_value:ValueAgent",
+     "weighs the upcard against the cost of it", "value:13"),
+    ("counting", "heuristic.counting:CountingAgent", "counts cards, voids and known cards"),
+    ("flat-mc", "search.flat_mc:FlatMcAgent", "tries each card in sampled worlds",
+     "flat-mc:64[,voids][,playout=counting] or flat-mc:5ms"),
+    ("easy", "search.levels:Easy", "rules of thumb and a short memory", None, OWN_POLICY),
+    ("medium", "search.levels:Medium", "a careful player who forgets", None, OWN_POLICY),
+    ("hard", "search.levels:Hard", "search and a perfect memory"),
+    ("champion", "search.champion:Champion",
+     "the trained network that comes with the package", "champion[:sample]"),
+    ("champion-1", "search.champion:FirstChampion", "the first champion, to measure against"),
+    ("thinker", "search.thinker:ThinkerAgent",
+     "search in sampled worlds, guided by the champion's networks",
+     "thinker:64[,last=TRICKS][,ahead=TRICKS][,policy=PATH][,value=PATH][,belief=PATH] or "
+     "thinker:5ms"),
+    ("responder", "search.best_response:ResponderAgent",
+     "approximate best response to one agent, by search",
+     "responder:64,against=PLAYER[,by=PLAYER][,value=PATH][,ahead=TRICKS]"),
+    ("nash", "equilibrium.nash:NashAgent",
+     "the equilibrium of a small deck, such as 2x4-h2", "nash[:PATH]"),
+    ("network", "networks.policy:NetworkAgent",
+     "a trained checkpoint, by its path alone as well",
+     "network:PATH[,sample][,endgame=network]", _SWITCHED),
+    ("onnx", "external.policies:OnnxAgent", "a policy as an ONNX graph",
+     "onnx:PATH[,sample][,layout=trump-first][,endgame=network]", _SWITCHED),
+    ("sb3", "external.sb3:SB3Agent", "a model of Stable-Baselines3, a pickle that you trust",
+     "sb3:PATH,trusted[,sample][,layout=trump-first][,algorithm=PPO][,endgame=network]", _SWITCHED),
+)  # fmt: skip
 
-_own(
-    "random", "heuristic.random", "RandomAgent", "any legal card, all hand long", endgame=OWN_POLICY
-)
-_own("random-exact", "heuristic.random", "RandomExactAgent", "random foreplay, perfect endgame")
-_own(
-    "threshold",
-    "heuristic.threshold",
-    "ThresholdAgent",
-    "the classic rules of thumb, perfect endgame",
-)
-_own(
-    "value",
-    "heuristic.upcard_value",
-    "ValueAgent",
-    "weighs the upcard against the cost of it",
-    "value:13",
-)
-_own("counting", "heuristic.counting", "CountingAgent", "counts cards, voids and known cards")
-_own(
-    *("flat-mc", "search.flat_mc", "FlatMcAgent"),
-    "tries each card in sampled worlds",
-    "flat-mc:64[,voids][,playout=counting] or flat-mc:5ms",
-)
-_own("easy", "search.levels", "Easy", "rules of thumb and a short memory", endgame=OWN_POLICY)
-_own("medium", "search.levels", "Medium", "a careful player who forgets", endgame=OWN_POLICY)
-_own("hard", "search.levels", "Hard", "search and a perfect memory")
-_own(
-    *("champion", "search.champion", "Champion", "the trained network that comes with the package"),
-    usage="champion[:sample]",
-)
-_own("champion-1", "search.champion", "FirstChampion", "the first champion, to measure against")
-_own(
-    *("thinker", "search.thinker", "ThinkerAgent", "the champion, thinking in imagined worlds"),
-    usage="thinker:64[,last=TRICKS][,ahead=TRICKS][,policy=PATH][,value=PATH][,belief=PATH] or "
-    "thinker:5ms",
-)
-_own(
-    *(
-        "responder",
-        "search.best_response",
-        "ResponderAgent",
-        "a search that answers one player it knows",
-    ),
-    usage="responder:64,against=PLAYER[,by=PLAYER][,value=PATH][,ahead=TRICKS]",
-)
-_own(
-    *("nash", "equilibrium.nash", "NashAgent", "the equilibrium of a small deck, such as 2x4-h2"),
-    usage="nash[:PATH]",
-)
-_own(
-    *(
-        "network",
-        "networks.policy",
-        "NetworkAgent",
-        "a trained checkpoint, by its path alone as well",
-    ),
-    usage="network:PATH[,sample][,endgame=network]",
-    endgame=_SWITCHED,
-)
-_own(
-    *("onnx", "external.policies", "OnnxAgent", "a policy as an ONNX graph"),
-    usage="onnx:PATH[,sample][,layout=trump-first][,endgame=network]",
-    endgame=_SWITCHED,
-)
-_own(
-    *("sb3", "external.sb3", "SB3Agent", "a model of Stable-Baselines3, a pickle that you trust"),
-    usage="sb3:PATH,trusted[,sample][,layout=trump-first][,algorithm=PPO][,endgame=network]",
-    endgame=_SWITCHED,
-)
+
+def _register_built_in(
+    name: str, source: str, about: str, usage: str | None = None, endgame: str = EXACT_SOLVER
+) -> None:
+    register_agent(name, f"{__package__}.{source}", about, usage, endgame)
+
+
+for _row in _BUILT_IN:
+    _register_built_in(*_row)
 
 
 def agent_names() -> dict[str, Entry]:
-    """Every name, those of other packages included."""
+    """All registered agents by name, those of other packages included."""
     return AGENTS.entries()
 
 
 def named_player(text: str) -> tuple[str, str]:
-    """What a player is called and what it is made by: `NAME=PLAYER` tells both apart."""
-    found = _NAME_AND_PLAYER.fullmatch(text)
+    """Display name and agent of `NAME=PLAYER`; both are the text if there is no name."""
+    match = _NAME_AND_PLAYER.fullmatch(text)
     path = text.split(",")[0]
-    if found is None or Path(path).exists() or Path(path + WEIGHTS).exists():
+    if match is None or Path(path).exists() or Path(path + WEIGHTS).exists():
         return text, text  # a file may be called like that too
-    name, player = found.groups()
+    name, player = match.groups()
     if not name.isprintable() or name != name.strip() or len(name) > _LONGEST_NAME:
         raise ValueError(
             f"{name!r} is no name for a player: give one of at most {_LONGEST_NAME} characters "
@@ -156,61 +119,61 @@ def make_agent(
     *,
     match: Match | None = None,
 ) -> Agent:
-    """The agent with this name and these parameters, ready to play these rules."""
+    """Make an agent by its name with parameters."""
     rules = load_rules(rules)
     title, text = named_player(text)
-    name, _, rest = text.partition(":")
-    known = agent_names()
-    if name not in known and is_checkpoint(text.split(",")[0]):
-        name, rest = "network", text
-    if name in known:
-        factory, usage = _load(known[name].source), known[name].usage
-    elif not name.endswith(".py") and (found := _MODULE_AND_OBJECT.fullmatch(text)):
-        module, target, rest = found.groups(default="")
+    name, _, parameter_text = text.partition(":")
+    entries = agent_names()
+    if name not in entries and is_checkpoint(text.split(",")[0]):
+        name, parameter_text = "network", text
+    if name in entries:
+        factory, usage = _load(entries[name].source), entries[name].usage
+    elif not name.endswith(".py") and (match_object := _MODULE_AND_OBJECT.fullmatch(text)):
+        module, target, parameter_text = match_object.groups(default="")
         factory, usage = _load(f"{module}:{target}"), None
     else:
-        raise ValueError(_unknown(text, name, list(known)))
-    parameters = [part.strip() for part in rest.split(",")] if rest else []
-    agent = _Wanted(factory, text, rules, parameters, match, usage).made()
+        raise ValueError(_unknown_message(text, name, list(entries)))
+    parameters = [part.strip() for part in parameter_text.split(",")] if parameter_text else []
+    agent = _AgentSpec(factory, text, rules, parameters, match, usage).build()
     agent.name = title
     return agent
 
 
 def as_agent(
-    wanted: object,
+    source: object,
     rules: str | Path | Rules | Mapping[str, Any] = "classic",
     *,
     match: Match | None = None,
 ) -> Agent:
-    """An agent by name, as it is, or out of a function of views and streams."""
+    """Make an agent from a name, an `Agent`, its class, or a function of views and streams."""
     rules = load_rules(rules)
-    if isinstance(wanted, (str, Path)):
-        return make_agent(str(wanted), rules, match=match)
-    if isinstance(wanted, type) and issubclass(wanted, Agent):
-        return wanted(rules, match=match)
-    if isinstance(wanted, Agent):
-        if wanted.rules != rules:
+    if isinstance(source, (str, Path)):
+        return make_agent(str(source), rules, match=match)
+    if isinstance(source, type) and issubclass(source, Agent):
+        return source(rules, match=match)
+    if isinstance(source, Agent):
+        if source.rules != rules:
             raise CannotPlay(
-                f"{wanted.name} was made for the rules {wanted.rules.name}, and {rules.name} are "
+                f"{source.name} was made for the rules {source.rules.name}, and {rules.name} are "
                 "played here: make it anew for these"
             )
-        return wanted
-    if callable(wanted):
-        return _of_function(wanted, rules, [], match)
+        return source
+    if callable(source):
+        return _function_agent(source, rules, [], match)
     raise TypeError(
-        f"{wanted!r} is {type_phrase(wanted)}: an agent is given by name, as an Agent, or as "
+        f"{source!r} is {type_phrase(source)}: an agent is given by name, as an Agent, or as "
         "a function of views and random streams"
     )
 
 
 def _load(source: str | Factory) -> Factory:
-    found: Any = load_source(source)
-    if not callable(found) and not isinstance(found, Agent):
-        raise ValueError(f"{source} is {type_phrase(found)}, which is not an agent")
-    return found
+    factory: Any = load_source(source)
+    if not callable(factory) and not isinstance(factory, Agent):
+        raise ValueError(f"{source} is {type_phrase(factory)}, which is not an agent")
+    return factory
 
 
-def _of_function(
+def _function_agent(
     function: Callable[..., Any], rules: Rules, words: list[str], match: Match | None
 ) -> Agent:
     from .external.policies import CallableAgent  # loads what most players do without
@@ -224,8 +187,8 @@ def _takes_views(function: Factory) -> bool:
 
 
 @dataclass(frozen=True)
-class _Wanted:
-    """An agent that is to be made, and what it was named by."""
+class _AgentSpec:
+    """Factory and arguments of an agent."""
 
     factory: Factory
     text: str
@@ -233,28 +196,27 @@ class _Wanted:
     parameters: list[str]
     match: Match | None
     usage: str | None
-    """How a registered name is written; None for module:object."""
 
-    def made(self) -> Agent:
-        """The agent, refused unless it is one and plays the rules."""
+    def build(self) -> Agent:
+        """Make the agent; refuse other objects, and agents of other rules."""
         factory = self.factory
-        made: object
+        agent: object
         if isinstance(factory, Agent):
-            made = factory
+            agent = factory
         elif not isinstance(factory, type) and _takes_views(factory):
-            made = _of_function(factory, self.rules, self.parameters, self.match)
+            agent = _function_agent(factory, self.rules, self.parameters, self.match)
         else:
-            made = self._called()
-        if not isinstance(made, Agent):
+            agent = self._call_factory()
+        if not isinstance(agent, Agent):
             raise ValueError(
-                f"{self.text} makes {type_phrase(made)}, which is not an Agent: make its class a "
+                f"{self.text} makes {type_phrase(agent)}, which is not an Agent: make its class a "
                 "subclass of german_whist.agents.Agent"
             )
-        if made.rules != self.rules:
-            raise CannotPlay(f"{self.text} plays {made.rules.name} and not {self.rules.name}")
-        return made
+        if agent.rules != self.rules:
+            raise CannotPlay(f"{self.text} plays {agent.rules.name} and not {self.rules.name}")
+        return agent
 
-    def _called(self) -> object:
+    def _call_factory(self) -> object:
         if not self._fits(self.parameters):
             raise ValueError(self._misfit())
         try:
@@ -291,20 +253,20 @@ class _Wanted:
         return f"the parameters {given!r} do not fit {text}: {named}"
 
 
-def _unknown(text: str, name: str, known: list[str]) -> str:
+def _unknown_message(text: str, name: str, known: list[str]) -> str:
     if not text.rpartition("=")[2].strip():
-        which = (
+        problem = (
             f"{text!r} names no player: nothing follows its ="
             if text
             else "the name of a player is empty"
         )
-        return f"{which}; name a player, as threshold, or the path of a checkpoint"
+        return f"{problem}; name a player, as threshold, or the path of a checkpoint"
     path = Path(text.split(",")[0])
     if name.endswith(".py") and Path(name).is_file():
-        wanted = text.partition(":")[2] or "object"
+        target = text.partition(":")[2] or "object"
         return (
             f"{text!r} is not an agent: a file of Python is named as a module, from the folder "
-            f"that it is in, as {Path(name).stem}:{wanted}"
+            f"that it is in, as {Path(name).stem}:{target}"
         )
     if text and path.exists():
         return (
@@ -329,5 +291,5 @@ def _unknown(text: str, name: str, known: list[str]) -> str:
         )
     if "=" in text:
         return f"{text!r} is not an agent: in NAME=PLAYER the name is short and has no : , / or \\"
-    own = "agents of your own are named as module:object"
-    return f"{text!r} is not an agent{suggest(name, sorted(known), more=own)}"
+    suggestion = "agents of your own are named as module:object"
+    return f"{text!r} is not an agent{suggest(name, sorted(known), more=suggestion)}"

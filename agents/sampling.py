@@ -1,7 +1,7 @@
 """Argmax, softmax and sampling over a set of actions, in compiled code.
 
-Sums run over actions in rising order, in float64 whatever the logits are, so that a draw is the
-same wherever it is made.
+Sums run over actions in rising order, in float64 for any type of logits, so that a draw is the
+same everywhere.
 """
 
 from __future__ import annotations
@@ -26,10 +26,7 @@ def masked_argmax(values: np.ndarray, legal: np.uint64) -> int:
 
 @jit
 def masked_softmax(logits: np.ndarray, legal: np.uint64, weights: np.ndarray) -> float:
-    """Write each action's weight, 0 where it is not legal; returns the sum of the weights.
-
-    An action's probability is its weight divided by that sum.
-    """
+    """Write each action's unnormalized probability, 0 where illegal; returns their sum."""
     best = masked_argmax(logits, legal)
     total = 0.0
     for action in range(len(logits)):

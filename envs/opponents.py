@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..agents.base import Agent, Array, decision_stream
-from ..agents.calls import PlayerFault, answer_of
+from ..agents.calls import PlayerFault, call_agent
 from ..common.jit.compiler import jit
 from ..engine.batch.batch import Batch
 from ..engine.batch.kernels import BatchArrays, is_legal
@@ -119,7 +119,7 @@ def query_opponent(batch: Batch, agent: Agent, decisions: PendingDecisions) -> A
     """An agent's actions; an illegal one raises `PlayerFault`."""
     count = len(decisions.indices)
     actions = np.empty(count, np.int64)
-    if agent.many_at_once:
+    if agent.thread_safe:
         illegal = batch.run(count, _query_part, agent, decisions, actions, cost_ns=_NS_PER_ACTION)
     else:
         illegal = _query_part(batch.arrays, agent, decisions, actions, 0, count)
@@ -145,5 +145,5 @@ def _query_part(
 ) -> int:
     rows = slice(start, stop)
     indices = decisions.indices[rows]
-    actions[rows] = answer_of(agent, decisions.views[rows], decisions.rng[rows], indices)
+    actions[rows] = call_agent(agent, decisions.views[rows], decisions.rng[rows], indices)
     return int(first_illegal_action(arrays, indices, actions[rows]) >= 0)

@@ -21,8 +21,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..agents.checkpoints.bundled import VALUE_WEIGHTS
-from ..agents.networks.mlp import Layers, Rows, new_rows, pass_rows
-from ..agents.networks.value import MOST_PLACES, OUTCOMES, read_value_network, write_game_places
+from ..agents.networks.mlp import MLPBatch, MLPWeights, forward_rows, new_mlp_batch
+from ..agents.networks.value import (
+    MAX_VALUE_INPUTS,
+    N_OUTCOMES,
+    read_value_network,
+    write_value_inputs,
+)
 from ..common.jit.bitset import NO_CARDS, ONE, bit, highest, lowest, nth_lowest
 from ..common.jit.compiler import jit
 from ..engine.dtypes import GAME, LEAD
@@ -48,12 +53,12 @@ over two; fitted on 4,000 hands of the champion against flat search and the thin
 class ValueEstimator(NamedTuple):
     """The value network and the tables of endings, with their buffers."""
 
-    network: Layers
-    rows: Rows
+    network: MLPWeights
+    rows: MLPBatch
     tables: Tables
     scratch: Scratch
     pays: np.ndarray
-    """`(OUTCOMES, FIGURES)`: the figures for each number of tricks in the ending."""
+    """`(N_OUTCOMES, FIGURES)`: the figures for each number of tricks in the ending."""
     games: np.ndarray
     """A position, after a lead, and after the trick; and the original game."""
     sums: np.ndarray
@@ -63,7 +68,7 @@ class ValueEstimator(NamedTuple):
     """`(2, FIGURES)`: the actual value, and the sum over all pairs of cards."""
 
 
-def value_network_for(rules: Rules) -> Layers:
+def value_network_for(rules: Rules) -> MLPWeights:
     """The bundled value network; rules that it does not cover raise `ValueError`."""
     return read_value_network(VALUE_WEIGHTS, rules)
 
@@ -84,12 +89,12 @@ def check_luck(rules: Rules, match: Match | None) -> None:
 def new_value_estimator(rules: Rules, tables: Tables, scratch: Scratch) -> ValueEstimator:
     """An estimator for a rule set, with its tables of endings."""
     network, record, tricks = value_network_for(rules), rules.record()[0], rules.hand
-    pays = np.zeros((OUTCOMES, FIGURES))
+    pays = np.zeros((N_OUTCOMES, FIGURES))
     for taken in range(tricks + 1):
         paid = pay_for(record, 0, taken, tricks - taken)
         pays[taken] = np.sign(paid), 2 * taken - tricks, paid
     return ValueEstimator(
-        network, new_rows(network, 1, MOST_PLACES), tables, scratch, pays,
+        network, new_mlp_batch(network, 1, MAX_VALUE_INPUTS), tables, scratch, pays,
         np.zeros(_ORIGINAL + 1, GAME), np.zeros((4, FIGURES + 1)), np.zeros((2, FIGURES)),
     )  # fmt: skip
 
@@ -112,15 +117,15 @@ def _add_value(
         for figure in range(FIGURES):
             sums[figure] += sign * estimator.pays[taken, figure]
         return
-    estimator.rows.counts[0] = write_game_places(rules, game, estimator.rows.places[0])
-    pass_rows(estimator.network, estimator.rows, 1)
+    estimator.rows.n_active[0] = write_value_inputs(rules, game, estimator.rows.active_inputs[0])
+    forward_rows(estimator.network, estimator.rows, 1)
     logits = estimator.rows.out[0]
     max_logit, total = np.float64(logits[0]), 0.0
-    for tricks in range(1, OUTCOMES):
+    for tricks in range(1, N_OUTCOMES):
         max_logit = max(max_logit, np.float64(logits[tricks]))
-    for tricks in range(OUTCOMES):
+    for tricks in range(N_OUTCOMES):
         total += np.exp(logits[tricks] - max_logit)
-    for tricks in range(OUTCOMES):
+    for tricks in range(N_OUTCOMES):
         prob = sign * np.exp(logits[tricks] - max_logit) / total
         for figure in range(FIGURES):
             sums[figure] += prob * estimator.pays[tricks, figure]

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from ..agents.base import Agent, checked_answer, copied
-from ..agents.calls import claims_perfection
+from ..agents.base import Agent, check_actions, copy_views
+from ..agents.calls import claims_perfect_endgame
 from ..agents.registry import as_agent
 from ..common.jit.compiler import warm_up
 from ..common.plugins import error_location, error_text
@@ -259,7 +259,7 @@ class _Half:
         """Fill in a player's actions; after an error by bisection, to find the hand it is about."""
         agent, decisions = self.players[player], self.decisions[player]
         # Copies: what an agent writes to must be none of the arena's arrays.
-        views, rng = copied(decisions.views[part]), decisions.rng[part].copy()
+        views, rng = copy_views(decisions.views[part]), decisions.rng[part].copy()
         index = decisions.game_index[part].copy()
         fault: BaseException | None = None
         returned = False
@@ -269,7 +269,7 @@ class _Half:
             else:
                 answer = agent.act(views, rng)
             returned = True
-            actions[part] = checked_answer(agent, answer, len(index))
+            actions[part] = check_actions(agent, answer, len(index))
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -376,7 +376,7 @@ def warm_up_match(halves: Halves, config: MatchConfig) -> None:
     """Compile and load everything by playing one pair of deals that the run does not contain."""
     seed = siphash(key_of_bytes(config.key), np.uint64(0), _WARM_UP)
     warm_up_config = replace(config, seed=int(seed))
-    one, two = map(claims_perfection, halves[0])
+    one, two = map(claims_perfect_endgame, halves[0])
 
     def play() -> None:
         play_chunk(halves, warm_up_config, Task(trusted_exact=(one, two)))

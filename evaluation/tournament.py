@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 
 from ..agents.base import Agent
-from ..agents.calls import claims_perfection
+from ..agents.calls import claims_perfect_endgame
 from ..agents.common_rules import common_rules
 from ..agents.registry import named_player
 from ..common.executors import LOCAL, Executor, InProcessExecutor, WorkersLost, check_backend
@@ -140,7 +140,10 @@ class Arena:
         self._audit = Audit(self.config)
         self.schedule = Schedule(
             [
-                ((self.names[i], self.names[j]), (claims_perfection(one), claims_perfection(two)))
+                (
+                    (self.names[i], self.names[j]),
+                    (claims_perfect_endgame(one), claims_perfect_endgame(two)),
+                )
                 for (i, j), (one, two) in zip(pairings, agents, strict=True)
             ],
             self.limits, self._audit, rated=rated, journal=self._journal, write_record=records,

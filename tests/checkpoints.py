@@ -14,7 +14,7 @@ from safetensors.numpy import save
 from german_whist.agents.checkpoints.schema import FORMAT
 
 
-def told_of(name: str, data: bytes) -> dict[str, Any]:
+def weights_entry(name: str, data: bytes) -> dict[str, Any]:
     """What a card says of its weights' file."""
     return {"file": name, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
@@ -26,6 +26,6 @@ def written(
     data = save({name: np.ascontiguousarray(each) for name, each in weights.items()})
     place = path.with_name(path.name + ".safetensors")
     place.write_bytes(data)
-    told = {"format": FORMAT, "weights": told_of(place.name, data), **card}
+    told = {"format": FORMAT, "weights": weights_entry(place.name, data), **card}
     place.with_suffix(".json").write_text(json.dumps(told), encoding="utf-8")
     return place

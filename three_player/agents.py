@@ -1,8 +1,8 @@
-"""Players of the game for three: functions of a view and a random stream, and what they win.
+"""Agents of the three-player game: functions of a view and a random stream, and their measurement.
 
-A player is asked for its own cards, and for the dummy's where it plays the dummy. The
-stream is a `uint64` in an array, which `below` moves on: keyed by deal, seat and card, so
-that hands are the same in whatever order they are played.
+An agent plays its own cards, and the dummy's if it is the declarer. The stream is a `uint64` in an
+array, which `below` advances: keyed by deal, seat and card, so that results do not depend on the
+order in which hands are played.
 """
 
 from __future__ import annotations
@@ -29,17 +29,16 @@ _ME = 0
 
 
 def random_card(view: ThreeView, stream: np.ndarray[Any, Any]) -> int:
-    """Any legal card."""
     legal = cards_of(view.legal)
     return legal[random_below(stream, len(legal))]
 
 
 def thrifty_card(view: ThreeView, stream: np.ndarray[Any, Any]) -> int:
-    """Wins what is worth it as cheaply as it can, and keeps trumps and high cards otherwise.
+    """Win valuable tricks as cheaply as possible, and save trumps and high cards otherwise.
 
-    Worth it are, for the stock, trumps, queens and better, and the eighth trick whatever
-    is turned up, as it wins the dummy; then every trick. From the dummy it takes what it
-    does not win itself, since the dummy's tricks count for nobody.
+    Valuable are, for the stock, trumps, queens and better, and the eighth trick always, as it wins
+    the dummy; then every trick. With the dummy it wins what it does not win itself, since the
+    dummy's tricks count for no player.
     """
     legal = [int(card) for card in cards_of(view.legal)]
     cheapest = min(legal, key=lambda card: _strength(card, view))
@@ -54,12 +53,10 @@ def thrifty_card(view: ThreeView, stream: np.ndarray[Any, Any]) -> int:
 
 
 def _strength(card: int, view: ThreeView) -> int:
-    """Ranks, and every trump above them."""
     return card % 13 + (13 if card // 13 == view.trump else 0)
 
 
 def _worth_it(view: ThreeView) -> bool:
-    """Whether the trick is to be won."""
     if view.draws_left <= 1:
         return True
     upcard = view.upcard.bit_length() - 1
@@ -67,25 +64,25 @@ def _worth_it(view: ThreeView) -> bool:
 
 
 def _lead(legal: list[int], view: ThreeView) -> int:
-    """The highest card that nobody can beat in its suit, else the highest of all."""
-    others = view.unseen | view.known[0] | view.known[1] | view.dummy
-    masters = [card for card in legal if not others >> card & (1 << 13 - card % 13) - 1]
+    """The highest card without a higher one left in its suit, else the highest of all."""
+    unseen = view.unseen | view.known[0] | view.known[1] | view.dummy
+    masters = [card for card in legal if not unseen >> card & (1 << 13 - card % 13) - 1]
     return max(masters or legal, key=lambda card: _strength(card, view))
 
 
 def _has_it(view: ThreeView, best: int) -> bool:
-    """Whether the trick is the player's as it stands, or by a card that it may still play."""
+    """Whether the player wins the trick as it stands, or has a card left that would."""
     if view.trick[_ME]:
         return view.winner == _ME
-    same = view.hand & _SUIT << 13 * ((view.led or 0) // 13)
-    return any(beats(card, best, view.trump) for card in cards_of(same or view.hand))
+    of_suit = view.hand & _SUIT << 13 * ((view.led or 0) // 13)
+    return any(beats(card, best, view.trump) for card in cards_of(of_suit or view.hand))
 
 
 PLAYERS_OF_THREE: dict[str, ThreePlayer] = {"random": random_card, "thrifty": thrifty_card}
 
 
 def three_player(player: object) -> ThreePlayer:
-    """A player by name, or a function that is one."""
+    """Agent by name, or a function."""
     if callable(player):
         return player  # pyright: ignore[reportReturnType]
     if not isinstance(player, str) or player not in PLAYERS_OF_THREE:
@@ -99,20 +96,19 @@ def three_player(player: object) -> ThreePlayer:
 
 
 def three_stream(key: SipKey, game: ThreeGame) -> np.ndarray[Any, Any]:
-    """The random stream of the next card, by deal, seat and how many were played."""
+    """Random stream of the next card, by deal, seat and number of cards played."""
     place = N_CARDS * (game.turn or 0) + len(game.actions)
     return np.array([siphash(key, np.uint64(game.number), np.uint64(place))], np.uint64)
 
 
-def played_hand(game: ThreeGame, players: Sequence[ThreePlayer], key: SipKey) -> ThreeGame:
-    """The game, played to its end by a player for each seat."""
+def play_hand(game: ThreeGame, players: Sequence[ThreePlayer], key: SipKey) -> ThreeGame:
     while (seat := game.mover) is not None:
         game.play(players[seat](game.view(seat), three_stream(key, game)))
     return game
 
 
-class Won(NamedTuple):
-    """What a player is paid a hand on average, and half the width of its 95 % interval."""
+class PayEstimate(NamedTuple):
+    """Mean pay per hand, and the half width of its 95 % interval."""
 
     pay: float
     interval: float
@@ -122,16 +118,18 @@ class Won(NamedTuple):
 
 
 def won_at_three(
-    player: object, others: object = "random", hands: int = 1000, seed: int = 1
-) -> Won:
-    """What a player wins against two of another, every deal played once from each seat."""
+    player: object, opponents: object = "random", hands: int = 1000, seed: int = 1
+) -> PayEstimate:
+    """Mean pay against two copies of an opponent, every deal played once from each seat."""
     if checked_count(hands, "hands") < 2:
         raise ValueError(f"hands is {hands!r}: an interval takes two deals or more")
-    key, ours, theirs = agent_key(seed), three_player(player), three_player(others)
+    key, agent, opponent = agent_key(seed), three_player(player), three_player(opponents)
     game, pays = ThreeGame(), np.zeros(hands)
     for number in range(hands):
         for seat in range(PLAYERS):
             game.deal(seed, number)
-            players = [ours if place == seat else theirs for place in range(PLAYERS)]
-            pays[number] += played_hand(game, players, key).pays[seat] / PLAYERS
-    return Won(float(pays.mean()), quantile(hands) * float(pays.std(ddof=1)) / math.sqrt(hands))
+            players = [agent if place == seat else opponent for place in range(PLAYERS)]
+            pays[number] += play_hand(game, players, key).pays[seat] / PLAYERS
+    return PayEstimate(
+        float(pays.mean()), quantile(hands) * float(pays.std(ddof=1)) / math.sqrt(hands)
+    )

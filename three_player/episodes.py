@@ -1,4 +1,4 @@
-"""The table of three that its environments share: one deal after another, shown seat by seat."""
+"""Episodes of the three-player game, which its environments share."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ from .render import scene_of_three, text_of_three
 
 
 class ThreeTable:
-    """One game at a time, of a seed's deals in turn."""
+    """Deals of a seed in turn, one game at a time."""
 
     def __init__(self, painter: Painter | None = None) -> None:
         self.painter = painter
         self.game: ThreeGame = ThreeGame()
         self.seed: int | None = None
         self.ready: bool = False
-        """Whether something is dealt: a reset that is refused leaves nothing to step."""
+        """Whether a game was dealt: a refused reset leaves nothing to step."""
         self.stopped: bool = False
-        """Whether the game ended where it stands, lost by whoever acted illegally."""
+        """Whether an illegal action ended the game."""
 
-    def start(self, seed: int | None, wishes: Mapping[str, Any] | None = None) -> None:
-        """Deal: a seed's first deal, without a seed the next; `wishes` are options of a reset."""
+    def start(self, seed: int | None, options: Mapping[str, Any] | None = None) -> None:
+        """Deal a seed's first deal, or without a seed the next; `options` are those of a reset."""
         self.ready = self.stopped = False
-        wishes = wishes or {}
-        for name in wishes:
+        options = options or {}
+        for name in options:
             if name not in RESET_OPTIONS:
                 hint = suggest(name, RESET_OPTIONS, listed=False)
                 known = ", ".join(RESET_OPTIONS)
                 raise ValueError(f"reset has no option {name!r}: its options are {known}{hint}")
         number = 0 if self.seed is None or seed is not None else self.game.number + 1
-        if wishes.get("number") is not None:
-            number = checked_seed(wishes["number"], "number")
+        if options.get("number") is not None:
+            number = checked_seed(options["number"], "number")
         if seed is not None:
             self.seed = checked_seed(seed)
         elif self.seed is None:
             self.seed = fresh_seed()
         self.game.deal(self.seed, number)
-        deal, dealer = wishes.get("deal"), wishes.get("dealer")
+        deal, dealer = options.get("deal"), options.get("dealer")
         if deal is not None or dealer is not None:
             cards = self.game.cards_dealt if deal is None else deal
             self.game.deal_cards(cards, 0 if dealer is None else dealer)
@@ -55,27 +55,24 @@ class ThreeTable:
 
     @property
     def over(self) -> bool:
-        """Whether nobody is to move any more."""
         return self.stopped or self.game.over
 
     def check_dealt(self) -> None:
-        """Refuse to go on where nothing is dealt."""
         if not self.ready:
             raise IllegalAction("nothing has been dealt yet: call reset() first")
 
     def view(self, seat: int) -> ThreeView:
-        """All that a seat may know."""
+        """The view of a seat, without legal actions after the end."""
         self.check_dealt()
         view = self.game.view(seat)
         return view._replace(turn=None, legal=0) if self.stopped else view
 
-    def shown(self, seat: int) -> Observation:
-        """The observation of a seat and its mask."""
+    def observe(self, seat: int) -> Observation:
         view = self.view(seat)
         return {"observation": observation_for_three(view), "action_mask": mask_for_three(view)}
 
     def paint(self, seat: int, *, open_hands: bool) -> Any:
-        """The table in the painter's mode, from a seat; with `open_hands` all cards lie open."""
+        """Render in the painter's mode from a seat; with `open_hands` all cards lie open."""
         if self.painter is None:
             warn_without_render_mode()
             return None
@@ -85,12 +82,11 @@ class ThreeTable:
         return self.painter.draw(scene_of_three(view, hands))
 
     def close(self) -> None:
-        """Close the window, if there is one."""
         if self.painter is not None:
             self.painter.close()
 
     def result(self, seat: int) -> dict[str, Any]:
-        """How the hand went, as a seat sees it: its own first, the others clockwise, the dummy."""
+        """Result from a seat: its own first, the others clockwise, the dummy."""
         order = [(seat + place) % PLAYERS for place in range(PLAYERS)]
         tricks, pays = self.game.counting_tricks, self.game.pays
         return {

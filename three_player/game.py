@@ -1,13 +1,13 @@
-"""German Whist for three players with a dummy: another game, on the same cards, streams and tricks.
+"""German Whist for three players with a dummy: another game on the same cards and random streams.
 
-Eight tricks are played for the stock by three hands, then seven by four: what is left of the
-stock lies open as the dummy, which whoever won the eighth trick plays in its turn. Only those
-seven tricks count. One game is played at a time, in plain Python over card sets.
+Three hands play eight tricks for the stock, then four hands play seven: the rest of the stock is
+the open dummy, played by the winner of the eighth trick. Only those seven tricks count. One game
+at a time, in plain Python over card sets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ from ..engine.seeding import checked_seat, checked_seed
 
 PLAYERS = 3
 DUMMY = 3
-"""The seat of the dummy: between the third player and the first, clockwise."""
+"""Seat of the dummy: between the third player and the first, clockwise."""
 HAND = 7
 DRAW_TRICKS = 8
 TRICKS_IN_ALL = 15
@@ -35,7 +35,7 @@ _RULES = _CLASSIC.record()
 
 
 class ThreeTrick(NamedTuple):
-    """A trick: the seat that led, the cards in the order played, the upcard it was played for."""
+    """A trick: its leader, the cards in the order played, the upcard."""
 
     leader: int
     cards: tuple[int, ...]
@@ -46,81 +46,72 @@ class ThreeTrick(NamedTuple):
 
 
 class ThreeView(NamedTuple):
-    """All that a seat may know: sets of cards as numbers (`cards_of`), seats as it sees them.
+    """All that a seat may know: card sets as integers (`cards_of`), and relative seats.
 
-    Seat 0 is its own here, 1 and 2 are the players after it, clockwise, and 3 is the dummy;
-    `seat` and the leaders of `tricks` alone are seats of the table.
+    Relative seat 0 is its own, 1 and 2 are the next players clockwise, and 3 is the dummy; `seat`
+    and the leaders of `tricks` alone are absolute seats.
     """
 
     seat: int
     hand: int
     upcard: int
-    """The card that lies face up on the stock, as a set; none after the eighth trick."""
+    """The faced stock card, as a set; empty after the eighth trick."""
     trick: tuple[int, int, int, int]
-    """What each seat has played to the trick under way, as sets."""
+    """Card of each seat in the current trick."""
     played: tuple[int, int, int, int]
-    """All that each seat has played."""
     known: tuple[int, int]
-    """What the other two players were seen to take, and still hold."""
+    """Cards that the other two players took openly and still hold."""
     dummy: int
-    """The dummy's cards, once it lies open."""
     unseen: int
-    """The cards whose place the seat cannot know."""
     void_draws: tuple[tuple[int, ...], tuple[int, ...]]
-    """For the other two and each suit: the unseen cards drawn since it was last failed to be
-    followed; -1: it never was."""
+    """For the other two and each suit: unseen draws since the last failure to follow, or -1."""
     trump: int
     leader: int
-    """Who leads, or led, the trick under way."""
     turn: int | None
-    """Whose cards are to be played; None after the end."""
+    """Seat whose card is due, the dummy included; None after the end."""
     declarer: int | None
-    """Who plays the dummy; None before it lies open."""
+    """Seat that plays the dummy; None before it is open."""
     dealer: int
-    counted: tuple[int, int, int, int]
-    """The counting tricks that each seat has taken."""
+    tricks_won: tuple[int, int, int, int]
+    """Counting tricks of each seat."""
     legal: int
-    """What may be played; nothing unless it is for this seat to play, from its hand or the
-    dummy's."""
+    """Legal cards; empty unless this seat is to move, for itself or the dummy."""
     tricks: tuple[ThreeTrick, ...]
-    """The tricks that are over."""
     draws: tuple[int, ...]
-    """The cards that the seat drew unseen by the others, in order."""
+    """Cards that the seat drew unseen by the others, in order."""
 
     @property
     def over(self) -> bool:
-        """Whether the hand is over."""
         return self.turn is None
 
     @property
     def draws_left(self) -> int:
-        """How many tricks are still played for the stock."""
+        """Number of tricks still to be played for the stock."""
         return max(0, DRAW_TRICKS - len(self.tricks))
 
-    def cards_held(self, who: int) -> int:
-        """How many cards the player itself (0), the next (1) or the one after (2) holds."""
+    def hand_size(self, seat: int) -> int:
+        """Number of cards of a player, by relative seat."""
         drawn = min(len(self.tricks), DRAW_TRICKS)
-        return HAND + drawn - self.played[who].bit_count()
+        return HAND + drawn - self.played[seat].bit_count()
 
     @property
     def led(self) -> int | None:
-        """The card that the trick under way was led with, if it was."""
         led = self.trick[self.leader]
         return led.bit_length() - 1 if led else None
 
     @property
     def winning(self) -> int | None:
-        """The card that wins the trick under way so far; None before it is led."""
+        """The card that wins the current trick so far; None before a lead."""
         best = self.led
         if best is not None:
-            for held in self.trick:
-                if held and beats(held.bit_length() - 1, best, self.trump):
-                    best = held.bit_length() - 1
+            for card_set in self.trick:
+                if card_set and beats(card_set.bit_length() - 1, best, self.trump):
+                    best = card_set.bit_length() - 1
         return best
 
     @property
     def winner(self) -> int | None:
-        """Whose card that is."""
+        """Relative seat of that card."""
         best = self.winning
         return None if best is None else self.trick.index(1 << best)
 
@@ -129,11 +120,10 @@ class ThreeView(NamedTuple):
 def _deal(
     rules: np.ndarray, seed: np.uint64, number: np.uint64, stream: np.ndarray, deal: np.ndarray
 ) -> int:
-    """Write deal `number` of a seed; returns its dealer."""
-    here: Record = row(rules, 0)
+    rules_record: Record = row(rules, 0)
     stream[0] = stream_key(seed, number)
     dealer = random_below(stream, PLAYERS)
-    shuffle(here, stream, deal)
+    shuffle(rules_record, stream, deal)
     return dealer
 
 
@@ -160,14 +150,13 @@ class ThreeGame:
     """
 
     def __init__(self, seed: int = 0, number: int = 0) -> None:
-        """Deal number `number` of a seed."""
         warm_up("game for three", "engine", _compile_all)
         self.deal(seed, number)
 
     # -- dealing
 
     def deal(self, seed: int = 0, number: int = 0) -> None:
-        """Deal hand `number` of a seed, its dealer drawn with it."""
+        """Deal number `number` of a seed, with a random dealer."""
         checked = checked_seed(seed), checked_seed(number, "number")
         self.seed: int
         self.number: int
@@ -176,11 +165,11 @@ class ThreeGame:
         self._begin(deal, dealer)
 
     def deal_cards(self, deal: str | Iterable[int | str], dealer: int) -> None:
-        """Deal these cards: in dealing order, from the dealer's left, then the stock from the top.
+        """Deal these cards in dealing order: from the dealer's left, then the stock from the top.
 
         The last seven become the dummy.
         """
-        order = [int(each) for each in checked_deal(_CLASSIC, deal)]
+        order = [int(card) for card in checked_deal(_CLASSIC, deal)]
         checked_seat(dealer, (0, 1, 2), "dealer")
         self._begin(order, int(dealer))
 
@@ -199,27 +188,25 @@ class ThreeGame:
         self._cards: list[int] = []
         self._counted = [0] * 4
         self.declarer: int | None = None
-        """The seat that plays the dummy, once it lies open."""
+        """Seat that plays the dummy, after it was opened."""
         self.leader: int = (dealer + 1) % PLAYERS
-        """The seat that leads, or led, the trick under way."""
+        """Leader of the current trick."""
         self.turn: int | None = self.leader
-        """The seat whose cards are to be played, the dummy's included; None after the end."""
+        """Seat whose card is due, the dummy included; None after the end."""
 
     # -- playing
 
     @property
     def mover(self) -> int | None:
-        """The player who is to move: the declarer for the dummy; None after the end."""
+        """Player to move: the declarer for the dummy; None after the end."""
         return self.declarer if self.turn == DUMMY else self.turn
 
     @property
     def over(self) -> bool:
-        """Whether the hand is over."""
         return self.turn is None
 
     @property
     def legal_set(self) -> int:
-        """The cards that may be played, as a set."""
         if self.turn is None:
             return 0
         hand = self._hands[self.turn]
@@ -228,11 +215,10 @@ class ThreeGame:
         return hand & (_SUIT << 13 * (self._cards[0] // 13)) or hand
 
     def legal(self) -> list[int]:
-        """The cards that may be played."""
-        return [int(each) for each in cards_of(self.legal_set)]
+        return [int(card) for card in cards_of(self.legal_set)]
 
     def play(self, action: int | str) -> None:
-        """Play a card, by id or text, from the hand that is to play; else raise a sentence."""
+        """Play a card by id or text; an illegal one raises `IllegalAction`."""
         number = parse_action(action)
         seat = self.turn
         if seat is None or not 0 <= number < N_CARDS or not self.legal_set >> number & 1:
@@ -245,14 +231,17 @@ class ThreeGame:
             if self._cards and number // 13 != (led := self._cards[0] // 13):
                 self._failed_at[seat][led] = len(self._unseen_draws[seat])
         self._cards.append(number)
-        seats = PLAYERS if self.declarer is None else PLAYERS + 1
+        seats = self._seats_playing
         if len(self._cards) < seats:
             self.turn = (seat + 1) % seats
         else:
             self._end_trick((self.leader + self._winning_place()) % seats)
 
+    @property
+    def _seats_playing(self) -> int:
+        return PLAYERS if self.declarer is None else PLAYERS + 1
+
     def _winning_place(self) -> int:
-        """The place of the card that wins the trick: every card against the best before it."""
         best = 0
         for place in range(1, len(self._cards)):
             if beats(self._cards[place], self._cards[best], self.trump):
@@ -281,14 +270,14 @@ class ThreeGame:
             for drawn in self._deal[_DUMMYS_CARDS:]:
                 self._hands[DUMMY] |= 1 << drawn
 
-    # -- looking
+    # -- views and state
 
     def _upcard(self) -> int | None:
         trick = len(self._tricks)
         return self._deal[_STOCK + PLAYERS * trick] if trick < DRAW_TRICKS else None
 
     def view(self, seat: int | None = None) -> ThreeView:
-        """All that a seat may know; if none is named, the player to move."""
+        """The view of a seat, by default of the player to move."""
         if seat is None:
             seat = self.mover
             if seat is None:
@@ -298,34 +287,30 @@ class ThreeGame:
         left, right = (seat + 1) % PLAYERS, (seat + 2) % PLAYERS
         trick, leader = [0] * 4, self.leader
         for place, number in enumerate(self._cards):
-            at = (leader + place) % (PLAYERS if self.declarer is None else PLAYERS + 1)
-            trick[at] = 1 << number
+            trick[(leader + place) % self._seats_playing] = 1 << number
         upcard = self._upcard()
         turned = 0 if upcard is None else 1 << upcard
         hand, known, dummy = self._hands[seat], self._known, self._hands[DUMMY]
-        mine, lefts, rights, dummys = (self._played[at] for at in (seat, left, right, DUMMY))
-        seen = mine | lefts | rights | dummys | hand | known[left] | known[right] | dummy | turned
+        played = _relative(seat, self._played)
+        located = hand | known[left] | known[right] | dummy | turned
+        for cards in played:
+            located |= cards
         return ThreeView(
             seat=seat,
             hand=hand,
             upcard=turned,
-            trick=(trick[seat], trick[left], trick[right], trick[DUMMY]),
-            played=(mine, lefts, rights, dummys),
+            trick=_relative(seat, trick),
+            played=played,
             known=(known[left], known[right]),
             dummy=dummy,
-            unseen=_DECK & ~seen,
+            unseen=_DECK & ~located,
             void_draws=(self._void_draws(left), self._void_draws(right)),
             trump=self.trump,
-            leader=_seen_from(seat, leader),
-            turn=None if self.turn is None else _seen_from(seat, self.turn),
-            declarer=None if self.declarer is None else _seen_from(seat, self.declarer),
-            dealer=_seen_from(seat, self.dealer),
-            counted=(
-                self._counted[seat],
-                self._counted[left],
-                self._counted[right],
-                self._counted[DUMMY],
-            ),
+            leader=_relative_seat(seat, leader),
+            turn=None if self.turn is None else _relative_seat(seat, self.turn),
+            declarer=None if self.declarer is None else _relative_seat(seat, self.declarer),
+            dealer=_relative_seat(seat, self.dealer),
+            tricks_won=_relative(seat, self._counted),
             legal=self.legal_set if self.mover == seat else 0,
             tricks=tuple(self._tricks),
             draws=tuple(self._unseen_draws[seat]),
@@ -333,48 +318,45 @@ class ThreeGame:
 
     def _void_draws(self, seat: int) -> tuple[int, ...]:
         drawn = len(self._unseen_draws[seat])
-        return tuple(at if at < 0 else drawn - at for at in self._failed_at[seat])
+        return tuple(count if count < 0 else drawn - count for count in self._failed_at[seat])
 
     @property
     def upcard(self) -> Card | None:
-        """The stock card that lies face up; None after the eighth trick."""
+        """The faced stock card; None after the eighth trick."""
         upcard = self._upcard()
         return None if upcard is None else CARDS[upcard]
 
     @property
     def hands(self) -> tuple[list[Card], ...]:
-        """The cards that each seat holds, the dummy's last, once it lies open."""
+        """Cards of each seat, the dummy's last."""
         return tuple(map(cards_of, self._hands))
 
     @property
     def trick_cards(self) -> list[Card]:
-        """The cards of the trick under way, in the order played."""
-        return [CARDS[each] for each in self._cards]
+        return [CARDS[card] for card in self._cards]
 
     @property
     def tricks(self) -> list[ThreeTrick]:
-        """The tricks that are over."""
         return list(self._tricks)
 
     @property
     def cards_dealt(self) -> list[Card]:
-        """The whole deal: hands from the dealer's left, the stock from the top, the dummy."""
-        return [CARDS[each] for each in self._deal]
+        """The deal in dealing order: hands from the dealer's left, the stock, the dummy."""
+        return [CARDS[card] for card in self._deal]
 
     @property
     def actions(self) -> list[int]:
-        """Every card played, in order."""
-        return [each for trick in self._tricks for each in trick.cards] + self._cards
+        return [card for trick in self._tricks for card in trick.cards] + self._cards
 
     @property
     def counting_tricks(self) -> tuple[int, int, int, int]:
-        """Counting tricks that each seat has taken, the dummy's last."""
+        """Counting tricks of each seat, the dummy's last."""
         first, second, third, dummys = self._counted
         return first, second, third, dummys
 
     @property
     def pays(self) -> tuple[int, int, int]:
-        """What the tricks pay each player so far: three times its own less those of all three."""
+        """Pay of each player so far: three times its own tricks minus those of all three."""
         first, second, third, _ = self._counted
         together = first + second + third
         return 3 * first - together, 3 * second - together, 3 * third - together
@@ -391,17 +373,23 @@ class ThreeGame:
         if self.turn is None:
             return f"{CARDS[number]} cannot be played: the hand is over, deal again"
         hand = self._hands[self.turn]
-        whose = "the dummy" if self.turn == DUMMY else f"seat {self.turn}"
+        owner = "the dummy" if self.turn == DUMMY else f"seat {self.turn}"
         if not hand >> number & 1:
-            held = text_of(cards_of(hand))
-            return f"{CARDS[number]} is not in the hand of {whose}, which holds {held}"
+            holding = text_of(cards_of(hand))
+            return f"{CARDS[number]} is not in the hand of {owner}, which holds {holding}"
         suit = SUIT_NAMES[self._cards[0] // 13]
-        choices = " or ".join(str(each) for each in cards_of(self.legal_set))
-        return f"{CARDS[number]} does not follow suit: {suit} were led, play {choices} of {whose}"
+        choices = " or ".join(str(card) for card in cards_of(self.legal_set))
+        return f"{CARDS[number]} does not follow suit: {suit} were led, play {choices} of {owner}"
 
 
 _DECK = (1 << N_CARDS) - 1
 
 
-def _seen_from(seat: int, other: int) -> int:
+def _relative(seat: int, values: Sequence[int]) -> tuple[int, int, int, int]:
+    """Values by absolute seat, as a seat counts them."""
+    left, right = (seat + 1) % PLAYERS, (seat + 2) % PLAYERS
+    return values[seat], values[left], values[right], values[DUMMY]
+
+
+def _relative_seat(seat: int, other: int) -> int:
     return DUMMY if other == DUMMY else (other - seat) % PLAYERS

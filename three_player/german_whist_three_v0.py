@@ -12,12 +12,12 @@
 Sources name a game of three with a dummy hand from the stock and give no rules; these are the
 project's own. 52 cards, seats clockwise 0, 1, 2 and, fourth, the dummy's. Each player is dealt
 seven cards, singly, from the dealer's left; the other 31 are the stock, and the suit of its first
-upcard is trumps. Whoever sits at the dealer's left leads. Eight tricks are played for the stock,
+upcard is trumps. The player at the dealer's left leads. Eight tricks are played for the stock,
 clockwise, following suit if able: the highest trump wins, or else the highest card of the suit
-led. The winner takes the upcard, openly, the others, clockwise from the winner, one card each that
-nobody else sees, and the winner leads. The last seven cards are the dummy: it is laid open, and
-whoever won the eighth trick plays it in its turn. Seven more tricks are played, by four hands, and
-where the dummy wins it leads. These seven count, the dummy's for nobody.
+led. The winner takes the upcard, openly, the others, clockwise from the winner, one card each
+unseen by the rest, and the winner leads. The last seven cards are the dummy: it is laid open, and
+the winner of the eighth trick plays it in its turn. Seven more tricks are played, by four hands; if
+the dummy wins, it leads. These seven count, the dummy's for no player.
 
 ```python
 env = german_whist_three_v0.env()
@@ -37,8 +37,8 @@ env.close()
 An action is a card: `suit * 13 + rank`, clubs first, two lowest. The dummy is no agent. Where its
 card is to be played, `agent_selection` is the player who won the eighth trick, and its mask holds
 the dummy's cards; `turn` in the observation tells whose card it is. So one agent may move several
-times in a row: after winning a trick, and before or after the dummy. A mask is zero for whoever is
-not to move and after the end.
+times in a row: after winning a trick, and before or after the dummy. A mask is zero for agents
+that are not to move, and after the end.
 
 ### Observations
 
@@ -110,7 +110,7 @@ def env(**options: Any) -> Wrapped[raw_env]:
 
 
 class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
-    """The environment itself, without wrappers."""
+    """The environment without wrappers."""
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo reads it from the class
         "name": "german_whist_three_v0",
@@ -119,23 +119,22 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         "render_fps": 2,
     }
     worst: float = HAND
-    """What a hand can cost at most."""
 
     @checked_keywords
     def __init__(self, *, render_mode: str | None = None, render_view: str | int = OPEN) -> None:
         super().__init__(AGENTS, three_space, N_CARDS, render_mode, render_view)
         self._table = ThreeTable(self._painter)
 
-    # -- the life cycle
+    # -- reset and step
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Deal. With a seed its first deal, without one the next; `options` may set a deal."""
+        """Deal the first deal of the seed, or without one the next; `options` may set a deal."""
         self._table.start(seed, self._begin(options))
         self.agent_selection = self._mover()
         self._render_human()
 
     def step(self, action: Any) -> None:
-        """Play a card for the agent to move, or, with None, take a finished agent out."""
+        """Play a card for the agent to move; None removes a finished agent."""
         if not self.agents or not self._table.ready:
             self._raise_without_agents()
         if self.is_over:
@@ -150,8 +149,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         game.play(number)
         self._cumulative_rewards[agent] = 0.0
         self.rewards = {
-            each: float(now - then)
-            for each, now, then in zip(AGENTS, game.pays, before, strict=True)
+            name: float(new - old) for name, new, old in zip(AGENTS, game.pays, before, strict=True)
         }
         self._accumulate_rewards()
         if game.over:
@@ -161,13 +159,12 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         self._render_human()
 
     def _mover(self) -> str:
-        """Who is to move: for the dummy, who plays it."""
         mover = self._table.game.mover
         assert mover is not None
         return AGENTS[mover]
 
     def abandon(self, offender: str) -> None:
-        """Stop the game where it is, lost by whoever acted illegally: nobody is to move now."""
+        """End the game after an illegal action of `offender`."""
         self._table.stopped = True
         self._set_results()
 
@@ -176,25 +173,22 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
 
     @property
     def is_over(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether the episode is over."""
         return self._table.over
 
     def episode_return(self, agent: str) -> float:
-        """What this episode has paid an agent so far."""
         return self._table.game.pays[AGENTS.index(agent)]
 
-    # -- looking
+    # -- observations
 
     def observe(self, agent: str) -> Observation:
-        """What an agent sees, in arrays of its own; the mask is zero unless it is to move."""
-        return self._table.shown(self._seat(agent))
+        """Observation of an agent in new arrays; the mask is zero unless it is to move."""
+        return self._table.observe(self._seat(agent))
 
     def view(self, agent: str) -> ThreeView:
-        """All that an agent may know, as a `ThreeView`."""
         return self._table.view(self._seat(agent))
 
     def game(self) -> ThreeGame:
-        """A copy of the game as it stands, all hands and the stock open, that goes on by itself."""
+        """A deep copy of the game, all cards open."""
         self._check_dealt()
         return copy.deepcopy(self._table.game)
 
@@ -202,7 +196,6 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         self._table.check_dealt()
 
     def render(self) -> Any:
-        """The table in the environment's render mode; nothing without one."""
         opened = self._render_view == OPEN
         return self._table.paint(0 if opened else int(self._render_view), open_hands=opened)
 

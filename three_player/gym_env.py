@@ -1,4 +1,4 @@
-"""The game for three with a dummy, for Gymnasium: one seat is the learner's, two are players'."""
+"""Gymnasium environment of the three-player game: one seat learns, agents play the other two."""
 
 from __future__ import annotations
 
@@ -71,12 +71,11 @@ class GermanWhistThreeEnv(gymnasium.Env[Any, Any]):
         render_mode: str | None = None,
         render_view: str = SEAT,
     ) -> None:
-        self.opponents: tuple[ThreePlayer, ThreePlayer] = _two(opponents)
-        """The left one and the right one; they may be replaced at any time."""
+        self.opponents: tuple[ThreePlayer, ThreePlayer] = _opponent_pair(opponents)
+        """The agents at the left and at the right; replaceable at any time."""
         checked_seat(seat, (0, 1, 2, RANDOM_SEAT))
         self._fixed_seat = seat
         self.seat: int = 0
-        """The learner's seat in this episode."""
         self._mask_in_observation = mask_in_observation
         shown = three_space()
         self.observation_space: spaces.Space[Any] = (
@@ -92,7 +91,7 @@ class GermanWhistThreeEnv(gymnasium.Env[Any, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Deal, and let the others play until it is the learner's turn.
+        """Deal, and let the opponents play until the learner's turn.
 
         `options` are those of `german_whist_three_v0`: `deal` and `dealer`, or `number`.
         """
@@ -113,7 +112,7 @@ class GermanWhistThreeEnv(gymnasium.Env[Any, Any]):
         return int(random_below(stream, PLAYERS))
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Play a card; the others answer until it is the learner's turn again."""
+        """Play a card, and let the opponents play until the learner's next turn."""
         table, number = self._table, checked_action(action)
         table.check_dealt()
         if table.over:
@@ -144,15 +143,13 @@ class GermanWhistThreeEnv(gymnasium.Env[Any, Any]):
         table.ready = True
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """The legal actions as booleans, as MaskablePPO asks for them."""
-        return self._table.shown(self.seat)["action_mask"].astype(np.bool_)
+        """Legal actions as booleans, for MaskablePPO."""
+        return self._table.observe(self.seat)["action_mask"].astype(np.bool_)
 
     def view(self) -> ThreeView:
-        """All that the learner may know, as a `ThreeView`."""
         return self._table.view(self.seat)
 
     def render(self) -> Any:
-        """The table in the environment's render mode; nothing without one."""
         return self._table.paint(self.seat, open_hands=self._render_view == OPEN)
 
     def _show_people(self) -> None:
@@ -160,17 +157,16 @@ class GermanWhistThreeEnv(gymnasium.Env[Any, Any]):
             self.render()
 
     def close(self) -> None:
-        """Close the window, if there is one."""
         self._table.close()
 
     def _shown(self) -> tuple[Any, dict[str, Any]]:
-        shown = self._table.shown(self.seat)
+        shown = self._table.observe(self.seat)
         info = {"action_mask": shown["action_mask"].copy(), "seat": self.seat}
         return shown if self._mask_in_observation else shown["observation"], info
 
 
-def _two(opponents: object) -> tuple[ThreePlayer, ThreePlayer]:
-    both = opponents if isinstance(opponents, (tuple, list)) else (opponents, opponents)
-    if len(both) != PLAYERS - 1:
+def _opponent_pair(opponents: object) -> tuple[ThreePlayer, ThreePlayer]:
+    pair = opponents if isinstance(opponents, (tuple, list)) else (opponents, opponents)
+    if len(pair) != PLAYERS - 1:
         raise ValueError(f"opponents are {opponents!r}: it has to be one player, or two of them")
-    return three_player(both[0]), three_player(both[1])
+    return three_player(pair[0]), three_player(pair[1])

@@ -1,4 +1,4 @@
-"""The observation of the game for three: one flat int8 vector of zeros and ones.
+"""Observation of the three-player game: one flat int8 vector of zeros and ones.
 
 `THREE_LAYOUT` is its index table by name, as `LAYOUT` is for two players.
 """
@@ -13,7 +13,7 @@ from ..engine.cards import N_CARDS
 from ..engine.observation.layout import Layout
 from .game import DRAW_TRICKS, HAND, PLAYERS, ThreeView
 
-_WHOSE = ("me", "left", "right", "dummy")
+_OWNERS = ("me", "left", "right", "dummy")
 _NAMES = {
     "me": "the player",
     "left": "the next player, clockwise",
@@ -28,32 +28,32 @@ THREE_LAYOUT = Layout(
         ("own_hand", N_CARDS, "cards in the player's own hand, by card id"),
         ("upcard", N_CARDS, "the stock card that lies face up"),
         *(
-            (f"trick_{each}", N_CARDS, f"the card of the trick under way of {_NAMES[each]}")
-            for each in _WHOSE
+            (f"trick_{owner}", N_CARDS, f"the card of the trick under way of {_NAMES[owner]}")
+            for owner in _OWNERS
         ),
         *(
-            (f"played_by_{each}", N_CARDS, f"cards played from the hand of {_NAMES[each]}")
-            for each in _WHOSE
+            (f"played_by_{owner}", N_CARDS, f"cards played from the hand of {_NAMES[owner]}")
+            for owner in _OWNERS
         ),
         *(
             (
-                f"known_{each}",
+                f"known_{owner}",
                 N_CARDS,
-                f"cards that {_NAMES[each]} was seen to take and still holds",
+                f"cards that {_NAMES[owner]} was seen to take and still holds",
             )
-            for each in _WHOSE[1:3]
+            for owner in _OWNERS[1:3]
         ),
         ("dummy", N_CARDS, "cards of the dummy, once it lies open"),
         ("unseen", N_CARDS, "cards whose place the player cannot know"),
         ("trumps", 4, "the trump suit, one-hot"),
         *(
             (
-                f"void_{each}",
+                f"void_{owner}",
                 4 * _VOIDS,
-                f"for each suit, one-hot: how many unseen cards {_NAMES[each]} has drawn since it "
+                f"for each suit, one-hot: how many unseen cards {_NAMES[owner]} has drawn since it "
                 f"last failed to follow that suit, 0 to {DRAW_TRICKS}; all zero if it never did",
             )
-            for each in _WHOSE[1:3]
+            for owner in _OWNERS[1:3]
         ),
         ("seat", PLAYERS, "the player's own seat; the dummy's is after the third"),
         ("stage", 2, "foreplay, endgame"),
@@ -65,8 +65,12 @@ THREE_LAYOUT = Layout(
         ("dealer", PLAYERS, "who dealt"),
         ("draws_left", DRAW_TRICKS, "the first n places for n tricks still played for the stock"),
         *(
-            (f"tricks_{each}", HAND, f"the first n places for n counting tricks of {_NAMES[each]}")
-            for each in _WHOSE
+            (
+                f"tricks_{owner}",
+                HAND,
+                f"the first n places for n counting tricks of {_NAMES[owner]}",
+            )
+            for owner in _OWNERS
         ),
     ],
 )
@@ -75,7 +79,7 @@ _STARTS = tuple(group.start for group in THREE_LAYOUT.groups)
 
 
 def _values(view: ThreeView) -> tuple[int, ...]:
-    """What stands in each group, in their order: the bits of a number, the first one lowest."""
+    """Bits of each group, in order, the first one lowest."""
     decision = 2 if view.turn is None else 1 if any(view.trick) else 0
     return (
         *(view.hand, view.upcard, *view.trick, *view.played, *view.known),
@@ -83,7 +87,7 @@ def _values(view: ThreeView) -> tuple[int, ...]:
         *(1 << view.seat, 2 if view.declarer is not None else 1, 1 << decision),
         *(1 if view.legal else 0, _one_of(view.turn), 1 << view.leader, _one_of(view.declarer)),
         *(1 << view.dealer, (1 << view.draws_left) - 1),
-        *((1 << count) - 1 for count in view.counted),
+        *((1 << count) - 1 for count in view.tricks_won),
     )
 
 
@@ -96,7 +100,6 @@ def _voids(draws: tuple[int, ...]) -> int:
 
 
 def observation_for_three(view: ThreeView) -> npt.NDArray[np.int8]:
-    """The observation of a view, in an array of its own."""
     bits = 0
     for start, value in zip(_STARTS, _values(view), strict=True):
         bits |= value << start
@@ -104,7 +107,6 @@ def observation_for_three(view: ThreeView) -> npt.NDArray[np.int8]:
 
 
 def mask_for_three(view: ThreeView) -> npt.NDArray[np.int8]:
-    """Ones for the cards that may be played, in an array of its own."""
     return _ones_of(view.legal, N_CARDS)
 
 
@@ -114,7 +116,6 @@ def _ones_of(bits: int, size: int) -> npt.NDArray[np.int8]:
 
 
 def three_space() -> spaces.Dict:
-    """The space of an observation of the game for three, with its mask."""
     return spaces.Dict(
         {
             "observation": spaces.Box(0, 1, (THREE_LAYOUT.size,), np.int8),

@@ -1,6 +1,6 @@
-"""Records of hands for three: one JSON line each, read back only if it replays to its result.
+"""Records of three-player hands: one JSON line each, verified by replay when read.
 
-They are written, and added to a file, by the same functions as records of two players.
+The functions for records of two players write and append them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .game import ThreeGame
 
 
 class ThreeResult(Struct, frozen=True, forbid_unknown_fields=True):
-    """How a hand for three ended: counting tricks, the dummy's last, and what they paid."""
+    """Counting tricks, the dummy's last, and pays."""
 
     tricks: tuple[int, int, int, int]
     pays: tuple[int, int, int]
@@ -32,7 +32,7 @@ class ThreeResult(Struct, frozen=True, forbid_unknown_fields=True):
 class ThreeRecord(
     Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True
 ):
-    """A finished hand for three, with all that is needed to play it again."""
+    """A finished hand, with all that is needed to replay it."""
 
     record: Literal[1]
     game: Literal["three"]
@@ -42,12 +42,12 @@ class ThreeRecord(
     deal: str = ""
     dealer: Literal[0, 1, 2]
     tricks: tuple[str, ...]
-    """Who led, and the cards in the order played, as in `0: AS 3S 4S`."""
+    """Leader and cards of each trick in the order played, such as `0: AS 3S 4S`."""
     result: ThreeResult
     meta: dict[str, Any] = {}
 
     def start(self) -> ThreeGame:
-        """The game as it was dealt, before the first card."""
+        """The game before the first card."""
         if (self.seed is None) == (not self.deal):
             raise RecordError("needs either seed (and number) or deal, and not both")
         check_deal_number(self.number, self.seed)
@@ -56,37 +56,38 @@ class ThreeRecord(
         return game
 
     def replay(self) -> ThreeGame:
-        """The game played to its end; refused unless it ends as the record says."""
+        """Replay the game to its end; refused unless the result is that of the record."""
         game = self.start()
-        for number, told in enumerate(self.tricks, 1):
-            for card in cards(told.partition(":")[2]):
+        for number, stated in enumerate(self.tricks, 1):
+            for card in cards(stated.partition(":")[2]):
                 game.play(card)
             played = [*map(str, game.tricks[number - 1 :])] or ["no trick"]
-            if played != [" ".join(told.split())]:
+            if played != [" ".join(stated.split())]:
                 raise RecordError(
-                    f"trick {number} is told as {told}, but was played as {', '.join(played)}"
+                    f"trick {number} is recorded as {stated}, but was played as {', '.join(played)}"
                 )
         if not game.over:
             raise RecordError(f"the hand is not over after {len(game.actions)} cards")
         result = _result(game)
         if result != self.result:
-            raise RecordError(f"the result is told as {self.result}, but the cards give {result}")
+            raise RecordError(
+                f"the result is recorded as {self.result}, but the cards give {result}"
+            )
         return game
 
     def to_line(self) -> str:
-        """The record as one line of JSON."""
         return json.dumps(msgspec.to_builtins(self), ensure_ascii=False, allow_nan=False)
 
     @staticmethod
     def from_line(line: str) -> ThreeRecord:
-        """The record in a line of JSON, played again to be sure of it."""
+        """Parse a line of JSON, verified by replay."""
         return parse_record(
-            line, lambda told: convert(told, ThreeRecord, "the record", error=RecordError)
+            line, lambda fields: convert(fields, ThreeRecord, "the record", error=RecordError)
         )
 
 
 def record_of_three(game: ThreeGame, meta: Mapping[str, Any] | None = None) -> ThreeRecord:
-    """The record of a finished hand for three."""
+    """Record of a finished hand."""
     if not game.over:
         raise RecordError("the hand is not over: a record is made of finished hands")
     dealt = game.cards_dealt
@@ -109,12 +110,12 @@ def _result(game: ThreeGame) -> ThreeResult:
 
 
 class ThreeRecordsRead(NamedTuple):
-    """What a file of records for three holds: the good ones, and the lines that are broken."""
+    """Valid records of a file, and its broken lines."""
 
     records: list[ThreeRecord]
     problems: list[BrokenLine]
 
 
 def read_three_records(path: str | Path) -> ThreeRecordsRead:
-    """Read a file of records for three, every hand played again; empty lines are passed over."""
+    """Read a file of records, each verified by replay; empty lines are skipped."""
     return ThreeRecordsRead(*read_lines(Path(path), ThreeRecord.from_line))

@@ -1,7 +1,7 @@
-"""A picture of the table of three: its seat below, the others clockwise, the dummy as the fourth.
+"""Picture of the three-player game: the view's seat below, the others clockwise, the dummy fourth.
 
-It is made from a `ThreeView`, so it shows what that seat may know; `open` pictures get the
-other hands on top.
+It is drawn from a `ThreeView`, so it shows what that seat may know; `open` pictures also show the
+other hands.
 """
 
 from __future__ import annotations
@@ -40,12 +40,9 @@ _COLUMN = 176.0
 _MIDDLE = _HEIGHT / 2 - CARD_HEIGHT / 2
 
 Hands = tuple[list[Card], ...]
-"""The cards of every seat, the dummy's last."""
 
 
 class _Seat(NamedTuple):
-    """A seat as the picture shows it."""
-
     name: str
     cards: list[Card]
     hidden: int
@@ -54,53 +51,53 @@ class _Seat(NamedTuple):
     notes: tuple[str, ...]
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         tricks = f"{self.tricks} trick" + ("" if self.tricks == 1 else "s")
         return ", ".join([tricks, *self.notes])
 
 
 def _place(view: ThreeView, seat: int) -> int:
-    """A seat of the table as the view counts them."""
+    """Relative seat of an absolute seat."""
     return DUMMY if seat == DUMMY else (seat - view.seat) % PLAYERS
 
 
 def _seats(view: ThreeView, hands: Hands | None) -> list[_Seat]:
-    """The four seats, in the order of the table."""
     known = (view.hand, *view.known, view.dummy)
-    found: list[_Seat] = []
+    seats: list[_Seat] = []
     for seat in range(4):
-        who = _place(view, seat)
-        cards = cards_of(known[who]) if hands is None else hands[seat]
-        held = len(cards) if seat == DUMMY else view.cards_held(who)
+        place = _place(view, seat)
+        cards = cards_of(known[place]) if hands is None else hands[seat]
+        hand_size = len(cards) if seat == DUMMY else view.hand_size(place)
         notes: list[str] = []
-        if who == view.dealer:
+        if place == view.dealer:
             notes.append("dealer")
-        if who == view.declarer:
+        if place == view.declarer:
             notes.append("plays the dummy")
-        found.append(
+        seats.append(
             _Seat(
                 "dummy" if seat == DUMMY else f"player_{seat}",
                 sorted_hand(cards, view.trump),
-                held - len(cards),
-                view.counted[who],
-                view.turn == who,
+                hand_size - len(cards),
+                view.tricks_won[place],
+                view.turn == place,
                 tuple(notes),
             )
         )
-    return found
+    return seats
 
 
 def _trick(view: ThreeView) -> list[tuple[int, Card]]:
-    """Whose cards lie in the middle, in the order played: of this trick, or of the last one."""
     if view.led is None and view.tricks:
         last = view.tricks[-1]
         seats = len(last.cards)
-        return [((last.leader + at) % seats, CARDS[card]) for at, card in enumerate(last.cards)]
+        return [
+            ((last.leader + offset) % seats, CARDS[card]) for offset, card in enumerate(last.cards)
+        ]
     seats = PLAYERS if view.declarer is None else PLAYERS + 1
     leader = DUMMY if view.leader == DUMMY else (view.leader + view.seat) % PLAYERS
-    order = [(leader + at) % seats for at in range(seats)]
+    order = [(leader + offset) % seats for offset in range(seats)]
     lying = [(seat, view.trick[_place(view, seat)]) for seat in order]
-    return [(seat, CARDS[held.bit_length() - 1]) for seat, held in lying if held]
+    return [(seat, CARDS[card_set.bit_length() - 1]) for seat, card_set in lying if card_set]
 
 
 def _stage(view: ThreeView) -> str:
@@ -112,24 +109,23 @@ def _stage(view: ThreeView) -> str:
 
 
 def _pays(view: ThreeView) -> str:
-    """How the hand ended, in words."""
-    mine, left, right, _ = view.counted
-    together = mine + left + right
+    own, left, right, _ = view.tricks_won
+    together = own + left + right
     paid = [
-        f"player_{seat} {PLAYERS * view.counted[_place(view, seat)] - together:+d}"
+        f"player_{seat} {PLAYERS * view.tricks_won[_place(view, seat)] - together:+d}"
         for seat in range(PLAYERS)
     ]
     return ", ".join(paid)
 
 
-# -- as shapes
+# -- shapes
 
 
 def scene_of_three(view: ThreeView, hands: Hands | None = None) -> Scene:
-    """The table as one seat sees it; with `hands` all cards in them lie open."""
+    """Picture from one seat; with `hands` all their cards lie open."""
     seats = _seats(view, hands)
     items = felt(_WIDTH, _HEIGHT)
-    below, left, top, right = (seats[(view.seat + at) % 4] for at in range(4))
+    below, left, top, right = (seats[(view.seat + offset) % 4] for offset in range(4))
     _row(items, top, 46.0, 29.0)
     _row(items, below, _HEIGHT - CARD_HEIGHT - 46.0, _HEIGHT - 28.0)
     _column(items, left, _MARGIN, _MARGIN, "start")
@@ -140,23 +136,23 @@ def scene_of_three(view: ThreeView, hands: Hands | None = None) -> Scene:
     if view.over:
         items.append(Text(_WIDTH / 2, _HEIGHT - 70, _pays(view), 22, GOLD, "middle", True))
     trumps = f"{SUIT_NAMES[view.trump]} are trumps"
-    tricks = ", ".join(f"{each.name} {each.tricks}" for each in seats)
+    tricks = ", ".join(f"{seat.name} {seat.tricks}" for seat in seats)
     return Scene(
         _WIDTH, _HEIGHT, tuple(items), f"German Whist for three, {trumps}, tricks {tricks}"
     )
 
 
-def _row(items: list[Item], seat: _Seat, y: float, told: float) -> None:
+def _row(items: list[Item], seat: _Seat, y: float, text_y: float) -> None:
     draw_row(items, seat.cards, seat.hidden, 170.0, _WIDTH - 170.0, y)
     colour = GOLD if seat.to_play else INK
-    items.append(Text(_WIDTH / 2 - 8, told, seat.name, 19, colour, "end", bold=True))
-    items.append(Text(_WIDTH / 2 + 8, told, seat.told, 16, FAINT))
+    items.append(Text(_WIDTH / 2 - 8, text_y, seat.name, 19, colour, "end", bold=True))
+    items.append(Text(_WIDTH / 2 + 8, text_y, seat.summary, 16, FAINT))
 
 
 def _column(items: list[Item], seat: _Seat, x: float, edge: float, anchor: str) -> None:
     colour = GOLD if seat.to_play else INK
     items.append(Text(edge, _COLUMN - 66, seat.name, 19, colour, anchor, bold=True))
-    tricks, *notes = seat.told.split(", ")
+    tricks, *notes = seat.summary.split(", ")
     items.append(Text(edge, _COLUMN - 42, tricks, 16, FAINT, anchor))
     items.append(Text(edge, _COLUMN - 20, ", ".join(notes), 16, FAINT, anchor))
     for place in range(len(seat.cards) + seat.hidden):
@@ -175,10 +171,10 @@ def _stock(items: list[Item], view: ThreeView) -> None:
     for layer in range(view.draws_left // 2 + 1):
         draw_back(items, x - 2.5 * layer, y - 2.5 * layer)
     draw_card(items, cards_of(view.upcard)[0], x + CARD_WIDTH + 12, y)
-    left = PLAYERS * view.draws_left + HAND
-    for at, label in ((x, f"stock {left}"), (x + CARD_WIDTH + 12, "upcard")):
+    remaining = PLAYERS * view.draws_left + HAND
+    for card_x, label in ((x, f"stock {remaining}"), (x + CARD_WIDTH + 12, "upcard")):
         under = y + CARD_HEIGHT + 16
-        items.append(Text(at + CARD_WIDTH / 2, under, label, 16, FAINT, "middle"))
+        items.append(Text(card_x + CARD_WIDTH / 2, under, label, 16, FAINT, "middle"))
 
 
 def _middle(items: list[Item], view: ThreeView, seats: Sequence[_Seat]) -> None:
@@ -189,9 +185,9 @@ def _middle(items: list[Item], view: ThreeView, seats: Sequence[_Seat]) -> None:
     middle = x + (len(trick) * (CARD_WIDTH + 12) - 12) / 2
     items.append(Text(middle, _MIDDLE - 18, heading, 16, FAINT, "middle"))
     for place, (seat, card) in enumerate(trick):
-        at = x + (CARD_WIDTH + 12) * place
-        draw_card(items, card, at, _MIDDLE)
-        under = at + CARD_WIDTH / 2, _MIDDLE + CARD_HEIGHT + 16
+        card_x = x + (CARD_WIDTH + 12) * place
+        draw_card(items, card, card_x, _MIDDLE)
+        under = card_x + CARD_WIDTH / 2, _MIDDLE + CARD_HEIGHT + 16
         items.append(Text(*under, seats[seat].name, 16, FAINT, "middle"))
 
 
@@ -204,11 +200,11 @@ def _trumps(items: list[Item], view: ThreeView) -> None:
     items.append(Text(x, y + 112, _stage(view), 15, INK, "middle"))
 
 
-# -- as text
+# -- text
 
 
 def text_of_three(view: ThreeView, hands: Hands | None = None) -> str:
-    """The same as a few lines of text, the seats in the order of the table."""
+    """The same picture as lines of text, the seats in absolute order."""
     seats = _seats(view, hands)
     lines = [f"{_stage(view)}, trumps {SUIT_NAMES[view.trump]} {SUIT_SYMBOLS[view.trump]}"]
     for seat in seats:
@@ -216,8 +212,10 @@ def text_of_three(view: ThreeView, hands: Hands | None = None) -> str:
         notes = f"  ({', '.join(seat.notes)})" if seat.notes else ""
         mark = ">" if seat.to_play else " "
         lines.append(f"{mark} {seat.name:<9} [{seat.tricks}]  {cards}{notes}".rstrip())
-    parts = [f"faced {each.symbol}" for each in cards_of(view.upcard)]
+    parts = [f"faced {card.symbol}" for card in cards_of(view.upcard)]
     if trick := _trick(view):
         heading = "last trick " if view.led is None else "trick "
-        parts.append(heading + ", ".join(f"{seats[at].name} {card.symbol}" for at, card in trick))
+        parts.append(
+            heading + ", ".join(f"{seats[seat].name} {card.symbol}" for seat, card in trick)
+        )
     return "\n".join([*lines, "   ".join(parts), *([_pays(view)] if view.over else [])]) + "\n"

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import combinations
 from typing import Annotated, Any, ClassVar, Literal
 
-from ..agents.checkpoints.checkpoint import rules_wanted
+from ..agents.checkpoints.checkpoint import resolve_rules
 from ..common.typed_settings import (
     CheckedSettings,
     EvenHands,
@@ -197,7 +197,7 @@ class Settings(CheckedSettings, frozen=True, kw_only=True):
             )
         all_options = [
             options_from(
-                rules_wanted(rules), reward=self.reward, horizon=self.horizon, layout=self.layout
+                resolve_rules(rules), reward=self.reward, horizon=self.horizon, layout=self.layout
             )
             for rules in listed
         ]

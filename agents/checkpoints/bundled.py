@@ -1,8 +1,7 @@
-"""The networks that come with the package, and which of them plays what.
+"""Bundled weights: which networks the package contains and which rules each one plays.
 
-The classic game has networks of its own: a policy, what a position is worth, and what is to be
-believed of the other's hand. All other named rule sets are played by one network, which is told
-the rules. The first champion is kept to measure against.
+The classic game has a policy, a value network and a belief network of its own. One policy that
+reads rule features plays all other named rule sets. The first champion stays as a benchmark.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from ...engine.rules import Rules
 from ..base import CannotPlay
-from .checkpoint import find_checkpoint, names_of, read_card, rules_of
+from .checkpoint import find_checkpoint, join_rule_names, parse_rules, read_card
 
 CHAMPION, FIRST_CHAMPION = "champion", "champion-1"
 
@@ -29,23 +28,22 @@ VALUE_WEIGHTS, BELIEF_WEIGHTS = map(_bundled, ("value", "belief"))
 
 @cache
 def _listed(path: Path) -> tuple[Rules, ...]:
-    return rules_of(read_card(path).rules, path)
+    return parse_rules(read_card(path).rules, path)
 
 
 def rules_of_champion() -> tuple[Rules, ...]:
-    """What the champion plays, the classic game first."""
     return tuple(dict.fromkeys(_listed(CLASSIC_WEIGHTS) + _listed(FAMILY_WEIGHTS)))
 
 
 def champion_for(rules: Rules) -> Path:
-    """The network with which the champion plays these rules, by whatever name."""
+    """Weights with which the champion plays these rules, whatever their name."""
     for path in (CLASSIC_WEIGHTS, FAMILY_WEIGHTS):
         if any(map(rules.same_game, _listed(path))):
             return path
-    names = names_of(rules_of_champion())
+    names = join_rule_names(rules_of_champion())
     raise CannotPlay(f"{CHAMPION} plays {names}, and not {rules.name}")
 
 
 def network_for(rules: Rules, name: str | Path) -> Path:
-    """The network that a path or a name says; `champion` is the one that plays these rules."""
+    """Weights file of a path or name; `champion` depends on the rules."""
     return champion_for(rules) if str(name) == CHAMPION else find_checkpoint(name)

@@ -1,7 +1,7 @@
-"""Names of what a network reads: groups of a layout, whole or in part.
+"""Names of network inputs: groups of an observation layout, whole or in part.
 
-A whole group has the name that the layout gives it, as `own_hand`; a part of one is written as
-Python slices a sequence, from the group's own first place on: `decision[0]`, `draws_left[0:13]`.
+A whole group has its name in the layout, such as `own_hand`; a part is written like a slice of
+the group, such as `decision[0]` or `draws_left[0:13]`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NAME = re.compile(r"(\w+)(?:\[(\d{1,6})(?::(\d{1,6}))?\])?")
 
 
 def input_places(names: Iterable[str], layout: Layout = EXCHANGE_LAYOUT) -> npt.NDArray[np.int64]:
-    """The places of a layout that these names stand for, in their order."""
+    """Indices into an observation that these names stand for, in order."""
     places: dict[int, str] = {}
     for name in names:
         for place in _places(name, layout):
@@ -60,10 +60,10 @@ def _places(name: str, layout: Layout) -> range:
 
 
 def input_names(places: Array, layout: Layout = EXCHANGE_LAYOUT) -> tuple[str, ...]:
-    """The fewest names that stand for these places of a layout, in their order."""
+    """The fewest names that stand for these indices, in order."""
     group_of = np.repeat(np.arange(len(layout.groups)), [group.size for group in layout.groups])
-    apart = (np.diff(places) != 1) | (np.diff(group_of[places]) != 0)
-    runs = np.split(places, np.flatnonzero(apart) + 1) if len(places) else []
+    breaks = (np.diff(places) != 1) | (np.diff(group_of[places]) != 0)
+    runs = np.split(places, np.flatnonzero(breaks) + 1) if len(places) else []
     names = []
     for run in runs:
         group = layout.groups[group_of[run[0]]]

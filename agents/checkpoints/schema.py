@@ -1,7 +1,4 @@
-"""The card of a checkpoint: what its weights are, what they play, and where they come from.
-
-Every field is declared here, and checked once, where a card is read.
-"""
+"""Schema of checkpoint cards: what weights are, which rules they play, how they were trained."""
 
 from __future__ import annotations
 
@@ -33,7 +30,7 @@ Share = Annotated[float, Meta(ge=0, le=1)]
 
 
 class WeightsFile(Struct, forbid_unknown_fields=True, frozen=True):
-    """Which weights a card is for."""
+    """Name, size and checksum of a weights file."""
 
     file: str
     bytes: Count
@@ -41,20 +38,19 @@ class WeightsFile(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class NetworkCard(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
-    """What a network reads, and how large it is; or that a table is there in its place."""
+    """Inputs and size of a network, or the size of a table."""
 
     kind: Kind
     inputs: tuple[str, ...]
-    """The groups of the observation that it reads, or parts of them, as `draws_left[0:13]`."""
+    """Observation groups, or parts of them such as `draws_left[0:13]`."""
     hidden_sizes: tuple[Size, ...]
     card_ranks: CardRanks = "absolute"
-    """Ranks of the input: relative to the cards in play, or absolute."""
+    """Card ranks in the input: relative to the cards in play, or absolute."""
     rule_features: tuple[str, ...] = ()
-    """What it reads of `RULE_LAYOUT`, behind the observation: what tells its rule sets apart."""
+    """Groups of `RULE_LAYOUT` that follow the observation in the input."""
     critic: Critic | None = None
-    """The critic whose weights are there as well, to train on with; players do without."""
+    """Kind of the critic whose weights are stored for further training."""
     cells: Count = 0
-    """Of a table: how many numbers it has."""
 
     def __post_init__(self) -> None:
         _ = self.places, self.rule_places
@@ -66,12 +62,12 @@ class NetworkCard(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults
 
     @property
     def places(self) -> Array:
-        """The places of the observation that it reads, in order."""
+        """Indices of the inputs in an observation, in order."""
         return input_places(self.inputs)
 
     @property
     def rule_places(self) -> Array:
-        """The places of the rule features that it reads, in order."""
+        """Indices of the inputs in the rule features, in order."""
         return input_places(self.rule_features, RULE_LAYOUT)
 
 
@@ -84,16 +80,15 @@ class Measurement(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults
     margin: float
     hands: Count
     rules: str = ""
-    """Which rule set was played, where there are several."""
+    """Rule set of the match; empty if the card lists one."""
 
     @property
     def title(self) -> str:
-        """The opponent, with the rule set where there are several."""
         return f"{self.opponent} ({self.rules})" if self.rules else self.opponent
 
 
 class Origin(Struct, forbid_unknown_fields=True, frozen=True):
-    """The checkpoint with whose weights a training began."""
+    """The checkpoint from which training started."""
 
     checkpoint: str
     sha256: str
@@ -102,7 +97,7 @@ class Origin(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Card(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """What is known of a checkpoint."""
+    """Card of a checkpoint."""
 
     format: int = FORMAT
     weights: WeightsFile | None = None
@@ -121,7 +116,6 @@ class Card(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     init: Origin | None = None
     revision: str | None = None
     commands: tuple[str, ...] = ()
-    """What was typed to train it."""
 
     def __post_init__(self) -> None:
         if self.network.kind == "table" and len(self.rules) > 1:
@@ -132,7 +126,7 @@ class Card(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
 
 
 class AuxiliaryCard(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """The card of a value or belief network, which a search asks."""
+    """Card of a value or belief network, which searches query."""
 
     format: int = FORMAT
     kind: AuxiliaryKind
@@ -142,6 +136,5 @@ class AuxiliaryCard(Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tru
     outputs: Size
     rules: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
     hands: Count = 0
-    """Of how many hands it has learnt."""
     settings: dict[str, Any] = {}
     commands: tuple[str, ...] = ()

@@ -1,1 +1,1 @@
-"""Small decks that are solved: their public tree, and strategies on it."""
+"""Solved small decks: their public tree, and strategies on it."""

@@ -1,7 +1,7 @@
-"""The equilibrium of a small deck: nobody wins against it on average, whoever leads.
+"""Nash equilibrium of a small deck: no opponent wins against it on average.
 
-For the stock it draws its cards by the probabilities that `german-whist solve` found; endings it
-plays perfectly. Two small decks are solved in the package, others once they were solved here.
+It draws its cards for the stock by the probabilities that `german-whist solve` computed, and
+plays endings perfectly. The package contains two solved decks.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from ...common.jit.compiler import jit, warm_up
+from ...common.jit.compiler import jit
 from ...engine.rng import random_fraction
 from ...engine.rules import Match, Rules
-from ..base import Agent, Array, CannotPlay, no_rng, no_views
+from ..base import Agent, Array, CannotPlay, compile_act
 from ..checkpoints.checkpoint import CheckpointError
 from ..perfect_endgame import EndgamePlayer
 from ..sampling import sample
-from .path import paths_of
-from .public_tree import public_tree, why_not
+from .path import path_tables
+from .public_tree import public_tree, why_no_public_tree
 from .strategy import find_strategy, read_strategy
-from .tabular import write_shares
+from .tabular import write_table_probs
 
 
 @jit
@@ -30,36 +30,37 @@ def _draw_all(probabilities: np.ndarray, rng: np.ndarray, actions: np.ndarray) -
 
 
 class NashAgent(Agent):
-    """Plays an equilibrium of a small deck."""
+    """Plays a Nash equilibrium of a small deck."""
 
     name = "nash"
     reads_draws = False
-    many_at_once = True
+    thread_safe = True
 
     def __init__(
         self, rules: Any = "2x4-h2", path: str | None = None, *, match: Match | None = None
     ) -> None:
         super().__init__(rules, match=match)
-        if why := why_not(self.rules):
-            raise CannotPlay(f"nash plays small decks alone, and the rules {self.rules.name} {why}")
+        if reason := why_no_public_tree(self.rules):
+            raise CannotPlay(
+                f"nash plays small decks alone, and the rules {self.rules.name} {reason}"
+            )
         try:
-            found = read_strategy(self.rules, path)
+            strategy = read_strategy(self.rules, path)
         except CheckpointError as error:
             raise CannotPlay(f"nash cannot play: {error}") from None
         tree = public_tree(self.rules)
-        if len(found.cells) != tree.size:
+        if len(strategy.cells) != tree.size:
             raise CannotPlay(
-                f"{found.path} has {len(found.cells):,} cells, and {self.rules.name} has "
+                f"{strategy.path} has {len(strategy.cells):,} cells, and {self.rules.name} has "
                 f"{tree.size:,}: solve the deck anew"
             )
         self.name = "nash" if path is None else f"nash:{path}"
-        self._cells, self._paths = found.cells, paths_of(tree)
+        self._cells, self._paths = strategy.cells, path_tables(tree)
         self._endgame = EndgamePlayer(self.rules)
-        warm_up("play by solved decks", "agents", lambda: self.act(no_views(), no_rng()))
+        compile_act(self, "play by solved decks", NashAgent.act)
 
     @staticmethod
     def plays(rules: Rules) -> bool:
-        """Whether it plays these rules: whether they are solved here or in the package."""
         try:
             find_strategy(rules, None)
         except CheckpointError:
@@ -67,14 +68,13 @@ class NashAgent(Agent):
         return True
 
     def probabilities(self, views: Array) -> Array:
-        """`(n, actions)`: with what probability it plays each action."""
-        found = np.zeros((len(views), self.rules.actions))
-        write_shares(self.record, self._paths, self._cells, views, found)
-        self._endgame.settle(views, found)
-        return found
+        """`(n, actions)`: probability of each action."""
+        probs = np.zeros((len(views), self.rules.actions))
+        write_table_probs(self.record, self._paths, self._cells, views, probs)
+        self._endgame.replace_probabilities(views, probs)
+        return probs
 
     def act(self, views: Array, rng: Array) -> Array:
-        """An action for each view."""
         actions = np.zeros(len(views), np.int64)
         _draw_all(self.probabilities(views), rng.copy(), actions)
         return actions

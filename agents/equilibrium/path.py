@@ -1,4 +1,4 @@
-"""From a view to the cells of its decision: the public tree, walked as the hand was played."""
+"""From a view to the cells of its decision, along the hand's path through the public tree."""
 
 from __future__ import annotations
 
@@ -12,71 +12,69 @@ from ...engine.dtypes import FOLLOW, LEAD
 from ...engine.play import Record, row, suit_of
 from ...engine.view import i_won
 from .public_tree import (
-    Deck,
-    Tree,
-    all_cells,
-    answers,
-    cells_of,
-    first_bit,
+    DeckTables,
+    PublicTree,
+    action_cells,
+    decision_cells,
     lead_actions,
-    own_cards,
+    legal_replies,
+    lowest_bit,
+    n_hidden_cards,
 )
 
 NO_CELL = -1
 
 
-class Paths(NamedTuple):
-    """A tree, fit for compiled code that follows a hand through it."""
+class PathTables(NamedTuple):
+    """Arrays of a public tree, for compiled code that follows a hand."""
 
-    deck: Deck
+    deck: DeckTables
     ranks: int
     level_at: np.ndarray
-    """Where each level begins in `cells` and `children`."""
     cells: np.ndarray
     children: np.ndarray
 
 
-def paths_of(tree: Tree) -> Paths:
-    """The arrays of a tree in one place."""
+def path_tables(tree: PublicTree) -> PathTables:
     level_at = np.cumsum([0, *map(len, tree.cells)])[:-1]
     last = np.zeros(len(tree.cells[-1]), np.int64)
     children = np.concatenate([*tree.children, last])
-    return Paths(tree.deck, tree.rules.ranks, level_at, np.concatenate(tree.cells), children)
+    return PathTables(tree.deck, tree.rules.ranks, level_at, np.concatenate(tree.cells), children)
 
 
 @forceinline
-def place_of(paths: Any, card: int, first: int) -> int:
-    """The place of a card, where `first` is the suit that is named first."""
+def place_of(paths: Any, card: int, first_suit: int) -> int:
+    """Deck index of a card, with the suits reordered so that `first_suit` is suit 0."""
     suit = suit_of(card)
-    place = 0 if suit == first else suit + 1 if suit < first else suit
+    place = 0 if suit == first_suit else suit + 1 if suit < first_suit else suit
     return place * paths.ranks + card % 13 - (13 - paths.ranks)
 
 
 @forceinline
 def places_of(paths: Any, cards: np.uint64, first: int) -> np.uint64:
-    """The places of a set of cards."""
-    found = NO_CARDS
+    """Deck indices of a set of cards, as a set."""
+    bits = NO_CARDS
     while cards:
-        found |= bit(place_of(paths, lowest(cards), first))
+        bits |= bit(place_of(paths, lowest(cards), first))
         cards &= cards - ONE
-    return found
+    return bits
 
 
 @forceinline
-def number_of(choose: np.ndarray, cards: np.uint64, among: np.uint64) -> int:
-    """The number of a set of cards, a subset of those among which it was chosen."""
-    found, size = 0, 0
+def rank_subset(choose: np.ndarray, cards: np.uint64, superset: np.uint64) -> int:
+    """Index of a subset among all subsets of its size (combinatorial number system)."""
+    rank, size = 0, 0
     while cards:
-        card = first_bit(cards)
+        card = lowest_bit(cards)
         cards ^= card
         size += 1
-        found += choose[popcount(among & (card - ONE)), size]
-    return found
+        rank += choose[popcount(superset & (card - ONE)), size]
+    return rank
 
 
 @forceinline
-def turned_up(view: Record, trick: int) -> int:
-    """The stock card that was played for at a trick, as the view tells it."""
+def upcard_of_trick(view: Record, trick: int) -> int:
+    """The stock card that a trick was played for."""
     if trick == view.trick:
         return np.int64(view.upcards[0])
     return np.int64(view.my_draws[trick] if i_won(view, trick) else view.opponent_draws[trick])
@@ -84,108 +82,119 @@ def turned_up(view: Record, trick: int) -> int:
 
 @jit
 def cells_of_view(paths: Any, view: Record, cells: np.ndarray) -> None:
-    """The cell of each card in a decision for the stock, by card id; `NO_CELL` where it has none.
+    """Write the cell of each card in a decision for the stock, `NO_CELL` where it has none.
 
-    Views of any other kind have none at all.
+    All are `NO_CELL` in views of other decisions.
     """
     deck, choose = paths.deck, paths.deck.choose
     for card in range(len(cells)):
         cells[card] = NO_CELL
     if view.stock_left == 0 or (view.phase != LEAD and view.phase != FOLLOW):
         return
-    first = suit_of(turned_up(view, 0))
-    upcard = place_of(paths, turned_up(view, 0), first)
+    first_suit = suit_of(upcard_of_trick(view, 0))
+    upcard = place_of(paths, upcard_of_trick(view, 0), first_suit)
     node = upcard
     unseen = (ONE << np.uint64(len(deck.suits))) - ONE - bit(upcard)
-    mine, theirs = NO_CARDS, NO_CARDS  # known cards of each hand
+    own_known, opponent_known = NO_CARDS, NO_CARDS  # known cards of each hand
     trick = np.int64(view.trick)
     for level in range(trick):
         i_led = view.i_led[level] == 1
-        led = place_of(paths, np.int64(view.led_cards[level]), first)
-        followed = place_of(paths, np.int64(view.followed_cards[level]), first)
+        led = place_of(paths, np.int64(view.led_cards[level]), first_suit)
+        followed = place_of(paths, np.int64(view.followed_cards[level]), first_suit)
         child = paths.children[paths.level_at[level] + node]
-        leaders, others = (mine, theirs) if i_led else (theirs, mine)
-        left = lead_actions(unseen, leaders, own_cards(deck, leaders)) & (bit(led + 1) - ONE)
-        while left:
-            card = first_bit(left)
-            left ^= card
+        leader_known, follower_known = (
+            (own_known, opponent_known) if i_led else (opponent_known, own_known)
+        )
+        leads = lead_actions(unseen, leader_known, n_hidden_cards(deck, leader_known)) & (
+            bit(led + 1) - ONE
+        )
+        while leads:
+            card = lowest_bit(leads)
+            leads ^= card
             after = unseen & ~card
-            replies = answers(after, others, own_cards(deck, others), deck.suits[lowest(card)])
+            replies = legal_replies(
+                after,
+                follower_known,
+                n_hidden_cards(deck, follower_known),
+                deck.suits[lowest(card)],
+            )
             if card == bit(led):
                 replies &= bit(followed) - ONE
             while replies:
-                child += popcount(after & ~first_bit(replies))
+                child += popcount(after & ~lowest_bit(replies))
                 replies &= replies - ONE
         played = bit(led) | bit(followed)
         unseen &= ~played
         won = i_won(view, level)
-        mine = (mine & ~played) | (bit(upcard) if won else NO_CARDS)
-        theirs = (theirs & ~played) | (NO_CARDS if won else bit(upcard))
-        upcard = place_of(paths, turned_up(view, level + 1), first)
+        own_known = (own_known & ~played) | (bit(upcard) if won else NO_CARDS)
+        opponent_known = (opponent_known & ~played) | (NO_CARDS if won else bit(upcard))
+        upcard = place_of(paths, upcard_of_trick(view, level + 1), first_suit)
         node = child + popcount(unseen & (bit(upcard) - ONE))
         unseen &= ~bit(upcard)
-    at = paths.cells[paths.level_at[trick] + node]
-    suit, actions = ~NO_CARDS, lead_actions(unseen, mine, own_cards(deck, mine))
+    first_cell = paths.cells[paths.level_at[trick] + node]
+    suit, actions = ~NO_CARDS, lead_actions(unseen, own_known, n_hidden_cards(deck, own_known))
     if view.phase == FOLLOW:
-        led = bit(place_of(paths, np.int64(view.led), first))
-        own = own_cards(deck, theirs)
-        leads = lead_actions(unseen, theirs, own)
-        at += all_cells(choose, unseen, own, leads, suit)
+        led = bit(place_of(paths, np.int64(view.led), first_suit))
+        hidden = n_hidden_cards(deck, opponent_known)
+        leads = lead_actions(unseen, opponent_known, hidden)
+        first_cell += decision_cells(choose, unseen, hidden, leads, suit)
         leads &= led - ONE
         while leads:
-            card = first_bit(leads)
+            card = lowest_bit(leads)
             leads ^= card
             after, followed_suit = unseen & ~card, deck.suits[lowest(card)]
-            replies = answers(after, mine, own_cards(deck, mine), followed_suit)
-            at += all_cells(choose, after, own_cards(deck, mine), replies, followed_suit)
+            replies = legal_replies(
+                after, own_known, n_hidden_cards(deck, own_known), followed_suit
+            )
+            first_cell += decision_cells(
+                choose, after, n_hidden_cards(deck, own_known), replies, followed_suit
+            )
         unseen &= ~led
         suit = deck.suits[lowest(led)]
-        actions = answers(unseen, mine, own_cards(deck, mine), suit)
-    _write_cells(paths, view, PublicDecision(first, unseen, mine, actions, suit, at), cells)
+        actions = legal_replies(unseen, own_known, n_hidden_cards(deck, own_known), suit)
+    _write_cells(
+        paths, view, PublicDecision(first_suit, unseen, own_known, actions, suit, first_cell), cells
+    )
 
 
 class PublicDecision(NamedTuple):
-    """A decision as everybody sees it, in sets of places."""
+    """Public information of a decision, as sets of deck indices."""
 
     first_suit: int
-    """The suit that is named first."""
     unseen: np.uint64
     known: np.uint64
-    """Known cards of the player to move."""
     actions: np.uint64
     suit: np.uint64
-    """The suit that has to be followed; everything for a lead."""
+    """The suit to follow; all cards for a lead."""
     first_cell: int
 
 
 @forceinline
 def _write_cells(paths: Any, view: Record, decision: PublicDecision, cells: np.ndarray) -> None:
-    """The cells of one decision, for the hand of the view."""
-    first, unseen, suit = decision.first_suit, decision.unseen, decision.suit
+    first_suit, unseen, suit = decision.first_suit, decision.unseen, decision.suit
     known, actions = decision.known, decision.actions
-    choose, own = paths.deck.choose, own_cards(paths.deck, known)
-    hand = places_of(paths, view.hand, first)
+    choose, hidden = paths.deck.choose, n_hidden_cards(paths.deck, known)
+    hand = places_of(paths, view.hand, first_suit)
     void = hand & suit == NO_CARDS
-    held = view.hand
-    while held:
-        card = lowest(held)
-        held &= held - ONE
-        place = bit(place_of(paths, card, first))
+    remaining = view.hand
+    while remaining:
+        card = lowest(remaining)
+        remaining &= remaining - ONE
+        place = bit(place_of(paths, card, first_suit))
         if not (void or place & suit):
             continue
-        entry = decision.first_cell
+        cell = decision.first_cell
         before = actions & (place - ONE)
         while before:
-            entry += cells_of(choose, unseen, own, first_bit(before), suit)
+            cell += action_cells(choose, unseen, hidden, lowest_bit(before), suit)
             before &= before - ONE
         among = unseen & ~place
         if place & suit == NO_CARDS:
             among &= ~suit
-        cells[card] = entry + number_of(choose, hand & ~known & ~place, among)
+        cells[card] = cell + rank_subset(choose, hand & ~known & ~place, among)
 
 
 @jit
 def write_cells(paths: Any, views: np.ndarray, cells: np.ndarray) -> None:
-    """`cells_of_view` for each view of an array."""
     for index in range(len(views)):
         cells_of_view(paths, row(views, index), cells[index])

@@ -1,10 +1,10 @@
-"""The public tree: what both players see of a hand, and where each of its decisions is kept.
+"""Public tree of a small deck: public states, and the cells of their decisions.
 
-Places 0, 1, ... stand for the cards of the deck, suit by suit, the suit of the first upcard
-first: decks that differ only by the names of their suits have one tree. A *trick* of the tree
-is a public state before a lead. Its decisions (the lead, then the answers to each lead, in
-order) are kept in one block of cells, a cell for each action that a hand allows; what becomes
-of it are tricks of the next level, numbered in order of lead, answer and next upcard.
+Deck indices 0, 1, ... number the cards suit by suit, beginning with the suit of the first upcard:
+decks that differ by the names of their suits have the same tree. A *trick* of the tree is a
+public state before a lead. Its decisions (the lead, then the replies to each lead, in order)
+have one block of cells, one for each action and hand that allows it. Its successors are tricks of
+the next level, numbered by lead, reply and next upcard.
 """
 
 from __future__ import annotations
@@ -21,24 +21,23 @@ from ...engine.endgame.game_values import inexact_reason
 from ...engine.play import beats
 from ...engine.rules import Rules
 
-MOST_CARDS = 20
-"""Larger decks have too many subsets to number in sixteen bits."""
-MOST_CELLS = 1_000_000_000
-_MOST_TRICKS = 50_000_000
+MAX_CARDS = 20
+"""Subsets of larger decks do not fit a number of 16 bits."""
+MAX_CELLS = 1_000_000_000
+_MAX_TRICKS = 50_000_000
 
 
-class Deck(NamedTuple):
-    """What the walks need to know of a rule set, fit for compiled code."""
+class DeckTables(NamedTuple):
+    """Tables of a rule set for compiled tree walks."""
 
     hand: int
     tricks: int
-    """Tricks for the stock, two cards each."""
     suits: np.ndarray
-    """By place: all places of the same suit."""
+    """For each card, the set of all cards of its suit."""
     wins: np.ndarray
     """`wins[led, card]`: whether the second card of a trick wins it."""
     choose: np.ndarray
-    """`choose[m, u]`: how many subsets of `u` of `m` cards there are."""
+    """`choose[m, u]`: the binomial coefficient of `m` over `u`."""
 
 
 TRICK = np.dtype(
@@ -52,44 +51,41 @@ TRICK = np.dtype(
 
 
 @dataclass(frozen=True)
-class Tree:
-    """The public tree of a rule set."""
+class PublicTree:
+    """Public tree of a rule set."""
 
     rules: Rules
-    deck: Deck
+    deck: DeckTables
     cells: list[np.ndarray]
-    """For each level, where the block of each trick begins; one more entry tells where it ends."""
+    """For each level, the start of each trick's block, and the end of the last one."""
     children: list[np.ndarray]
-    """For each level but the last, the first trick of the next level that follows from each."""
-    sets: int
-    """How many information sets there are: decisions for the stock, with each hand."""
+    """For each level but the last, the first successor of each trick."""
+    n_info_sets: int
+    """Number of information sets: decisions for the stock, with each hand."""
 
     @property
     def cards(self) -> int:
-        """Cards in the deck."""
         return len(self.deck.suits)
 
     @property
-    def roots(self) -> int:
-        """How many first upcards there are, in the suit that is named first."""
+    def n_roots(self) -> int:
+        """First upcards in suit 0, one root each."""
         return len(self.cells[0]) - 1
 
     @property
     def size(self) -> int:
-        """How many cells there are."""
         return int(self.cells[-1][-1])
 
     @property
-    def deals(self) -> int:
-        """How many deals there are with each first upcard."""
+    def n_deals(self) -> int:
         rules = self.rules
-        left = self.cards - 1
-        hands = comb(left, rules.hand) * comb(left - rules.hand, rules.hand)
+        remaining = self.cards - 1
+        hands = comb(remaining, rules.hand) * comb(remaining - rules.hand, rules.hand)
         return hands * factorial(rules.stock_cards - 1)
 
 
-def why_not(rules: Rules) -> str | None:
-    """Why a rule set has no public tree of this kind, if so."""
+def why_no_public_tree(rules: Rules) -> str | None:
+    """Reason why a rule set has no public tree of this kind, or None."""
     if rules.stock_cards == 0:
         return "have no stock, so nothing is hidden for long"
     if rules.faced != "every" or rules.face_up != 1 or rules.choice:
@@ -101,100 +97,98 @@ def why_not(rules: Rules) -> str | None:
     return None
 
 
-def deck_of(rules: Rules) -> Deck:
-    """What the walks need to know of a rule set."""
+def deck_of(rules: Rules) -> DeckTables:
     cards = len(rules.deck)
     suits = np.array([((1 << rules.ranks) - 1) << p // rules.ranks * rules.ranks
                       for p in range(cards)], np.uint64)  # fmt: skip
     trump = 0 if rules.trumps == "upcard" else 4
-    wins = np.array([[beats(int(two), int(one), trump) for two in rules.deck]
-                     for one in rules.deck], np.bool_)  # fmt: skip
+    wins = np.array([[beats(int(card), int(led), trump) for card in rules.deck]
+                     for led in rules.deck], np.bool_)  # fmt: skip
     choose = np.array([[comb(m, u) for u in range(cards + 1)] for m in range(cards + 1)], np.int64)
-    return Deck(rules.hand, rules.foreplay_tricks, suits, wins, choose)
+    return DeckTables(rules.hand, rules.foreplay_tricks, suits, wins, choose)
 
 
 # -- actions
 
 
 @forceinline
-def lead_actions(unseen: np.uint64, known: np.uint64, own: int) -> np.uint64:
-    """The cards that may be led from a hand with `own` unseen cards and the known ones."""
-    return (unseen if own > 0 else NO_CARDS) | known
+def lead_actions(unseen: np.uint64, known: np.uint64, hidden: int) -> np.uint64:
+    """Cards that may be led by a hand with `hidden` unknown cards and the known ones."""
+    return (unseen if hidden > 0 else NO_CARDS) | known
 
 
 @forceinline
-def answers(unseen: np.uint64, known: np.uint64, own: int, suit: np.uint64) -> np.uint64:
-    """The cards that may answer a lead of a suit, from some hand."""
-    follow = (lead_actions(unseen, known, own)) & suit
+def legal_replies(unseen: np.uint64, known: np.uint64, hidden: int, suit: np.uint64) -> np.uint64:
+    """Cards that may follow a lead of a suit."""
+    follow = (lead_actions(unseen, known, hidden)) & suit
     if known & suit:
         return follow
-    others = unseen & ~suit
-    if popcount(others) < own:
+    off_suit = unseen & ~suit
+    if popcount(off_suit) < hidden:
         return follow
-    return follow | lead_actions(others, known, own)
+    return follow | lead_actions(off_suit, known, hidden)
 
 
 @forceinline
-def cells_of(
-    choose: np.ndarray, unseen: np.uint64, own: int, card: np.uint64, suit: np.uint64
+def action_cells(
+    choose: np.ndarray, unseen: np.uint64, hidden: int, card: np.uint64, suit: np.uint64
 ) -> int:
-    """How many hands allow a card; `suit` is the suit led, all cards if none was."""
-    others = unseen if card & suit else unseen & ~suit
+    """Number of hands that allow a card; `suit` is the suit led, or all cards."""
+    off_suit = unseen if card & suit else unseen & ~suit
     if card & unseen:
-        return choose[popcount(others) - 1, own - 1]
-    return choose[popcount(others), own]
+        return choose[popcount(off_suit) - 1, hidden - 1]
+    return choose[popcount(off_suit), hidden]
 
 
 @forceinline
-def own_cards(deck: Any, known: np.uint64) -> int:
-    """How many of a hand's cards are not known, before it plays to a trick."""
+def n_hidden_cards(deck: Any, known: np.uint64) -> int:
+    """Number of a hand's cards that are not public, before it plays to a trick."""
     return deck.hand - popcount(known)
 
 
 @forceinline
-def first_bit(cards: np.uint64) -> np.uint64:
-    """The set of the lowest card alone."""
+def lowest_bit(cards: np.uint64) -> np.uint64:
     return cards & (~cards + ONE)
 
 
 @forceinline
-def all_cells(
-    choose: np.ndarray, unseen: np.uint64, own: int, actions: np.uint64, suit: np.uint64
+def decision_cells(
+    choose: np.ndarray, unseen: np.uint64, hidden: int, actions: np.uint64, suit: np.uint64
 ) -> int:
-    """How many cells a decision has."""
     total = 0
-    left = actions
-    while left:
-        card = first_bit(left)
-        left ^= card
-        total += cells_of(choose, unseen, own, card, suit)
+    remaining = actions
+    while remaining:
+        card = lowest_bit(remaining)
+        remaining ^= card
+        total += action_cells(choose, unseen, hidden, card, suit)
     return total
 
 
 @jit
 def _count(deck: Any, tricks: np.ndarray, cells: np.ndarray, children: np.ndarray) -> int:
-    """How many cells each trick has, and how many tricks follow; in all, how many hands decide."""
+    """Write the cells and successors of each trick; returns the number of information sets."""
     hands = 0
     for index in range(len(tricks)):
         trick = tricks[index]
         unseen, choose = trick["unseen"], deck.choose
         leader = trick["leader"]
-        known, theirs = trick["known"][leader], trick["known"][1 - leader]
-        own, other = own_cards(deck, known), own_cards(deck, theirs)
-        leads = lead_actions(unseen, known, own)
-        size = all_cells(choose, unseen, own, leads, ~NO_CARDS)
-        hands += choose[popcount(unseen), own]
+        leader_known, follower_known = trick["known"][leader], trick["known"][1 - leader]
+        leader_hidden = n_hidden_cards(deck, leader_known)
+        follower_hidden = n_hidden_cards(deck, follower_known)
+        leads = lead_actions(unseen, leader_known, leader_hidden)
+        size = decision_cells(choose, unseen, leader_hidden, leads, ~NO_CARDS)
+        hands += choose[popcount(unseen), leader_hidden]
         follows = 0
         while leads:
-            card = first_bit(leads)
+            card = lowest_bit(leads)
             leads ^= card
             after = unseen & ~card
             suit = deck.suits[lowest(card)]
-            replies = answers(after, theirs, other, suit)
-            size += all_cells(choose, after, other, replies, suit)
-            hands += choose[popcount(after), other]
+            replies = legal_replies(after, follower_known, follower_hidden, suit)
+            size += decision_cells(choose, after, follower_hidden, replies, suit)
+            hands += choose[popcount(after), follower_hidden]
             while replies:
-                reply = first_bit(replies)
+                reply = lowest_bit(replies)
                 replies ^= reply
                 follows += popcount(after & ~reply)
         cells[index] = size
@@ -204,51 +198,52 @@ def _count(deck: Any, tricks: np.ndarray, cells: np.ndarray, children: np.ndarra
 
 @jit
 def _expand(deck: Any, tricks: np.ndarray, first: np.ndarray, after: np.ndarray) -> None:
-    """Write the tricks that follow from those of a level."""
     for index in range(len(tricks)):
         trick = tricks[index]
-        place = first[index]
+        child_index = first[index]
         leader = trick["leader"]
         leads = lead_actions(
-            trick["unseen"], trick["known"][leader], own_cards(deck, trick["known"][leader])
+            trick["unseen"], trick["known"][leader], n_hidden_cards(deck, trick["known"][leader])
         )
         while leads:
-            card = first_bit(leads)
+            card = lowest_bit(leads)
             leads ^= card
             led = lowest(card)
             unseen = trick["unseen"] & ~card
-            theirs = trick["known"][1 - leader]
-            replies = answers(unseen, theirs, own_cards(deck, theirs), deck.suits[led])
+            follower_known = trick["known"][1 - leader]
+            replies = legal_replies(
+                unseen, follower_known, n_hidden_cards(deck, follower_known), deck.suits[led]
+            )
             while replies:
-                reply = first_bit(replies)
+                reply = lowest_bit(replies)
                 replies ^= reply
                 winner = 1 - leader if deck.wins[led, lowest(reply)] else leader
                 hidden = unseen & ~reply
-                turned = hidden
-                while turned:
-                    upcard = first_bit(turned)
-                    turned ^= upcard
-                    next_one = after[place]
-                    next_one["unseen"] = hidden & ~upcard
-                    next_one["known"][leader] = trick["known"][leader] & ~card
-                    next_one["known"][1 - leader] = theirs & ~reply
-                    next_one["known"][winner] |= ONE << np.uint64(trick["upcard"])
-                    next_one["upcard"] = lowest(upcard)
-                    next_one["leader"] = winner
-                    place += 1
+                upcards = hidden
+                while upcards:
+                    upcard = lowest_bit(upcards)
+                    upcards ^= upcard
+                    child = after[child_index]
+                    child["unseen"] = hidden & ~upcard
+                    child["known"][leader] = trick["known"][leader] & ~card
+                    child["known"][1 - leader] = follower_known & ~reply
+                    child["known"][winner] |= ONE << np.uint64(trick["upcard"])
+                    child["upcard"] = lowest(upcard)
+                    child["leader"] = winner
+                    child_index += 1
 
 
-def public_tree(rules: Rules) -> Tree:
-    """The public tree of a rule set; refused where it has none or is too large."""
-    if why := why_not(rules):
-        raise ValueError(f"the rules {rules.name} {why}, so they have no public tree to walk")
-    if len(rules.deck) > MOST_CARDS:
+def public_tree(rules: Rules) -> PublicTree:
+    """The public tree of a rule set, refused if it has none or is too large."""
+    if reason := why_no_public_tree(rules):
+        raise ValueError(f"the rules {rules.name} {reason}, so they have no public tree to walk")
+    if len(rules.deck) > MAX_CARDS:
         raise _too_large(rules, f"their deck has {len(rules.deck)} cards")
     deck = deck_of(rules)
     tricks = np.zeros(rules.ranks, TRICK)
-    every = (1 << len(rules.deck)) - 1
+    all_cards = (1 << len(rules.deck)) - 1
     tricks["upcard"] = np.arange(rules.ranks)
-    tricks["unseen"] = [every & ~(1 << place) for place in range(rules.ranks)]
+    tricks["unseen"] = [all_cards & ~(1 << place) for place in range(rules.ranks)]
     blocks: list[np.ndarray] = []
     children: list[np.ndarray] = []
     total = sets = 0
@@ -259,19 +254,19 @@ def public_tree(rules: Rules) -> Tree:
         total = int(blocks[-1][-1])
         if level < rules.foreplay_tricks - 1:
             first = np.concatenate([[0], np.cumsum(follows)])
-            if total > MOST_CELLS or first[-1] > _MOST_TRICKS:
+            if total > MAX_CELLS or first[-1] > _MAX_TRICKS:
                 raise _too_large(rules, "too much can be played for the stock")
             children.append(first)
             after = np.zeros(int(first[-1]), TRICK)
             _expand(deck, tricks, first, after)
             tricks = after
-    if total > MOST_CELLS:
+    if total > MAX_CELLS:
         raise _too_large(rules, f"{total:,} numbers would have to be learnt")
-    return Tree(rules, deck, blocks, children, sets)
+    return PublicTree(rules, deck, blocks, children, sets)
 
 
-def _too_large(rules: Rules, why: str) -> ValueError:
+def _too_large(rules: Rules, reason: str) -> ValueError:
     return ValueError(
-        f"the rules {rules.name} are too large to walk, as {why}: `german-whist rules` lists small "
-        "decks, 2x8-h6 the largest"
+        f"the rules {rules.name} are too large to walk, as {reason}: `german-whist rules` lists "
+        "small decks, 2x8-h6 the largest"
     )

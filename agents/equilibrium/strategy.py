@@ -1,4 +1,4 @@
-"""Solved strategies on the disk: a byte for each cell, beside a card that says what they are."""
+"""Files of solved strategies: one byte for each cell, beside a JSON card."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from ..checkpoints.checkpoint import (
     REMEDY,
     WEIGHTS,
     CheckpointError,
-    check_listed,
+    check_rules_listed,
+    parse_rules,
+    read_raw_card,
     read_weights,
-    rules_of,
-    told_by_card,
 )
 from ..checkpoints.schema import WeightsFile
 
 FORMAT = 1
-SHIPPED = Path(__file__).parent
-MOST = 255
-"""What stands for a probability of one."""
+BUNDLED = Path(__file__).parent
+MAX_PROBABILITY = 255
+"""The byte that stands for probability 1."""
 
 
 class SolvedCard(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """What is known of a solved strategy."""
+    """Card of a solved strategy."""
 
     solved: int = FORMAT
     weights: WeightsFile | None = None
     rules: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1, max_length=1)]
     iterations: Annotated[int, Meta(ge=0)]
     exploitability: float
-    """What best responses win against it, a hand on average, before it was rounded to bytes."""
+    """Mean win of best responses per hand, before rounding to bytes."""
     value: float
-    """What the first leader is paid in equilibrium, as closely as is known."""
+    """Approximate pay of the first leader in equilibrium."""
 
 
 @dataclass(frozen=True)
-class Strategy:
-    """What to play in every decision for the stock."""
+class SolvedStrategy:
+    """Probabilities of all decisions for the stock, as bytes."""
 
     path: Path
     card: SolvedCard
@@ -55,21 +55,20 @@ class Strategy:
 
 
 def solved_folder() -> Path:
-    """Where `solve` keeps what it found, if no other folder is named."""
     return cache_folder() / "solved"
 
 
 def find_strategy(rules: Rules, path: str | None) -> Path:
-    """The weights at a path, or those of a rule set: solved here before, or shipped."""
+    """Weights file at a path, or that of a rule set: solved on this machine, or bundled."""
     if path is not None:
-        wanted = Path(path)
-        if wanted.suffix not in (WEIGHTS, CARD):
-            wanted = wanted.with_name(wanted.name + WEIGHTS)
-        return wanted.with_suffix(WEIGHTS)
-    for folder in (solved_folder(), SHIPPED):
-        found = folder / f"{rules.name}{WEIGHTS}"
-        if found.with_suffix(CARD).exists():
-            return found
+        named = Path(path)
+        if named.suffix not in (WEIGHTS, CARD):
+            named = named.with_name(named.name + WEIGHTS)
+        return named.with_suffix(WEIGHTS)
+    for folder in (solved_folder(), BUNDLED):
+        candidate = folder / f"{rules.name}{WEIGHTS}"
+        if candidate.with_suffix(CARD).exists():
+            return candidate
     remedy = (
         f"`german-whist solve {rules.name}` solves it" if rules.name in solved_rules() else
         "name a small deck, as by --rules 2x4-h2; `german-whist rules` lists those that "
@@ -78,18 +77,18 @@ def find_strategy(rules: Rules, path: str | None) -> Path:
     raise CheckpointError(f"{rules.name} is not solved here: {remedy}")
 
 
-def read_strategy(rules: Rules, path: str | None = None) -> Strategy:
-    """A strategy for some rules, checked against its card."""
-    found = find_strategy(rules, path)
-    told = told_by_card(found)
-    if not isinstance(told, dict) or told.get("solved") != FORMAT:
+def read_strategy(rules: Rules, path: str | None = None) -> SolvedStrategy:
+    """The strategy of a rule set, checked against its card."""
+    weights_path = find_strategy(rules, path)
+    fields = read_raw_card(weights_path)
+    if not isinstance(fields, dict) or fields.get("solved") != FORMAT:
         raise CheckpointError(
-            f"{found}: is no solved strategy of format {FORMAT}: solve the deck anew"
+            f"{weights_path}: is no solved strategy of format {FORMAT}: solve the deck anew"
         )
-    card = convert(told, SolvedCard, found.with_suffix(CARD), REMEDY, CheckpointError)
-    listed = rules_of(card.rules, found)
-    check_listed(listed, rules, f"{found} is a solution of")
-    cells = read_weights(found, card.weights).get("cells")
+    card = convert(fields, SolvedCard, weights_path.with_suffix(CARD), REMEDY, CheckpointError)
+    listed = parse_rules(card.rules, weights_path)
+    check_rules_listed(listed, rules, f"{weights_path} is a solution of")
+    cells = read_weights(weights_path, card.weights).get("cells")
     if cells is None or cells.dtype != np.uint8 or cells.ndim != 1:
-        raise CheckpointError(f"{found}: holds no cells of a byte each; {REMEDY}")
-    return Strategy(found, card, listed[0], cells)
+        raise CheckpointError(f"{weights_path}: holds no cells of a byte each; {REMEDY}")
+    return SolvedStrategy(weights_path, card, listed[0], cells)

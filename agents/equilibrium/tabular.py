@@ -1,7 +1,7 @@
-"""A policy that is a table: a weight for each card in each decision for the stock of a small deck.
+"""Tabular policy: a weight for each card in each decision for the stock of a small deck.
 
-Decisions are numbered by the public tree, so what a player knows is told apart but for the order
-of its own unseen draws and the names of the suits.
+Decisions are numbered by the public tree, so information sets that differ by the order of the
+player's own unseen draws or the names of the suits share their cells.
 """
 
 from __future__ import annotations
@@ -16,39 +16,39 @@ from ...engine.play import row
 from ...engine.view import legal_in_view
 from ..base import Array, CannotPlay
 from ..checkpoints.checkpoint import Checkpoint, CheckpointError
-from .path import NO_CELL, cells_of_view, paths_of
-from .public_tree import public_tree, why_not
+from .path import NO_CELL, cells_of_view, path_tables
+from .public_tree import public_tree, why_no_public_tree
 
 
 @jit
-def write_shares(
-    rules: np.ndarray, paths: Any, table: np.ndarray, views: np.ndarray, out: np.ndarray
+def write_table_probs(
+    rules: np.ndarray, paths: Any, table: np.ndarray, views: np.ndarray, probs: np.ndarray
 ) -> None:
-    """With what probability a table plays each card; any legal one where it says nothing."""
-    cells = np.empty(out.shape[1], np.int64)
+    """Write the probability of each card; uniform over legal cards where all weights are zero."""
+    cells = np.empty(probs.shape[1], np.int64)
     for index in range(len(views)):
         cells_of_view(paths, row(views, index), cells)
         total = 0.0
         for card in range(len(cells)):
             weight = 0.0 if cells[card] == NO_CELL else np.float64(table[cells[card]])
-            out[index, card] = weight
+            probs[index, card] = weight
             total += weight
         if total == 0:
             legal = legal_in_view(row(rules, 0), row(views, index))
             for card in range(len(cells)):
-                out[index, card] = np.float64((legal >> np.uint64(card)) & ONE)
-                total += out[index, card]
+                probs[index, card] = np.float64((legal >> np.uint64(card)) & ONE)
+                total += probs[index, card]
         for card in range(len(cells)):
-            out[index, card] /= total
+            probs[index, card] /= total
 
 
 class TablePolicy:
-    """The policy of a checkpoint that is a table."""
+    """Policy of a tabular checkpoint."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         (rules,), self._actions = checkpoint.rules, checkpoint.card.actions
-        if why := why_not(rules):
-            raise CannotPlay(f"{checkpoint.path}: is a table, and the rules {rules.name} {why}")
+        if reason := why_no_public_tree(rules):
+            raise CannotPlay(f"{checkpoint.path}: is a table, and the rules {rules.name} {reason}")
         tree, cells = public_tree(rules), checkpoint.weights["cells"]
         if len(cells) != tree.size:
             raise CannotPlay(
@@ -59,11 +59,11 @@ class TablePolicy:
             raise CheckpointError(f"{checkpoint.path}: a weight is below 0: train it anew")
         # Compiled code reads no float16, and what is added up must stay a number.
         self._table = (cells / max(1, cells.max())).astype(np.float32)
-        self._paths = paths_of(tree)
+        self._paths = path_tables(tree)
 
     def logits(self, rules: Array, views: Array) -> Array:
-        """`(n, actions)`: of the real actions in each view, minus infinity where never played."""
-        shares = np.zeros((len(views), self._actions))
-        write_shares(rules, self._paths, self._table, views, shares)
+        """`(n, actions)` logits, minus infinity for actions that are never played."""
+        probs = np.zeros((len(views), self._actions))
+        write_table_probs(rules, self._paths, self._table, views, probs)
         with np.errstate(divide="ignore"):
-            return np.log(shares).astype(np.float32)
+            return np.log(probs).astype(np.float32)

@@ -1,1 +1,1 @@
-"""Policies of others as agents: functions, ONNX files, models of Stable-Baselines3."""
+"""External policies as agents: functions, ONNX files, Stable-Baselines3 models."""

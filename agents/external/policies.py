@@ -1,7 +1,7 @@
-"""Policies of others as players: any function of observations and masks, and ONNX files.
+"""External policies as agents: functions of observations and masks, and ONNX files.
 
-A policy gets what the environments show, in its layout, and answers with logits of all
-actions or with actions. Open endings are played exactly, unless the policy is to play them.
+A policy gets observations as the environments encode them, and returns logits of all actions,
+or actions. The solver plays open endings unless the policy is to play them.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from ...common.schema import convert, read_json
 from ...engine.batch.config import OBSERVATIONS, checked_choice
 from ...engine.observation.layout import LAYOUT_VERSION, OBSERVATION_SIZE, layout_number
 from ...engine.rules import Match, rules_from_mapping
-from ..base import Agent, Array, CannotPlay, ModelFile, checked_answer
-from ..name_options import endgame_word, read_words
-from ..networks.observe import Observed, observe
+from ..base import Agent, Array, CannotPlay, ModelFile, check_actions
+from ..name_options import endgame_option, parse_name_options
+from ..networks.observe import Observations, observe
 from ..perfect_endgame import EndgamePlayer
 
 Policy = Callable[[Array, Array], Any]
-"""`f(observations, masks)`, which answers with `(n, actions)` logits or `(n,)` actions."""
+"""`f(observations, masks)` returning `(n, actions)` logits or `(n,)` actions."""
 
 
 class PolicyAgent(Agent):
-    """Plays what a function of observations and masks answers.
+    """Agent that plays the output of a function of observations and masks.
 
     >>> agent = PolicyAgent("classic", policy, layout="trump-first", name="mine")
     """
@@ -49,14 +49,14 @@ class PolicyAgent(Agent):
         name: str | None = None,
         match: Match | None = None,
     ) -> None:
-        """`policy` may be a module of torch as well; `layout` and `observation` as in training.
+        """`policy` may be a torch module; `layout` and `observation` as in training.
 
-        With `sample` an action is drawn by its logits, otherwise the likeliest is played;
-        without `exact` the policy plays endings too.
+        With `sample` an action is drawn from the softmax of the logits, otherwise the argmax is
+        played; without `exact` the policy also plays endings.
         """
         super().__init__(rules, match=match)
         layout_number(layout)
-        self.policy: Policy = _of_arrays(policy)
+        self.policy: Policy = _wrap_policy(policy)
         self.layout: str = layout
         self.observation: str = checked_choice("observation", observation, OBSERVATIONS)
         self.reads_tricks: bool = observation == "history"
@@ -66,102 +66,97 @@ class PolicyAgent(Agent):
         if EndgamePlayer.solves(self.rules):
             self.endgame_switch = f"exact={not exact}"
 
-    def _plays_as(self, told: TrainedOn | None, path: str, exact: bool) -> None:
-        """Take on what the file of a policy tells, and refuse games that it was not trained on."""
-        self.endgame_switch = endgame_word(self.rules, exact)
+    def _plays_as(self, trained_on: TrainedOn | None, path: str, exact: bool) -> None:
+        self.endgame_switch = endgame_option(self.rules, exact)
         digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
         self.checkpoints = (ModelFile(path, digest),)
-        if told is None:
+        if trained_on is None:
             return
-        if told.layout_version != LAYOUT_VERSION:
+        if trained_on.layout_version != LAYOUT_VERSION:
             raise CannotPlay(
-                f"{path} reads observation layout {told.layout_version}, and this version has "
-                f"{LAYOUT_VERSION} with {OBSERVATION_SIZE} places: use the version that wrote it"
+                f"{path} reads observation layout {trained_on.layout_version}, and this version "
+                f"has {LAYOUT_VERSION} with {OBSERVATION_SIZE} places: use the version "
+                "that wrote it"
             )
-        played = [rules_from_mapping(each, path) for each in told.rules]
-        if played and not any(map(self.rules.same_game, played)):
-            names = ", ".join(each.name for each in played)
+        listed = [rules_from_mapping(mapping, path) for mapping in trained_on.rules]
+        if listed and not any(map(self.rules.same_game, listed)):
+            names = ", ".join(mapping.name for mapping in listed)
             raise CannotPlay(f"{path} plays {names}, and not {self.rules.name}")
-        if told.horizon == "foreplay" and EndgamePlayer.solves(self.rules):
+        if trained_on.horizon == "foreplay" and EndgamePlayer.solves(self.rules):
             self.endgame_switch = ""
             if not exact:
                 raise CannotPlay(f"{path} never saw an ending: leave endgame=network out")
 
     def act(self, views: Array, rng: Array) -> Array:
-        """An action for each view."""
-        shown = {"layout": self.layout, "observation": self.observation}
-        seen = observe(views, self.rules, **shown, match=self.match)
-        actions = seen.real(self._chosen(seen, rng))
+        options = {"layout": self.layout, "observation": self.observation}
+        observed = observe(views, self.rules, **options, match=self.match)
+        actions = observed.real(self._chosen(observed, rng))
         if self._endgame is not None:
             self._endgame.improve(views, actions)
         return actions
 
-    def _chosen(self, seen: Observed, rng: Array) -> Array:
-        answer = self.policy(seen.observations, seen.masks)
-        found = np.asarray(answer.detach().cpu() if hasattr(answer, "detach") else answer)
-        if found.shape == (len(rng),) and found.dtype.kind in "biuf":
-            return self._whole(found)
-        if found.shape != seen.masks.shape or found.dtype.kind not in "biuf":
+    def _chosen(self, observed: Observations, rng: Array) -> Array:
+        answer = self.policy(observed.observations, observed.masks)
+        output = np.asarray(answer.detach().cpu() if hasattr(answer, "detach") else answer)
+        if output.shape == (len(rng),) and output.dtype.kind in "biuf":
+            return self._whole(output)
+        if output.shape != observed.masks.shape or output.dtype.kind not in "biuf":
             raise ValueError(
-                f"{self.name} answered with {found.dtype} of shape {found.shape}: logits of shape "
-                f"{seen.masks.shape} are needed, or an action for each of {len(rng)} views"
+                f"{self.name} answered with {output.dtype} of shape {output.shape}: logits of "
+                f"shape {observed.masks.shape} are needed, or an action for each of {len(rng)} "
+                "views"
             )
-        logits = np.where(seen.masks == 1, found.astype(np.float64), -np.inf)
-        self._check_logits(found, logits, seen.masks)
+        logits = np.where(observed.masks == 1, output.astype(np.float64), -np.inf)
+        self._check_logits(output, logits, observed.masks)
         if self.sample:
             # The largest of logits with Gumbel noise is a draw by their probabilities.
-            chances = np.array([np.random.default_rng(each).random(logits.shape[1])
-                                for each in rng]).reshape(logits.shape)  # fmt: skip
-            logits = logits - np.log(-np.log(np.maximum(chances, 1e-300)))
+            uniforms = np.array([np.random.default_rng(stream).random(logits.shape[1])
+                                for stream in rng]).reshape(logits.shape)  # fmt: skip
+            logits = logits - np.log(-np.log(np.maximum(uniforms, 1e-300)))
         return logits.argmax(1)
 
-    def _whole(self, answer: Array) -> Array:
-        """Actions as whole numbers; refused where one is none, as where it is NaN."""
-        if answer.dtype.kind not in "iu":
-            wrong = answer[~(np.isfinite(answer) & (answer == np.rint(answer)))]
-            if len(wrong):
+    def _whole(self, actions: Array) -> Array:
+        if actions.dtype.kind not in "iu":
+            fractional = actions[~(np.isfinite(actions) & (actions == np.rint(actions)))]
+            if len(fractional):
                 raise ValueError(
-                    f"{self.name} answered with the action {wrong[0]} in {len(wrong)} of "
-                    f"{len(answer)} views: an action is a whole number"
+                    f"{self.name} answered with the action {fractional[0]} in {len(fractional)} of "
+                    f"{len(actions)} views: an action is a whole number"
                 )
-        return answer.astype(np.int64)
+        return actions.astype(np.int64)
 
-    def _check_logits(self, answer: Array, logits: Array, masks: Array) -> None:
-        """Refuse logits that choose nothing; `logits` are minus infinity where not legal.
-
-        Minus infinity means never. It may stand at any action, but not at all legal ones.
-        """
-        spoilt = np.isnan(answer).any(1) | (logits == np.inf).any(1)
-        spoilt |= ~np.isfinite(logits).any(1) & masks.any(1)
-        if spoilt.any():
+    def _check_logits(self, output: Array, logits: Array, masks: Array) -> None:
+        """Refuse NaN, plus infinity, and rows without a finite legal logit."""
+        invalid = np.isnan(output).any(1) | (logits == np.inf).any(1)
+        invalid |= ~np.isfinite(logits).any(1) & masks.any(1)
+        if invalid.any():
             raise ValueError(
-                f"{self.name} answered with NaN or infinite logits in {spoilt.sum()} of "
+                f"{self.name} answered with NaN or infinite logits in {invalid.sum()} of "
                 f"{len(logits)} views: legal actions need finite logits, or minus infinity for "
                 "some of them"
             )
 
 
-def _of_arrays(policy: Any) -> Policy:
-    """A policy of arrays; a module of torch is given tensors of floats."""
+def _wrap_policy(policy: Any) -> Policy:
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(policy, torch.nn.Module):
         return policy
 
-    def asked(observations: Array, masks: Array) -> Any:
-        device = next((each.device for each in policy.parameters()), "cpu")
+    def call_module(observations: Array, masks: Array) -> Any:
+        device = next((param.device for param in policy.parameters()), "cpu")
         with torch.no_grad():
             return policy(
                 torch.from_numpy(observations).float().to(device),
                 torch.from_numpy(masks).bool().to(device),
             )
 
-    return asked
+    return call_module
 
 
 class CallableAgent(Agent):
-    """An agent out of a plain function `function(views, rng) -> actions`.
+    """Agent of a plain function `function(views, rng) -> actions`.
 
-    It plays endings too, unless it is named with `endgame=exact`, as in
+    The function also plays endings, unless the name has `endgame=exact`, as in
     `module:function:endgame=exact`.
     """
 
@@ -175,27 +170,26 @@ class CallableAgent(Agent):
         super().__init__(rules, match=match)
         self.function = function
         self.name = getattr(function, "__name__", type(function).__name__)
-        told = read_words(words, "a function", draws=False, exact=False)
-        self._endgame = EndgamePlayer(self.rules) if told["exact"] else None
-        self.endgame_switch = endgame_word(self.rules, told["exact"])
+        options = parse_name_options(words, "a function", draws=False, exact=False)
+        self._endgame = EndgamePlayer(self.rules) if options["exact"] else None
+        self.endgame_switch = endgame_option(self.rules, options["exact"])
 
     def act(self, views: Array, rng: Array) -> Array:
-        """The function's answer, and the best card in an open endgame if the solver plays it."""
         answer = self.function(views, rng)
         if self._endgame is None:
             return answer
-        actions = checked_answer(self, answer, len(views)).copy()
+        actions = check_actions(self, answer, len(views)).copy()
         self._endgame.improve(views, actions)
         return actions
 
 
 class OnnxAgent(PolicyAgent):
-    """A graph that takes `observation` and `action_mask`, as `german-whist export` writes it."""
+    """ONNX graph of `observation` and `action_mask`, as `german-whist export` writes it."""
 
     def __init__(
         self, rules: Any = "classic", path: str = "", *words: str, match: Match | None = None
     ) -> None:
-        """`words` as for a network, and the layout where the graph's metadata do not tell it."""
+        """`words` as for a network, and the layout where the graph's metadata have none."""
         try:
             import onnxruntime  # type: ignore[import-untyped]
         except ImportError:
@@ -205,17 +199,17 @@ class OnnxAgent(PolicyAgent):
             ) from None
         if not Path(path).is_file():
             raise ValueError(f"{path!r} is no file: name a graph, as in onnx:player.onnx")
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
+        session_options = onnxruntime.SessionOptions()
+        session_options.intra_op_num_threads = 1
         try:
-            graph = onnxruntime.InferenceSession(path, options)
+            graph = onnxruntime.InferenceSession(path, session_options)
         except Exception as error:
             raise ValueError(f"{path} cannot be read as ONNX: {str(error)[:200]}") from None
-        told = trained_on_graph(path, graph.get_modelmeta().custom_metadata_map)
-        found = words_for(words, f"onnx:{path}", told)
-        inputs = [each.name for each in graph.get_inputs()]
+        trained_on = read_graph_metadata(path, graph.get_modelmeta().custom_metadata_map)
+        options = policy_options(words, f"onnx:{path}", trained_on)
+        inputs = [tensor.name for tensor in graph.get_inputs()]
         output = graph.get_outputs()[0].name
-        kinds = {each.name: each.type for each in graph.get_inputs()}
+        dtypes = {tensor.name: tensor.type for tensor in graph.get_inputs()}
         if not 1 <= len(inputs) <= 2:
             raise ValueError(
                 f"{path} takes {', '.join(inputs)}: a policy takes observations, and masks if need "
@@ -223,14 +217,14 @@ class OnnxAgent(PolicyAgent):
             )
 
         def policy(observations: Array, masks: Array) -> Any:
-            fed = dict(zip(inputs, (observations, masks), strict=False))
+            feeds = dict(zip(inputs, (observations, masks), strict=False))
             return graph.run([output], {
-                name: array.astype(_DTYPES.get(kinds[name], np.float32))
-                for name, array in fed.items()
+                name: array.astype(_DTYPES.get(dtypes[name], np.float32))
+                for name, array in feeds.items()
             })[0]  # fmt: skip
 
-        super().__init__(rules, policy, **found, name=f"onnx:{path}", match=match)
-        self._plays_as(told, path, found["exact"])
+        super().__init__(rules, policy, **options, name=f"onnx:{path}", match=match)
+        self._plays_as(trained_on, path, options["exact"])
 
 
 _DTYPES = {
@@ -240,50 +234,52 @@ _DTYPES = {
 
 
 class TrainedOn(Struct, frozen=True):
-    """The games that a policy was trained on, as the file of the policy stores them."""
+    """Games that a policy was trained on, according to its file."""
 
     layout: str
     layout_version: int
     horizon: str = ""
     rules: tuple[dict[str, Any], ...] = ()
-    """Empty where the file does not tell them."""
+    """Empty if the file has none."""
 
 
 REMEDY = "write the file again, or leave its metadata out and name the layout"
 
 
-def trained_on_graph(path: str, metadata: Mapping[str, str]) -> TrainedOn | None:
-    """What a graph's metadata tell of its games; None where they tell no layout."""
+def read_graph_metadata(path: str, metadata: Mapping[str, str]) -> TrainedOn | None:
+    """The games of a graph's metadata; None if they name no layout."""
     if "layout" not in metadata:
         return None
-    told = {
+    fields = {
         "layout": metadata["layout"],
         "layout_version": metadata.get("layout_version", str(LAYOUT_VERSION)),
         "horizon": metadata.get("horizon", ""),
         "rules": read_json(metadata.get("rule_sets", "[]").encode(), path, REMEDY),
     }
-    if told["layout_version"].isdecimal():
-        told["layout_version"] = int(told["layout_version"])
-    return convert(told, TrainedOn, path, REMEDY)
+    if fields["layout_version"].isdecimal():
+        fields["layout_version"] = int(fields["layout_version"])
+    return convert(fields, TrainedOn, path, REMEDY)
 
 
-def words_for(words: tuple[str, ...], kind: str, told: TrainedOn | None) -> dict[str, Any]:
-    """The options of a policy from a file: its layout is what the file stores.
+def policy_options(
+    words: tuple[str, ...], kind: str, trained_on: TrainedOn | None
+) -> dict[str, Any]:
+    """Options of a policy file, with the layout that the file stores.
 
-    Where the file stores none, a word has to name it: in the wrong layout a policy plays worse,
-    and nothing else shows it.
+    If the file stores none, a word has to name it: in the wrong layout a policy plays worse without
+    any other sign.
     """
-    found = read_words(words, kind, layout=True)
-    if told is None:
-        if found["layout"] is None:
+    options = parse_name_options(words, kind, layout=True)
+    if trained_on is None:
+        if options["layout"] is None:
             raise ValueError(
-                f"{kind} does not tell how it was shown suits: name the layout of the environment "
+                f"{kind} does not store its layout: name the layout of the environment "
                 f"that it was trained in, {kind},layout=raw or {kind},layout=trump-first"
             )
-        return found
-    if found["layout"] not in (None, told.layout):
+        return options
+    if options["layout"] not in (None, trained_on.layout):
         raise ValueError(
-            f"{kind}: layout is {found['layout']!r}, and its file says that it was trained in "
-            f"{told.layout!r}: leave layout= out"
+            f"{kind}: layout is {options['layout']!r}, and its file says that it was trained in "
+            f"{trained_on.layout!r}: leave layout= out"
         )
-    return {**found, "layout": told.layout}
+    return {**options, "layout": trained_on.layout}

@@ -1,7 +1,7 @@
-"""Models of Stable-Baselines3 as players, from the zips that `model.save` writes.
+"""Stable-Baselines3 models as agents, from the zip files of `model.save`.
 
-Such a zip holds pickles, which can run any code when they are loaded. So it is opened only
-on the word of whoever trusts it: `sb3:model.zip,trusted`.
+These files contain pickles, which can run any code when loaded. They are opened only with the
+word `trusted`: `sb3:model.zip,trusted`.
 """
 
 from __future__ import annotations
@@ -16,39 +16,39 @@ from ...engine.batch.config import TRAINED_ON
 from ...engine.observation.layout import layout_of
 from ...engine.rules import Match
 from ..base import Array, CannotPlay
-from .policies import PolicyAgent, TrainedOn, words_for
+from .policies import PolicyAgent, TrainedOn, policy_options
 
 TRUSTED = "trusted"
 
 
 class SB3Agent(PolicyAgent):
-    """A model of Stable-Baselines3 or sb3-contrib that was trained on our environments."""
+    """A Stable-Baselines3 or sb3-contrib model that was trained on this package's environments."""
 
     def __init__(
         self, rules: Any = "classic", path: str = "", *words: str, match: Match | None = None
     ) -> None:
-        """`words` are `trusted`, what there is for a network, the layout, and `algorithm=NAME`."""
-        chosen = [word for word in words if word.startswith("algorithm=")]
-        told = dict(word.split("=", 1) for word in chosen)
-        rest = tuple(word for word in words if word not in (TRUSTED, *chosen))
+        """`words` are `trusted`, those of a network, the layout, and `algorithm=NAME`."""
+        algorithm_words = [word for word in words if word.startswith("algorithm=")]
+        named = dict(word.split("=", 1) for word in algorithm_words)
+        policy_words = tuple(word for word in words if word not in (TRUSTED, *algorithm_words))
         if not Path(path).is_file():
             raise ValueError(f"{path!r} is no file: name a zip, as in sb3:model.zip,trusted")
         if TRUSTED not in words:
             raise ValueError(
-                f"{path} holds pickles, which can run any code of whoever wrote them when they are "
-                f"loaded: if you trust it, say so, as in sb3:{path},{TRUSTED}"
+                f"{path} holds pickles, which can run any code when they are loaded: "
+                f"if you trust it, say so, as in sb3:{path},{TRUSTED}"
             )
-        model = _model(path, told.get("algorithm", "MaskablePPO"))
-        _check_unchanged(path, model)
-        trained = _trained_on(path, model)
-        found = words_for(rest, f"sb3:{path},{TRUSTED}", trained)
+        model = _model(path, named.get("algorithm", "MaskablePPO"))
+        _check_unnormalized(path, model)
+        trained_on = _trained_on(path, model)
+        options = policy_options(policy_words, f"sb3:{path},{TRUSTED}", trained_on)
 
         def policy(observations: Array, masks: Array) -> Any:
             return _logits(model, observations, masks)
 
-        super().__init__(rules, policy, **found, name=f"sb3:{path}", match=match)
-        self._plays_as(trained, path, found["exact"])
-        shape = _observed(model).shape
+        super().__init__(rules, policy, **options, name=f"sb3:{path}", match=match)
+        self._plays_as(trained_on, path, options["exact"])
+        shape = _observation_space(model).shape
         if shape != (layout_of(self.rules).size,):
             raise CannotPlay(
                 f"{path} reads observations of the shape {shape}, and those of {self.rules.name} "
@@ -74,43 +74,40 @@ def _model(path: str, algorithm: str) -> Any:
         raise ValueError(f"{path} cannot be loaded as {algorithm}: {error}") from error
 
 
-def _observed(model: Any) -> Any:
-    """The space of a model's observations, without the mask where it gets both."""
+def _observation_space(model: Any) -> Any:
     space = model.observation_space
     return space["observation"] if _gets_masks(model) else space
 
 
 def _gets_masks(model: Any) -> bool:
-    """Whether the mask is a part of a model's observations."""
     return isinstance(getattr(model.observation_space, "spaces", None), dict)
 
 
-def _check_unchanged(path: str, model: Any) -> None:
-    """Refuse a model that was shown other numbers than the environments' zeros and ones.
+def _check_unnormalized(path: str, model: Any) -> None:
+    """Refuse a model whose last observations are not the environments' zeros and ones.
 
-    A wrapper such as VecNormalize keeps what it subtracts and divides by elsewhere, and the
-    space of observations does not show it; the last ones, which a file holds, do.
+    A wrapper such as VecNormalize stores its statistics elsewhere, and the observation space does
+    not show it; the last observations in the file do.
     """
     last = getattr(model, "_last_obs", None)
     last = last["observation"] if isinstance(last, dict) else last
     if last is not None and not np.isin(last, (0, 1)).all():
         raise CannotPlay(
             f"{path} was trained on observations that a wrapper changed, as VecNormalize does, and "
-            "does not tell how: train it without that wrapper, or play it from Python by a "
+            "does not store how: train it without that wrapper, or play it from Python by a "
             "PolicyAgent whose function changes them alike"
         )
 
 
 def _trained_on(path: str, model: Any) -> TrainedOn | None:
-    """The games that a model was trained on, which the space of its observations carries."""
-    told = getattr(_observed(model), TRAINED_ON, None)
-    return None if told is None else convert(told, TrainedOn, path, "name its layout")
+    metadata = getattr(_observation_space(model), TRAINED_ON, None)
+    return None if metadata is None else convert(metadata, TrainedOn, path, "name its layout")
 
 
 def _logits(model: Any, observations: Array, masks: Array) -> Any:
-    """Of all actions, as the model's own distribution has them, or its values of them."""
-    both = {"observation": observations, "action_mask": masks}
-    seen, _ = model.policy.obs_to_tensor(both if _gets_masks(model) else observations)
+    """Logits of the model's action distribution, or its Q values."""
+    observation = {"observation": observations, "action_mask": masks}
+    tensors, _ = model.policy.obs_to_tensor(observation if _gets_masks(model) else observations)
     if hasattr(model, "q_net"):
-        return model.q_net(seen)
-    return model.policy.get_distribution(seen).distribution.logits
+        return model.q_net(tensors)
+    return model.policy.get_distribution(tensors).distribution.logits

@@ -1,27 +1,27 @@
-"""A rule player that counts: cards still out, known cards, voids, and what a trick is worth.
+"""`counting`: a rule-based agent that counts cards still out, known cards and voids.
 
-Each card it may play gets a score, a sum of counted features with fixed weights, and the
-highest score is played. The weights depend on how far the foreplay is, and were fitted to
-what whole searches found such cards to be worth (see docs/players.md).
+Each playable card gets a score, a sum of counted features with fixed weights, and the highest
+score is played. The weights are interpolated over the foreplay, and were fitted to search values
+(see docs/players.md).
 
-- *Parting with a card* costs by its rank, by how many cards above and below it are still
-  out, and by the length of its suit: top cards, long suits and trumps are kept.
-- *Winning the trick* is worth what the upcard would be worth in this hand, more or less the
-  lead of the next trick, which counts most at the end: it leads the endgame.
-- *Leading a card*, the other may win it or have to: the chance follows from the cards that
-  are out, the share of them in the other hand, the cards known to be there, and the suits it
-  could not follow; and what that means depends on the upcard.
+- *Parting with a card* costs by its rank, the number of cards above and below it that are still
+  out, and the length of its suit: top cards, long suits and trumps are kept.
+- *Winning the trick* is valued as the upcard in this hand, plus or minus the lead of the next
+  trick, which counts most at the end: it leads the endgame.
+- *Leading a card*: the probabilities that the opponent can win, must lose, must win or can ruff
+  follow from the cards that are out, the part of them in the opponent's hand, the cards known to
+  be there, and the voids shown; their values depend on the upcard.
 
 The endgame is perfect where the cards are known. Other rule sets:
 
-- Weights were fitted for four kinds: hands played high, played low, without trumps, and with
-  every trick counting. A low hand in which every trick counts goes with the other low ones.
-- *Races* are over too soon for what it saves up: they are played by the rules of thumb.
-- *Two cards face up*: a trick is worth the difference of the two cards, and it takes the
-  better one. *Draft*: how far the upcard is from the mean of the cards unseen, either way.
-- *No card faced*: the trick is worth nothing but what it costs.
-- *An endgame that cannot be known* (cards set aside): by the rules of thumb.
-- *An exchange*, and the hand after it, in which nothing is drawn: by the rules of thumb.
+- Weights were fitted for four kinds of hands: high, low, without trumps, and with every trick
+  counting. A low hand in which every trick counts uses the low weights.
+- *Races* are too short for what it saves up: played by the rules of thumb.
+- *Two cards face up*: the value of a trick is the difference of the two, and it takes the better
+  one. *Draft*: the distance of the upcard from the mean of the unseen cards, either way.
+- *No card faced*: the trick has no value but its cost.
+- *An endgame that cannot be known* (cards set aside), *an exchange*, and the hand after it, in
+  which nothing is drawn: by the rules of thumb.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from ...engine.play import Record, row, suit_of
 from ...engine.view import legal_in_view
 from ..base import Array
 from .counting_weights import FOLLOWING, LEADING
-from .threshold import RuledAgent, threshold_action
+from .threshold import RuleAgent, threshold_action
 
 _TRUMP_BONUS = 13
 
@@ -57,8 +57,7 @@ HIGH_KIND, LOW_KIND, NO_TRUMP_KIND, ALL_KIND = 0, 1, 2, 3
 
 
 @jit
-def kind_of(rules: Record, view: Record) -> int:
-    """Which weights a hand is played with."""
+def weights_index(rules: Record, view: Record) -> int:
     if view.low == 1:
         return LOW_KIND
     if rules.counts_all == 1:
@@ -67,8 +66,8 @@ def kind_of(rules: Record, view: Record) -> int:
 
 
 @forceinline
-def _blend(weights: np.ndarray, at: int, start: float, value: float) -> float:
-    return value * (weights[at] * start + weights[at + 1] * (1.0 - start))
+def _blend(weights: np.ndarray, index: int, start: float, value: float) -> float:
+    return value * (weights[index] * start + weights[index + 1] * (1.0 - start))
 
 
 @forceinline
@@ -82,58 +81,58 @@ def _below(card: int, cards: np.uint64) -> int:
 
 
 class Holding(NamedTuple):
-    """A hand, and what its cards are worth by."""
+    """A hand, with the cards that give its cards their values."""
 
     hand: np.uint64
     out: np.uint64
-    """The cards still out."""
+    """Cards still out."""
     trump: int
 
 
 @forceinline
-def card_score(w: np.ndarray, at: int, start: float, card: int, holding: Holding) -> float:
-    """What a card means for a hand, by weights from `at` on."""
+def card_score(w: np.ndarray, index: int, start: float, card: int, holding: Holding) -> float:
+    """Value of a card in a hand, by the weights from `index` on."""
     suit, out = suit_of(card), holding.out
     rank = (card % 13) / 12.0
     above, below = _above(card, out), _below(card, out)
     if suit == holding.trump:
         return (
-            _blend(w, at, start, 1.0)
-            + _blend(w, at + 2, start, rank)
-            + _blend(w, at + 4, start, above / 6.0)
-            + _blend(w, at + 6, start, below / 6.0)
+            _blend(w, index, start, 1.0)
+            + _blend(w, index + 2, start, rank)
+            + _blend(w, index + 4, start, above / 6.0)
+            + _blend(w, index + 6, start, below / 6.0)
         )
     length = popcount(holding.hand & suit_set(suit))
     score = (
-        _blend(w, at + 8, start, rank)
-        + _blend(w, at + 10, start, rank * rank)
-        + _blend(w, at + 12, start, above / 6.0)
-        + _blend(w, at + 18, start, length / 6.0)
-        + _blend(w, at + 22, start, below / 6.0)
+        _blend(w, index + 8, start, rank)
+        + _blend(w, index + 10, start, rank * rank)
+        + _blend(w, index + 12, start, above / 6.0)
+        + _blend(w, index + 18, start, length / 6.0)
+        + _blend(w, index + 22, start, below / 6.0)
     )
     if above == 0:
-        score += _blend(w, at + 14, start, 1.0)
+        score += _blend(w, index + 14, start, 1.0)
     elif above == 1:
-        score += _blend(w, at + 16, start, 1.0)
+        score += _blend(w, index + 16, start, 1.0)
     if length == 1:
-        score += _blend(w, at + 20, start, 1.0)
+        score += _blend(w, index + 20, start, 1.0)
     return score
 
 
 @forceinline
-def _worth(card: int, trump: int) -> int:
+def _card_value(card: int, trump: int) -> int:
     return card % 13 + 2 + (_TRUMP_BONUS if suit_of(card) == trump else 0)
 
 
 @jit
 def upcard_gain(rules: Record, view: Record) -> float:
-    """How much better the upcard is than what the loser draws, in units of a trump's bonus."""
+    """Value of the upcard minus that of the loser's card, in units of the trump bonus."""
     trump = np.int64(view.trump)
     if view.upcards[0] == NO_CARD:
         return 0.0
-    upper = 1.0 * _worth(np.int64(view.upcards[0]), trump)
+    upper = 1.0 * _card_value(np.int64(view.upcards[0]), trump)
     if view.upcards[1] != NO_CARD:
-        return (upper - _worth(np.int64(view.upcards[1]), trump)) / _TRUMP_BONUS
+        return (upper - _card_value(np.int64(view.upcards[1]), trump)) / _TRUMP_BONUS
     count = popcount(view.unseen)
     total = _TRUMP_BONUS * popcount(view.unseen & suit_set(trump)) if trump != NO_TRUMP else 0
     for rank in range(13):
@@ -151,24 +150,24 @@ _ONE_A_SUIT = np.uint64(1 | 1 << 13 | 1 << 26 | 1 << 39)
 
 @jit
 def _stock_score(view: Record, w: np.ndarray, start: float, card: int) -> float:
-    """What a stock card would be worth in this hand, compared with another one."""
+    """Value of a stock card in this hand, compared with another one."""
     trump = np.int64(view.trump)
     out = (view.unseen | view.opponent_known | view.faced) & ~bit(card)
     score = card_score(w, PRIZE, start, card, Holding(view.hand, out, trump))
-    return score + _blend(w, WON + 3, start, _worth(card, trump) / _TRUMP_BONUS)
+    return score + _blend(w, WON + 3, start, _card_value(card, trump) / _TRUMP_BONUS)
 
 
 @jit
 def prize(rules: Record, view: Record, w: np.ndarray, start: float, gain: float) -> float:
-    """What winning the trick is worth beside losing it, but for the cards played."""
+    """Value of winning the trick instead of losing it, without the cards played."""
     trump = np.int64(view.trump)
     if view.upcards[0] == NO_CARD:
         return 0.0
     upper = np.int64(view.upcards[0])
     if view.upcards[1] != NO_CARD:
-        more = _stock_score(view, w, start, upper)
-        more -= _stock_score(view, w, start, np.int64(view.upcards[1]))
-        return abs(more) if rules.choice == 1 else more
+        difference = _stock_score(view, w, start, upper)
+        difference -= _stock_score(view, w, start, np.int64(view.upcards[1]))
+        return abs(difference) if rules.choice == 1 else difference
     out = view.unseen | view.opponent_known | view.faced
     score = _blend(w, WON, start, 1.0) + _blend(w, WON + 3, start, gain)
     if view.stock_left == 2:
@@ -189,7 +188,7 @@ def _follow(rules: Record, view: Record, w: np.ndarray, cards: np.uint64) -> int
     start = view.stock_left / rules.stock
     won = prize(rules, view, w, start, upcard_gain(rules, view))
     holding = Holding(view.hand, view.unseen | view.opponent_known | view.faced, trump)
-    best, most = -1, 0.0
+    best, best_score = -1, 0.0
     while cards:
         card = lowest(cards)
         cards &= cards - ONE
@@ -199,8 +198,8 @@ def _follow(rules: Record, view: Record, w: np.ndarray, cards: np.uint64) -> int
                 score += won
         elif suit_of(card) == trump:
             score += won + _blend(w, RUFFED, start, 1.0)
-        if best < 0 or score > most:
-            best, most = card, score
+        if best < 0 or score > best_score:
+            best, best_score = card, score
     return best
 
 
@@ -208,8 +207,8 @@ def _follow(rules: Record, view: Record, w: np.ndarray, cards: np.uint64) -> int
 
 
 @forceinline
-def _share(view: Record, suit: int, unseen: int, hidden: int) -> float:
-    """The chance that an unseen card of a suit is in the other hand."""
+def _hold_probability(view: Record, suit: int, unseen: int, hidden: int) -> float:
+    """Probability that an unseen card of a suit is in the opponent's hand."""
     draws = np.int64(view.void_draws[suit])
     return min(hidden, draws if draws >= 0 else hidden) / max(1, unseen)
 
@@ -233,57 +232,63 @@ def _lead(rules: Record, view: Record, w: np.ndarray, cards: np.uint64) -> int:
     holding, is_last = Holding(view.hand, out, trump), view.stock_left == 2
     ruffs = 0.0
     if trump != NO_TRUMP:
-        absent = 1.0 - _share(view, trump, unseen, hidden)
+        absent = 1.0 - _hold_probability(view, trump, unseen, hidden)
         ruffs = 1.0 - _power(absent, popcount(view.unseen & suit_set(trump)))
         if view.opponent_known & suit_set(trump):
             ruffs = 1.0
-    best, most = -1, 0.0
+    best, best_score = -1, 0.0
     for suit in range(4):
-        held = cards & suit_set(suit)
-        if held == NO_CARDS:
+        suit_cards = cards & suit_set(suit)
+        if suit_cards == NO_CARDS:
             continue
-        absent = 1.0 - _share(view, suit, unseen, hidden)
-        in_suit, known = view.unseen & suit_set(suit), view.opponent_known & suit_set(suit)
-        for_suit = w[LED + 4] * gain * popcount(view.hand & suit_set(suit)) / 6.0
-        for_suit += (w[LED + 5] + w[LED + 6] * gain) * popcount(known) / 3.0
-        for_suit += w[LED + 7] * popcount(out & suit_set(suit)) / 6.0
-        while held:
-            card = lowest(held)
-            held &= held - ONE
-            none_above = 0.0 if _above(card, known) else _power(absent, _above(card, in_suit))
-            none_below = 0.0 if _below(card, known) else _power(absent, _below(card, in_suit))
+        absent = 1.0 - _hold_probability(view, suit, unseen, hidden)
+        unseen_in_suit, known_in_suit = (
+            view.unseen & suit_set(suit),
+            view.opponent_known & suit_set(suit),
+        )
+        suit_score = w[LED + 4] * gain * popcount(view.hand & suit_set(suit)) / 6.0
+        suit_score += (w[LED + 5] + w[LED + 6] * gain) * popcount(known_in_suit) / 3.0
+        suit_score += w[LED + 7] * popcount(out & suit_set(suit)) / 6.0
+        while suit_cards:
+            card = lowest(suit_cards)
+            suit_cards &= suit_cards - ONE
+            none_above = (
+                0.0 if _above(card, known_in_suit) else _power(absent, _above(card, unseen_in_suit))
+            )
+            none_below = (
+                0.0 if _below(card, known_in_suit) else _power(absent, _below(card, unseen_in_suit))
+            )
             void = none_above * none_below
             ruffed = void * ruffs if suit != trump else 0.0
-            score = for_suit + card_score(w, CARD, start, card, holding)
+            score = suit_score + card_score(w, CARD, start, card, holding)
             can_win = 1.0 - none_above + ruffed
             must_lose = none_above * (1.0 - void) + void - ruffed
             must_win = (1.0 - none_above) * none_below
-            score += _meaning(w, 0, start, gain, is_last) * can_win
-            score += _meaning(w, 1, start, gain, is_last) * must_lose
-            score += _meaning(w, 2, start, gain, is_last) * must_win
-            score += _meaning(w, 3, start, gain, is_last) * ruffed
+            score += _outcome_score(w, 0, start, gain, is_last) * can_win
+            score += _outcome_score(w, 1, start, gain, is_last) * must_lose
+            score += _outcome_score(w, 2, start, gain, is_last) * must_win
+            score += _outcome_score(w, 3, start, gain, is_last) * ruffed
             rank = (card % 13) / 12.0
             if suit == trump:
                 score += (w[LED + 1] + w[LED + 2] * rank) * gain
             else:
                 score += (w[LED] * gain + w[LED + 3] * abs(gain)) * rank
-            if best < 0 or score > most:
-                best, most = card, score
+            if best < 0 or score > best_score:
+                best, best_score = card, score
     return best
 
 
 @forceinline
-def _meaning(w: np.ndarray, which: int, start: float, gain: float, is_last: bool) -> float:
-    """What it means that the other can win, must lose, must win, or can ruff."""
-    at = CHANCES + CHANCE_SIZE * which
+def _outcome_score(w: np.ndarray, outcome: int, start: float, gain: float, is_last: bool) -> float:
+    index = CHANCES + CHANCE_SIZE * outcome
     sign = 2 if gain > 0.0 else 4
-    score = _blend(w, at, start, 1.0) + _blend(w, at + sign, start, gain)
+    score = _blend(w, index, start, 1.0) + _blend(w, index + sign, start, gain)
     if is_last:
-        score += w[at + 6] + w[at + 7] * gain
+        score += w[index + 6] + w[index + 7] * gain
     return score
 
 
-# -- the player
+# -- the agent
 
 
 @jit
@@ -304,8 +309,7 @@ def _chosen(view: Record, w: np.ndarray, start: float) -> int:
 
 @noinline
 def counting_action(rules: Record, view: Record) -> int:
-    """What the counting player plays."""
-    kind = kind_of(rules, view)
+    kind = weights_index(rules, view)
     if view.phase == CHOOSE and rules.race == 0:
         return _chosen(view, FOLLOWING[kind], view.stock_left / rules.stock)
     if view.stock_left == 0 or rules.race > 0:
@@ -320,13 +324,12 @@ def counting_action(rules: Record, view: Record) -> int:
 
 @jit
 def counting_actions(rules: np.ndarray, views: np.ndarray, actions: np.ndarray) -> None:
-    """`counting_action` for each view of an array."""
     for index in range(len(views)):
         actions[index] = counting_action(row(rules, 0), row(views, index))
 
 
-class CountingAgent(RuledAgent):
-    """Counts what is out, where it may be, and what a trick is worth; perfect endgame."""
+class CountingAgent(RuleAgent):
+    """Counts cards, voids and known cards; perfect endgame."""
 
     name = "counting"
 

@@ -11,22 +11,20 @@ lowest winning trump. Otherwise the lowest non-trump it may play, else the lowes
 
 **Endgame.** Perfect, where the cards are known; in a race for its result.
 
-Other rule sets are read so:
+Other rule sets:
 
 - *Two cards face up*: it wants the trick if it wants either of them.
-- *Choosing*: of two faced cards the one it values more, a trump counting 13 ranks more;
+- *Choosing*: of two faced cards the one of higher value, a trump counting 13 ranks more;
   between the upcard and the hidden card, the upcard if it wants it.
-- *Low contracts*: a low card outside trumps is what helps, so it wants an eight or lower
-  that is no trump, and chooses the card it values least. It wins with its highest
-  winner, and loses with its highest loser, which both get rid of dangerous cards; it leads
-  its highest card to win a trick and its lowest to lose it.
-- *An exchange*: it keeps a hand that has as many cards which it would want as a blind one has
-  on average, by the cards it has not seen; else it takes the blind one.
+- *Low contracts*: it wants an eight or lower that is no trump, and chooses the card of lowest
+  value. It wins with its highest winner, and loses with its highest loser, to get rid of
+  dangerous cards; it leads its highest card to win a trick and its lowest to lose it.
+- *An exchange*: it keeps a hand with at least as many wanted cards as a blind hand has on average,
+  by the unseen cards; else it takes the blind one.
 - *No trumps*: no card is a trump.
-- *Every trick counts*: the rule as it stands; wanting every trick is weaker.
-- *Races in which every trick counts*: it wants every trick, and in a low contract none.
-- *An endgame that cannot be known* (cards set aside): it wants every trick, and in a low
-  contract none.
+- *Every trick counts*: the same rules; wanting every trick is weaker.
+- *Races in which every trick counts*, and *an endgame that cannot be known* (cards set aside): it
+  wants every trick, and in a low contract none.
 """
 
 from __future__ import annotations
@@ -36,13 +34,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...common.jit.bitset import NO_CARDS, ONE, SUIT_BITS, bit, highest, lowest, popcount, suit_set
-from ...common.jit.compiler import jit, noinline, warm_up
+from ...common.jit.compiler import jit, noinline
 from ...engine.cards import KEEP, TAKE_BLIND, TAKE_HIDDEN
 from ...engine.dtypes import CHOOSE, EXCHANGE, LEAD, NO_CARD, NO_TRUMP
 from ...engine.play import Record, row, suit_of
 from ...engine.rules import Match
 from ...engine.view import legal_in_view
-from ..base import Agent, Array, no_rng, no_views
+from ..base import Agent, Array, compile_act
 from ..perfect_endgame import EndgamePlayer
 
 _QUEEN = 10
@@ -52,13 +50,12 @@ _ONE_A_SUIT = np.uint64(1 | 1 << 13 | 1 << 26 | 1 << 39)
 
 @jit
 def trumps_of(trump: int) -> np.uint64:
-    """The trump suit as a set; no cards when there are no trumps."""
     return NO_CARDS if trump == NO_TRUMP else suit_set(trump)
 
 
 @jit
 def ranks_of(cards: np.uint64) -> np.uint64:
-    """The ranks that a set has in any suit, as 13 bits."""
+    """Ranks that a set has in any suit, as 13 bits."""
     halves = cards | (cards >> np.uint64(26))
     return (halves | (halves >> np.uint64(13))) & SUIT_BITS
 
@@ -71,21 +68,20 @@ def _first_suit_with(cards: np.uint64, rank: int) -> int:
 
 @jit
 def lowest_rank(cards: np.uint64) -> int:
-    """The card of lowest rank in a set that is not empty, the first suit of equals."""
+    """Card of lowest rank in a nonempty set, the first suit of equals."""
     rank = lowest(ranks_of(cards))
     return 13 * _first_suit_with(cards, rank) + rank
 
 
 @jit
 def highest_rank(cards: np.uint64) -> int:
-    """The card of highest rank in a set that is not empty, the first suit of equals."""
+    """Card of highest rank in a nonempty set, the first suit of equals."""
     rank = highest(ranks_of(cards))
     return 13 * _first_suit_with(cards, rank) + rank
 
 
 @jit
 def winners_over(cards: np.uint64, led: int, trump: int) -> np.uint64:
-    """The cards of a set that beat the card led."""
     suit = suit_of(led)
     # All cards of the suit above the one led; a shift by 13 * suit + 13 stays below 64.
     above = (bit(13 * suit + 13) - bit(led + 1)) & cards
@@ -95,13 +91,13 @@ def winners_over(cards: np.uint64, led: int, trump: int) -> np.uint64:
 
 
 class Situation(NamedTuple):
-    """What the rules of thumb look at; they need no more of a view or a game."""
+    """Inputs of the rules of thumb, from a view or a game."""
 
     phase: int
     legal: np.uint64
     led: int
     upper: int
-    """The faced stock card, or NO_CARD; where two are faced, the upper one."""
+    """The faced stock card (of two, the upper one), or `NO_CARD`."""
     lower: int
     stock_left: int
     trump: int
@@ -141,8 +137,7 @@ def _chosen(upper: int, lower: int, trump: int, low: bool) -> int:
 
 
 @jit
-def _wanted(cards: np.uint64, trump: int, low: bool) -> int:
-    """How many cards of a set it wants."""
+def _count_wanted(cards: np.uint64, trump: int, low: bool) -> int:
     count = 0
     while cards:
         if _wants_card(lowest(cards), trump, low):
@@ -152,30 +147,29 @@ def _wanted(cards: np.uint64, trump: int, low: bool) -> int:
 
 
 @noinline
-def exchanged(hand: np.uint64, unseen: np.uint64, trump: int, low: bool) -> int:
-    """Keep a hand that is no worse than a blind one is on average, else take that."""
-    mine = _wanted(hand, trump, low) * popcount(unseen)
-    blind = _wanted(unseen, trump, low) * popcount(hand)
-    return KEEP if mine >= blind else TAKE_BLIND
+def choose_exchange(hand: np.uint64, unseen: np.uint64, trump: int, low: bool) -> int:
+    """Keep a hand that is at least as good as the mean blind one, else take the blind hand."""
+    own = _count_wanted(hand, trump, low) * popcount(unseen)
+    blind_hand = _count_wanted(unseen, trump, low) * popcount(hand)
+    return KEEP if own >= blind_hand else TAKE_BLIND
 
 
 @jit
 def _outside(cards: np.uint64, trumps: np.uint64) -> np.uint64:
-    """The non-trumps of a set, or all of it when there are none."""
     plain = cards & ~trumps
     return plain if plain != NO_CARDS else cards
 
 
 @jit
 def _followed_low(legal: np.uint64, winners: np.uint64, wants: bool) -> int:
-    """In a low contract: the highest card that does what is wanted, else the highest."""
+    """In a low contract: the highest card with the wanted result, else the highest."""
     fitting = winners if wants else legal & ~winners
     return highest_rank(fitting if fitting != NO_CARDS else legal)
 
 
 @jit
 def rule_of_thumb(rules: Record, situation: Situation) -> int:
-    """What the rules of thumb play, but for an exchange."""
+    """Action by the rules of thumb, except in an exchange."""
     legal, trump, low = situation.legal, situation.trump, situation.low
     if situation.phase == CHOOSE:
         return _chosen(situation.upper, situation.lower, trump, low)
@@ -194,9 +188,8 @@ def rule_of_thumb(rules: Record, situation: Situation) -> int:
 
 @jit
 def threshold_action(rules: Record, view: Record) -> int:
-    """What the rules of thumb play in a view."""
     if view.phase == EXCHANGE:
-        return exchanged(view.hand, view.unseen, np.int64(view.trump), view.low == 1)
+        return choose_exchange(view.hand, view.unseen, np.int64(view.trump), view.low == 1)
     situation = Situation(
         np.int64(view.phase), legal_in_view(rules, view), np.int64(view.led),
         np.int64(view.upcards[0]), np.int64(view.upcards[1]), np.int64(view.stock_left),
@@ -207,36 +200,32 @@ def threshold_action(rules: Record, view: Record) -> int:
 
 @jit
 def threshold_actions(rules: np.ndarray, views: np.ndarray, actions: np.ndarray) -> None:
-    """`threshold_action` for each view of an array."""
     for index in range(len(views)):
         actions[index] = threshold_action(row(rules, 0), row(views, index))
 
 
-class RuledAgent(Agent):
-    """Plays by a rule of its own, which `_decide` asks, and perfectly where that is defined."""
+class RuleAgent(Agent):
+    """Base class of rule-based agents with a perfect endgame."""
 
     reads_tricks = False
-    many_at_once = True
+    thread_safe = True
 
     def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
         super().__init__(rules, match=match)
         self._endgame = EndgamePlayer(self.rules)
-        kind = self.name.partition(":")[0]
-        warm_up(f"{kind} player", "agents", lambda: RuledAgent.act(self, no_views(), no_rng()))
+        compile_act(self, f"{self.name.partition(':')[0]} player", RuleAgent.act)
 
     def _decide(self, views: Array, actions: Array) -> None:
-        """Write what the rule plays in each view."""
         raise NotImplementedError
 
     def act(self, views: Array, rng: Array) -> Array:
-        """What the rule plays in each view, and the best card in an open endgame."""
         actions = np.empty(len(views), np.int64)
         self._decide(views, actions)
         self._endgame.improve(views, actions)
         return actions
 
 
-class ThresholdAgent(RuledAgent):
+class ThresholdAgent(RuleAgent):
     """The classic rules of thumb, with a perfect endgame where that is defined."""
 
     name = "threshold"

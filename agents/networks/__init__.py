@@ -1,1 +1,1 @@
-"""Networks that play without torch: MLP inference, policy, value and belief networks."""
+"""Networks without torch: MLP inference, policy, value and belief networks."""

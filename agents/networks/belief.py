@@ -1,9 +1,8 @@
-"""Belief network: the odds of each unseen card to be in the opponent's hand, and hands drawn by it.
+"""Belief network: odds of each unseen card to be in the opponent's hand, and hands drawn by them.
 
-The network reads what a player may know, and who played what to which upcard: the sets of
-cards, and for each trick so far the opponent's card, the player's own and the card that lay face
-up. The output is a logit for each card to be in the opponent's hand. Hands are drawn so that each
-set of cards comes up in proportion to the product of its cards' odds.
+Its input is what a player may know, and the history: the sets of cards, and for each past trick
+the opponent's card, the player's own card and the upcard. Its output is a logit for each card to
+be in the opponent's hand. Hands are drawn in proportion to the product of their cards' odds.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from ...engine.rng import random_fraction
 from ...engine.rules import Rules
 from ...engine.view import i_won
 from .auxiliary import read_auxiliary
-from .mlp import Layers
+from .mlp import MLPWeights
 
 _TRICKS = 13
 TRICK_LAYOUT = Layout(
@@ -34,7 +33,7 @@ TRICK_LAYOUT = Layout(
         ("upcard", N_CARDS, "the stock card that was played for"),
     ],
 )
-"""The index table of one past trick in the belief network's input."""
+"""Index table of one past trick in the belief network's input."""
 _SHARED = ("own_hand", "upcards", "led", "played_by_me", "played_by_opponent", "opponent_known",
            "unseen", "opponent_void")  # fmt: skip
 BELIEF_LAYOUT = Layout(
@@ -46,7 +45,7 @@ BELIEF_LAYOUT = Layout(
         ("past", TRICK_LAYOUT.size * (_TRICKS - 1), "the first 12 tricks, each as `TRICK_LAYOUT`"),
     ],
 )
-"""The index table of the belief network's input, which begins like that of an observation."""
+"""Index table of the belief network's input, which begins like an observation."""
 INPUTS = BELIEF_LAYOUT.size
 
 _OWN_HAND = BELIEF_LAYOUT.group("own_hand").start
@@ -60,56 +59,58 @@ _OPPONENT_VOID = BELIEF_LAYOUT.group("opponent_void").start
 _VOIDS = BELIEF_LAYOUT.group("opponent_void").size // 4
 _TRICK = BELIEF_LAYOUT.group("trick").start
 _LEADS = BELIEF_LAYOUT.group("leads").start
-_PAST = BELIEF_LAYOUT.group("past").start
-_PAST_TRICK = TRICK_LAYOUT.size
-_THEIR_LEAD = TRICK_LAYOUT.group("opponent_led").start
-_THEIR_REPLY = TRICK_LAYOUT.group("opponent_followed").start
-_MINE = TRICK_LAYOUT.group("mine").start
+_PAST_TRICKS = BELIEF_LAYOUT.group("past").start
+_TRICK_SIZE = TRICK_LAYOUT.size
+_OPPONENT_LED = TRICK_LAYOUT.group("opponent_led").start
+_OPPONENT_FOLLOWED = TRICK_LAYOUT.group("opponent_followed").start
+_OWN_CARD = TRICK_LAYOUT.group("mine").start
 _UPCARD = TRICK_LAYOUT.group("upcard").start
 
-MOST_KNOWN = N_CARDS + 4 + 2 + 2 + 3 * (_TRICKS - 1)
-MOST_HIDDEN = 13
-_MOST_ODDS = 1e4
+MAX_BELIEF_INPUTS = N_CARDS + 4 + 2 + 2 + 3 * (_TRICKS - 1)
+MAX_HIDDEN_CARDS = 13
+_MAX_ODDS = 1e4
 
 
 @jit
-def _shown(card: int, places: np.ndarray) -> int:
-    return 13 * np.int64(places[suit_of(card)]) + card % 13
+def _shown_index(card: int, positions: np.ndarray) -> int:
+    return 13 * np.int64(positions[suit_of(card)]) + card % 13
 
 
 @jit
-def _write_set(cards: np.uint64, start: int, at: np.ndarray, out: np.ndarray, count: int) -> int:
+def _write_set(
+    cards: np.uint64, start: int, positions: np.ndarray, out: np.ndarray, count: int
+) -> int:
     while cards:
-        out[count] = start + _shown(lowest(cards), at)
+        out[count] = start + _shown_index(lowest(cards), positions)
         count += 1
         cards &= cards - ONE
     return count
 
 
 @jit
-def write_known(
-    rules: Record, view: Record, order: np.ndarray, at: np.ndarray, out: np.ndarray
+def write_belief_inputs(
+    rules: Record, view: Record, order: np.ndarray, positions: np.ndarray, out: np.ndarray
 ) -> int:
-    """Which inputs of the network are one, in `out`; returns how many.
+    """Write the indices of the active inputs; returns their number.
 
-    `order` becomes the suits as they are shown, `at` where each suit stands.
+    `order` becomes the suit at each shown position, `positions` the inverse.
     """
     trump_first_order(rules, view, order)
     for place in range(4):
-        at[order[place]] = place
+        positions[order[place]] = place
     count = 0
     led = bit(np.int64(view.led)) if view.led != NO_CARD else NO_CARDS
-    count = _write_set(view.hand, _OWN_HAND, at, out, count)
-    count = _write_set(view.faced, _UPCARDS, at, out, count)
-    count = _write_set(led, _LED, at, out, count)
-    count = _write_set(view.played[0], _PLAYED_BY_ME, at, out, count)
-    count = _write_set(view.played[1], _PLAYED_BY_OPPONENT, at, out, count)
-    count = _write_set(view.opponent_known, _OPPONENT_KNOWN, at, out, count)
-    count = _write_set(view.unseen, _UNSEEN, at, out, count)
+    count = _write_set(view.hand, _OWN_HAND, positions, out, count)
+    count = _write_set(view.faced, _UPCARDS, positions, out, count)
+    count = _write_set(led, _LED, positions, out, count)
+    count = _write_set(view.played[0], _PLAYED_BY_ME, positions, out, count)
+    count = _write_set(view.played[1], _PLAYED_BY_OPPONENT, positions, out, count)
+    count = _write_set(view.opponent_known, _OPPONENT_KNOWN, positions, out, count)
+    count = _write_set(view.unseen, _UNSEEN, positions, out, count)
     for suit in range(4):
         since = np.int64(view.void_draws[suit])
         if since >= 0:
-            out[count] = _OPPONENT_VOID + _VOIDS * at[suit] + min(since, _VOIDS - 1)
+            out[count] = _OPPONENT_VOID + _VOIDS * positions[suit] + min(since, _VOIDS - 1)
             count += 1
     trick = np.int64(view.trick)
     out[count] = _TRICK + min(trick, _TRICKS - 1)
@@ -118,93 +119,94 @@ def write_known(
         out[count] = _LEADS
         count += 1
     for past in range(min(trick, _TRICKS - 1)):
-        count = _write_trick(view, past, at, out, count)
+        count = _write_trick(view, past, positions, out, count)
     return count
 
 
 @jit
-def _write_trick(view: Record, trick: int, at: np.ndarray, out: np.ndarray, count: int) -> int:
-    start = _PAST + _PAST_TRICK * trick
+def _write_trick(
+    view: Record, trick: int, positions: np.ndarray, out: np.ndarray, count: int
+) -> int:
+    start = _PAST_TRICKS + _TRICK_SIZE * trick
     led, followed = np.int64(view.led_cards[trick]), np.int64(view.followed_cards[trick])
     if view.i_led[trick] == 1:
-        out[count] = start + _THEIR_REPLY + _shown(followed, at)
-        out[count + 1] = start + _MINE + _shown(led, at)
+        out[count] = start + _OPPONENT_FOLLOWED + _shown_index(followed, positions)
+        out[count + 1] = start + _OWN_CARD + _shown_index(led, positions)
     else:
-        out[count] = start + _THEIR_LEAD + _shown(led, at)
-        out[count + 1] = start + _MINE + _shown(followed, at)
+        out[count] = start + _OPPONENT_LED + _shown_index(led, positions)
+        out[count + 1] = start + _OWN_CARD + _shown_index(followed, positions)
     count += 2
     upcard = np.int64(view.my_draws[trick]) if i_won(view, trick) else np.int64(
         view.opponent_draws[trick])  # fmt: skip
     if upcard < UNSEEN_CARD:
-        out[count] = start + _UPCARD + _shown(upcard, at)
+        out[count] = start + _UPCARD + _shown_index(upcard, positions)
         count += 1
     return count
 
 
 @jit
-def odds_of(view: Record, at: np.ndarray, guesses: np.ndarray, odds: np.ndarray) -> None:
-    """The odds of each unseen card to be in the other's hand, by the network's last layer."""
+def write_odds(view: Record, positions: np.ndarray, logits: np.ndarray, odds: np.ndarray) -> None:
+    """Write the odds of each unseen card to be in the opponent's hand."""
     odds[:] = 0.0
     cards = view.unseen
     while cards:
         card = lowest(cards)
         cards &= cards - ONE
         if view.void_draws[suit_of(card)] != 0:
-            guess = np.exp(np.float64(guesses[_shown(card, at)]))
-            odds[card] = min(max(guess, 1 / _MOST_ODDS), _MOST_ODDS)
+            odd = np.exp(np.float64(logits[_shown_index(card, positions)]))
+            odds[card] = min(max(odd, 1 / _MAX_ODDS), _MAX_ODDS)
 
 
 @jit
-def plan_hands(cards: np.uint64, count: int, odds: np.ndarray, ways: np.ndarray) -> None:
-    """Weigh the choices of so many of the cards, so that whole hands can be drawn at once.
+def _sum_products(cards: np.uint64, count: int, odds: np.ndarray, sums: np.ndarray) -> None:
+    """Elementary symmetric polynomials of the odds, for drawing whole hands.
 
     Independent draws by each card's probability would seldom give the right number of cards.
-    `ways[i, k]` becomes the sum, over every choice of `k` among the cards but the lowest `i`,
+    `sums[i, k]` becomes the sum, over every choice of `k` among the cards but the lowest `i`,
     of the product of their odds.
     """
-    left = popcount(cards)
-    order = np.empty(left, np.int64)
-    for place in range(left):
+    n = popcount(cards)
+    order = np.empty(n, np.int64)
+    for place in range(n):
         order[place] = lowest(cards)
         cards &= cards - ONE
-    ways[left, :] = 0.0
-    ways[left, 0] = 1.0
-    for place in range(left - 1, -1, -1):
-        ways[place, 0] = 1.0
+    sums[n, :] = 0.0
+    sums[n, 0] = 1.0
+    for place in range(n - 1, -1, -1):
+        sums[place, 0] = 1.0
         for k in range(1, count + 1):
-            ways[place, k] = ways[place + 1, k] + odds[order[place]] * ways[place + 1, k - 1]
+            sums[place, k] = sums[place + 1, k] + odds[order[place]] * sums[place + 1, k - 1]
 
 
 @jit
-def plan_any_hands(cards: np.uint64, count: int, odds: np.ndarray, ways: np.ndarray) -> None:
-    """`plan_hands`; where odds of zero leave no hand of that size, every card gets some odds."""
-    plan_hands(cards, count, odds, ways)
-    if ways[0, count] > 0.0:
+def sum_hand_weights(cards: np.uint64, count: int, odds: np.ndarray, sums: np.ndarray) -> None:
+    """`_sum_products`, with positive odds for every card if no hand of this size is possible."""
+    _sum_products(cards, count, odds, sums)
+    if sums[0, count] > 0.0:
         return
     for card in range(len(odds)):
-        odds[card] = max(odds[card], 1 / _MOST_ODDS)
-    plan_hands(cards, count, odds, ways)
+        odds[card] = max(odds[card], 1 / _MAX_ODDS)
+    _sum_products(cards, count, odds, sums)
 
 
 @jit
-def draw_planned(
-    cards: np.uint64, count: int, odds: np.ndarray, ways: np.ndarray, stream: np.ndarray
+def draw_weighted_hand(
+    cards: np.uint64, count: int, odds: np.ndarray, sums: np.ndarray, stream: np.ndarray
 ) -> np.uint64:
-    """A choice of so many of the cards, in proportion to the product of their odds."""
-    chosen = NO_CARDS
+    """Draw a hand of `count` cards in proportion to the product of their odds."""
+    hand = NO_CARDS
     place = 0
     while count > 0 and cards:
         card = lowest(cards)
         cards &= cards - ONE
-        taken = odds[card] * ways[place + 1, count - 1]
-        needed = ways[place + 1, count] == 0.0
-        if needed or random_fraction(stream) * ways[place, count] < taken:
-            chosen |= bit(card)
+        with_card = odds[card] * sums[place + 1, count - 1]
+        forced = sums[place + 1, count] == 0.0
+        if forced or random_fraction(stream) * sums[place, count] < with_card:
+            hand |= bit(card)
             count -= 1
         place += 1
-    return chosen
+    return hand
 
 
-def read_belief_network(wanted: str | Path, rules: Rules) -> Layers:
-    """A network's numbers from its file, refused if it is none or was made for other games."""
-    return read_auxiliary(wanted, "belief", INPUTS, N_CARDS, rules)
+def read_belief_network(source: str | Path, rules: Rules) -> MLPWeights:
+    return read_auxiliary(source, "belief", INPUTS, N_CARDS, rules)

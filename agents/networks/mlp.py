@@ -19,76 +19,72 @@ from ...common.jit.compiler import jit
 from ...common.typing import Array
 
 
-class Layers(NamedTuple):
-    """A network's numbers: widths, and for each layer a row for each input, then the biases."""
+class MLPWeights(NamedTuple):
+    """MLP weights: layer widths, and for each layer one row per input, then the biases."""
 
     sizes: np.ndarray
     weights: np.ndarray
-    first: np.ndarray
-    """Those of the first layer in whole units."""
-    units: np.ndarray
-    """How much a unit is in each of its columns."""
+    first_layer: np.ndarray
+    """The first layer as integers."""
+    scales: np.ndarray
+    """Scale of each column of `first_layer`."""
 
 
-_MOST_UNITS = 2.0**30
-"""No sum of a first layer's numbers comes to more."""
+_MAX_SUM = 2.0**30
 
 
-def new_layers(sizes: np.ndarray, weights: np.ndarray) -> Layers:
-    """A network of these numbers, kept as float32."""
+def pack_mlp(sizes: np.ndarray, weights: np.ndarray) -> MLPWeights:
     weights = weights.astype(np.float32)
-    first = weights[: (sizes[0] + 1) * sizes[1]].astype(np.float64).reshape(-1, sizes[1])
+    first_layer = weights[: (sizes[0] + 1) * sizes[1]].astype(np.float64).reshape(-1, sizes[1])
     # Integers, because their sums are exact in any order: added and subtracted in whatever sequence
     # rows come in, a first layer has the same value as one that is computed anew, and an agent
     # plays the same card on its own and in a batch. Floats would drift by rounding.
-    units = (np.maximum(np.abs(first).sum(axis=0), 1e-20) / _MOST_UNITS).astype(np.float32)
-    return Layers(sizes, weights, np.round(first / units).astype(np.int32).ravel(), units)
+    scales = (np.maximum(np.abs(first_layer).sum(axis=0), 1e-20) / _MAX_SUM).astype(np.float32)
+    return MLPWeights(
+        sizes, weights, np.round(first_layer / scales).astype(np.int32).ravel(), scales
+    )
 
 
-def layers_of(layers: Sequence[tuple[Array, Array]]) -> Layers:
-    """A network of these weights, `(outputs, inputs)` each, and biases."""
+def mlp_weights(layers: Sequence[tuple[Array, Array]]) -> MLPWeights:
+    """MLP weights from `(outputs, inputs)` matrices and biases."""
     sizes = [layers[0][0].shape[1], *(len(bias) for _, bias in layers)]
-    numbers = [each.astype(np.float32).T.ravel() for layer in layers for each in layer]
-    return new_layers(np.array(sizes, np.int64), np.concatenate(numbers))
+    numbers = [array.astype(np.float32).T.ravel() for layer in layers for array in layer]
+    return pack_mlp(np.array(sizes, np.int64), np.concatenate(numbers))
 
 
-NO_LAYERS = new_layers(np.array([1, 1]), np.zeros(2))
-"""Stands where no network is asked."""
+NO_MLP = pack_mlp(np.array([1, 1]), np.zeros(2))
+"""Placeholder where no network is used."""
 
 
-class Hidden(NamedTuple):
-    """Room for what is between the places and the last layer."""
+class ForwardBuffers(NamedTuple):
+    """Buffers of a forward pass between inputs and output."""
 
-    sums: np.ndarray
-    """The first layer of the last row, in units, before it is rectified."""
-    marks: np.ndarray
-    """For each input, whether it was set in the last row."""
-    come: np.ndarray
-    """Which inputs are set and were not, and which were and are not."""
-    gone: np.ndarray
+    accumulator: np.ndarray
+    """The first layer of the last row, as integers before the ReLU."""
+    was_active: np.ndarray
+    """For each input, whether it was active in the last row."""
+    added: np.ndarray
+    """Inputs that became active since the last row, and that became inactive."""
+    removed: np.ndarray
     values: np.ndarray
-    """`(2, 2, widest)`: of one layer and the next, of one row and another."""
+    """`(2, 2, widest)`: input and output of a layer, for two rows."""
     active: np.ndarray
-    """Which of them are above zero."""
 
 
-class Rows(NamedTuple):
-    """Room for so many rows on their way through a network."""
+class MLPBatch(NamedTuple):
+    """Buffers of a batch of rows."""
 
-    places: np.ndarray
-    """`(rows, most places)`: which inputs are one."""
-    counts: np.ndarray
-    """How many of them in each row."""
-    hidden: Hidden
+    active_inputs: np.ndarray
+    """`(rows, max_active)`: indices of the inputs that are one."""
+    n_active: np.ndarray
+    buffers: ForwardBuffers
     out: np.ndarray
-    """`(rows, outputs)`"""
 
 
 @jit
-def new_hidden(sizes: np.ndarray) -> Hidden:
-    """Room for a network of these widths."""
+def new_forward_buffers(sizes: np.ndarray) -> ForwardBuffers:
     inputs, widest = sizes[0], sizes[1:].max()
-    return Hidden(
+    return ForwardBuffers(
         np.zeros(sizes[1], np.int32),
         np.zeros(inputs, np.uint8),
         np.zeros(inputs, np.int64),
@@ -98,12 +94,11 @@ def new_hidden(sizes: np.ndarray) -> Hidden:
     )
 
 
-def new_rows(net: Layers, rows: int, most_places: int) -> Rows:
-    """Room for a network."""
-    return Rows(
-        np.zeros((rows, most_places), np.int64),
+def new_mlp_batch(net: MLPWeights, rows: int, max_active: int) -> MLPBatch:
+    return MLPBatch(
+        np.zeros((rows, max_active), np.int64),
         np.zeros(rows, np.int64),
-        new_hidden(net.sizes),
+        new_forward_buffers(net.sizes),
         np.zeros((rows, net.sizes[-1]), np.float32),
     )
 
@@ -113,175 +108,179 @@ def new_rows(net: Layers, rows: int, most_places: int) -> Rows:
 
 
 @jit
-def _add(sums: np.ndarray, first: np.ndarray, places: np.ndarray, away: bool) -> None:
-    """Add the rows of some places, or take them away."""
-    m, count, at = len(sums), len(places), 0
-    while at + 4 <= count:
-        i, j, k, n = m * places[at], m * places[at + 1], m * places[at + 2], m * places[at + 3]
+def _add_rows(sums: np.ndarray, first: np.ndarray, active: np.ndarray, subtract: bool) -> None:
+    m, count, pos = len(sums), len(active), 0
+    while pos + 4 <= count:
+        i, j, k, n = m * active[pos], m * active[pos + 1], m * active[pos + 2], m * active[pos + 3]
         a, b, c, d = first[i : i + m], first[j : j + m], first[k : k + m], first[n : n + m]
-        for each in range(m):
-            more = (a[each] + b[each]) + (c[each] + d[each])
-            sums[each] += -more if away else more
-        at += 4
-    while at < count:
-        i = m * places[at]
+        for unit in range(m):
+            total = (a[unit] + b[unit]) + (c[unit] + d[unit])
+            sums[unit] += -total if subtract else total
+        pos += 4
+    while pos < count:
+        i = m * active[pos]
         a = first[i : i + m]
-        for each in range(m):
-            sums[each] += -a[each] if away else a[each]
-        at += 1
+        for unit in range(m):
+            sums[unit] += -a[unit] if subtract else a[unit]
+        pos += 1
 
 
 @jit
-def _add_times(y: np.ndarray, weights: np.ndarray, places: np.ndarray, x: np.ndarray) -> None:
-    """Add the rows of some places, each times its value in `x`."""
-    m, count, at = len(y), len(places), 0
-    while at + 4 <= count:
-        i, j, k, n = m * places[at], m * places[at + 1], m * places[at + 2], m * places[at + 3]
+def _add_scaled_rows(y: np.ndarray, weights: np.ndarray, active: np.ndarray, x: np.ndarray) -> None:
+    m, count, pos = len(y), len(active), 0
+    while pos + 4 <= count:
+        i, j, k, n = m * active[pos], m * active[pos + 1], m * active[pos + 2], m * active[pos + 3]
         a, b, c, d = weights[i : i + m], weights[j : j + m], weights[k : k + m], weights[n : n + m]
-        p, q, r, s = x[places[at]], x[places[at + 1]], x[places[at + 2]], x[places[at + 3]]
-        for each in range(m):
-            y[each] = (((y[each] + p * a[each]) + q * b[each]) + r * c[each]) + s * d[each]
-        at += 4
-    while at < count:
-        i, p = m * places[at], x[places[at]]
+        p, q, r, s = x[active[pos]], x[active[pos + 1]], x[active[pos + 2]], x[active[pos + 3]]
+        for unit in range(m):
+            y[unit] = (((y[unit] + p * a[unit]) + q * b[unit]) + r * c[unit]) + s * d[unit]
+        pos += 4
+    while pos < count:
+        i, p = m * active[pos], x[active[pos]]
         a = weights[i : i + m]
-        for each in range(m):
-            y[each] += p * a[each]
-        at += 1
+        for unit in range(m):
+            y[unit] += p * a[unit]
+        pos += 1
 
 
 @jit
-def _add_times_both(
-    y: np.ndarray, z: np.ndarray, weights: np.ndarray, places: np.ndarray, of_y: np.ndarray,
-    of_z: np.ndarray,
+def _add_scaled_rows_pair(
+    y: np.ndarray, z: np.ndarray, weights: np.ndarray, active: np.ndarray,
+    y_inputs: np.ndarray, z_inputs: np.ndarray,
 ) -> None:  # fmt: skip
-    """The same for two rows."""
-    m, count, at = len(y), len(places), 0
-    while at + 3 <= count:
-        i, j, k = places[at], places[at + 1], places[at + 2]
+    m, count, pos = len(y), len(active), 0
+    while pos + 3 <= count:
+        i, j, k = active[pos], active[pos + 1], active[pos + 2]
         a, b = weights[m * i : m * i + m], weights[m * j : m * j + m]
         c = weights[m * k : m * k + m]
-        p, q, r = of_y[i], of_y[j], of_y[k]
-        s, t, u = of_z[i], of_z[j], of_z[k]
-        for each in range(m):
-            y[each] = ((y[each] + p * a[each]) + q * b[each]) + r * c[each]
-            z[each] = ((z[each] + s * a[each]) + t * b[each]) + u * c[each]
-        at += 3
-    while at < count:
-        i = places[at]
-        a, p, s = weights[m * i : m * i + m], of_y[i], of_z[i]
-        for each in range(m):
-            y[each] += p * a[each]
-            z[each] += s * a[each]
-        at += 1
+        p, q, r = y_inputs[i], y_inputs[j], y_inputs[k]
+        s, t, u = z_inputs[i], z_inputs[j], z_inputs[k]
+        for unit in range(m):
+            y[unit] = ((y[unit] + p * a[unit]) + q * b[unit]) + r * c[unit]
+            z[unit] = ((z[unit] + s * a[unit]) + t * b[unit]) + u * c[unit]
+        pos += 3
+    while pos < count:
+        i = active[pos]
+        a, p, s = weights[m * i : m * i + m], y_inputs[i], z_inputs[i]
+        for unit in range(m):
+            y[unit] += p * a[unit]
+            z[unit] += s * a[unit]
+        pos += 1
 
 
 @jit
-def _begin(net: Layers, hidden: Hidden, places: np.ndarray) -> None:
-    """The first layer, of a row alone."""
+def _refresh_accumulator(
+    net: MLPWeights, buffers: ForwardBuffers, active_inputs: np.ndarray
+) -> None:
     n, m = net.sizes[0], net.sizes[1]
-    for each in range(m):
-        hidden.sums[each] = net.first[n * m + each]
-    _add(hidden.sums, net.first, places, False)
+    for unit in range(m):
+        buffers.accumulator[unit] = net.first_layer[n * m + unit]
+    _add_rows(buffers.accumulator, net.first_layer, active_inputs, False)
 
 
 @jit
-def _change(net: Layers, hidden: Hidden, before: np.ndarray, places: np.ndarray) -> None:
-    """The first layer, from that of the row before."""
-    come, gone = 0, 0
-    for place in before:
-        hidden.marks[place] = 1
-    for place in places:
-        if hidden.marks[place]:
-            hidden.marks[place] = 0
+def _update_accumulator(
+    net: MLPWeights, buffers: ForwardBuffers, previous_inputs: np.ndarray, active_inputs: np.ndarray
+) -> None:
+    """Compute the first layer from that of the previous row, if that is less work."""
+    n_added, n_removed = 0, 0
+    for index in previous_inputs:
+        buffers.was_active[index] = 1
+    for index in active_inputs:
+        if buffers.was_active[index]:
+            buffers.was_active[index] = 0
         else:
-            hidden.come[come] = place
-            come += 1
-    for place in before:
-        if hidden.marks[place]:
-            hidden.gone[gone] = place
-            gone += 1
-            hidden.marks[place] = 0
-    if come + gone >= len(places):
-        _begin(net, hidden, places)
+            buffers.added[n_added] = index
+            n_added += 1
+    for index in previous_inputs:
+        if buffers.was_active[index]:
+            buffers.removed[n_removed] = index
+            n_removed += 1
+            buffers.was_active[index] = 0
+    if n_added + n_removed >= len(active_inputs):
+        _refresh_accumulator(net, buffers, active_inputs)
         return
-    _add(hidden.sums, net.first, hidden.come[:come], False)
-    _add(hidden.sums, net.first, hidden.gone[:gone], True)
+    _add_rows(buffers.accumulator, net.first_layer, buffers.added[:n_added], False)
+    _add_rows(buffers.accumulator, net.first_layer, buffers.removed[:n_removed], True)
 
 
 @jit
-def _rectify(values: np.ndarray) -> None:
-    for each in range(len(values)):
-        values[each] = max(values[each], np.float32(0))
+def _relu(values: np.ndarray) -> None:
+    for index in range(len(values)):
+        values[index] = max(values[index], np.float32(0))
 
 
 @jit
-def _in_numbers(net: Layers, sums: np.ndarray, values: np.ndarray) -> None:
-    for each in range(len(sums)):
-        values[each] = np.float32(sums[each]) * net.units[each]
+def _dequantize(net: MLPWeights, accumulator: np.ndarray, values: np.ndarray) -> None:
+    for unit in range(len(accumulator)):
+        values[unit] = np.float32(accumulator[unit]) * net.scales[unit]
 
 
 @jit
-def _go_on(net: Layers, hidden: Hidden, rows: int, out: np.ndarray, other: np.ndarray) -> None:
-    """The layers after the first, of one row or of two at once, from the first one's values."""
+def _forward_hidden_layers(
+    net: MLPWeights, buffers: ForwardBuffers, n_rows: int, out: np.ndarray, second_out: np.ndarray
+) -> None:
+    """Compute the later layers, for one row or two at once."""
     sizes = net.sizes
-    last, at = len(sizes) - 2, (sizes[0] + 1) * sizes[1]
+    last, offset = len(sizes) - 2, (sizes[0] + 1) * sizes[1]
     for layer in range(1, last + 1):
         n, m = sizes[layer], sizes[layer + 1]
-        bias = at + n * m
-        weights = net.weights[at:bias]
-        v, w = hidden.values[(layer - 1) & 1, 0, :n], hidden.values[(layer - 1) & 1, 1, :n]
-        y, z = hidden.values[layer & 1, 0, :m], hidden.values[layer & 1, 1, :m]
+        bias = offset + n * m
+        weights = net.weights[offset:bias]
+        v, w = buffers.values[(layer - 1) & 1, 0, :n], buffers.values[(layer - 1) & 1, 1, :n]
+        y, z = buffers.values[layer & 1, 0, :m], buffers.values[layer & 1, 1, :m]
         if layer == last:
-            y, z = out, other
-        for each in range(m):
-            y[each] = net.weights[bias + each]
+            y, z = out, second_out
+        for unit in range(m):
+            y[unit] = net.weights[bias + unit]
         count = 0
-        if rows == 1:
-            _rectify(v)
-            for each in range(n):
-                hidden.active[count] = each
-                count += v[each] > 0
-            _add_times(y, weights, hidden.active[:count], v)
+        if n_rows == 1:
+            _relu(v)
+            for unit in range(n):
+                buffers.active[count] = unit
+                count += v[unit] > 0
+            _add_scaled_rows(y, weights, buffers.active[:count], v)
         else:
-            _rectify(v)
-            _rectify(w)
-            for each in range(m):
-                z[each] = y[each]
-            for each in range(n):
-                hidden.active[count] = each
-                count += (v[each] > 0) | (w[each] > 0)
-            _add_times_both(y, z, weights, hidden.active[:count], v, w)
-        at = bias + m
+            _relu(v)
+            _relu(w)
+            for unit in range(m):
+                z[unit] = y[unit]
+            for unit in range(n):
+                buffers.active[count] = unit
+                count += (v[unit] > 0) | (w[unit] > 0)
+            _add_scaled_rows_pair(y, z, weights, buffers.active[:count], v, w)
+        offset = bias + m
 
 
 @jit
-def forward(net: Layers, places: np.ndarray, hidden: Hidden, out: np.ndarray) -> None:
-    """The last layer's values, in `out`, for inputs of which `places` are one."""
-    _begin(net, hidden, places)
+def forward(
+    net: MLPWeights, active_inputs: np.ndarray, buffers: ForwardBuffers, out: np.ndarray
+) -> None:
+    """Write the output for the active inputs to `out`."""
+    _refresh_accumulator(net, buffers, active_inputs)
     if len(net.sizes) == 2:
-        _in_numbers(net, hidden.sums, out)
+        _dequantize(net, buffers.accumulator, out)
         return
-    _in_numbers(net, hidden.sums, hidden.values[0, 0])
-    _go_on(net, hidden, 1, out, out)
+    _dequantize(net, buffers.accumulator, buffers.values[0, 0])
+    _forward_hidden_layers(net, buffers, 1, out, out)
 
 
 @jit
-def pass_rows(net: Layers, rows: Rows, count: int) -> None:
-    """The last layer's values of the first `count` rows, in `rows.out`."""
-    hidden, before = rows.hidden, rows.places[0, :0]
+def forward_rows(net: MLPWeights, rows: MLPBatch, count: int) -> None:
+    """Write the outputs of the first `count` rows to `rows.out`."""
+    buffers, previous_inputs = rows.buffers, rows.active_inputs[0, :0]
     for index in range(count):
-        places = rows.places[index, : rows.counts[index]]
+        active_inputs = rows.active_inputs[index, : rows.n_active[index]]
         if index == 0:
-            _begin(net, hidden, places)
+            _refresh_accumulator(net, buffers, active_inputs)
         else:
-            _change(net, hidden, before, places)
-        before = places
+            _update_accumulator(net, buffers, previous_inputs, active_inputs)
+        previous_inputs = active_inputs
         if len(net.sizes) == 2:
-            _in_numbers(net, hidden.sums, rows.out[index])
+            _dequantize(net, buffers.accumulator, rows.out[index])
             continue
-        _in_numbers(net, hidden.sums, hidden.values[0, index & 1])
+        _dequantize(net, buffers.accumulator, buffers.values[0, index & 1])
         if index & 1:
-            _go_on(net, hidden, 2, rows.out[index - 1], rows.out[index])
+            _forward_hidden_layers(net, buffers, 2, rows.out[index - 1], rows.out[index])
         elif index + 1 == count:
-            _go_on(net, hidden, 1, rows.out[index], rows.out[index])
+            _forward_hidden_layers(net, buffers, 1, rows.out[index], rows.out[index])

@@ -1,8 +1,8 @@
-"""Views as a network wants them: observations, masks, and the way back to real actions.
+"""Observations and masks of views, as the environments encode them, and the inverse for actions.
 
 >>> from german_whist.agents.networks.observe import observe
->>> seen = observe(views, "classic", layout="trump-first")
->>> actions = seen.real(policy(seen.observations, seen.masks).argmax(1))
+>>> observed = observe(views, "classic", layout="trump-first")
+>>> actions = observed.real(policy(observed.observations, observed.masks).argmax(1))
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ def _encode_all(
     rules: np.ndarray, views: np.ndarray, trumps_first: bool, observations: np.ndarray,
     orders: np.ndarray,
 ) -> None:  # fmt: skip
-    """Write the vector of each view, and the order of its suits."""
     first = row(rules, 0)
     for index in range(len(views)):
         view = row(views, index)
@@ -44,7 +43,6 @@ def _encode_all(
 
 @jit
 def _mask_all(rules: np.ndarray, views: np.ndarray, orders: np.ndarray, masks: np.ndarray) -> None:
-    """Write the legal actions of each view, its suits in the given order."""
     first = row(rules, 0)
     for index in range(len(views)):
         legal = legal_in_view(first, row(views, index))
@@ -52,33 +50,33 @@ def _mask_all(rules: np.ndarray, views: np.ndarray, orders: np.ndarray, masks: n
 
 
 @jit
-def _real_all(shown: np.ndarray, orders: np.ndarray, actions: np.ndarray) -> None:
-    for index in range(len(shown)):
-        actions[index] = real_action(shown[index], orders[index])
+def _real_all(shown_actions: np.ndarray, orders: np.ndarray, actions: np.ndarray) -> None:
+    for index in range(len(shown_actions)):
+        actions[index] = real_action(shown_actions[index], orders[index])
 
 
 @dataclass(frozen=True)
-class Observed:
-    """What the players of some views are shown."""
+class Observations:
+    """Encoded views."""
 
     observations: npt.NDArray[np.int8]
-    """`(n, size of the layout)` zeros and ones, or `(n, rows, 4)` of histories."""
+    """`(n, size of the layout)` zeros and ones, or `(n, rows, 4)` histories."""
     masks: npt.NDArray[np.int8]
-    """`(n, actions)`, 1 for what is legal as it is shown."""
+    """`(n, actions)`, 1 for each legal action in the encoding."""
     orders: npt.NDArray[np.uint8]
-    """`(n, 4)`: which suit is shown at each place."""
+    """`(n, 4)`: the suit at each position of the encoding."""
 
     def real(self, actions: Any) -> npt.NDArray[np.int64]:
-        """The real actions behind those that were chosen as they are shown, one for each view."""
-        shown = np.asarray(actions)
-        if shown.shape != (len(self.orders),) or shown.dtype.kind not in "iu":
+        """Real actions for actions in the encoding, one for each view."""
+        shown_actions = np.asarray(actions)
+        if shown_actions.shape != (len(self.orders),) or shown_actions.dtype.kind not in "iu":
             raise ValueError(
-                f"actions are {shown.dtype} of shape {shown.shape}: one whole number for each of "
-                f"{len(self.orders)} views is needed"
+                f"actions are {shown_actions.dtype} of shape {shown_actions.shape}: one whole "
+                f"number for each of {len(self.orders)} views is needed"
             )
-        found = np.empty(len(shown), np.int64)
-        _real_all(shown.astype(np.int64), self.orders, found)
-        return found
+        real_actions = np.empty(len(shown_actions), np.int64)
+        _real_all(shown_actions.astype(np.int64), self.orders, real_actions)
+        return real_actions
 
 
 def observe(
@@ -88,8 +86,8 @@ def observe(
     layout: str = "raw",
     observation: str = "vector",
     match: Match | None = None,
-) -> Observed:
-    """What the environments would show the players of these views, with these options.
+) -> Observations:
+    """Encode views as the environments do with these options.
 
     `views` are an array of `VIEW` records, as an agent's `act` gets them, or one `View`.
     """
@@ -108,4 +106,4 @@ def observe(
         _encode_all(record, views, trumps_first, observations, orders)
     masks = np.zeros((count, loaded.actions), np.int8)
     _mask_all(record, views, orders, masks)
-    return Observed(observations, masks, orders)
+    return Observations(observations, masks, orders)

@@ -1,6 +1,6 @@
-"""A trained network as a player: a compiled forward pass from its safetensors, without torch.
+"""Policy network agent: a compiled forward pass from safetensors, without torch.
 
-What is played does not depend on how many views come at once.
+Its play does not depend on the batch size.
 """
 
 from __future__ import annotations
@@ -11,35 +11,35 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...common.jit.bitset import NO_CARDS, ONE
-from ...common.jit.compiler import jit, warm_up
+from ...common.jit.compiler import jit
 from ...engine.dtypes import VIEW
 from ...engine.observation.layout import MAX_OBSERVATION_SIZE, encode_view, real_action
 from ...engine.play import Record, row
 from ...engine.rng import random_fraction
 from ...engine.rules import Match
-from ..base import Agent, Array, CannotPlay, ViewBatch, no_rng, no_views
-from ..checkpoints.checkpoint import Checkpoint, checkpoint_for, model_file, read_checkpoint
+from ..base import Agent, Array, CannotPlay, ViewBatch, compile_act
+from ..checkpoints.checkpoint import Checkpoint, model_file, read_checkpoint, specialize_checkpoint
 from ..equilibrium.tabular import TablePolicy
-from ..name_options import endgame_word, read_words
+from ..name_options import endgame_option, parse_name_options
 from ..perfect_endgame import EndgamePlayer, is_open
 from ..sampling import masked_argmax, masked_softmax, sample
-from .mlp import Hidden, Layers, forward, layers_of, new_hidden
-from .relative_ranks import close_ranks, closed_actions, keep_ranks
+from .mlp import ForwardBuffers, MLPWeights, forward, mlp_weights, new_forward_buffers
+from .relative_ranks import identity_action_map, to_relative_actions, to_relative_ranks
 
 # -- the network
 
 
 class PolicyNet(NamedTuple):
-    """A policy's numbers, as compiled code reads them."""
+    """Policy network for compiled code."""
 
     trumps_first: bool
-    closed: bool
+    relative_ranks: bool
     inputs: np.ndarray
-    layers: Layers
+    layers: MLPWeights
 
 
 def policy_net(checkpoint: Checkpoint) -> PolicyNet:
-    """The numbers of a policy that reads one observation."""
+    """Policy network of a checkpoint that has no rule features."""
     card, network = checkpoint.card, checkpoint.card.network
     if network.kind != "mlp":
         raise CannotPlay(
@@ -49,65 +49,66 @@ def policy_net(checkpoint: Checkpoint) -> PolicyNet:
         card.layout == "trump-first",
         network.card_ranks == "relative",
         network.places,
-        layers_of(checkpoint.policy_layers),
+        mlp_weights(checkpoint.policy_layers),
     )
 
 
 @jit
-def look(
-    rules: Record, view: Record, net: PolicyNet, order: np.ndarray, shown: np.ndarray,
+def encode_policy_input(
+    rules: Record, view: Record, net: PolicyNet, order: np.ndarray, action_map: np.ndarray,
     observation: np.ndarray,
 ) -> np.uint64:  # fmt: skip
-    """Write what the network sees of a view; returns the legal actions as they are placed there.
+    """Encode a view for the network; returns the legal actions in the encoding.
 
-    The action in place `p` is `real_action(shown[p], order)`.
+    Action `a` of the encoding is the real action `real_action(action_map[a], order)`.
     """
     legal = encode_view(rules, view, net.trumps_first, order, observation)
-    if not net.closed:
-        keep_ranks(shown)
+    if not net.relative_ranks:
+        identity_action_map(action_map)
         return legal
-    close_ranks(observation, shown)
-    return closed_actions(legal, shown)
+    to_relative_ranks(observation, action_map)
+    return to_relative_actions(legal, action_map)
 
 
 @jit
-def ones_of(observation: np.ndarray, inputs: np.ndarray, places: np.ndarray) -> int:
-    """Which of the network's inputs are one in an observation; returns how many."""
+def write_active_inputs(
+    observation: np.ndarray, inputs: np.ndarray, active_inputs: np.ndarray
+) -> int:
+    """Write the indices of the network's active inputs; returns their number."""
     count = 0
     for k in range(len(inputs)):
         if observation[inputs[k]]:
-            places[count] = k
+            active_inputs[count] = k
             count += 1
     return count
 
 
-class Desk(NamedTuple):
-    """What one thread needs to ask a policy."""
+class PolicyBuffers(NamedTuple):
+    """One thread's buffers for policy queries."""
 
     views: np.ndarray
     order: np.ndarray
-    shown: np.ndarray
+    action_map: np.ndarray
     observation: np.ndarray
-    places: np.ndarray
-    hidden: Hidden
-    placed: np.ndarray
-    """Logits as the network places them."""
+    active_inputs: np.ndarray
+    forward: ForwardBuffers
+    shown_logits: np.ndarray
+    """Logits of the actions in the encoding."""
     logits: np.ndarray
-    """Logits of the real actions, minus infinity where not legal."""
+    """Logits of the real actions, minus infinity where illegal."""
     weights: np.ndarray
-    """Room for the weight of each action."""
+    """Unnormalized probability of each action."""
 
 
-def new_desk(net: PolicyNet) -> Desk:
-    """Room to ask a policy in."""
+def new_policy_buffers(net: PolicyNet) -> PolicyBuffers:
     actions = net.layers.sizes[-1]
-    return Desk(
+    return PolicyBuffers(
         np.zeros(1, VIEW),
         np.zeros(4, np.uint8),
         np.zeros(actions, np.int64),
         np.zeros(MAX_OBSERVATION_SIZE, np.int8),
         np.zeros(len(net.inputs), np.int64),
-        new_hidden(net.layers.sizes),
+        new_forward_buffers(net.layers.sizes),
         np.zeros(actions, np.float32),
         np.zeros(actions, np.float32),
         np.zeros(actions),
@@ -115,30 +116,37 @@ def new_desk(net: PolicyNet) -> Desk:
 
 
 @jit
-def _ask_placed(rules: Record, view: Record, net: PolicyNet, desk: Desk) -> np.uint64:
-    """Fill `desk.placed`; returns the legal actions as they are placed."""
-    legal = look(rules, view, net, desk.order, desk.shown, desk.observation)
-    ones = desk.places[: ones_of(desk.observation, net.inputs, desk.places)]
-    forward(net.layers, ones, desk.hidden, desk.placed)
+def _compute_shown_logits(
+    rules: Record, view: Record, net: PolicyNet, buffers: PolicyBuffers
+) -> np.uint64:
+    legal = encode_policy_input(
+        rules, view, net, buffers.order, buffers.action_map, buffers.observation
+    )
+    active = buffers.active_inputs[
+        : write_active_inputs(buffers.observation, net.inputs, buffers.active_inputs)
+    ]
+    forward(net.layers, active, buffers.forward, buffers.shown_logits)
     return legal
 
 
 @jit
-def ask(rules: Record, view: Record, net: PolicyNet, desk: Desk) -> None:
-    """Fill `desk.logits` for the player whose view this is, who knows no more than that."""
-    legal = _ask_placed(rules, view, net, desk)
-    desk.logits[:] = -np.inf
-    for place in range(len(desk.placed)):
-        if (legal >> np.uint64(place)) & ONE:
-            desk.logits[real_action(desk.shown[place], desk.order)] = desk.placed[place]
+def compute_logits(rules: Record, view: Record, net: PolicyNet, buffers: PolicyBuffers) -> None:
+    """Fill `buffers.logits` for the player of this view."""
+    legal = _compute_shown_logits(rules, view, net, buffers)
+    buffers.logits[:] = -np.inf
+    for shown_action in range(len(buffers.shown_logits)):
+        if (legal >> np.uint64(shown_action)) & ONE:
+            buffers.logits[real_action(buffers.action_map[shown_action], buffers.order)] = (
+                buffers.shown_logits[shown_action]
+            )
 
 
 @jit
-def chosen(
-    logits: np.ndarray, legal: np.uint64, draws: bool, weights: np.ndarray, stream: np.ndarray
+def choose_action(
+    logits: np.ndarray, legal: np.uint64, stochastic: bool, weights: np.ndarray, stream: np.ndarray
 ) -> int:
-    """A legal action with the probability that the logits give it, or the most likely one."""
-    if not draws:
+    """Sample a legal action from the softmax of the logits, or take their argmax."""
+    if not stochastic:
         return masked_argmax(logits, legal)
     total = masked_softmax(logits, legal, weights)
     return sample(weights, random_fraction(stream) * total)
@@ -146,47 +154,57 @@ def chosen(
 
 @jit
 def network_actions(
-    rules: np.ndarray, batch: ViewBatch, net: PolicyNet, desk: Desk, draws: bool, skip_open: bool
+    rules: np.ndarray,
+    batch: ViewBatch,
+    net: PolicyNet,
+    buffers: PolicyBuffers,
+    stochastic: bool,
+    skip_open: bool,
 ) -> None:
-    """What the network plays in each view; open endings may be left to others."""
+    """Write the network's action for each view; `skip_open` leaves open endings at -1."""
     for index in range(len(batch.views)):
         view = row(batch.views, index)
         batch.actions[index] = -1
         if skip_open and is_open(row(rules, 0), view):
             continue
-        legal = _ask_placed(row(rules, 0), view, net, desk)
+        legal = _compute_shown_logits(row(rules, 0), view, net, buffers)
         if legal != NO_CARDS:
             stream = batch.rng[index : index + 1]
-            place = chosen(desk.placed, legal, draws, desk.weights, stream)
-            batch.actions[index] = real_action(desk.shown[place], desk.order)
+            shown_action = choose_action(
+                buffers.shown_logits, legal, stochastic, buffers.weights, stream
+            )
+            batch.actions[index] = real_action(buffers.action_map[shown_action], buffers.order)
 
 
 @jit
 def network_logits(
-    rules: np.ndarray, views: np.ndarray, net: PolicyNet, desk: Desk, out: np.ndarray
+    rules: np.ndarray, views: np.ndarray, net: PolicyNet, buffers: PolicyBuffers, out: np.ndarray
 ) -> None:
-    """The logits of all real actions in each view; minus infinity where not legal."""
     for index in range(len(views)):
-        ask(row(rules, 0), row(views, index), net, desk)
-        out[index] = desk.logits
+        compute_logits(row(rules, 0), row(views, index), net, buffers)
+        out[index] = buffers.logits
 
 
 @jit
-def logits_actions(logits: np.ndarray, draws: bool, rng: np.ndarray, actions: np.ndarray) -> None:
-    """What is played by the logits of real actions, minus infinity where not legal."""
+def logits_actions(
+    logits: np.ndarray, stochastic: bool, rng: np.ndarray, actions: np.ndarray
+) -> None:
+    """Write an action for each row of logits, which are minus infinity where illegal."""
     weights = np.empty(logits.shape[1])
     for index in range(len(logits)):
         legal = NO_CARDS
         for action in range(logits.shape[1]):
             if logits[index, action] > -np.inf:
                 legal |= ONE << np.uint64(action)
-        actions[index] = chosen(logits[index], legal, draws, weights, rng[index : index + 1])
+        actions[index] = choose_action(
+            logits[index], legal, stochastic, weights, rng[index : index + 1]
+        )
 
 
 class NetworkAgent(Agent):
-    """Plays what a trained network finds most likely, or samples from it; endings exactly.
+    """Policy network, greedy or sampled; endings exactly by default.
 
-    A table, which is an average of many strategies, is sampled from unless it is to be greedy.
+    A table is an average strategy, so its default is to sample.
     """
 
     def __init__(
@@ -203,12 +221,12 @@ class NetworkAgent(Agent):
             raise ValueError("network is the player of a checkpoint: write network:PATH")
         self.name = name or str(source.path if isinstance(source, Checkpoint) else source)
         checkpoint = source if isinstance(source, Checkpoint) else read_checkpoint(source)
-        checkpoint = checkpoint_for(checkpoint, self.rules, self.name)
+        checkpoint = specialize_checkpoint(checkpoint, self.rules, self.name)
         self.card = checkpoint.card
         kind = checkpoint.card.network.kind
-        usual = ("sample",) if kind == "table" else ()
-        told = read_words((*usual, *words), "a network")
-        self.sample, exact = told["sample"], told["exact"]
+        defaults = ("sample",) if kind == "table" else ()
+        options = parse_name_options((*defaults, *words), "a network")
+        self.sample, exact = options["sample"], options["exact"]
         table = kind == "table"
         self.policy = TablePolicy(checkpoint) if table else policy_net(checkpoint)
         self.reads_tricks, self.reads_draws = table, not table
@@ -220,20 +238,18 @@ class NetworkAgent(Agent):
             )
         self._endgame = endgame if exact else None
         foreplay_only = checkpoint.card.horizon == "foreplay"
-        self.endgame_switch = "" if foreplay_only else endgame_word(self.rules, exact)
+        self.endgame_switch = "" if foreplay_only else endgame_option(self.rules, exact)
         if checkpoint.card.weights is not None:
             self.checkpoints = (model_file(checkpoint.path),)
-        warm_up(f"network player ({kind})", "agents",
-                lambda: NetworkAgent.act(self, no_views(), no_rng()))  # fmt: skip
+        compile_act(self, f"network player ({kind})", NetworkAgent.act)
 
     def act(self, views: Array, rng: Array) -> Array:
-        """An action for each view."""
         actions, streams = np.empty(len(views), np.int64), rng.copy()
         if isinstance(self.policy, PolicyNet):
             skip = self.perfect_endgame
             batch = ViewBatch(views, streams, actions)
             network_actions(
-                self.record, batch, self.policy, new_desk(self.policy), self.sample, skip
+                self.record, batch, self.policy, new_policy_buffers(self.policy), self.sample, skip
             )
         else:
             logits_actions(self.policy.logits(self.record, views), self.sample, streams, actions)
@@ -242,8 +258,8 @@ class NetworkAgent(Agent):
         return actions
 
     def probabilities(self, views: Array) -> Array:
-        """`(n, actions)`: with what probability it plays each action."""
-        found = np.zeros((len(views), self.rules.actions))
+        """`(n, actions)`: probability of each action, exact endings included."""
+        probs = np.zeros((len(views), self.rules.actions))
         fixed = np.full(len(views), -1)
         if not self.sample:
             fixed = self.act(views, np.zeros(len(views), np.uint64))
@@ -251,18 +267,18 @@ class NetworkAgent(Agent):
             self._endgame.improve(views, fixed)
         drawn, sure = np.flatnonzero(fixed < 0), np.flatnonzero(fixed >= 0)
         if len(drawn):
-            found[drawn] = self.likelihoods(views[drawn])
-        found[sure, fixed[sure]] = 1
-        return found
+            probs[drawn] = self.network_probabilities(views[drawn])
+        probs[sure, fixed[sure]] = 1
+        return probs
 
-    def likelihoods(self, views: Array) -> Array:
-        """`(n, actions)`: what the network alone makes of each legal action, 1 in all."""
+    def network_probabilities(self, views: Array) -> Array:
+        """`(n, actions)`: the network's probability of each action."""
         if isinstance(self.policy, PolicyNet):
             logits = np.empty((len(views), self.rules.actions), np.float32)
-            network_logits(self.record, views, self.policy, new_desk(self.policy), logits)
+            network_logits(self.record, views, self.policy, new_policy_buffers(self.policy), logits)
         else:
             logits = self.policy.logits(self.record, views)
         # In NumPy instead of `masked_softmax`: whole arrays of rows at once, whose logits are minus
         # infinity where an action is not legal, and no random draw depends on the last digit.
-        shares = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
-        return shares / shares.sum(axis=1, keepdims=True)
+        probs = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
+        return probs / probs.sum(axis=1, keepdims=True)

@@ -1,8 +1,7 @@
-"""Observations in which the gaps that played cards leave in a suit are closed.
+"""Relative card ranks: observations without the gaps that played cards leave in a suit.
 
-A ten that is the highest card left of its suit takes the tricks that its ace would
-have taken. With closed ranks it stands where the ace stood, so that what a network
-learns of one holds for the other. `gather_rows` takes what a network reads out of many.
+A ten that is the highest card left of its suit wins the tricks that its ace would have won. With
+relative ranks it takes the ace's index, so a network's knowledge of one applies to the other.
 """
 
 from __future__ import annotations
@@ -20,44 +19,43 @@ _STARTS = np.array([LAYOUT.group(name).start for name in SETS_IN_PLAY], np.int64
 
 
 @jit
-def keep_ranks(shown: np.ndarray) -> None:
-    """The places of actions when nothing is moved."""
-    for action in range(len(shown)):
-        shown[action] = action
+def identity_action_map(action_map: np.ndarray) -> None:
+    for action in range(len(action_map)):
+        action_map[action] = action
 
 
 @jit
-def close_ranks(observation: np.ndarray, shown: np.ndarray) -> None:
+def to_relative_ranks(observation: np.ndarray, action_map: np.ndarray) -> None:
     """Move the cards in play up to the highest ranks of their suits, in place.
 
-    `shown[action]` becomes the action that now stands in this place, -1 for none.
-    What was played keeps its real ranks.
+    `action_map[i]` becomes the action that moved to index `i`, -1 for none. Played cards keep their
+    real ranks.
     """
-    keep_ranks(shown)
+    identity_action_map(action_map)
     for suit in range(4):
         top = 13 * suit + 12
         for card in range(13 * suit + 12, 13 * suit - 1, -1):
-            there = False
+            in_play = False
             for start in _STARTS:
                 if observation[start + card]:
-                    there = True
+                    in_play = True
                     observation[start + card] = 0
                     observation[start + top] = 1
-            if there:
-                shown[top] = card
+            if in_play:
+                action_map[top] = card
                 top -= 1
         for place in range(13 * suit, top + 1):
-            shown[place] = -1
+            action_map[place] = -1
 
 
 @jit
-def closed_actions(actions: np.uint64, shown: np.ndarray) -> np.uint64:
-    """A set of actions as the places where `close_ranks` put them."""
-    found = NO_CARDS
-    for place in range(len(shown)):
-        if shown[place] >= 0 and (actions >> np.uint64(shown[place])) & ONE:
-            found |= ONE << np.uint64(place)
-    return found
+def to_relative_actions(actions: np.uint64, action_map: np.ndarray) -> np.uint64:
+    """A set of actions after the move of `to_relative_ranks`."""
+    relative = NO_CARDS
+    for place in range(len(action_map)):
+        if action_map[place] >= 0 and (actions >> np.uint64(action_map[place])) & ONE:
+            relative |= ONE << np.uint64(place)
+    return relative
 
 
 @jit
@@ -65,28 +63,28 @@ def gather_rows(
     observations: np.ndarray,
     masks: np.ndarray,
     inputs: np.ndarray,
-    closed: bool,
+    relative_ranks: bool,
     out: np.ndarray,
     masks_out: np.ndarray,
-    shown: np.ndarray,
-    room: RowBuffers,
+    action_maps: np.ndarray,
+    buffers: RowBuffers,
     start: int,
     stop: int,
 ) -> None:
-    """The network's inputs and masks out of what the games show, for some of the rows.
+    """Write network inputs and masks for a range of observations.
 
-    `shown` becomes the action that stands in each of the network's places, -1 for none.
+    `action_maps` becomes the action at each of the network's indices, -1 for none.
     """
-    observation = room.observation[: observations.shape[1]]
+    observation = buffers.observation[: observations.shape[1]]
     for index in range(start, stop):
         for k in range(observations.shape[1]):
             observation[k] = observations[index, k]
-        if closed:
-            close_ranks(observation, shown[index])
+        if relative_ranks:
+            to_relative_ranks(observation, action_maps[index])
         else:
-            keep_ranks(shown[index])
+            identity_action_map(action_maps[index])
         for k in range(len(inputs)):
             out[index, k] = observation[inputs[k]]
         for place in range(masks.shape[1]):
-            action = shown[index, place]
+            action = action_maps[index, place]
             masks_out[index, place] = masks[index, action] if action >= 0 else 0

@@ -23,7 +23,7 @@ from ...engine.play import Record, pay_for, stock_left
 from ...engine.rules import Rules
 from ..base import Array, CannotPlay
 from .auxiliary import read_auxiliary
-from .mlp import Layers
+from .mlp import MLPWeights
 
 VALUE_LAYOUT = Layout(
     1,
@@ -37,12 +37,12 @@ VALUE_LAYOUT = Layout(
         ("trick", 13, "how many tricks of the foreplay are over, one-hot"),
     ],
 )
-"""The index table of the value network's input."""
+"""Index table of the value network's input."""
 INPUTS = VALUE_LAYOUT.size
 # Each card in play is one place, those that were seen (at most all 26 in hands) another.
-MOST_PLACES = N_CARDS + 26 + 1
-OUTCOMES = 14
-"""From no trick of the ending to thirteen."""
+MAX_VALUE_INPUTS = N_CARDS + 26 + 1
+N_OUTCOMES = 14
+"""Zero to thirteen tricks of the ending."""
 
 _LEADER_HAND = VALUE_LAYOUT.group("leader_hand").start
 _OTHER_HAND = VALUE_LAYOUT.group("other_hand").start
@@ -54,7 +54,7 @@ _TRICK = VALUE_LAYOUT.group("trick").start
 
 
 class Position(NamedTuple):
-    """A position before a trick of the foreplay: sets of cards by the groups of `VALUE_LAYOUT`."""
+    """Position before a trick of the foreplay: sets of cards by the groups of `VALUE_LAYOUT`."""
 
     leader_hand: np.uint64
     other_hand: np.uint64
@@ -67,32 +67,39 @@ class Position(NamedTuple):
 
 
 @jit
-def _write_places(position: Position, places: np.ndarray) -> int:
-    """Which inputs of the network are one, in `places`; returns how many."""
-    mine, theirs = position.leader_hand, position.other_hand
-    order0, order1, order2, order3 = _order(mine, theirs, position.trump)
+def _write_inputs(position: Position, places: np.ndarray) -> int:
+    leader_hand, other_hand = position.leader_hand, position.other_hand
+    order0, order1, order2, order3 = _order(leader_hand, other_hand, position.trump)
     count = 0
-    for at in range(4):
-        suit = order0 if at == 0 else order1 if at == 1 else order2 if at == 2 else order3
-        own, other = suit_part(mine, suit), suit_part(theirs, suit)
+    for suit_index in range(4):
+        suit = (
+            order0
+            if suit_index == 0
+            else order1
+            if suit_index == 1
+            else order2
+            if suit_index == 2
+            else order3
+        )
+        own, other = suit_part(leader_hand, suit), suit_part(other_hand, suit)
         faced, hidden = suit_part(position.upcard, suit), suit_part(position.stock, suit)
-        seen = suit_part(position.leader_seen | position.other_seen, suit)
-        there = own | other | faced | hidden
-        place = 13 * at + 12
+        exposed = suit_part(position.leader_seen | position.other_seen, suit)
+        in_play = own | other | faced | hidden
+        place = 13 * suit_index + 12
         rank = ONE << np.uint64(12)
-        while there:
-            if there & rank:
-                there ^= rank
+        while in_play:
+            if in_play & rank:
+                in_play ^= rank
                 if own & rank:
                     places[count] = _LEADER_HAND + place
                     count += 1
-                    if seen & rank:
+                    if exposed & rank:
                         places[count] = _LEADER_SEEN + place
                         count += 1
                 elif other & rank:
                     places[count] = _OTHER_HAND + place
                     count += 1
-                    if seen & rank:
+                    if exposed & rank:
                         places[count] = _OTHER_SEEN + place
                         count += 1
                 else:
@@ -105,47 +112,47 @@ def _write_places(position: Position, places: np.ndarray) -> int:
 
 
 @jit
-def _order(mine: np.uint64, theirs: np.uint64, trump: int) -> tuple[int, int, int, int]:
+def _order(leader_hand: np.uint64, other_hand: np.uint64, trump: int) -> tuple[int, int, int, int]:
     """Trumps first, then the suits by the leader's cards in them."""
     a = 0 if trump != 0 else 1
     b = 1 if trump > 1 else 2
     c = 2 if trump == 3 else 3
-    if _goes_before(mine, theirs, b, a):
+    if _goes_before(leader_hand, other_hand, b, a):
         a, b = b, a
-    if _goes_before(mine, theirs, c, b):
+    if _goes_before(leader_hand, other_hand, c, b):
         b, c = c, b
-        if _goes_before(mine, theirs, b, a):
+        if _goes_before(leader_hand, other_hand, b, a):
             a, b = b, a
     return trump, a, b, c
 
 
 @jit
-def _goes_before(mine: np.uint64, theirs: np.uint64, a: int, b: int) -> bool:
-    first, second = suit_part(mine, a), suit_part(mine, b)
+def _goes_before(leader_hand: np.uint64, other_hand: np.uint64, a: int, b: int) -> bool:
+    first, second = suit_part(leader_hand, a), suit_part(leader_hand, b)
     if first != second:
         return first > second
-    return suit_part(theirs, a) > suit_part(theirs, b)
+    return suit_part(other_hand, a) > suit_part(other_hand, b)
 
 
 @jit
-def write_game_places(rules: Record, game: Record, places: np.ndarray) -> int:
-    """Which inputs are one for a game before a trick of the foreplay; returns how many."""
+def write_value_inputs(rules: Record, game: Record, places: np.ndarray) -> int:
+    """Write the active inputs of a game before a trick of the foreplay; returns their number."""
     leader = np.int64(game.leader)
     base = 2 * np.int64(rules.hand) + np.int64(game.drawn)
-    rest = NO_CARDS
+    below_upcard = NO_CARDS
     for place in range(1, stock_left(rules, game)):
-        rest |= ONE << np.uint64(game.deal[base + place])
+        below_upcard |= ONE << np.uint64(game.deal[base + place])
     position = Position(
-        game.hand[leader], game.hand[1 - leader], ONE << np.uint64(game.deal[base]), rest,
+        game.hand[leader], game.hand[1 - leader], ONE << np.uint64(game.deal[base]), below_upcard,
         game.known_cards[leader], game.known_cards[1 - leader],
         np.int64(game.trump), np.int64(game.trick),
     )  # fmt: skip
-    return _write_places(position, places)
+    return _write_inputs(position, places)
 
 
 @jit
-def paid_on_average(out: np.ndarray, pays: np.ndarray) -> float:
-    """What the leader is paid on average, by the network's last layer and each outcome's pay."""
+def expected_pay(out: np.ndarray, pays: np.ndarray) -> float:
+    """Mean pay of the leader, by the network's logits and the pay of each outcome."""
     # A softmax of its own, in float32 and without an array of weights: it runs at every leaf of a
     # search, and `masked_softmax`, in float64 over legal actions, would give other last digits.
     top = out[0]
@@ -160,27 +167,26 @@ def paid_on_average(out: np.ndarray, pays: np.ndarray) -> float:
 
 
 def check_value_rules(rules: Rules) -> None:
-    """Refuse games that the inputs of such a network have no words for."""
-    plain = rules.trumps == "upcard" and rules.faced == "every" and not rules.choice
+    """Refuse rules that the network's inputs cannot express."""
+    regular = rules.trumps == "upcard" and rules.faced == "every" and not rules.choice
     exact = not inexact_reason(rules)
-    if not (plain and exact and rules.counts == "last" and rules.contract == "high"):
+    if not (regular and exact and rules.counts == "last" and rules.contract == "high"):
         raise CannotPlay(
             f"a value network does not cover {rules.name}: it knows games with one upcard, in "
             "which the tricks of an open endgame are wanted and alone count"
         )
 
 
-def pays_of(rules: Rules) -> Array:
-    """What each number of tricks in the ending pays."""
+def outcome_pays(rules: Rules) -> Array:
+    """Pay of each number of tricks in the ending."""
     record = rules.record()[0]
     tricks = rules.hand
     return np.array(
-        [pay_for(record, 0, k, tricks - k) if k <= tricks else 0 for k in range(OUTCOMES)],
+        [pay_for(record, 0, k, tricks - k) if k <= tricks else 0 for k in range(N_OUTCOMES)],
         np.float32,
     )
 
 
-def read_value_network(wanted: str | Path, rules: Rules) -> Layers:
-    """A network's numbers from its file, refused if it is none or judges other games."""
+def read_value_network(source: str | Path, rules: Rules) -> MLPWeights:
     check_value_rules(rules)
-    return read_auxiliary(wanted, "value", INPUTS, OUTCOMES, rules)
+    return read_auxiliary(source, "value", INPUTS, N_OUTCOMES, rules)

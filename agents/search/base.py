@@ -1,4 +1,4 @@
-"""What the searches share: how long they search, which worlds they sample, batches and clocks."""
+"""Base of search agents: budgets, determinizations, value estimates."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from ...engine.endgame.index import MAX_CARDS
 from ...engine.play import Record, row
 from ...engine.rules import Match, Rules
 from ...engine.view import View, legal_in_view
-from ..base import Agent, Array, ViewBatch, agent_key, decision_streams, no_rng, no_views
+from ..base import Agent, Array, ViewBatch, agent_key, decision_streams
 from ..perfect_endgame import EndgamePlayer, is_open
 
 
 @dataclass(frozen=True)
-class Budget:
-    """How much a search may spend on a decision: so many samples, or so many seconds."""
+class SearchBudget:
+    """Limit of a search per decision: samples, or seconds."""
 
     samples: int = 0
     seconds: float = 0.0
@@ -35,22 +35,22 @@ class Budget:
 
 
 PRIOR = 0.0025
-"""What a search adds to a card's mean by each unit of the logarithm of its probability."""
+"""Weight of a card's log prior that is added to its mean value."""
 UNLIKELY = -36.0
-"""A card is not tried whose logit lies so far below the best one's, but at the last trick."""
+"""Cards whose logit lies this far below the best are not searched, except at the last trick."""
 MOST_SAMPLES = 10_000_000
-_UNITS = {"ms": 0.001, "s": 1.0}
+_SECONDS_PER_UNIT = {"ms": 0.001, "s": 1.0}
 
 
-def budget(text: object, agent: str) -> Budget:
-    """A budget from its text: `64` samples, `5ms` or `1s` of time."""
-    written = str(text).strip().lower()
-    if written.isdecimal() and 1 <= int(written) <= MOST_SAMPLES:
-        return Budget(samples=int(written))
-    for unit, seconds in _UNITS.items():
-        number = written.removesuffix(unit)
-        if number != written and _is_positive(number):
-            return Budget(seconds=float(number) * seconds)
+def parse_budget(text: object, agent: str) -> SearchBudget:
+    """Parse a budget: `64` samples, `5ms` or `1s`."""
+    amount = str(text).strip().lower()
+    if amount.isdecimal() and 1 <= int(amount) <= MOST_SAMPLES:
+        return SearchBudget(samples=int(amount))
+    for unit, seconds in _SECONDS_PER_UNIT.items():
+        number = amount.removesuffix(unit)
+        if number != amount and _is_positive(number):
+            return SearchBudget(seconds=float(number) * seconds)
     raise ValueError(
         f"{agent} takes how much to search, as in {agent}:64 (1 to {MOST_SAMPLES} samples) or "
         f"{agent}:5ms (a time a move), not {text!r}"
@@ -65,36 +65,36 @@ def _is_positive(number: str) -> bool:
 
 
 @jit
-def nothing_to_search(rules: np.ndarray, views: np.ndarray) -> bool:
-    """Whether a view has one legal action, or one that the exact endgame finds."""
+def is_trivial(rules: np.ndarray, views: np.ndarray) -> bool:
+    """Whether a view has one legal action or an open ending."""
     first, view = row(rules, 0), row(views, 0)
     return is_open(first, view) or popcount(legal_in_view(first, view)) < 2
 
 
 @jit
-def write_advice(
-    rules: np.ndarray, views: np.ndarray, means: np.ndarray, tried: int, worths: np.ndarray
+def write_action_values(
+    rules: np.ndarray, views: np.ndarray, means: np.ndarray, tried: int, values: np.ndarray
 ) -> None:
-    """What each legal action that was tried came to on average, where two or more were."""
-    if nothing_to_search(rules, views) or popcount(np.uint64(tried)) < 2:
+    """Write the mean of each legal action that was searched, if there are two or more."""
+    if is_trivial(rules, views) or popcount(np.uint64(tried)) < 2:
         return
-    cards, place = legal_in_view(row(rules, 0), row(views, 0)), 0
+    cards, index = legal_in_view(row(rules, 0), row(views, 0)), 0
     while cards:
-        if (tried >> place) & 1:
-            worths[place] = means[lowest(cards)]
+        if (tried >> index) & 1:
+            values[index] = means[lowest(cards)]
         cards &= cards - ONE
-        place += 1
+        index += 1
 
 
 @jit
-def to_search(
-    rules: Record, known: Tables, view: Record, index: int, actions: np.ndarray
+def searchable_actions(
+    rules: Record, tables: Tables, view: Record, index: int, actions: np.ndarray
 ) -> np.uint64:
-    """The actions among which a search in the tables' contract has to choose; none in others.
+    """Legal actions for a search with these tables, if there are two or more.
 
-    None in open endings either, which are found exactly, nor of one action: that is written.
+    None in views of another contract and in open endings; a single legal action is written.
     """
-    if view.low != known.low or is_open(rules, view):
+    if view.low != tables.low or is_open(rules, view):
         return NO_CARDS
     cards = legal_in_view(rules, view)
     if popcount(cards) > 1:
@@ -110,120 +110,114 @@ _T95 = 2.04
 
 @dataclass(frozen=True)
 class Estimates:
-    """What a search finds that each action of a view pays, and how sure it is of that.
+    """Mean pay of each action of a view, with its uncertainty.
 
-    The worlds come in batches, and all actions meet the same worlds. So the spread of the
-    batches tells how far a mean may be off, and how far a difference of two means may.
+    Determinizations come in batches, the same for all actions (common random numbers), so the
+    deviation over batches holds for means and for differences of means.
     """
 
     actions: tuple[int, ...]
     batches: Array
-    """`(batches, actions)`: the mean pay in each batch of worlds."""
+    """`(batches, actions)`: mean pay in each batch."""
     worlds: int
-    """In how many worlds each action was tried."""
+    """Number of determinizations of each action."""
 
     @property
     def means(self) -> Array:
-        """What each action pays on average."""
         return self.batches.mean(axis=0)
 
     @property
     def half_widths(self) -> Array:
-        """Half of the 95 % interval of each mean."""
         return _half_widths(self.batches)
 
     def costs(self, best: int) -> tuple[Array, Array]:
-        """How much less than `best` each action pays, and the half widths of that."""
-        apart = self.batches[:, [self.actions.index(best)]] - self.batches
-        return apart.mean(axis=0), _half_widths(apart)
+        """Loss of each action against `best`, with half widths."""
+        differences = self.batches[:, [self.actions.index(best)]] - self.batches
+        return differences.mean(axis=0), _half_widths(differences)
 
 
 def _half_widths(batches: Array) -> Array:
     return _T95 * batches.std(axis=0, ddof=1) / np.sqrt(len(batches))
 
 
-def tricks_option(name: str, text: str, least: int, rules: Rules, about: str) -> int:
-    """An option that is a number of tricks for the stock."""
-    most = rules.stock_cards // 2
+def parse_tricks_option(name: str, text: str, lowest: int, rules: Rules, about: str) -> int:
+    """Parse an option that is a number of tricks for the stock, or `all`."""
+    highest = rules.stock_cards // 2
     if text == "all":
-        return most
-    if text.isdecimal() and least <= int(text) <= most:
+        return highest
+    if text.isdecimal() and lowest <= int(text) <= highest:
         return int(text)
     raise ValueError(
-        f"{name} is {text!r}: it is how many of the tricks for the stock {about}, from {least} to "
-        f"{most} in {rules.name}"
+        f"{name} is {text!r}: it is how many of the tricks for the stock {about}, from {lowest} to "
+        f"{highest} in {rules.name}"
     )
 
 
 class SearchAgent(Agent):
-    """A search through sampled worlds, for so many samples or so long a move."""
+    """Base class of searches through determinizations, limited by samples or time."""
 
     kind: ClassVar[str]
     chunk: ClassVar[int]
-    """Samples between two looks at the clock."""
+    """Samples between two checks of the clock."""
 
-    def __init__(self, rules: Any, amount: object, match: Match | None) -> None:
+    def __init__(self, rules: Any, samples: object, match: Match | None) -> None:
         super().__init__(rules, match=match)
-        self.budget = budget(amount, self.kind)
+        self.budget = parse_budget(samples, self.kind)
         self.name = f"{self.kind}:{self.budget}"
         self._endgame = EndgamePlayer(self.rules)
-        self._known = endgame_tables(self.rules)
+        self._tables = endgame_tables(self.rules)
 
     def _compile(self) -> None:
-        """Compile what `act` needs, whatever the budget."""
-        none = ViewBatch(no_views(), no_rng(), np.zeros(0, np.int64))
-        self._search(self._known[0], none, self.chunk, False, self._room())
-        nothing_to_search(self.record, np.zeros(1, VIEW))
+        none = ViewBatch(np.zeros(0, VIEW), np.zeros(0, np.uint64), np.zeros(0, np.int64))
+        self._search(self._tables[0], none, self.chunk, False, self._new_buffers())
+        is_trivial(self.record, np.zeros(1, VIEW))
         self._endgame.improve(none.views, none.actions)
 
     @abstractmethod
-    def _room(self) -> Any:
-        """What one thread needs to search in."""
+    def _new_buffers(self) -> Any:
+        """Buffers of one thread."""
 
     @abstractmethod
     def _search(
-        self, tables: Tables, batch: ViewBatch, samples: int, go_on: bool, room: Any
+        self, tables: Tables, batch: ViewBatch, samples: int, accumulate: bool, buffers: Any
     ) -> None:
         """Write an action for each view of the tables' contract.
 
-        With `go_on` the samples are added to those of the last call, which had the same one view.
+        With `accumulate` the samples are added to those of the last call, which had the same view.
         """
 
-    def _told(self, words: Sequence[str], usual: Mapping[str, str], takes: str) -> dict[str, str]:
-        """What `name=value` words say over what is usual; they become part of the player's name."""
-        told = dict(usual)
+    def _parse_options(
+        self, words: Sequence[str], defaults: Mapping[str, str], takes: str
+    ) -> dict[str, str]:
+        """Parse `name=value` words over defaults; they become part of the agent's name."""
+        options = dict(defaults)
         for word in words:
             name, _, value = word.partition("=")
-            if name not in told or not value:
+            if name not in options or not value:
                 raise ValueError(f"{word!r} is no option of a {self.kind}: it takes {takes}")
-            told[name] = value
+            options[name] = value
             self.name += f",{word}"
-        return told
+        return options
 
-    def _thorough_room(self) -> Any:
-        """The same for a search that has to tell of every action, in all worlds."""
-        return self._room()
+    def _new_exhaustive_buffers(self) -> Any:
+        """Buffers of a search without pruning."""
+        return self._new_buffers()
 
-    def _advising_room(self) -> Any:
-        """The same for one that has to tell of the actions that it tries, in all worlds."""
-        return self._thorough_room()
+    def _new_unpruned_buffers(self) -> Any:
+        """Buffers of a search that keeps every action it starts with."""
+        return self._new_exhaustive_buffers()
 
-    def _settled(self, room: Any) -> bool:
-        """Whether more samples would not change what is played."""
+    def _is_decided(self, buffers: Any) -> bool:
         return False
 
-    def _tried(self, room: Any) -> int:
-        """Which of the legal actions, the lowest first, met all worlds, as a set."""
+    def _tried_actions(self, buffers: Any) -> int:
+        """Bit set of the legal actions, lowest first, that met all determinizations."""
         return -1
 
-    def _totals(self, room: Any) -> Array:
-        """What each action came to in all worlds since the search began."""
-        return room.totals
-
     def estimates(self, view: View, seed: int = 0) -> Estimates | None:
-        """What each action of the player to move pays, by the search that `act` plays by.
+        """Mean pay of each action of the player to move, by the same search as `act`.
 
-        None where there is nothing to search: one legal action, or an open ending.
+        None if there is nothing to search: one legal action, or an open ending.
         """
         if self.budget.seconds:
             raise ValueError(
@@ -231,65 +225,66 @@ class SearchAgent(Agent):
                 f"number of samples, as in {self.kind}:1000"
             )
         views = np.array(view.record, VIEW)
-        if nothing_to_search(self.record, views):
+        if is_trivial(self.record, views):
             return None
         actions = view.legal()
-        worlds = max(2, self.budget.samples)
-        count = min(_BATCHES, worlds)
-        each = worlds // count
-        known = next(known for known in self._known if known.low == int(view.low))
+        n_worlds = max(2, self.budget.samples)
+        n_batches = min(_BATCHES, n_worlds)
+        batch_size = n_worlds // n_batches
+        tables = next(tables for tables in self._tables if tables.low == int(view.low))
         streams = decision_streams(agent_key(seed), np.zeros(1, np.uint64), views)
-        room, asked = self._thorough_room(), ViewBatch(views, streams, np.empty(1, np.int64))
-        sums = np.zeros((count + 1, len(actions)))
-        for batch in range(count):
-            self._search(known, asked, each, batch > 0, room)
-            sums[batch + 1] = self._totals(room)[actions]
-        return Estimates(tuple(actions), np.diff(sums, axis=0) / each, each * count)
+        buffers = self._new_exhaustive_buffers()
+        query = ViewBatch(views, streams, np.empty(1, np.int64))
+        sums = np.zeros((n_batches + 1, len(actions)))
+        for batch in range(n_batches):
+            self._search(tables, query, batch_size, batch > 0, buffers)
+            sums[batch + 1] = buffers.totals[actions]
+        return Estimates(tuple(actions), np.diff(sums, axis=0) / batch_size, batch_size * n_batches)
 
-    def advise(self, views: Array, rng: Array) -> tuple[Array, Array]:
-        """What is played in each view, and what each legal action came to, the lowest first.
+    def act_with_values(self, views: Array, rng: Array) -> tuple[Array, Array]:
+        """The action in each view, and the mean value of each legal action, the lowest first.
 
-        It is nan where an action was not tried, and where there was nothing to search.
+        The value is NaN for actions that were not searched, and where there was nothing to search.
         """
         batch = ViewBatch(views, rng.copy(), np.full(len(views), -1, np.int64))
-        worths = np.full((len(views), MAX_CARDS), np.nan, np.float32)
-        room = self._advising_room()
+        values = np.full((len(views), MAX_CARDS), np.nan, np.float32)
+        buffers = self._new_unpruned_buffers()
         for index in range(len(views)):
-            one = batch.one(index)
+            single = batch.select(index)
             samples = self.budget.samples
-            for known in self._known:
-                if views["low"][index] == known.low:
-                    samples = self._search_one(known, one, room)
-            means = self._totals(room) / samples
-            write_advice(self.record, one.views, means, self._tried(room), worths[index])
+            for tables in self._tables:
+                if views["low"][index] == tables.low:
+                    samples = self._search_one(tables, single, buffers)
+            means = buffers.totals / samples
+            write_action_values(
+                self.record, single.views, means, self._tried_actions(buffers), values[index]
+            )
         self._endgame.improve(views, batch.actions)
-        return batch.actions, worths
+        return batch.actions, values
 
     def act(self, views: Array, rng: Array) -> Array:
-        """The best card found for each view."""
         batch = ViewBatch(views, rng.copy(), np.full(len(views), -1, np.int64))
-        room = self._room()
-        for known in self._known:
+        buffers = self._new_buffers()
+        for tables in self._tables:
             if not self.budget.seconds:
-                self._search(known, batch, self.budget.samples, False, room)
+                self._search(tables, batch, self.budget.samples, False, buffers)
                 continue
             for index in range(len(views)):
-                self._search_one(known, batch.one(index), room)
+                self._search_one(tables, batch.select(index), buffers)
         self._endgame.improve(views, batch.actions)
         return batch.actions
 
-    def _search_one(self, known: Tables, view: ViewBatch, room: Any) -> int:
-        """Search in one view for as much as the budget says; returns the number of samples."""
+    def _search_one(self, tables: Tables, single: ViewBatch, buffers: Any) -> int:
         samples = self.budget.samples
         if samples:
-            self._search(known, view, samples, False, room)
+            self._search(tables, single, samples, False, buffers)
             return samples
-        until = time.perf_counter() + self.budget.seconds
-        self._search(known, view, self.chunk, False, room)
+        deadline = time.perf_counter() + self.budget.seconds
+        self._search(tables, single, self.chunk, False, buffers)
         samples = self.chunk
-        if view.views["low"][0] != known.low or nothing_to_search(self.record, view.views):
+        if single.views["low"][0] != tables.low or is_trivial(self.record, single.views):
             return samples
-        while time.perf_counter() < until and not self._settled(room):
-            self._search(known, view, self.chunk, True, room)
+        while time.perf_counter() < deadline and not self._is_decided(buffers):
+            self._search(tables, single, self.chunk, True, buffers)
             samples += self.chunk
         return samples

@@ -1,27 +1,25 @@
-"""Flat Monte Carlo: try every card in the same determinizations, and take the one that wins most.
+"""Flat Monte Carlo: try every card in the same determinizations, and play the best total.
 
 Perfect-information Monte Carlo with playouts instead of a full search (Ginsberg, "GIB: Imperfect
 Information in a Computationally Challenging Game", JAIR 2001): it samples N determinizations,
-whole deals that fit the view, plays each legal card in each of them, lets the rules of thumb
-play the rest of the foreplay for both, and scores the ending exactly, by what the hand pays. The
-card with the best sum is played; of equals the cheaper one, by rank, a trump counting 13 more.
-When the winner of a trick chooses a stock card, of equals the one that the rules of thumb choose.
-So it is with an exchange: keeping and the blind hand are tried in the same determinizations, in
-which the other then decides by the rules of thumb.
+full deals consistent with the view, plays each legal card in each of them, lets the rules of
+thumb play the rest of the foreplay for both, and scores the ending exactly by the hand's pay. The
+card with the best total is played; of equals the cheaper one, by rank, a trump counting 13 more.
+Of equal stock cards it takes the one that the rules of thumb choose. In an exchange, keeping and
+taking the blind hand are tried, and the opponent decides by the rules of thumb.
 
-An ending is scored as if both players then knew all cards, in each determinization another
-ending: the search counts on knowing there what it does not know now, and sees no value in finding
-something out (strategy fusion: Long, Sturtevant, Buro and Furtak, "Understanding the Success of
-Perfect Information Monte Carlo Sampling in Game Tree Search", AAAI 2010). In this game that costs
-little, since endings are open when they begin; the playouts, by a rule that looks at its own
-cards and the upcard, know nothing that is hidden.
+Endings are scored with open cards in each determinization, so the search assumes knowledge that
+it will not have, and information has no value for it (strategy fusion: Long, Sturtevant, Buro and
+Furtak, "Understanding the Success of Perfect Information Monte Carlo Sampling in Game Tree
+Search", AAAI 2010). In this game that costs little, because real endings are open when they
+begin; the policy of the playouts uses no hidden information.
 
-`flat-mc:64,voids` samples determinizations with what failures to follow have shown, `flat-mc:5ms`
-searches for so long a move instead of a number of determinizations, and with `playout=counting`
-the counting player plays them on, which costs nearly four times as much and wins more.
+`flat-mc:64,voids` samples determinizations consistent with the voids shown, `flat-mc:5ms` has a
+time per move instead of a number of determinizations, and `playout=counting` plays out by the
+counting agent, which is nearly four times as slow and wins more.
 
-The open endgame is perfect. Where cards are set aside it never opens: then every
-determinization is solved exactly for each card. A long race is played out by the rules of thumb.
+The open endgame is perfect. Where cards are set aside it never opens: then every determinization
+is solved exactly for each card. A long race is played out by the rules of thumb.
 """
 
 from __future__ import annotations
@@ -48,27 +46,26 @@ from ...engine.sampling.determinizations import (
 from ...engine.view import legal_in_view
 from ..base import ViewBatch
 from ..heuristic.threshold import threshold_action
-from .base import SearchAgent, to_search
+from .base import SearchAgent, searchable_actions
 from .playouts import Playouts, play_out
 
 PLAYOUTS = ("threshold", "counting")
-"""Who plays the sampled worlds on; the first unless another is named."""
+"""Policies of playouts, the default first."""
 
 
 class FlatMcBuffers(NamedTuple):
-    """One thread's buffers."""
+    """Buffers of one thread."""
 
     scratch: Scratch
     plans: np.ndarray
     games: np.ndarray
-    """The determinization at hand, and a trial in it."""
+    """The determinization, and a playout in it."""
     views: np.ndarray
     totals: np.ndarray
-    """What each action came to in all determinizations."""
 
 
 class FlatMcSearch(NamedTuple):
-    """The rules, options and buffers of a search in games of one contract."""
+    """Rules, options and buffers of a search in games of one contract."""
 
     rules: np.ndarray
     playouts: Playouts
@@ -78,44 +75,44 @@ class FlatMcSearch(NamedTuple):
 
 @inline_ir
 def _play_out_all(search: FlatMcSearch, seat: int, cards: np.ndarray) -> None:
-    """Add to each action's total what it leads to in the determinization at hand."""
     rules, games = row(search.rules, 0), search.buffers.games
-    for place in range(len(cards)):
+    for index in range(len(cards)):
         games[1] = games[0]
         trial = row(games, 1)
-        play(rules, trial, cards[place])
-        search.buffers.totals[cards[place]] += play_out(rules, search.playouts, trial, seat)
+        play(rules, trial, cards[index])
+        search.buffers.totals[cards[index]] += play_out(rules, search.playouts, trial, seat)
 
 
 @inline_ir
 def _solve_all(search: FlatMcSearch, view: Record, cards: np.ndarray, tricks: np.ndarray) -> None:
-    """Add to each action's total its exact value in a determinization without foreplay."""
+    """Add each action's exact value in a determinization without foreplay to its total."""
     rules, game = row(search.rules, 0), row(search.buffers.games, 0)
     seat = np.int64(view.seat)
     led = np.int64(view.led) if view.led != NO_CARD else -1
     low = np.int64(game.low)
     ending = Ending(game.hand[seat], game.hand[1 - seat], np.int64(game.trump), led)
     solve_moves(search.playouts.tables, search.playouts.scratch, ending, tricks)
-    left = popcount(view.hand)
-    for place in range(len(cards)):
-        more = tricks[cards[place]]
-        mine, others = np.int64(view.tricks[0]) + more, np.int64(view.tricks[1]) + left - more
-        search.buffers.totals[cards[place]] += pay_for(rules, low, mine, others)
+    remaining = popcount(view.hand)
+    for index in range(len(cards)):
+        taken = tricks[cards[index]]
+        own_tricks, opponent_tricks = (
+            np.int64(view.tricks[0]) + taken,
+            np.int64(view.tricks[1]) + remaining - taken,
+        )
+        search.buffers.totals[cards[index]] += pay_for(rules, low, own_tricks, opponent_tricks)
 
 
 @jit
 def _actions_of(legal: np.uint64) -> np.ndarray:
-    """The actions in a set, as an array."""
     cards = np.empty(popcount(legal), np.int64)
-    for place in range(len(cards)):
-        cards[place] = lowest(legal)
+    for index in range(len(cards)):
+        cards[index] = lowest(legal)
         legal &= legal - ONE
     return cards
 
 
 @inline_ir
 def _sample(search: FlatMcSearch, view: Record, worlds: int, stream: np.ndarray) -> None:
-    """Add so many determinizations to the totals of a view's actions."""
     rules, buffers = row(search.rules, 0), search.buffers
     cards = _actions_of(legal_in_view(rules, view))
     tricks = np.empty(N_CARDS, np.int64)
@@ -135,31 +132,27 @@ def _sample(search: FlatMcSearch, view: Record, worlds: int, stream: np.ndarray)
 def cheapest_best(rules: Record, view: Record, totals: np.ndarray) -> int:
     """The action with the highest total, of equals the cheapest."""
     cards = _actions_of(legal_in_view(rules, view))
-    by_rule = threshold_action(rules, view) if view.phase >= CHOOSE else -1
-    best, least = -1, 0
-    for place in range(len(cards)):
-        card = cards[place]
+    rule_choice = threshold_action(rules, view) if view.phase >= CHOOSE else -1
+    best, lowest_price = -1, 0
+    for index in range(len(cards)):
+        card = cards[index]
         price = card % 13 + (13 if card // 13 == view.trump else 0)
-        if card == by_rule:
+        if card == rule_choice:
             price = -1
         better = best < 0 or totals[card] > totals[best]
-        if better or (totals[card] == totals[best] and price < least):
-            best, least = card, price
+        if better or (totals[card] == totals[best] and price < lowest_price):
+            best, lowest_price = card, price
     return best
 
 
 @jit
-def _flat_mc_actions(search: FlatMcSearch, batch: ViewBatch, worlds: int, go_on: bool) -> None:
-    """The search's action for each view of the tables' contract, open endgames left out.
-
-    With `go_on` the worlds are added to those of the last call, which had the same one view.
-    """
+def _flat_mc_actions(search: FlatMcSearch, batch: ViewBatch, worlds: int, accumulate: bool) -> None:
     rules, buffers, actions = row(search.rules, 0), search.buffers, batch.actions
     for index in range(len(batch.views)):
         view = row(batch.views, index)
-        if to_search(rules, search.playouts.tables, view, index, actions) == NO_CARDS:
+        if searchable_actions(rules, search.playouts.tables, view, index, actions) == NO_CARDS:
             continue
-        if not go_on:
+        if not accumulate:
             buffers.totals[:] = 0
             plan_determinizations(rules, view, search.voids, row(buffers.plans, 0))
         _sample(search, view, worlds, batch.rng[index : index + 1])
@@ -167,22 +160,18 @@ def _flat_mc_actions(search: FlatMcSearch, batch: ViewBatch, worlds: int, go_on:
 
 
 class FlatMcAgent(SearchAgent):
-    """Tries each card in sampled worlds, played on by the rules of thumb."""
+    """Flat Monte Carlo with playouts by a rule-based agent."""
 
     kind = "flat-mc"
     chunk = 8
 
     def __init__(
-        self,
-        rules: Any = "classic",
-        samples: object = 64,
-        *words: str,
-        match: Match | None = None,
+        self, rules: Any = "classic", samples: object = 64, *words: str, match: Match | None = None
     ) -> None:
-        """`samples` is a number of worlds or a time a move (`5ms`).
+        """`samples` is a number of determinizations or a time per move (`5ms`).
 
-        `words` are `plain` or `voids`, how to draw the worlds, and `playout=threshold` or
-        `playout=counting`, who plays them on.
+        `words` are `plain` or `voids`, how to sample determinizations, and `playout=threshold` or
+        `playout=counting`.
         """
         worlds, playout = _options(words)
         super().__init__(rules, samples, match)
@@ -194,21 +183,25 @@ class FlatMcAgent(SearchAgent):
             self.name += f",playout={playout}"
         warm_up("flat Monte Carlo", "agents", self._compile)
 
-    def _room(self) -> FlatMcBuffers:
+    def _new_buffers(self) -> FlatMcBuffers:
         totals = np.zeros(N_ACTIONS, np.int64)
         games, views = np.zeros(2, GAME), np.zeros(1, VIEW)
         return FlatMcBuffers(thread_scratch(), np.zeros(1, SAMPLING_PLAN), games, views, totals)
 
     def _search(
-        self, tables: Tables, batch: ViewBatch, samples: int, go_on: bool, room: FlatMcBuffers
+        self,
+        tables: Tables,
+        batch: ViewBatch,
+        samples: int,
+        accumulate: bool,
+        buffers: FlatMcBuffers,
     ) -> None:
-        playouts = Playouts(tables, room.scratch, self._counting, room.views)
-        search = FlatMcSearch(self.record, playouts, self._voids, room)
-        _flat_mc_actions(search, batch, samples, go_on)
+        playouts = Playouts(tables, buffers.scratch, self._counting, buffers.views)
+        search = FlatMcSearch(self.record, playouts, self._voids, buffers)
+        _flat_mc_actions(search, batch, samples, accumulate)
 
 
 def _options(words: tuple[str, ...]) -> tuple[str, str]:
-    """How to draw worlds, and who plays them on."""
     worlds, playout = METHODS[0], PLAYOUTS[0]
     for word in words:
         if word in METHODS:
@@ -217,7 +210,7 @@ def _options(words: tuple[str, ...]) -> tuple[str, str]:
             playout = word.removeprefix("playout=")
         else:
             methods = " and ".join(METHODS)
-            playouts = " and ".join(f"playout={each}" for each in PLAYOUTS)
+            playouts = " and ".join(f"playout={playout_name}" for playout_name in PLAYOUTS)
             raise ValueError(
                 f"{word!r} is no option of flat-mc: there are {methods} for how worlds are drawn, "
                 f"and {playouts} for who plays them on"

@@ -1,16 +1,15 @@
 """Opponents for people: `easy`, `medium` and `hard`.
 
-`easy` plays by the rules of thumb and remembers the last two tricks. `medium` counts
-what is out while the stock lasts, but of the endgame it remembers only the last six tricks.
-`hard` has a perfect memory, and is the strongest that answers soon: `thinker:64` where that
-plays the rules, `champion` in races and where it thinks at the last tricks, else
-`flat-mc:128,voids,playout=counting`.
+`easy` plays by the rules of thumb and remembers the last two tricks. `medium` counts cards while
+the stock lasts, but remembers only the last six tricks in the endgame. `hard` has a perfect
+memory and is the strongest fast agent: `thinker:64` where that plays the rules, `champion` in
+races and where it searches the last tricks, else `flat-mc:128,voids,playout=counting`.
 
-A player who has forgotten guesses: in the endgame it imagines a hand for the other out of
-all cards that it neither holds nor remembers, the remembered ones in their places, and plays
-what would be best against it; `easy` makes one guess, `medium` three. They play every rule
-set. Hands of more than thirteen cards are played by the rules of thumb until thirteen are
-left, and a race as if all tricks were played.
+A player who has forgotten guesses: in the endgame it samples a hand for the opponent out of all
+cards that it neither holds nor remembers, the remembered ones in their places, and plays the best
+card against it; `easy` makes one guess, `medium` three. They play every rule set. Hands of more
+than thirteen cards are played by the rules of thumb until thirteen are left, and a race as if all
+tricks were played.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...common.jit.bitset import NO_CARDS, bit, nth_lowest, popcount
-from ...common.jit.compiler import jit, warm_up
+from ...common.jit.compiler import jit
 from ...engine.cards import N_CARDS
 from ...engine.dtypes import EXCHANGE, FOLLOW, NO_CARD
 from ...engine.endgame import Ending, Scratch, Tables, solve_moves
@@ -32,18 +31,18 @@ from ...engine.play import Record, row
 from ...engine.rng import random_below
 from ...engine.rules import Match, load_rules
 from ...engine.view import legal_in_view
-from ..base import Agent, Array, ViewBatch, no_rng, no_views
+from ..base import Agent, Array, ViewBatch, compile_act
 from ..heuristic.counting import counting_actions
 from ..heuristic.threshold import threshold_actions
 from ..sampling import masked_argmax
 from .base import SearchAgent
-from .champion import Champion, can_think
+from .champion import Champion, can_search
 from .flat_mc import FlatMcAgent
 from .thinker import ThinkerAgent
 
 
-class Memory(NamedTuple):
-    """What a forgetful player remembers in the endgame, and how often it guesses at the rest."""
+class EndgameMemory(NamedTuple):
+    """Tricks remembered in the endgame, and guesses at the other cards."""
 
     tricks: int
     guesses: int
@@ -51,7 +50,7 @@ class Memory(NamedTuple):
 
 @jit
 def _remembered(view: Record, memory: int) -> tuple[np.uint64, np.uint64]:
-    """Of the last so many tricks: the cards played, and those the other was seen to take."""
+    """Cards played in the last `memory` tricks, and those seen going to the opponent."""
     played, taken = NO_CARDS, NO_CARDS
     trick = np.int64(view.trick)
     for index in range(max(0, trick - memory), trick):
@@ -65,29 +64,28 @@ def _remembered(view: Record, memory: int) -> tuple[np.uint64, np.uint64]:
 
 @jit
 def _guess(rules: Record, view: Record, memory: int, stream: np.ndarray) -> np.uint64:
-    """A hand for the other, out of what is remembered."""
+    """Sample a hand for the opponent from what is remembered."""
     played, hand = _remembered(view, memory)
     possible = rules.deck & ~(view.hand | played | hand | view.laid_away)
-    left = popcount(possible)
+    count = popcount(possible)
     for _ in range(np.int64(view.opponent_hand_size) - popcount(hand)):
-        card = bit(nth_lowest(possible, random_below(stream, left)))
+        card = bit(nth_lowest(possible, random_below(stream, count)))
         possible &= ~card
-        left -= 1
+        count -= 1
         hand |= card
     return hand
 
 
 @jit
 def _guess_endgame(
-    rules: np.ndarray, known: Tables, scratch: Scratch, batch: ViewBatch, memory: Memory
+    rules: np.ndarray, tables: Tables, scratch: Scratch, batch: ViewBatch, memory: EndgameMemory
 ) -> None:
-    """Replace actions of the endgame by what is best against guessed hands."""
     tricks = np.empty(N_CARDS, np.int64)
     totals = np.empty(N_CARDS, np.int64)
     first = row(rules, 0)
     for index in range(len(batch.views)):
         view = row(batch.views, index)
-        if view.stock_left > 0 or view.low != known.low or popcount(view.hand) > MAX_CARDS:
+        if view.stock_left > 0 or view.low != tables.low or popcount(view.hand) > MAX_CARDS:
             continue
         if view.phase == EXCHANGE:
             continue
@@ -95,58 +93,55 @@ def _guess_endgame(
         trump = np.int64(view.trump)
         totals[:] = 0
         for _ in range(memory.guesses):
-            other = _guess(first, view, memory.tricks, batch.rng[index : index + 1])
-            solve_moves(known, scratch, Ending(view.hand, other, trump, led), tricks)
+            hand = _guess(first, view, memory.tricks, batch.rng[index : index + 1])
+            solve_moves(tables, scratch, Ending(view.hand, hand, trump, led), tricks)
             for card in range(N_CARDS):
                 totals[card] += -tricks[card] if view.low == 1 else tricks[card]
         batch.actions[index] = masked_argmax(totals, legal_in_view(first, view))
 
 
 class ForgetfulAgent(Agent):
-    """A rule in the foreplay, and an endgame played from a short memory."""
+    """Rule-based foreplay, and an endgame from a short memory."""
 
     foreplay: Callable[[Array, Array, Array], None] = staticmethod(threshold_actions)
-    memory = Memory(tricks=2, guesses=1)
+    memory = EndgameMemory(tricks=2, guesses=1)
 
     def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
         super().__init__(rules, match=match)
-        self._known = endgame_tables(self.rules)
-        warm_up(
-            f"{self.name} player", "agents", lambda: ForgetfulAgent.act(self, no_views(), no_rng())
-        )
+        self._tables = endgame_tables(self.rules)
+        compile_act(self, f"{self.name} player", ForgetfulAgent.act)
 
     def act(self, views: Array, rng: Array) -> Array:
-        """The rule's action, or the best against a guessed hand, for each view."""
         actions = np.empty(len(views), np.int64)
         self.foreplay(self.record, views, actions)
-        for known in self._known:
+        for tables in self._tables:
             batch = ViewBatch(views, rng.copy(), actions)
-            _guess_endgame(self.record, known, thread_scratch(), batch, self.memory)
+            _guess_endgame(self.record, tables, thread_scratch(), batch, self.memory)
         return actions
 
 
 class Easy(ForgetfulAgent):
-    """The rules of thumb, and two tricks remembered."""
+    """Rules of thumb; two tricks remembered in the endgame."""
 
     name = "easy"
 
 
 class Medium(ForgetfulAgent):
-    """The counting player in the foreplay, and six tricks remembered."""
+    """Counting foreplay; six tricks remembered in the endgame."""
 
     name = "medium"
     foreplay = staticmethod(counting_actions)
-    memory = Memory(tricks=6, guesses=3)
+    memory = EndgameMemory(tricks=6, guesses=3)
 
 
 class Hard(SearchAgent):
-    """The strongest that answers soon, with a perfect memory: in most rules one that searches."""
+    """The strongest fast agent with a perfect memory; a search in most rule sets."""
 
     def __new__(cls, rules: Any = "classic", *, match: Match | None = None) -> Agent:
-        """One of the three; whoever makes it by name gives it that name."""
+        """Make one of the three agents; the registry gives it this name."""
         rules = load_rules(rules)
         if ThinkerAgent.plays(rules):
             return ThinkerAgent(rules, 64, match=match)
-        if Champion.plays(rules) and (rules.race is not None or can_think(rules)):
+        if Champion.plays(rules) and (rules.race is not None or can_search(rules)):
             return Champion(rules, match=match)
         return FlatMcAgent(rules, 128, "voids", "playout=counting", match=match)

@@ -1,10 +1,9 @@
-"""Fixed players as compiled code knows them: how likely each plays a card, and what it plays.
+"""Models of fixed agents in compiled code: their card probabilities and their cards.
 
-A search that answers one player (`responder`) asks this in imagined worlds, with no more than
-that player's seat may know. Of rule players and networks that play their likeliest card the
-answer is one card; a small share, the slip, is spread over all cards, so that a world is never
-ruled out for good. A search that is to be answered has no probabilities of its own: it is
-taken for something near, as `MODELS` says, or for any network that was taught to imitate it.
+A best response (`responder`) queries them in determinizations, with a view of the opponent's seat
+alone. Rule-based agents and greedy networks give one card; an error rate is spread over all legal
+cards, so that no determinization has probability 0. A search has no probabilities of its own: it
+is modelled by a similar agent, as `OPPONENT_MODELS` says, or by a network trained to imitate it.
 """
 
 from __future__ import annotations
@@ -23,107 +22,119 @@ from ...engine.rules import Rules
 from ...engine.view import legal_in_view
 from ..base import CannotPlay
 from ..checkpoints.bundled import FIRST_WEIGHTS, champion_for
-from ..checkpoints.checkpoint import checkpoint_for, find_checkpoint, is_checkpoint, read_checkpoint
+from ..checkpoints.checkpoint import (
+    find_checkpoint,
+    is_checkpoint,
+    read_checkpoint,
+    specialize_checkpoint,
+)
 from ..heuristic.counting import counting_action
 from ..heuristic.threshold import threshold_action
-from ..networks.mlp import NO_LAYERS
-from ..networks.policy import Desk, PolicyNet, ask, policy_net
-from ..networks.policy import chosen as chosen_by_logits
+from ..networks.mlp import NO_MLP
+from ..networks.policy import PolicyBuffers, PolicyNet, choose_action, compute_logits, policy_net
 from ..sampling import masked_argmax, masked_softmax
 
-EVEN, THUMB, COUNTING, LIKELIEST, SHARES = range(5)
-"""Any card alike, by a rule, a network's likeliest card, or each as likely as a network says."""
+UNIFORM, RULE_OF_THUMB, COUNTING, ARGMAX, SOFTMAX = range(5)
+"""Kinds of models: uniform, rule-based, argmax of a network, softmax of a network."""
 
 _SURE, _NEARLY, _ROUGHLY = 0.002, 0.02, 0.2
-"""Slips: of what plays just so, of what plays otherwise now and then, of what is only near."""
+"""Error rates of exact, of close and of rough models."""
 
 
-class Model(NamedTuple):
-    """A player as compiled code asks it."""
+class OpponentModel(NamedTuple):
+    """Kind, error rate and network of a model."""
 
     kind: int
-    slip: float
+    error_rate: float
     net: PolicyNet
 
 
-MODELS = {
-    "random": (EVEN, 0.0),
-    "random-exact": (EVEN, 0.0),
-    "threshold": (THUMB, _SURE),
+OPPONENT_MODELS = {
+    "random": (UNIFORM, 0.0),
+    "random-exact": (UNIFORM, 0.0),
+    "threshold": (RULE_OF_THUMB, _SURE),
     "counting": (COUNTING, _SURE),
     "flat-mc": (COUNTING, _ROUGHLY),
-    "champion-1": (LIKELIEST, _SURE),
-    "champion": (LIKELIEST, _NEARLY),
-    "thinker": (SHARES, _NEARLY),
+    "champion-1": (ARGMAX, _SURE),
+    "champion": (ARGMAX, _NEARLY),
+    "thinker": (SOFTMAX, _NEARLY),
 }
-"""What each player is taken for: `champion` for its network alone, `thinker` for the same
-network's probabilities, `flat-mc` for `counting`, whose weights were fitted to it."""
+"""Model of each agent: `champion` by its network alone, `thinker` by that network's
+probabilities, `flat-mc` by `counting`, whose weights were fitted to it.
+"""
 
-_NO_NET = PolicyNet(False, False, np.zeros(1, np.int64), NO_LAYERS)
+_NO_NET = PolicyNet(False, False, np.zeros(1, np.int64), NO_MLP)
 
 
-def model_of(text: str, rules: Rules) -> Model:
-    """What a player is taken for, by its name or a checkpoint's path."""
-    kind, slip = MODELS.get(text.partition(":")[0], (LIKELIEST, _SURE))
-    kind = SHARES if text == "champion:sample" else kind
-    path = weights_of_model(text, rules)
+def opponent_model(text: str, rules: Rules) -> OpponentModel:
+    """Model of an agent by its name or a checkpoint's path."""
+    kind, error_rate = OPPONENT_MODELS.get(text.partition(":")[0], (ARGMAX, _SURE))
+    kind = SOFTMAX if text == "champion:sample" else kind
+    path = opponent_weights(text, rules)
     if path is None:
-        return Model(kind, slip, _NO_NET)
-    return Model(kind, slip, policy_net(checkpoint_for(read_checkpoint(path), rules)))
+        return OpponentModel(kind, error_rate, _NO_NET)
+    return OpponentModel(
+        kind, error_rate, policy_net(specialize_checkpoint(read_checkpoint(path), rules))
+    )
 
 
-def weights_of_model(text: str, rules: Rules) -> Path | None:
-    """The weights by which a player is imagined; None for a player that follows rules."""
+def opponent_weights(text: str, rules: Rules) -> Path | None:
+    """Weights file of an agent's model; None for a rule-based agent."""
     name = text.partition(":")[0]
-    if name in MODELS:
-        if MODELS[name][0] < LIKELIEST:
+    if name in OPPONENT_MODELS:
+        if OPPONENT_MODELS[name][0] < ARGMAX:
             return None
         return FIRST_WEIGHTS if name == "champion-1" else champion_for(rules)
     if is_checkpoint(text):
         return find_checkpoint(text)
     raise CannotPlay(
-        f"{text!r} cannot be imagined"
-        + suggest(name, MODELS, more="and the path of a checkpoint that plays like it")
+        f"{text!r} has no opponent model"
+        + suggest(name, OPPONENT_MODELS, more="and the path of a checkpoint that plays like it")
     )
 
 
 @jit
-def chosen(rules: Record, view: Record, model: Model, desk: Desk) -> int:
-    """The card of a model that always plays the same in a view."""
-    if model.kind == THUMB:
+def choose_card(rules: Record, view: Record, model: OpponentModel, buffers: PolicyBuffers) -> int:
+    if model.kind == RULE_OF_THUMB:
         return threshold_action(rules, view)
     if model.kind == COUNTING:
         return counting_action(rules, view)
-    ask(rules, view, model.net, desk)
-    return masked_argmax(desk.logits, legal_in_view(rules, view))
+    compute_logits(rules, view, model.net, buffers)
+    return masked_argmax(buffers.logits, legal_in_view(rules, view))
 
 
 @noinline
-def chance_of(rules: Record, view: Record, model: Model, desk: Desk, card: int) -> float:
-    """How likely a model plays a card in a view; nothing if it may not."""
+def card_probability(
+    rules: Record, view: Record, model: OpponentModel, buffers: PolicyBuffers, card: int
+) -> float:
+    """Probability of a card under a model; 0 if illegal."""
     cards = legal_in_view(rules, view)
     if not (cards >> np.uint64(card)) & ONE:
         return 0.0
     count = popcount(cards)
-    if count == 1 or model.kind == EVEN:
+    if count == 1 or model.kind == UNIFORM:
         return 1.0 / count
-    share = model.slip / count
-    if model.kind != SHARES:
-        return share + (1.0 - model.slip if chosen(rules, view, model, desk) == card else 0.0)
-    ask(rules, view, model.net, desk)
-    total = masked_softmax(desk.logits, cards, desk.weights)
-    return share + (1.0 - model.slip) * desk.weights[card] / total
+    base = model.error_rate / count
+    if model.kind != SOFTMAX:
+        return base + (
+            1.0 - model.error_rate if choose_card(rules, view, model, buffers) == card else 0.0
+        )
+    compute_logits(rules, view, model.net, buffers)
+    total = masked_softmax(buffers.logits, cards, buffers.weights)
+    return base + (1.0 - model.error_rate) * buffers.weights[card] / total
 
 
 @noinline
-def played(rules: Record, view: Record, model: Model, desk: Desk, stream: np.ndarray) -> int:
-    """What a model plays in a view, without its slips."""
+def sample_card(
+    rules: Record, view: Record, model: OpponentModel, buffers: PolicyBuffers, stream: np.ndarray
+) -> int:
+    """Sample a card of a model, without its error rate."""
     cards = legal_in_view(rules, view)
     if cards & (cards - ONE) == np.uint64(0):
         return lowest(cards)
-    if model.kind == EVEN:
+    if model.kind == UNIFORM:
         return nth_lowest(cards, random_below(stream, popcount(cards)))
-    if model.kind != SHARES:
-        return chosen(rules, view, model, desk)
-    ask(rules, view, model.net, desk)
-    return chosen_by_logits(desk.logits, cards, True, desk.weights, stream)
+    if model.kind != SOFTMAX:
+        return choose_card(rules, view, model, buffers)
+    compute_logits(rules, view, model.net, buffers)
+    return choose_action(buffers.logits, cards, True, buffers.weights, stream)

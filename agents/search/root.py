@@ -1,12 +1,11 @@
-"""Root selection of the thinker: which cards are tried, in how many worlds, and which is played.
+"""Root selection of the thinker: cards to search, determinizations, and the card to play.
 
-Perfect-information Monte Carlo (Ginsberg 2001) one card deep: all cards meet the same sampled
-worlds, a policy replies, a value network evaluates, and the card with the best mean is played. The
-tree is not searched deeper, because a search that treats each world as open would let later moves
-depend on hidden cards (strategy fusion: Long and others 2010); replies come from a policy that
-is shown only what its seat may know. What such a search plays is what expert iteration
-trains the policy towards (Anthony, Tian and Barber, "Thinking Fast and Slow with Deep Learning
-and Tree Search", 2017).
+Perfect-information Monte Carlo (Ginsberg 2001) of depth one: all cards meet the same
+determinizations ("worlds"), a policy replies, a value network evaluates, and the card with the best
+mean is played. The tree is not searched deeper, because with open cards later moves would depend on
+hidden cards (strategy fusion: Long and others 2010); replies come from a policy that gets a view.
+Expert iteration trains the policy towards the results of such a search (Anthony, Tian and Barber,
+"Thinking Fast and Slow with Deep Learning and Tree Search", 2017).
 """
 
 from __future__ import annotations
@@ -20,56 +19,55 @@ from ...engine.play import Record, legal, play, row, suit_of
 from ...engine.sampling.determinizations import draw_determinization, split_weight
 from ...engine.view import legal_in_view
 from ..base import ViewBatch
-from ..networks.policy import ask
+from ..networks.policy import compute_logits
 from ..sampling import masked_argmax, masked_softmax
-from .base import PRIOR, UNLIKELY, to_search
-from .leaf_values import paid_at_ending
+from .base import PRIOR, UNLIKELY, searchable_actions
+from .leaf_values import ending_value_for_seat
 from .simulation import (
-    DROPS,
-    ROUND,
-    TRIES_ALL,
+    PRUNE_BY_RACING,
+    PRUNE_NOTHING,
+    ROUND_SIZE,
     ThinkerSearch,
     evaluate_leaves,
     place_cards,
-    play_on,
+    play_ahead,
     query_policy,
     real_card,
     sample_world,
     weigh_hands,
 )
 
-CLEARLY = 2.5
-"""A card is dropped that lies so many standard errors behind the best."""
-LIKELY = 0.02
-"""Replies that are less likely are not looked at where every reply is weighed."""
+DROP_MARGIN = 2.5
+"""Cards this many standard errors behind the best are dropped."""
+MIN_REPLY_PROBABILITY = 0.02
+"""Replies of smaller probability are ignored in an expectation over replies."""
 
 
 @jit
-def thinker_actions(search: ThinkerSearch, batch: ViewBatch, worlds: int, go_on: bool) -> None:
-    """The search's action for each view of the tables' contract, open endgames left out.
+def thinker_actions(search: ThinkerSearch, batch: ViewBatch, worlds: int, accumulate: bool) -> None:
+    """Write the action for each view of the tables' contract, except in open endings.
 
-    With `go_on` the worlds are added to those of the last call, which had the same one view.
+    With `accumulate` the worlds are added to those of the last call, which had the same one view.
     """
     rules = row(search.rules, 0)
     for index in range(len(batch.views)):
         view = row(batch.views, index)
-        if to_search(rules, search.tables, view, index, batch.actions) == NO_CARDS:
+        if searchable_actions(rules, search.tables, view, index, batch.actions) == NO_CARDS:
             continue
         stream = batch.rng[index : index + 1]
-        if not go_on:
-            _begin(search, view, stream)
+        if not accumulate:
+            _start_search(search, view, stream)
         if view.stock_left == 2:
-            _try_every_world(search, view, worlds)
+            _enumerate_worlds(search, view, worlds)
         else:
             _sample_worlds(search, view, worlds, stream)
         batch.actions[index] = search.cards[_best(search)]
 
 
 @inline_ir
-def _begin(search: ThinkerSearch, view: Record, stream: np.ndarray) -> None:
-    """The cards to try, the policy's prior of each, and a first world."""
+def _start_search(search: ThinkerSearch, view: Record, stream: np.ndarray) -> None:
     rules = row(search.rules, 0)
-    ask(rules, view, search.networks.policy, search.desk)
+    compute_logits(rules, view, search.networks.policy, search.policy_buffers)
     cards = legal_in_view(rules, view)
     search.totals[:] = 0
     search.products[:] = 0
@@ -77,231 +75,231 @@ def _begin(search: ThinkerSearch, view: Record, stream: np.ndarray) -> None:
     progress.cards = 0
     progress.worlds = 0
     progress.active = 0
-    logits = search.desk.logits
+    logits = search.policy_buffers.logits
     top = logits[masked_argmax(logits, cards)]
-    log_total = np.log(masked_softmax(logits, cards, search.desk.weights))
+    log_total = np.log(masked_softmax(logits, cards, search.policy_buffers.weights))
     while cards:
         card = lowest(cards)
         cards &= cards - ONE
-        at = progress.cards
-        search.cards[at] = card
+        index = progress.cards
+        search.cards[index] = card
         below_top = np.float64(logits[card] - top)
-        search.priors[at] = below_top - log_total
-        if progress.pruning == TRIES_ALL or view.stock_left == 2 or below_top > UNLIKELY:
-            progress.active |= 1 << at
-        progress.cards = at + 1
+        search.priors[index] = below_top - log_total
+        if progress.pruning == PRUNE_NOTHING or view.stock_left == 2 or below_top > UNLIKELY:
+            progress.active |= 1 << index
+        progress.cards = index + 1
     weigh_hands(search, view)
     draw_determinization(rules, view, row(search.plans, 0), stream, row(search.games, 0))
-    if progress.pruning == DROPS and view.stock_left > 2:
-        _keep_one_of_equals(view, row(search.games, 0).known_cards[np.int64(view.seat)], search)
+    if progress.pruning == PRUNE_BY_RACING and view.stock_left > 2:
+        _drop_equivalent_cards(view, row(search.games, 0).known_cards[np.int64(view.seat)], search)
 
 
 @inline_ir
-def _keep_one_of_equals(view: Record, known: np.uint64, search: ThinkerSearch) -> None:
-    """Of cards that take the same cards, and are as well known, only the likeliest is tried."""
+def _drop_equivalent_cards(view: Record, known: np.uint64, search: ThinkerSearch) -> None:
+    """Of cards that win alike and are equally known keep the one of highest prior."""
     progress = row(search.progress, 0)
-    others = view.opponent_known | view.unseen | view.faced
+    cards_out = view.opponent_known | view.unseen | view.faced
     if view.led != NO_CARD:
-        others |= bit(np.int64(view.led))
-    kept = 0
-    for at in range(1, progress.cards):
-        high, low = search.cards[at], search.cards[kept]
+        cards_out |= bit(np.int64(view.led))
+    representative = 0
+    for index in range(1, progress.cards):
+        high, low = search.cards[index], search.cards[representative]
         between = bit(high) - bit(low)
-        equal = suit_of(high) == suit_of(low) and others & between == NO_CARDS
+        equal = suit_of(high) == suit_of(low) and cards_out & between == NO_CARDS
         if not equal or ((known >> np.uint64(high)) ^ (known >> np.uint64(low))) & ONE:
-            kept = at
-        elif search.priors[at] > search.priors[kept]:
-            progress.active &= ~(1 << kept)
-            kept = at
+            representative = index
+        elif search.priors[index] > search.priors[representative]:
+            progress.active &= ~(1 << representative)
+            representative = index
         else:
-            progress.active &= ~(1 << at)
+            progress.active &= ~(1 << index)
 
 
 @inline_ir
 def _sample_worlds(search: ThinkerSearch, view: Record, worlds: int, stream: np.ndarray) -> None:
-    """Try the active cards in so many worlds, or until one is left."""
+    """Search the active cards in this many worlds, or until one card is left."""
     progress = row(search.progress, 0)
     while worlds > 0:
-        if progress.worlds and progress.pruning == DROPS:
-            _drop(search)
+        if progress.worlds and progress.pruning == PRUNE_BY_RACING:
+            _drop_losing_cards(search)
         if progress.active & (progress.active - 1) == 0:
             break
-        _sample_round(search, view, min(ROUND, worlds), stream)
-        worlds -= ROUND
+        _sample_round(search, view, min(ROUND_SIZE, worlds), stream)
+        worlds -= ROUND_SIZE
 
 
 @inline_ir
 def _sample_round(search: ThinkerSearch, view: Record, worlds: int, stream: np.ndarray) -> None:
-    """Try the active cards in some more worlds; the networks are queried once for all of them."""
     leaves = 0
     for _ in range(worlds):
         sample_world(search, view, stream)
         leaves = _play_cards(search, leaves)
-    play_on(search, leaves)
+    play_ahead(search, leaves)
     values = np.empty(leaves)
     evaluate_leaves(search, np.int64(view.seat), leaves, values)
-    each = leaves // worlds
+    leaves_per_world = leaves // worlds
     for world in range(worlds):
-        _add_values(search, values[world * each : (world + 1) * each], 1.0)
+        _add_values(search, values[world * leaves_per_world : (world + 1) * leaves_per_world], 1.0)
     row(search.progress, 0).worlds += worlds
 
 
 @inline_ir
 def _play_cards(search: ThinkerSearch, first: int) -> int:
-    """Play each active card in the world at hand, in leaves `first` and on."""
     rules = row(search.rules, 0)
     progress = row(search.progress, 0)
     leaf = first
-    for at in range(progress.cards):
-        if (progress.active >> at) & 1:
+    for index in range(progress.cards):
+        if (progress.active >> index) & 1:
             search.leaves[leaf] = search.games[0]
-            play(rules, row(search.leaves, leaf), search.cards[at])
+            play(rules, row(search.leaves, leaf), search.cards[index])
             leaf += 1
     return leaf
 
 
 @inline_ir
 def _add_values(search: ThinkerSearch, values: np.ndarray, weight: float) -> None:
-    """Add what the active cards came to in one world."""
     progress = row(search.progress, 0)
     k = 0
-    for at in range(progress.cards):
-        if (progress.active >> at) & 1:
-            search.totals[search.cards[at]] += weight * values[k]
+    for index in range(progress.cards):
+        if (progress.active >> index) & 1:
+            search.totals[search.cards[index]] += weight * values[k]
             j = 0
-            for other in range(at + 1):
+            for other in range(index + 1):
                 if (progress.active >> other) & 1:
-                    search.products[at, other] += values[k] * values[j]
+                    search.products[index, other] += values[k] * values[j]
                     j += 1
             k += 1
 
 
 @inline_ir
-def _drop(search: ThinkerSearch) -> None:
-    """Drop the cards that have clearly fallen behind the best.
+def _drop_losing_cards(search: ThinkerSearch) -> None:
+    """Drop the cards that are clearly behind the best.
 
     A race (Maron and Moore, "Hoeffding Races", 1994): worlds saved on a bad card go to the good
-    ones. The test is on the differences of two cards, world by world, whose spread is far
-    smaller than that of either card's values, because both met the same deals.
+    ones. The test is on paired differences of two cards, whose variance is far smaller than that of
+    either card's values, because both met the same deals.
     """
     progress = row(search.progress, 0)
     best, worlds = _best(search), progress.worlds
-    for at in range(progress.cards):
-        if at == best or not (progress.active >> at) & 1:
+    for index in range(progress.cards):
+        if index == best or not (progress.active >> index) & 1:
             continue
-        apart = (search.totals[search.cards[best]] - search.totals[search.cards[at]]) / worlds
-        square = search.products[at, at] + search.products[best, best]
-        square -= 2 * search.products[max(at, best), min(at, best)]
-        spread = np.sqrt(max(square / worlds - apart * apart, 0.0) / worlds)
-        if _score(search, best) - _score(search, at) > CLEARLY * spread + 0.01:
-            progress.active &= ~(1 << at)
+        difference = (
+            search.totals[search.cards[best]] - search.totals[search.cards[index]]
+        ) / worlds
+        square = search.products[index, index] + search.products[best, best]
+        square -= 2 * search.products[max(index, best), min(index, best)]
+        spread = np.sqrt(max(square / worlds - difference * difference, 0.0) / worlds)
+        if _score(search, best) - _score(search, index) > DROP_MARGIN * spread + 0.01:
+            progress.active &= ~(1 << index)
 
 
 @jit
 def _best(search: ThinkerSearch) -> int:
-    """The place of the best active card."""
     progress = row(search.progress, 0)
-    best, most = -1, 0.0
-    for at in range(progress.cards):
-        if (progress.active >> at) & 1:
-            score = _score(search, at)
-            if best < 0 or score > most:
-                best, most = at, score
+    best, best_score = -1, 0.0
+    for index in range(progress.cards):
+        if (progress.active >> index) & 1:
+            score = _score(search, index)
+            if best < 0 or score > best_score:
+                best, best_score = index, score
     return best
 
 
 @forceinline
-def _score(search: ThinkerSearch, at: int) -> float:
-    """A card's mean, and a little for its prior.
+def _score(search: ThinkerSearch, index: int) -> float:
+    """Mean value of a card plus its weighted log prior.
 
-    Means of few worlds lie close together; among cards that the search cannot tell apart the
-    policy, which learnt from many more, decides.
+    Means of few worlds lie close together; the policy, which learned from many more, decides
+    between cards that the search cannot separate.
     """
     worlds = max(1, row(search.progress, 0).worlds)
-    return search.totals[search.cards[at]] / worlds + PRIOR * search.priors[at]
+    return search.totals[search.cards[index]] / worlds + PRIOR * search.priors[index]
 
 
 @inline_ir
-def _try_every_world(search: ThinkerSearch, view: Record, counted: int) -> None:
-    """Before the last trick for the stock: every card that may lie there, every reply.
+def _enumerate_worlds(search: ThinkerSearch, view: Record, n_worlds: int) -> None:
+    """Search every card in every world, with one trick left for the stock.
 
-    Worlds differ by one card then, so they are enumerated instead of sampled, each weighed by how
-    likely the rest is the opponent's hand. What comes out counts as so many worlds.
+    Worlds differ by one card then, so they are enumerated instead of sampled, and weighted by the
+    probability of the opponent's hand. The result counts as `n_worlds` worlds.
     """
     worlds, leaves, total = 0, 0, 0.0
-    left = view.unseen
+    remaining = view.unseen
     stock = np.zeros(1, np.uint8)
-    while left:
-        card = lowest(left)
-        left &= left - ONE
-        weight = _weight(search, view.unseen & ~bit(card))
+    while remaining:
+        card = lowest(remaining)
+        remaining &= remaining - ONE
+        weight = _hand_weight(search, view.unseen & ~bit(card))
         if weight == 0.0:
             continue
         stock[0] = card
         place_cards(search, view, view.unseen & ~bit(card), stock)
         leaves = _play_cards(search, leaves)
-        search.weights[worlds] = weight
+        search.world_weights[worlds] = weight
         total += weight
         worlds += 1
     if worlds == 0:
         return
     values = np.empty(leaves)
-    _weigh_replies(search, np.int64(view.seat), leaves, values)
-    each = leaves // worlds
+    _evaluate_replies(search, np.int64(view.seat), leaves, values)
+    leaves_per_world = leaves // worlds
     for world in range(worlds):
-        share = search.weights[world] / total
-        _add_values(search, values[world * each : (world + 1) * each], counted * share)
-    row(search.progress, 0).worlds += counted
+        probability = search.world_weights[world] / total
+        _add_values(
+            search,
+            values[world * leaves_per_world : (world + 1) * leaves_per_world],
+            n_worlds * probability,
+        )
+    row(search.progress, 0).worlds += n_worlds
 
 
 @inline_ir
-def _weight(search: ThinkerSearch, held: np.uint64) -> float:
-    """How likely this hidden hand is, against others."""
+def _hand_weight(search: ThinkerSearch, hidden_hand: np.uint64) -> float:
     weight = 1.0
     if search.networks.uses_belief:
-        while held:
-            weight *= search.odds[lowest(held)]
-            held &= held - ONE
+        while hidden_hand:
+            weight *= search.odds[lowest(hidden_hand)]
+            hidden_hand &= hidden_hand - ONE
         return weight
     plan = row(search.plans, 0)
     if plan.weighted == 0:
         return weight
-    share = np.zeros(4, np.uint8)
+    counts = np.zeros(4, np.uint8)
     for suit in range(4):
-        share[suit] = popcount(held & suit_set(suit))
-    return split_weight(plan, np.uint64(row(search.rules, 0).hand + 1), share)
+        counts[suit] = popcount(hidden_hand & suit_set(suit))
+    return split_weight(plan, np.uint64(row(search.rules, 0).hand + 1), counts)
 
 
 @inline_ir
-def _weigh_replies(search: ThinkerSearch, seat: int, leaves: int, values: np.ndarray) -> None:
-    """What `seat` is paid on average over the policy's replies, in leaves of the last trick."""
+def _evaluate_replies(search: ThinkerSearch, seat: int, leaves: int, values: np.ndarray) -> None:
     rules, tables, scratch = row(search.rules, 0), search.tables, search.scratch
-    asked = query_policy(search, leaves, FOLLOW)
-    waiting = 0
+    n_queries = query_policy(search, leaves, FOLLOW)
+    query = 0
     for leaf in range(leaves):
         game = row(search.leaves, leaf)
-        if waiting < asked and search.asked[waiting] == leaf:
-            values[leaf] = _over_replies(search, waiting, leaf, seat)
-            waiting += 1
+        if query < n_queries and search.queried_leaves[query] == leaf:
+            values[leaf] = _expected_reply_value(search, query, leaf, seat)
+            query += 1
             continue
         if game.phase == FOLLOW:
             play(rules, game, lowest(legal(rules, game)))
-        values[leaf] = paid_at_ending(rules, tables, scratch, game, seat)
+        values[leaf] = ending_value_for_seat(rules, tables, scratch, game, seat)
 
 
 @inline_ir
-def _over_replies(search: ThinkerSearch, index: int, leaf: int, seat: int) -> float:
+def _expected_reply_value(search: ThinkerSearch, query: int, leaf: int, seat: int) -> float:
     rules = row(search.rules, 0)
-    weights, tables, scratch = search.desk.weights, search.tables, search.scratch
-    masked_softmax(search.replies.out[index], search.legal[index], weights)
+    weights, tables, scratch = search.policy_buffers.weights, search.tables, search.scratch
+    masked_softmax(search.policy_rows.out[query], search.legal_sets[query], weights)
     total, sum_ = 0.0, 0.0
-    for place in range(len(weights)):
-        if weights[place] < LIKELY:
+    for shown_action in range(len(weights)):
+        if weights[shown_action] < MIN_REPLY_PROBABILITY:
             continue
         search.games[1] = search.leaves[leaf]
         after = row(search.games, 1)
-        play(rules, after, real_card(search, index, place))
-        paid = paid_at_ending(rules, tables, scratch, after, seat)
-        total += weights[place]
-        sum_ += weights[place] * paid
+        play(rules, after, real_card(search, query, shown_action))
+        paid = ending_value_for_seat(rules, tables, scratch, after, seat)
+        total += weights[shown_action]
+        sum_ += weights[shown_action] * paid
     return sum_ / total

@@ -1,4 +1,4 @@
-"""Simulation for the thinker: determinizations by beliefs, a policy's replies, leaf values."""
+"""Simulation for the thinker: determinizations by beliefs, policy replies, leaf values."""
 
 from __future__ import annotations
 
@@ -23,77 +23,82 @@ from ...engine.sampling.determinizations import (
     shuffle_cards,
 )
 from ...engine.view import write_position
-from ..checkpoints.checkpoint import checkpoint_for, read_checkpoint
+from ..checkpoints.checkpoint import read_checkpoint, specialize_checkpoint
 from ..networks.belief import (
-    MOST_HIDDEN,
-    MOST_KNOWN,
-    draw_planned,
-    odds_of,
-    plan_any_hands,
+    MAX_BELIEF_INPUTS,
+    MAX_HIDDEN_CARDS,
+    draw_weighted_hand,
     read_belief_network,
-    write_known,
+    sum_hand_weights,
+    write_belief_inputs,
+    write_odds,
 )
-from ..networks.mlp import NO_LAYERS, Layers, Rows, new_rows, pass_rows
-from ..networks.policy import Desk, PolicyNet, look, new_desk, ones_of, policy_net
+from ..networks.mlp import NO_MLP, MLPBatch, MLPWeights, forward_rows, new_mlp_batch
+from ..networks.policy import (
+    PolicyBuffers,
+    PolicyNet,
+    encode_policy_input,
+    new_policy_buffers,
+    policy_net,
+    write_active_inputs,
+)
 from ..networks.value import (
-    MOST_PLACES,
-    paid_on_average,
-    pays_of,
+    MAX_VALUE_INPUTS,
+    expected_pay,
+    outcome_pays,
     read_value_network,
-    write_game_places,
+    write_value_inputs,
 )
 from ..sampling import masked_argmax
-from .leaf_values import open_last_trick, paid_at_ending
+from .leaf_values import ending_value_for_seat, solve_last_trick
 
 VOIDS = "voids"
-"""In the place of a network of beliefs: nothing is believed but what failures to follow show."""
-ROUND = 16
-"""Worlds between two looks at which cards have fallen behind."""
+"""Instead of a belief network: determinizations consistent with the voids shown."""
+ROUND_SIZE = 16
+"""Worlds between two checks for cards to drop."""
 
 
 class SearchNetworks(NamedTuple):
-    """The networks that a search queries, and how far it looks."""
+    """Networks of a search, and its depth."""
 
     policy: PolicyNet
-    value: Layers
-    belief: Layers
+    value: MLPWeights
+    belief: MLPWeights
     uses_belief: bool
-    """Whether worlds are drawn by the belief network, or by failures to follow alone."""
+    """Whether hands are sampled by the belief network, or by voids alone."""
     pays: np.ndarray
-    """What each number of tricks in the ending pays, for the value network."""
-    most: float
-    """The most that a hand pays."""
+    """Pay of each number of tricks in the ending."""
+    max_pay: float
     ahead: int
-    """How many further tricks the policy plays out before a leaf is evaluated."""
+    """Further tricks that the policy plays before a leaf is evaluated."""
 
 
 def search_networks(
     rules: Rules, policy: Path, value: Path | None, belief: str | Path, ahead: int
 ) -> SearchNetworks:
-    """Networks by their paths, refused where they were not made for these rules."""
-    net = policy_net(checkpoint_for(read_checkpoint(policy), rules))
+    """Load networks by their paths, refused for other rules."""
+    net = policy_net(specialize_checkpoint(read_checkpoint(policy), rules))
     uses_belief = str(belief) != VOIDS
     return SearchNetworks(
         net,
-        NO_LAYERS if value is None else read_value_network(value, rules),
-        read_belief_network(belief, rules) if uses_belief else NO_LAYERS,
+        NO_MLP if value is None else read_value_network(value, rules),
+        read_belief_network(belief, rules) if uses_belief else NO_MLP,
         uses_belief,
-        pays_of(rules),
+        outcome_pays(rules),
         float(rules.max_pay),
         ahead,
     )
 
 
-DROPS, KEEPS, TRIES_ALL = 0, 1, 2
-"""What becomes of cards that do not look good. They are dropped, and so are all but one of equals;
-they are kept, but for those that the policy rules out; all are tried."""
+PRUNE_BY_RACING, PRUNE_UNLIKELY, PRUNE_NOTHING = 0, 1, 2
+"""Drop equivalent cards, unlikely ones and those clearly behind; only unlikely ones; none."""
 
 PROGRESS = np.dtype(
     [
-        ("cards", np.int64),  # how many cards may be played
-        ("worlds", np.int64),  # how many worlds they met so far
-        ("active", np.int64),  # which of them are still tried, as a set of their numbers
-        ("pruning", np.int64),  # DROPS, KEEPS or TRIES_ALL
+        ("cards", np.int64),  # number of legal cards
+        ("worlds", np.int64),  # number of worlds so far
+        ("active", np.int64),  # bit set of the cards still searched, by index
+        ("pruning", np.int64),  # one of PRUNE_*
     ]
 )
 
@@ -110,64 +115,59 @@ class ThinkerSearch(NamedTuple):
     networks: SearchNetworks
     scratch: Scratch
     plans: np.ndarray
-    desk: Desk
+    policy_buffers: PolicyBuffers
     games: np.ndarray
-    """The world at hand, and three games to try cards in."""
+    """The world, and three scratch games."""
     leaves: np.ndarray
-    """What each card has led to in each world of a round."""
-    asked: np.ndarray
-    """Which leaves wait for the output of a network."""
-    legal: np.ndarray
-    orders: np.ndarray
-    shown: np.ndarray
-    replies: Rows
-    """Of the policy network, a row for each leaf that waits."""
-    values: Rows
-    """Of the value network."""
-    beliefs: Rows
+    """Game after each card in each world of a round."""
+    queried_leaves: np.ndarray
+    """Leaf index of each network query."""
+    legal_sets: np.ndarray
+    suit_orders: np.ndarray
+    action_maps: np.ndarray
+    policy_rows: MLPBatch
+    value_rows: MLPBatch
+    belief_rows: MLPBatch
     odds: np.ndarray
-    """The odds of each unseen card to be in the opponent's hand."""
-    ways: np.ndarray
-    """How the hands that can be drawn weigh."""
+    """Odds of each unseen card to be in the opponent's hand."""
+    hand_weights: np.ndarray
+    """Sums of hand weights, see `sum_hand_weights`."""
     totals: np.ndarray
-    """What each action came to in all worlds."""
     products: np.ndarray
-    """Sums of products of the values of two cards, by their place among the legal ones."""
+    """Sums of products of two cards' values, by their indices in `cards`."""
     cards: np.ndarray
     priors: np.ndarray
-    weights: np.ndarray
+    world_weights: np.ndarray
     progress: np.ndarray
-    """One `PROGRESS` record."""
 
 
 def new_search(
-    rules: np.ndarray, tables: Tables, networks: SearchNetworks, pruning: int = DROPS
+    rules: np.ndarray, tables: Tables, networks: SearchNetworks, pruning: int = PRUNE_BY_RACING
 ) -> ThinkerSearch:
-    """A search by these networks, with buffers of its own."""
-    rows = ROUND * MAX_CARDS
+    rows = ROUND_SIZE * MAX_CARDS
     return ThinkerSearch(
         rules,
         tables,
         networks,
         thread_scratch(),
         np.zeros(1, SAMPLING_PLAN),
-        new_desk(networks.policy),
+        new_policy_buffers(networks.policy),
         np.zeros(4, GAME),
         np.zeros(rows, GAME),
         np.zeros(rows, np.int64),
         np.zeros(rows, np.uint64),
         np.zeros((rows, 4), np.uint8),
         np.zeros((rows, networks.policy.layers.sizes[-1]), np.int64),
-        new_rows(networks.policy.layers, rows, len(networks.policy.inputs)),
-        new_rows(networks.value, rows, MOST_PLACES),
-        new_rows(networks.belief, 1, MOST_KNOWN),
+        new_mlp_batch(networks.policy.layers, rows, len(networks.policy.inputs)),
+        new_mlp_batch(networks.value, rows, MAX_VALUE_INPUTS),
+        new_mlp_batch(networks.belief, 1, MAX_BELIEF_INPUTS),
         np.zeros(N_CARDS),
-        np.zeros((N_ACTIONS, MOST_HIDDEN + 1)),
+        np.zeros((N_ACTIONS, MAX_HIDDEN_CARDS + 1)),
         np.zeros(N_CARDS),
         np.zeros((MAX_CARDS, MAX_CARDS)),
         np.zeros(MAX_CARDS, np.int64),
         np.zeros(MAX_CARDS),
-        np.zeros(ROUND),
+        np.zeros(ROUND_SIZE),
         np.array([(0, 0, 0, pruning)], PROGRESS),
     )
 
@@ -177,43 +177,46 @@ def new_search(
 
 @inline_ir
 def weigh_hands(search: ThinkerSearch, view: Record) -> None:
-    """Weigh the hands that the opponent may hold."""
     rules, networks = row(search.rules, 0), search.networks
     plan = row(search.plans, 0)
     plan_determinizations(rules, view, not networks.uses_belief, plan)
     if not networks.uses_belief:
         return
-    rows, at = search.beliefs, np.zeros(4, np.int64)
-    rows.counts[0] = write_known(rules, view, search.desk.order, at, rows.places[0])
-    pass_rows(networks.belief, rows, 1)
-    odds_of(view, at, rows.out[0], search.odds)
-    plan_any_hands(view.unseen, np.int64(plan.hidden), search.odds, search.ways)
+    rows, positions = search.belief_rows, np.zeros(4, np.int64)
+    rows.n_active[0] = write_belief_inputs(
+        rules, view, search.policy_buffers.order, positions, rows.active_inputs[0]
+    )
+    forward_rows(networks.belief, rows, 1)
+    write_odds(view, positions, rows.out[0], search.odds)
+    sum_hand_weights(view.unseen, np.int64(plan.hidden), search.odds, search.hand_weights)
 
 
 @inline_ir
 def sample_world(search: ThinkerSearch, view: Record, stream: np.ndarray) -> None:
-    """Give the world at hand another hidden hand and another stock."""
     plan = row(search.plans, 0)
     if search.networks.uses_belief:
         # Whole hands at once: cards drawn one by one from the network's odds would not have the
         # right number, and rejecting those that do not would bias the rest.
         hidden = np.int64(plan.hidden)
-        held = draw_planned(view.unseen, hidden, search.odds, search.ways, stream)
+        hidden_hand = draw_weighted_hand(
+            view.unseen, hidden, search.odds, search.hand_weights, stream
+        )
     else:
-        held = draw_hand(view, plan, stream)
+        hidden_hand = draw_hand(view, plan, stream)
     stock = np.zeros(N_CARDS, np.uint8)
-    count = shuffle_cards(view.unseen & ~held, stream, stock)
-    place_cards(search, view, held, stock[:count])
+    count = shuffle_cards(view.unseen & ~hidden_hand, stream, stock)
+    place_cards(search, view, hidden_hand, stock[:count])
 
 
 @forceinline
-def place_cards(search: ThinkerSearch, view: Record, held: np.uint64, stock: np.ndarray) -> None:
-    """Give the world at hand this hidden hand, and these cards for the rest of its stock."""
+def place_cards(
+    search: ThinkerSearch, view: Record, hidden_hand: np.uint64, stock: np.ndarray
+) -> None:
     rules, game = row(search.rules, 0), row(search.games, 0)
-    game.hand[1 - np.int64(view.seat)] = view.opponent_known | held
-    hidden = 2 * np.int64(rules.hand) + np.int64(rules.stock) - len(stock)
-    for place in range(len(stock)):
-        game.deal[hidden + place] = stock[place]
+    game.hand[1 - np.int64(view.seat)] = view.opponent_known | hidden_hand
+    first_index = 2 * np.int64(rules.hand) + np.int64(rules.stock) - len(stock)
+    for index in range(len(stock)):
+        game.deal[first_index + index] = stock[index]
 
 
 # -- replies
@@ -221,57 +224,63 @@ def place_cards(search: ThinkerSearch, view: Record, held: np.uint64, stock: np.
 
 @jit
 def query_policy(search: ThinkerSearch, count: int, phase: int) -> int:
-    """Query the policy in the leaves of a phase that have a choice; returns in how many.
+    """Query the policy in all leaves of a phase that have a choice; returns their number.
 
     All leaves of a round go through the network as one batch, each row's first layer computed
     from that of the row before: leaves of one world differ in few inputs.
     """
     rules, net = row(search.rules, 0), search.networks.policy
-    asked = 0
-    view = row(search.desk.views, 0)
+    n_queries = 0
+    view = row(search.policy_buffers.views, 0)
     for leaf in range(count):
         game = row(search.leaves, leaf)
-        if game.phase != phase or not _goes_on(rules, game):
+        if game.phase != phase or not _is_played_on(rules, game):
             continue
         cards = legal(rules, game)
         if cards & (cards - ONE) == NO_CARDS:
             continue
         # The policy is shown what its seat may know, not the world: it replies as it would play.
         write_position(rules, game, np.int64(game.turn), view)
-        observation = search.desk.observation
-        search.legal[asked] = look(
-            rules, view, net, search.orders[asked], search.shown[asked], observation
+        observation = search.policy_buffers.observation
+        search.legal_sets[n_queries] = encode_policy_input(
+            rules,
+            view,
+            net,
+            search.suit_orders[n_queries],
+            search.action_maps[n_queries],
+            observation,
         )
-        search.replies.counts[asked] = ones_of(
-            observation, net.inputs, search.replies.places[asked]
+        search.policy_rows.n_active[n_queries] = write_active_inputs(
+            observation, net.inputs, search.policy_rows.active_inputs[n_queries]
         )
-        search.asked[asked] = leaf
-        asked += 1
-    pass_rows(net.layers, search.replies, asked)
-    return asked
+        search.queried_leaves[n_queries] = leaf
+        n_queries += 1
+    forward_rows(net.layers, search.policy_rows, n_queries)
+    return n_queries
 
 
 @jit
-def _goes_on(rules: Record, game: Record) -> bool:
-    """Whether a leaf is played on: a trick is ended, but no last one for the stock begun."""
+def _is_played_on(rules: Record, game: Record) -> bool:
+    """Whether the policy moves in a leaf: to follow, or before an earlier trick than the last."""
     return game.phase == FOLLOW or stock_left(rules, game) > 2
 
 
 @forceinline
-def real_card(search: ThinkerSearch, asked: int, place: int) -> int:
-    """The card that stands in this place of what the policy was shown."""
-    card = search.shown[asked, place]
-    return card + 13 * (np.int64(search.orders[asked, card // 13]) - card // 13)
+def real_card(search: ThinkerSearch, query: int, shown_action: int) -> int:
+    """Real card of an action in a query's encoding."""
+    card = search.action_maps[query, shown_action]
+    return card + 13 * (np.int64(search.suit_orders[query, card // 13]) - card // 13)
 
 
 @inline_ir
 def _play_likeliest(search: ThinkerSearch, count: int, phase: int) -> None:
-    """The policy's likeliest card in every leaf of a phase."""
     rules = row(search.rules, 0)
-    asked = query_policy(search, count, phase)
-    for index in range(asked):
-        best = masked_argmax(search.replies.out[index], search.legal[index])
-        play(rules, row(search.leaves, search.asked[index]), real_card(search, index, best))
+    n_queries = query_policy(search, count, phase)
+    for query in range(n_queries):
+        best = masked_argmax(search.policy_rows.out[query], search.legal_sets[query])
+        play(
+            rules, row(search.leaves, search.queried_leaves[query]), real_card(search, query, best)
+        )
     if phase != FOLLOW:
         return
     for leaf in range(count):
@@ -281,41 +290,43 @@ def _play_likeliest(search: ThinkerSearch, count: int, phase: int) -> None:
 
 
 @jit
-def play_on(search: ThinkerSearch, count: int) -> None:
-    """The policy's reply to a card that was led, and what it plays in the tricks after."""
+def play_ahead(search: ThinkerSearch, count: int) -> None:
+    """Play the policy's reply to a lead, and the next `ahead` tricks."""
     for ply in range(1 + 2 * search.networks.ahead):
         _play_likeliest(search, count, LEAD if ply % 2 else FOLLOW)
 
 
-# -- what leaves are worth
+# -- leaf values
 
 
 @inline_ir
 def evaluate_leaves(search: ThinkerSearch, seat: int, count: int, values: np.ndarray) -> None:
-    """What `seat` is paid for each leaf, which all stand before a trick."""
+    """Write the pay of `seat` for each leaf, all before a trick."""
     rules, networks = row(search.rules, 0), search.networks
     tables, scratch = search.tables, search.scratch
-    asked = 0
+    n_queries = 0
     for leaf in range(count):
         game = row(search.leaves, leaf)
-        left = stock_left(rules, game)
+        remaining = stock_left(rules, game)
         sign = 1.0 if game.leader == seat else -1.0
-        if left == 0:
-            values[leaf] = paid_at_ending(rules, tables, scratch, game, seat)
-        elif left == 2:
+        if remaining == 0:
+            values[leaf] = ending_value_for_seat(rules, tables, scratch, game, seat)
+        elif remaining == 2:
             # The last trick for the stock is searched by minimax with open cards, down to exact
             # endings: these are few positions, and the network was fitted to such values.
-            values[leaf] = sign * open_last_trick(
+            values[leaf] = sign * solve_last_trick(
                 rules, tables, scratch, search.leaves[leaf : leaf + 1], search.games[2:4],
-                networks.most,
+                networks.max_pay,
             )  # fmt: skip
         else:
-            rows = search.values
-            rows.counts[asked] = write_game_places(rules, game, rows.places[asked])
-            search.asked[asked] = leaf
-            asked += 1
-    pass_rows(networks.value, search.values, asked)
-    for index in range(asked):
-        leaf = search.asked[index]
-        value = paid_on_average(search.values.out[index], networks.pays)
+            rows = search.value_rows
+            rows.n_active[n_queries] = write_value_inputs(
+                rules, game, rows.active_inputs[n_queries]
+            )
+            search.queried_leaves[n_queries] = leaf
+            n_queries += 1
+    forward_rows(networks.value, search.value_rows, n_queries)
+    for query in range(n_queries):
+        leaf = search.queried_leaves[query]
+        value = expected_pay(search.value_rows.out[query], networks.pays)
         values[leaf] = value if row(search.leaves, leaf).leader == seat else -value

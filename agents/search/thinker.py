@@ -1,22 +1,20 @@
-"""The thinker: a search one card deep in sampled worlds, guided by three networks.
+"""The thinker: a search of depth one in determinizations, guided by three networks.
 
-`thinker:64` samples 64 worlds (determinizations), the opponent's hand drawn by a belief network
-that reads its play so far. In each it plays every card that the policy network does not rule
-out, but of cards that take the same cards only the likeliest, lets that network reply if a card
-was led, and evaluates the position before the next trick by a value network, both hands in view;
-all cards meet the same worlds. It plays the card with the best mean, to which a little is added
-for cards that the policy itself likes. A card that falls clearly behind is dropped on the way.
+`thinker:64` samples 64 determinizations ("worlds"), the opponent's hand by a belief network that
+reads its play so far. In each it plays every card that the policy network does not rule out (of
+equivalent cards only the likeliest), lets that network reply to a lead, and evaluates the
+position before the next trick by a value network that sees both hands; all cards meet the same
+worlds. It plays the card with the best mean, plus a small weight for the policy's log prior. A
+card that falls clearly behind is dropped on the way.
 
-Where one trick is left for the stock, few worlds are possible: all of them are tried, and what
-follows is exact. So is what lies behind the last trick but one, as if the cards were open
-then. The endgame is perfect.
+With one trick left for the stock, few worlds are possible: all of them are enumerated, with exact
+values. After the last trick but one, leaves are solved with open cards. The endgame is perfect.
 
-`thinker:5ms` thinks for so long a move instead. After that come, by name, the tricks for the stock
-that it thinks about, `thinker:64,last=4` (before those the policy network plays alone), how many
-tricks more that network plays on before a position is judged, `thinker:64,ahead=1`, and the
-networks that are to be used, `thinker:64,policy=PATH,value=PATH,belief=PATH`; with
-`beliefs=voids`, as in rules that no network of beliefs was made for, worlds heed nothing but
-failures to follow suit.
+`thinker:5ms` has a time per move instead. Further options: `last=TRICKS`, the number of last
+tricks for the stock that it searches (before those the policy network plays); `ahead=TRICKS`, the
+tricks that the policy plays on before a leaf is evaluated; and networks, `policy=PATH`,
+`value=PATH`, `belief=PATH`. With `belief=voids`, the default for rules without a belief network,
+hands are sampled by the voids shown alone.
 """
 
 from __future__ import annotations
@@ -35,15 +33,15 @@ from ...engine.rules import Match, Rules
 from ..base import Array, CannotPlay, ViewBatch
 from ..checkpoints.bundled import BELIEF_WEIGHTS, CHAMPION, VALUE_WEIGHTS, champion_for, network_for
 from ..checkpoints.checkpoint import find_checkpoint, model_file
-from ..networks.auxiliary import covers
+from ..networks.auxiliary import covers_rules
 from ..networks.policy import NetworkAgent
 from ..networks.value import check_value_rules
-from .base import SearchAgent, tricks_option
+from .base import SearchAgent, parse_tricks_option
 from .root import thinker_actions
 from .simulation import (
-    KEEPS,
-    ROUND,
-    TRIES_ALL,
+    PRUNE_NOTHING,
+    PRUNE_UNLIKELY,
+    ROUND_SIZE,
     VOIDS,
     ThinkerSearch,
     new_search,
@@ -51,8 +49,8 @@ from .simulation import (
 )
 
 
-def check_playable(rules: Rules) -> None:
-    """Refuse games whose last tricks for the stock it could not think about."""
+def check_thinker_rules(rules: Rules) -> None:
+    """Refuse rules whose last tricks for the stock it cannot search."""
     faced = rules.faced == "every" or (rules.faced == "after-first" and rules.foreplay_tricks > 1)
     if rules.choice or not faced or inexact_reason(rules):
         raise CannotPlay(
@@ -62,42 +60,38 @@ def check_playable(rules: Rules) -> None:
 
 
 def is_late(views: Array, tricks: int) -> Array:
-    """Which views are of the last tricks for the stock, so many of them."""
-    left = views["stock_left"]
-    return (left > 0) & (left <= 2 * tricks)
+    """Mask of the views in the last `tricks` tricks for the stock."""
+    remaining = views["stock_left"]
+    return (remaining > 0) & (remaining <= 2 * tricks)
 
 
-def shared_out(
-    some: Array, acts: Callable[..., Array], others: Callable[..., Array], views: Array, rng: Array
+def act_by_mask(
+    mask: Array, act: Callable[..., Array], act_rest: Callable[..., Array], views: Array, rng: Array
 ) -> Array:
-    """Actions by one player for some of the views, and by another for the rest."""
-    if not some.any():
-        return others(views, rng)
-    if some.all():
-        return acts(views, rng)
+    """Actions of one agent where the mask is true, and of another elsewhere."""
+    if not mask.any():
+        return act_rest(views, rng)
+    if mask.all():
+        return act(views, rng)
     actions = np.empty(len(views), np.int64)
-    actions[some] = acts(views[some], rng[some])
-    actions[~some] = others(views[~some], rng[~some])
+    actions[mask] = act(views[mask], rng[mask])
+    actions[~mask] = act_rest(views[~mask], rng[~mask])
     return actions
 
 
 class ThinkerAgent(SearchAgent):
-    """The policy network, value and belief networks, and imagined worlds."""
+    """Search of depth one with policy, value and belief networks."""
 
     kind = "thinker"
-    chunk = ROUND
+    chunk = ROUND_SIZE
 
     def __init__(
-        self,
-        rules: Any = "classic",
-        samples: object = 64,
-        *words: str,
-        match: Match | None = None,
+        self, rules: Any = "classic", samples: object = 64, *words: str, match: Match | None = None
     ) -> None:
-        """`samples` is worlds or a time a move; `words` are `last=K`, `ahead=K` and networks."""
+        """`samples` is a number of worlds or a time per move; `words` are options."""
         super().__init__(rules, samples, match)
-        check_playable(self.rules)
-        told = self._told(
+        check_thinker_rules(self.rules)
+        options = self._parse_options(
             words,
             {
                 "policy": CHAMPION,
@@ -109,72 +103,74 @@ class ThinkerAgent(SearchAgent):
             "last=TRICKS and ahead=TRICKS, and networks by name, as in policy=PATH, value=PATH, "
             f"belief=PATH, and belief={VOIDS}",
         )
-        self._last = tricks_option(
-            "last", told["last"], 1, self.rules, "are thought about, the last ones"
+        self._last = parse_tricks_option(
+            "last", options["last"], 1, self.rules, "are searched, the last ones"
         )
-        ahead = tricks_option(
-            "ahead", told["ahead"], 0, self.rules, "are played on in imagination, the next ones"
+        ahead = parse_tricks_option(
+            "ahead", options["ahead"], 0, self.rules, "the policy plays before a leaf is evaluated"
         )
-        policy = network_for(self.rules, told["policy"])
+        policy = network_for(self.rules, options["policy"])
         # With two tricks left for the stock all leaves are exact.
-        worth = Path(told["value"]) if self._last > 2 else None
-        usual = str(BELIEF_WEIGHTS) if covers(BELIEF_WEIGHTS, self.rules) else VOIDS
-        beliefs = told["belief"] or usual
-        self.networks = search_networks(self.rules, policy, worth, beliefs, ahead)
-        paths = [policy, worth, None if beliefs == VOIDS else beliefs]
+        value = Path(options["value"]) if self._last > 2 else None
+        default_belief = str(BELIEF_WEIGHTS) if covers_rules(BELIEF_WEIGHTS, self.rules) else VOIDS
+        belief = options["belief"] or default_belief
+        self.networks = search_networks(self.rules, policy, value, belief, ahead)
+        paths = [policy, value, None if belief == VOIDS else belief]
         self.checkpoints = tuple(model_file(find_checkpoint(path)) for path in paths if path)
-        everything = 2 * self._last >= self.rules.stock_cards
-        self._before = None if everything else NetworkAgent(self.rules, policy)
+        searches_all = 2 * self._last >= self.rules.stock_cards
+        self._early_agent = None if searches_all else NetworkAgent(self.rules, policy)
         warm_up("thinker", "agents", self._compile)
 
     @staticmethod
     def plays(rules: Rules) -> bool:
-        """Whether it plays these rules with the package's networks: nothing is compiled for it."""
+        """Whether the bundled networks play these rules; compiles nothing."""
         try:
-            check_playable(rules)
+            check_thinker_rules(rules)
             check_value_rules(rules)
             champion_for(rules)
         except CannotPlay:
             return False
-        return covers(VALUE_WEIGHTS, rules) and covers(BELIEF_WEIGHTS, rules)
+        return covers_rules(VALUE_WEIGHTS, rules) and covers_rules(BELIEF_WEIGHTS, rules)
 
     def act(self, views: Array, rng: Array) -> Array:
-        """The best card found for each view."""
-        if self._before is None:
+        if self._early_agent is None:
             return super().act(views, rng)
         late = is_late(views, self._last)
-        return shared_out(late, super().act, self._before.act, views, rng)
+        return act_by_mask(late, super().act, self._early_agent.act, views, rng)
 
-    def advise(self, views: Array, rng: Array) -> tuple[Array, Array]:
-        """The best card found for each view, and what each came to where it thinks."""
-        if self._before is None:
-            return super().advise(views, rng)
+    def act_with_values(self, views: Array, rng: Array) -> tuple[Array, Array]:
+        if self._early_agent is None:
+            return super().act_with_values(views, rng)
         late = is_late(views, self._last)
         actions = np.empty(len(views), np.int64)
-        worths = np.full((len(views), MAX_CARDS), np.nan, np.float32)
-        actions[late], worths[late] = super().advise(views[late], rng[late])
-        actions[~late] = self._before.act(views[~late], rng[~late])
-        return actions, worths
+        values = np.full((len(views), MAX_CARDS), np.nan, np.float32)
+        actions[late], values[late] = super().act_with_values(views[late], rng[late])
+        actions[~late] = self._early_agent.act(views[~late], rng[~late])
+        return actions, values
 
-    def _room(self) -> ThinkerSearch:
-        return new_search(self.record, self._known[0], self.networks)
+    def _new_buffers(self) -> ThinkerSearch:
+        return new_search(self.record, self._tables[0], self.networks)
 
-    def _thorough_room(self) -> ThinkerSearch:
-        return new_search(self.record, self._known[0], self.networks, TRIES_ALL)
+    def _new_exhaustive_buffers(self) -> ThinkerSearch:
+        return new_search(self.record, self._tables[0], self.networks, PRUNE_NOTHING)
 
-    def _advising_room(self) -> ThinkerSearch:
-        return new_search(self.record, self._known[0], self.networks, KEEPS)
+    def _new_unpruned_buffers(self) -> ThinkerSearch:
+        return new_search(self.record, self._tables[0], self.networks, PRUNE_UNLIKELY)
 
-    def _tried(self, room: ThinkerSearch) -> int:
-        return int(room.progress["active"][0])
+    def _tried_actions(self, buffers: ThinkerSearch) -> int:
+        return int(buffers.progress["active"][0])
 
-    def _settled(self, room: ThinkerSearch) -> bool:
-        """All is known at the last trick for the stock, and where one card is left."""
-        active = int(room.progress["active"][0])
-        last = room.games["drawn"][0] + 2 == self.rules.stock_cards
+    def _is_decided(self, buffers: ThinkerSearch) -> bool:
+        active = int(buffers.progress["active"][0])
+        last = buffers.games["drawn"][0] + 2 == self.rules.stock_cards
         return bool(last or active & (active - 1) == 0)
 
     def _search(
-        self, tables: Tables, batch: ViewBatch, samples: int, go_on: bool, room: ThinkerSearch
+        self,
+        tables: Tables,
+        batch: ViewBatch,
+        samples: int,
+        accumulate: bool,
+        buffers: ThinkerSearch,
     ) -> None:
-        thinker_actions(room._replace(tables=tables), batch, samples, go_on)
+        thinker_actions(buffers._replace(tables=tables), batch, samples, accumulate)

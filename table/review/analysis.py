@@ -254,7 +254,7 @@ class Analyst:
     def _probabilities(self, view: View) -> dict[int, float]:
         if self.network is None:
             return {}
-        probs = self.network.likelihoods(np.array(view.record, VIEW))[0]
+        probs = self.network.network_probabilities(np.array(view.record, VIEW))[0]
         return {action: round(float(probs[action]), 4) for action in view.legal()}
 
 

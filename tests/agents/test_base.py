@@ -1,4 +1,4 @@
-"""Agents are found by name, answer views alone, and play every rule set."""
+"""Agents: names, plug-ins, answers and perfect endgames."""
 
 from __future__ import annotations
 
@@ -22,28 +22,29 @@ from german_whist.agents import (
     register_agent,
 )
 from german_whist.common.jit import compiler as compiled
-from german_whist.engine.dtypes import VIEW
 from support import ODD, dealt
 
 NAMES = ["random", "random-exact", "threshold"]
 
 
 def play_all(agents: tuple[Agent, Agent], rules: Any, n: int, seed: int) -> tuple[Any, Any]:
-    """Play `n` hands to the end; the counting tricks and pays of seat 0."""
+    """Play `n` hands; returns counting tricks and pays of seat 0."""
     games = dealt(rules, n, seed=seed)
-    left = np.arange(n)
+    unfinished = np.arange(n)
     paid, over = np.zeros(n), np.zeros(n, bool)
-    while len(left):
-        turns = games.batch.records["turn"][left]
+    while len(unfinished):
+        turns = games.batch.records["turn"][unfinished]
         for seat in (0, 1):
-            where = left[turns == seat]
-            if len(where):
-                views = games.views(indices=where)
-                rng = decision_streams(agent_key(seed), games.batch.records["number"][where], views)
-                step = games.step(agents[seat].act(views, rng), where)
-                paid[where] += step.rewards[where, 0]
-                over[where] = step.ended[where]
-        left = left[~over[left]]
+            indices = unfinished[turns == seat]
+            if len(indices):
+                views = games.views(indices=indices)
+                rng = decision_streams(
+                    agent_key(seed), games.batch.records["number"][indices], views
+                )
+                step = games.step(agents[seat].act(views, rng), indices)
+                paid[indices] += step.rewards[indices, 0]
+                over[indices] = step.ended[indices]
+        unfinished = unfinished[~over[unfinished]]
     return games.batch.results["tricks"].copy(), paid
 
 
@@ -54,49 +55,6 @@ def test_threshold_beats_random_exact_as_known() -> None:
     _, second = play_all((other, threshold), "classic", n, seed=8)
     won = ((first > 0).mean() + (second < 0).mean()) / 2
     assert abs(won - 0.833) < 0.015
-
-
-# -- the rules of thumb, card by card
-
-
-def threshold_plays(hand: str, upcard: str, led: str = "", trump: str = "H") -> str:
-    """What `threshold` plays from a hand in the foreplay of the classic game."""
-    from german_whist import card, card_set
-
-    view = np.zeros(1, VIEW)
-    view["hand"] = card_set(hand)
-    view["upcards"] = 255
-    view["upcards"][0, 0] = card(upcard)
-    view["trump"] = "CDHS".index(trump)
-    view["stock_left"], view["to_move"], view["led"] = 20, 1, 255
-    view["opponent_hand_size"] = len(hand.split())
-    if led:
-        view["led"], view["phase"] = card(led), 1
-    agent = make_agent("threshold")
-    return str(card(int(agent.act(view, np.zeros(1, np.uint64))[0])))
-
-
-@pytest.mark.parametrize(
-    ("hand", "upcard", "led", "plays"),
-    [
-        ("2C KD 5S AH", "QC", "", "KD"),  # wants a queen: highest non-trump
-        ("2C KD 5S AH", "JC", "", "2C"),  # does not want a jack: lowest non-trump
-        ("2C KD 5S AH", "2H", "", "KD"),  # wants a trump
-        ("KC KD 5S", "AS", "", "KC"),  # equal ranks: the first suit
-        ("2S 2D 5S", "3S", "", "2D"),
-        ("9H 3H AH", "AS", "", "AH"),  # nothing but trumps
-        ("9H 3H AH", "3S", "", "3H"),
-        ("2C TC KC AH", "QS", "9C", "TC"),  # wins as cheaply as it can
-        ("2C TC KC AH", "8S", "9C", "2C"),  # saves
-        ("2C 3C AH", "QS", "9C", "2C"),  # cannot win
-        ("2D 3S AH 4H", "QS", "9C", "4H"),  # wins with the lowest trump
-        ("2D 3S AH 4H", "8S", "9C", "2D"),  # throws its lowest non-trump
-        ("3H 5H KH", "QS", "4H", "5H"),  # trumps led
-        ("AH 4H", "8S", "9C", "4H"),  # only trumps: the lowest
-    ],
-)
-def test_threshold_follows_the_rules_of_thumb(hand: str, upcard: str, led: str, plays: str) -> None:
-    assert threshold_plays(hand, upcard, led) == plays
 
 
 def test_the_endgame_is_perfect() -> None:
@@ -111,9 +69,9 @@ def test_the_endgame_is_perfect() -> None:
                     view = game.view(game.turn or 0)
                     action = player.choose(view, deal=seed)
                     if view.endgame:
-                        worth = moves_of(view)
-                        best = min(worth.values()) if view.low else max(worth.values())
-                        assert worth[action] == best
+                        values = moves_of(view)
+                        best = min(values.values()) if view.low else max(values.values())
+                        assert values[action] == best
                     game.play(action)
 
 
@@ -127,8 +85,8 @@ def test_the_open_end_of_a_race_is_perfect() -> None:
             view = game.view(game.turn or 0)
             action = player.choose(view, deal=seed)
             if view.endgame:
-                worth = race_moves_of(view)
-                assert worth[action] == max(worth.values())
+                values = race_moves_of(view)
+                assert values[action] == max(values.values())
             game.play(action)
 
 
@@ -136,7 +94,6 @@ def test_the_open_end_of_a_race_is_perfect() -> None:
 
 
 def echo(rules: Any, *parameters: str, match: Any = None) -> Agent:
-    """A factory that keeps its parameters."""
     agent = make_agent("random", rules, match=match)
     agent.parameters = parameters  # type: ignore[attr-defined]
     return agent
@@ -182,7 +139,7 @@ def test_modules_of_the_current_folder_are_found(
     )
     (tmp_path / "broken_here.py").write_text("def\n")
     (tmp_path / "other_here.py").write_text("class Not:\n    def __init__(self, *_, match): ...\n")
-    monkeypatch.setattr("sys.path", [each for each in sys.path if each])
+    monkeypatch.setattr("sys.path", [entry for entry in sys.path if entry])
     monkeypatch.chdir(tmp_path)
     assert make_agent("players_here:Mine").name == "players_here:Mine"
     with pytest.raises(ValueError, match="module broken_here cannot be imported: SyntaxError"):
@@ -206,10 +163,7 @@ def test_other_packages_add_names_by_entry_points(
 
 
 class Loud(Agent):
-    """An agent that answers with what is not one action per view."""
-
     def act(self, views: Any, rng: Any) -> Any:
-        """Too little."""
         return np.zeros(0, int)
 
 
@@ -231,7 +185,7 @@ def test_a_player_is_asked_only_when_it_is_to_move() -> None:
 
 
 class Remembering:
-    """What a player of one's own may add to one that there is: memory, and so an act of its own."""
+    """Mixin that adds state, and so an `act` with another signature."""
 
     keeps_state = True
 
@@ -246,8 +200,8 @@ def test_a_player_can_be_made_into_one_that_remembers(
     kind = type(make_agent(name))
     # As in a process where it is the first of its kind: it compiles by a call of its own.
     monkeypatch.setattr(compiled, "_warm", set())
-    mine = type("Mine", (Remembering, kind), {})()
-    assert mine.keeps_state
+    agent = type("Mine", (Remembering, kind), {})()
+    assert agent.keeps_state
 
 
 def test_too_many_parameters_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,6 +214,6 @@ def test_too_many_parameters_are_told(tmp_path: Path, monkeypatch: pytest.Monkey
     )
     monkeypatch.syspath_prepend(tmp_path)
     assert make_agent("one_word:One:a").rules.name == "classic"
-    told = "^the parameters 'a,b' do not fit one_word:One:a,b: give fewer, or other ones$"
-    with pytest.raises(ValueError, match=told):
+    message = "^the parameters 'a,b' do not fit one_word:One:a,b: give fewer, or other ones$"
+    with pytest.raises(ValueError, match=message):
         make_agent("one_word:One:a,b")

@@ -1,4 +1,4 @@
-"""The player that comes with the package: whole, and as strong as its card says."""
+"""The bundled networks: size, cards, and strength."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ from support import KEY
 
 
 @pytest.mark.parametrize("weights", [FIRST_WEIGHTS, FAMILY_WEIGHTS], ids=lambda path: path.stem)
-def test_it_is_small_and_tells_how_it_was_trained(weights: Path) -> None:
+def test_a_policy_is_small_and_its_card_has_the_training_commands(weights: Path) -> None:
     checkpoint = read_checkpoint(weights)
     assert weights.stat().st_size < 4_000_000
-    assert {each.dtype for each in checkpoint.weights.values()} == {np.dtype(np.float16)}
-    first, *later = [shlex.split(each, comments=True) for each in checkpoint.card.commands]
+    assert {array.dtype for array in checkpoint.weights.values()} == {np.dtype(np.float16)}
+    first, *later = [shlex.split(array, comments=True) for array in checkpoint.card.commands]
     assert first[:2] == ["german-whist", "train"]
     settings = load_settings(first[2], first[3:])
     for command in later:
         assert command[:4] == ["german-whist", "train", "--resume", "RUN"]
         settings = changed_settings(settings, command[4:])
-    told = {**checkpoint.card.settings, "about": settings.about}
-    assert {name: settings.as_mapping()[name] for name in told} == told
+    settings_in_card = {**checkpoint.card.settings, "about": settings.about}
+    assert {name: settings.as_mapping()[name] for name in settings_in_card} == settings_in_card
     assert checkpoint.card.evaluations
 
 
-def test_what_the_thinker_asks_is_small_and_tells_the_course_that_made_it() -> None:
+def test_networks_of_the_thinker_are_small_and_name_their_recipe() -> None:
     champion, first = read_checkpoint(CLASSIC_WEIGHTS), read_checkpoint(FIRST_WEIGHTS).card
     assert CLASSIC_WEIGHTS.stat().st_size < 4_000_000
-    assert {each.dtype for each in champion.weights.values()} == {np.dtype(np.float16)}
+    assert {array.dtype for array in champion.weights.values()} == {np.dtype(np.float16)}
     assert champion.card.evaluations
     assert champion.card.init is not None
     assert first.weights is not None
@@ -68,34 +68,34 @@ def test_what_the_thinker_asks_is_small_and_tells_the_course_that_made_it() -> N
         (command,) = card.commands
         program, verb, preset, *words = shlex.split(command)
         assert (program, verb) == ("german-whist", "expert-iteration")
-        course = load_recipe(preset, words)
-        told = {**card.settings, "about": course.about}
-        assert {name: course.as_mapping()[name] for name in told} == told
+        recipe = load_recipe(preset, words)
+        settings_in_card = {**card.settings, "about": recipe.about}
+        assert {name: recipe.as_mapping()[name] for name in settings_in_card} == settings_in_card
 
 
 def test_the_first_one_beats_the_rules_of_thumb_as_its_card_says() -> None:
     card = read_checkpoint(FIRST_WEIGHTS).card
-    told = next(each for each in card.evaluations if each.opponent == "threshold")
-    found = evaluate("champion-1", "threshold", hands=4_000, seed=11, key=KEY).pairings[0]
-    reach = found.win_rate.half_width + told.half_width
-    assert abs(found.win_rate.value - told.win_rate) < 1.5 * reach
+    measurement = next(entry for entry in card.evaluations if entry.opponent == "threshold")
+    pairing = evaluate("champion-1", "threshold", hands=4_000, seed=11, key=KEY).pairings[0]
+    reach = pairing.win_rate.half_width + measurement.half_width
+    assert abs(pairing.win_rate.value - measurement.win_rate) < 1.5 * reach
 
 
 @pytest.mark.parametrize(
     "rules",
     [
-        each
-        if each.name in ("classic", "draft", "humbug")
-        else pytest.param(each, marks=pytest.mark.thorough)
-        for each in rules_of_champion()
+        rules
+        if rules.name in ("classic", "draft", "humbug")
+        else pytest.param(rules, marks=pytest.mark.thorough)
+        for rules in rules_of_champion()
     ],
     ids=lambda rules: rules.name,
 )
 def test_it_plays_rule_sets_better_than_the_rules_of_thumb(rules: Rules) -> None:
-    found = evaluate("champion", "threshold", rules, hands=400, seed=12, key=KEY).pairings[0]
-    assert not found.forfeits
-    assert found.points.value > 0
-    assert found.win_rate.value > 0.52
+    pairing = evaluate("champion", "threshold", rules, hands=400, seed=12, key=KEY).pairings[0]
+    assert not pairing.forfeits
+    assert pairing.points.value > 0
+    assert pairing.win_rate.value > 0.52
 
 
 def test_the_networks_of_the_package_are_found_by_name_behind_files_of_ones_own(
@@ -104,9 +104,9 @@ def test_the_networks_of_the_package_are_found_by_name_behind_files_of_ones_own(
     monkeypatch.chdir(tmp_path)
     assert find_checkpoint("champion-1") == FIRST_WEIGHTS
     assert make_agent("thinker:2,last=1,policy=champion-1").name
-    for wanted in ("champion-2", "sub/champion-1", str(tmp_path / "champion-1")):
+    for name in ("champion-2", "sub/champion-1", str(tmp_path / "champion-1")):
         with pytest.raises(CheckpointError, match="there is no checkpoint"):
-            find_checkpoint(wanted)
+            find_checkpoint(name)
     with pytest.raises(CheckpointError, match="is a value network for searches"):
         read_checkpoint("value")
     # A folder of that name is a run that has no checkpoint yet.
@@ -121,8 +121,8 @@ def test_the_classic_game_has_a_network_of_its_own_by_whatever_name() -> None:
     assert champion_for(load_rules("classic")) == CLASSIC_WEIGHTS
     assert champion_for(load_rules({"name": "mine"})) == CLASSIC_WEIGHTS
     assert champion_for(load_rules("draft")) == FAMILY_WEIGHTS
-    for name, found in (("classic", CLASSIC_WEIGHTS), ("draft", FAMILY_WEIGHTS)):
-        assert network_for(load_rules(name), "champion") == found
+    for name, path in (("classic", CLASSIC_WEIGHTS), ("draft", FAMILY_WEIGHTS)):
+        assert network_for(load_rules(name), "champion") == path
     assert network_for(load_rules("draft"), "champion-1") == FIRST_WEIGHTS
     assert make_agent("thinker:2,last=1,policy=champion", "all-tricks").name
     assert rules_of_champion()[0].name == "classic"
@@ -131,9 +131,9 @@ def test_the_classic_game_has_a_network_of_its_own_by_whatever_name() -> None:
 
 
 def test_other_games_are_refused_in_a_sentence() -> None:
-    told = "^champion plays classic, margin, .*, and not tiny$"
+    message = "^champion plays classic, margin, .*, and not tiny$"
     tiny = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}
-    with pytest.raises(CannotPlay, match=told):
+    with pytest.raises(CannotPlay, match=message):
         make_agent("champion", tiny)
-    with pytest.raises(CannotPlay, match=told):
+    with pytest.raises(CannotPlay, match=message):
         evaluate("champion", "random", tiny, hands=2, workers=1)

@@ -1,4 +1,4 @@
-"""Whatever stands in a checkpoint's files, it plays by its card or is refused in a sentence."""
+"""Any content of a checkpoint's files is played or refused in one sentence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, get_args
 import msgspec
 import numpy as np
 import pytest
-from checkpoints import told_of, written
+from checkpoints import weights_entry, written
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -65,19 +65,18 @@ QUICK = settings(
 def weights() -> dict[str, np.ndarray[Any, Any]]:
     shapes = {"hidden.0.weight": (6, 4), "hidden.0.bias": (6,)}
     shapes |= {"policy.weight": (52, 6), "policy.bias": (52,)}
-    chance = np.random.default_rng(1)
-    return {name: chance.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    rng = np.random.default_rng(1)
+    return {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
 
 
 def refused_or_played(path: Path) -> None:
-    """It plays, or one sentence says which file is wrong and what to do."""
-    told = ""
+    message = ""
     try:
         agent = NetworkAgent("classic", read_checkpoint(path))
         assert np.isfinite(agent.policy.layers.weights).all()
     except (CheckpointError, CannotPlay) as error:
-        told = str(error)
-    assert not told or ("player" in told and "\n" not in told and len(told) < 600)
+        message = str(error)
+    assert not message or ("player" in message and "\n" not in message and len(message) < 600)
 
 
 # -- names of inputs
@@ -85,15 +84,15 @@ def refused_or_played(path: Path) -> None:
 
 @QUICK
 @given(st.lists(st.integers(0, MAX_OBSERVATION_SIZE - 1), unique=True))
-def test_names_of_inputs_stand_for_the_places_that_they_were_made_of(places: list[int]) -> None:
-    assert input_places(input_names(np.array(places, np.int64))).tolist() == places
+def test_names_of_inputs_stand_for_their_indices(indices: list[int]) -> None:
+    assert input_places(input_names(np.array(indices, np.int64))).tolist() == indices
 
 
 def test_names_of_inputs_are_groups_of_the_layout_or_parts_of_them() -> None:
     led, draws = LAYOUT.slice("led"), LAYOUT.slice("draws_left")
-    places = [LAYOUT.group("decision").start, *range(led.start, led.stop)]
-    places += range(draws.start + 2, draws.start + 13)
-    assert input_names(np.array(places)) == ("decision[0]", "led", "draws_left[2:13]")
+    indices = [LAYOUT.group("decision").start, *range(led.start, led.stop)]
+    indices += range(draws.start + 2, draws.start + 13)
+    assert input_names(np.array(indices)) == ("decision[0]", "led", "draws_left[2:13]")
 
 
 # -- cards
@@ -115,40 +114,38 @@ WRONG = st.one_of(
 )
 
 
-def places(value: Any, here: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The ways to everything in a card."""
-    found = [here] if here else []
+def key_paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    paths = [path] if path else []
     items = value.items() if isinstance(value, dict) else ()
     items = enumerate(value) if isinstance(value, list) else items
-    for key, each in items:
-        found += places(each, (*here, key))
-    return found
+    for key, child in items:
+        paths += key_paths(child, (*path, key))
+    return paths
 
 
-def changed(card: dict[str, Any], place: tuple[Any, ...], value: Any, take_away: bool) -> Any:
-    """A card with something else, or nothing, in a place."""
-    found = copy.deepcopy(card)
-    inner = found
-    for key in place[:-1]:
+def changed(card: dict[str, Any], path: tuple[Any, ...], value: Any, delete: bool) -> Any:
+    changed_card = copy.deepcopy(card)
+    inner = changed_card
+    for key in path[:-1]:
         inner = inner[key]
-    if take_away:
-        del inner[place[-1]]
+    if delete:
+        del inner[path[-1]]
     else:
-        inner[place[-1]] = value
-    return found
+        inner[path[-1]] = value
+    return changed_card
 
 
-WHOLE = {**CARD, "format": FORMAT, "weights": told_of("player.safetensors", b"")}
+WHOLE = {**CARD, "format": FORMAT, "weights": weights_entry("player.safetensors", b"")}
 
 
 @QUICK
-@given(st.sampled_from(places(WHOLE)), WRONG, st.booleans())
+@given(st.sampled_from(key_paths(WHOLE)), WRONG, st.booleans())
 def test_a_card_with_anything_else_in_it_is_refused_or_played(
-    tmp_path: Path, place: tuple[Any, ...], value: Any, take_away: bool
+    tmp_path: Path, key_path: tuple[Any, ...], value: Any, delete: bool
 ) -> None:
     path = written(tmp_path / "player", weights(), CARD)
-    told = json.loads(path.with_suffix(".json").read_text())
-    path.with_suffix(".json").write_text(json.dumps(changed(told, place, value, take_away)))
+    card = json.loads(path.with_suffix(".json").read_text())
+    path.with_suffix(".json").write_text(json.dumps(changed(card, key_path, value, delete)))
     refused_or_played(path)
 
 
@@ -156,14 +153,14 @@ def test_a_card_with_anything_else_in_it_is_refused_or_played(
 @given(st.binary(max_size=40), st.integers(0, 400))
 def test_a_card_of_other_bytes_is_refused(tmp_path: Path, other: bytes, at: int) -> None:
     path = written(tmp_path / "player", weights(), CARD)
-    place = path.with_suffix(".json")
-    data = place.read_bytes()
-    place.write_bytes(data[:at] + other + data[at + len(other) :])
+    card_path = path.with_suffix(".json")
+    data = card_path.read_bytes()
+    card_path.write_bytes(data[:at] + other + data[at + len(other) :])
     refused_or_played(path)
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("[" * 100_000, "player.json: is nested too deeply"),
         ('{"format": 1, "layout": 1e999}', "not valid JSON"),
@@ -174,15 +171,15 @@ def test_a_card_of_other_bytes_is_refused(tmp_path: Path, other: bytes, at: int)
         ('{"format": {}}', "its format is a mapping"),
     ],
 )
-def test_what_is_no_card_is_refused(text: str, told: str, tmp_path: Path) -> None:
+def test_what_is_no_card_is_refused(text: str, message: str, tmp_path: Path) -> None:
     path = written(tmp_path / "player", weights(), CARD)
     path.with_suffix(".json").write_text(text)
-    with pytest.raises(CheckpointError, match=told):
+    with pytest.raises(CheckpointError, match=message):
         read_card(path)
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"layout": "upside-down"}, r"json: layout is 'upside-down': it has to be one of raw, tru"),
         ({"actions": "52"}, "actions is '52': it has to be a whole number of at least 1"),
@@ -204,10 +201,12 @@ def test_what_is_no_card_is_refused(text: str, told: str, tmp_path: Path) -> Non
     ],
 )
 def test_a_wrong_field_is_named_with_its_value_and_what_is_expected(
-    changes: dict[str, Any], told: str, tmp_path: Path
+    changes: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     path = written(tmp_path / "player", weights(), {**CARD, **changes})
-    with pytest.raises(CheckpointError, match=f"player.json: .*{told}|player.{told}") as error:
+    with pytest.raises(
+        CheckpointError, match=f"player.json: .*{message}|player.{message}"
+    ) as error:
         read_card(path)
     assert "copy both files again" in str(error.value) or "did you mean" in str(error.value)
 
@@ -246,12 +245,12 @@ KINDS = ["float16", "float32", "float64", "int8", "int64", "uint8", "bool"]
 def test_weights_of_other_shapes_kinds_and_values_are_refused_or_played(
     tmp_path: Path, name: str, kind: str, shape: tuple[int, ...], value: float
 ) -> None:
-    found = weights()
-    right = found[name].shape == shape
+    arrays = weights()
+    right = arrays[name].shape == shape
     with np.errstate(all="ignore"):
-        found[name] = np.full(shape, value).astype(kind)
-    path = written(tmp_path / "player", found, CARD)
-    good = right and kind.startswith("float") and np.isfinite(found[name]).all()
+        arrays[name] = np.full(shape, value).astype(kind)
+    path = written(tmp_path / "player", arrays, CARD)
+    good = right and kind.startswith("float") and np.isfinite(arrays[name]).all()
     if good:
         NetworkAgent("classic", read_checkpoint(path))
         return
@@ -261,7 +260,7 @@ def test_weights_of_other_shapes_kinds_and_values_are_refused_or_played(
 
 def test_weights_that_the_card_does_not_tell_of_are_refused(tmp_path: Path) -> None:
     path = written(tmp_path / "player", {**weights(), "more": np.zeros(3, np.float32)}, CARD)
-    with pytest.raises(CheckpointError, match="holds more, which its card does not tell"):
+    with pytest.raises(CheckpointError, match="holds more, which its card does not list"):
         read_checkpoint(path)
 
 
@@ -278,8 +277,8 @@ def test_other_bytes_of_weights_are_refused_or_played(
         with pytest.raises(CheckpointError, match=r"player\.safetensors: "):
             read_checkpoint(path)
     # And with a card that vouches for them.
-    told = {**CARD, "format": FORMAT, "weights": told_of(path.name, spoilt)}
-    path.with_suffix(".json").write_text(json.dumps(told))
+    card = {**CARD, "format": FORMAT, "weights": weights_entry(path.name, spoilt)}
+    path.with_suffix(".json").write_text(json.dumps(card))
     refused_or_played(path)
 
 
@@ -288,7 +287,7 @@ def test_numbers_that_numpy_has_not_are_refused(tmp_path: Path) -> None:
     header = json.dumps({"x": {"dtype": "BF16", "shape": [1], "data_offsets": [0, 2]}}).encode()
     data = struct.pack("<Q", len(header)) + header + b"\0\0"
     path.write_bytes(data)
-    told = {**CARD, "format": FORMAT, "weights": told_of(path.name, data)}
-    path.with_suffix(".json").write_text(json.dumps(told))
+    card = {**CARD, "format": FORMAT, "weights": weights_entry(path.name, data)}
+    path.with_suffix(".json").write_text(json.dumps(card))
     with pytest.raises(CheckpointError, match=r"player\.safetensors: "):
         read_checkpoint(path)

@@ -1,4 +1,4 @@
-"""A trained player brings its rules along, and any player may be called by another name."""
+"""Trained agents determine the rules, and agents can be renamed."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ import pytest
 
 from german_whist.agents.base import CannotPlay
 from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS, rules_of_champion
-from german_whist.agents.common_rules import common_rules, rules_played_by
+from german_whist.agents.common_rules import common_rules, rules_of_player
 from german_whist.agents.registry import make_agent, named_player
 from german_whist.engine.rules import Rules, load_rules
 
 
 def trained(path: Path, *rules: Rules) -> str:
-    """A checkpoint that plays these rules, as its card says."""
     card = json.loads(CLASSIC_WEIGHTS.with_suffix(".json").read_text(encoding="utf-8"))
-    card["rules"] = [each.as_mapping() for each in rules]
+    card["rules"] = [rule_set.as_mapping() for rule_set in rules]
     path.with_suffix(".safetensors").write_bytes(CLASSIC_WEIGHTS.read_bytes())
     path.with_suffix(".json").write_text(json.dumps(card), encoding="utf-8")
     return str(path.with_suffix(".safetensors"))
@@ -31,32 +30,34 @@ def margin(tmp_path: Path) -> str:
 
 def test_players_that_play_anything_play_the_classic_game() -> None:
     assert common_rules([]) == common_rules(["random", "value:13"]) == load_rules("classic")
-    assert rules_played_by("random") is None
-    assert rules_played_by("some.module:object") is None
+    assert rules_of_player("random") is None
+    assert rules_of_player("some.module:object") is None
 
 
 def test_a_trained_player_plays_what_its_card_says(margin: str) -> None:
     for name in (margin, f"network:{margin},sample", f"mine={margin}", f"{margin},sample"):
-        assert rules_played_by(name) == (load_rules("margin"),)
+        assert rules_of_player(name) == (load_rules("margin"),)
         assert common_rules(["random", name]) == load_rules("margin")
-    assert rules_played_by("champion:sample") == rules_of_champion()
-    assert rules_played_by("champion-1") == (load_rules("classic"),)
+    assert rules_of_player("champion:sample") == rules_of_champion()
+    assert rules_of_player("champion-1") == (load_rules("classic"),)
     assert common_rules([make_agent("random", "quick"), "threshold"]) == load_rules("quick")
 
 
 def test_the_classic_game_comes_first_and_names_of_rules_do_not_matter(
     margin: str, tmp_path: Path
 ) -> None:
-    both = trained(tmp_path / "both", load_rules("margin"), load_rules("classic"))
-    assert common_rules([both]) == common_rules([both, "champion"]) == load_rules("classic")
+    two_rules = trained(tmp_path / "both", load_rules("margin"), load_rules("classic"))
+    assert (
+        common_rules([two_rules]) == common_rules([two_rules, "champion"]) == load_rules("classic")
+    )
     same = trained(tmp_path / "same", Rules(name="mine", pay="margin"))
-    assert common_rules([both, margin]) == common_rules([margin, same]) == load_rules("margin")
+    assert common_rules([two_rules, margin]) == common_rules([margin, same]) == load_rules("margin")
 
 
 def test_players_of_different_rules_are_told_apart(margin: str) -> None:
-    with pytest.raises(CannotPlay) as found:
+    with pytest.raises(CannotPlay) as error:
         common_rules([f"mine={margin}", "random", "champion-1", "champion-1"])
-    assert str(found.value) == (
+    assert str(error.value) == (
         "there are no rules that all of these play: mine plays margin; champion-1 plays classic"
     )
 
@@ -78,7 +79,7 @@ def test_a_file_with_such_a_name_is_that_file(
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("threshold=random", "threshold is another player's name: choose one of your own"),
         (" a=random", "' a' is no name for a player"),
@@ -90,8 +91,8 @@ def test_a_file_with_such_a_name_is_that_file(
         ("a, b=random", "in NAME=PLAYER the name is short and has no : , / or \\"),
     ],
 )
-def test_names_are_checked(text: str, told: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(told)):
+def test_names_are_checked(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
         make_agent(text)
 
 
@@ -100,11 +101,11 @@ TINY = Rules(name="tiny", suits=2, ranks=4, hand=2)
 
 def test_a_path_of_a_run_or_checkpoint_is_taken_for_its_rules(tmp_path: Path) -> None:
     (tmp_path / "checkpoints").mkdir()
-    mine = tmp_path / "checkpoints" / "000000001500"
-    trained(mine, TINY)
-    for path in (tmp_path, mine, str(mine.with_suffix(".safetensors"))):
+    checkpoint = tmp_path / "checkpoints" / "000000001500"
+    trained(checkpoint, TINY)
+    for path in (tmp_path, checkpoint, str(checkpoint.with_suffix(".safetensors"))):
         assert common_rules(["random"], path) == TINY
-    trained(mine, TINY, load_rules("classic"))
+    trained(checkpoint, TINY, load_rules("classic"))
     with pytest.raises(CannotPlay, match="plays tiny, classic: name one of them"):
         common_rules(["random"], tmp_path)
 
@@ -115,7 +116,7 @@ def test_what_is_near_a_player_is_told(tmp_path: Path, monkeypatch: pytest.Monke
     )
     trained(tmp_path / "mine", TINY)
     monkeypatch.chdir(tmp_path)
-    for text, told in (
+    for text, message in (
         ("mine:endgame=network", "after a comma, as in mine,endgame=network"),
         ("champion,sample", "parameters follow a colon, as in champion:sample"),
         ("value,13", "as in value:13"),
@@ -124,6 +125,6 @@ def test_what_is_near_a_player_is_told(tmp_path: Path, monkeypatch: pytest.Monke
         ("nearby:nap", r"did you mean 'Nap'\?$"),
         ("nearby:five", "nearby:five is an int, which is not an agent"),
     ):
-        with pytest.raises(ValueError, match=told) as error:
+        with pytest.raises(ValueError, match=message) as error:
             make_agent(text)
         assert "'np'" not in str(error.value)

@@ -1,4 +1,4 @@
-"""Files of policies tell the layout that they read; where they do not, it has to be named."""
+"""Policy files store the layout that they read; without it, the name has to."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ sb3 = pytest.importorskip("sb3_contrib")
 
 
 def saved(path: Path, env: Any) -> str:
-    """A model of SB3 that was saved as everybody saves one."""
     policy = "MultiInputPolicy" if hasattr(env.observation_space, "spaces") else "MlpPolicy"
     sb3.MaskablePPO(policy, env, n_steps=8, batch_size=8, seed=1, device="cpu").save(path)
     return f"sb3:{path},trusted"
@@ -77,9 +76,9 @@ def test_a_model_behind_a_wrapper_that_changes_numbers_is_refused(tmp_path: Path
     from stable_baselines3.common.vec_env import VecNormalize
 
     env = GermanWhistVecEnv(2, "classic")
-    for kept, shown in (("plain", env), ("normalized", VecNormalize(env))):
+    for name, shown in (("plain", env), ("normalized", VecNormalize(env))):
         model = sb3.MaskablePPO("MlpPolicy", shown, n_steps=2, batch_size=4, device="cpu")
-        model.learn(4).save(tmp_path / kept)
+        model.learn(4).save(tmp_path / name)
     assert make_agent(f"sb3:{tmp_path}/plain.zip,trusted")
     with pytest.raises(CannotPlay, match="a wrapper changed, as VecNormalize does"):
         make_agent(f"sb3:{tmp_path}/normalized.zip,trusted")
@@ -91,9 +90,8 @@ def test_a_word_that_only_begins_like_an_option_is_refused(model: str) -> None:
 
 
 def test_what_a_space_carries_holds_no_code(model: str) -> None:
-    """Plain values alone, so that any version of this package reads it."""
-    told = observation_box(GermanWhistEnv("draft").options).german_whist  # type: ignore[attr-defined]
-    assert json.loads(json.dumps(told)) == told
+    metadata = observation_box(GermanWhistEnv("draft").options).german_whist  # type: ignore[attr-defined]
+    assert json.loads(json.dumps(metadata)) == metadata
     with zipfile.ZipFile(model.removeprefix("sb3:").removesuffix(",trusted")) as file:
         data = json.loads(file.read("data"))
     assert "german_whist" in data["observation_space"]
@@ -114,14 +112,14 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def with_metadata(graph: Path, path: Path, **changes: str | None) -> Path:
-    """The graph with other metadata; None takes one away."""
+    """The graph with changed metadata; None deletes a key."""
     import onnx
 
     model = onnx.load(str(graph))
-    told = {each.key: each.value for each in model.metadata_props}
+    metadata = {prop.key: prop.value for prop in model.metadata_props}
     del model.metadata_props[:]
-    kept = {name: value for name, value in {**told, **changes}.items() if value is not None}
-    onnx.helper.set_model_props(model, kept)
+    changed = {name: value for name, value in {**metadata, **changes}.items() if value is not None}
+    onnx.helper.set_model_props(model, changed)
     onnx.save(model, str(path))
     return path
 
@@ -141,7 +139,7 @@ def test_a_word_that_contradicts_a_graph_is_refused(graph: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"layout_version": "99"}, "reads observation layout 99"),
         ({"layout_version": "new"}, "layout_version is 'new'"),
@@ -151,7 +149,7 @@ def test_a_word_that_contradicts_a_graph_is_refused(graph: Path) -> None:
     ],
 )
 def test_metadata_are_checked(
-    graph: Path, tmp_path: Path, changes: dict[str, str], told: str
+    graph: Path, tmp_path: Path, changes: dict[str, str], message: str
 ) -> None:
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         make_agent(f"onnx:{with_metadata(graph, tmp_path / 'spoilt.onnx', **changes)}")

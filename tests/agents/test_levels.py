@@ -18,7 +18,6 @@ def test_medium_beats_easy() -> None:
 
 
 def test_a_short_memory_guesses_the_forgotten_cards_anew() -> None:
-    """Early tricks do not matter to `easy` in the endgame, only that they are forgotten."""
     easy = Player(make_agent("easy"), seed=4)
     game = Game("classic", seed=1)
     while not game.view(game.turn or 0).endgame:

@@ -1,4 +1,4 @@
-"""Solved small decks as players: each decision finds its cells, and what does not fit is told."""
+"""Solved small decks as agents: cells of decisions, probabilities, and refusals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from german_whist.agents.base import CannotPlay, agent_key, decision_streams
 from german_whist.agents.checkpoints.checkpoint import write_checkpoint
 from german_whist.agents.equilibrium.nash import NashAgent
-from german_whist.agents.equilibrium.path import paths_of, write_cells
+from german_whist.agents.equilibrium.path import path_tables, write_cells
 from german_whist.agents.equilibrium.public_tree import public_tree
 from german_whist.agents.equilibrium.strategy import SolvedCard
 from german_whist.agents.registry import make_agent
@@ -25,7 +25,7 @@ THREE_SUITS = {"name": "three suits", "suits": 3, "ranks": 2, "hand": 2}
 
 
 def every_decision(rules: Any) -> list[Any]:
-    """The views of all decisions for the stock, by playing every deal in all ways."""
+    """Views of all decisions for the stock, over every deal and line of play."""
     views = []
 
     def on(game: Game) -> None:
@@ -44,15 +44,15 @@ def every_decision(rules: Any) -> list[Any]:
     return views
 
 
-@pytest.mark.parametrize("rules", [TWO_TRICKS, THREE_SUITS], ids=lambda each: each["name"])
+@pytest.mark.parametrize("rules", [TWO_TRICKS, THREE_SUITS], ids=lambda rules: rules["name"])
 def test_each_decision_has_cells_of_its_own_and_none_is_left(rules: dict[str, Any]) -> None:
     tree = public_tree(load_rules(rules))
     views = np.concatenate(every_decision(rules))
     cells = np.zeros((len(views), 52), np.int64)
-    write_cells(paths_of(tree), views, cells)
+    write_cells(path_tables(tree), views, cells)
     owners: dict[int, tuple[Any, ...]] = {}
-    for view, found in zip(views, cells, strict=True):
-        legal = set(np.flatnonzero(found >= 0).tolist())
+    for view, view_cells in zip(views, cells, strict=True):
+        legal = set(np.flatnonzero(view_cells >= 0).tolist())
         assert legal <= {card for card in range(52) if int(view["hand"]) >> card & 1}
         trump = int(view["trump"])
         # What both saw, with the hand; suits are told apart by their part alone.
@@ -68,8 +68,8 @@ def test_each_decision_has_cells_of_its_own_and_none_is_left(rules: dict[str, An
                   np.atleast_1d(view[part]) if c < 52]  # fmt: skip
         public = tuple(named[card] for card in (*upcards, *played))
         for card in legal:
-            known = (public, bool(view["i_lead"]), int(view["trick"]), tuple(hand), named[card])
-            assert owners.setdefault(int(found[card]), known) == known
+            info_set = (public, bool(view["i_lead"]), int(view["trick"]), tuple(hand), named[card])
+            assert owners.setdefault(int(view_cells[card]), info_set) == info_set
     assert sorted(owners) == list(range(tree.size))
 
 
@@ -79,12 +79,12 @@ def test_shipped_decks_are_played_and_others_refused() -> None:
         game = Game(name, seed=1)
         while not game.over:
             view = game.view().record
-            found = agent.probabilities(view)[0]  # type: ignore[attr-defined]
-            assert found.sum() == pytest.approx(1)
-            assert set(np.flatnonzero(found).tolist()) <= set(game.legal())
+            probs = agent.probabilities(view)[0]  # type: ignore[attr-defined]
+            assert probs.sum() == pytest.approx(1)
+            assert set(np.flatnonzero(probs).tolist()) <= set(game.legal())
             rng = decision_streams(agent_key(1), np.zeros(1), view)
             action = int(agent.act(view, rng)[0])
-            assert found[action] > 0
+            assert probs[action] > 0
             game.play(action)
     assert NashAgent.plays(load_rules("2x4-h2"))
     assert not NashAgent.plays(load_rules("classic"))
@@ -101,9 +101,9 @@ def test_it_draws_as_often_as_it_says() -> None:
     views = np.repeat(Game("2x4-h2", seed=0).view().record, 20_000)
     rng = decision_streams(agent_key(2), np.arange(len(views)), views)
     drawn = np.bincount(agent.act(views, rng), minlength=52) / len(views)
-    wanted = agent.probabilities(views[:1])[0]  # type: ignore[attr-defined]
-    np.testing.assert_allclose(drawn, wanted, atol=0.02)
-    assert 0 < wanted.max() < 1
+    probs = agent.probabilities(views[:1])[0]  # type: ignore[attr-defined]
+    np.testing.assert_allclose(drawn, probs, atol=0.02)
+    assert 0 < probs.max() < 1
 
 
 def test_what_is_no_solution_of_these_rules_is_told(tmp_path: Path) -> None:
@@ -113,16 +113,16 @@ def test_what_is_no_solution_of_these_rules_is_told(tmp_path: Path) -> None:
     path = tmp_path / "mine"
     write_checkpoint(path, {"cells": np.ones(size, np.uint8)}, card)
     assert make_agent(f"nash:{path}", rules).name == f"nash:{path}"
-    for wanted, says in (
+    for make, message in (
         (lambda: make_agent(f"nash:{path}", "2x4-h2"), "is a solution of three suits, and not"),
         (lambda: make_agent(f"nash:{path}-2", rules), "cannot be read"),
     ):
-        with pytest.raises(CannotPlay, match=says):
-            wanted()
+        with pytest.raises(CannotPlay, match=message):
+            make()
     write_checkpoint(path, {"cells": np.ones(size - 1, np.uint8)}, card)
     with pytest.raises(CannotPlay, match="solve the deck anew"):
         make_agent(f"nash:{path}", rules)
-    told = json.loads(path.with_suffix(".json").read_text())
-    path.with_suffix(".json").write_text(json.dumps({**told, "solved": 9}))
+    fields = json.loads(path.with_suffix(".json").read_text())
+    path.with_suffix(".json").write_text(json.dumps({**fields, "solved": 9}))
     with pytest.raises(CannotPlay, match="format 1"):
         make_agent(f"nash:{path}", rules)

@@ -1,4 +1,4 @@
-"""A trained network plays without torch, as torch would, and refuses what it does not fit."""
+"""Policy network agents: agreement with NumPy, and refusals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from german_whist.agents.checkpoints.checkpoint import CheckpointError, read_che
 from german_whist.agents.checkpoints.input_names import input_names
 from german_whist.agents.checkpoints.schema import FORMAT
 from german_whist.agents.networks.policy import NetworkAgent
-from german_whist.agents.networks.relative_ranks import close_ranks
+from german_whist.agents.networks.relative_ranks import to_relative_ranks
 from german_whist.agents.player import Player
 from german_whist.agents.registry import make_agent
 from german_whist.common.jit.compiler import jit
@@ -49,13 +49,13 @@ def card(**changes: Any) -> dict[str, Any]:
 
 
 def weights(seed: int = 0) -> dict[str, np.ndarray[Any, Any]]:
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     sizes = [len(INPUTS), *LAYERS, 52]
-    found = {}
+    arrays = {}
     for name, n, m in zip(["hidden.0", "hidden.1", "policy"], sizes, sizes[1:], strict=False):
-        found[f"{name}.weight"] = chance.normal(size=(m, n)).astype(np.float32)
-        found[f"{name}.bias"] = chance.normal(size=m).astype(np.float32)
-    return found
+        arrays[f"{name}.weight"] = rng.normal(size=(m, n)).astype(np.float32)
+        arrays[f"{name}.bias"] = rng.normal(size=m).astype(np.float32)
+    return arrays
 
 
 @pytest.fixture
@@ -73,25 +73,25 @@ def situations(count: int = 300, steps: int = 9) -> tuple[np.ndarray, np.ndarray
 def test_it_plays_what_plain_numpy_computes(path: Path) -> None:
     views, observations = situations()
     x = observations[:, INPUTS].astype(np.float32)
-    found = weights()
+    arrays = weights()
     for name in ("hidden.0", "hidden.1"):
-        x = np.maximum(x @ found[f"{name}.weight"].T + found[f"{name}.bias"], 0)
-    logits = x @ found["policy.weight"].T + found["policy.bias"]
+        x = np.maximum(x @ arrays[f"{name}.weight"].T + arrays[f"{name}.bias"], 0)
+    logits = x @ arrays["policy.weight"].T + arrays["policy.bias"]
     agent = NetworkAgent("classic", path, "sample")
-    shares = agent.probabilities(views)
+    probs = agent.probabilities(views)
     for index in range(len(views)):
-        legal = shares[index] > 0
-        # Suits are relabelled, so compare the values and not their places.
-        mine = np.sort(shares[index][legal])
-        assert mine == pytest.approx(
-            np.sort(shares_of(observations[index], logits[index])), rel=1e-4
+        legal = probs[index] > 0
+        # Suits are relabel, so compare the values and not their places.
+        played = np.sort(probs[index][legal])
+        assert played == pytest.approx(
+            np.sort(plain_probabilities(observations[index], logits[index])), rel=1e-4
         )
     greedy = NetworkAgent("classic", path).act(views, np.zeros(len(views), np.uint64))
-    assert (greedy == shares.argmax(axis=1)).all()
+    assert (greedy == probs.argmax(axis=1)).all()
 
 
-def shares_of(observation: np.ndarray, logits: np.ndarray) -> np.ndarray:
-    """The probabilities of the legal actions, these read off the observation."""
+def plain_probabilities(observation: np.ndarray, logits: np.ndarray) -> np.ndarray:
+    """Probabilities of the legal actions, which are read off the observation."""
     legal = observation[:52] == 1
     led = np.flatnonzero(observation[104:156])
     if len(led):
@@ -111,16 +111,16 @@ def test_with_closed_ranks_it_plays_what_plain_numpy_computes(tmp_path: Path) ->
     step = games.observe()
     for _ in range(15):
         step = games.step(step.masks.argmax(axis=1))
-    found, agent = weights(), NetworkAgent("classic", path)
+    arrays, agent = weights(), NetworkAgent("classic", path)
     for index, action in enumerate(agent.act(games.views(), np.zeros(200, np.uint64))):
-        observation, shown = step.observations[index].copy(), np.zeros(52, np.int64)
-        close_ranks(observation, shown)
+        observation, action_map = step.observations[index].copy(), np.zeros(52, np.int64)
+        to_relative_ranks(observation, action_map)
         x = observation[INPUTS].astype(np.float32)
         for name in ("hidden.0", "hidden.1"):
-            x = np.maximum(found[f"{name}.weight"] @ x + found[f"{name}.bias"], 0)
-        logits = found["policy.weight"] @ x + found["policy.bias"]
+            x = np.maximum(arrays[f"{name}.weight"] @ x + arrays[f"{name}.bias"], 0)
+        logits = arrays["policy.weight"] @ x + arrays["policy.bias"]
         legal = np.flatnonzero(step.masks[index])
-        places = [int(np.flatnonzero(shown == each)[0]) for each in legal]
+        places = [int(np.flatnonzero(action_map == action)[0]) for action in legal]
         assert action == legal[np.argmax(logits[places])]
 
 
@@ -139,11 +139,11 @@ def test_it_plays_the_same_in_any_batch(path: Path) -> None:
 
 def test_sampling_follows_the_probabilities(path: Path) -> None:
     views, _ = situations(1)
-    many = np.repeat(views, 20_000)
+    repeated = np.repeat(views, 20_000)
     agent = NetworkAgent("classic", path, "sample")
-    drawn = agent.act(many, decision_streams(agent_key(3), np.arange(len(many)), many))
-    found = np.bincount(drawn, minlength=52) / len(many)
-    assert np.abs(found - agent.probabilities(views)[0]).max() < 0.02
+    drawn = agent.act(repeated, decision_streams(agent_key(3), np.arange(len(repeated)), repeated))
+    frequencies = np.bincount(drawn, minlength=52) / len(repeated)
+    assert np.abs(frequencies - agent.probabilities(views)[0]).max() < 0.02
 
 
 def test_a_path_names_an_agent(path: Path) -> None:
@@ -198,7 +198,7 @@ def test_torch_is_not_needed(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "rules", "told"),
+    ("changes", "rules", "message"),
     [
         (
             {"layout_version": 7},
@@ -230,10 +230,10 @@ def test_torch_is_not_needed(path: Path) -> None:
     ],
 )
 def test_what_does_not_fit_is_refused_with_both_values(
-    changes: dict[str, Any], rules: str, told: str, tmp_path: Path
+    changes: dict[str, Any], rules: str, message: str, tmp_path: Path
 ) -> None:
     path = written(tmp_path / "player", weights(), card(**changes))
-    with pytest.raises((CheckpointError, CannotPlay), match=told):
+    with pytest.raises((CheckpointError, CannotPlay), match=message):
         make_agent(str(path), rules)
 
 
@@ -268,24 +268,23 @@ def test_spoilt_files_are_refused(path: Path) -> None:
 
 @jit
 def leave_behind(value: int) -> int:
-    """Memory of the size of observations, used and given back."""
+    """Fill and free memory of the size of observations."""
     total = 0
     for _ in range(3):
-        kept = [np.full(MAX_OBSERVATION_SIZE, value, np.int8) for _ in range(10)]
-        total += len(kept)
+        blocks = [np.full(MAX_OBSERVATION_SIZE, value, np.int8) for _ in range(10)]
+        total += len(blocks)
     return total
 
 
 @pytest.mark.parametrize("rules", ["margin", "draft"])
 def test_places_that_a_rule_set_does_not_show_are_zero_to_the_network(rules: str) -> None:
-    """One network plays rule sets with an exchange, whose observations are longer, and others."""
     agent, views = NetworkAgent(rules, FAMILY_WEIGHTS), dealt(rules, 50, seed=1).views()
-    found = []
+    outputs = []
     for value in (0, 1, -1):
         leave_behind(value)
-        found.append(agent.likelihoods(views))
+        outputs.append(agent.network_probabilities(views))
         leave_behind(value)
-        found.append(agent.act(views, np.zeros(50, np.uint64)))
+        outputs.append(agent.act(views, np.zeros(50, np.uint64)))
     for k in (2, 4):
-        np.testing.assert_array_equal(found[k], found[0])
-        np.testing.assert_array_equal(found[k + 1], found[1])
+        np.testing.assert_array_equal(outputs[k], outputs[0])
+        np.testing.assert_array_equal(outputs[k + 1], outputs[1])

@@ -1,4 +1,4 @@
-"""A run whose newest checkpoint is not whole is refused, and no older one plays in its place."""
+"""A run whose newest checkpoint is incomplete is refused; no older one replaces it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OLD, NEW = "000000001500", "000000003000"
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """A folder as a run leaves it, with two checkpoints."""
+    """A run's folder with two checkpoints."""
     folder = tmp_path / "run"
     (folder / "checkpoints").mkdir(parents=True)
     for name in (OLD, NEW):
@@ -94,8 +94,10 @@ def test_every_command_says_which_file_is_missing(
     run: Path, words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     newest(run, ".json").unlink()
-    told = [each.replace("RUN", str(run)).replace("OUT", str(tmp_path / "out")) for each in words]
-    assert main(told) == 2
+    arguments = [
+        word.replace("RUN", str(run)).replace("OUT", str(tmp_path / "out")) for word in words
+    ]
+    assert main(arguments) == 2
     error = capsys.readouterr().err
     assert f"{NEW}.json" in error
     assert f"name an older one, as {run / 'checkpoints' / OLD}.safetensors" in error

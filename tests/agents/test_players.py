@@ -1,4 +1,4 @@
-"""What holds for every player: legal under every rule set, blind to hidden cards, repeatable."""
+"""Promises of every agent: legal, blind to hidden cards, reproducible."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from agent_views import selfplay_views, streams_of
 from test_base import play_all
 
 from german_whist import Game, named_rules
 from german_whist.agents import Player, agent_key, agent_names, decision_streams, make_agent
+from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS
 from german_whist.cli import main
 from support import ODD, dealt, with_other_hidden_cards
 
@@ -38,28 +40,27 @@ def test_a_decision_depends_on_neither_the_batch_nor_its_order(name: str) -> Non
     for step in range(52):
         views = games.views()
         rng = decision_streams(agent_key(2), games.batch.records["number"], views)
-        whole = agent.act(views, rng)
+        together = agent.act(views, rng)
         if step % 9 == 0:
             backwards = agent.act(views[::-1].copy(), rng[::-1].copy())[::-1]
             single = [agent.act(views[i : i + 1], rng[i : i + 1])[0] for i in range(12)]
-            np.testing.assert_array_equal(whole, backwards)
-            np.testing.assert_array_equal(whole, single)
-        games.step(whole)
+            np.testing.assert_array_equal(together, backwards)
+            np.testing.assert_array_equal(together, single)
+        games.step(together)
 
 
 @pytest.mark.parametrize(("rules", "name"), IN_THE_DARK)
 def test_no_player_sees_what_is_hidden(rules: str, name: str) -> None:
-    """Cards that a seat cannot know are dealt anew, and it plays the same."""
     player = Player(make_agent(name, rules), seed=9)
     rng = np.random.default_rng(1)
     game = Game(rules, seed=5)
     while not game.over:
         seat = game.turn
         assert seat is not None
-        other = with_other_hidden_cards(game, seat, rng)
-        assert other.view(seat) == game.view(seat)
+        twin = with_other_hidden_cards(game, seat, rng)
+        assert twin.view(seat) == game.view(seat)
         action = player.choose(game.view(seat), deal=5)
-        assert player.choose(other.view(seat), deal=5) == action
+        assert player.choose(twin.view(seat), deal=5) == action
         game.play(action)
 
 
@@ -72,7 +73,7 @@ def test_searches_take_a_time_a_move(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "says"),
+    ("name", "message"),
     [
         ("value:much", "whole number"),
         ("value:5000", "up to 1000"),
@@ -83,8 +84,8 @@ def test_searches_take_a_time_a_move(name: str) -> None:
         ("flat-mc:few", "flat-mc:64"),
     ],
 )
-def test_wrong_parameters_are_refused_in_a_sentence(name: str, says: str) -> None:
-    with pytest.raises(ValueError, match=says):
+def test_wrong_parameters_are_refused_in_a_sentence(name: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         make_agent(name)
 
 
@@ -94,3 +95,33 @@ def test_the_command_lists_every_player(capsys: pytest.CaptureFixture[str]) -> N
     for name, entry in agent_names().items():
         assert name in listed
         assert entry.about in listed
+
+
+@pytest.mark.parametrize(
+    "name", [*RULE_PLAYERS, "flat-mc:4", "champion-1", f"network:{FIRST_WEIGHTS},sample", "nash"]
+)
+def test_no_agent_changes_the_arrays_of_its_caller(name: str) -> None:
+    rules = "2x4-h2" if name == "nash" else "classic"
+    agent = make_agent(name, rules)
+    views, _, _ = selfplay_views(rules, count=16, steps=3)
+    rng = streams_of(views)
+    before = views.copy(), rng.copy()
+    first = agent.act(views, rng)
+    assert np.array_equal(rng, before[1])
+    assert np.array_equal(views, before[0])
+    assert np.array_equal(agent.act(views, rng), first)
+
+
+def test_a_search_by_the_clock_returns_action_values() -> None:
+    views, _, _ = selfplay_views(count=16, steps=3)
+    rng = streams_of(views)
+    actions, values = make_agent("flat-mc:20ms").act_with_values(views, rng)  # type: ignore[attr-defined]
+    sampled_actions, sampled_values = make_agent("flat-mc:64").act_with_values(views, rng)  # type: ignore[attr-defined]
+    assert np.array_equal(np.isnan(values), np.isnan(sampled_values))
+    evaluated = ~np.isnan(values)
+    assert evaluated.any()
+    # Means of pays of -1, 0 and 1, over some worlds each.
+    assert (np.abs(values[evaluated]) <= 1).all()
+    assert np.abs(values[evaluated] - sampled_values[evaluated]).mean() < 0.4
+    assert ((views["hand"] >> actions.astype(np.uint64)) & np.uint64(1) == 1).all()
+    assert len(sampled_actions) == len(actions)

@@ -1,4 +1,4 @@
-"""Networks of others play in the arena: what they are shown, and the way back to real cards."""
+"""External policies: observations, logits, actions, ONNX, SB3, plug-ins."""
 
 from __future__ import annotations
 
@@ -10,28 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from agent_views import act_on, selfplay_views
 
 from german_whist import LAYOUT, Game, PolicyAgent, load_agent, observe
-from german_whist.agents.base import CannotPlay, agent_key, decision_streams
+from german_whist.agents.base import CannotPlay
 from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS
 from german_whist.agents.registry import make_agent
 from german_whist.engine.dtypes import VIEW
-from german_whist.envs import SelfPlayEnv
 from german_whist.evaluation import evaluate
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def some_views(
-    rules: str, layout: str, steps: int = 9, **options: Any
-) -> tuple[Any, Any, SelfPlayEnv]:
-    """The views of some games under way, what the environment shows of them, and itself."""
-    env = SelfPlayEnv(64, rules, layout=layout, **options)
-    now = env.reset(seed=3)
-    chance = np.random.default_rng(1)
-    for _ in range(steps):
-        now = env.step((now.masks * chance.random(now.masks.shape)).argmax(1))
-    return env.views(), now, env
 
 
 @pytest.mark.parametrize("layout", ["raw", "trump-first"])
@@ -40,14 +28,14 @@ def some_views(
 def test_views_are_shown_as_the_environments_show_them(
     rules: str, layout: str, observation: str
 ) -> None:
-    views, now, env = some_views(rules, layout, observation=observation)
-    seen = observe(views, rules, layout=layout, observation=observation)
-    assert np.array_equal(seen.observations, now.observations)
-    assert np.array_equal(seen.masks, now.masks)
+    views, step, env = selfplay_views(rules, layout=layout, observation=observation)
+    observed = observe(views, rules, layout=layout, observation=observation)
+    assert np.array_equal(observed.observations, step.observations)
+    assert np.array_equal(observed.masks, step.masks)
     # The way back: what is chosen as it is shown is the card that the environment plays.
-    shown = (now.masks * np.random.default_rng(2).random(now.masks.shape)).argmax(1)
-    seats = now.seats
-    real = seen.real(shown)
+    shown = (step.masks * np.random.default_rng(2).random(step.masks.shape)).argmax(1)
+    seats = step.seats
+    real = observed.real(shown)
     before = [env.view(k, int(seats[k])) for k in range(64)]
     assert all(int(real[k]) in before[k].legal() for k in range(64))
     env.step(shown)
@@ -59,13 +47,15 @@ def test_views_are_shown_as_the_environments_show_them(
 
 def test_one_view_is_observed_as_well() -> None:
     view = Game("classic", seed=1).view()
-    seen = observe(view, layout="trump-first")
-    assert seen.observations.shape == (1, LAYOUT.size)
-    assert sorted(seen.real([int(np.flatnonzero(seen.masks[0])[0])])) <= sorted(view.legal())
+    observed = observe(view, layout="trump-first")
+    assert observed.observations.shape == (1, LAYOUT.size)
+    assert sorted(observed.real([int(np.flatnonzero(observed.masks[0])[0])])) <= sorted(
+        view.legal()
+    )
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("call", "message"),
     [
         (lambda views: observe(views, layout="trumps"), "layout is 'trumps'"),
         (lambda views: observe(views, observation="rows"), "observation is 'rows'"),
@@ -74,32 +64,27 @@ def test_one_view_is_observed_as_well() -> None:
         (lambda views: observe(views).real(np.zeros(64)), "actions are float64"),
     ],
 )
-def test_what_can_not_be_observed_is_refused(wrong: Any, told: str) -> None:
-    views, _, _ = some_views("classic", "raw", 3)
-    with pytest.raises(ValueError, match=told):
-        wrong(views)
-
-
-def acted(agent: Any, views: Any) -> Any:
-    key = agent_key(5)
-    return agent.act(views, decision_streams(key, np.arange(len(views)).astype(np.uint64), views))
+def test_what_can_not_be_observed_is_refused(call: Any, message: str) -> None:
+    views, _, _ = selfplay_views()
+    with pytest.raises(ValueError, match=message):
+        call(views)
 
 
 def test_a_policy_of_histories_is_given_whole_histories() -> None:
-    given: list[Any] = []
+    batches: list[Any] = []
 
     def policy(observations: Any, masks: Any) -> Any:
-        given.append(observations)
+        batches.append(observations)
         return masks
 
     options = {"layout": "trump-first", "observation": "history"}
     agent = PolicyAgent("classic", policy, **options)  # type: ignore[arg-type]
     evaluate(agent, "random", hands=4, seed=1)
-    tricks_led = [(each[..., 0] == 4).sum(1).max() for each in given]
+    tricks_led = [(batch[..., 0] == 4).sum(1).max() for batch in batches]
     assert max(tricks_led) > 10, "the tricks that are over are left out"
-    views, now, _ = some_views("classic", **options)
-    acted(agent, views)
-    assert np.array_equal(given[-1], now.observations)
+    views, step, _ = selfplay_views(**options)
+    act_on(agent, views)
+    assert np.array_equal(batches[-1], step.observations)
 
 
 def lowest(observations: Any, masks: Any) -> Any:
@@ -107,16 +92,16 @@ def lowest(observations: Any, masks: Any) -> Any:
 
 
 def test_a_function_plays_by_logits_or_by_actions() -> None:
-    views, _, _ = some_views("classic", "raw")
-    by_logits = acted(PolicyAgent("classic", lowest), views)
-    by_actions = acted(PolicyAgent("classic", lambda seen, masks: masks.argmax(1)), views)
+    views, _, _ = selfplay_views()
+    by_logits = act_on(PolicyAgent("classic", lowest), views)
+    by_actions = act_on(PolicyAgent("classic", lambda observations, masks: masks.argmax(1)), views)
     assert np.array_equal(by_logits, by_actions)
-    assert np.array_equal(by_logits, [min(each) for each in legal_of(views)])
+    assert np.array_equal(by_logits, [min(legal) for legal in legal_of(views)])
     assert PolicyAgent("classic", lowest).name == "lowest"
 
 
 def legal_of(views: Any) -> list[list[int]]:
-    return [np.flatnonzero(each).tolist() for each in observe(views).masks]
+    return [np.flatnonzero(mask).tolist() for mask in observe(views).masks]
 
 
 def test_a_policy_draws_by_its_logits() -> None:
@@ -124,10 +109,12 @@ def test_a_policy_draws_by_its_logits() -> None:
     cards = legal_of(views[:1])[0]
     logits = np.zeros(52)
     logits[cards[0]] = np.log(3.0)
-    agent = PolicyAgent("classic", lambda seen, masks: logits + np.zeros(masks.shape), sample=True)
-    drawn = acted(agent, views)
-    share = np.mean(drawn == cards[0])
-    assert share == pytest.approx(3 / (2 + len(cards)), abs=0.03)
+    agent = PolicyAgent(
+        "classic", lambda observations, masks: logits + np.zeros(masks.shape), sample=True
+    )
+    drawn = act_on(agent, views)
+    frequency = np.mean(drawn == cards[0])
+    assert frequency == pytest.approx(3 / (2 + len(cards)), abs=0.03)
     assert set(drawn.tolist()) == {*cards}
 
 
@@ -135,9 +122,9 @@ def test_a_policy_draws_by_its_logits() -> None:
     "answer", [np.zeros((64, 3)), np.zeros((64, 52), complex), np.full(64, "2C"), None]
 )
 def test_a_policy_that_answers_something_else_is_told_what_is_wanted(answer: Any) -> None:
-    views, _, _ = some_views("classic", "raw")
+    views, _, _ = selfplay_views()
     with pytest.raises(ValueError, match=r"mine answered with .*logits of shape \(64, 52\)"):
-        acted(PolicyAgent("classic", lambda seen, masks: answer, name="mine"), views)
+        act_on(PolicyAgent("classic", lambda observations, masks: answer, name="mine"), views)
 
 
 def test_endings_are_exact_unless_the_policy_is_to_play_them() -> None:
@@ -145,8 +132,8 @@ def test_endings_are_exact_unless_the_policy_is_to_play_them() -> None:
     assert not PolicyAgent("classic", lowest, exact=False).perfect_endgame
     exact = PolicyAgent("classic", lowest, name="exact")
     plain = PolicyAgent("classic", lowest, exact=False, name="plain")
-    found = evaluate(exact, plain, hands=40, seed=1)
-    assert found.pairings[0].margin.value > 0
+    result = evaluate(exact, plain, hands=40, seed=1)
+    assert result.pairings[0].margin.value > 0
 
 
 def test_modules_of_torch_are_given_tensors() -> None:
@@ -157,16 +144,16 @@ def test_modules_of_torch_are_given_tensors() -> None:
             super().__init__()
             self.layer = torch.nn.Linear(LAYOUT.size, 52)
 
-        def forward(self, seen: Any, masks: Any) -> Any:
+        def forward(self, observations: Any, masks: Any) -> Any:
             assert masks.dtype == torch.bool
-            return self.layer(seen)
+            return self.layer(observations)
 
     network = Linear()
-    views, now, _ = some_views("classic", "raw")
-    weight, bias = (each.detach().numpy() for each in network.parameters())
-    logits = np.where(now.masks == 1, now.observations @ weight.T + bias, -np.inf)
+    views, step, _ = selfplay_views()
+    weight, bias = (param.detach().numpy() for param in network.parameters())
+    logits = np.where(step.masks == 1, step.observations @ weight.T + bias, -np.inf)
     agent = PolicyAgent("classic", network, exact=False)
-    assert np.array_equal(acted(agent, views), logits.argmax(1))
+    assert np.array_equal(act_on(agent, views), logits.argmax(1))
 
 
 # -- files
@@ -185,14 +172,14 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_graph_plays_as_the_checkpoint_that_it_was_made_of(graph: Path) -> None:
-    views, _, _ = some_views("classic", "raw")
-    one, other = make_agent(f"onnx:{graph}"), make_agent("champion-1")
-    assert np.mean(acted(one, views) == acted(other, views)) > 0.98
-    assert one.perfect_endgame
+    views, _, _ = selfplay_views()
+    graph_agent, network_agent = make_agent(f"onnx:{graph}"), make_agent("champion-1")
+    assert np.mean(act_on(graph_agent, views) == act_on(network_agent, views)) > 0.98
+    assert graph_agent.perfect_endgame
 
 
 @pytest.mark.parametrize(
-    ("text", "rules", "told"),
+    ("text", "rules", "message"),
     [
         ("onnx:{graph}", "draft", "plays classic, and not draft"),
         ("onnx:{graph},endgame=network", "classic", "never saw an ending"),
@@ -203,11 +190,11 @@ def test_a_graph_plays_as_the_checkpoint_that_it_was_made_of(graph: Path) -> Non
     ],
 )
 def test_a_graph_that_can_not_play_is_refused(
-    text: str, rules: str, told: str, graph: Path
+    text: str, rules: str, message: str, graph: Path
 ) -> None:
-    with pytest.raises(ValueError, match=told) as error:
+    with pytest.raises(ValueError, match=message) as error:
         make_agent(text.format(graph=graph), rules)
-    assert isinstance(error.value, CannotPlay) == (rules != "classic" or "never" in told)
+    assert isinstance(error.value, CannotPlay) == (rules != "classic" or "never" in message)
 
 
 @pytest.fixture(scope="module")
@@ -226,11 +213,11 @@ def test_a_model_of_sb3_is_opened_on_a_word_alone(zipped: Path) -> None:
         make_agent(f"sb3:{zipped}")
     from sb3_contrib import MaskablePPO
 
-    views, now, _ = some_views("classic", "raw")
+    views, step, _ = selfplay_views()
     model: Any = MaskablePPO.load(zipped, device="cpu")
-    wanted, _ = model.predict(now.observations, action_masks=now.masks, deterministic=True)
+    expected, _ = model.predict(step.observations, action_masks=step.masks, deterministic=True)
     agent = make_agent(f"sb3:{zipped},trusted,endgame=network")
-    assert np.array_equal(acted(agent, views), wanted)
+    assert np.array_equal(act_on(agent, views), expected)
     with pytest.raises(ValueError, match="'PPPO' is no algorithm"):
         make_agent(f"sb3:{zipped},trusted,algorithm=PPPO")
 
@@ -239,7 +226,6 @@ def test_a_model_of_sb3_is_opened_on_a_word_alone(zipped: Path) -> None:
 
 
 def test_a_package_makes_its_players_and_callbacks_known(tmp_path: Path) -> None:
-    """The example in docs/plugin is installed, and its names work where names do."""
     source = tmp_path / "source"
     source.mkdir()
     for path in (ROOT / "docs" / "plugin").iterdir():

@@ -1,4 +1,4 @@
-"""The search that answers one player believes what follows from its play, and wins by it."""
+"""The responder: beliefs that follow from the opponent's play, and wins."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from german_whist import Game, card_set
 from german_whist.agents import Player, agent_names, make_agent
 from german_whist.agents.base import CannotPlay
 from german_whist.agents.search.best_response import ResponderAgent
-from german_whist.agents.search.opponent_models import MODELS, model_of
+from german_whist.agents.search.opponent_models import OPPONENT_MODELS, opponent_model
 from german_whist.engine.deals import all_deals
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation import evaluate
@@ -22,19 +22,19 @@ DECK = "2x4-h2"
 
 
 def hands_by_every_deal(game: Game) -> dict[int, float]:
-    """How likely each hand of seat 1 is, by every deal that seat 0 could have seen go like this."""
+    """Exact distribution of seat 1's hand, over all deals consistent with seat 0's view."""
     start = game.clone()
     while start.actions:
         start.undo()
     deals = all_deals(game.rules).astype(np.int64)
-    own = (1 << deals[:, 1 - game.dealer : 4 : 2]).sum(axis=1) == card_set(start.hands[0])
-    other, counts = Player("threshold", DECK), Counter[int]()
-    for deal in deals[own].tolist():
+    consistent = (1 << deals[:, 1 - game.dealer : 4 : 2]).sum(axis=1) == card_set(start.hands[0])
+    opponent, counts = Player("threshold", DECK), Counter[int]()
+    for deal in deals[consistent].tolist():
         twin = Game(DECK)
         twin.deal_cards(deal, game.dealer)
         for action in game.actions:
             if action not in twin.legal() or (
-                twin.turn == 1 and other.choose(twin.view(1)) != action
+                twin.turn == 1 and opponent.choose(twin.view(1)) != action
             ):
                 break
             twin.play(action)
@@ -46,42 +46,42 @@ def hands_by_every_deal(game: Game) -> dict[int, float]:
 
 @pytest.mark.parametrize("deal", range(3))
 def test_worlds_come_as_often_as_the_play_of_the_other_makes_them_likely(deal: int) -> None:
-    other, game = make_agent("threshold", DECK), Game(DECK, seed=deal)
+    opponent, game = make_agent("threshold", DECK), Game(DECK, seed=deal)
     for _ in range(2):
         seat = game.turn
         assert seat is not None
         views = np.array(game.view(seat).record)
-        theirs = int(other.act(views, np.zeros(1, np.uint64))[0])
-        game.play(theirs if seat == 1 else int(game.legal()[0]))
-    wanted = hands_by_every_deal(game)
+        opponent_card = int(opponent.act(views, np.zeros(1, np.uint64))[0])
+        game.play(opponent_card if seat == 1 else int(game.legal()[0]))
+    expected = hands_by_every_deal(game)
     agent = make_agent("responder:16,against=threshold", DECK)
     assert isinstance(agent, ResponderAgent)
-    found = agent.sampled_worlds(game.view(0), 4000, seed=1)
-    hands, counts = np.unique(found["hand"][:, 1], return_counts=True)
-    shares = dict(zip(hands.tolist(), (counts / len(found)).tolist(), strict=True))
-    for hand in {*wanted, *shares}:
-        assert shares.get(hand, 0.0) == pytest.approx(wanted.get(hand, 0.0), abs=0.05)
+    worlds = agent.sample_determinizations(game.view(0), 4000, seed=1)
+    hands, counts = np.unique(worlds["hand"][:, 1], return_counts=True)
+    frequencies = dict(zip(hands.tolist(), (counts / len(worlds)).tolist(), strict=True))
+    for hand in {*expected, *frequencies}:
+        assert frequencies.get(hand, 0.0) == pytest.approx(expected.get(hand, 0.0), abs=0.05)
 
 
-@pytest.mark.parametrize(("name", "least"), [("threshold", 0.75), ("random-exact", 0.75)])
-def test_it_wins_most_of_what_can_be_won_and_no_more(name: str, least: float) -> None:
+@pytest.mark.parametrize(("name", "lower_bound"), [("threshold", 0.75), ("random-exact", 0.75)])
+def test_it_wins_most_of_what_can_be_won_and_no_more(name: str, lower_bound: float) -> None:
     exact = measure_exploitability(make_agent(name, "2x5-h3"), "2x5-h3").exploitability
     player = f"responder:32,against={name}"
     won = evaluate(player, name, "2x5-h3", hands=1200, seed=3, key=KEY).pairings[0].points
-    assert least * exact < won.value < exact + 1.5 * won.half_width
+    assert lower_bound * exact < won.value < exact + 1.5 * won.half_width
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", OPPONENT_MODELS)
 def test_every_player_that_it_knows_can_be_answered(name: str) -> None:
     rules = load_rules("classic")
-    assert model_of(name, rules).kind >= 0
+    assert opponent_model(name, rules).kind >= 0
 
 
 @pytest.mark.parametrize(
-    ("name", "rules", "says"),
+    ("name", "rules", "message"),
     [
         ("responder:64", "classic", "against=threshold"),
-        ("responder:64,against=human", "classic", "cannot be imagined"),
+        ("responder:64,against=human", "classic", "has no opponent model"),
         ("responder:64,against=threshold,luck", "classic", "against=PLAYER"),
         ("responder:64,against=threshold", "draft", "responder does not play draft"),
         ("responder:64,against=threshold", "humbug", "responder does not play humbug"),
@@ -89,9 +89,9 @@ def test_every_player_that_it_knows_can_be_answered(name: str) -> None:
     ],
 )
 def test_what_can_not_be_answered_is_refused_in_a_sentence(
-    name: str, rules: str, says: str
+    name: str, rules: str, message: str
 ) -> None:
-    with pytest.raises((ValueError, CannotPlay), match=says):
+    with pytest.raises((ValueError, CannotPlay), match=message):
         make_agent(name, rules)
 
 

@@ -1,4 +1,4 @@
-"""NaN and infinite numbers of a policy forfeit a hand, as a wrong shape does, or are refused."""
+"""NaN and infinity in a policy's output forfeit a hand, and in weights are refused."""
 
 from __future__ import annotations
 
@@ -7,69 +7,54 @@ from typing import Any
 
 import numpy as np
 import pytest
+from agent_views import act_on, selfplay_views
 from checkpoints import written
 
 from german_whist import PolicyAgent, evaluate, observe
-from german_whist.agents.base import agent_key, decision_streams
 from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS, VALUE_WEIGHTS
 from german_whist.agents.checkpoints.checkpoint import CheckpointError, read_checkpoint
 from german_whist.agents.checkpoints.input_names import input_names
 from german_whist.agents.registry import make_agent
 from german_whist.engine.observation.layout import LAYOUT_VERSION
 from german_whist.engine.rules import load_rules
-from german_whist.envs import SelfPlayEnv
 
 NAN, INF = float("nan"), float("inf")
 
 
-def some_views(count: int = 8) -> Any:
-    env = SelfPlayEnv(count, "classic")
-    now = env.reset(seed=3)
-    for _ in range(5):
-        now = env.step(now.masks.argmax(axis=1))
-    return env.views()
-
-
-def acted(agent: Any, views: Any) -> Any:
-    numbers = np.arange(len(views)).astype(np.uint64)
-    return agent.act(views, decision_streams(agent_key(5), numbers, views))
-
-
-def logits_with(value: float, where: str) -> Any:
-    """Logits that prefer low cards, with a value in the place of some."""
+def logits_with(value: float, location: str) -> Any:
+    """Policy that prefers low cards, with `value` at some logits."""
 
     def policy(observations: Any, masks: Any) -> Any:
         logits = -np.arange(52.0) - np.zeros(masks.shape)
         for row, legal in zip(logits, masks == 1, strict=True):
-            places = np.flatnonzero(legal if where != "illegal" else ~legal)
-            row[places if where == "all" else places[:1]] = value
+            places = np.flatnonzero(legal if location != "illegal" else ~legal)
+            row[places if location == "all" else places[:1]] = value
         return logits
 
     return policy
 
 
 @pytest.mark.parametrize(
-    ("value", "where"),
+    ("value", "location"),
     [(NAN, "all"), (NAN, "one"), (NAN, "illegal"), (INF, "one"), (INF, "all"), (-INF, "all")],
 )
 @pytest.mark.parametrize("sample", [False, True])
-def test_logits_that_choose_nothing_are_refused(value: float, where: str, sample: bool) -> None:
-    agent = PolicyAgent("classic", logits_with(value, where), sample=sample, name="mine")
+def test_logits_that_choose_nothing_are_refused(value: float, location: str, sample: bool) -> None:
+    agent = PolicyAgent("classic", logits_with(value, location), sample=sample, name="mine")
     with pytest.raises(ValueError, match="mine answered with NaN or infinite logits in 8 of 8"):
-        acted(agent, some_views())
+        act_on(agent, selfplay_views(count=8)[0])
 
 
 @pytest.mark.parametrize("sample", [False, True])
 def test_minus_infinity_means_never(sample: bool) -> None:
     def high(observations: Any, masks: Any) -> Any:
-        """Of the legal cards the two highest; where one card is legal, that one."""
         logits = np.full(masks.shape, -INF)
         for row, legal in zip(logits, masks == 1, strict=True):
             row[np.flatnonzero(legal)[-2:]] = 1.0
         return logits
 
-    views = some_views(64)
-    actions = acted(PolicyAgent("classic", high, sample=sample), views)
+    views = selfplay_views()[0]
+    actions = act_on(PolicyAgent("classic", high, sample=sample), views)
     masks = observe(views).masks
     choices = [np.flatnonzero(legal)[-2:].tolist() for legal in masks]
     assert all(action in two for action, two in zip(actions, choices, strict=True))
@@ -77,16 +62,18 @@ def test_minus_infinity_means_never(sample: bool) -> None:
 
 @pytest.mark.parametrize("value", [NAN, INF, 3.5])
 def test_actions_that_are_no_whole_numbers_are_refused(value: float) -> None:
-    agent = PolicyAgent("classic", lambda seen, masks: np.full(len(masks), value), name="mine")
+    agent = PolicyAgent(
+        "classic", lambda observations, masks: np.full(len(masks), value), name="mine"
+    )
     with pytest.raises(ValueError, match=r"mine answered with the action .* an action is a whole"):
-        acted(agent, some_views())
+        act_on(agent, selfplay_views(count=8)[0])
 
 
 @pytest.mark.parametrize("layout", ["raw", "trump-first"])
 @pytest.mark.parametrize("action", [-1, -53, 52, 10**12, -(10**12)])
 def test_actions_that_are_no_cards_stay_what_they_are(action: int, layout: str) -> None:
     agent = PolicyAgent("classic", lambda _, masks: np.full(len(masks), action), layout=layout)
-    assert (acted(agent, some_views()) == action).all()
+    assert (act_on(agent, selfplay_views(count=8)[0]) == action).all()
 
 
 def test_a_policy_of_nans_forfeits_every_hand_and_says_why() -> None:
@@ -97,8 +84,8 @@ def test_a_policy_of_nans_forfeits_every_hand_and_says_why() -> None:
         return np.zeros((len(masks), 3))
 
     for policy in (nans, wrong_shape):
-        found = evaluate(PolicyAgent("classic", policy, name="mine"), "random-exact", hands=20)
-        (pairing,) = found.pairings
+        result = evaluate(PolicyAgent("classic", policy, name="mine"), "random-exact", hands=20)
+        (pairing,) = result.pairings
         (forfeit,) = pairing.forfeits
         assert (pairing.win_rate.value, forfeit.hands) == (0.0, 20)
         assert "ValueError: mine answered with " in forfeit.example
@@ -110,8 +97,8 @@ def test_one_row_of_nans_costs_that_hand_alone() -> None:
         logits[observations[:, :3].all(axis=1)] = NAN
         return logits
 
-    found = evaluate(PolicyAgent("classic", sometimes, name="mine"), "random-exact", hands=100)
-    hands = sum(each.hands for each in found.pairings[0].forfeits)
+    result = evaluate(PolicyAgent("classic", sometimes, name="mine"), "random-exact", hands=100)
+    hands = sum(forfeit.hands for forfeit in result.pairings[0].forfeits)
     assert 0 < hands < 60
 
 
@@ -141,7 +128,7 @@ def test_a_network_of_values_that_may_be_infinite_guides_no_search(tmp_path: Pat
 
     from safetensors.numpy import load_file
 
-    weights = {name: each * np.float32(1e15) for name, each in load_file(VALUE_WEIGHTS).items()}
+    weights = {name: array * np.float32(1e15) for name, array in load_file(VALUE_WEIGHTS).items()}
     card = json.loads(VALUE_WEIGHTS.with_suffix(".json").read_text())
     for name in ("format", "weights"):
         del card[name]

@@ -1,4 +1,4 @@
-"""The thinker: exact where it can be, blind to what is hidden, the same in any batch."""
+"""The thinker: exact values, batch independence, beliefs, MLP inference."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from german_whist.agents.base import CannotPlay, ViewBatch
 from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS, champion_for
 from german_whist.agents.networks.belief import (
     INPUTS,
-    MOST_HIDDEN,
-    draw_planned,
-    plan_any_hands,
+    MAX_HIDDEN_CARDS,
+    draw_weighted_hand,
+    sum_hand_weights,
 )
 from german_whist.agents.networks.mlp import (
-    Layers,
+    MLPWeights,
     forward,
-    new_hidden,
-    new_layers,
-    new_rows,
-    pass_rows,
+    forward_rows,
+    new_forward_buffers,
+    new_mlp_batch,
+    pack_mlp,
 )
 from german_whist.agents.networks.policy import NetworkAgent
-from german_whist.agents.networks.value import INPUTS as WORTH_INPUTS
-from german_whist.agents.networks.value import MOST_PLACES, write_game_places
-from german_whist.agents.search.leaf_values import open_last_trick
-from german_whist.agents.search.root import LIKELY, thinker_actions
-from german_whist.agents.search.simulation import new_search, play_on
+from german_whist.agents.networks.value import INPUTS as VALUE_INPUTS
+from german_whist.agents.networks.value import MAX_VALUE_INPUTS, write_value_inputs
+from german_whist.agents.search.leaf_values import solve_last_trick
+from german_whist.agents.search.root import MIN_REPLY_PROBABILITY, thinker_actions
+from german_whist.agents.search.simulation import new_search, play_ahead
 from german_whist.agents.search.thinker import ThinkerAgent
 from german_whist.engine.dtypes import GAME, NO_TRUMP
 from german_whist.engine.endgame import tables, value
@@ -46,7 +46,7 @@ from german_whist.engine.view import View
 
 
 def at_trick(trick: int, seed: int, follow: bool, rules: str = "classic") -> Game:
-    """A game of two trained players, before a card of some trick."""
+    """A game of trained agents, before a card of some trick."""
     player = Player(make_agent("champion:sample", rules), seed=1)
     game = Game(rules, seed=seed)
     while game.view(0).trick < trick or (game.phase == "follow") != follow:
@@ -55,50 +55,55 @@ def at_trick(trick: int, seed: int, follow: bool, rules: str = "classic") -> Gam
 
 
 def paid(game: Game, seat: int) -> int:
-    """What a game that has come to its ending pays a seat with best play."""
+    """Pay of a seat in an ending with best play."""
     record = game.record[0]
     leader = int(record["leader"])
-    hands, low = [int(each) for each in record["hand"]], bool(record["low"])
+    hands, low = [int(cards) for cards in record["hand"]], bool(record["low"])
     trump = None if record["trump"] == NO_TRUMP else int(record["trump"])
-    more = value(hands, trump, leader, low=low)
-    mine, others = int(record["tricks"][leader]), int(record["tricks"][1 - leader])
-    left = hands[0].bit_count() - more
-    pays = pay_for(row(game.rules.record(), 0), int(low), mine + more, others + left)
+    leader_tricks = value(hands, trump, leader, low=low)
+    own_tricks, opponent_tricks = int(record["tricks"][leader]), int(record["tricks"][1 - leader])
+    remaining = hands[0].bit_count() - leader_tricks
+    pays = pay_for(
+        row(game.rules.record(), 0),
+        int(low),
+        own_tricks + leader_tricks,
+        opponent_tricks + remaining,
+    )
     return int(pays) * (1 if leader == seat else -1)
 
 
 # -- exactly what it should be
 
 
-def sure_of(game: Game, seat: int) -> Layers:
-    """Beliefs that know the other's hand, for this one position."""
+def sure_of(game: Game, seat: int) -> MLPWeights:
+    """A belief network that knows the opponent's hand in this position."""
     view = game.view(seat).record
     order = np.zeros(4, np.uint8)
     trump_first_order(row(game.rules.record(), 0), row(view.copy(), 0), order)
-    held = int(game.record[0]["hand"][1 - seat])
+    opponent_hand = int(game.record[0]["hand"][1 - seat])
     biases = [
-        9.0 if held >> (13 * int(order[place // 13]) + place % 13) & 1 else -9.0
+        9.0 if opponent_hand >> (13 * int(order[place // 13]) + place % 13) & 1 else -9.0
         for place in range(52)
     ]
     weights = np.concatenate([np.zeros(INPUTS * 52), biases]).astype(np.float32)
-    return new_layers(np.array([INPUTS, 52]), weights)
+    return pack_mlp(np.array([INPUTS, 52]), weights)
 
 
-def worth_of(game: Game, card: int, policy: NetworkAgent) -> float:
-    """What a card comes to in the true deal, by exact endings and the policy's likely replies."""
+def card_value(game: Game, card: int, policy: NetworkAgent) -> float:
+    """Value of a card in the true deal, by exact endings and the policy's likely replies."""
     seat = game.turn or 0
     after = game.clone()
     after.play(card)
     if after.view(0).endgame:
         return paid(after, seat)
-    shares = policy.likelihoods(after.view(1 - seat).record.copy())[0]
-    shares[shares < LIKELY * shares.max()] = 0
-    told = 0.0
-    for reply in np.flatnonzero(shares):
-        then = after.clone()
-        then.play(int(reply))
-        told += float(shares[reply] / shares.sum()) * paid(then, seat)
-    return told
+    probs = policy.network_probabilities(after.view(1 - seat).record.copy())[0]
+    probs[probs < MIN_REPLY_PROBABILITY * probs.max()] = 0
+    value = 0.0
+    for reply in np.flatnonzero(probs):
+        replied = after.clone()
+        replied.play(int(reply))
+        value += float(probs[reply] / probs.sum()) * paid(replied, seat)
+    return value
 
 
 @pytest.mark.parametrize("follow", [False, True])
@@ -109,23 +114,23 @@ def test_with_one_world_that_is_the_true_one_it_plays_an_exactly_best_card(
     agent = make_agent("thinker:1,last=2", rules)
     policy = NetworkAgent(rules, champion_for(load_rules(rules)))
     assert isinstance(agent, ThinkerAgent)
-    told = 0
+    compared = 0
     for seed in range(40 if rules == "classic" else 16):
         game = at_trick(12, seed, follow, rules)
         view = game.view(game.turn or 0)
-        worths = {card: worth_of(game, card, policy) for card in view.legal()}
-        if max(worths.values()) - min(worths.values()) < 0.3:
+        values = {card: card_value(game, card, policy) for card in view.legal()}
+        if max(values.values()) - min(values.values()) < 0.3:
             continue
-        told += 1
+        compared += 1
         belief = sure_of(game, view.seat)
         networks = agent.networks._replace(belief=belief, uses_belief=True)
-        known = tables(view.trump is not None, bool(view.record["low"][0]))
+        ending_tables = tables(view.trump is not None, bool(view.record["low"][0]))
         actions, rng = np.zeros(1, np.int64), np.zeros(1, np.uint64)
-        search = new_search(agent.record, known, networks)
+        search = new_search(agent.record, ending_tables, networks)
         thinker_actions(search, ViewBatch(view.record.copy(), rng, actions), 1, False)
         # What the policy likes counts for a little.
-        assert worths[int(actions[0])] > max(worths.values()) - 0.1
-    assert told > 1
+        assert values[int(actions[0])] > max(values.values()) - 0.1
+    assert compared > 1
 
 
 def test_the_last_trick_with_open_cards_is_what_plain_minimax_says() -> None:
@@ -133,21 +138,21 @@ def test_the_last_trick_with_open_cards_is_what_plain_minimax_says() -> None:
         game = at_trick(12, seed, follow=False)
         seat = game.turn or 0
 
-        def best(now: Game, seat: int) -> int:
-            if now.view(0).endgame:
-                return paid(now, seat)
-            after = []
-            for card in now.view(now.turn or 0).legal():
-                then = now.clone()
-                then.play(card)
-                after.append(best(then, seat))
-            return max(after) if now.turn == seat else min(after)
+        def best(position: Game, seat: int) -> int:
+            if position.view(0).endgame:
+                return paid(position, seat)
+            pays = []
+            for card in position.view(position.turn or 0).legal():
+                child = position.clone()
+                child.play(card)
+                pays.append(best(child, seat))
+            return max(pays) if position.turn == seat else min(pays)
 
         games = np.array(game.record, GAME)
-        found = open_last_trick(
+        solved = solve_last_trick(
             row(game.rules.record(), 0), tables(), thread_scratch(), games, np.zeros(2, GAME), 1.0
         )
-        assert found == best(game, seat)
+        assert solved == best(game, seat)
 
 
 @pytest.mark.parametrize("ahead", [0, 1, 3, 13])
@@ -160,26 +165,26 @@ def test_ahead_the_policy_plays_on_to_before_the_last_trick_for_the_stock(ahead:
         game.play(policy.choose(game.view(game.turn or 0)))
         search = new_search(game.rules.record(), tables(), agent.networks)
         search.leaves[0] = game.record[0]
-        play_on(search, 1)
+        play_ahead(search, 1)
         # The trick begun is ended, and so many more follow.
         while game.view(0).trick < min(trick + 1 + ahead, max(trick + 1, 12)):
             game.play(policy.choose(game.view(game.turn or 0)))
-        found = search.leaves[0]
-        assert found["trick"] == game.record[0]["trick"]
-        np.testing.assert_array_equal(found["hand"], game.record[0]["hand"])
+        leaf = search.leaves[0]
+        assert leaf["trick"] == game.record[0]["trick"]
+        np.testing.assert_array_equal(leaf["hand"], game.record[0]["hand"])
 
 
 def test_estimates_of_the_last_trick_are_exact_and_those_before_are_not() -> None:
     agent = make_agent("thinker:64")
     last = at_trick(12, 3, follow=False)
-    found = agent.estimates(last.view(last.turn or 0))
-    assert found is not None
-    assert found.half_widths == pytest.approx(0, abs=1e-9)
-    assert len(found.actions) == len(last.view(last.turn or 0).legal())
+    estimates = agent.estimates(last.view(last.turn or 0))
+    assert estimates is not None
+    assert estimates.half_widths == pytest.approx(0, abs=1e-9)
+    assert len(estimates.actions) == len(last.view(last.turn or 0).legal())
     early = at_trick(4, 3, follow=False)
-    found = agent.estimates(early.view(early.turn or 0))
-    assert found is not None
-    assert (found.half_widths > 0).all()
+    estimates = agent.estimates(early.view(early.turn or 0))
+    assert estimates is not None
+    assert (estimates.half_widths > 0).all()
 
 
 # -- beliefs
@@ -191,30 +196,30 @@ def test_hands_are_drawn_in_proportion_to_the_product_of_their_odds(count: int) 
     odds = np.zeros(52)
     odds[cards] = [0.2, 1.0, 3.0, 0.0, 1.5]
     unseen = np.uint64(sum(1 << card for card in cards))
-    ways = np.zeros((53, MOST_HIDDEN + 1))
-    plan_any_hands(unseen, count, odds, ways)
+    sums = np.zeros((53, MAX_HIDDEN_CARDS + 1))
+    sum_hand_weights(unseen, count, odds, sums)
     stream = np.array([5], np.uint64)
     drawn: dict[int, int] = {}
     for _ in range(20_000):
-        held = int(draw_planned(unseen, count, odds, ways, stream))
-        drawn[held] = drawn.get(held, 0) + 1
-    wanted = {
+        hand_set = int(draw_weighted_hand(unseen, count, odds, sums, stream))
+        drawn[hand_set] = drawn.get(hand_set, 0) + 1
+    expected = {
         sum(1 << card for card in hand): prod(odds[card] for card in hand)
         for hand in combinations(cards, count)
     }
-    total = sum(wanted.values())
-    for held, weight in wanted.items():
-        assert drawn.get(held, 0) / 20_000 == pytest.approx(weight / total, abs=0.015)
-        assert weight > 0 or held not in drawn
+    total = sum(expected.values())
+    for hand_set, weight in expected.items():
+        assert drawn.get(hand_set, 0) / 20_000 == pytest.approx(weight / total, abs=0.015)
+        assert weight > 0 or hand_set not in drawn
 
 
 def test_where_too_much_is_ruled_out_nothing_is() -> None:
-    odds, ways = np.zeros(52), np.zeros((53, MOST_HIDDEN + 1))
+    odds, sums = np.zeros(52), np.zeros((53, MAX_HIDDEN_CARDS + 1))
     odds[1] = 1.0
-    plan_any_hands(np.uint64(0b111), 2, odds, ways)
-    held = draw_planned(np.uint64(0b111), 2, odds, ways, np.array([1], np.uint64))
-    assert int(held).bit_count() == 2
-    assert int(held) & 0b10
+    sum_hand_weights(np.uint64(0b111), 2, odds, sums)
+    hand_set = draw_weighted_hand(np.uint64(0b111), 2, odds, sums, np.array([1], np.uint64))
+    assert int(hand_set).bit_count() == 2
+    assert int(hand_set) & 0b10
 
 
 # -- the networks' numbers
@@ -222,57 +227,59 @@ def test_where_too_much_is_ruled_out_nothing_is() -> None:
 
 @pytest.mark.parametrize("sizes", [(30, 20, 12, 5), (30, 17, 9), (30, 6)])
 def test_a_row_comes_out_the_same_in_any_company_and_as_numpy_computes(sizes: Any) -> None:
-    chance = np.random.default_rng(1)
-    # Rows that follow each other have much in common, little, or nothing.
-    flips = chance.random((25, 30)) < chance.choice([0.05, 0.3, 0.6], size=(25, 1))
+    rng = np.random.default_rng(1)
+    # RowBuffers that follow each other have much in common, little, or nothing.
+    flips = rng.random((25, 30)) < rng.choice([0.05, 0.3, 0.6], size=(25, 1))
     x_of = np.logical_xor.accumulate(flips).astype(np.float32)
     parts, x = [], x_of
     for k, (n, m) in enumerate(pairwise(sizes)):
-        weight, bias = chance.normal(size=(n, m)), chance.normal(size=m)
+        weight, bias = rng.normal(size=(n, m)), rng.normal(size=m)
         parts += [weight.ravel(), bias]
         x = x @ weight + bias
         x = np.maximum(x, 0) if k < len(sizes) - 2 else x
-    net = new_layers(np.array(sizes), np.concatenate(parts))
-    rows = new_rows(net, len(x_of), 30)
-    for k, each in enumerate(x_of):
-        places = chance.permutation(np.flatnonzero(each))
-        rows.counts[k] = len(places)
-        rows.places[k, : len(places)] = places
+    net = pack_mlp(np.array(sizes), np.concatenate(parts))
+    rows = new_mlp_batch(net, len(x_of), 30)
+    for k, row_inputs in enumerate(x_of):
+        active = rng.permutation(np.flatnonzero(row_inputs))
+        rows.n_active[k] = len(active)
+        rows.active_inputs[k, : len(active)] = active
     for count in (0, 1, 4, len(x_of)):
         rows.out[:] = np.nan
-        pass_rows(net, rows, count)
+        forward_rows(net, rows, count)
         assert (np.isfinite(rows.out).all(axis=1) == (np.arange(len(x_of)) < count)).all()
     together = rows.out.copy()
     np.testing.assert_allclose(together, x, rtol=1e-4, atol=1e-4)
     alone = np.zeros(sizes[-1], np.float32)
     for k in range(len(x_of)):
-        forward(net, rows.places[k, : rows.counts[k]], new_hidden(net.sizes), alone)
+        forward(
+            net, rows.active_inputs[k, : rows.n_active[k]], new_forward_buffers(net.sizes), alone
+        )
         np.testing.assert_array_equal(alone, together[k])
 
 
 @pytest.mark.parametrize("scale", [0.0, 1e-6, 1.0, 1e6])
 def test_the_first_layer_neither_overflows_nor_loses_more_than_a_float_would(scale: float) -> None:
-    chance = np.random.default_rng(2)
+    rng = np.random.default_rng(2)
     # No column loses anything to how large another is.
-    numbers = (scale * np.abs(chance.normal(size=(401, 7))) * np.logspace(-4, 4, 7)).ravel()
+    numbers = (scale * np.abs(rng.normal(size=(401, 7))) * np.logspace(-4, 4, 7)).ravel()
     for sign in (1, -1):
-        net = new_layers(np.array([400, 7]), sign * numbers)
+        net = pack_mlp(np.array([400, 7]), sign * numbers)
         out = np.zeros(7, np.float32)
-        forward(net, np.arange(400), new_hidden(net.sizes), out)
-        wanted = sign * numbers.reshape(401, 7).sum(axis=0)
-        np.testing.assert_allclose(out, wanted, rtol=1e-6)
+        forward(net, np.arange(400), new_forward_buffers(net.sizes), out)
+        expected = sign * numbers.reshape(401, 7).sum(axis=0)
+        np.testing.assert_allclose(out, expected, rtol=1e-6)
 
 
-def seen_by_worth(game: Game) -> set[int]:
-    places = np.zeros(MOST_PLACES, np.int16)
-    count = write_game_places(row(game.rules.record(), 0), row(game.record.copy(), 0), places)
-    return set(places[:count].tolist())
+def active_value_inputs(game: Game) -> set[int]:
+    active = np.zeros(MAX_VALUE_INPUTS, np.int16)
+    count = write_value_inputs(row(game.rules.record(), 0), row(game.record.copy(), 0), active)
+    return set(active[:count].tolist())
 
 
-def test_what_worth_sees_does_not_hang_on_the_names_of_suits() -> None:
+def test_value_inputs_do_not_depend_on_the_names_of_suits() -> None:
     game = at_trick(5, 2, follow=False)
-    seen = seen_by_worth(game)
-    assert max(seen) < WORTH_INPUTS
+    active = active_value_inputs(game)
+    assert max(active) < VALUE_INPUTS
     record = game.record[0]
     shift = 13
 
@@ -280,20 +287,20 @@ def test_what_worth_sees_does_not_hang_on_the_names_of_suits() -> None:
         cards <<= shift
         return (cards & ((1 << 52) - 1)) | cards >> 52
 
-    other = game.clone()
-    twin = other.record[0]
+    renamed = game.clone()
+    twin = renamed.record[0]
     for name in ("hand", "known_cards", "played"):
-        twin[name] = [turned(int(each)) for each in record[name]]
+        twin[name] = [turned(int(cards)) for cards in record[name]]
     twin["deal"] = (record["deal"] + shift) % 52
     twin["trump"] = (record["trump"] + 1) % 4
-    assert seen_by_worth(other) == seen
+    assert active_value_inputs(renamed) == active
     # A card in play that changes hands is seen.
-    mine = int(record["hand"][int(record["leader"])])
+    leader_hand = int(record["hand"][int(record["leader"])])
     twin["hand"] = record["hand"]
-    moved = mine & -mine
+    moved = leader_hand & -leader_hand
     changed = game.clone()
-    changed.record[0]["hand"] = [int(each) ^ moved for each in record["hand"]]
-    assert seen_by_worth(changed) != seen
+    changed.record[0]["hand"] = [int(cards) ^ moved for cards in record["hand"]]
+    assert active_value_inputs(changed) != active
 
 
 # -- a player like others
@@ -307,17 +314,14 @@ def test_it_thinks_for_a_time_and_stops_when_one_card_is_left() -> None:
 
 @pytest.mark.parametrize(
     ("name", "as_thinker", "last"),
-    [
-        ("champion", "thinker:10", 2),
-        ("thinker:5,last=4", "thinker:5", 4),
-    ],
+    [("champion", "thinker:10", 2), ("thinker:5,last=4", "thinker:5", 4)],
 )
 def test_at_the_last_tricks_it_thinks_and_before_them_its_network_plays(
     name: str, as_thinker: str, last: int
 ) -> None:
     player, thinker = Player(make_agent(name), seed=2), Player(make_agent(as_thinker), seed=2)
     network = Player(NetworkAgent("classic", CLASSIC_WEIGHTS))
-    apart = 0
+    differing = 0
     for seed in range(12):
         for trick in (12 - last, 13 - last, 12, 13):
             for follow in (False, True):
@@ -326,28 +330,25 @@ def test_at_the_last_tricks_it_thinks_and_before_them_its_network_plays(
                 chosen, plain = player.choose(view), network.choose(view)
                 late = 13 - last <= trick <= 12
                 assert chosen == (thinker.choose(view) if late else plain)
-                apart += chosen != plain
-    assert apart > 2
+                differing += chosen != plain
+    assert differing > 2
 
 
 @pytest.mark.parametrize(
-    ("name", "says"),
+    ("name", "message"),
     [
         ("thinker:0", "thinker:64"),
         ("thinker:64,last=0", "last is '0': .* from 1 to 13 in classic"),
         ("thinker:64,last=14", "last is '14': "),
         ("thinker:64,ahead=14", "ahead is '14': .* from 0 to 13 in classic"),
-        (
-            "thinker:64,luck",
-            "last=TRICKS.* policy=PATH, value=PATH, belief=PATH, and belief=voids",
-        ),
+        ("thinker:64,luck", "last=TRICKS.* policy=PATH, value=PATH, belief=PATH, and belief=voids"),
         (f"thinker:64,value={CLASSIC_WEIGHTS}", "is not a value or belief network"),
-        ("thinker:64,value=AGENTS/belief", "what is wanted is one of value"),
+        ("thinker:64,value=AGENTS/belief", "and a value network with"),
         ("thinker:64,belief=nowhere", "there is no checkpoint"),
     ],
 )
-def test_wrong_parameters_are_refused_in_a_sentence(name: str, says: str) -> None:
-    with pytest.raises(ValueError, match=says):
+def test_wrong_parameters_are_refused_in_a_sentence(name: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         make_agent(name.replace("AGENTS", str(CLASSIC_WEIGHTS.parent)))
 
 
@@ -359,9 +360,7 @@ def test_rules_that_it_can_not_think_about_are_refused(rules: str) -> None:
 
 
 @pytest.mark.parametrize("rules", ["no-trump", "all-tricks", "colour"])
-def test_rules_that_no_network_of_worth_knows_are_played_at_the_last_tricks_alone(
-    rules: str,
-) -> None:
+def test_rules_without_a_value_network_are_played_at_the_last_tricks_alone(rules: str) -> None:
     with pytest.raises(CannotPlay, match=f"a value network does not cover {rules}"):
         make_agent("thinker:64", rules)
     assert not ThinkerAgent.plays(load_rules(rules))
@@ -372,4 +371,4 @@ def test_rules_that_no_network_of_worth_knows_are_played_at_the_last_tricks_alon
 def test_the_networks_of_the_package_are_small() -> None:
     files: list[Any] = sorted(Path(CLASSIC_WEIGHTS).parent.glob("*.safetensors"))
     assert len(files) >= 4
-    assert sum(each.stat().st_size for each in files) < 8_000_000
+    assert sum(path.stat().st_size for path in files) < 8_000_000

@@ -153,9 +153,9 @@ def test_threads_change_nothing_in_any_environment(kind: str, options: dict[str,
 class Noted(RandomAgent):
     """Notes how many views it is asked about at a time."""
 
-    def __init__(self, many_at_once: bool) -> None:
+    def __init__(self, thread_safe: bool) -> None:
         super().__init__("classic")
-        self.many_at_once = many_at_once
+        self.thread_safe = thread_safe
         self.asked: list[int] = []
 
     def act(self, views: Array, rng: Array) -> Array:
@@ -163,9 +163,9 @@ class Noted(RandomAgent):
         return super().act(views, rng)
 
 
-@pytest.mark.parametrize("many_at_once", [False, True])
-def test_an_opponent_answers_in_parts_where_it_says_that_it_may(many_at_once: bool) -> None:
-    opponent = Noted(many_at_once)
+@pytest.mark.parametrize("thread_safe", [False, True])
+def test_an_opponent_answers_in_parts_where_it_says_that_it_may(thread_safe: bool) -> None:
+    opponent = Noted(thread_safe)
     vector = GermanWhistVectorEnv(20, opponent=opponent, seat=1, threads=3)
     opponent.asked.clear()
     vector.reset(seed=1)
@@ -173,7 +173,7 @@ def test_an_opponent_answers_in_parts_where_it_says_that_it_may(many_at_once: bo
     leads = int((vector.state()["records"].view(GAME)["dealer"] == 1).sum())
     parts = [leads * (part + 1) // 3 - leads * part // 3 for part in range(3)]
     assert leads > 3
-    assert sorted(opponent.asked) == (sorted(parts) if many_at_once else [leads])
+    assert sorted(opponent.asked) == (sorted(parts) if thread_safe else [leads])
 
 
 @pytest.mark.parametrize("threads", [0, 1.5, True, "2"])

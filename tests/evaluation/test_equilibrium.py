@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array, csr_array, hstack
 
 from german_whist.agents.base import Agent
-from german_whist.agents.equilibrium.strategy import SHIPPED
+from german_whist.agents.equilibrium.strategy import BUNDLED
 from german_whist.agents.heuristic.random import RandomExactAgent
 from german_whist.agents.perfect_endgame import EndgamePlayer
 from german_whist.agents.registry import make_agent
@@ -175,7 +175,7 @@ def smallest() -> GameTree:
         lambda: make_agent("threshold", "2x4-h2"),
         lambda: ByHash("2x4-h2"),
         lambda: ByHash("2x4-h2", draws=False),
-        lambda: make_agent(f"nash:{SHIPPED / '2x4-h2'}", "2x4-h2"),
+        lambda: make_agent(f"nash:{BUNDLED / '2x4-h2'}", "2x4-h2"),
     ],
     ids=["threshold", "by hash", "by hash but for draws", "nash"],
 )

@@ -1,8 +1,7 @@
-"""The game for three with a dummy written a second time, as plainly as possible.
+"""The three-player game a second time, as plainly as possible.
 
-Cards are texts, hands are lists, and the rules stand in the order in which they are told. What
-a player sees is written down when it happens, and what the player is to be shown is computed from
-those notes alone, never from the cards themselves.
+Cards are texts, hands are lists. What a player sees is noted when it happens, and the expected
+observation is computed from those notes alone, never from the cards.
 """
 
 from __future__ import annotations
@@ -17,8 +16,6 @@ Event = tuple[Any, ...]
 
 
 class PlainThree:
-    """One hand."""
-
     def __init__(self, deal: list[str], dealer: int) -> None:
         assert sorted(deal) == sorted(CARDS)
         self.dealer = dealer
@@ -39,7 +36,7 @@ class PlainThree:
         self.tell("turned", self.stock[0])
 
     def tell(self, *event: Any) -> None:
-        """Something that all three see."""
+        """Note an event that all three see."""
         for notes in self.notes:
             notes.append(event)
 
@@ -87,9 +84,9 @@ class PlainThree:
             seat = (winner + place) % 3
             card = self.stock.pop(0)
             self.hands[seat].append(card)
-            for who in range(3):
-                seen = card if who == seat or place == 0 else None
-                self.notes[who].append(("drew", seat, seen, place == 0))
+            for watcher in range(3):
+                visible = card if watcher == seat or place == 0 else None
+                self.notes[watcher].append(("drew", seat, visible, place == 0))
         if len(self.stock) == 7:
             self.hands[DUMMY], self.stock = self.stock, []
             self.declarer = winner
@@ -106,7 +103,7 @@ class PlainThree:
 
 
 def shown(notes: list[Event], seat: int) -> dict[str, Any]:
-    """What a seat is to be shown, group by group of the observation, from its notes alone.
+    """Expected observation of a seat, by group, from its notes alone.
 
     Sets of cards are sets of texts, other groups lists of zeros and ones.
     """
@@ -117,81 +114,81 @@ def shown(notes: list[Event], seat: int) -> dict[str, Any]:
     leader, table = (dealer + 1) % 3, []
     declarer: int | None = None
     dummy: set[str] = set()
-    played: dict[int, set[str]] = {who: set() for who in range(4)}
-    taken: dict[int, set[str]] = {who: set() for who in range(4)}
+    played: dict[int, set[str]] = {player: set() for player in range(4)}
+    taken: dict[int, set[str]] = {player: set() for player in range(4)}
     hidden: dict[tuple[int, str], int] = {}  # (who, suit): unseen cards since a failure
     draws, taken_tricks = 8, [0, 0, 0, 0]
-    for kind, *told in notes[1:]:
+    for kind, *event in notes[1:]:
         if kind == "turned":
-            (card,) = told
+            (card,) = event
             upcard = {card}
             trumps = trumps or card[1]
         elif kind == "played":
-            who, card = told
+            player, card = event
             if table and card[1] != table[0][1][1]:
-                hidden[who, table[0][1][1]] = 0
-            table.append((who, card))
-            played[who].add(card)
-            for held in (hand, dummy, taken[who]):
-                held.discard(card)
+                hidden[player, table[0][1][1]] = 0
+            table.append((player, card))
+            played[player].add(card)
+            for cards in (hand, dummy, taken[player]):
+                cards.discard(card)
         elif kind == "won":
-            (leader,) = told
+            (leader,) = event
             table, upcard = [], set()
             if declarer is not None:
                 taken_tricks[leader] += 1
         elif kind == "drew":
-            who, card, openly = told
-            if who == seat:
+            player, card, openly = event
+            if player == seat:
                 hand.add(card)
             elif openly:
-                taken[who].add(card)
+                taken[player].add(card)
             else:
                 for key in hidden:
-                    hidden[key] += key[0] == who
+                    hidden[key] += key[0] == player
             draws -= openly
         else:
             assert kind == "dummy"
-            declarer, dummy = told[0], set(told[1])
+            declarer, dummy = event[0], set(event[1])
     over = sum(map(len, played.values())) == 52
     in_turn = [0, 1, 2] if declarer is None else [0, 1, 2, DUMMY]
     turn = None if over else in_turn[(in_turn.index(leader) + len(table)) % len(in_turn)]
     mover = declarer if turn == DUMMY else turn
 
-    def one_of(who: int | None, among: str = "me left right dummy") -> list[int]:
-        return [int(who == places[name]) for name in among.split()]
+    def checked_choice(player: int | None, among: str = "me left right dummy") -> list[int]:
+        return [int(player == places[name]) for name in among.split()]
 
     def voids(name: str) -> list[int]:
         since = [hidden.get((places[name], suit)) for suit in SUITS]
-        return [int(count == each) for count in since for each in range(9)]
+        return [int(count == value) for count in since for value in range(9)]
 
-    seen = hand | dummy | upcard | set().union(*played.values())
-    others = taken[places["left"]] | taken[places["right"]]
+    located = hand | dummy | upcard | set().union(*played.values())
+    taken_cards = taken[places["left"]] | taken[places["right"]]
     return {
         "own_hand": hand,
         "upcard": upcard,
         **{
-            f"trick_{name}": {card for who, card in table if who == at}
-            for name, at in places.items()
+            f"trick_{name}": {card for player, card in table if player == place}
+            for name, place in places.items()
         },
-        **{f"played_by_{name}": played[at] for name, at in places.items()},
+        **{f"played_by_{name}": played[place] for name, place in places.items()},
         "known_left": taken[places["left"]],
         "known_right": taken[places["right"]],
         "dummy": dummy,
-        "unseen": set(CARDS) - seen - others,
+        "unseen": set(CARDS) - located - taken_cards,
         "trumps": [int(trumps == suit) for suit in SUITS],
         "void_left": voids("left"),
         "void_right": voids("right"),
-        "seat": [int(seat == each) for each in range(3)],
+        "seat": [int(seat == value) for value in range(3)],
         "stage": [int(declarer is None), int(declarer is not None)],
         "decision": [int(not over and not table), int(not over and bool(table)), int(over)],
         "to_move": [int(mover == seat)],
-        "turn": one_of(turn),
-        "leads": one_of(leader),
-        "declarer": one_of(declarer, "me left right"),
-        "dealer": one_of(dealer, "me left right"),
+        "turn": checked_choice(turn),
+        "leads": checked_choice(leader),
+        "declarer": checked_choice(declarer, "me left right"),
+        "dealer": checked_choice(dealer, "me left right"),
         "draws_left": [int(n < draws) for n in range(8)],
         **{
-            f"tricks_{name}": [int(n < taken_tricks[at]) for n in range(7)]
-            for name, at in places.items()
+            f"tricks_{name}": [int(n < taken_tricks[place]) for n in range(7)]
+            for name, place in places.items()
         },
     }

@@ -1,4 +1,4 @@
-"""The game for three agrees with a second implementation, tells no hidden card, keeps records."""
+"""The three-player game: agreement with a second implementation, hidden cards, records."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def chosen(game: ThreeGame, style: str, rng: random.Random) -> int:
 
 
 def played(seed: int, cards: int) -> tuple[ThreeGame, PlainThree]:
-    """A game in both implementations, stopped after so many cards."""
+    """A game in both implementations after `cards` cards."""
     rng = random.Random(seed)
     styles = [rng.choice(("random", "high", "low")) for _ in range(4)]
     game = ThreeGame(seed)
@@ -59,15 +59,15 @@ def texts(cards: int) -> set[str]:
 
 
 def check_shown(game: ThreeGame, plain: PlainThree, seat: int) -> None:
-    """Every group of an observation is what the seat's notes make of it."""
+    """Compare every group of an observation with the seat's notes."""
     observation = observation_for_three(game.view(seat))
     expected = shown(plain.notes[seat], seat)
     assert [*expected] == [group.name for group in THREE_LAYOUT.groups]
     for name, value in expected.items():
-        found = observation[THREE_LAYOUT.slice(name)].tolist()
+        group_values = observation[THREE_LAYOUT.slice(name)].tolist()
         if isinstance(value, set):
             value = [int(card in value) for card in CARDS_TEXT]
-        assert found == value, name
+        assert group_values == value, name
     legal = plain.legal() if plain.mover() == seat else []
     mask = [int(card in legal) for card in CARDS_TEXT]
     assert mask_for_three(game.view(seat)).tolist() == mask
@@ -121,7 +121,7 @@ def test_every_seat_is_shown_what_it_noted(cards: int) -> None:
 
 
 def in_order(*parts: str) -> str:
-    """A deal that begins with these cards; the others follow in order of their ids."""
+    """A deal that begins with these cards, the others in order of their ids."""
     first = " ".join(parts).split()
     return " ".join([*first, *(card for card in CARDS_TEXT if card not in first)])
 
@@ -230,7 +230,7 @@ def test_views_are_equal_exactly_where_the_same_was_seen() -> None:
 
 
 @pytest.mark.parametrize(
-    ("action", "why"),
+    ("action", "message"),
     [
         (52, "actions run from 0 to 51"),
         (-1, "actions run from 0 to 51"),
@@ -239,10 +239,10 @@ def test_views_are_equal_exactly_where_the_same_was_seen() -> None:
         ("XX", "'XX' is not a card"),
     ],
 )
-def test_what_can_not_be_played_gets_a_sentence(action: Any, why: str) -> None:
+def test_what_can_not_be_played_gets_a_sentence(action: Any, message: str) -> None:
     game = ThreeGame(1)
     before = game.view()
-    with pytest.raises(ValueError, match=why):
+    with pytest.raises(ValueError, match=message):
         game.play(action)
     assert game.view() == before
 
@@ -295,34 +295,34 @@ def test_records_are_written_read_and_replayed(tmp_path: Path) -> None:
     append_records(path, records[5:])
     with path.open("a", encoding="utf-8") as file:
         file.write('\n{"record": 1}\n')
-    found = read_three_records(path)
-    assert found.records == records
-    assert [str(problem) for problem in found.problems] == [
+    read = read_three_records(path)
+    assert read.records == records
+    assert [str(problem) for problem in read.problems] == [
         f"{path}, line 24: the record: has no 'game'"
     ]
-    for game, record in zip((*games, dealt, given_deal), found.records, strict=True):
-        again = record.replay()
-        assert again.actions == game.actions
-        assert again.pays == game.pays
-        assert again.dealer == game.dealer
+    for game, record in zip((*games, dealt, given_deal), read.records, strict=True):
+        replayed = record.replay()
+        assert replayed.actions == game.actions
+        assert replayed.pays == game.pays
+        assert replayed.dealer == game.dealer
     assert records[3].seed == 3
     assert records[-1].deal.startswith("2C 3C")
     assert records[-1].seed is None
 
 
 @pytest.mark.parametrize(
-    ("changes", "why"),
+    ("changes", "message"),
     [
         ({"record": 2}, "record is 2: it has to be one of 1"),
         ({"game": "two"}, "game is 'two': it has to be one of three"),
         ({"dealer": 3}, "dealer is 3: it has to be one of 0, 1, 2"),
-        ({"dealer": 1}, "trick 1 is told as|is not in the hand|the result is told"),
+        ({"dealer": 1}, "trick 1 is recorded as|is not in the hand|the result is recorded"),
         ({"seed": None}, "needs either seed"),
         ({"seed": -1}, "seed is -1"),
         ({"deal": "AS"}, "needs either seed"),
         ({"seed": None, "deal": "AS", "number": 3}, "number is 3 beside a deal: .* leave it out"),
         ({"tricks": []}, "the hand is not over after 0 cards"),
-        ({"tricks": ["0: "]}, "trick 1 is told as 0: , but was played as no trick"),
+        ({"tricks": ["0: "]}, "trick 1 is recorded as 0: , but was played as no trick"),
         ({"tricks": ["0: XX"]}, "'XX' is not a card"),
         ({"tricks": [3]}, r"tricks\[0\] is 3: it has to be a text"),
         ({"result": {"tricks": [7, 0, 0, 0], "pays": [14, -7, -7]}}, "but the cards give tricks"),
@@ -330,22 +330,24 @@ def test_records_are_written_read_and_replayed(tmp_path: Path) -> None:
         ({"sede": 1}, "'sede' is not known here; did you mean 'seed'"),
     ],
 )
-def test_a_record_that_can_not_be_right_gets_a_sentence(changes: dict[str, Any], why: str) -> None:
+def test_a_record_that_can_not_be_right_gets_a_sentence(
+    changes: dict[str, Any], message: str
+) -> None:
     game, _ = played(4, 52)
-    told = json.loads(record_of_three(game).to_line())
-    assert ThreeRecord.from_line(json.dumps(told)).replay().pays == game.pays
-    with pytest.raises(RecordError, match=why):
-        ThreeRecord.from_line(json.dumps({**told, **changes}))
+    fields = json.loads(record_of_three(game).to_line())
+    assert ThreeRecord.from_line(json.dumps(fields)).replay().pays == game.pays
+    with pytest.raises(RecordError, match=message):
+        ThreeRecord.from_line(json.dumps({**fields, **changes}))
 
 
 def test_a_record_is_refused_where_tricks_are_told_otherwise() -> None:
     game, _ = played(4, 52)
-    told = json.loads(record_of_three(game).to_line())
-    first = told["tricks"][0]
+    fields = json.loads(record_of_three(game).to_line())
+    first = fields["tricks"][0]
     leader = int(first[0])
-    told["tricks"][0] = f"{(leader + 1) % 3}{first[1:]}"
-    with pytest.raises(RecordError, match=f"trick 1 is told as .* was played as {first}"):
-        ThreeRecord.from_line(json.dumps(told))
+    fields["tricks"][0] = f"{(leader + 1) % 3}{first[1:]}"
+    with pytest.raises(RecordError, match=f"trick 1 is recorded as .* was played as {first}"):
+        ThreeRecord.from_line(json.dumps(fields))
     with pytest.raises(RecordError, match="is not a line of JSON"):
         ThreeRecord.from_line("{")
     with pytest.raises(RecordError, match="the hand is not over"):

@@ -1,4 +1,4 @@
-"""The environments of the game for three keep their libraries' rules, and pay and show the same."""
+"""Environments of the three-player game: API tests, observations, rewards, refusals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from german_whist.agents.base import agent_key
 from german_whist.agents.calls import PlayerFault
 from german_whist.engine.game import IllegalAction
 from german_whist.three_player import GermanWhistThreeEnv
-from german_whist.three_player.agents import played_hand, random_card, thrifty_card
+from german_whist.three_player.agents import play_hand, random_card, thrifty_card
 from german_whist.three_player.game import DUMMY, ThreeGame
 from german_whist.three_player.observation import (
     THREE_LAYOUT,
@@ -42,77 +42,78 @@ def test_api_test_and_seed_test_pass(make: Any) -> None:
 
 
 def test_pettingzoo_makes_it_by_name() -> None:
-    made = pettingzoo.make("aec", "german_whist/german_whist_three_v0")
-    assert made.metadata["name"] == "german_whist_three_v0"
-    assert made.possible_agents == ["player_0", "player_1", "player_2"]
-    assert made.action_space("player_2") == Discrete(52)
-    assert not made.metadata["is_parallelizable"]
+    env = pettingzoo.make("aec", "german_whist/german_whist_three_v0")
+    assert env.metadata["name"] == "german_whist_three_v0"
+    assert env.possible_agents == ["player_0", "player_1", "player_2"]
+    assert env.action_space("player_2") == Discrete(52)
+    assert not env.metadata["is_parallelizable"]
 
 
 def test_an_episode_is_the_game_move_by_move() -> None:
-    """Who is selected, what all see, what is paid and told, over whole hands."""
     env = german_whist_three_v0.env()
     rng = np.random.default_rng(4)
     for number in range(25):
         env.reset(**({"seed": 9} if number == 0 else {}))
         game = ThreeGame(9, number)
-        got = dict.fromkeys(env.agents, 0.0)
-        told: dict[str, Any] = {}
+        returns = dict.fromkeys(env.agents, 0.0)
+        results: dict[str, Any] = {}
         for agent in env.agent_iter():
-            seen, paid, over, cut, info = env.last()
-            got[agent] += paid
+            observation, paid, over, cut, info = env.last()
+            returns[agent] += paid
             assert not cut
             assert sum(env.rewards.values()) == 0
-            for seat, each in enumerate(env.possible_agents):
-                if each in env.agents:
-                    view, shown = game.view(seat), env.observe(each)
+            for seat, name in enumerate(env.possible_agents):
+                if name in env.agents:
+                    view, shown = game.view(seat), env.observe(name)
                     np.testing.assert_array_equal(shown["observation"], observation_for_three(view))
                     np.testing.assert_array_equal(shown["action_mask"], mask_for_three(view))
-                    assert env.observation_space(each).contains(shown)
-                    assert env.unwrapped.view(each) == view
-                    assert shown["action_mask"].any() == (not over and each == agent)
+                    assert env.observation_space(name).contains(shown)
+                    assert env.unwrapped.view(name) == view
+                    assert shown["action_mask"].any() == (not over and name == agent)
             if over:
-                told[agent] = info["result"]
+                results[agent] = info["result"]
                 env.step(None)
                 continue
             assert info == {}
             assert agent == f"player_{game.mover}"
             if game.turn == DUMMY:
                 assert game.mover == game.declarer
-                assert {*np.flatnonzero(seen["action_mask"])} <= {*game.hands[DUMMY]}
+                assert {*np.flatnonzero(observation["action_mask"])} <= {*game.hands[DUMMY]}
             before = game.pays
-            card = pick(seen["action_mask"], rng)
+            card = pick(observation["action_mask"], rng)
             game.play(card)
             env.step(card)
-            earned = [now - then for now, then in zip(game.pays, before, strict=True)]
-            assert [env.rewards[each] for each in env.possible_agents] == earned
+            earned = [new - old for new, old in zip(game.pays, before, strict=True)]
+            assert [env.rewards[name] for name in env.possible_agents] == earned
             assert sorted(earned) in ([-1, -1, 2], [0, 0, 0])
         assert game.over
         tricks, pays = game.counting_tricks, game.pays
         for seat, agent in enumerate(env.possible_agents):
             order = [(seat + place) % 3 for place in range(3)]
-            assert got[agent] == pays[seat]
-            result = told[agent]
-            assert result["tricks"].tolist() == [*(tricks[at] for at in order), tricks[DUMMY]]
-            assert result["pays"].tolist() == [pays[at] for at in order]
+            assert returns[agent] == pays[seat]
+            result = results[agent]
+            assert result["tricks"].tolist() == [
+                *(tricks[place_seat] for place_seat in order),
+                tricks[DUMMY],
+            ]
+            assert result["pays"].tolist() == [pays[place_seat] for place_seat in order]
             assert result["deal"] == number
 
 
 def test_arrays_kept_from_one_step_stay_as_they_were() -> None:
     env = german_whist_three_v0.env()
     env.reset(seed=5)
-    kept = []
+    pairs = []
     for _ in env.agent_iter():
-        seen, _, over, _, _ = env.last()
-        kept += [(seen[name], seen[name].copy()) for name in seen]
-        for name in seen:
-            assert seen[name].flags.writeable
-        env.step(None if over else int(seen["action_mask"].argmax()))
-    assert all((array == then).all() for array, then in kept)
+        observation, _, over, _, _ = env.last()
+        pairs += [(observation[name], observation[name].copy()) for name in observation]
+        for name in observation:
+            assert observation[name].flags.writeable
+        env.step(None if over else int(observation["action_mask"].argmax()))
+    assert all((array == copied).all() for array, copied in pairs)
 
 
 def test_no_hidden_card_has_a_part_in_what_is_observed() -> None:
-    """The same cards but for those that player_0 has not seen: it is shown and told the same."""
     rng = np.random.default_rng(6)
     different = 0
     for seed in range(60):
@@ -157,13 +158,13 @@ def test_deals_are_given_numbered_and_follow_each_other() -> None:
     assert env.game().cards_dealt == ThreeGame(1).cards_dealt
     assert env.agent_selection == "player_1"
     fresh = german_whist_three_v0.raw_env(), german_whist_three_v0.raw_env()
-    for each in fresh:
-        each.reset()
+    for new_env in fresh:
+        new_env.reset()
     assert fresh[0].game().cards_dealt != fresh[1].game().cards_dealt
 
 
 @pytest.mark.parametrize(
-    ("seed", "options", "why"),
+    ("seed", "options", "message"),
     [
         (-1, None, "seed is -1"),
         (1.5, None, "seed is 1.5"),
@@ -175,10 +176,12 @@ def test_deals_are_given_numbered_and_follow_each_other() -> None:
         (1, {"nmber": 1}, "no option 'nmber': .*; did you mean 'number'"),
     ],
 )
-def test_a_reset_that_is_refused_leaves_nothing_to_step(seed: Any, options: Any, why: str) -> None:
+def test_a_reset_that_is_refused_leaves_nothing_to_step(
+    seed: Any, options: Any, message: str
+) -> None:
     for env in (german_whist_three_v0.raw_env(), GermanWhistThreeEnv()):
         env.reset(seed=1)
-        with pytest.raises(ValueError, match=why):
+        with pytest.raises(ValueError, match=message):
             env.reset(seed=seed, options=options)
         with pytest.raises(IllegalAction, match="nothing has been dealt yet"):
             env.step(0)
@@ -198,22 +201,26 @@ def test_an_illegal_action_is_never_better_than_the_worst_legal_result(steps: in
     env = german_whist_three_v0.env()
     for seed in range(5):
         env.reset(seed=seed)
-        got = dict.fromkeys(env.agents, 0.0)
+        returns = dict.fromkeys(env.agents, 0.0)
         offender = ""
         for step, agent in enumerate(env.agent_iter()):
-            seen, paid, over, cut, info = env.last()
-            got[agent] += paid
+            observation, paid, over, cut, info = env.last()
+            returns[agent] += paid
             if over or cut:
-                assert not seen["action_mask"].any()
-                assert seen["observation"][THREE_LAYOUT.slice("decision")].tolist() == [0, 0, 1]
+                assert not observation["action_mask"].any()
+                assert observation["observation"][THREE_LAYOUT.slice("decision")].tolist() == [
+                    0,
+                    0,
+                    1,
+                ]
                 assert info["result"]["deal"] == 0
                 env.step(None)
             elif step == steps:
                 offender = agent
-                env.step(illegal(seen["action_mask"]))
+                env.step(illegal(observation["action_mask"]))
             else:
-                env.step(int(seen["action_mask"].argmax()))
-        assert got[offender] <= -7
+                env.step(int(observation["action_mask"].argmax()))
+        assert returns[offender] <= -7
     env.reset(seed=3)
     assert env.last()[0]["action_mask"].any()
 
@@ -262,8 +269,8 @@ def test_gymnasium_finds_nothing_wrong(mask_in_observation: bool) -> None:
 
 def test_gymnasium_makes_it_by_name() -> None:
     env = gymnasium.make("german_whist/GermanWhistThree-v0", opponents="thrifty", seat=2)
-    seen, info = env.reset(seed=1)
-    assert seen.shape == (THREE_LAYOUT.size,)
+    observation, info = env.reset(seed=1)
+    assert observation.shape == (THREE_LAYOUT.size,)
     assert info["seat"] == 2
 
 
@@ -272,24 +279,24 @@ def test_a_learner_plays_the_same_hands_as_at_the_table_of_all(seat: int | str) 
     env = GermanWhistThreeEnv(opponents=("thrifty", random_card), seat=seat)
     seats, for_dummy = set(), 0
     for number in range(40):
-        shown, info = env.reset(**({"seed": 6} if number == 0 else {}))
+        observation, info = env.reset(**({"seed": 6} if number == 0 else {}))
         own = info["seat"]
         seats.add(own)
-        together, over = 0.0, False
+        total, over = 0.0, False
         while not over:
             assert env.view().legal
             for_dummy += env.view().turn == DUMMY
-            np.testing.assert_array_equal(shown, observation_for_three(env.view()))
-            assert env.observation_space.contains(shown)
+            np.testing.assert_array_equal(observation, observation_for_three(env.view()))
+            assert env.observation_space.contains(observation)
             np.testing.assert_array_equal(info["action_mask"], env.action_masks())
-            shown, paid, over, cut, info = env.step(info["action_mask"].argmax())
-            together += paid
+            observation, paid, over, cut, info = env.step(info["action_mask"].argmax())
+            total += paid
             assert not cut
         players = {own: lambda view, _: (view.legal & -view.legal).bit_length() - 1}
         players |= {(own + 1) % 3: thrifty_card, (own + 2) % 3: random_card}
-        game = played_hand(ThreeGame(6, number), [players[at] for at in range(3)], agent_key(6))
-        assert together == game.pays[own]
-        assert info["result"]["pays"][0] == together
+        game = play_hand(ThreeGame(6, number), [players[at] for at in range(3)], agent_key(6))
+        assert total == game.pays[own]
+        assert info["result"]["pays"][0] == total
         assert info["result"]["deal"] == number
         assert not info["action_mask"].any()
         with pytest.raises(IllegalAction, match=r"the episode is over: call reset\(\)"):
@@ -313,8 +320,8 @@ def test_opponents_that_fail_are_told_by_name() -> None:
         return 52
 
     env = GermanWhistThreeEnv(opponents=stubborn, seat=0)
-    why = r"opponent stubborn in seat 1 chose wrongly: 52 is not an action"
-    with pytest.raises(PlayerFault, match=why):
+    message = r"opponent stubborn in seat 1 chose wrongly: 52 is not an action"
+    with pytest.raises(PlayerFault, match=message):
         env.reset(seed=1, options={"dealer": 0})
     with pytest.raises(IllegalAction, match="nothing has been dealt"):
         env.step(0)

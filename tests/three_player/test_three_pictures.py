@@ -1,4 +1,4 @@
-"""The table of three can be looked at, in every render mode and from every seat."""
+"""Pictures of the three-player game, in every render mode and from every seat."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from german_whist.three_player.render import scene_of_three, text_of_three
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Windows show every picture, without the pause that people need."""
+    """Show pictures in windows without a pause."""
     monkeypatch.setattr(pygame.time, "Clock", lambda: type("", (), {"tick": lambda *_: None})())
 
 
@@ -63,15 +63,15 @@ def test_a_seat_is_shown_its_own_cards_and_those_that_it_knows(cards: int) -> No
             for item in scene.items:
                 inside(item, scene.width, scene.height)
             sets = (view.hand, *view.known, view.dummy)
-            known = sum(cards.bit_count() for cards in sets)
-            assert faces(scene) == turned + known
-            assert text.count("??") == sum(map(len, game.hands)) - known
+            n_known = sum(cards.bit_count() for cards in sets)
+            assert faces(scene) == turned + n_known
+            assert text.count("??") == sum(map(len, game.hands)) - n_known
             hidden = [card for card in CARDS if view.unseen >> card & 1]
             assert not any(f" {card.symbol}" in text for card in hidden)
             opened = scene_of_three(view, game.hands)
             assert faces(opened) == turned + sum(map(len, game.hands))
-            told = text_of_three(view, game.hands)
-            assert all(card.symbol in told for hand in game.hands for card in hand)
+            open_text = text_of_three(view, game.hands)
+            assert all(card.symbol in open_text for hand in game.hands for card in hand)
 
 
 def inside(item: Any, width: int, height: int) -> None:

@@ -1,4 +1,4 @@
-"""The players of the game for three: legal, reproducible, and one clearly better than chance."""
+"""Agents of the three-player game: legal, reproducible, stronger than random."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy import stats
 from german_whist.agents.base import agent_key
 from german_whist.engine.cards import card, card_set
 from german_whist.three_player.agents import (
-    played_hand,
+    play_hand,
     random_card,
     three_stream,
     thrifty_card,
@@ -35,9 +35,11 @@ def test_a_player_wins_nothing_of_its_like() -> None:
 
 def test_a_measurement_is_the_same_again_and_another_with_another_seed() -> None:
     assert won_at_three("random", "random", hands=5).interval < 1e-9
-    one, again, other = (won_at_three("random", "thrifty", hands=30, seed=s) for s in (4, 4, 5))
-    assert one == again != other
-    assert str(one) == f"{one.pay:+.2f} ± {one.interval:.2f} a hand"
+    first, repeated, other = (
+        won_at_three("random", "thrifty", hands=30, seed=s) for s in (4, 4, 5)
+    )
+    assert first == repeated != other
+    assert str(first) == f"{first.pay:+.2f} ± {first.interval:.2f} a hand"
 
 
 def test_few_deals_take_the_quantile_of_student() -> None:
@@ -47,7 +49,7 @@ def test_few_deals_take_the_quantile_of_student() -> None:
             game = ThreeGame()
             game.deal(1, number)
             players = [thrifty_card if place == seat else random_card for place in range(3)]
-            pays[number] += played_hand(game, players, key).pays[seat] / 3
+            pays[number] += play_hand(game, players, key).pays[seat] / 3
     won = won_at_three("thrifty", "random", hands=4)
     assert won.pay == pytest.approx(pays.mean())
     assert won.interval == pytest.approx(stats.t.ppf(0.975, 3) * stats.sem(pays), rel=1e-4)
@@ -76,13 +78,13 @@ def test_random_plays_every_legal_card_alike() -> None:
 
 
 def test_streams_differ_from_card_to_card_and_from_seat_to_seat() -> None:
-    game, key, seen = ThreeGame(3), agent_key(1), set()
+    game, key, streams = ThreeGame(3), agent_key(1), set()
     while not game.over:
-        seen.add(int(three_stream(key, game)[0]))
+        streams.add(int(three_stream(key, game)[0]))
         game.play(game.legal()[0])
-    assert len(seen) == 52
+    assert len(streams) == 52
     game.deal(3)
-    assert three_stream(agent_key(2), game)[0] not in seen
+    assert three_stream(agent_key(2), game)[0] not in streams
 
 
 def test_thrifty_wins_cheaply_what_is_worth_it() -> None:
@@ -98,14 +100,18 @@ def test_thrifty_wins_cheaply_what_is_worth_it() -> None:
             if view.turn != DUMMY and view.winning is not None and view.draws_left <= 1:
                 # The eighth trick and those that count: it is won where it can be, as cheaply.
                 winning = [
-                    each
-                    for each in game.legal()
+                    legal_card
+                    for legal_card in game.legal()
                     if max(
-                        (each // 13 == game.trump, each // 13 == view.winning // 13, each),
+                        (
+                            legal_card // 13 == game.trump,
+                            legal_card // 13 == view.winning // 13,
+                            legal_card,
+                        ),
                         (view.winning // 13 == game.trump, True, view.winning),
                     )[2]
-                    == each
-                    and (each // 13 in (game.trump, view.winning // 13))
+                    == legal_card
+                    and (legal_card // 13 in (game.trump, view.winning // 13))
                 ]
                 assert (chosen in winning) == bool(winning)
                 taken += bool(winning)
@@ -114,8 +120,7 @@ def test_thrifty_wins_cheaply_what_is_worth_it() -> None:
 
 
 def test_thrifty_leaves_to_the_dummy_only_what_is_not_its_own() -> None:
-    """A declarer whose own card holds the trick plays the dummy's lowest."""
-    kept = 0
+    compared = 0
     for number in range(200):
         game = ThreeGame(2, number)
         key = agent_key(0)
@@ -123,16 +128,17 @@ def test_thrifty_leaves_to_the_dummy_only_what_is_not_its_own() -> None:
             view = game.view()
             chosen = card(thrifty_card(view, three_stream(key, game)))
             if view.turn == DUMMY and view.trick[0] and view.winner == 0:
-                kept += 1
+                compared += 1
                 assert chosen == min(
-                    game.legal(), key=lambda each: (each // 13 == game.trump, each % 13)
+                    game.legal(),
+                    key=lambda legal_card: (legal_card // 13 == game.trump, legal_card % 13),
                 )
             game.play(chosen)
-    assert kept > 50
+    assert compared > 50
 
 
 def test_a_hand_of_players_is_played_out() -> None:
-    game = played_hand(ThreeGame(1), [thrifty_card, random_card, random_card], agent_key(1))
+    game = play_hand(ThreeGame(1), [thrifty_card, random_card, random_card], agent_key(1))
     assert game.over
     assert np.sum(game.pays) == 0
     assert card_set(game.actions) == 2**52 - 1

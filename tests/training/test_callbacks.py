@@ -24,7 +24,7 @@ from stable_baselines3.common.callbacks import (
     StopTrainingOnMaxEpisodes,
 )
 
-from german_whist.agents.checkpoints.checkpoint import checkpoints_in
+from german_whist.agents.checkpoints.checkpoint import list_checkpoints
 from german_whist.cli import main
 from german_whist.common.signals import RunStopped
 from german_whist.common.typed_settings import SettingsError
@@ -88,7 +88,7 @@ def test_a_callback_ends_the_run_with_a_checkpoint(tmp_path: Path) -> None:
     trainer, output = trained(folder, callbacks=(f"{HERE}:Stopping",))
     assert trainer.decisions == 40 * 16
     assert "a callback ended the training after 640 decisions" in output
-    assert checkpoints_in(folder / "checkpoints")[-1].stem == f"{640:012d}"
+    assert list_checkpoints(folder / "checkpoints")[-1].stem == f"{640:012d}"
     stopping = trainer.callbacks.callbacks[0]
     assert isinstance(stopping, Counting)
     assert stopping.events == ["start of 1500", "end"]

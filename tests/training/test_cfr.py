@@ -51,7 +51,7 @@ def test_sampled_regrets_are_on_average_those_of_all_deals(rules: dict[str, Any]
     """
     mccfr, walker = mccfr_of(rules), PublicTreeTraversal(load_rules(rules), 1)
     start = np.random.default_rng(1).uniform(1, 2, len(mccfr.regrets)).astype(np.float32)
-    deals = walker.tree.roots * walker.tree.deals
+    deals = walker.tree.n_roots * walker.tree.n_deals
     exact = start * np.float32(8 * deals)
     before, sums = exact.copy(), np.zeros(len(start), np.float32)
     for player in range(2):

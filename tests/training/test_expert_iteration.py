@@ -33,7 +33,7 @@ from german_whist import Game  # noqa: E402
 from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS, VALUE_WEIGHTS  # noqa: E402
 from german_whist.agents.checkpoints.checkpoint import read_checkpoint  # noqa: E402
 from german_whist.agents.networks.policy import NetworkAgent, policy_net  # noqa: E402
-from german_whist.agents.networks.value import INPUTS, OUTCOMES, read_value_network  # noqa: E402
+from german_whist.agents.networks.value import INPUTS, N_OUTCOMES, read_value_network  # noqa: E402
 from german_whist.engine.dtypes import VIEW  # noqa: E402
 from german_whist.engine.endgame import value  # noqa: E402
 from german_whist.engine.rules import load_rules  # noqa: E402
@@ -73,7 +73,7 @@ def field(game: Game, seat: int, name: str) -> int:
 
 def policy_probs(game: Game) -> dict[int, float]:
     view = game.view(game.turn or 0)
-    probs = policy_agent().likelihoods(np.array(view.record, VIEW))[0]
+    probs = policy_agent().network_probabilities(np.array(view.record, VIEW))[0]
     return {card: float(probs[card]) for card in view.legal()}
 
 
@@ -115,7 +115,7 @@ class RecordingSearch:
     def __init__(self) -> None:
         self.streams: list[Array] = []
 
-    def advise(self, views: Array, rng: Array) -> tuple[Array, Array]:
+    def act_with_values(self, views: Array, rng: Array) -> tuple[Array, Array]:
         self.streams.append(rng.copy())
         lowest = [int(hand) & -int(hand) for hand in self._legal(views)]
         actions = np.array([card.bit_length() - 1 for card in lowest], np.int64)
@@ -363,18 +363,18 @@ def test_lambda_returns_are_the_forward_view_cut_off_at_random_cards() -> None:
     """Sutton and Barto 2018, 12.1, of whole distributions, each for the leader of its trick."""
     rng = np.random.default_rng(2)
     hands, count, lambda_ = 60, 9, 0.7
-    probs = rng.dirichlet(np.ones(OUTCOMES), size=(hands, count))
+    probs = rng.dirichlet(np.ones(N_OUTCOMES), size=(hands, count))
     leaders = rng.integers(2, size=(hands, count + 1))
-    tricks = rng.integers(OUTCOMES, size=hands)
+    tricks = rng.integers(N_OUTCOMES, size=hands)
     marks = rng.random((hands, count)) < 0.15
     random_tricks = (marks << np.arange(count)).sum(axis=1)
     returns, counted = lambda_returns(
         *map(torch.from_numpy, (probs, leaders, tricks, random_tricks)), lambda_
     )
     for hand in range(hands):
-        outcome = np.eye(OUTCOMES)[tricks[hand] if leaders[hand, -1] == 0 else 13 - tricks[hand]]
+        outcome = np.eye(N_OUTCOMES)[tricks[hand] if leaders[hand, -1] == 0 else 13 - tricks[hand]]
         for trick in range(count):
-            expected, weight = np.zeros(OUTCOMES), 1.0
+            expected, weight = np.zeros(N_OUTCOMES), 1.0
             for later in range(trick + 1, count + 1):
                 prediction = outcome if later == count else probs[hand, later]
                 if leaders[hand, later] != leaders[hand, trick]:
@@ -391,7 +391,7 @@ def test_lambda_returns_are_the_forward_view_cut_off_at_random_cards() -> None:
 def test_losses_of_value_and_belief_networks_are_cross_entropies() -> None:
     hands = self_play(24, 0.1)
     value_task = ValueTask(CLASSIC, 0.8)
-    net = make_mlp(INPUTS, (16,), OUTCOMES, 3)
+    net = make_mlp(INPUTS, (16,), N_OUTCOMES, 3)
     x, leaders, tricks, random_tricks = value_task.read(hands)
     with torch.no_grad():
         log_probs = torch.log_softmax(net(x.float()), -1)

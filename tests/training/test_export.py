@@ -15,7 +15,7 @@ pytest.importorskip("torch")
 from onnx.reference import ReferenceEvaluator
 
 from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS, FAMILY_WEIGHTS
-from german_whist.agents.checkpoints.checkpoint import policy_alone, read_checkpoint
+from german_whist.agents.checkpoints.checkpoint import read_checkpoint, strip_critic
 from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.agents.registry import make_agent
 from german_whist.cli import main
@@ -157,7 +157,7 @@ def test_half_precision_plays_as_the_whole_does(
     assert half.stat().st_size < 0.6 * path.stat().st_size
     assert read_checkpoint(half).card.decisions == 7
     assert (
-        read_checkpoint(half).weights.keys() == policy_alone(read_checkpoint(path)).weights.keys()
+        read_checkpoint(half).weights.keys() == strip_critic(read_checkpoint(path)).weights.keys()
     )
     views = dealt("classic", 200, seed=2).views()
     rng = np.zeros(200, np.uint64)

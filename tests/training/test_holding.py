@@ -20,7 +20,7 @@ pytest.importorskip("torch")
 
 from small_runs import quiet
 
-from german_whist.agents.checkpoints.checkpoint import checkpoints_in, read_checkpoint
+from german_whist.agents.checkpoints.checkpoint import list_checkpoints, read_checkpoint
 from german_whist.cli import main
 from german_whist.common.signals import RunStopped, SignalGuard
 from german_whist.training.callbacks.console import ConsoleLog
@@ -122,7 +122,7 @@ def test_a_lost_state_is_told_and_nothing_begins_at_zero(tmp_path: Path) -> None
     start(folder, settings()).go(quiet())
     (folder / STATE).unlink()
     before = sorted(path.name for path in folder.rglob("*"))
-    last = checkpoints_in(folder / "checkpoints")[-1]
+    last = list_checkpoints(folder / "checkpoints")[-1]
     with pytest.raises(ValueError, match=f"no state.safetensors .* init={re.escape(str(last))}"):
         resume(folder)
     assert sorted(path.name for path in folder.rglob("*")) == before
@@ -164,7 +164,7 @@ def test_a_finished_run_measures_nothing_again(tmp_path: Path) -> None:
     assert len({tuple(row) for row in decisions}) == len(decisions)
     output = io.StringIO()
     path = resume(folder).go(ConsoleLog(output))
-    assert path == checkpoints_in(folder / "checkpoints")[-1]
+    assert path == list_checkpoints(folder / "checkpoints")[-1]
     assert "this run has come to its end, after 640 decisions" in output.getvalue()
     assert f"german-whist train --resume {folder} decisions=1280" in output.getvalue()
     assert before == {path.name: path.read_bytes() for path in folder.rglob("*.csv")}

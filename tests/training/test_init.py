@@ -17,8 +17,8 @@ from small_runs import quiet
 from german_whist.agents.base import CannotPlay
 from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS
 from german_whist.agents.checkpoints.checkpoint import (
-    policy_alone,
     read_checkpoint,
+    strip_critic,
     write_checkpoint,
 )
 from german_whist.agents.networks.policy import NetworkAgent
@@ -109,7 +109,7 @@ def test_without_a_critic_in_the_checkpoint_a_new_one_begins(tmp_path: Path) -> 
     source = read_checkpoint(checkpoint(tmp_path))
     network = msgspec.structs.replace(source.card.network, critic=None)
     card = msgspec.structs.replace(source.card, network=network)
-    path = write_checkpoint(tmp_path / "bare", policy_alone(source).weights, card)
+    path = write_checkpoint(tmp_path / "bare", strip_critic(source).weights, card)
     trainer, note = begun(path)
     assert "the critic begins anew: its weights are not in the checkpoint" in note
     assert np.array_equal(trainer.player()["policy.weight"], source.weights["policy.weight"])
@@ -196,7 +196,7 @@ def test_weights_for_other_rules_play_what_both_know_as_before(
         games = SelfPlayEnv(64, rules)
         games.reset(seed=3)
         for _ in range(12):
-            first, second = (player.likelihoods(games.views()) for player in players)
+            first, second = (player.network_probabilities(games.views()) for player in players)
             assert np.allclose(first, second, atol=1e-5)
             games.step(first.argmax(axis=1))
     assert np.isfinite(trainer.iterate()["value_loss"])
@@ -265,7 +265,7 @@ def test_sb3_begins_with_the_weights_of_its_own_and_of_ours(tmp_path: Path) -> N
     source = read_checkpoint(path)
     for name, values in run.trainer.player().items():
         assert np.array_equal(values, source.weights[name]), name
-    assert run.trainer.player().keys() == policy_alone(source).weights.keys()
+    assert run.trainer.player().keys() == strip_critic(source).weights.keys()
     run.go(quiet())
     again = start(tmp_path / "again", load_settings("sb3", [*words, f"init={run.folder}"]))
     assert np.array_equal(

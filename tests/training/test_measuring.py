@@ -15,7 +15,7 @@ pytest.importorskip("torch")
 
 from small_runs import interrupted_when, quiet
 
-from german_whist.agents.checkpoints.checkpoint import checkpoints_in, read_card
+from german_whist.agents.checkpoints.checkpoint import list_checkpoints, read_card
 from german_whist.common.signals import RunStopped
 from german_whist.training.callbacks.base import Callback, TrainingRun
 from german_whist.training.callbacks.evaluation import evaluate_checkpoint
@@ -62,7 +62,9 @@ def test_training_goes_on_while_a_checkpoint_is_measured(waited: Path, tmp_path:
     assert watching.seen[0][1] > 1536
     assert (folder / "evaluations.csv").read_bytes() == (waited / "evaluations.csv").read_bytes()
     for one, other in zip(
-        checkpoints_in(folder / "checkpoints"), checkpoints_in(waited / "checkpoints"), strict=True
+        list_checkpoints(folder / "checkpoints"),
+        list_checkpoints(waited / "checkpoints"),
+        strict=True,
     ):
         assert read_card(one).evaluations == read_card(other).evaluations != ()
     assert load_state(folder / "state.safetensors")[1].pending == []
@@ -80,7 +82,7 @@ def test_what_was_not_yet_measured_is_measured_when_the_run_goes_on(
 
 
 def test_a_measurement_whose_process_died_is_made_again(waited: Path) -> None:
-    path = checkpoints_in(waited / "checkpoints")[-1]
+    path = list_checkpoints(waited / "checkpoints")[-1]
     queue = EvaluationQueue(["random"], 20)
     queue.submit(path)
     queue.submit(path)

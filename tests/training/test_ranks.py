@@ -17,7 +17,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from german_whist.agents.checkpoints.checkpoint import checkpoints_in
+from german_whist.agents.checkpoints.checkpoint import list_checkpoints
 from german_whist.cli import main
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.registry import make_trainer
@@ -108,7 +108,7 @@ def test_two_ranks_leave_one_run(ranked: Path, found: list[dict[str, Any]]) -> N
     assert {name.rpartition("games.")[0] for name in games} == {"", "rank.1."}
     assert not np.array_equal(arrays["games.records"], arrays["rank.1.games.records"])
     settings = load_settings("tiny", SMALL)
-    last = checkpoints_in(whole / "checkpoints")[-1]
+    last = list_checkpoints(whole / "checkpoints")[-1]
     assert settings.decisions <= int(last.stem) < settings.decisions + 64 * 8
 
 

@@ -143,5 +143,5 @@ def test_where_nobody_answers_is_said(tmp_path: Path, capsys: pytest.CaptureFixt
         == 2
     )
     error = capsys.readouterr().err
-    assert "--model: 'thresh' cannot be imagined; did you mean 'threshold'?\n" in error
+    assert "--model: 'thresh' has no opponent model; did you mean 'threshold'?\n" in error
     assert not (tmp_path / "new").exists()

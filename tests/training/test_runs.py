@@ -20,7 +20,7 @@ pytest.importorskip("torch")
 import torch
 from small_runs import arrays_of, interrupted_when, quiet, same
 
-from german_whist.agents.checkpoints.checkpoint import checkpoints_in, read_checkpoint
+from german_whist.agents.checkpoints.checkpoint import list_checkpoints, read_checkpoint
 from german_whist.cli import main
 from german_whist.common.signals import RunStopped
 from german_whist.common.typed_settings import SettingsError
@@ -60,7 +60,7 @@ def test_a_run_leaves_everything_about_it(baseline: Path) -> None:
         *("settings.yaml", "state.safetensors", "progress.csv", "evaluations.csv", "report.html"),
         "checkpoints",
     }
-    last = checkpoints_in(baseline / "checkpoints")[-1]
+    last = list_checkpoints(baseline / "checkpoints")[-1]
     card = json.loads(last.with_suffix(".json").read_text(encoding="utf-8"))
     assert card["decisions"] >= 4000
     assert card["layout_version"] == 1
@@ -74,7 +74,7 @@ def test_minutes_and_seconds_of_a_run_add_up_over_its_sittings(tmp_path: Path) -
     run = start(tmp_path / "long", settings())
     run.state.seconds = 7_200.0
     run.go(quiet())
-    last = checkpoints_in(tmp_path / "long" / "checkpoints")[-1]
+    last = list_checkpoints(tmp_path / "long" / "checkpoints")[-1]
     assert 120 <= json.loads(last.with_suffix(".json").read_text())["minutes"] < 122
     assert load_state(tmp_path / "long" / "state.safetensors")[1].seconds > 7_200
 
@@ -145,7 +145,7 @@ def test_a_number_that_is_none_stops_the_run_and_the_saved_state_goes_on(
     message = r"became n.* last good checkpoint is .*\.safetensors, .* --resume"
     with pytest.raises(RunStopped, match=message):
         start(folder, settings()).go(quiet(), Spoiling())
-    for path in checkpoints_in(folder / "checkpoints"):
+    for path in list_checkpoints(folder / "checkpoints"):
         read_checkpoint(path)
     # What was saved goes on to where it would have come to.
     resume(folder).go(quiet())
@@ -188,7 +188,7 @@ def test_a_full_disk_costs_no_earlier_checkpoint(
     monkeypatch.setattr("german_whist.common.files.os.fsync", full)
     with pytest.raises(RunStopped, match=r"No space left .* last good checkpoint is"):
         run.go(quiet())
-    checkpoints = checkpoints_in(folder / "checkpoints")
+    checkpoints = list_checkpoints(folder / "checkpoints")
     assert checkpoints
     for path in checkpoints:
         read_checkpoint(path)
@@ -205,7 +205,7 @@ def test_a_run_goes_on_with_changed_settings_and_its_card_tells(
     assert "against random" in output
     assert str(folder / "report.html") in output
     assert main(["train", "--resume", str(folder), "decisions=2000", "ent_coef=0.02"]) == 0
-    path = checkpoints_in(folder / "checkpoints")[-1]
+    path = list_checkpoints(folder / "checkpoints")[-1]
     card = read_checkpoint(path).card
     assert card.decisions >= 2000
     assert (card.settings["decisions"], card.settings["ent_coef"]) == (2000, 0.02)
@@ -259,7 +259,7 @@ def test_a_resumed_run_refuses_what_would_train_and_measure_nothing(
 def test_a_baseline_is_measured_anew_where_that_alone_is_asked_for(finished: Path) -> None:
     before = arrays_of(finished)
     resume(finished, ["final_eval_hands=120", "final_eval_opponents=threshold"]).go(quiet())
-    card = read_checkpoint(checkpoints_in(finished / "checkpoints")[-1]).card
+    card = read_checkpoint(list_checkpoints(finished / "checkpoints")[-1]).card
     assert {(evaluation.opponent, evaluation.hands) for evaluation in card.evaluations} >= {
         ("random", 120),
         ("threshold", 120),

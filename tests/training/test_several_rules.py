@@ -77,7 +77,7 @@ def test_the_player_of_each_rule_set_plays_as_torch_does(rules: tuple[Any, ...])
                 trainer.collector.buffer.action_masks[0],
             )
         for agent, (games, span) in zip(agents, trainer.games.parts(), strict=True):
-            likelihoods = agent.likelihoods(games.views())
+            likelihoods = agent.network_probabilities(games.views())
             for game, at in enumerate(range(span.start, span.stop)):
                 places = np.flatnonzero(masks[at])
                 probs = np.exp(logits[at, places] - logits[at, places].max())
@@ -95,7 +95,9 @@ def test_a_situation_is_played_differently_by_other_rules() -> None:
         agent_from_weights(*player_args, rules=each.rules) for each in trainer.settings.all_options
     )
     views[0]["low"] = 1  # seen alike in all but the rules
-    assert not np.allclose(high.likelihoods(views[0]), low.likelihoods(views[0]), atol=1e-3)
+    assert not np.allclose(
+        high.network_probabilities(views[0]), low.network_probabilities(views[0]), atol=1e-3
+    )
 
 
 def test_a_resumed_training_comes_to_the_same_weights() -> None:

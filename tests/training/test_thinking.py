@@ -28,8 +28,8 @@ from german_whist.agents.checkpoints.checkpoint import (  # noqa: E402
     write_checkpoint,
 )
 from german_whist.agents.checkpoints.schema import Card, NetworkCard  # noqa: E402
-from german_whist.agents.networks.belief import read_belief_network, write_known  # noqa: E402
-from german_whist.agents.networks.mlp import new_rows, pass_rows  # noqa: E402
+from german_whist.agents.networks.belief import read_belief_network, write_belief_inputs  # noqa: E402
+from german_whist.agents.networks.mlp import forward_rows, new_mlp_batch  # noqa: E402
 from german_whist.agents.networks.policy import NetworkAgent, PolicyNet, policy_net  # noqa: E402
 from german_whist.agents.networks.value import read_value_network  # noqa: E402
 from german_whist.agents.registry import make_agent  # noqa: E402
@@ -246,13 +246,15 @@ def test_beliefs_come_to_the_enumerated_posteriors_of_a_tiny_deck(tmp_path: Path
     fit.run(tmp_path / "belief", lambda _: None, np.load(files[0])[:256], lambda *_: None)
     path = write_network(tmp_path / "belief", fit, TINY, Recipe())
     layers = read_belief_network(path, TINY)
-    rows = new_rows(layers, 1, 100)
+    rows = new_mlp_batch(layers, 1, 100)
     order, at = np.zeros(4, np.uint8), np.zeros(4, np.int64)
     errors, baseline_errors = [], []
     for hand in players.play(4, 0, 1.0)[:12]:
         view, probs = posterior(TINY, hand, [int(card) for card in hand["plays"][:3]])
-        rows.counts[0] = write_known(row(TINY.record(), 0), row(view, 0), order, at, rows.places[0])
-        pass_rows(layers, rows, 1)
+        rows.n_active[0] = write_belief_inputs(
+            row(TINY.record(), 0), row(view, 0), order, at, rows.active_inputs[0]
+        )
+        forward_rows(layers, rows, 1)
         unseen = [card for card in probs if int(view["unseen"][0]) >> card & 1]
         for card in unseen:
             guess = 1 / (1 + np.exp(-rows.out[0, 13 * at[card // 13] + card % 13]))
@@ -267,7 +269,7 @@ def test_beliefs_come_to_the_enumerated_posteriors_of_a_tiny_deck(tmp_path: Path
 
 def likely_cards(view: View) -> np.ndarray:
     network = NetworkAgent("classic", CLASSIC_WEIGHTS)
-    probs = network.likelihoods(np.array(view.record, VIEW))[0][view.legal()]
+    probs = network.network_probabilities(np.array(view.record, VIEW))[0][view.legal()]
     return np.flatnonzero(np.log(probs / probs.max()) > UNLIKELY)
 
 
@@ -546,7 +548,7 @@ def test_a_search_tells_of_all_that_it_tries_in_all_worlds() -> None:
         for k, game in enumerate(games):
             view = game.view(game.turn or 0)
             views, rng = np.array(view.record, VIEW), np.array([k], np.uint64)
-            actions, targets = thinker.advise(views, rng)
+            actions, targets = thinker.act_with_values(views, rng)
             tried = np.flatnonzero(~np.isnan(targets[0]))
             if view.stock_left > 4:
                 assert not len(tried)

@@ -14,7 +14,7 @@ import pytest
 import yaml
 from small_runs import arrays_of, same
 
-from german_whist.agents.checkpoints.checkpoint import checkpoints_in, read_checkpoint
+from german_whist.agents.checkpoints.checkpoint import list_checkpoints, read_checkpoint
 from german_whist.cli import main
 from german_whist.common.typed_settings import SettingsError
 from german_whist.training.algorithms.registry import TRAINERS, make_trainer, trainer_kind
@@ -74,7 +74,7 @@ def test_the_example_goes_on_to_the_same_weights(folder: Path) -> None:
     sys.modules.pop("reinforce")
     assert main(["train", "--resume", "run", "decisions=5000"]) == 0
     assert same(arrays_of(folder / "whole"), arrays_of(folder / "run"))
-    assert len(checkpoints_in(folder / "run" / "checkpoints")) == 2
+    assert len(list_checkpoints(folder / "run" / "checkpoints")) == 2
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,8 @@ from msgspec import Struct
 
 from ...agents.checkpoints.schema import Count as Counted
 from ...agents.checkpoints.schema import NetworkCard
-from ...agents.equilibrium.path import Paths, cells_of_view, paths_of
-from ...agents.equilibrium.public_tree import MOST_CARDS, public_tree, why_not
+from ...agents.equilibrium.path import PathTables, cells_of_view, path_tables
+from ...agents.equilibrium.public_tree import MAX_CARDS, public_tree, why_no_public_tree
 from ...agents.sampling import sample
 from ...common.jit.bitset import ONE, lowest
 from ...common.jit.compiler import forceinline, jit, warm_up
@@ -72,8 +72,8 @@ class CFRSettings(Settings, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         rules = self.options.rules
-        why = why_not(rules)
-        if why is None and len(rules.deck) > MOST_CARDS:
+        why = why_no_public_tree(rules)
+        if why is None and len(rules.deck) > MAX_CARDS:
             why = f"have a deck of {len(rules.deck)} cards, too many for a table"
         if why is not None:
             raise SettingsError(f"rules: cfr learns a table, and the rules {rules.name} {why}: "
@@ -100,7 +100,7 @@ class MCCFR(NamedTuple):
     """One `PLAN` record: rules, rewards, seed of the deals."""
     tablebase: Tables
     scratch: Scratch
-    paths: Paths
+    paths: PathTables
     regrets: np.ndarray
     """Cumulative regrets, one cell for each card of each information set."""
     strategy_sum: np.ndarray
@@ -265,7 +265,7 @@ class CFR(Trainer):
         (tablebase,) = endgame_tables(options.rules)
         depth = 2 * options.rules.foreplay_tricks + 1
         self.mccfr = MCCFR(
-            config, tablebase, new_scratch(), paths_of(tree),
+            config, tablebase, new_scratch(), path_tables(tree),
             regrets=np.zeros(tree.size, np.float32),
             strategy_sum=np.zeros(tree.size, np.float32),
             games=np.zeros(depth, GAME),

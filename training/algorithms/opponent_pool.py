@@ -9,7 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from ...agents.base import Agent, agent_key, decision_streams
-from ...agents.calls import Named
+from ...agents.calls import FaultNamingAgent
 from ...agents.registry import make_agent
 from ...common.typing import Arrays
 from ...envs.mixed import MixedSelfPlayEnv
@@ -43,7 +43,7 @@ class OpponentPool:
     ) -> None:
         self._settings, self._games, self._backend = settings, games, backend
         self.agents: list[Sequence[Agent]] = [
-            [Named(make_agent(name, option.rules)) for option in settings.all_options]
+            [FaultNamingAgent(make_agent(name, option.rules)) for option in settings.all_options]
             for name in settings.opponents
         ]
         """Fixed opponents, each with an agent for each rule set."""

@@ -22,7 +22,7 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import Tensor, nn
 
 from ...agents.base import Agent
-from ...agents.calls import Named
+from ...agents.calls import FaultNamingAgent
 from ...agents.checkpoints.input_names import input_names
 from ...agents.checkpoints.schema import Count, NetworkCard
 from ...agents.registry import make_agent
@@ -131,7 +131,9 @@ class SB3Trainer(Trainer):
         self.callbacks = SessionCallbackList(settings.decisions)
         options = settings.options
         self.inputs = inputs_of(options)
-        self.agents = [Named(make_agent(name, options.rules)) for name in settings.opponents]
+        self.agents = [
+            FaultNamingAgent(make_agent(name, options.rules)) for name in settings.opponents
+        ]
         self.snapshots: list[dict[str, Array]] = []
         self._snapshot_agents: list[Agent] = []
         self.rng = np.random.default_rng(settings.seed)

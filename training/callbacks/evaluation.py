@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from ...agents.base import CannotPlay
-from ...agents.checkpoints.checkpoint import checkpoints_in, read_card, read_checkpoint
+from ...agents.checkpoints.checkpoint import list_checkpoints, read_card, read_checkpoint
 from ...agents.networks.policy import NetworkAgent
 from ...agents.registry import make_agent
 from ...engine.rng import secret_of_seed
@@ -94,7 +94,7 @@ def evaluate_checkpoint(
 def earlier_checkpoint(path: Path) -> Path | None:
     """The checkpoint of the same run after about half of the decisions."""
     decisions = int(path.stem)
-    earlier = [other for other in checkpoints_in(path.parent) if int(other.stem) < decisions]
+    earlier = [other for other in list_checkpoints(path.parent) if int(other.stem) < decisions]
     return min(earlier, key=lambda other: abs(int(other.stem) - decisions / 2), default=None)
 
 

@@ -16,8 +16,8 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 import numpy as np
 
-from ...agents.checkpoints.checkpoint import FOLDER, checkpoints_in
-from ...agents.equilibrium.public_tree import public_tree, why_not
+from ...agents.checkpoints.checkpoint import FOLDER, list_checkpoints
+from ...agents.equilibrium.public_tree import public_tree, why_no_public_tree
 from ...agents.registry import make_agent
 from ...common.executors import Executor
 from ...common.files import atomic_write
@@ -156,7 +156,7 @@ def _train(benchmark: Benchmark, run: BenchmarkRun, base: Path) -> None:
     folder = run.folder(base)
     train_or_go_on(benchmark.run_settings(run), folder, quiet=True)
     curves: dict[str, list[tuple[int, float]]] = {}
-    for checkpoint in checkpoints_in(folder / FOLDER):
+    for checkpoint in list_checkpoints(folder / FOLDER):
         for metric, value in _evaluate(benchmark, run, checkpoint).items():
             curves.setdefault(metric, []).append((int(checkpoint.stem), value))
     with atomic_write(folder / RESULT, "w") as file:
@@ -178,9 +178,9 @@ def _evaluate(benchmark: Benchmark, run: BenchmarkRun, checkpoint: Path) -> dict
 
 def _is_solvable(rules: Rules) -> bool:
     """Whether exact exploitability is computed soon enough for every checkpoint."""
-    if why_not(rules) is not None or len(rules.deck) > _MAX_CARDS:
+    if why_no_public_tree(rules) is not None or len(rules.deck) > _MAX_CARDS:
         return False
-    return public_tree(rules).sets <= _MAX_INFO_SETS
+    return public_tree(rules).n_info_sets <= _MAX_INFO_SETS
 
 
 def _load_curves(run: BenchmarkRun, folder: Path) -> LearningCurves:

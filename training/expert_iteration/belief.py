@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ...agents.networks.belief import INPUTS, MOST_KNOWN, write_known
+from ...agents.networks.belief import INPUTS, MAX_BELIEF_INPUTS, write_belief_inputs
 from ...common.jit.bitset import ONE
 from ...common.jit.compiler import jit
 from ...common.typing import Array
@@ -56,7 +56,7 @@ def write_samples(
         for decision in range(inputs.shape[1]):
             seat = np.int64(game.turn)
             write_view(row(rules, 0), game, seat, view)
-            count = write_known(row(rules, 0), view, suit_order, suit_places, active)
+            count = write_belief_inputs(row(rules, 0), view, suit_order, suit_places, active)
             for k in range(count):
                 inputs[index, decision, active[k]] = BF16_ONE
             _write_cards(view.unseen, suit_order, masks[index, decision])
@@ -81,7 +81,7 @@ class BeliefTask:
     def __init__(self, rules: Rules) -> None:
         self.rules = rules.record()
         self.decisions = rules.stock_cards
-        self.active = np.zeros(MOST_KNOWN, np.int16)
+        self.active = np.zeros(MAX_BELIEF_INPUTS, np.int16)
 
     def read(self, hands: Array) -> tuple[Tensor, Tensor, Tensor]:
         """Inputs, labels and masks of the decisions of some hands."""

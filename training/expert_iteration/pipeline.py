@@ -17,15 +17,15 @@ from ...agents.checkpoints.bundled import BELIEF_WEIGHTS, VALUE_WEIGHTS
 from ...agents.checkpoints.checkpoint import (
     Checkpoint,
     find_checkpoint,
-    policy_alone,
     read_auxiliary_card,
     read_checkpoint,
     read_weights,
-    rules_wanted,
+    resolve_rules,
+    strip_critic,
     write_checkpoint,
 )
 from ...agents.checkpoints.schema import Origin
-from ...agents.networks.auxiliary import covers
+from ...agents.networks.auxiliary import covers_rules
 from ...agents.networks.value import check_value_rules
 from ...agents.search.base import MOST_SAMPLES
 from ...common.executors import LOCAL, Executor, InProcessExecutor, WorkersLost, check_backend
@@ -110,7 +110,7 @@ class Pipeline:
     ) -> None:  # fmt: skip
         self.folder, self.recipe, self.tell = folder, recipe, tell
         self.workers, self.on = workers, on
-        self.rules = rules_wanted(recipe.rules)
+        self.rules = resolve_rules(recipe.rules)
         own = str(folder / "value"), str(folder / "belief")
         # Without self-play hands there is nothing to fit new networks to: the bundled ones serve.
         value_init, belief_init = (
@@ -171,7 +171,7 @@ class Pipeline:
         except RunStopped as stopped:
             raise RunStopped("stopped; the same command goes on", stopped.status) from stopped
         # A copy: users may train on in the run.
-        policy = policy_alone(read_checkpoint(trained.checkpoint))
+        policy = strip_critic(read_checkpoint(trained.checkpoint))
         write_checkpoint(self.folder / FIRST_POLICY, policy.weights, policy.card)
         self.tell(f"train: {trained.checkpoint}")
 
@@ -312,7 +312,7 @@ def auxiliary_layers(
             f"{path}: is a network of {card.kind} with hidden_sizes {card.hidden_sizes}, and the "
             f"settings ask for one of {task.kind} with {config.hidden_sizes}"
         )
-    if not covers(path, rules):
+    if not covers_rules(path, rules):
         raise SettingsError(
             f"{path}: was not trained for {rules.name}: name another by {task.kind}_init=PATH, or "
             "have hands played for a new one, as by hands=4_000_000"

@@ -16,11 +16,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ...agents.networks.mlp import Layers
-from ...agents.networks.policy import PolicyNet, new_desk
-from ...agents.networks.value import INPUTS, MOST_PLACES, pays_of, write_game_places
+from ...agents.networks.mlp import MLPWeights
+from ...agents.networks.policy import PolicyNet, new_policy_buffers
+from ...agents.networks.value import INPUTS, MAX_VALUE_INPUTS, outcome_pays, write_value_inputs
 from ...agents.search.base import SearchAgent
-from ...agents.search.leaf_values import ending_worth, open_last_trick
+from ...agents.search.leaf_values import ending_value, solve_last_trick
 from ...common.jit.bitset import NO_CARDS, ONE, lowest
 from ...common.jit.compiler import jit
 from ...common.typing import Array
@@ -160,16 +160,16 @@ def evaluate_exactly(
         sign = 1.0 if game.leader == seat else -1.0
         left = stock_left(row(rules, 0), game)
         if left == 0:
-            leaves.values[leaf] = sign * ending_worth(row(rules, 0), tables, scratch, game)
+            leaves.values[leaf] = sign * ending_value(row(rules, 0), tables, scratch, game)
         elif left == 2:
-            leaves.values[leaf] = sign * open_last_trick(
+            leaves.values[leaf] = sign * solve_last_trick(
                 row(rules, 0), tables, scratch, leaves.games[leaf : leaf + 1], solver.trial_games,
                 solver.max_pay,
             )  # fmt: skip
         else:
             leaves.values[leaf] = sign
             queries.inputs[count] = 0
-            for k in range(write_game_places(row(rules, 0), game, active)):
+            for k in range(write_value_inputs(row(rules, 0), game, active)):
                 queries.inputs[count, active[k]] = BF16_ONE
             queries.leaves[count] = leaf
             count += 1
@@ -186,11 +186,11 @@ def split_streams(streams: np.ndarray, ply: int, out: np.ndarray) -> None:
 class LookaheadPlayers(PolicyPlayers):
     """A policy in both seats, with targets by one-trick lookahead in the true deal."""
 
-    def __init__(self, rules: Rules, policy: PolicyNet, value_net: Layers, count: int) -> None:
+    def __init__(self, rules: Rules, policy: PolicyNet, value_net: MLPWeights, count: int) -> None:
         super().__init__(rules, policy, count)
         self.targets = np.zeros((count, MAX_PLAYS, MAX_CARDS), np.float32)
         self.value_net = TorchMLP(value_net)
-        self.pays = torch.from_numpy(pays_of(rules))
+        self.pays = torch.from_numpy(outcome_pays(rules))
         rows = count * MAX_CARDS
         self.leaves = Leaves(
             np.zeros(rows, GAME), np.zeros(rows, np.int64), np.zeros(rows, np.int64),
@@ -204,7 +204,7 @@ class LookaheadPlayers(PolicyPlayers):
         )
         self.value_queries = ValueQueries(
             np.zeros(rows, np.int64), np.zeros((rows, INPUTS), np.int16),
-            np.zeros(MOST_PLACES, np.int16),
+            np.zeros(MAX_VALUE_INPUTS, np.int16),
         )  # fmt: skip
 
     def choose(self, ply: int) -> Array:
@@ -238,7 +238,9 @@ class SearchPlayers(Lockstep):
     def choose(self, ply: int) -> Array:
         write_views(self.rules, self.games, self.games["turn"].astype(np.uint8), self._views)
         split_streams(self.streams, ply, self._search_streams)
-        cards, self.targets[:, ply] = self._search.advise(self._views, self._search_streams)
+        cards, self.targets[:, ply] = self._search.act_with_values(
+            self._views, self._search_streams
+        )
         return cards
 
 
@@ -313,7 +315,7 @@ class PolicyTask:
         self.net = policy
         self.old_policy = TorchMLP(policy.layers)
         self.inputs, self.outputs = len(policy.inputs), int(policy.layers.sizes[-1])
-        self.buffers = new_desk(policy)
+        self.buffers = new_policy_buffers(policy)
 
     def read(self, hands: Array) -> tuple[Array, Tensor]:
         """Inputs of the decisions, and their targets by output of the policy."""

@@ -16,8 +16,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from ...agents.networks.mlp import Layers
-from ...agents.networks.policy import Desk, PolicyNet, look, new_desk
+from ...agents.networks.mlp import MLPWeights
+from ...agents.networks.policy import (
+    PolicyBuffers,
+    PolicyNet,
+    encode_policy_input,
+    new_policy_buffers,
+)
 from ...agents.sampling import masked_argmax
 from ...common.jit.bitset import ONE, nth_lowest, popcount
 from ...common.jit.compiler import jit
@@ -60,7 +65,7 @@ def without_targets(hands: Array) -> Array:
 class TorchMLP:
     """A compiled network's weights as an MLP in torch, evaluated in bfloat16."""
 
-    def __init__(self, net: Layers) -> None:
+    def __init__(self, net: MLPWeights) -> None:
         start = 0
         self.layers: list[tuple[Tensor, Tensor]] = []
         for n, m in pairwise(net.sizes.tolist()):
@@ -126,7 +131,7 @@ class PolicyQueries(NamedTuple):
     """A policy, its buffers for one view, and a batch of inputs."""
 
     net: PolicyNet
-    buffers: Desk
+    buffers: PolicyBuffers
     batch: PolicyInputs
 
 
@@ -136,7 +141,7 @@ def write_query(rules: Record, game: Record, queries: PolicyQueries, index: int)
     net, buffers, batch = queries.net, queries.buffers, queries.batch
     view = row(buffers.views, 0)
     write_position(rules, game, np.int64(game.turn), view)
-    batch.masks[index] = look(
+    batch.masks[index] = encode_policy_input(
         rules, view, net, batch.suit_orders[index], batch.actions[index], buffers.observation
     )
     for k in range(len(net.inputs)):
@@ -217,7 +222,9 @@ class PolicyPlayers(Lockstep):
     def __init__(self, rules: Rules, policy: PolicyNet, count: int) -> None:
         super().__init__(rules, count)
         self.policy = TorchMLP(policy.layers)
-        self.queries = PolicyQueries(policy, new_desk(policy), new_policy_inputs(policy, count))
+        self.queries = PolicyQueries(
+            policy, new_policy_buffers(policy), new_policy_inputs(policy, count)
+        )
         self.cards = np.zeros(count, np.int64)
         self.logits = np.zeros((count, policy.layers.sizes[-1]), np.float32)
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ...agents.networks.value import INPUTS, MOST_PLACES, OUTCOMES, write_game_places
+from ...agents.networks.value import INPUTS, MAX_VALUE_INPUTS, N_OUTCOMES, write_value_inputs
 from ...common.jit.compiler import jit
 from ...common.typing import Array
 from ...engine.dtypes import GAME
@@ -46,7 +46,7 @@ def write_positions(
         set_up(row(rules, 0), game, np.int64(hand.dealer))
         for trick in range(inputs.shape[1]):
             leaders[index, trick] = game.leader
-            count = write_game_places(row(rules, 0), game, active)
+            count = write_value_inputs(row(rules, 0), game, active)
             for k in range(count):
                 inputs[index, trick, active[k]] = BF16_ONE
             for ply in range(2 * trick, 2 * trick + 2):
@@ -63,8 +63,8 @@ def lambda_returns(
     `(hands, tricks + 1)`, `tricks` are the endgame tricks of seat 0.
     """
     hands, count, _ = probs.shape
-    leader_tricks = torch.where(leaders[:, -1] == 0, tricks, OUTCOMES - 1 - tricks)
-    following = functional.one_hot(leader_tricks, OUTCOMES).to(probs.dtype)
+    leader_tricks = torch.where(leaders[:, -1] == 0, tricks, N_OUTCOMES - 1 - tricks)
+    following = functional.one_hot(leader_tricks, N_OUTCOMES).to(probs.dtype)
     returns = torch.empty_like(probs)
     mask = torch.ones(hands, count, dtype=torch.bool)
     for trick in range(count - 1, -1, -1):
@@ -83,13 +83,13 @@ class ValueTask:
 
     kind = "value"
     inputs = INPUTS
-    outputs = OUTCOMES
+    outputs = N_OUTCOMES
 
     def __init__(self, rules: Rules, lambda_: float) -> None:
         self.rules, self.lambda_ = rules.record(), lambda_
         self.tricks = rules.foreplay_tricks
         self.games = np.zeros(1, GAME)
-        self.active = np.zeros(MOST_PLACES, np.int16)
+        self.active = np.zeros(MAX_VALUE_INPUTS, np.int16)
         self._inputs = np.zeros((0, self.tricks, INPUTS), np.int16)
 
     def read(self, hands: Array) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -123,7 +123,7 @@ class ValueTask:
         with torch.autocast("cpu", torch.bfloat16):
             probs = net(inputs).float().softmax(-1)
         outcomes, _ = lambda_returns(probs, leaders, tricks, random_tricks, 1.0)
-        pays = torch.where(torch.arange(OUTCOMES) * 2 > OUTCOMES - 1, 1.0, -1.0)
+        pays = torch.where(torch.arange(N_OUTCOMES) * 2 > N_OUTCOMES - 1, 1.0, -1.0)
         on_policy = (random_tricks[:, None] >> torch.arange(self.tricks)) == 0
         errors = ((probs - outcomes) @ pays) ** 2
         return torch.where(on_policy, errors, torch.nan).nanmean(0).tolist()

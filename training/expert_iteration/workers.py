@@ -16,7 +16,7 @@ import torch
 
 from ...agents.base import CannotPlay
 from ...agents.checkpoints.bundled import network_for
-from ...agents.checkpoints.checkpoint import checkpoint_for, read_checkpoint, rules_wanted
+from ...agents.checkpoints.checkpoint import read_checkpoint, resolve_rules, specialize_checkpoint
 from ...agents.networks.policy import policy_net
 from ...agents.networks.value import read_value_network
 from ...agents.search.thinker import ThinkerAgent
@@ -54,10 +54,10 @@ class Networks:
         # Threads slow down matrices as small as these, and each worker has one core.
         torch.set_num_threads(1)
         self.recipe, self._value, self._belief = recipe, value, belief
-        self.rules = rules_wanted(recipe.rules)
+        self.rules = resolve_rules(recipe.rules)
         try:
             checkpoint = read_checkpoint(network_for(self.rules, recipe.policy))
-            self.checkpoint = checkpoint_for(checkpoint, self.rules)
+            self.checkpoint = specialize_checkpoint(checkpoint, self.rules)
         except CannotPlay as error:
             raise CannotPlay(f"policy: {error}: give one that does, or policy=champion") from None
         self.policy = policy_net(self.checkpoint)

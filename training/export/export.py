@@ -19,11 +19,11 @@ import numpy as np
 
 from ...agents.checkpoints.checkpoint import (
     Checkpoint,
-    checkpoint_for,
-    names_of,
-    policy_alone,
+    join_rule_names,
     read_checkpoint,
-    rules_wanted,
+    resolve_rules,
+    specialize_checkpoint,
+    strip_critic,
     write_checkpoint,
 )
 from ...common.files import atomic_write
@@ -48,7 +48,7 @@ def metadata_of(checkpoint: Checkpoint) -> dict[str, str]:
     card = checkpoint.card
     size = layout_of(checkpoint.rules[0]).size
     metadata = {
-        "rules": names_of(checkpoint.rules),
+        "rules": join_rule_names(checkpoint.rules),
         "rule_sets": json.dumps(card.rules),
         "layout": card.layout,
         "layout_version": str(card.layout_version),
@@ -154,13 +154,13 @@ def export_onnx(source: str | Path, target: Path, rules: Any = None) -> Exported
     checkpoint = read_checkpoint(source)
     if checkpoint.card.network.kind == "table":
         raise ValueError(f"{checkpoint.path}: is a table; only networks are written as ONNX")
-    chosen, *more = checkpoint.rules if rules is None else [rules_wanted(rules)]
+    chosen, *more = checkpoint.rules if rules is None else [resolve_rules(rules)]
     if more:
         raise ValueError(
-            f"{checkpoint.path} plays {names_of(checkpoint.rules)}, and a graph is told no rules: "
-            "choose one by --rules"
+            f"{checkpoint.path} plays {join_rule_names(checkpoint.rules)}, and a graph is told no "
+            "rules: choose one by --rules"
         )
-    checkpoint = checkpoint_for(checkpoint, chosen)
+    checkpoint = specialize_checkpoint(checkpoint, chosen)
     model, difference = onnx_model(checkpoint)
     with atomic_write(target) as file:
         file.write(model.SerializeToString())
@@ -177,7 +177,7 @@ def export_half(source: str | Path, target: Path) -> int:
             f"{checkpoint.path}: is a table, whose smallest numbers half precision does not hold: "
             "copy its two files as they are"
         )
-    policy = policy_alone(checkpoint)
+    policy = strip_critic(checkpoint)
     with np.errstate(over="ignore"):
         weights = {name: array.astype(np.float16) for name, array in policy.weights.items()}
     for name, array in weights.items():

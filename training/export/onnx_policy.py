@@ -48,7 +48,7 @@ class OnnxPolicy(nn.Module):
 
 
 def _to_relative_ranks(x: Tensor) -> tuple[Tensor, Tensor]:
-    """`close_ranks` in torch, and `moves[suit, rank, relative_rank]`: 1 for cards in play.
+    """`to_relative_ranks` in torch, and `moves[suit, rank, relative_rank]`: 1 for cards in play.
 
     The relative rank of a card is the highest rank less the number of higher cards in play.
     """

@@ -11,8 +11,8 @@ import msgspec
 from ...agents.checkpoints.checkpoint import (
     FOLDER,
     WEIGHTS,
-    checkpoints_in,
     find_checkpoint,
+    list_checkpoints,
     read_card,
     write_card,
 )
@@ -71,7 +71,7 @@ class RunStore:
     @property
     def checkpoints(self) -> list[Path]:
         """Paths of all checkpoints by decisions."""
-        return checkpoints_in(self.folder / FOLDER)
+        return list_checkpoints(self.folder / FOLDER)
 
     def checkpoint_at(self, decisions: int) -> Path:
         return self.folder / FOLDER / f"{decisions:012d}{WEIGHTS}"
@@ -124,7 +124,7 @@ def begun(folder: Path) -> bool:
 
     Refused while it is being trained. Directories without settings of a run stay as they are.
     """
-    if (folder / STATE).exists() or checkpoints_in(folder / FOLDER):
+    if (folder / STATE).exists() or list_checkpoints(folder / FOLDER):
         return True
     # A run writes its settings first, under a longer name until the file is complete.
     if any(folder.glob(f"*{SETTINGS}*")):

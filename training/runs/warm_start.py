@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...agents.checkpoints.bundled import network_for
-from ...agents.checkpoints.checkpoint import policy_alone, read_checkpoint
+from ...agents.checkpoints.checkpoint import read_checkpoint, strip_critic
 from ...agents.checkpoints.schema import Card, NetworkCard, Origin
 from ...common.settings_files import format_overrides
 from ...common.typed_settings import SettingsError
@@ -47,7 +47,7 @@ def load_warm_start(settings: Settings, network: NetworkCard) -> WarmStart:
     assert card.weights is not None
     origin = Origin(settings.init, card.weights.sha256, card.decisions, card.commands)
     no_critic = _reason_for_no_critic(settings, network, card)
-    weights = policy_alone(checkpoint).weights if no_critic else checkpoint.weights
+    weights = strip_critic(checkpoint).weights if no_critic else checkpoint.weights
     note = f"begun with the weights of {settings.init}"
     rule_sets = [options.rules for options in settings.all_options]
     if not all(any(map(rules.same_game, checkpoint.rules)) for rules in rule_sets):

@@ -25,11 +25,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from ..agents.checkpoints.bundled import CHAMPION, network_for
-    from ..agents.checkpoints.checkpoint import is_checkpoint, rules_wanted
+    from ..agents.checkpoints.checkpoint import is_checkpoint, resolve_rules
     from ..training.export.export import export_half, export_onnx
 
     name = arguments.checkpoint
-    source = network_for(rules_wanted(arguments.rules or "classic"), name)
+    source = network_for(resolve_rules(arguments.rules or "classic"), name)
     bundled = name == CHAMPION or not is_checkpoint(name)
     target = arguments.output or (Path(name) if bundled else source).with_suffix(".onnx")
     if target.exists() and target.samefile(source):

@@ -1,0 +1,78 @@
+"""Relative ranks: every card in play stands by its rank among the cards left of its suit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from german_whist.agents.networks.relative_ranks import (
+    SETS_IN_PLAY,
+    identity_action_map,
+    to_relative_actions,
+    to_relative_ranks,
+)
+from german_whist.engine.observation.layout import LAYOUT, OBSERVATION_SIZE
+from german_whist.engine.rules import named_rules
+from support import dealt
+
+NAMES = sorted(named_rules())
+
+
+def plain_relative_ranks(observation: np.ndarray) -> tuple[np.ndarray, dict[int, int]]:
+    """The relative observation and the card at each index, with lists."""
+    sets = {name: set(np.flatnonzero(observation[LAYOUT.slice(name)])) for name in SETS_IN_PLAY}
+    in_play = set().union(*sets.values())
+    relative = observation.copy()
+    for name in SETS_IN_PLAY:
+        relative[LAYOUT.slice(name)] = 0
+    action_at: dict[int, int] = {}
+    for suit in range(4):
+        ranks_in_play = sorted((card for card in in_play if card // 13 == suit), reverse=True)
+        for above, card in enumerate(ranks_in_play):
+            index = 13 * suit + 12 - above
+            action_at[index] = int(card)
+            for name, cards in sets.items():
+                if card in cards:
+                    relative[LAYOUT.group(name).start + index] = 1
+    return relative, action_at
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_relative_ranks_agree_with_lists(name: str) -> None:
+    games = dealt(name, 40, seed=3, layout="trump-first")
+    step = games.observe()
+    actions = games.rules.actions
+    rng = np.random.default_rng(4)
+    for _ in range(2 * games.rules.tricks):
+        for observation, mask in zip(step.observations, step.masks, strict=True):
+            relative, action_at = plain_relative_ranks(observation)
+            moved, action_map = observation.copy(), np.zeros(actions, np.int64)
+            to_relative_ranks(moved, action_map)
+            assert (moved == relative).all()
+            expected_map = [action_at.get(index, -1) for index in range(52)] + list(
+                range(52, actions)
+            )
+            assert action_map.tolist() == expected_map
+            legal = sum(1 << int(action) for action in np.flatnonzero(mask))
+            places = int(to_relative_actions(np.uint64(legal), action_map))
+            assert [action_map[index] for index in range(actions) if places >> index & 1] == sorted(
+                np.flatnonzero(mask)
+            )
+        step = games.step((step.masks * rng.random(step.masks.shape)).argmax(axis=1))
+
+
+def test_situations_that_differ_by_cards_that_are_gone_look_the_same() -> None:
+    high, low = np.zeros((2, OBSERVATION_SIZE), np.int8)
+    action_map = np.zeros(52, np.int64)
+    for observation, ranks in ((high, (12, 11, 5)), (low, (9, 4, 2))):
+        for name, rank in zip(("own_hand", "unseen", "opponent_known"), ranks, strict=True):
+            observation[LAYOUT.group(name).start + 26 + rank] = 1
+        to_relative_ranks(observation, action_map)
+        assert action_map[[38, 37, 36]].tolist() == [26 + rank for rank in ranks]
+    assert (high == low).all()
+
+
+def test_real_ranks_stay() -> None:
+    action_map = np.zeros(53, np.int64)
+    identity_action_map(action_map)
+    assert action_map.tolist() == list(range(53))
