@@ -60,7 +60,7 @@ def test_characters_that_an_encoding_lacks_are_replaced() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
-def test_what_can_not_be_told_is_told_to_be_lost() -> None:
+def test_output_that_cannot_be_written_is_reported() -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [*WHIST, "rules"], stdout=full, stderr=subprocess.PIPE, text=True,
@@ -68,7 +68,7 @@ def test_what_can_not_be_told_is_told_to_be_lost() -> None:
         )  # fmt: skip
     assert done.returncode == 1
     assert done.stderr == (
-        "german-whist: what was told could not be written (No space left on device); "
+        "german-whist: the output could not be written (No space left on device); "
         "everything else was done\n"
     )
 

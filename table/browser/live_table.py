@@ -261,6 +261,7 @@ class LiveTable:
                 before = take_snapshot(self.session)
                 self.session.play_decided(action)
                 self.events.add(play_events(self.session, before, action))
+                self._save()  # before another thread can send what is not saved
 
     def _start_thinking(self) -> None:
         self.busy = True

@@ -106,7 +106,7 @@ def test_the_command_prints_and_writes(
     words = ["--hands", "2", "--search", "flat-mc:8", "--json", str(out)]
     assert main(["analyse", str(path), *words]) == 0
     text = capsys.readouterr().out
-    assert text.startswith("2 hands, valued by flat-mc:8; what a decision costs, in pay:")
+    assert text.startswith("2 hands, valued by flat-mc:8; cost of a decision in pay:")
     assert len([line for line in text.splitlines() if line.startswith(("Ada", "Bob"))]) == 4
     assert json.loads(out.read_text(encoding="utf-8"))["hands"] == 2
     assert main(["analyse", str(path), *words, "--tricks"]) == 0

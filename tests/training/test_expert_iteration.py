@@ -154,7 +154,7 @@ def value_inputs(game: Game) -> list[int]:
     hands = [set(map(int, game.hands[seat])) for seat in (leader, 1 - leader)]
     seen = set()
     for seat in range(2):
-        known = field(game, 1 - seat, "known")
+        known = field(game, 1 - seat, "opponent_known")
         seen |= {card for card in range(52) if known >> card & 1}
     upcard, *rest = map(int, game.stock)
 
@@ -416,8 +416,8 @@ def test_losses_of_value_and_belief_networks_are_cross_entropies() -> None:
             seat = game.turn or 0
             assert masks[number, decision].sum() == field(game, seat, "unseen").bit_count()
             other = int((labels[number, decision] * masks[number, decision]).sum())
-            known = field(game, seat, "known").bit_count()
-            assert other == field(game, seat, "other_cards") - known
+            known = field(game, seat, "opponent_known").bit_count()
+            assert other == field(game, seat, "opponent_hand_size") - known
             game.play(int(card))
 
 

@@ -141,11 +141,14 @@ def test_a_state_of_another_kind_is_told(tmp_path: Path) -> None:
     data = (folder / STATE).read_bytes()
     for spoilt, message in (
         (data[:-9], "is no state of a run"),
-        (data.replace(b'\\"format\\": 3', b'\\"format\\": 9'), "its format is 9"),
+        (data.replace(b'\\"format\\": 4', b'\\"format\\": 9'), "its format is 9"),
         (data.replace(b'\\"seconds\\": ', b'\\"seconts\\": '), "'seconts' is not known here"),
         (data.replace(b'\\"pool\\": 0', b'\\"pool\\": "'), "is not valid JSON|no state"),
         (data.replace(b'\\"hands\\": 0', b'\\"hands\\": -'), "is not valid JSON|no state"),
-        (data.replace(b"average.policy.bias", b"average.policy.bios"), "does not fit the run's"),
+        (
+            data.replace(b"ema_network.policy.bias", b"ema_network.policy.bios"),
+            "does not fit the run's",
+        ),
     ):
         assert spoilt != data
         (folder / STATE).write_bytes(spoilt)
@@ -226,7 +229,7 @@ def test_a_signal_in_a_measurement_loses_nothing_and_it_is_made_up_for(
 
     folder = tmp_path / "run"
     with monkeypatch.context() as patch:
-        patch.setattr(runs, "measure", interrupted)
+        patch.setattr(runs, "evaluate_checkpoint", interrupted)
         with pytest.raises(RunStopped, match="go on with") as stopped:
             start(folder, settings(*words)).go(quiet())
     assert stopped.value.status == 128 + signal.SIGTERM

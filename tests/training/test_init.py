@@ -76,9 +76,9 @@ def test_network_average_and_critic_begin_with_the_weights(critic: str, tmp_path
     weights = read_checkpoint(path).weights
     assert ("critic.0.weight" in weights) == (critic != "shared")
     assert "value.weight" in weights
-    for module in (trainer.network, trainer.average):
+    for module in (trainer.network, trainer.ema_network):
         own = PPO(trainer.settings)
-        own.average.load_state_dict(module.state_dict())
+        own.ema_network.load_state_dict(module.state_dict())
         assert own.player().keys() == weights.keys()
         for name, values in own.player().items():
             assert np.array_equal(values, weights[name]), name
