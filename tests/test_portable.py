@@ -82,7 +82,7 @@ def test_a_training_is_measured_beside_it_and_goes_on(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_a_benchmark_trains_seeds_side_by_side(tmp_path: Path) -> None:
-    benchmark = {"sizes": ["2x4-h2"], "seeds": 3, "decisions": 200, "points": 1,
+    benchmark = {"rules": ["2x4-h2"], "seeds": 3, "decisions": 200, "eval_points": 1,
                  "algorithms": {"cfr": {}}}  # fmt: skip
     path = tmp_path / "seeds.yaml"
     path.write_text(yaml.safe_dump(benchmark), encoding="utf-8")
