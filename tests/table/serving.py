@@ -174,9 +174,11 @@ class Seat:
         for _ in range(moves):
             if self.state["match"]["over"]:
                 return
-            if self.state["phase"] == "over":
+            if self.state["watched"]:  # deals and plays by itself
+                self.wait()
+            elif self.state["phase"] == "over":
                 self.next()
-            elif self.state["turn"] == 0 and not self.state["watched"]:
+            elif self.state["turn"] == 0:
                 self.play(choose(self.state["legal"]))
             else:
                 self.wait()
