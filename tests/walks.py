@@ -13,7 +13,6 @@ from gymnasium.vector import AutoresetMode
 from german_whist import german_whist_v0, named_rules, observe
 from german_whist.engine.observation.history import histories, history_rows
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv
-from german_whist.envs.sb3 import GermanWhistVecEnv
 from support import ODD
 
 Array = np.ndarray[Any, Any]
@@ -89,6 +88,8 @@ def make(kind: str, rules: Any, *, opponent: Any = "threshold", **options: Any) 
     if kind == "gymnasium":
         return GermanWhistEnv(rules, opponent=opponent, **options)
     if kind == "sb3":
+        from german_whist.envs.sb3 import GermanWhistVecEnv  # needs torch, which others do without
+
         return GermanWhistVecEnv(3, rules, opponent=opponent, **options)
     mode = kind.removeprefix("vector ")
     return GermanWhistVectorEnv(3, rules, opponent=opponent, autoreset_mode=mode, **options)
@@ -104,7 +105,7 @@ class Walked:
         self.ends: list[Any] = []
 
     def reset(self, **how: Any) -> None:
-        if isinstance(self.env, GermanWhistVecEnv):
+        if hasattr(self.env, "env_method"):  # a VecEnv of Stable-Baselines3
             if "seed" in how:
                 self.env.seed(how["seed"])
             self.handed_out = [self.env.reset()]
