@@ -60,7 +60,7 @@ class Stages:
 
 
 @dataclass(frozen=True)
-class Course:
+class TrickCourse:
     """Player one against player two, trick by trick."""
 
     tricks_won: Annotated[tuple[float | None, ...], by_trick(k.WON, complement)]
@@ -147,7 +147,7 @@ class Pairing:
     ending_margin: Annotated[float | None, figure(mean(k.ENDING_MARGIN, k.ENDINGS), negate)]
     """Margin under perfect endgame play by both: the result of the foreplay."""
     stages: tuple[Stages, Stages]
-    course: Course
+    course: TrickCourse
     exact_endings: Annotated[bool, figure(lambda tally: tally.exact)]
     """Endings were not played: their exact value took their place."""
     forfeits: tuple[Forfeit, ...]
@@ -406,7 +406,7 @@ def pairing_from_tally(
         pairs=tally.pairs,
         hands=int(tally.sums[k.HANDS]),
         stages=(one, two),
-        course=Course(**_values(Course, tally, tricks)),
+        course=TrickCourse(**_values(TrickCourse, tally, tricks)),
         forfeits=tuple(
             Forfeit(names[fault.player], fault.kind, fault.hands, fault.example, fault.trace)
             for fault in tally.faults

@@ -19,7 +19,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from ..agents.checkpoints.checkpoint import CheckpointError, write_checkpoint
-from ..agents.checkpoints.schema import Card, Count, Measurement, NetworkCard, Origin
+from ..agents.checkpoints.schema import CheckpointCard, Count, Measurement, NetworkCard, Origin
 from ..common.files import atomic_write
 from ..common.schema import convert, read_json, short_repr
 from ..common.typing import Array
@@ -90,10 +90,10 @@ def load_state(path: Path) -> tuple[dict[str, Array], RunState]:
     return arrays, convert(plain, RunState, path, remedy, CheckpointError)
 
 
-def card_of(settings: Settings, network: NetworkCard, **fields: Any) -> Card:
+def card_of(settings: Settings, network: NetworkCard, **fields: Any) -> CheckpointCard:
     """Card of a training's checkpoint; `fields` are those that do not follow from its settings."""
     options, rule_sets = settings.options, [option.rules for option in settings.all_options]
-    return Card(
+    return CheckpointCard(
         network=network,
         actions=max(rules.actions for rules in rule_sets),
         layout=options.layout,  # type: ignore[arg-type]

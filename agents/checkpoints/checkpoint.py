@@ -30,7 +30,7 @@ from ...engine.observation.rule_features import rule_features
 from ...engine.rules import Rules, checked_name, load_rules, named_rules, rules_from_mapping
 from ..base import CannotPlay, ModelFile
 from .input_names import input_places
-from .schema import FORMAT, HIDDEN_SIZE, AuxiliaryCard, Card, NetworkCard, WeightsFile
+from .schema import FORMAT, HIDDEN_SIZE, AuxiliaryCard, CheckpointCard, NetworkCard, WeightsFile
 
 WEIGHTS, CARD = ".safetensors", ".json"
 FOLDER = "checkpoints"
@@ -51,7 +51,7 @@ class Checkpoint:
 
     path: Path
     weights: dict[str, Array]
-    card: Card
+    card: CheckpointCard
 
     @cached_property
     def rules(self) -> tuple[Rules, ...]:
@@ -184,7 +184,7 @@ def find_checkpoint(source: str | Path) -> Path:
 # -- reading
 
 
-def read_card(path: Path) -> Card:
+def read_card(path: Path) -> CheckpointCard:
     card_path, fields = path.with_suffix(CARD), read_raw_card(path)
     _check_format(fields, card_path)
     version = fields.get("layout_version")
@@ -198,7 +198,7 @@ def read_card(path: Path) -> Card:
             f"{card_path}: is a {fields['kind']} network for searches, which plays no card: name a "
             "policy, such as champion-1"
         )
-    card = convert(fields, Card, card_path, REMEDY, CheckpointError)
+    card = convert(fields, CheckpointCard, card_path, REMEDY, CheckpointError)
     try:
         rules = parse_rules(card.rules, "rules")
     except (ValueError, TypeError) as error:

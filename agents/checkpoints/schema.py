@@ -96,7 +96,7 @@ class Origin(Struct, forbid_unknown_fields=True, frozen=True):
     commands: tuple[str, ...] = ()
 
 
-class Card(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+class CheckpointCard(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """Card of a checkpoint."""
 
     format: int = FORMAT

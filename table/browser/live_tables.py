@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 from ...common.threads import usable_threads
 from ..game.database import new_id
 from ..game.opponents import Opponents
-from ..game.session import Session, Settings
+from ..game.session import Session, SessionSettings
 from ..game.store import RevisionConflict, Store
 from ..text.labels import say
 from .live_table import LiveTable, log
@@ -64,7 +64,7 @@ class LiveTables:
 
         self._executor.submit(run)
 
-    def open(self, person: str, settings: Settings) -> LiveTable:
+    def open(self, person: str, settings: SessionSettings) -> LiveTable:
         if self.store.open_sessions(person) >= OPEN_TABLES_PER_PERSON:
             raise LimitExceeded(say("refused.many_tables", n=OPEN_TABLES_PER_PERSON))
         if self.store.open_sessions() >= OPEN_TABLES_IN_ALL:

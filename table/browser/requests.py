@@ -14,7 +14,7 @@ from ...common.schema import convert, read_json
 from ...engine.cards import N_ACTIONS
 from ...engine.rules import Match
 from ..game.opponents import NotAvailable, Opponents, rules_named
-from ..game.session import HUMAN, LESSON, LESSON_SEED, Settings, new_seed
+from ..game.session import HUMAN, LESSON, LESSON_SEED, SessionSettings, new_seed
 from ..text.words import plain_text
 
 BODY_LIMIT = 64 * 1024
@@ -158,10 +158,10 @@ def find_person(request: Request) -> str | None:
     return person if person is not None and _PERSON.fullmatch(person) else None
 
 
-def table_settings(body: TableRequest, opponents: Opponents) -> Settings:
+def table_settings(body: TableRequest, opponents: Opponents) -> SessionSettings:
     """The settings of a new table."""
     if body.lesson:
-        return Settings(rules=LESSON, opponent="easy", seed=LESSON_SEED, lesson=True)
+        return SessionSettings(rules=LESSON, opponent="easy", seed=LESSON_SEED, lesson=True)
     rules = rules_named(body.rules)
     if body.number and (body.seed is None or body.match is not None):
         raise RequestError(
@@ -174,7 +174,7 @@ def table_settings(body: TableRequest, opponents: Opponents) -> Settings:
                 raise NotAvailable(
                     f"{name} does not play {rules.name}; it plays {', '.join(plays)}"
                 )
-    return Settings(
+    return SessionSettings(
         rules=rules,
         player=body.player,
         opponent=body.opponent,

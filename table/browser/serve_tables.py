@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from ..game.database import new_id
-from ..game.session import Settings
+from ..game.session import SessionSettings
 from ..review.hints import Hint, seen_cards
 from ..text.labels import say
 from .live_table import LiveTable, StaleMove
@@ -69,7 +69,9 @@ class TableHandlers:
         set_cookie(response, PERSON_COOKIE, person)
         return response
 
-    def _same_deal(self, settings: Settings, person: str, body: SameDealRequest) -> Settings:
+    def _same_deal(
+        self, settings: SessionSettings, person: str, body: SameDealRequest
+    ) -> SessionSettings:
         record = self._services.finished.record(person, body.id, body.hand)
         return replace(
             settings,

@@ -59,7 +59,7 @@ def new_seed() -> int:
 
 
 @dataclass(frozen=True)
-class Settings:
+class SessionSettings:
     """Rules, players, match and deals of a session."""
 
     rules: Rules = field(default_factory=lambda: load_rules("classic"))
@@ -103,7 +103,7 @@ class SessionState(Struct):
     """
 
     version: int
-    settings: Settings
+    settings: SessionSettings
     number: int
     dealer: Literal[0, 1]
     points: tuple[int, int]
@@ -149,7 +149,7 @@ class Session:
     (True, 1)
     """
 
-    def __init__(self, settings: Settings, make: AgentFactory = default_agent) -> None:
+    def __init__(self, settings: SessionSettings, make: AgentFactory = default_agent) -> None:
         """`make` makes agents by name; sessions may share the agents."""
         self.settings = settings
         self.game = Game(settings.rules, settings.seed, settings.number, match=settings.match)

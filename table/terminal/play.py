@@ -20,7 +20,7 @@ from ...common.plugins import error_location, error_text
 from ...engine.game import IllegalAction
 from ...engine.view import View
 from ..game.database import new_id
-from ..game.session import PERSON, Session, SessionError, Settings, parse_state, winner_of
+from ..game.session import PERSON, Session, SessionError, SessionSettings, parse_state, winner_of
 from ..game.store import Store, StoredSession
 from ..review.hints import HintService
 from ..text import words
@@ -62,7 +62,7 @@ class Frontend(AbstractContextManager["Frontend"], Protocol):
         """Show a page beside the board."""
 
 
-def short_names(settings: Settings) -> tuple[str, str]:
+def short_names(settings: SessionSettings) -> tuple[str, str]:
     """The players' names, shortened to fit the board."""
     first, second = (
         words.plain_text(words.display_name(name), _MAX_NAME) for name in settings.names
@@ -96,7 +96,9 @@ class SessionSaver:
             self.trouble = None
 
 
-def find_session(store: Store, settings: Settings, given: Sequence[str]) -> StoredSession | None:
+def find_session(
+    store: Store, settings: SessionSettings, given: Sequence[str]
+) -> StoredSession | None:
     """The last played unfinished session that agrees with the settings named in `given`."""
     for stored in store.sessions(store.owner()):
         try:

@@ -13,7 +13,7 @@ from german_whist import Game, Match
 from german_whist.agents.checkpoints.bundled import rules_of_champion
 from german_whist.agents.player import Player
 from german_whist.engine.rules import load_rules
-from german_whist.table import Session, Settings
+from german_whist.table import Session, SessionSettings
 from german_whist.table.browser.messages import TableContext, table_state
 from german_whist.table.game.opponents import Opponents
 from german_whist.table.review.analysis import (
@@ -96,7 +96,7 @@ def test_hard_plays_rule_sets_of_every_kind(rules: str) -> None:
 
 @pytest.mark.parametrize("match", [None, Match(best_of=1)], ids=str)
 def test_after_a_single_hand_no_match_is_over(match: Match | None) -> None:
-    session = Session(Settings(load_rules("small-last"), "threshold", match=match, seed=4))
+    session = Session(SessionSettings(load_rules("small-last"), "threshold", match=match, seed=4))
     play_on(session, random.Random(4))
     state = table_state(session, TableContext("", 0, False, None, None, False, None, ""))
     assert state.result is not None

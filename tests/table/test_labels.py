@@ -23,7 +23,7 @@ from german_whist.table.browser.messages import (
     table_state,
     take_snapshot,
 )
-from german_whist.table.game.session import PERSON, Session, Settings
+from german_whist.table.game.session import PERSON, Session, SessionSettings
 from german_whist.table.game.store import Store
 from german_whist.table.review.replay import make_replay
 from german_whist.table.terminal.keys import KeyFrontend
@@ -105,7 +105,7 @@ def test_another_language_has_its_own_forms_for_numbers_and_people(
 @pytest.mark.parametrize("rules", named_rules())
 @pytest.mark.usefixtures("cyrillic")
 def test_a_hand_is_told_in_the_language_of_the_file(rules: str) -> None:
-    session = Session(Settings(load_rules(rules), "easy", match=Match(target=1), seed=4))
+    session = Session(SessionSettings(load_rules(rules), "easy", match=Match(target=1), seed=4))
     around = TableContext("id", 1, False, None, None, False, None, "")
     texts: list[Any] = [event.text for event in deal_events(session)]
     rng = random.Random(1)
@@ -134,7 +134,7 @@ def test_the_terminal_speaks_the_language_of_the_file(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     terminal, store = FakeTerminal(monkeypatch, 100, 30), Store(tmp_path)
-    settings = Settings(load_rules(rules), "easy", match=Match(target=2), seed=5)
+    settings = SessionSettings(load_rules(rules), "easy", match=Match(target=2), seed=5)
     with KeyFrontend(session := Session(settings)) as keys:
         TerminalGame(session, SessionSaver(store), keys, pause=0.0).run()
     commands: dict[str, str] = labels()["terminal"]["commands"]

@@ -14,7 +14,7 @@ import german_whist.table
 from german_whist import load_rules
 from german_whist.table.browser import finished_hands, messages, serve_learning
 from german_whist.table.browser.messages import play_events, take_snapshot
-from german_whist.table.game.session import PERSON, Session, Settings
+from german_whist.table.game.session import PERSON, Session, SessionSettings
 from german_whist.table.review import replay
 
 SCRIPTS = (Path(german_whist.table.__file__).parent / "browser" / "static" / "js").rglob("*.js")
@@ -31,7 +31,10 @@ def test_no_message_has_a_field_that_no_page_reads() -> None:
 
 @pytest.mark.parametrize("rules", ["classic", "draft"])
 def test_a_trick_is_told_as_won_by_the_seat_that_moves_next(rules: str) -> None:
-    session, rng = Session(Settings(load_rules(rules), "threshold", seed=3)), random.Random(3)
+    session, rng = (
+        Session(SessionSettings(load_rules(rules), "threshold", seed=3)),
+        random.Random(3),
+    )
     count = 0
     while session.turn is not None:
         before, legal = take_snapshot(session), session.game.legal()

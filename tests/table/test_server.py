@@ -17,7 +17,7 @@ from german_whist.agents.base import CannotPlay
 from german_whist.agents.registry import agent_names
 from german_whist.table.game import opponents
 from german_whist.table.game.database import new_id
-from german_whist.table.game.session import Session, Settings
+from german_whist.table.game.session import Session, SessionSettings
 from german_whist.table.game.store import Store
 
 
@@ -136,7 +136,10 @@ def test_a_restart_in_mid_hand_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_an_agent_whose_turn_it_was_plays_on_after_a_restart(tmp_path: Path) -> None:
-    store, session = Store(tmp_path), Session(Settings(load_rules("classic"), "hard", seed=4))
+    store, session = (
+        Store(tmp_path),
+        Session(SessionSettings(load_rules("classic"), "hard", seed=4)),
+    )
     while not session.agent_to_move:
         session.play(session.view(0).legal()[0])
     name, person, moves = new_id(), store.owner(), session.moves

@@ -10,7 +10,7 @@ import pytest
 
 from german_whist import GameRecord, IllegalAction, Match, load_rules, named_rules
 from german_whist.agents.heuristic.random import RandomAgent
-from german_whist.table import Session, SessionError, Settings
+from german_whist.table import Session, SessionError, SessionSettings
 
 QUICK = load_rules("quick")
 
@@ -30,7 +30,7 @@ def play_on(session: Session, rng: random.Random, moves: int = 1_000_000) -> Non
 
 @pytest.mark.parametrize("rules", named_rules())
 def test_a_hand_of_every_rule_set_is_played_and_recorded(rules: str) -> None:
-    session = Session(Settings(load_rules(rules), "threshold", seed=7))
+    session = Session(SessionSettings(load_rules(rules), "threshold", seed=7))
     play_on(session, random.Random(rules))
     (record,) = session.records
     assert record.replay().pays == session.game.pays
@@ -41,7 +41,7 @@ def test_a_hand_of_every_rule_set_is_played_and_recorded(rules: str) -> None:
 
 @pytest.mark.parametrize("rules", ["classic", "draft", "open-stock", "race-7"])
 def test_a_session_is_restored_unchanged_after_every_move(rules: str) -> None:
-    settings = Settings(load_rules(rules), "counting", match=Match(best_of=3), seed=11)
+    settings = SessionSettings(load_rules(rules), "counting", match=Match(best_of=3), seed=11)
     session = Session(settings)
     rng = random.Random(rules)
     while not session.over:
@@ -60,7 +60,7 @@ def test_a_session_is_restored_unchanged_after_every_move(rules: str) -> None:
 
 
 def test_a_match_interrupted_anywhere_ends_as_it_would_have() -> None:
-    settings = Settings(QUICK, "medium", "threshold", Match(target=3), seed=8)
+    settings = SessionSettings(QUICK, "medium", "threshold", Match(target=3), seed=8)
     whole = Session(settings)
     play_on(whole, random.Random(0))
     parts = Session(settings)
@@ -73,7 +73,7 @@ def test_a_match_interrupted_anywhere_ends_as_it_would_have() -> None:
 
 
 def test_illegal_actions_are_refused_in_a_sentence_and_change_nothing() -> None:
-    session = Session(Settings(opponent="random", seed=1))
+    session = Session(SessionSettings(opponent="random", seed=1))
     while session.agent_to_move:
         session.answer()
     before = session.state()
@@ -93,7 +93,7 @@ def test_illegal_actions_are_refused_in_a_sentence_and_change_nothing() -> None:
 
 
 def test_nobody_plays_for_agents_that_are_watched() -> None:
-    session = Session(Settings(QUICK, "easy", "medium", seed=2))
+    session = Session(SessionSettings(QUICK, "easy", "medium", seed=2))
     assert session.settings.names == ("medium", "easy")
     with pytest.raises(IllegalAction, match="Both players here are agents"):
         session.play(session.game.legal()[0])
@@ -102,7 +102,7 @@ def test_nobody_plays_for_agents_that_are_watched() -> None:
 
 
 def test_the_record_of_a_hand_does_not_tell_the_seed_of_the_next() -> None:
-    session = Session(Settings(QUICK, "easy", match=Match(target=5), seed=123_456_789))
+    session = Session(SessionSettings(QUICK, "easy", match=Match(target=5), seed=123_456_789))
     while session.turn is not None:
         play_on(session, random.Random(0), 1)
     line = session.records[0].to_line()
@@ -111,7 +111,7 @@ def test_the_record_of_a_hand_does_not_tell_the_seed_of_the_next() -> None:
 
 
 def test_new_sessions_have_different_seeds() -> None:
-    assert len({Settings().seed for _ in range(100)}) == 100
+    assert len({SessionSettings().seed for _ in range(100)}) == 100
 
 
 class StatefulAgent(RandomAgent):
@@ -135,7 +135,7 @@ def test_an_agent_with_state_replays_the_hand_when_the_session_is_restored() -> 
     def make(name: str, rules: Any, match: Match | None) -> Any:
         return StatefulAgent(rules, match=match)
 
-    session = Session(Settings(opponent="stateful", seed=4), make)
+    session = Session(SessionSettings(opponent="stateful", seed=4), make)
     while len(session.game.actions) < 30:
         play_on(session, random.Random(0), 1)
     again = Session.from_state(session.state(), make)
@@ -164,6 +164,6 @@ def test_an_agent_with_state_replays_the_hand_when_the_session_is_restored() -> 
     ],
 )
 def test_an_invalid_state_is_refused(change: dict[str, Any], words: str) -> None:
-    session = Session(Settings(QUICK, "easy", seed=1))
+    session = Session(SessionSettings(QUICK, "easy", seed=1))
     with pytest.raises(SessionError, match=words):
         Session.from_state({**session.state(), **change})

@@ -14,7 +14,7 @@ from test_session import play_on
 
 from german_whist import Match, load_rules
 from german_whist.table.game.database import FILE, StoreError, new_id
-from german_whist.table.game.session import Session, Settings
+from german_whist.table.game.session import Session, SessionSettings
 from german_whist.table.game.statistics import as_csv, as_records, compute_statistics
 from german_whist.table.game.store import RevisionConflict, Store
 from german_whist.table.terminal.play import SessionSaver
@@ -30,13 +30,15 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def finished(seed: int, **settings: Any) -> Session:
-    session = Session(Settings(**{"rules": QUICK, "opponent": "threshold", **settings}, seed=seed))
+    session = Session(
+        SessionSettings(**{"rules": QUICK, "opponent": "threshold", **settings}, seed=seed)
+    )
     play_on(session, random.Random(seed))
     return session
 
 
 def test_a_session_is_stored_and_loaded(store: Store, tmp_path: Path) -> None:
-    session = Session(Settings(QUICK, "threshold", match=Match(best_of=3), seed=1))
+    session = Session(SessionSettings(QUICK, "threshold", match=Match(best_of=3), seed=1))
     name, revision = new_id(), 0
     while not session.over:
         play_on(session, random.Random(1), 3)
@@ -92,13 +94,13 @@ def test_fewer_tricks_are_a_better_margin_where_hands_are_played_low(store: Stor
 
 
 def test_no_program_overwrites_what_another_has_saved(store: Store, tmp_path: Path) -> None:
-    session, name = Session(Settings(QUICK, "easy", seed=1)), new_id()
+    session, name = Session(SessionSettings(QUICK, "easy", seed=1)), new_id()
     revision = store.save(name, "me", session)
     play_on(session, random.Random(0), 2)
     Store(tmp_path).save(name, "me", session, revision=revision)
     for stale in (revision, 0):
         with pytest.raises(RevisionConflict):
-            store.save(name, "me", Session(Settings(QUICK, "easy", seed=1)), revision=stale)
+            store.save(name, "me", Session(SessionSettings(QUICK, "easy", seed=1)), revision=stale)
     stored = store.load(name)
     assert stored is not None
     assert stored.state == session.state()

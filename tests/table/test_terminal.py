@@ -13,7 +13,7 @@ pytest.importorskip("pyte")
 from terminal_user import FakeTerminal, TerminalUser
 
 from german_whist.engine.rules import Match, load_rules, named_rules
-from german_whist.table.game.session import Session, Settings
+from german_whist.table.game.session import Session, SessionSettings
 from german_whist.table.game.store import Store
 from german_whist.table.terminal.keys import KeyFrontend
 from german_whist.table.terminal.play import LeaveTable, SessionSaver, TerminalGame
@@ -45,7 +45,7 @@ def play(session, store):
 @pytest.mark.parametrize("size", [(60, 20), (80, 24)])
 @pytest.mark.parametrize("name", named_rules())
 def test_a_hand_of_every_rule_set_fits_the_window(name, size, store, monkeypatch):
-    session = Session(Settings(load_rules(name), "random", seed=5))
+    session = Session(SessionSettings(load_rules(name), "random", seed=5))
     terminal = FakeTerminal(monkeypatch, *size)
     play(session, store)
     assert session.over
@@ -61,7 +61,7 @@ def test_a_hand_of_every_rule_set_fits_the_window(name, size, store, monkeypatch
 
 def test_a_match_goes_on_until_it_is_won(store, monkeypatch):
     rules = load_rules("small-all")
-    session = Session(Settings(rules, "random", match=Match(target=9), seed=5))
+    session = Session(SessionSettings(rules, "random", match=Match(target=9), seed=5))
     terminal = FakeTerminal(monkeypatch, 80, 24)
     play(session, store)
     assert session.over
@@ -157,7 +157,7 @@ def test_the_terminal_is_given_back_when_a_player_fails(terminal, tmp_path, monk
 def test_thinking_is_shown_and_can_be_left(store, tmp_path, monkeypatch):
     (tmp_path / "slow.py").write_text("import time\ndef player(views, rng):\n    time.sleep(30)\n")
     monkeypatch.syspath_prepend(tmp_path)
-    session = Session(Settings(opponent="slow:player", seed=3))
+    session = Session(SessionSettings(opponent="slow:player", seed=3))
     terminal = FakeTerminal(monkeypatch, 80, 24)
     monkeypatch.setattr(terminal, "key", lambda _: "q" if "is thinking" in terminal.page else None)
     with pytest.raises(LeaveTable):

@@ -27,7 +27,7 @@ from german_whist.agents.checkpoints.checkpoint import (  # noqa: E402
     read_checkpoint,
     write_checkpoint,
 )
-from german_whist.agents.checkpoints.schema import Card, NetworkCard  # noqa: E402
+from german_whist.agents.checkpoints.schema import CheckpointCard, NetworkCard  # noqa: E402
 from german_whist.agents.networks.belief import read_belief_network, write_belief_inputs  # noqa: E402
 from german_whist.agents.networks.mlp import forward_rows, new_mlp_batch  # noqa: E402
 from german_whist.agents.networks.policy import NetworkAgent, PolicyNet, policy_net  # noqa: E402
@@ -85,7 +85,7 @@ def policy_for(rules: Rules, folder: Path) -> PolicyNet:
         "policy.weight": rng.normal(size=(52, 8)).astype(np.float32),
         "policy.bias": np.zeros(52, np.float32),
     }
-    card = Card(
+    card = CheckpointCard(
         network=NetworkCard("mlp", ("own_hand", "upcards[0:8]"), (8,)),
         actions=52,
         layout="trump-first",

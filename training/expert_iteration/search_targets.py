@@ -37,10 +37,10 @@ from .self_play import (
     BF16_ONE,
     MAX_PLAYS,
     SEARCHED_HAND,
+    BatchedPolicy,
     Lockstep,
     PolicyInputs,
     PolicyPlayers,
-    PolicyQueries,
     TorchMLP,
     greedy_cards,
     new_policy_inputs,
@@ -51,7 +51,7 @@ _MIN_LOGIT = np.float32(-6.5)
 """Cards with a logit so far below the largest one are not tried."""
 
 
-class Leaves(NamedTuple):
+class LeafGames(NamedTuple):
     """Games after one card, a row each."""
 
     games: np.ndarray
@@ -84,7 +84,7 @@ class ValueQueries(NamedTuple):
 
 @jit
 def expand(
-    rules: np.ndarray, games: np.ndarray, logits: np.ndarray, batch: PolicyInputs, leaves: Leaves
+    rules: np.ndarray, games: np.ndarray, logits: np.ndarray, batch: PolicyInputs, leaves: LeafGames
 ) -> int:
     """Play every card that the policy does not rule out in every game; returns the leaf count."""
     count = 0
@@ -116,7 +116,7 @@ def expand(
 
 @jit
 def write_reply_queries(
-    rules: np.ndarray, leaves: np.ndarray, queries: PolicyQueries, leaf_indices: np.ndarray
+    rules: np.ndarray, leaves: np.ndarray, queries: BatchedPolicy, leaf_indices: np.ndarray
 ) -> int:
     """Write the opponent's inputs where it has a choice of replies; plays forced replies."""
     count = 0
@@ -148,7 +148,7 @@ def play_replies(
 
 @jit
 def evaluate_exactly(
-    rules: np.ndarray, games: np.ndarray, leaves: Leaves, solver: EndgameSolver,
+    rules: np.ndarray, games: np.ndarray, leaves: LeafGames, solver: EndgameSolver,
     queries: ValueQueries,
 ) -> int:  # fmt: skip
     """Write exact values near the endgame, elsewhere queries and the sign of their values."""
@@ -192,11 +192,11 @@ class LookaheadPlayers(PolicyPlayers):
         self.value_net = TorchMLP(value_net)
         self.pays = torch.from_numpy(outcome_pays(rules))
         rows = count * MAX_CARDS
-        self.leaves = Leaves(
+        self.leaves = LeafGames(
             np.zeros(rows, GAME), np.zeros(rows, np.int64), np.zeros(rows, np.int64),
             np.zeros(rows),
         )  # fmt: skip
-        self.reply_queries = PolicyQueries(
+        self.reply_queries = BatchedPolicy(
             policy, self.queries.buffers, new_policy_inputs(policy, rows)
         )
         self.solver = EndgameSolver(
@@ -213,9 +213,9 @@ class LookaheadPlayers(PolicyPlayers):
         self.targets[leaves.roots, ply, leaves.columns] = leaves.values
         return cards
 
-    def _evaluate_cards(self) -> Leaves:
+    def _evaluate_cards(self) -> LeafGames:
         count = expand(self.rules, self.games, self.logits, self.queries.batch, self.leaves)
-        leaves = Leaves(*(rows[:count] for rows in self.leaves))
+        leaves = LeafGames(*(rows[:count] for rows in self.leaves))
         indices, batch = self.value_queries.leaves, self.reply_queries.batch
         if n := write_reply_queries(self.rules, leaves.games, self.reply_queries, indices):
             logits = self.policy.forward(batch.inputs[:n]).numpy()
@@ -260,7 +260,7 @@ def play_with_targets(
 
 @jit
 def write_decisions(
-    rules: np.ndarray, hands: np.ndarray, queries: PolicyQueries, games: np.ndarray,
+    rules: np.ndarray, hands: np.ndarray, queries: BatchedPolicy, games: np.ndarray,
     targets: np.ndarray,
 ) -> int:  # fmt: skip
     """Write inputs and targets of all decisions that have targets; returns their number.
@@ -322,7 +322,7 @@ class PolicyTask:
         most = len(hands) * int(self.rules["stock"][0])
         batch = new_policy_inputs(self.net, most)
         targets = np.zeros((most, self.outputs), np.float32)
-        queries = PolicyQueries(self.net, self.buffers, batch)
+        queries = BatchedPolicy(self.net, self.buffers, batch)
         count = write_decisions(self.rules, hands, queries, np.zeros(1, GAME), targets)
         return batch.inputs[:count], torch.from_numpy(targets[:count])
 

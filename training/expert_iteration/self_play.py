@@ -127,7 +127,7 @@ def new_policy_inputs(net: PolicyNet, count: int) -> PolicyInputs:
     )  # fmt: skip
 
 
-class PolicyQueries(NamedTuple):
+class BatchedPolicy(NamedTuple):
     """A policy, its buffers for one view, and a batch of inputs."""
 
     net: PolicyNet
@@ -136,7 +136,7 @@ class PolicyQueries(NamedTuple):
 
 
 @jit
-def write_query(rules: Record, game: Record, queries: PolicyQueries, index: int) -> None:
+def write_query(rules: Record, game: Record, queries: BatchedPolicy, index: int) -> None:
     """Write the inputs for the player to move into a row of the batch."""
     net, buffers, batch = queries.net, queries.buffers, queries.batch
     view = row(buffers.views, 0)
@@ -149,7 +149,7 @@ def write_query(rules: Record, game: Record, queries: PolicyQueries, index: int)
 
 
 @jit
-def write_queries(rules: np.ndarray, games: np.ndarray, queries: PolicyQueries) -> None:
+def write_queries(rules: np.ndarray, games: np.ndarray, queries: BatchedPolicy) -> None:
     """Write the inputs for the player to move of each game."""
     for index in range(len(games)):
         write_query(row(rules, 0), row(games, index), queries, index)
@@ -222,7 +222,7 @@ class PolicyPlayers(Lockstep):
     def __init__(self, rules: Rules, policy: PolicyNet, count: int) -> None:
         super().__init__(rules, count)
         self.policy = TorchMLP(policy.layers)
-        self.queries = PolicyQueries(
+        self.queries = BatchedPolicy(
             policy, new_policy_buffers(policy), new_policy_inputs(policy, count)
         )
         self.cards = np.zeros(count, np.int64)

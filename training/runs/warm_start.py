@@ -16,7 +16,7 @@ import numpy as np
 
 from ...agents.checkpoints.bundled import network_for
 from ...agents.checkpoints.checkpoint import read_checkpoint, strip_critic
-from ...agents.checkpoints.schema import Card, NetworkCard, Origin
+from ...agents.checkpoints.schema import CheckpointCard, NetworkCard, Origin
 from ...common.settings_files import format_overrides
 from ...common.typed_settings import SettingsError
 from ...common.typing import Array
@@ -104,7 +104,7 @@ def _input_names(network: NetworkCard) -> Iterator[tuple[str, int]]:
     yield from (("rules", place) for place in network.rule_places.tolist())
 
 
-def _layout_problems(settings: Settings, card: Card) -> list[str]:
+def _layout_problems(settings: Settings, card: CheckpointCard) -> list[str]:
     if card.layout == settings.layout:
         return []
     return [
@@ -113,7 +113,7 @@ def _layout_problems(settings: Settings, card: Card) -> list[str]:
     ]
 
 
-def _network_problems(network: NetworkCard, card: Card) -> list[str]:
+def _network_problems(network: NetworkCard, card: CheckpointCard) -> list[str]:
     if card.network.kind == "table":
         return ["is a table, whose numbers fit no network"]
     problems = []
@@ -129,7 +129,7 @@ def _network_problems(network: NetworkCard, card: Card) -> list[str]:
     return problems
 
 
-def _reason_for_no_critic(settings: Settings, network: NetworkCard, card: Card) -> str:
+def _reason_for_no_critic(settings: Settings, network: NetworkCard, card: CheckpointCard) -> str:
     """Why the checkpoint's critic cannot be used; empty if it can."""
     if card.network.critic is None:
         return "its weights are not in the checkpoint"

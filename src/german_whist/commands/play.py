@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..agents.common_rules import common_rules
 from ..engine.rules import Match
-from ..table.game.session import HUMAN, Session, Settings, new_seed
+from ..table.game.session import HUMAN, Session, SessionSettings, new_seed
 from ..table.game.store import Store
 from ..table.terminal.keyboard import has_keys
 from ..table.terminal.keys import KeyFrontend
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _play(store, settings, arguments)
 
 
-def _play(store: Store, settings: Settings, arguments: argparse.Namespace) -> int:
+def _play(store: Store, settings: SessionSettings, arguments: argparse.Namespace) -> int:
     given = [name for name in ("opponent", "rules", "seed") if getattr(arguments, name) is not None]
     given += ["match"] if settings.match else []
     stored = None if arguments.new else find_session(store, settings, given)
@@ -78,7 +78,7 @@ def _play(store: Store, settings: Settings, arguments: argparse.Namespace) -> in
     return int(saver.trouble is not None)
 
 
-def _settings(arguments: argparse.Namespace) -> Settings:
+def _settings(arguments: argparse.Namespace) -> SessionSettings:
     opponent = _DEFAULT_OPPONENT if arguments.opponent is None else arguments.opponent
     if opponent.partition(":")[0] == HUMAN:
         raise ValueError(
@@ -90,7 +90,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
         match = Match(target=arguments.match)
     elif arguments.best_of is not None:
         match = Match(best_of=arguments.best_of)
-    return Settings(
+    return SessionSettings(
         rules=common_rules([opponent], arguments.rules),
         opponent=opponent,
         match=match,
