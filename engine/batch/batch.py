@@ -278,8 +278,10 @@ class Batch:
             # The other games get no reward.
             for array in (result.rewards, result.ended):
                 self.backend.write(array, 0)
-        observations = result.observations.reshape(self.n, self._observation_size)
-        rows = StepResult(observations, *result[1:])  # three times as fast as `_replace`
+        rows = result
+        if result.observations.ndim > 2:  # histories
+            observations = result.observations.reshape(self.n, self._observation_size)
+            rows = StepResult(observations, *result[1:])
         if (
             self.run(len(indices), step_all, indices, actions, False, rows)
             and self._ends_at_endgame

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...common.jit.bitset import NO_CARDS, ONE, bit, suit_part, write_bits
-from ...common.jit.compiler import jit
+from ...common.jit.compiler import forceinline, jit
 from ..cards import N_CARDS, TAKE_HIDDEN
 from ..dtypes import EXCHANGE, KEPT_HAND, MAX_TRICKS, NO_CARD, NO_TRUMP, TOOK_BLIND
 from ..play import Record, suit_of
@@ -328,7 +328,7 @@ def encode(rules: Record, view: Record, order: np.ndarray, out: np.ndarray) -> N
         _write_exchange(view, order, unchanged, out)
 
 
-@jit
+@forceinline
 def encode_view(
     rules: Record, view: Record, trumps_first: bool, order: np.ndarray, out: np.ndarray
 ) -> np.uint64:
