@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from filelock import FileLock, Timeout
 
 from ..common.files import CannotWrite
 from ..common.typing import Array
@@ -31,6 +32,16 @@ class Journal:
         """The first error of writing; nothing is written after it."""
         self._run: dict[str, Any] | None = None
         self._chunks: dict[Task, Chunk] = {}
+        # Held until the process ends, within which runs follow one another.
+        self._lock = FileLock(path.with_name(f"{path.name}.lock"), is_singleton=True)
+        try:
+            self._lock.acquire(blocking=False)
+        except Timeout:
+            raise ValueError(
+                f"{path} is written by another process: wait for its end, or name another file"
+            ) from None
+        except OSError as error:
+            raise CannotWrite.for_path(path, error) from error
         data = path.read_bytes() if path.exists() else b""
         # The process died while it wrote a line without an end.
         complete = data.rpartition(b"\n")[0]

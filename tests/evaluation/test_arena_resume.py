@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from german_whist.cli import main
 from german_whist.evaluation import ladder
@@ -90,3 +91,12 @@ def test_another_file_is_left_as_it_is(text: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="|".join(refusals)):
         ladder(PLAYERS, **OPTIONS, resume=path)
     assert path.read_text("utf-8") == text
+
+
+def test_a_file_that_another_process_writes_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "ladder.jsonl"
+    # A lock of its own descriptor is one of another process to the system.
+    with FileLock(f"{path}.lock"), pytest.raises(ValueError, match="is written by another process"):
+        ladder(PLAYERS, **OPTIONS, resume=path)
+    assert not path.exists()
+    assert ladder(PLAYERS, **OPTIONS, resume=path).complete
