@@ -48,7 +48,7 @@ def first_impossible(
     is_over = records["phase"] == OVER
     if stopped:
         replayed["phase"][is_over] = OVER
-    elif foreplay:
+    if foreplay:
         in_ending = replayed["drawn"] == rules.stock_cards
         at_ending = in_ending & (replayed["phase"] == LEAD)
         at_ending &= replayed["trick"] == rules.foreplay_tricks

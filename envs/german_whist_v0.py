@@ -263,7 +263,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
             self._paid[1] += second
 
     def abandon(self, offender: str) -> None:
-        self._batch.abandon(AGENTS.index(offender))
+        self._batch.abandon(self._batch.all_games, np.array([AGENTS.index(offender)]))
         self.is_over, self._next_observation = True, None
         self._set_results()
 

@@ -25,7 +25,7 @@ from ..engine.batch.config import (
 from ..engine.batch.results import result_dicts
 from ..engine.view import View
 from .render.modes import RENDER_MODES, SEAT, warn_without_render_mode
-from .single_agent_batch import RANDOM_SEAT, LearnerStep, SingleAgentMixin
+from .single_agent_batch import RAISE, RANDOM_SEAT, LearnerStep, SingleAgentMixin
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -64,6 +64,7 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[Any, Any]):
     | `mask_in_observation` | True for `{"observation": ..., "action_mask": ...}` |
     | `render_mode` | `human`, `ansi`, `rgb_array`, `svg` |
     | `render_view` | `"seat"`, the learner's view, or `"open"`, both hands |
+    | `illegal` | what an illegal action does: `"raise"` (default) or `"lose"` |
     | others | those of `german_whist_v0`, such as `rules`, `reward`, `horizon` and `layout` |
 
     ### Info
@@ -74,7 +75,9 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[Any, Any]):
     | `seat` | always | the learner's seat in this episode |
     | `result` | last step | `tricks`, `points`: own, the other's; `won`: 1, 0, -1; `deal` |
 
-    An illegal action raises `IllegalAction` with a sentence, and nothing changes.
+    An illegal action raises `IllegalAction` with a sentence, and nothing changes. With
+    `illegal="lose"` it ends the episode as a loss, by a reward that brings the return to the
+    worst of an episode or below: for learners that do not read the mask.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium reads it from the class
@@ -92,11 +95,12 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[Any, Any]):
         mask_in_observation: bool = False,
         render_mode: str | None = None,
         render_view: str = SEAT,
+        illegal: str = RAISE,
         **options: Unpack[GameOptions],
     ) -> None:
         observation_space, actions = self._set_up(
             1, rules, options, opponent, seat, mask_in_observation, render_mode, render_view,
-            autoreset=AutoresetMode.DISABLED,
+            autoreset=AutoresetMode.DISABLED, illegal=illegal,
         )  # fmt: skip
         self.observation_space: spaces.Space[Any] = observation_space
         self.action_space: spaces.Discrete = actions  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -209,6 +213,7 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[Any, Any, Any]):
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
         render_mode: str | None = None,
         render_view: str = SEAT,
+        illegal: str = RAISE,
         **options: Unpack[GameOptions],
     ) -> None:
         mode = _checked_mode(autoreset_mode)
@@ -216,7 +221,7 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[Any, Any, Any]):
         self._copy = copy
         observation_space, actions = self._set_up(
             num_envs, rules, options, opponent, seat, mask_in_observation, render_mode,
-            render_view, copy=copy, threads=threads, autoreset=mode,
+            render_view, copy=copy, threads=threads, autoreset=mode, illegal=illegal,
         )  # fmt: skip
         self.single_observation_space: spaces.Space[Any] = observation_space
         self.single_action_space: spaces.Discrete = actions  # pyright: ignore[reportIncompatibleVariableOverride]

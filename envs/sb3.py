@@ -21,7 +21,7 @@ from ..engine.batch.config import (
 )
 from ..engine.batch.results import result_dicts
 from .render.modes import SEAT
-from .single_agent_batch import RANDOM_SEAT, LearnerStep, SingleAgentMixin
+from .single_agent_batch import RAISE, RANDOM_SEAT, LearnerStep, SingleAgentMixin
 
 try:
     from stable_baselines3.common.monitor import Monitor
@@ -70,6 +70,7 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
         mask_in_observation: bool = False,
         render_mode: str | None = None,
         render_view: str = SEAT,
+        illegal: str = RAISE,
         threads: int = 1,
         **options: Unpack[GameOptions],
     ) -> None:
@@ -77,11 +78,10 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
         self.spec: None = None
         spaces = self._set_up(
             n_envs, rules, options, opponent, seat, mask_in_observation, render_mode, render_view,
-            threads=threads,
+            illegal=illegal, threads=threads,
         )  # fmt: skip
         super().__init__(self._batch.n, *spaces)
         self._actions: Any = None
-        self._returns = np.zeros(self.num_envs)
         self._lengths = np.zeros(self.num_envs, np.int64)
         self._start_time = time.time()
 
@@ -100,7 +100,6 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
                 "takes one dictionary for all of them"
             )
         self._batch.reset(seed, options)
-        self._returns[:] = 0
         self._lengths[:] = 0
         self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         return self._observations()
@@ -119,7 +118,6 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
     ) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:
         """Play the actions; the opponents move until the learner is to move in all games."""
         step = self._batch.step(self._actions)
-        self._returns += step.rewards
         self._lengths += 1
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         if len(step.ended_indices):
@@ -130,7 +128,7 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
     def _close_episodes(self, step: LearnerStep, infos: list[dict[str, Any]]) -> None:
         elapsed = round(time.time() - self._start_time, 6)
         indices = step.ended_indices
-        returns = self._returns[indices].round(6).tolist()
+        returns = step.returns.round(6).tolist()
         lengths = self._lengths[indices].tolist()
         results, observations = result_dicts(step.results), step.final_observations
         no_actions = np.zeros(self.rules.actions, np.int8)
@@ -141,7 +139,6 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
                 "result": results[row],
                 "TimeLimit.truncated": False,
             }
-        self._returns[indices] = 0
         self._lengths[indices] = 0
 
     def _observations(self) -> Any:
@@ -150,19 +147,14 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
     # -- state
 
     def state(self) -> dict[str, Array]:
-        statistics = {"returns": self._returns.copy(), "lengths": self._lengths.copy()}
-        return {**super().state(), **statistics}
+        return {**super().state(), "lengths": self._lengths.copy()}
 
     def restore(self, state: Mapping[str, Array]) -> Any:
-        returns, lengths = (
-            state_array(state, name, self.num_envs) for name in ("returns", "lengths")
-        )
-        if returns.dtype != self._returns.dtype or not np.isfinite(returns).all():
-            raise ValueError("returns of the state are not all numbers: give what state() returned")
+        lengths = state_array(state, "lengths", self.num_envs)
         if lengths.dtype != self._lengths.dtype or (lengths < 0).any():
             raise ValueError("lengths of the state are not all counts: give what state() returned")
         self._batch.restore(state)
-        self._returns[:], self._lengths[:] = returns, lengths
+        self._lengths[:] = lengths
         return self._observations()
 
     # -- the VecEnv interface

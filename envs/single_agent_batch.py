@@ -25,7 +25,13 @@ from ..engine.batch.batch import (
     action_array,
     state_array,
 )
-from ..engine.batch.config import GameOptions, Options, RulesLike, options_from
+from ..engine.batch.config import (
+    GameOptions,
+    Options,
+    RulesLike,
+    checked_choice,
+    options_from,
+)
 from ..engine.batch.kernels import EPISODE_OVER, NO_EVENT
 from ..engine.batch.results import results_by_seat
 from ..engine.dtypes import NO_CARD, OVER, VIEW
@@ -45,6 +51,8 @@ from .render.modes import OPEN, SEAT, Painter, painter_for
 from .spaces import action_space, observation_space
 
 RANDOM_SEAT = "random"
+RAISE, LOSE = "raise", "lose"
+"""Effect of an illegal action: an error, or the end of the episode as a loss."""
 
 
 class LearnerStep(NamedTuple):
@@ -62,6 +70,8 @@ class LearnerStep(NamedTuple):
     """One row for each of `ended_indices`."""
     results: dict[str, Array]
     """One row for each of `ended_indices`: `results_by_seat` by the learner."""
+    returns: Array
+    """The sum of the learner's rewards, one for each of `ended_indices`."""
     seats: Array
     """`(n,)` uint8, the learner's seats in the episodes of the step's actions."""
 
@@ -79,6 +89,7 @@ class SingleAgentBatch:
         copy: bool = True,
         threads: int = 1,
         autoreset: AutoresetMode = AutoresetMode.SAME_STEP,
+        illegal: str = RAISE,
         warm: bool = True,
     ) -> None:
         """`autoreset` is Gymnasium's: when the next episode begins."""
@@ -89,7 +100,10 @@ class SingleAgentBatch:
         self._fixed_seat = -1 if seat == RANDOM_SEAT else int(seat)
         self._rows = None if copy else self.batch.new_rows(self.n)
         self.autoreset = autoreset
+        self._illegal_loses = checked_choice("illegal", illegal, (RAISE, LOSE)) == LOSE
         self.seats = np.zeros(self.n, np.uint8)
+        self.returns = np.zeros(self.n)
+        """The learner's rewards in the current episodes, summed."""
         self.over = np.zeros(self.n, np.bool_)
         """Games between two episodes; none with SAME_STEP."""
         self._key = agent_key(0)
@@ -120,18 +134,20 @@ class SingleAgentBatch:
         batch = self.batch
         begun = batch.reset(seed, reset_options, allowed)
         self._key = agent_key(batch.seed)
-        self._take_seats(begun)
         with self._unready_on_error():
             self.over[begun] = False
-            self.opponent.reset(begun.copy())
+            self._begin(begun)
             self._play_opponent(batch.all_games)
             self._observe()
 
-    def _take_seats(self, indices: Array) -> None:
+    def _begin(self, indices: Array) -> None:
+        """Begin the episodes of dealt games."""
+        self.returns[indices] = 0
         if self._fixed_seat < 0:
             draw_seats(self.batch.arrays, indices, self.seats)
         else:
             self.seats[indices] = self._fixed_seat
+        self.opponent.reset(indices.copy())
 
     @contextmanager
     def _unready_on_error(self) -> Iterator[None]:
@@ -157,19 +173,22 @@ class SingleAgentBatch:
             raise IllegalAction(self._why_over(finished))
         if playing is not None:
             actions = action_array(actions, self.n)[playing]
-        chosen = batch.checked_actions(actions, playing)
+        games, chosen, lost = self._split_illegal(actions, playing)
         seats = self.seats.copy()
         with self._unready_on_error():
             if len(finished):
                 batch.results["paid"][finished], batch.events[finished] = 0, NO_EVENT
                 self.begin_next(finished)
-            self._notify_opponent(
-                batch.play(batch.all_games if playing is None else playing, chosen, relabelled=True)
-            )
+            if len(lost):
+                self._lose(lost, seats)
+            self._notify_opponent(batch.play(games, chosen, relabelled=True))
             self._play_opponent(batch.all_games)
             ended = batch.events >= EPISODE_OVER
             ended_indices = np.flatnonzero(ended)
-            final_observations = self.observations[:0]
+            paid = np.empty(self.n)
+            batch.run(self.n, write_paid, seats, paid, cost_ns=READ_NS)
+            self.returns += paid
+            returns, final_observations = self.returns[ended_indices], self.observations[:0]
             if len(ended_indices):
                 final_observations, _ = batch.observe(ended_indices, seats, keep=False)
                 if self.autoreset is AutoresetMode.SAME_STEP:
@@ -178,8 +197,6 @@ class SingleAgentBatch:
             self._observe()
         if self.autoreset is not AutoresetMode.SAME_STEP:
             self.over = ended.copy()
-        paid = np.empty(self.n)
-        batch.run(self.n, write_paid, seats, paid, cost_ns=READ_NS)
         return LearnerStep(
             self.observations,
             self.masks,
@@ -188,24 +205,50 @@ class SingleAgentBatch:
             ended_indices,
             final_observations,
             results_by_seat(batch.results[ended_indices], seats[ended_indices]),
+            returns,
             seats,
+        )
+
+    def _split_illegal(self, actions: Any, playing: Array | None) -> tuple[Array, Array, Array]:
+        """The games to play in, their actions, and the games that an illegal action loses."""
+        batch = self.batch
+        games = batch.all_games if playing is None else playing
+        if not self._illegal_loses:
+            return games, batch.checked_actions(actions, playing), games[:0]
+        chosen = action_array(actions, len(games))
+        outside = (chosen < 0) | (chosen >= self.options.rules.actions)
+        batch.checked_actions(chosen[outside], games[outside])
+        legal = (batch.legal[games] >> chosen.view(np.uint64) & np.uint64(1)).astype(np.bool_)
+        return games[legal], chosen[legal], games[~legal]
+
+    def _lose(self, indices: Array, seats: Array) -> None:
+        """End episodes by illegal actions: the return becomes the worst of an episode or less."""
+        batch = self.batch
+        batch.abandon(indices, seats[indices])
+        batch.results["paid"][indices] = 0
+        batch.results["paid"][indices, seats[indices]] = -self.options.max_loss - np.maximum(
+            self.returns[indices], 0
         )
 
     def begin_next(self, indices: Array) -> None:
         self.batch.deal_next(indices)
-        self._take_seats(indices)
-        self.opponent.reset(indices.copy())
+        self._begin(indices)
 
     def state(self) -> dict[str, Array]:
-        return {**self.batch.state(), "seats": self.seats.copy()}
+        return {
+            **self.batch.state(), "seats": self.seats.copy(), "returns": self.returns.copy()
+        }  # fmt: skip
 
     def restore(self, state: Mapping[str, Array]) -> None:
         """Continue from a `state`; the opponent gets reset notifications as for new hands."""
         seats = state_array(state, "seats", self.n)
         if not np.isin(seats, (0, 1)).all():
             raise ValueError("seats of the state are not all 0 or 1: give what state() returned")
+        returns = state_array(state, "returns", self.n)
+        if returns.dtype != self.returns.dtype or not np.isfinite(returns).all():
+            raise ValueError("returns of the state are not all numbers: give what state() returned")
         rests = self.autoreset is not AutoresetMode.SAME_STEP
-        records, _ = self.batch.checked_state(state, over=rests)
+        records, _ = self.batch.checked_state(state, over=rests, abandoned=self._illegal_loses)
         over = records["phase"] == OVER
         waiting = ~over & (records["turn"] != seats)
         if waiting.any():
@@ -213,9 +256,9 @@ class SingleAgentBatch:
                 f"the learner is not to move in game {int(waiting.argmax())} of the state: give "
                 "what state() returned"
             )
-        self.batch.restore(state)
+        self.batch.restore(state, abandoned=self._illegal_loses)
         self._key = agent_key(self.batch.seed)
-        self.seats[:] = seats
+        self.seats[:], self.returns[:] = seats, returns
         self.over = over
         self.opponent.reset(self.batch.all_games.copy())
         self._observe()

@@ -27,6 +27,7 @@ from .config import Options, checked_choice
 from .cpu_backend import DEVICES, CpuBackend
 from .kernels import (
     ENDGAME_REACHED,
+    EPISODE_OVER,
     NEXT_HAND,
     WORKSPACE,
     BatchArrays,
@@ -315,12 +316,14 @@ class Batch:
         best = best_tricks(self.backend.to_host(self.records)[indices])
         self.run(len(indices), score_endgames, indices, best)
 
-    def abandon(self, seat: int) -> None:
-        """End the game of a batch of one as lost by a seat."""
-        result, record = self.results, self.records
-        result["tricks"], result["points"] = record["tricks"], record["points"]
-        result["won"], result["deal"] = (-1 if seat == 0 else 1), record["number"]
-        record["phase"] = OVER
+    def abandon(self, indices: Array, seats: Array) -> None:
+        """End the episodes of these games, each as lost by its seat."""
+        results, records = self.results, self.records
+        for name, source in (("tricks", "tricks"), ("points", "points"), ("deal", "number")):
+            results[name][indices] = records[source][indices]
+        results["won"][indices] = np.where(seats == 0, -1, 1)
+        records["phase"][indices] = OVER
+        self.events[indices] = EPISODE_OVER
 
     # -- state
 
@@ -330,19 +333,27 @@ class Batch:
         records = self.backend.to_host(self.records)
         return {"records": records.view(np.uint8).copy(), "seed": self.config["seed"].copy()}
 
-    def restore(self, state: Mapping[str, Array], *, over: bool = True) -> None:
+    def restore(
+        self, state: Mapping[str, Array], *, over: bool = True, abandoned: bool = False
+    ) -> None:
         """Continue from a `state`; an invalid one is refused and changes nothing.
 
-        Without `over`, finished hands are refused too.
+        Without `over`, finished hands are refused too; with `abandoned`, they may have ended at any
+        point.
         """
-        records, seed = self.checked_state(state, over=over)
+        records, seed = self.checked_state(state, over=over, abandoned=abandoned)
         self._set_seed(seed)
         self.backend.write(self.records, records)
         self.run(self.n, clear_all, cost_ns=READ_NS)
         self._dealt = self.ready = True
 
-    def checked_state(self, state: Mapping[str, Array], *, over: bool = True) -> tuple[Array, int]:
-        """Records and seed of a state, validated by replay."""
+    def checked_state(
+        self, state: Mapping[str, Array], *, over: bool = True, abandoned: bool = False
+    ) -> tuple[Array, int]:
+        """Records and seed of a state, validated by replay.
+
+        With `abandoned`, finished hands may have ended at any point.
+        """
         data, (seed,) = (
             np.ascontiguousarray(state_array(state, "records")),
             state_array(state, "seed", 1),
@@ -354,7 +365,11 @@ class Batch:
             )
         records = data.view(GAME)
         invalid = first_impossible(
-            self.rules, self.options.match, records, foreplay=self._ends_at_endgame
+            self.rules,
+            self.options.match,
+            records,
+            foreplay=self._ends_at_endgame,
+            stopped=abandoned,
         )
         if invalid >= 0:
             raise ValueError(

@@ -10,7 +10,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
-from walks import OPTIONS, SHAPES, OnlyLegal, label
+from walks import OPTIONS, SHAPES, label
 
 import german_whist  # noqa: F401 - registers the environments
 from german_whist.agents import Agent, CannotPlay
@@ -30,8 +30,10 @@ CHECKER_WARNINGS = (
 @pytest.mark.parametrize("options", [{"rules": name} for name in SHAPES] + OPTIONS, ids=label)
 def test_check_env_passes(options: dict[str, Any]) -> None:
     for in_observation in (False, True):
-        env = GermanWhistEnv(mask_in_observation=in_observation, **options)
-        check_env(OnlyLegal(env), skip_render_check=True)
+        check_env(
+            GermanWhistEnv(mask_in_observation=in_observation, illegal="lose", **options),
+            skip_render_check=True,
+        )
 
 
 def test_importing_the_package_loads_no_torch_and_no_plotting() -> None:

@@ -1,0 +1,139 @@
+"""With `illegal="lose"` an illegal action ends the episode, as in PettingZoo's environment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+from walks import german_whist_v0
+
+from german_whist.engine.batch.config import HORIZONS, REWARDS
+from german_whist.engine.dtypes import GAME
+from german_whist.engine.game import IllegalAction
+from german_whist.engine.rules import load_rules
+from german_whist.engine.view import legal_in_views
+from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv
+
+Array = np.ndarray[Any, Any]
+SEED = 4
+MODES = [mode.value for mode in AutoresetMode]
+
+
+def lowest(views: Array, rng: Array) -> Array:
+    """The lowest legal card."""
+    sets = np.zeros(len(views), np.uint64)
+    legal_in_views(load_rules("small-last").record(), views, sets)
+    return np.array([(int(cards) & -int(cards)).bit_length() - 1 for cards in sets])
+
+
+def loss_in_pettingzoo(options: dict[str, Any], seat: int, steps: int) -> tuple[float, Any]:
+    """Return and result of a learner that plays its lowest cards, then an illegal one."""
+    env = german_whist_v0.env("small-last", **options)
+    env.reset(seed=SEED)
+    total, result = 0.0, None
+    for agent in env.agent_iter():
+        observation, reward, over, _, info = env.last()
+        learns, mask = agent == f"player_{seat}", observation["action_mask"]
+        if learns:
+            total += reward
+            result = info.get("result")
+            steps -= 1
+        env.step(None if over else int(mask.argmin() if learns and steps < 0 else mask.argmax()))
+    return total, result
+
+
+@pytest.mark.filterwarnings("ignore:.*Illegal move made")
+@pytest.mark.parametrize("horizon", HORIZONS)
+@pytest.mark.parametrize("reward", REWARDS)
+def test_it_costs_what_it_costs_in_pettingzoo_in_every_mode(reward: str, horizon: str) -> None:
+    # The hands of a match are other deals in a larger batch.
+    n = 1 if horizon == "match" else 2
+    options: dict[str, Any] = {"reward": reward, "horizon": horizon}
+    for mode in MODES:
+        envs = GermanWhistVectorEnv(
+            n, "small-last", opponent=lowest, illegal="lose", autoreset_mode=mode, **options
+        )
+        for steps in (0, 4, 20) if horizon == "match" else (0, 4):
+            info = envs.reset(seed=SEED)[1]
+            seat, total = int(info["seat"][0]), 0.0
+            for step in range(steps + 1):
+                actions = info["action_mask"].argmax(axis=1)
+                if step == steps:
+                    actions[0] = info["action_mask"][0].argmin()
+                _, rewards, ended, truncated, info = envs.step(actions)
+                total += rewards[0]
+                assert ended.tolist() == [step == steps, False][:n]
+                assert not truncated.any()
+            expected_total, expected = loss_in_pettingzoo(options, seat, steps)
+            assert total == expected_total <= -envs.options.max_loss
+            result = info["final_info"]["result"] if mode == "SameStep" else info["result"]
+            assert expected["won"] == -1
+            for name, value in expected.items():
+                np.testing.assert_array_equal(result[name][0], value)
+            if mode == "Disabled":
+                info = envs.reset(options={"reset_mask": ended})[1]
+            elif mode == "NextStep":
+                assert not info["action_mask"][0].any()
+                info = envs.step(info["action_mask"].argmax(axis=1))[4]
+            deals = [int(each) for each in envs.state()["records"].view(GAME)["number"]]
+            assert deals[0] == result["deal"][0] + n
+            assert info["action_mask"][0].any()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_random_actions_end_every_episode_and_a_state_is_gone_on_from(mode: str) -> None:
+    def make() -> GermanWhistVectorEnv:
+        return GermanWhistVectorEnv(
+            64, "draft", reward="tricks", horizon="foreplay", illegal="lose", autoreset_mode=mode
+        )
+
+    envs, again = make(), make()
+    rng = np.random.default_rng(0)
+    envs.reset(seed=SEED)
+    again.reset(seed=SEED + 1)
+    for step in range(9):
+        masks = envs.action_masks()
+        careful = (rng.random(64) < 0.8) & masks.any(axis=1)
+        actions = np.where(careful, masks.argmax(axis=1), rng.integers(envs.rules.actions, size=64))
+        seen, rewards, ended, _, _ = envs.step(actions)
+        if step > 4:
+            same = again.step(actions)
+            np.testing.assert_array_equal(same[0], seen)
+            np.testing.assert_array_equal(same[1], rewards)
+        if step == 4:
+            assert ended.any()
+            assert ended.sum() < 64
+            np.testing.assert_array_equal(again.restore(envs.state())[0], seen)
+        if mode == "Disabled" and ended.any():
+            for env in (envs, again)[: 1 + (step >= 4)]:
+                env.reset(options={"reset_mask": ended})
+
+
+def test_actions_that_there_are_not_and_options_that_there_are_not_get_a_sentence() -> None:
+    env = GermanWhistEnv(illegal="lose")
+    env.reset(seed=1)
+    for action in (52, -1):
+        with pytest.raises(IllegalAction, match=f"action {action} is not legal.*from 0 to 51"):
+            env.step(action)
+    with pytest.raises(IllegalAction, match="whole number"):
+        env.step(0.5)
+    assert env.step(int(env.action_masks().argmin()))[2]
+    with pytest.raises(IllegalAction, match="the episode is over"):
+        env.step(0)
+    with pytest.raises(ValueError, match="illegal is 'loose': it has to be one of raise, lose"):
+        GermanWhistEnv(illegal="loose")
+
+
+def test_plain_ppo_and_a_monitor_need_no_masks() -> None:
+    pytest.importorskip("torch")
+    from stable_baselines3 import PPO
+
+    from german_whist.envs.sb3 import GermanWhistVecEnv
+
+    env = GermanWhistVecEnv(8, "small-last", reward="tricks", illegal="lose")
+    model = PPO("MlpPolicy", env, n_steps=8, batch_size=64, seed=1, device="cpu").learn(128)
+    lost = [info for info in model.ep_info_buffer or () if info["l"] < 14]
+    assert lost
+    assert all(info["r"] <= -env.options.max_loss for info in lost)
