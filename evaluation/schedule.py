@@ -143,7 +143,7 @@ class PairingProgress:
     """Chunks that returned before an earlier one."""
     tally: Tally = field(default_factory=Tally)
     scores: list[Array] = field(default_factory=list)
-    """Scores of the deals, by chunk, for ratings."""
+    """Scores of the deals, by chunk."""
     done: bool = False
 
 
@@ -156,7 +156,6 @@ class Schedule:
         limits: Limits,
         audit: Audit,
         *,
-        rated: bool = False,
         journal: Journal | None = None,
         write_record: RecordWriter | None = None,
     ) -> None:
@@ -164,7 +163,6 @@ class Schedule:
         self.pairings = [PairingProgress(names, trusted) for names, trusted in pairings]
         self._limits = limits
         self._audit = audit
-        self._rated = rated
         self._journal = journal
         self._records = None if write_record is None else _RecordQueue(write_record, len(pairings))
         self._turn = 0
@@ -217,8 +215,7 @@ class Schedule:
                 self._records.add(pairing.counted, index, ready.records)
             pairing.counted += 1
             pairing.tally.add(ready.tally)
-            if self._rated:
-                pairing.scores.append(ready.scores)
+            pairing.scores.append(ready.scores)
             pairing.done = self._limits.reached(pairing.tally)
         if pairing.done:
             pairing.waiting.clear()

@@ -25,6 +25,7 @@ from ..common.executors.executor import MAX_WORKERS
 from ..common.executors.processes import END_SIGNALS
 from ..common.progress import Progress
 from ..common.signals import SignalGuard
+from ..common.typing import Array
 from ..engine.batch.config import RulesLike
 from ..engine.dtypes import SEATS
 from ..engine.rng import KEY_BYTES, fresh_secret
@@ -146,7 +147,7 @@ class Arena:
                 )
                 for (i, j), (one, two) in zip(pairings, agents, strict=True)
             ],
-            self.limits, self._audit, rated=rated, journal=self._journal, write_record=records,
+            self.limits, self._audit, journal=self._journal, write_record=records,
         )  # fmt: skip
         self._replaced = 0
         """Number of workers that died."""
@@ -241,6 +242,10 @@ class Arena:
             index for index, pairing in enumerate(self.schedule.pairings) if pairing.tally.pairs
         ]
 
+    def scores(self) -> list[Array]:
+        """For each pairing with results, the games that its player won on each deal."""
+        return [np.concatenate(self.schedule.pairings[index].scores) for index in self._started()]
+
     def status(self) -> str:
         """The pairing in play with its result so far, and the number of hands in all."""
         hands = f"{self.hands:,} {'matches' if self.config.match else 'hands'}"
@@ -258,8 +263,7 @@ class Arena:
         pairings = tuple(map(self.pairing, started))
         ladder: Ladder | None = None
         if self._rated:
-            scores = [np.concatenate(self.schedule.pairings[index].scores) for index in started]
-            ladder = fit_ladder(self.names, pairings, scores, self._anchor)
+            ladder = fit_ladder(self.names, pairings, self.scores(), self._anchor)
         if ladder is not None:
             pairings = sort_by_rating(ladder, pairings)
         config = self.config

@@ -5,28 +5,53 @@ after a colon: threshold, value:13; or by the path of a run or a checkpoint, wit
 parameters after a comma: runs/quick-1,endgame=network. NAME=PATH says what one is
 called: mine=runs/quick-1. The same seed gives the same result on any
 number of workers, except for players with a time limit.
+
+--protocol v1 plays the fixed suite of the leaderboard and writes an entry for it.
 """
 
 from __future__ import annotations
 
 import argparse
+import shlex
+from pathlib import Path
 
 from ..agents.common_rules import common_rules
+from ..agents.registry import named_player
 from ..common.progress import Progress
+from ..engine.rules import load_rules
+from ..evaluation.formats import percent_with_interval
+from ..evaluation.protocol import PROTOCOLS, entry_file, evaluate_protocol
 from ..evaluation.tournament import evaluate, show_on
 from .evaluation_options import Report, add_run_options, command_line, records_into, run_options
+from .worker_options import worker_options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     # Optional here, so that its absence has its own error message.
     parser.add_argument("player", nargs="?", metavar="A", help="the player to measure")
+    parser.add_argument("--against", nargs="+", metavar="B", help="its opponents, one or more")
     parser.add_argument(
-        "--against", nargs="+", required=True, metavar="B", help="its opponents, one or more"
-    )
+        "--protocol", choices=[*PROTOCOLS], metavar="NAME",
+        help=f"play a fixed suite, {' or '.join(PROTOCOLS)}; --json is then its entry for the "
+        "leaderboard (default: PLAYER.json)",
+    )  # fmt: skip
     add_run_options(parser)
 
 
+# What a protocol fixes.
+_FIXED = (
+    *("against", "rules", "hands", "match", "until", "reduce_variance", "seed", "key", "records"),
+)
+
+
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.protocol is not None:
+        return _run_protocol(arguments)
+    if arguments.against is None:
+        raise ValueError(
+            "the opponents are missing: name them after --against, as in `evaluate threshold "
+            f"--against random`, or a fixed suite, --protocol {next(iter(PROTOCOLS))}"
+        )
     if arguments.player is None:
         raise ValueError(
             "the player to measure is missing: name it before --against, which takes every name "
@@ -43,3 +68,37 @@ def run(arguments: argparse.Namespace) -> int:
                 player, against, rules, records=records, progress=show_on(progress), **options
             )
         return report.finish(result, rules)
+
+
+def _run_protocol(arguments: argparse.Namespace) -> int:
+    protocol, player = PROTOCOLS[arguments.protocol], arguments.player
+    if player is None:
+        raise ValueError(
+            "the player to measure is missing: name it, as in `evaluate threshold --protocol "
+            f"{protocol.name}`"
+        )
+    for name in _FIXED:
+        if (value := getattr(arguments, name)) is not None and value is not False:
+            raise ValueError(
+                f"--{name.replace('_', '-')} is given with --protocol {protocol.name}, which fixes "
+                "opponents, rules, deals and hands: leave one of the two out"
+            )
+    rules = load_rules(protocol.rules)
+    arguments.json = arguments.json or Path(entry_file(named_player(player)[0]))
+    command = shlex.join(["german-whist", "evaluate", player, "--protocol", protocol.name])
+    report = Report(arguments, command)
+    with Progress("playing") as progress:
+        entry = evaluate_protocol(
+            player,
+            protocol,
+            show_on(progress),
+            resume=arguments.resume,
+            **worker_options(arguments),
+        )
+    status = report.finish(entry.result, rules, entry)
+    if entry.result.complete:
+        win_rate = percent_with_interval(entry.win_rate)
+        print(f"\n{protocol.name}: {win_rate} of hands against all {len(entry.deals)} on average")
+    for deck, result in entry.decks.items():
+        print(f"exploitability on {deck}: {result}")
+    return status

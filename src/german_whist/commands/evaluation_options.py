@@ -17,6 +17,7 @@ from ..common.executors import LOCAL
 from ..common.executors.cluster import package_version
 from ..common.files import atomic_write, check_writable
 from ..engine.rules import Match, Rules, RulesError
+from ..evaluation.protocol import Entry
 from ..evaluation.provenance import machine_text
 from ..evaluation.reports.html import as_html
 from ..evaluation.reports.text import as_csv, as_markdown, as_text
@@ -196,9 +197,12 @@ class Report:
         # Paths are relative to the folder at the start: a player may change it.
         self._folder = Path.cwd()
 
-    def finish(self, result: Result, rules: Rules) -> int:
-        """Write the files and print the report; the exit status."""
-        command = f"{self._command} --key {result.key}"
+    def finish(self, result: Result, rules: Rules, entry: Entry | None = None) -> int:
+        """Write the files and print the report; the exit status.
+
+        With an entry, the results of a protocol, that is the JSON, if it is complete.
+        """
+        command = self._command if entry is not None else f"{self._command} --key {result.key}"
         result = replace(result, command=command, machine=machine_text(), version=package_version())
         # Shells' exit status of a process that a signal ended.
         status = 0 if result.complete else 128 + result.signal if result.signal else 1
@@ -211,9 +215,11 @@ class Report:
         messages, written = [], True
         for name in ("json", "csv", "html", "markdown"):
             path: Path | None = getattr(self._arguments, name)
-            if path is not None:
+            if name == "json" and entry is not None and not result.complete:
+                messages.append(f"{path} is not written: an entry has to be complete")
+            elif path is not None:
                 try:
-                    self._write(path, self._text(name, result, rules))
+                    self._write(path, self._text(name, result, rules, entry))
                     messages.append(f"wrote {path}")
                 except OSError as error:
                     messages.append(f"german-whist: {error}")
@@ -225,9 +231,9 @@ class Report:
             print(message, file=sys.stderr)
         return status if written else status or 1
 
-    def _text(self, name: str, result: Result, rules: Rules) -> str:
+    def _text(self, name: str, result: Result, rules: Rules, entry: Entry | None) -> str:
         if name == "json":
-            return result.text()
+            return result.text() if entry is None else replace(entry, result=result).text()
         if name == "csv":
             return as_csv(result)
         if name == "html":
