@@ -41,13 +41,13 @@ class FaultNamingAgent(Agent):
         try:
             return self.agent.act(views, rng, **kwargs)
         except (Exception, SystemExit) as error:
-            raise _fault(self.agent, error) from error
+            raise _fault(self, error) from error
 
     def reset(self, indices: Array) -> None:
         try:
             self.agent.reset(indices)
         except (Exception, SystemExit) as error:
-            raise _fault(self.agent, error) from error
+            raise _fault(self, error) from error
 
 
 def _fault(agent: Agent, error: BaseException) -> PlayerFault:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -145,7 +146,10 @@ def as_agent(
     *,
     match: Match | None = None,
 ) -> Agent:
-    """Make an agent from a name, an `Agent`, its class, or a function of views and streams."""
+    """Make an agent from a name, an `Agent`, its class, or a function of views and streams.
+
+    Of a model of Stable-Baselines3 a copy of the policy plays, which samples its actions.
+    """
     rules = load_rules(rules)
     if isinstance(source, (str, Path)):
         return make_agent(str(source), rules, match=match)
@@ -160,9 +164,14 @@ def as_agent(
         return source
     if callable(source):
         return _function_agent(source, rules, [], match)
+    sb3 = sys.modules.get("stable_baselines3.common.base_class")
+    if sb3 is not None and isinstance(source, sb3.BaseAlgorithm):
+        from .external.sb3 import SB3Agent
+
+        return SB3Agent(rules, source, "sample", match=match)
     raise TypeError(
-        f"{source!r} is {type_phrase(source)}: an agent is given by name, as an Agent, or as "
-        "a function of views and random streams"
+        f"{source!r} is {type_phrase(source)}: an agent is given by name, as an Agent, as a "
+        "function of views and random streams, or as a model of Stable-Baselines3"
     )
 
 

@@ -68,8 +68,6 @@ class PolicyAgent(Agent):
 
     def _plays_as(self, trained_on: TrainedOn | None, path: str, exact: bool) -> None:
         self.endgame_switch = endgame_option(self.rules, exact)
-        digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
-        self.checkpoints = (ModelFile(path, digest),)
         if trained_on is None:
             return
         if trained_on.layout_version != LAYOUT_VERSION:
@@ -225,12 +223,17 @@ class OnnxAgent(PolicyAgent):
 
         super().__init__(rules, policy, **options, name=f"onnx:{path}", match=match)
         self._plays_as(trained_on, path, options["exact"])
+        self.checkpoints = (file_of(path),)
 
 
 _DTYPES = {
     "tensor(int8)": np.int8, "tensor(float)": np.float32, "tensor(bool)": np.bool_,
     "tensor(double)": np.float64, "tensor(int64)": np.int64, "tensor(uint8)": np.uint8,
 }  # fmt: skip
+
+
+def file_of(path: str) -> ModelFile:
+    return ModelFile(path, hashlib.sha256(Path(path).read_bytes()).hexdigest())
 
 
 class TrainedOn(Struct, frozen=True):

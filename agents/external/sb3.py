@@ -6,6 +6,7 @@ word `trusted`: `sb3:model.zip,trusted`.
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from ...engine.batch.config import TRAINED_ON
 from ...engine.observation.layout import layout_of
 from ...engine.rules import Match
 from ..base import Array, CannotPlay
-from .policies import PolicyAgent, TrainedOn, policy_options
+from .policies import PolicyAgent, TrainedOn, file_of, policy_options
 
 TRUSTED = "trusted"
 
@@ -25,38 +26,50 @@ class SB3Agent(PolicyAgent):
     """A Stable-Baselines3 or sb3-contrib model that was trained on this package's environments."""
 
     def __init__(
-        self, rules: Any = "classic", path: str = "", *words: str, match: Match | None = None
+        self, rules: Any = "classic", source: Any = "", *words: str, match: Match | None = None
     ) -> None:
-        """`words` are `trusted`, those of a network, the layout, and `algorithm=NAME`."""
+        """`source` is a file with the word `trusted`, or a model, of whose policy a copy plays.
+
+        `words` are those of a network, the layout, and `algorithm=NAME` of a file.
+        """
         algorithm_words = [word for word in words if word.startswith("algorithm=")]
         named = dict(word.split("=", 1) for word in algorithm_words)
         policy_words = tuple(word for word in words if word not in (TRUSTED, *algorithm_words))
-        if not Path(path).is_file():
-            raise ValueError(f"{path!r} is no file: name a zip, as in sb3:model.zip,trusted")
-        if TRUSTED not in words:
-            raise ValueError(
-                f"{path} holds pickles, which can run any code when they are loaded: "
-                f"if you trust it, say so, as in sb3:{path},{TRUSTED}"
-            )
-        model = _model(path, named.get("algorithm", "MaskablePPO"))
-        _check_unnormalized(path, model)
-        trained_on = _trained_on(path, model)
-        options = policy_options(policy_words, f"sb3:{path},{TRUSTED}", trained_on)
+        if isinstance(source, str):
+            model = _model(source, named.get("algorithm", "MaskablePPO"), TRUSTED in words)
+            origin, name, network = source, f"sb3:{source}", model.policy
+            kind, self.checkpoints = f"{name},{TRUSTED}", (file_of(source),)
+        else:
+            model, origin = source, f"the model of {type(source).__name__}"
+            kind, name = "a model", type(source).__name__
+            # The model goes on learning; the optimizer is not copied.
+            network = copy.deepcopy(model.policy, {id(model.policy.optimizer): None})
+            network.set_training_mode(False)
+        _check_unnormalized(origin, model)
+        trained_on = _trained_on(origin, model)
+        options = policy_options(policy_words, kind, trained_on)
 
         def policy(observations: Array, masks: Array) -> Any:
-            return _logits(model, observations, masks)
+            return _logits(network, observations, masks)
 
-        super().__init__(rules, policy, **options, name=f"sb3:{path}", match=match)
-        self._plays_as(trained_on, path, options["exact"])
-        shape = _observation_space(model).shape
+        super().__init__(rules, policy, **options, name=name, match=match)
+        self._plays_as(trained_on, origin, options["exact"])
+        shape = _observation_space(network).shape
         if shape != (layout_of(self.rules).size,):
             raise CannotPlay(
-                f"{path} reads observations of the shape {shape}, and those of {self.rules.name} "
+                f"{origin} reads observations of the shape {shape}, and those of {self.rules.name} "
                 f"have {layout_of(self.rules).size} places: train it on those"
             )
 
 
-def _model(path: str, algorithm: str) -> Any:
+def _model(path: str, algorithm: str, trusted: bool) -> Any:
+    if not Path(path).is_file():
+        raise ValueError(f"{path!r} is no file: name a zip, as in sb3:model.zip,trusted")
+    if not trusted:
+        raise ValueError(
+            f"{path} holds pickles, which can run any code when they are loaded: "
+            f"if you trust it, say so, as in sb3:{path},{TRUSTED}"
+        )
     try:
         import sb3_contrib
         import stable_baselines3
@@ -74,13 +87,13 @@ def _model(path: str, algorithm: str) -> Any:
         raise ValueError(f"{path} cannot be loaded as {algorithm}: {error}") from error
 
 
-def _observation_space(model: Any) -> Any:
-    space = model.observation_space
-    return space["observation"] if _gets_masks(model) else space
+def _observation_space(policy: Any) -> Any:
+    space = policy.observation_space
+    return space["observation"] if _gets_masks(policy) else space
 
 
-def _gets_masks(model: Any) -> bool:
-    return isinstance(getattr(model.observation_space, "spaces", None), dict)
+def _gets_masks(policy: Any) -> bool:
+    return isinstance(getattr(policy.observation_space, "spaces", None), dict)
 
 
 def _check_unnormalized(path: str, model: Any) -> None:
@@ -104,10 +117,13 @@ def _trained_on(path: str, model: Any) -> TrainedOn | None:
     return None if metadata is None else convert(metadata, TrainedOn, path, "name its layout")
 
 
-def _logits(model: Any, observations: Array, masks: Array) -> Any:
-    """Logits of the model's action distribution, or its Q values."""
+def _logits(policy: Any, observations: Array, masks: Array) -> Any:
+    """Logits of the policy's action distribution, or its Q values."""
+    import torch
+
     observation = {"observation": observations, "action_mask": masks}
-    tensors, _ = model.policy.obs_to_tensor(observation if _gets_masks(model) else observations)
-    if hasattr(model, "q_net"):
-        return model.q_net(tensors)
-    return model.policy.get_distribution(tensors).distribution.logits
+    tensors, _ = policy.obs_to_tensor(observation if _gets_masks(policy) else observations)
+    with torch.no_grad():
+        if hasattr(policy, "q_net"):
+            return policy.q_net(tensors)
+        return policy.get_distribution(tensors).distribution.logits
