@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .gymnasium_env import GermanWhistEnv as GermanWhistEnv
     from .gymnasium_env import GermanWhistVectorEnv as GermanWhistVectorEnv
     from .mixed import MixedSelfPlayEnv as MixedSelfPlayEnv
+    from .opponent_pool import OpponentPool as OpponentPool
     from .sb3 import GermanWhistVecEnv as GermanWhistVecEnv
     from .self_play import SelfPlayEnv as SelfPlayEnv
 
@@ -18,6 +19,7 @@ _HOME_OF = {
     "GermanWhistVecEnv": "sb3",
     "GermanWhistVectorEnv": "gymnasium_env",
     "MixedSelfPlayEnv": "mixed",
+    "OpponentPool": "opponent_pool",
     "SelfPlayEnv": "self_play",
 }
 

@@ -59,7 +59,8 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[Any, Any]):
 
     | option | values |
     |---|---|
-    | `opponent` | an agent by name, an Agent or its class, or `f(views, rng) -> actions` |
+    | `opponent` | an agent by name, an Agent or its class, `f(views, rng) -> actions`, a model of \
+Stable-Baselines3, or an `OpponentPool` of these |
     | `seat` | `0`, `1`, or `"random"` (default): drawn with the deal |
     | `mask_in_observation` | True for `{"observation": ..., "action_mask": ...}` |
     | `render_mode` | `human`, `ansi`, `rgb_array`, `svg` |
@@ -73,6 +74,7 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[Any, Any]):
     |---|---|---|
     | `action_mask` | always | int8, 1 for each legal action; zeros after the end |
     | `seat` | always | the learner's seat in this episode |
+    | `opponent` | with a pool | index of the episode's opponent in `pool.names` |
     | `result` | last step | `tricks`, `points`: own, the other's; `won`: 1, 0, -1; `deal` |
 
     An illegal action raises `IllegalAction` with a sentence, and nothing changes. With
@@ -160,7 +162,9 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[Any, Any]):
         return self._observation_of(self._batch.observations[0].copy(), self._batch.masks[0].copy())
 
     def _info(self) -> dict[str, Any]:
-        return {"action_mask": self._batch.masks[0].copy(), "seat": int(self._batch.seats[0])}
+        batch = self._batch
+        info = {"action_mask": batch.masks[0].copy(), "seat": int(batch.seats[0])}
+        return info if batch.pool is None else {**info, "opponent": int(batch.opponents[0])}
 
 
 class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[Any, Any, Any]):
@@ -189,6 +193,7 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[Any, Any, Any]):
     |---|---|---|
     | `action_mask` | always | int8, a row for each game |
     | `seat` | always | the learner's seat in each game |
+    | `opponent` | with a pool | index of each game's opponent in `pool.names` |
     | `final_obs`, `final_info` | `SameStep`, a game ended | its last observation and info |
     | `result` | a game ended | a row for each game, `_tricks` and so on say in which |
     """
@@ -279,13 +284,16 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[Any, Any, Any]):
         return self._observation_of(self._batch.observations, masks.copy() if self._copy else masks)
 
     def _info(self) -> dict[str, Any]:
-        all_games = np.ones(self.num_envs, np.bool_)
-        return {
-            "action_mask": self._batch.masks,
+        batch, all_games = self._batch, np.ones(self.num_envs, np.bool_)
+        info = {
+            "action_mask": batch.masks,
             "_action_mask": all_games,
-            "seat": self._batch.seats.copy(),
+            "seat": batch.seats.copy(),
             "_seat": all_games.copy(),
         }
+        if batch.pool is not None:
+            info |= {"opponent": batch.opponents.copy(), "_opponent": all_games.copy()}
+        return info
 
     def _add_result(self, info: dict[str, Any], step: LearnerStep) -> None:
         """Add the results of ended episodes in Gymnasium's format of nested infos."""
@@ -310,5 +318,8 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[Any, Any, Any]):
             "seat": np.where(ended, step.seats, 0),
             "_seat": ended.copy(),
         }
+        if self._batch.pool is not None:
+            opponents = {"opponent": np.where(ended, step.opponents, 0), "_opponent": ended.copy()}
+            info["final_info"] |= opponents
         self._add_result(info["final_info"], step)
         info["_final_info"] = ended.copy()

@@ -55,6 +55,7 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
     | `terminal_observation` | a game ended | its last observation |
     | `TimeLimit.truncated` | a game ended | False |
     | `result` | a game ended | as of `GermanWhistEnv` |
+    | `opponent` | a game ended, with a pool | index of its opponent in `pool.names` |
 
     `env_method("action_masks")`, and `get_action_masks(env)` of sb3-contrib, give the masks.
     """
@@ -139,6 +140,8 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
                 "result": results[row],
                 "TimeLimit.truncated": False,
             }
+            if self._batch.pool is not None:
+                infos[index]["opponent"] = int(step.opponents[index])
         self._lengths[indices] = 0
 
     def _observations(self) -> Any:

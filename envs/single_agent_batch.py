@@ -38,6 +38,7 @@ from ..engine.dtypes import NO_CARD, OVER, VIEW
 from ..engine.game import IllegalAction
 from ..engine.rules import Rules
 from ..engine.seeding import checked_count, checked_seat
+from .opponent_pool import OpponentPool
 from .opponents import (
     PendingDecisions,
     draw_seats,
@@ -74,6 +75,8 @@ class LearnerStep(NamedTuple):
     """The sum of the learner's rewards, one for each of `ended_indices`."""
     seats: Array
     """`(n,)` uint8, the learner's seats in the episodes of the step's actions."""
+    opponents: Array
+    """`(n,)` int64, the pool's indices of the opponents in these episodes; zeros without a pool."""
 
 
 class SingleAgentBatch:
@@ -106,6 +109,8 @@ class SingleAgentBatch:
         """The learner's rewards in the current episodes, summed."""
         self.over = np.zeros(self.n, np.bool_)
         """Games between two episodes; none with SAME_STEP."""
+        self.opponents = np.zeros(self.n, np.int64)
+        """The opponent of each episode, an index into the names of the pool, if there is one."""
         self._key = agent_key(0)
         self._index_buffer = np.zeros(self.n, np.int64)
         self._opponent_views = np.zeros(self.n, VIEW)
@@ -117,12 +122,22 @@ class SingleAgentBatch:
             warm_up_batches()
 
     def replace_opponent(self, opponent: object) -> None:
-        agent = as_agent(opponent, self.options.rules, match=self.options.match)
-        self.opponent: Agent = agent
+        self.pool: OpponentPool | None = None
+        self.opponent: Agent | OpponentPool
+        if isinstance(opponent, OpponentPool):
+            opponent.check_game(self.options)
+            self.opponent = self.pool = opponent
+        else:
+            self.opponent = as_agent(opponent, self.options.rules, match=self.options.match)
+            self._agents: dict[int, Agent] = {0: self.opponent}
+            self.opponents[:] = 0
+        self._reads_tricks = False
         for name in ("led_cards", "followed_cards", "my_draws", "opponent_draws"):
             self._opponent_views[name] = NO_CARD
         self._opponent_views["i_led"] = 0
-        agent.reset(self.batch.all_games.copy())
+        # A pool that is still empty may be filled before the first reset.
+        if self.pool is None or self.batch.ready:
+            self._assign_opponents(self.batch.all_games)
 
     def reset(
         self,
@@ -147,7 +162,22 @@ class SingleAgentBatch:
             draw_seats(self.batch.arrays, indices, self.seats)
         else:
             self.seats[indices] = self._fixed_seat
-        self.opponent.reset(indices.copy())
+        self._assign_opponents(indices)
+
+    def _assign_opponents(self, indices: Array) -> None:
+        """Draw opponents of a pool for these games, and tell the agents that a hand begins."""
+        if self.pool is not None:
+            self.opponents[indices] = self.pool.draw(len(indices))
+            self._take_agents()
+        self._reads_tricks |= any(agent.reads_tricks for agent in self._agents.values())
+        self._notify_opponents(indices)
+
+    def _take_agents(self) -> None:
+        """Take the agents of all games from the pool; some may have left it since they began."""
+        assert self.pool is not None
+        agents = self.pool.agents
+        playing = np.flatnonzero(np.bincount(self.opponents)).tolist()
+        self._agents = {index: agents.get(index) or self._agents[index] for index in playing}
 
     @contextmanager
     def _unready_on_error(self) -> Iterator[None]:
@@ -174,14 +204,14 @@ class SingleAgentBatch:
         if playing is not None:
             actions = action_array(actions, self.n)[playing]
         games, chosen, lost = self._split_illegal(actions, playing)
-        seats = self.seats.copy()
+        seats, opponents = self.seats.copy(), self.opponents.copy()
         with self._unready_on_error():
             if len(finished):
                 batch.results["paid"][finished], batch.events[finished] = 0, NO_EVENT
                 self.begin_next(finished)
             if len(lost):
                 self._lose(lost, seats)
-            self._notify_opponent(batch.play(games, chosen, relabelled=True))
+            self._notify_opponents(batch.play(games, chosen, relabelled=True))
             self._play_opponent(batch.all_games)
             ended = batch.events >= EPISODE_OVER
             ended_indices = np.flatnonzero(ended)
@@ -189,8 +219,11 @@ class SingleAgentBatch:
             batch.run(self.n, write_paid, seats, paid, cost_ns=READ_NS)
             self.returns += paid
             returns, final_observations = self.returns[ended_indices], self.observations[:0]
+            results = results_by_seat(batch.results[ended_indices], seats[ended_indices])
             if len(ended_indices):
                 final_observations, _ = batch.observe(ended_indices, seats, keep=False)
+                if self.pool is not None:
+                    self.pool.record(opponents[ended_indices], results["won"])
                 if self.autoreset is AutoresetMode.SAME_STEP:
                     self.begin_next(ended_indices)
                     self._play_opponent(ended_indices)
@@ -204,9 +237,10 @@ class SingleAgentBatch:
             ended,
             ended_indices,
             final_observations,
-            results_by_seat(batch.results[ended_indices], seats[ended_indices]),
+            results,
             returns,
             seats,
+            opponents,
         )
 
     def _split_illegal(self, actions: Any, playing: Array | None) -> tuple[Array, Array, Array]:
@@ -235,12 +269,15 @@ class SingleAgentBatch:
         self._begin(indices)
 
     def state(self) -> dict[str, Array]:
-        return {
-            **self.batch.state(), "seats": self.seats.copy(), "returns": self.returns.copy()
-        }  # fmt: skip
+        state = self.batch.state()
+        state |= {"seats": self.seats.copy(), "returns": self.returns.copy()}
+        return state if self.pool is None else {**state, "opponents": self.opponents.copy()}
 
     def restore(self, state: Mapping[str, Array]) -> None:
-        """Continue from a `state`; the opponent gets reset notifications as for new hands."""
+        """Continue from a `state`; the opponent gets reset notifications as for new hands.
+
+        A pool of opponents has a state of its own, to be restored before.
+        """
         seats = state_array(state, "seats", self.n)
         if not np.isin(seats, (0, 1)).all():
             raise ValueError("seats of the state are not all 0 or 1: give what state() returned")
@@ -256,12 +293,28 @@ class SingleAgentBatch:
                 f"the learner is not to move in game {int(waiting.argmax())} of the state: give "
                 "what state() returned"
             )
+        if self.pool is not None:
+            opponents = state_array(state, "opponents", self.n)
+            if opponents.dtype.kind not in "iu" or not (opponents < len(self.pool.names)).all():
+                raise ValueError(
+                    f"opponents of the state are not all of the {len(self.pool.names)} policies of "
+                    "the opponent pool: restore the pool's own state before"
+                )
+            self._agents = {
+                index: self.pool.agent(index) for index in np.unique(opponents).tolist()
+            }
+            self.opponents[:] = opponents
         self.batch.restore(state, abandoned=self._illegal_loses)
         self._key = agent_key(self.batch.seed)
         self.seats[:], self.returns[:] = seats, returns
         self.over = over
-        self.opponent.reset(self.batch.all_games.copy())
+        self._reads_tricks |= any(agent.reads_tricks for agent in self._agents.values())
+        self._notify_opponents(self.batch.all_games)
         self._observe()
+
+    def names(self, index: int) -> tuple[str, str]:
+        """Names of the learner and the opponent of a game."""
+        return "learner", self._agents[int(self.opponents[index])].name
 
     def _why_over(self, resting: Array) -> str:
         if self.n == 1:
@@ -276,10 +329,19 @@ class SingleAgentBatch:
         self.batch.run(self.n, write_legal, masks.view(np.int8))
         return masks
 
-    def _notify_opponent(self, dealt: Array) -> None:
+    def _notify_opponents(self, dealt: Array) -> None:
         # A match has several hands: reset notifications come before each of them.
-        if len(dealt):
-            self.opponent.reset(dealt.copy())
+        for agent, games in self._by_agent(dealt):
+            agent.reset(games.copy())
+
+    def _by_agent(self, indices: Array) -> list[tuple[Agent, Array]]:
+        """These games by the agent that is their opponent."""
+        if len(self._agents) == 1:
+            parts = [(agent, indices) for agent in self._agents.values()]
+        else:
+            opponents = self.opponents[indices]
+            parts = [(agent, indices[opponents == k]) for k, agent in self._agents.items()]
+        return [(agent, games) for agent, games in parts if len(games)]
 
     def _play_opponent(self, indices: Array) -> None:
         """Let the opponent move in these games until the learner is to move in all of them."""
@@ -292,10 +354,18 @@ class SingleAgentBatch:
             # Each thread fills the front of its own part of the buffer.
             contiguous = buffer[count - 1] >= 0 and buffer[:count].min() >= 0
             indices = buffer[:count].copy() if contiguous else buffer[buffer >= 0]
+            parts = self._by_agent(indices)
+            # Each agent's decisions side by side: one call for all of its games.
+            indices = np.concatenate([games for _, games in parts])
             decisions = PendingDecisions(indices, self._opponent_views[:count], self._rng[:count])
-            batch.run(count, write_decisions, self._key, self.opponent.reads_tricks, decisions)
-            actions = query_opponent(batch, self.opponent, decisions)
-            self._notify_opponent(batch.play(indices, actions, relabelled=False))
+            batch.run(count, write_decisions, self._key, self._reads_tricks, decisions)
+            actions, start = np.empty(count, np.int64), 0
+            for agent, games in parts:
+                rows = slice(start, start := start + len(games))
+                actions[rows] = query_opponent(
+                    batch, agent, PendingDecisions(*(array[rows] for array in decisions))
+                )
+            self._notify_opponents(batch.play(indices, actions, relabelled=False))
 
 
 class SingleAgentMixin:
@@ -324,8 +394,8 @@ class SingleAgentMixin:
         return observation_space(self.options, mask_in_observation), action_space(self.options)
 
     @property
-    def opponent(self) -> Agent:
-        """The opponent; it may be replaced at any time."""
+    def opponent(self) -> Agent | OpponentPool:
+        """The opponent or the pool; it may be replaced at any time."""
         return self._batch.opponent
 
     @opponent.setter
@@ -345,7 +415,7 @@ class SingleAgentMixin:
         """Render one game from the learner's seat; None without a render mode."""
         if self._painter is None:
             return None
-        names, seat = ("learner", self.opponent.name), int(self._batch.seats[index])
+        names, seat = self._batch.names(index), int(self._batch.seats[index])
         game, open_hands = self._batch.batch.game(index), self._render_view == OPEN
         return self._painter.paint(game, seat, names, open_hands=open_hands)
 

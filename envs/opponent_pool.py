@@ -1,0 +1,255 @@
+"""Opponent pool for self-play: which policy plays the other seat, and how the learner fares.
+
+Prioritized fictitious self-play (PFSP): Vinyals and others 2019, "Grandmaster level in StarCraft II
+using multi-agent reinforcement learning", Nature 575.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..agents.base import Agent, Array
+from ..agents.calls import FaultNamingAgent
+from ..agents.registry import as_agent
+from ..agents.sampling import sample
+from ..common.jit.compiler import jit
+from ..common.suggestions import type_phrase
+from ..engine.batch.batch import state_array
+from ..engine.batch.config import Options, RulesLike, checked_choice
+from ..engine.rng import random_below, random_fraction
+from ..engine.rules import Match, Rules, load_rules
+from ..engine.seeding import checked_count, checked_seed
+
+UNIFORM, LATEST, PFSP = "uniform", "latest", "pfsp"
+_EMPTY = "the opponent pool is empty: add a policy to it before the first episode"
+# Weight of a result in the win rate of PFSP, relative to the next one against the same policy.
+_DECAY = 0.999
+
+
+@jit
+def _draw_members(probabilities: np.ndarray, stream: np.ndarray, drawn: np.ndarray) -> None:
+    for index in range(len(drawn)):
+        drawn[index] = sample(probabilities, random_fraction(stream))
+
+
+class OpponentPool:
+    """Policies of which one is drawn as the opponent of each episode.
+
+    ```python
+    pool = OpponentPool(["threshold", "runs/quick-1"], sampling="pfsp")
+    envs = gymnasium.make_vec("german_whist/GermanWhist-v0", num_envs=4096, opponent=pool)
+    pool.add(model)  # in the middle of a training; it plays from the next episodes on
+    pool.results()["threshold"]["win_rate"]
+    ```
+
+    A policy is an agent by name, a checkpoint, an ONNX file (`onnx:PATH`), an `Agent` or its class,
+    a function `f(views, rng) -> actions`, or a model of Stable-Baselines3, whose policy is copied
+    and sampled. One pool may serve several environments of its rules.
+
+    | `sampling` | probability of a policy |
+    |---|---|
+    | `uniform` | equal for all |
+    | `latest` | 1 for the policy that was added last |
+    | `pfsp` | proportional to `(1 - p)**2`, `p` the learner's win rate against it, recent \
+results counting most; 0.5 without results |
+
+    `info["opponent"]` is an index into `names`, where every policy stays that ever joined.
+    """
+
+    def __init__(
+        self,
+        policies: Iterable[object] | Mapping[str, object] = (),
+        rules: RulesLike = "classic",
+        *,
+        match: Match | None = None,
+        sampling: str = UNIFORM,
+        size: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        """`policies`, a list or a mapping of names, stay for good.
+
+        Of those added later there are `size` at most: then a random one leaves, but not the newest.
+        Opponents are drawn from a random stream of the pool's own, which `seed` begins.
+        """
+        self.rules: Rules = load_rules(rules)
+        self.match = match
+        self.sampling: str = checked_choice("sampling", sampling, (UNIFORM, LATEST, PFSP))
+        self.names: list[str] = []
+        """Names of all policies that ever joined."""
+        self.agents: dict[int, FaultNamingAgent] = {}
+        """Agents by their index in `names`, without those that left."""
+        # Agents that left and still play episodes of a restored environment.
+        self._left: dict[int, FaultNamingAgent] = {}
+        # Columns: wins, draws, losses, and the decayed number and score of the games.
+        self._results = np.zeros((0, 5))
+        self._stream = np.array([checked_seed(seed)], np.uint64)
+        self._size: int | None = None
+        if isinstance(policies, (str, Path)) or not isinstance(policies, Iterable):
+            raise TypeError(
+                f"policies are {policies!r}, {type_phrase(policies)}: give a list, as in "
+                "OpponentPool(['threshold']), or a mapping of names"
+            )
+        named = policies.items() if isinstance(policies, Mapping) else ((None, p) for p in policies)
+        for name, policy in named:
+            self.add(policy, name)
+        self._n_fixed = len(self.names)
+        self._size = None if size is None else checked_count(size, "size")
+
+    def __len__(self) -> int:
+        """Number of policies that may be drawn."""
+        return len(self.agents)
+
+    def add(self, policy: object, name: str | None = None) -> str:
+        """Add a policy, for the episodes that begin from now on; returns its name."""
+        agent = self._make(policy, name)
+        if name is None and agent.name in self.names and not isinstance(policy, (str, Path)):
+            agent.name += f"-{len(self.names)}"
+        if agent.name in self.names:
+            raise ValueError(
+                f"the opponent pool has a policy {agent.name!r} already: give another name, as in "
+                f"add(policy, name={f'{agent.name}-{len(self.names)}'!r})"
+            )
+        if self._size is not None:
+            added = [index for index in self.agents if index >= self._n_fixed]
+            if len(added) >= self._size:
+                del self.agents[added[int(random_below(self._stream, len(added)))]]
+        self.agents[len(self.names)] = agent
+        self.names.append(agent.name)
+        self._results = np.append(self._results, np.zeros((1, 5)), axis=0)
+        return agent.name
+
+    def _make(self, policy: object, name: str | None) -> FaultNamingAgent:
+        agent = FaultNamingAgent(as_agent(policy, self.rules, match=self.match))
+        agent.name = agent.name if name is None else name
+        return agent
+
+    def agent(self, index: int) -> Agent:
+        """The agent of an index into `names`."""
+        if index in self.agents:
+            return self.agents[index]
+        if index in self._left:
+            return self._left[index]
+        raise ValueError(
+            f"an episode is played against {self.names[index]!r}, which left the opponent pool: "
+            "give its policy to the pool's restore too"
+        )
+
+    # -- episodes
+
+    @property
+    def win_rates(self) -> Array:
+        """The learner's recent win rate against each policy of `names`, draws as a half."""
+        games, score = self._results[:, 3:].T
+        return np.divide(score, games, out=np.full(len(games), 0.5), where=games > 0)
+
+    @property
+    def probabilities(self) -> Array:
+        """Probability that each policy of `names` is drawn; 0 for those that left."""
+        if not self.agents:
+            raise ValueError(_EMPTY)
+        weights, members = np.zeros(len(self.names)), list(self.agents)
+        if self.sampling == LATEST:
+            members = members[-1:]
+        weights[members] = 1
+        if self.sampling == PFSP:
+            prioritized = weights * (1 - self.win_rates) ** 2
+            if prioritized.sum() > 1e-10:  # else the learner beats all of them
+                weights = prioritized
+        return weights / weights.sum()
+
+    def draw(self, count: int) -> Array:
+        """Opponents of `count` episodes that begin, as indices into `names`."""
+        drawn = np.empty(count, np.int64)
+        _draw_members(self.probabilities, self._stream, drawn)
+        return drawn
+
+    def record(self, indices: Array, won: Array) -> None:
+        """Count results of episodes against these opponents: 1 for the learner's wins, 0 or -1."""
+        wins, draws, losses = (
+            np.bincount(indices[won == value], minlength=len(self.names)) for value in (1, 0, -1)
+        )
+        games = wins + draws + losses
+        self._results[:, :3] += np.stack([wins, draws, losses], axis=1)
+        decay = _DECAY**games
+        # Episodes that end together share the weights of as many that end in turn.
+        weight = (1 - decay) / (1 - _DECAY)
+        score = weight * (wins + draws / 2) / np.maximum(games, 1)
+        self._results[:, 3:] *= decay[:, None]
+        self._results[:, 3:] += np.stack([weight, score], axis=1)
+
+    def results(self) -> dict[str, dict[str, Any]]:
+        """The learner's `games`, `wins`, `draws`, `losses` and recent `win_rate` by policy."""
+        counts = self._results[:, :3].astype(int).tolist()
+        return {
+            name: {
+                "games": wins + draws + losses,
+                "wins": wins,
+                "draws": draws,
+                "losses": losses,
+                "win_rate": rate,
+            }
+            for name, (wins, draws, losses), rate in zip(
+                self.names, counts, self.win_rates.tolist(), strict=True
+            )
+        }
+
+    def check_game(self, options: Options) -> None:
+        """Refuse an environment of other rules."""
+        if options.rules != self.rules or options.match != self.match:
+            played, own = (
+                rules.name + ("" if match is None else f" in a match ({match})")
+                for rules, match in ((options.rules, options.match), (self.rules, self.match))
+            )
+            raise ValueError(
+                f"the opponent pool was made for {own}, and {played} is played here: make another, "
+                "as in OpponentPool(policies, rules, match=match)"
+            )
+
+    # -- state
+
+    def state(self) -> dict[str, Array]:
+        """Names, results and the random stream as arrays; the policies themselves are not in it."""
+        return {
+            "names": np.frombuffer(json.dumps(self.names).encode(), np.uint8).copy(),
+            "members": np.array(list(self.agents), np.int64),
+            "fixed": np.array([self._n_fixed]),
+            "results": self._results.copy(),
+            "stream": self._stream.copy(),
+        }
+
+    def restore(
+        self, state: Mapping[str, Array], policies: Mapping[str, object] | None = None
+    ) -> None:
+        """Continue from a `state`, with the policies by name that this pool lacks.
+
+        One that left is needed while an environment still plays an episode against it.
+        """
+        names = json.loads(state_array(state, "names").tobytes())
+        results = state_array(state, "results")
+        members = state_array(state, "members").tolist()
+        if results.shape != (len(names), 5) or not {*members} <= {*range(len(names))}:
+            raise ValueError("the state is not of an opponent pool: give what state() returned")
+        known: dict[str, object] = {
+            self.names[index]: agent.agent for index, agent in self.agents.items()
+        }
+        known.update(policies or {})
+        made = {
+            index: self._make(known[name], name)
+            for index, name in enumerate(names)
+            if name in known
+        }
+        missing = [names[index] for index in members if index not in made]
+        if missing:
+            raise ValueError(
+                f"the state's opponent pool has a policy {missing[0]!r}, which is not in this one: "
+                f"give it, as in restore(state, {{{missing[0]!r}: policy}})"
+            )
+        self._n_fixed = int(state_array(state, "fixed", 1)[0])
+        self._stream = state_array(state, "stream", 1).astype(np.uint64)
+        self.agents = {index: made.pop(index) for index in members}
+        self.names, self._left, self._results = names, made, results.copy()

@@ -1,0 +1,347 @@
+"""The pool draws, counts and resumes as it says, and plays as fixed opponents do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+from walks import picks
+
+from german_whist.agents.heuristic.random import RandomAgent
+from german_whist.agents.registry import make_agent
+from german_whist.engine.rules import Match
+from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, OpponentPool
+from support import dealt
+
+Array = np.ndarray[Any, Any]
+ID = "german_whist/GermanWhist-v0"
+NAMED = ["threshold", "random", "value:13"]
+
+
+class Forgetful(RandomAgent):
+    """Keeps state: counts its decisions in each game since the last reset."""
+
+    name = "forgetful"
+    keeps_state = True
+
+    def __init__(self, rules: Any, *, match: Any = None) -> None:
+        super().__init__(rules, match=match)
+        self.count = np.zeros(64, int)
+
+    def reset(self, indices: Array) -> None:
+        self.count[indices] = 0
+
+    def act(self, views: Array, rng: Array, indices: Any = None) -> Array:
+        self.count[indices] += 1
+        assert (self.count[indices] <= 26).all()
+        return super().act(views, rng)
+
+
+def play(envs: Any, info: Any, steps: int, seed: int = 0, each: Any = None) -> list[Any]:
+    """Steps of random legal actions; `each` sees what they give."""
+    rng, found = np.random.default_rng(seed), []
+    for _ in range(steps):
+        step = envs.step(picks(info["action_mask"], rng))
+        info = step[4]
+        found.append(step)
+        if each is not None:
+            each(step)
+    return found
+
+
+def same(one: list[Any], other: list[Any]) -> bool:
+    return all(
+        np.array_equal(a, b)
+        for first, second in zip(one, other, strict=True)
+        for a, b in zip(first[:3], second[:3], strict=True)
+    )
+
+
+# -- what is drawn
+
+
+def test_pfsp_draws_by_the_published_weights_of_recent_win_rates() -> None:
+    pool = OpponentPool(["random", "threshold", "value:13", "counting"], sampling="pfsp")
+    assert pool.probabilities.tolist() == [0.25] * 4
+    rng = np.random.default_rng(0)
+    games, score = [0.0] * 4, [0.0] * 4
+    for _ in range(3000):
+        opponent, won = int(rng.integers(3)), int(rng.integers(-1, 2))
+        won = 1 if opponent == 0 and rng.random() < 0.7 else won
+        pool.record(np.array([opponent]), np.array([won]))
+        games[opponent] = 0.999 * games[opponent] + 1
+        score[opponent] = 0.999 * score[opponent] + (won + 1) / 2
+    rates = [score[k] / games[k] if games[k] else 0.5 for k in range(4)]
+    np.testing.assert_allclose(pool.win_rates, rates)
+    assert rates[0] > 0.7
+    hard = np.array([(1 - rate) ** 2 for rate in rates])
+    np.testing.assert_allclose(pool.probabilities, hard / hard.sum())
+    drawn = np.bincount(pool.draw(40_000), minlength=4) / 40_000
+    np.testing.assert_allclose(drawn, pool.probabilities, atol=0.01)
+    # Whoever is always beaten is still met if there is nobody else.
+    sure = OpponentPool(["random", "threshold"], sampling="pfsp")
+    sure.record(np.array([0, 1]), np.array([1, 1]))
+    assert sure.probabilities.tolist() == [0.5, 0.5]
+
+
+def test_many_results_at_once_count_as_much_as_one_after_the_other() -> None:
+    at_once, in_turn = (OpponentPool(["random", "threshold"], sampling="pfsp") for _ in range(2))
+    for won in (1, -1, 0):
+        at_once.record(np.repeat([0, 1], 500), np.full(1000, won))
+        for _ in range(500):
+            in_turn.record(np.array([1, 0]), np.full(2, won))
+    np.testing.assert_allclose(at_once.win_rates, in_turn.win_rates)
+    assert at_once.results()["random"] == pytest.approx(in_turn.results()["random"])
+    # Recent results count most.
+    assert at_once.win_rates[0] < 0.45
+
+
+def test_draws_come_from_the_seed_and_the_latest_is_who_joined_last() -> None:
+    draws = [OpponentPool(NAMED, seed=seed).draw(3000) for seed in (5, 5, 6)]
+    assert np.array_equal(draws[0], draws[1])
+    assert not np.array_equal(draws[0], draws[2])
+    assert (np.abs(np.bincount(draws[0]) - 1000) < 120).all()
+    pool = OpponentPool(NAMED, sampling="latest")
+    assert set(pool.draw(50)) == {2}
+    pool.add("random-exact")
+    assert set(pool.draw(50)) == {3}
+
+
+def test_of_those_that_joined_later_the_newest_and_a_random_part_stay() -> None:
+    pool = OpponentPool(["threshold"], size=3, sampling="uniform", seed=2)
+    agent = make_agent("random")
+    left = set()
+    for count in range(1, 30):
+        before = set(pool.agents)
+        assert pool.add(agent) == ("random" if count == 1 else f"random-{count}")
+        assert {0, count} <= set(pool.agents)
+        assert len(pool) == min(4, 1 + count)
+        left |= {count - member for member in before - set(pool.agents)}
+    # Neither the oldest alone.
+    assert len(left) > 2
+    assert set(np.flatnonzero(pool.probabilities)) == set(pool.agents)
+    assert len(pool.results()) == 30
+
+
+# -- in environments
+
+
+@pytest.mark.parametrize("mode", [mode.value for mode in AutoresetMode])
+def test_a_pool_of_one_plays_as_the_fixed_opponent(mode: str) -> None:
+    for opponent in ("random", "threshold", Forgetful):
+        fixed, pooled = (
+            GermanWhistVectorEnv(
+                9, opponent=who, reward="tricks", autoreset_mode=mode, illegal="lose"
+            )
+            for who in (opponent, OpponentPool([opponent], seed=8))
+        )
+        infos = [envs.reset(seed=3)[1] for envs in (fixed, pooled)]
+        rng = np.random.default_rng(1)
+        for _ in range(60):
+            masks = infos[0]["action_mask"]
+            actions = np.where(rng.random(9) < 0.95, masks.argmax(axis=1), rng.integers(52, size=9))
+            steps = [envs.step(actions) for envs in (fixed, pooled)]
+            assert same(steps[:1], steps[1:])
+            infos = [step[4] for step in steps]
+            if mode == "Disabled" and (ended := steps[0][2]).any():
+                reset = {"reset_mask": ended.copy()}
+                infos = [envs.reset(options=reset)[1] for envs in (fixed, pooled)]
+
+
+def test_results_add_up_and_deals_are_those_without_a_pool() -> None:
+    pool = OpponentPool(NAMED, "small-last", sampling="pfsp", seed=4)
+    envs: Any = gymnasium.make_vec(ID, num_envs=40, rules="small-last", opponent=pool)
+    plain = GermanWhistVectorEnv(40, "small-last")
+    infos = [envs.reset(seed=2)[1], plain.reset(seed=2)[1]]
+    np.testing.assert_array_equal(infos[0]["seat"], infos[1]["seat"])
+    counted: dict[int, list[int]] = {index: [] for index in range(3)}
+    ended_by = []
+
+    def count(step: Any) -> None:
+        info, ended = step[4], step[2]
+        if not ended.any():
+            return
+        final = info["final_info"]
+        assert final["_opponent"].tolist() == ended.tolist()
+        np.testing.assert_array_equal(final["opponent"][ended], before[0][ended])
+        ended_by.append(sorted(final["result"]["deal"][ended].tolist()))
+        for opponent, won in zip(
+            final["opponent"][ended], final["result"]["won"][ended], strict=True
+        ):
+            counted[int(opponent)].append(int(won))
+        before[0] = info["opponent"].copy()
+
+    before = [infos[0]["opponent"].copy()]
+    play(envs, infos[0], 70, each=count)
+    assert ended_by == [list(range(40 * k, 40 * k + 40)) for k in range(5)]
+    results = pool.results()
+    assert sum(result["games"] for result in results.values()) == 200
+    for index, name in enumerate(NAMED):
+        result, won = results[name], counted[index]
+        assert result["games"] == len(won) > 20
+        assert [result[key] for key in ("wins", "draws", "losses")] == [
+            won.count(value) for value in (1, 0, -1)
+        ]
+
+
+def test_a_policy_that_joins_plays_from_the_next_episodes_on_and_one_that_leaves_plays_on() -> None:
+    pool = OpponentPool({"first": "random"}, "small-last", sampling="latest", size=1)
+    envs = GermanWhistVectorEnv(4, "small-last", opponent=pool)
+    single = GermanWhistEnv("small-last", opponent=pool)
+    info = envs.reset(seed=1)[1]
+    pool.add(RandomAgent("small-last"), name="second")
+    assert single.reset(seed=1)[1]["opponent"] == 1
+    played = []
+
+    def each(step: Any) -> None:
+        played.append(set(step[4]["opponent"].tolist()))
+        if len(played) == 18:
+            pool.add("threshold")
+            assert list(pool.agents) == [0, 2]
+
+    play(envs, info, 30, each=each)
+    assert played == [{0}] * 13 + [{1}] * 14 + [{2}] * 3
+    over = False
+    while not over:
+        *_, over, _, single_info = single.step(int(single.action_masks().argmax()))
+    assert single_info["opponent"] == 1
+    assert pool.results()["second"]["games"] == 5
+    assert single.reset()[1]["opponent"] == 2
+
+
+@pytest.mark.parametrize("sampling", ["uniform", "pfsp"])
+def test_pool_and_environment_are_gone_on_from_elsewhere(sampling: str) -> None:
+    later = {"later": RandomAgent("small-last"), "last": RandomAgent("small-last")}
+
+    def make() -> tuple[OpponentPool, GermanWhistVectorEnv]:
+        pool = OpponentPool(NAMED, "small-last", sampling=sampling, size=1, seed=7)
+        return pool, GermanWhistVectorEnv(25, "small-last", opponent=pool, reward="tricks")
+
+    pool, envs = make()
+    info = envs.reset(seed=5)[1]
+    pool.add(later["later"], "later")
+    step = play(envs, info, 20)[-1]
+    pool.add(later["last"], "last")
+    assert 3 in step[4]["opponent"]
+    assert 3 not in pool.agents
+    states = pool.state(), envs.state()
+    expected = play(envs, step[4], 40, seed=9)
+    again, restored = make()
+    again.restore(states[0], later)
+    info = restored.restore(states[1])[1]
+    assert same(play(restored, info, 40, seed=9), expected)
+    assert again.results() == pool.results()
+    assert all(np.array_equal(a, again.state()[name]) for name, a in pool.state().items())
+    with pytest.raises(ValueError, match=r"has a policy 'last', .* restore\(state, {'last'"):
+        make()[0].restore(states[0])
+    again, restored = make()
+    with pytest.raises(
+        ValueError, match=r"are not all of the 3 .*pool's own state before"
+    ):
+        restored.restore(states[1])
+    again.restore(states[0], {"last": later["last"]})
+    with pytest.raises(ValueError, match="against 'later', which left the opponent pool"):
+        restored.restore(states[1])
+    with pytest.raises(ValueError, match="not of an opponent pool"):
+        again.restore({**states[0], "members": np.array([9])})
+
+
+def test_a_model_plays_by_a_copy_of_its_policy() -> None:
+    torch = pytest.importorskip("torch")
+    from sb3_contrib import MaskablePPO
+
+    from german_whist.envs.sb3 import GermanWhistVecEnv
+
+    pool = OpponentPool(["random"], "small-last", sampling="latest")
+    env = GermanWhistVecEnv(8, "small-last", opponent=pool)
+    model = MaskablePPO(
+        "MlpPolicy", env, n_steps=4, batch_size=32, seed=1, policy_kwargs={"net_arch": [8]}
+    )
+    assert [pool.add(model), pool.add(model)] == ["MaskablePPO", "MaskablePPO-2"]
+    opponent = pool.agents[2]
+    views = dealt("small-last", 8, seed=1).views()
+    before = opponent.act(views, np.arange(8, dtype=np.uint64))
+    with torch.no_grad():
+        for param in model.policy.parameters():
+            param.mul_(-3)
+    assert np.array_equal(opponent.act(views, np.arange(8, dtype=np.uint64)), before)
+    # It samples.
+    draws = [opponent.act(views, np.full(8, k, np.uint64)).tolist() for k in range(9)]
+    assert len(set(map(tuple, draws))) > 1
+    model.learn(160)
+    assert pool.results()["MaskablePPO-2"]["games"] >= 8
+
+
+# -- bad input
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "why"),
+    [
+        ([["treshold"]], {}, "did you mean 'threshold'"),
+        ([["random", "random"]], {}, r"has a policy 'random' already: .*name='random-1'"),
+        (["threshold"], {}, r"policies are 'threshold', a str: give a list"),
+        ([3], {}, "policies are 3, an int: give a list"),
+        ([[3]], {}, "3 is an int: an agent is given by name"),
+        ([["random"]], {"sampling": "prioritized"}, "sampling is 'prioritized': it has to be one"),
+        ([["random"]], {"size": 0}, "size is 0: it has to be a number from 1"),
+        ([["random"]], {"seed": -1}, "seed is -1"),
+        ([[RandomAgent("humbug")]], {}, "made for the rules humbug, and classic are played here"),
+    ],
+)
+def test_pools_that_cannot_be_get_a_sentence(arguments: Any, options: Any, why: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=why):
+        OpponentPool(*arguments, **options)
+
+
+def test_an_empty_pool_and_one_of_other_rules_get_a_sentence() -> None:
+    pool = OpponentPool()
+    env = GermanWhistEnv(opponent=pool)
+    with pytest.raises(ValueError, match="pool is empty: add a policy"):
+        env.reset(seed=1)
+    pool.add("random")
+    env.reset(seed=1)
+    with pytest.raises(ValueError, match="made for classic, and humbug is played here"):
+        GermanWhistEnv("humbug", opponent=pool)
+    with pytest.raises(ValueError, match=r"and classic in a match .to 25 points. is played here"):
+        GermanWhistEnv(opponent=pool, horizon="match")
+    GermanWhistEnv(horizon="match", opponent=OpponentPool(["random"], match=Match(25)))
+
+
+def nan(views: Array, rng: Array) -> Array:
+    return np.full(len(views), np.nan)
+
+
+def too_many(views: Array, rng: Array) -> Array:
+    return np.zeros(len(views) + 1, int)
+
+
+def aces(views: Array, rng: Array) -> Array:
+    return np.full(len(views), 51)
+
+
+def fails(views: Array, rng: Array) -> Array:
+    raise KeyError("lost")
+
+
+@pytest.mark.parametrize(
+    ("policy", "why"),
+    [
+        (nan, r"agent broken answered with float64 of shape .*one whole number"),
+        (too_many, r"agent broken answered with int64 of shape .*one whole number"),
+        (aces, r"opponent broken chose 51 \(AS\) in game \d, which is not legal"),
+        (fails, r"opponent broken raised KeyError: 'lost' \(.*test_opponent_pool.py.*\)"),
+    ],
+)
+def test_answers_that_are_none_name_the_policy_and_a_reset_mends_it(policy: Any, why: str) -> None:
+    pool = OpponentPool({"fine": "random", "broken": policy})
+    envs = GermanWhistVectorEnv(8, opponent=pool, seat=0)
+    with pytest.raises(ValueError, match=why):
+        play(envs, envs.reset(seed=1)[1], 1)
+    envs.opponent = "random"
+    play(envs, envs.reset(seed=1)[1], 3)
+    envs.opponent = OpponentPool(NAMED)
+    assert len(set(play(envs, {"action_mask": envs.action_masks()}, 1)[0][4]["opponent"])) > 1
