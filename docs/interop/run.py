@@ -17,9 +17,9 @@ from pathlib import Path
 HOME = Path(__file__).resolve().parent
 ROOT = HOME.parent.parent
 
-# What each example needs besides the project. RLlib 2.60 pins an older Gymnasium, MLflow older
-# packages of other kinds, so both get versions of their own choice; the others get those that the
-# project is tested with.
+# What each example needs besides the project. RLlib 2.60 pins an older Gymnasium, MLflow and Tianshou
+# older packages of other kinds, so these get versions of their own choice; the others get those that
+# the project is tested with. Of CleanRL, which declares Python below 3.11, one file is used.
 NEEDS = {
     "torchrl": ["torch==2.13.0", "torchrl==0.14.1"],
     "supersuit": ["supersuit==3.11.0"],
@@ -28,8 +28,13 @@ NEEDS = {
     "mlflow": ["torch==2.13.0", "mlflow==3.17.2"],
     "ray": ["torch==2.13.0", "ray==2.60.0"],
     "pgx": ["jax==0.10.2"],
+    "tianshou": ["torch==2.13.0", "tianshou==2.0.1"],
+    "cleanrl": [
+        *("torch==2.13.0", "tensorboard==2.21.0", "setuptools"),
+        "--no-deps --ignore-requires-python cleanrl==1.2.0",
+    ],
 }
-FREE = ("rllib", "mlflow")
+FREE = ("rllib", "mlflow", "tianshou")
 
 
 def prepared(name: str) -> Path:
@@ -45,9 +50,8 @@ def prepared(name: str) -> Path:
     if name not in FREE:
         pip += ["-c", str(ROOT / "constraints.txt")]
     # Torch first and alone, so that nothing else chooses another build of it.
-    for requirement in (*NEEDS[name], f"{ROOT}"):
-        editable = ["--editable"] if requirement == f"{ROOT}" else []
-        subprocess.run([*pip, *editable, requirement], check=True)
+    for requirement in (*map(str.split, NEEDS[name]), ["--editable", str(ROOT)]):
+        subprocess.run([*pip, *requirement], check=True)
     ready.write_text(" ".join(NEEDS[name]))
     return python
 

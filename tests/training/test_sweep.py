@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import pickle
 import socket
@@ -18,11 +19,17 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
-from german_whist.agents.checkpoints.checkpoint import read_checkpoint, write_checkpoint
+from german_whist.agents.checkpoints.checkpoint import (
+    find_checkpoint,
+    read_checkpoint,
+    write_checkpoint,
+)
 from german_whist.cli import main
+from german_whist.engine.rules import load_rules
 from german_whist.evaluation.formats import percent_with_interval
 from german_whist.training.callbacks.evaluation import EVALUATION_SEED, evaluate_checkpoint
 from german_whist.training.checkpoint import EvaluationResult, RunState, load_state, save_state
+from german_whist.training.experiments.benchmark import sampled_exploitability
 from german_whist.training.experiments.search_space import Range, Sweep, load_sweep
 from german_whist.training.experiments.sweep import (
     JOURNAL,
@@ -111,7 +118,14 @@ def test_a_sweep_goes_on_to_as_many_trials_as_are_wanted_and_leaves_a_preset(
     assert " % on fresh deals" in best.about
     assert output.count(" on fresh deals: ") == 1 + 2
     for trial in study.trials:
-        assert f"trial {trial.number} won {100 * trial.value:.1f} ± " in output
+        assert f"trial {trial.number}, {100 * trial.value:.1f} ± " in output
+    with open(folder / "trials.csv", newline="", encoding="utf-8") as file:
+        rows = [*csv.DictReader(file)]
+    for row, trial in zip(rows, study.trials, strict=True):
+        assert (int(row["number"]), float(row["objective"])) == (trial.number, trial.value)
+        assert row["state"] == "COMPLETE"
+        assert float(row["learning_rate"]) == trial.params["learning_rate"]
+        assert row["hidden_sizes"] == trial.params["hidden_sizes"]
     # Once there are enough of them, nothing more is tried.
     assert main(command) == 0
     assert len(list((folder / "trials").iterdir())) == 3
@@ -126,7 +140,7 @@ def test_the_best_of_noisy_figures_is_found_by_fresh_deals_and_ties_are_told(
     sweep = load_sweep(written(tmp_path, trials=4, finalists=3, final_eval_hands=60))
     result = run_sweep(sweep, folder, say=lines.append)
     assert [finalist.number for finalist in result.finalists] == [1, 2, 0]
-    best, same, poor = (finalist.win_rate for finalist in result.finalists)
+    best, same, poor = (finalist.objective for finalist in result.finalists)
     assert poor.value < 0.5 < best.value == same.value
     assert result.ties == [2]
     path = folder / "trials/1/checkpoints/640.safetensors"
@@ -149,6 +163,25 @@ def test_the_best_of_noisy_figures_is_found_by_fresh_deals_and_ties_are_told(
         f"trial {number} on fresh deals: {percent_with_interval(win_rate)}"
         for number, win_rate in enumerate((poor, best, same))
     ]
+
+
+def test_without_opponents_the_exploitability_is_minimized(tmp_path: Path) -> None:
+    settings = {**SMALL, "rules": "2x4-h2", "trainer": "nfsp", "eval_every": 640}
+    space, folder, lines = {"batch_size": {"low": 8, "high": 64}}, tmp_path / "sweep", list[str]()
+    options = {"eval_opponents": [], "trials": 2}
+    path = written(tmp_path, preset="", settings=settings, space=space, **options)
+    result = run_sweep(load_sweep(path), folder, say=lines.append)
+    rules = load_rules("2x4-h2")
+    exploitability = [
+        sampled_exploitability(find_checkpoint(folder / "trials" / str(number)), rules)
+        for number in range(2)
+    ]
+    assert [-trial.value for trial in result.study.trials] == exploitability
+    assert result.best.number == np.argmin(exploitability)
+    text = f"exploitability {min(exploitability):.4f}"
+    assert load_settings(folder / "best.yaml").about == f"the best of 2 trials, {text}"
+    assert lines[-2] == f"trial {result.best.number}: {text}"
+    assert f"trial {result.best.number}, {text}: batch_size=" in "\n".join(lines)
 
 
 def test_finalists_that_were_trained_elsewhere_are_told(tmp_path: Path) -> None:
@@ -193,7 +226,7 @@ def test_a_trial_that_promises_nothing_is_ended_early(
     sweep, lines = load_sweep(written(tmp_path, pruner="Never")), list[str]()
     with pytest.raises(ValueError, match="none of its 3 trials was trained to its end"):
         run_sweep(sweep, tmp_path / "sweep", say=lines.append)
-    assert sum("was ended early" in line for line in lines) == 3
+    assert sum(", ended early: " in line for line in lines) == 3
     assert {trial.state.name for trial in study_of(tmp_path / "sweep").trials} == {"PRUNED"}
     assert not (tmp_path / "sweep" / "best.yaml").exists()
 
@@ -349,6 +382,7 @@ def test_a_trial_in_another_process_is_pruned_by_what_the_storage_holds(
         ({"space": {"clip_range": 1}}, "space: clip_range is 1: give `low` and `high`, or a list"),
         ({"space": None}, "space is empty: it has to be a mapping"),
         ({"trails": 3}, "'trails' is not a part of a sweep; did you mean 'trials'"),
+        ({"eval_opponents": [], "settings": {"rules": "quick"}}, "exploitability of quick is not"),
         ({"preset": "tny"}, "'tny' is not a preset; did you mean 'tiny'"),
     ],
 )

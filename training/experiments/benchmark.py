@@ -165,18 +165,22 @@ def _train(benchmark: Benchmark, run: BenchmarkRun, base: Path) -> None:
 
 def _evaluate(benchmark: Benchmark, run: BenchmarkRun, checkpoint: Path) -> dict[str, float]:
     rules = load_rules(run.rules)
-    player = f"network:{checkpoint},sample"
-    if _is_solvable(rules):
-        agent = make_agent(player, rules)
-        return {EXPLOITABILITY: measure_exploitability(agent, rules).exploitability}
+    if is_solvable(rules):
+        return {EXPLOITABILITY: sampled_exploitability(checkpoint, rules)}
     result = evaluate(
-        player, list(benchmark.eval_opponents), rules, hands=benchmark.eval_hands,
-        seed=evaluation_seed(run.seed),
+        f"network:{checkpoint},sample", list(benchmark.eval_opponents), rules,
+        hands=benchmark.eval_hands, seed=evaluation_seed(run.seed),
     )  # fmt: skip
     return {f"wins against {match.opponent}": match.win_rate.value for match in result.pairings}
 
 
-def _is_solvable(rules: Rules) -> bool:
+def sampled_exploitability(checkpoint: Path, rules: Rules) -> float:
+    """Exact exploitability of a checkpoint that samples from its policy."""
+    agent = make_agent(f"network:{checkpoint},sample", rules)
+    return measure_exploitability(agent, rules).exploitability
+
+
+def is_solvable(rules: Rules) -> bool:
     """Whether exact exploitability is computed soon enough for every checkpoint."""
     if why_no_public_tree(rules) is not None or len(rules.deck) > _MAX_CARDS:
         return False

@@ -24,8 +24,11 @@ from ...common.typed_settings import (
     format_value,
 )
 from ...engine.rng import secret_of_seed
+from ...evaluation.formats import percent_with_interval
+from ...evaluation.statistics import Estimate
 from ..runs.presets import PRESETS, settings_from
 from ..settings import Settings
+from .benchmark import is_solvable
 
 
 class Range(CheckedSettings, frozen=True, kw_only=True):
@@ -40,9 +43,9 @@ class Range(CheckedSettings, frozen=True, kw_only=True):
 class Sweep(CheckedSettings, frozen=True, kw_only=True):
     """Search space of a sweep, and the evaluation of its trials."""
 
-    preset: Annotated[str, doc("Preset that the trials start from, or the path of a file.")] = (
-        "quick"
-    )
+    preset: Annotated[
+        str, doc("Preset that the trials start from, or the path of a file; empty: none.")
+    ] = "quick"
     settings: Annotated[dict[str, Any], doc("Settings over it, the same in every trial.")] = (
         msgspec.field(default_factory=dict[str, Any])
     )
@@ -51,7 +54,11 @@ class Sweep(CheckedSettings, frozen=True, kw_only=True):
         doc("Settings to search: between `low` and `high`, or in a list.", min_length=1),
     ]
     eval_opponents: Annotated[
-        Names, doc("Opponents; the mean win rate against them is maximized.", min_length=1)
+        Names,
+        doc(
+            "Opponents; the mean win rate against them is maximized. None: the exact "
+            "exploitability is minimized, on small decks."
+        ),
     ] = ("threshold",)
     trials: Annotated[
         PositiveInt, doc("Number of trials, those of other machines and earlier sessions included.")
@@ -73,6 +80,12 @@ class Sweep(CheckedSettings, frozen=True, kw_only=True):
         str, doc("URL of a database, or path of a journal; empty: a journal in the folder.")
     ] = ""
 
+    def text(self, objective: Estimate) -> str:
+        """The objective in words: a mean win rate, or an exploitability, which is negated."""
+        if self.eval_opponents:
+            return percent_with_interval(objective)
+        return f"exploitability {-objective.value:.4f}"
+
 
 def load_sweep(path: str | Path) -> Sweep:
     """Load a sweep from a YAML file and check its whole search space."""
@@ -83,6 +96,12 @@ def load_sweep(path: str | Path) -> Sweep:
         }
     sweep = build_settings(Sweep, values, str(path), "a part of a sweep")
     base = base_settings(sweep, Path(path).parent)
+    for options in () if sweep.eval_opponents else base.all_options:
+        if not is_solvable(options.rules):
+            raise SettingsError(
+                f"{path}: eval_opponents is empty, and the exploitability of {options.rules.name} "
+                "is not computed: name opponents, or a small deck as the rules"
+            )
     for name, choices in sweep.space.items():
         if name not in base.__struct_fields__:
             near = suggest(name, base.__struct_fields__)
@@ -109,13 +128,13 @@ def _choices(value: Any, source: str) -> Any:
 def base_settings(sweep: Sweep, folder: Path) -> Settings:
     """The settings that all trials share; `folder` resolves a relative path of a preset."""
     preset = sweep.preset
-    if not Path(preset).is_absolute() and (folder / preset).is_file():
+    if preset and not Path(preset).is_absolute() and (folder / preset).is_file():
         preset = str(folder / preset)
     evaluation = {
         "eval_opponents": list(sweep.eval_opponents), "final_eval_opponents": [],
         "eval_mode": "sync", "about": "a trial of a sweep",
     }  # fmt: skip
-    values, source = PRESETS.values(preset)
+    values, source = PRESETS.values(preset) if preset else ({}, "settings")
     return settings_from({**values, **evaluation, **sweep.settings}, source)
 
 

@@ -6,6 +6,7 @@ The highest of noisy win rates is biased, so finalists are evaluated on deals th
 
 from __future__ import annotations
 
+import csv
 import math
 import os
 import socket
@@ -25,7 +26,6 @@ from ...common.serialization import JsonStruct
 from ...common.settings_files import format_overrides
 from ...common.signals import UNSTABLE, RunStopped
 from ...common.typed_settings import SettingsError
-from ...evaluation.formats import percent_with_interval
 from ...evaluation.statistics import Estimate
 from ..callbacks.base import Callback, TrainingRun
 from ..callbacks.evaluation import EVALUATION_SEED, evaluate_checkpoint
@@ -34,6 +34,7 @@ from ..runs.api import train_or_go_on
 from ..runs.presets import settings_from
 from ..runs.store import STATE
 from ..settings import Settings
+from .benchmark import sampled_exploitability
 from .search_space import (
     Sweep,
     base_settings,
@@ -45,7 +46,7 @@ from .search_space import (
 )
 from .separate_runs import Say, Training, train_runs
 
-BEST, TRIALS, JOURNAL = "best.yaml", "trials", "optuna.log"
+BEST, TRIALS, JOURNAL, TABLE = "best.yaml", "trials", "optuna.log", "trials.csv"
 _FINALISTS_SEED = EVALUATION_SEED + 1
 _CONFIRMATION_SEED = EVALUATION_SEED + 2
 
@@ -54,7 +55,8 @@ class Finalist(Struct, frozen=True):
     """One of the best trials, evaluated on deals that did not select it."""
 
     number: int
-    win_rate: Estimate
+    objective: Estimate
+    """Mean win rate; without opponents the exploitability, negated."""
     settings: dict[str, Any]
 
 
@@ -63,11 +65,11 @@ class SweepResult(JsonStruct, frozen=True, kw_only=True):
 
     folder: Path
     finalists: list[Finalist]
-    """The best trials by their win rates on fresh deals, best first."""
+    """The best trials by their objective on fresh deals, best first."""
     study: Any
     """Optuna's study."""
     confirmed: Estimate
-    """Win rate of the best finalist on deals that selected nothing."""
+    """Objective of the best finalist on deals that selected nothing."""
 
     @property
     def best(self) -> Finalist:
@@ -83,8 +85,8 @@ class SweepResult(JsonStruct, frozen=True, kw_only=True):
         best, *rest = self.finalists
         return [
             other.number for other in rest
-            if best.win_rate.value - other.win_rate.value
-            < math.hypot(best.win_rate.half_width, other.win_rate.half_width)
+            if best.objective.value - other.objective.value
+            < math.hypot(best.objective.half_width, other.objective.half_width)
         ]  # fmt: skip
 
     def frame(self) -> Any:
@@ -140,7 +142,7 @@ def run_sweep(
             # A single trial trains in this process: starting another would take seconds.
             codes = [_train(trainings[0], say)] if in_process else train_runs(trainings, on, say)
             for trial, training, code in zip(trials, trainings, codes, strict=True):
-                _report(study, trial, training, code, say)
+                _report(study, sweep, trial, training, code, say)
             if failures := [code for code in codes if code not in (0, UNSTABLE)]:
                 raise RunStopped("not all trials came to their ends", max(failures))
         except Exception as error:
@@ -198,22 +200,35 @@ def _train(training: Training, say: Say) -> int:
     return 0
 
 
-def _report(study: Any, trial: Any, training: Training, code: int, say: Say) -> None:
+def _report(study: Any, sweep: Sweep, trial: Any, training: Training, code: int, say: Say) -> None:
     if code not in (0, UNSTABLE):
         return
     pruned = study.get_trials(deepcopy=False)[trial.number].state == _state("PRUNED")
     if code or pruned:
         study.tell(trial, state=_state("PRUNED"), skip_if_finished=True)
-        result = "was ended early"
+        result = "ended early"
     else:
         evaluations = load_state(training.folder / STATE)[1].evaluations
-        last = max(evaluation.decisions for evaluation in evaluations)
+        last = max((evaluation.decisions for evaluation in evaluations), default=0)
         final = [evaluation for evaluation in evaluations if evaluation.decisions == last]
-        win_rate = mean_win_rate(final, training.settings["eval_opponents"])
-        trial.set_user_attr("half_width", win_rate.half_width)
-        study.tell(trial, win_rate.value)
-        result = f"won {percent_with_interval(win_rate)}"
-    say(f"{training.name} {result}: {' '.join(format_overrides(trial_settings(trial)))}")
+        objective = _objective(settings_from(training.settings), training.folder, final)
+        trial.set_user_attr("half_width", objective.half_width)
+        study.tell(trial, objective.value)
+        result = sweep.text(objective)
+    say(f"{training.name}, {result}: {' '.join(format_overrides(trial_settings(trial)))}")
+
+
+def _objective(
+    settings: Settings, folder: Path, evaluations: Sequence[EvaluationResult]
+) -> Estimate:
+    """Mean win rate in the evaluations; without opponents, the negated exploitability of a run."""
+    if settings.eval_opponents:
+        return mean_win_rate(evaluations, settings.eval_opponents)
+    checkpoint = find_checkpoint(folder)
+    value = -fmean(
+        sampled_exploitability(checkpoint, options.rules) for options in settings.all_options
+    )
+    return Estimate(value, value, value)
 
 
 def mean_win_rate(evaluations: Sequence[EvaluationResult], opponents: Sequence[str]) -> Estimate:
@@ -259,7 +274,7 @@ class PruningCallback(Callback):
         trial, decisions = self._trial, run.trainer.decisions
         if trial is None or decisions >= run.settings.decisions:
             return
-        trial.report(mean_win_rate(results, run.settings.eval_opponents).value, decisions)
+        trial.report(_objective(run.settings, run.folder, results).value, decisions)
         if trial.should_prune():
             self._trial = None
             trial.study.tell(trial, state=_state("PRUNED"))
@@ -269,11 +284,21 @@ class PruningCallback(Callback):
 def _select_best(study: Any, sweep: Sweep, base: Settings, folder: Path, say: Say) -> SweepResult:
 
     def evaluate(number: int, seed: int) -> Estimate:
-        path = find_checkpoint(folder / TRIALS / str(number))
+        run = folder / TRIALS / str(number)
         evaluation = evaluate_checkpoint(
-            path, sweep.eval_opponents, sweep.final_eval_hands, seed=seed, against_earlier=False
+            find_checkpoint(run), sweep.eval_opponents, sweep.final_eval_hands, seed=seed,
+            against_earlier=False,
+        )  # fmt: skip
+        return _objective(base, run, evaluation.results)
+
+    with atomic_write(folder / TABLE, "w") as file:
+        table = csv.DictWriter(
+            file, ["number", "state", "objective", *sweep.space], lineterminator="\n"
         )
-        return mean_win_rate(evaluation.results, sweep.eval_opponents)
+        table.writeheader()
+        for trial in study.trials:
+            result = {"number": trial.number, "state": trial.state.name, "objective": trial.value}
+            table.writerow({**result, **trial_settings(trial)})
 
     complete = sorted(_trials(study, "COMPLETE"), key=lambda trial: -trial.value)
     if not complete:
@@ -281,26 +306,26 @@ def _select_best(study: Any, sweep: Sweep, base: Settings, folder: Path, say: Sa
             f"{folder}: none of its {len(study.trials)} trials was trained to its end: try more, "
             "or prune less, as with pruner: Nop"
         )
+    where = " on fresh deals" if sweep.eval_opponents else ""  # an exploitability is exact
     finalists: list[Finalist] = []
     for trial in complete[: sweep.finalists]:
         if not (folder / TRIALS / str(trial.number)).exists():
             say(f"trial {trial.number} was trained elsewhere: it is not evaluated again")
             continue
-        win_rate = evaluate(trial.number, _FINALISTS_SEED)
-        finalists.append(Finalist(trial.number, win_rate, trial_settings(trial)))
-        say(f"trial {trial.number} on fresh deals: {percent_with_interval(win_rate)}")
+        objective = evaluate(trial.number, _FINALISTS_SEED)
+        finalists.append(Finalist(trial.number, objective, trial_settings(trial)))
+        say(f"trial {trial.number}{where}: {sweep.text(objective)}")
     if not finalists:
         raise ValueError(
             f"none of the {len(complete[: sweep.finalists])} best trials was trained in {folder}: "
             "give the same command where they were, and they are evaluated again"
         )
-    finalists.sort(key=lambda finalist: -finalist.win_rate.value)
+    finalists.sort(key=lambda finalist: -finalist.objective.value)
     result = SweepResult(
         folder=folder, finalists=finalists, study=study,
         confirmed=evaluate(finalists[0].number, _CONFIRMATION_SEED),
     )  # fmt: skip
-    win_rate = percent_with_interval(result.confirmed)
-    about = f"the best of {len(complete)} trials, {win_rate} on fresh deals"
+    about = f"the best of {len(complete)} trials, {sweep.text(result.confirmed)}{where}"
     if result.ties:
         about += f", not told from trial {' or '.join(map(str, result.ties))}"
     preset = settings_from({**base.as_mapping(), **result.best.settings, "about": about})

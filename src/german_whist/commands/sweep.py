@@ -40,7 +40,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     from ..common.settings_files import format_overrides
     from ..common.signals import RunStopped
-    from ..evaluation.formats import percent_with_interval
     from ..training.experiments.search_space import load_sweep
     from ..training.experiments.sweep import BEST, run_sweep
 
@@ -58,8 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
     except RunStopped as stopped:
         print(f"{stopped}\nthe sweep goes on with the same command")
         return stopped.status
-    best, win_rate = result.best, percent_with_interval(result.confirmed)
-    print(f"best: trial {best.number}, {win_rate}: {' '.join(format_overrides(best.settings))}")
+    best, objective = result.best, sweep.text(result.confirmed)
+    print(f"best: trial {best.number}, {objective}: {' '.join(format_overrides(best.settings))}")
     for number in result.ties:
         print(f"trial {number} cannot be told from it: more `final_eval_hands` may tell them apart")
     print(folder / BEST)
