@@ -17,9 +17,9 @@ from pathlib import Path
 HOME = Path(__file__).resolve().parent
 ROOT = HOME.parent.parent
 
-# What each example needs besides the project. RLlib 2.60 pins an older Gymnasium, MLflow and Tianshou
-# older packages of other kinds, so these get versions of their own choice; the others get those that
-# the project is tested with. Of CleanRL, which declares Python below 3.11, one file is used.
+# What each example needs besides the project. RLlib 2.60 pins an older Gymnasium, MLflow and
+# Tianshou older packages of other kinds, so these get versions of their own choice; the others get
+# those that the project is tested with. CleanRL declares Python below 3.11: one file of it is used.
 NEEDS = {
     "torchrl": ["torch==2.13.0", "torchrl==0.14.1"],
     "supersuit": ["supersuit==3.11.0"],
@@ -78,9 +78,9 @@ def main() -> None:
                 # Under a name of its own: `import ray` in a file `ray.py` would find that file.
                 example = Path(folder) / f"use_{name}.py"
                 example.write_text(program_of(HOME / f"{name}.md"), encoding="utf-8")
-            offline = {**os.environ, "WANDB_MODE": "offline"}
+            quiet = {**os.environ, "WANDB_MODE": "offline", "TQDM_DISABLE": "1"}
             words = [str(python), str(example)]
-            subprocess.run(words, check=True, timeout=600, cwd=folder, env=offline)
+            subprocess.run(words, check=True, timeout=600, cwd=folder, env=quiet)
 
 
 if __name__ == "__main__":

@@ -342,7 +342,7 @@ def test_a_trial_in_another_process_is_pruned_by_what_the_storage_holds(
     reasons: list[str] = []
     run: Any = SimpleNamespace(
         settings=load_settings("tiny", ["decisions=1000", "eval_opponents=random"]),
-        trainer=SimpleNamespace(decisions=0), stop=reasons.append,
+        trainer=SimpleNamespace(decisions=0), stop=reasons.append, folder=tmp_path,
     )  # fmt: skip
     # As it is sent there.
     pruning = pickle.loads(pickle.dumps(PruningCallback(str(tmp_path / JOURNAL), *arguments)))
