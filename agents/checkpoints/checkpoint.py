@@ -259,7 +259,7 @@ def model_file(path: Path) -> ModelFile:
     return ModelFile(
         file=path.name if bundled else str(path),
         sha256=str(weights.get("sha256", "")),
-        run=str(path.parent.parent) if path.parent.name == FOLDER else "",
+        run=str(path.parent.parent) if path.parent.name == FOLDER and not bundled else "",
         decisions=decisions or None,
     )
 
