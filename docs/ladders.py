@@ -176,11 +176,7 @@ CLASSIC = """\
 
 *Upcards*: tricks of the foreplay won, a hand. *Ending*: margin of the endgame under perfect play by
 both, which the foreplay decides. `random` loses {thrown:.2f} tricks of an endgame against perfect
-play.
-
-Win rates in per cent, the row's player against the column's, numbered as above:
-
-{cross}"""
+play."""
 
 CHAMPION = """\
 ## The champion in every rule set
@@ -218,19 +214,15 @@ def page(found: Figures) -> str:
 def _classic_section(ladder: Figures) -> str:
     players = ladder["players"]
     ratings = [["player", "Elo", "wins, %", "upcards", "ending"]]
-    cross = [["", *(str(place) for place in range(1, len(players) + 1))]]
     for place, (name, player) in enumerate(players.items(), 1):
         figures = [f"{player['mean_wins']:.1f}", f"{player['upcards']:.2f}",
                    f"{player['ending_margin']:+.2f}"]  # fmt: skip
         ratings.append([f"{place}. `{name}`", _elo(player), *figures])
-        wins = [f"{player['wins'][other]:.1f}" if other != name else "·" for other in players]
-        cross.append([f"**{place}**", *wins])
     return CLASSIC.format(
         **{name: ladder[name] for name in ("key", "seed", "hands", "machine")},
         minutes=ladder["seconds"] / 60,
         thrown=players["random"]["thrown"],
-        ratings=_table(ratings),
-        cross=_table(cross),
+        ratings=table(ratings),
     )
 
 
@@ -246,7 +238,7 @@ def _champion_section(champion: Figures) -> str:
             cells += [f"{wins:.1f} ± {wins_reach:.1f}", f"{pay:+.3f} ± {pay_reach:.3f}"]
         rows.append(cells)
     hands = next(iter(YARDSTICKS.values()))
-    return CHAMPION.format(hands=hands, seed=SEED, key=KEY, table=_table(rows))
+    return CHAMPION.format(hands=hands, seed=SEED, key=KEY, table=table(rows))
 
 
 def _family_section(ladders: Figures) -> str:
@@ -255,7 +247,7 @@ def _family_section(ladders: Figures) -> str:
     rows = [["rule set", *(f"`{name}`" for name in names)]]
     for rules, ladder in ladders.items():
         rows.append([f"`{rules}`", *(_elo(ladder["players"][name]) for name in names)])
-    return FAMILY.format(seed=first["seed"], hands=first["hands"], table=_table(rows))
+    return FAMILY.format(seed=first["seed"], hands=first["hands"], table=table(rows))
 
 
 def _elo(player: Figures) -> str:
@@ -263,7 +255,8 @@ def _elo(player: Figures) -> str:
     return f"{player['elo']}{reach}"
 
 
-def _table(rows: Sequence[Sequence[str]]) -> str:
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown: a header and rows, numbers to the right."""
     marks = ["---", *["--:"] * (len(rows[0]) - 1)]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (rows[0], marks, *rows[1:]))
 

@@ -14,6 +14,7 @@ import ladders
 from message_types import message_types
 from msgspec import NODEFAULT, inspect, structs
 
+import leaderboard
 from german_whist.cli import COMMANDS, parser_of
 from german_whist.common.typed_settings import CheckedSettings, format_value, list_settings
 from german_whist.engine.describe import Chapter, chapters
@@ -276,6 +277,7 @@ def pages() -> dict[str, str]:
     return {
         "commands.md": _commands_page(),
         "ladder.md": ladders.page(json.loads(ladders.FIGURES.read_text("utf-8"))),
+        "leaderboard.md": leaderboard.page(leaderboard.entries()),
         "observation.md": _observation_page(),
         "rules.md": _rules_page(),
         "settings.md": _settings_page(),
