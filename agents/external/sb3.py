@@ -42,9 +42,7 @@ class SB3Agent(PolicyAgent):
         else:
             model, origin = source, f"the model of {type(source).__name__}"
             kind, name = "a model", type(source).__name__
-            # The model goes on learning; the optimizer is not copied.
-            network = copy.deepcopy(model.policy, {id(model.policy.optimizer): None})
-            network.set_training_mode(False)
+            network = _copy_of(model.policy)
         _check_unnormalized(origin, model)
         trained_on = _trained_on(origin, model)
         options = policy_options(policy_words, kind, trained_on)
@@ -115,6 +113,14 @@ def _check_unnormalized(path: str, model: Any) -> None:
 def _trained_on(path: str, model: Any) -> TrainedOn | None:
     metadata = getattr(_observation_space(model), TRAINED_ON, None)
     return None if metadata is None else convert(metadata, TrainedOn, path, "name its layout")
+
+
+def _copy_of(policy: Any) -> Any:
+    """A copy of a policy that goes on learning, without its optimizer and last distribution."""
+    distribution = getattr(getattr(policy, "action_dist", None), "distribution", None)
+    copied = copy.deepcopy(policy, {id(part): None for part in (policy.optimizer, distribution)})
+    copied.set_training_mode(False)
+    return copied
 
 
 def _logits(policy: Any, observations: Array, masks: Array) -> Any:
