@@ -281,7 +281,7 @@ TRAININGS: dict[str, dict[str, Any]] = {
     "sb3": {
         "trainer": "sb3", "n_envs": 16, "n_steps": 32, "batch_size": 128,
         "opponents": ["threshold"],
-        "pool_every": 1500, "swap_every": 1000, "n_epochs": 2,
+        "pool_every": 1500, "n_epochs": 2,
     },
     "cfr": {"trainer": "cfr", "rules": "2x4-h2", "decisions": 20000},
 }  # fmt: skip

@@ -49,7 +49,8 @@ SMALL = {
     "eval_opponents": ("random",),
     "threads": 1,
     "pool_every": 300,
-    "swap_every": 200,
+    "pool_sampling": "pfsp",
+    "pool_size": 2,
     "opponents": ("random", "random-exact"),
 }
 
@@ -81,7 +82,7 @@ def test_a_stopped_run_comes_to_the_same_weights(tmp_path: Path) -> None:
 @pytest.mark.thorough
 def test_against_random_it_comes_close_to_the_best_response() -> None:
     config = settings(
-        opponents=("random",), pool_every=10**9, swap_every=100_000, decisions=40_000,
+        opponents=("random",), pool_every=10**9, decisions=40_000,
         n_envs=64, n_steps=32, hidden_sizes=(64, 64), batch_size=256, learning_rate=2e-3,
         ent_coef=0.01,
     )  # fmt: skip
@@ -140,25 +141,38 @@ def test_decisions_are_the_learners_and_the_budget_is_met_within_one_a_game() ->
 
 def test_earlier_selves_join_and_leave_the_pool_and_play_by_their_weights() -> None:
     config = settings(
-        decisions=10_000, n_envs=16, n_steps=8, pool_every=256, pool_size=2, swap_every=128,
-        opponents=("random",),
+        decisions=10_000, n_envs=16, n_steps=8, pool_every=256, pool_size=2, opponents=("random",),
+        pool_sampling="uniform",
     )  # fmt: skip
     trainer = SB3Trainer(config)  # type: ignore[arg-type]
-    played = set()
+    pool, played = trainer.pool, set()
     for count in range(1, 13):
         trainer.iterate()
-        assert len(trainer.snapshots) == len(trainer._snapshot_agents) == min(2, count // 2)
-        played.add(trainer.games.opponent.name)
+        assert len(pool) == 1 + min(2, count // 2)
+        playing = {pool.names[index] for index in trainer.games.state()["opponents"]}
+        played |= playing
+        earlier = {pool.names[index] for index in pool.agents} | playing
+        assert earlier - {"random"} <= trainer.snapshots.keys()
         if count % 2 == 0:
+            newest = f"{trainer.decisions:,} decisions"
             for name, each in trainer.player().items():
-                assert np.array_equal(trainer.snapshots[-1][name], each)
-            newest = trainer._snapshot_agents[-1]
-            assert isinstance(newest, NetworkAgent)
-            assert newest.sample
-            assert newest.policy.layers.weights[
-                : trainer.snapshots[-1]["hidden.0.weight"].size
-            ] == (pytest.approx(trainer.snapshots[-1]["hidden.0.weight"].T.ravel()))
-    assert played == {"random", "training"}
+                assert np.array_equal(trainer.snapshots[newest][name], each)
+            agent = pool.agents[len(pool.names) - 1].agent
+            assert isinstance(agent, NetworkAgent)
+            assert agent.sample
+            assert agent.policy.layers.weights[
+                : trainer.snapshots[newest]["hidden.0.weight"].size
+            ] == (pytest.approx(trainer.snapshots[newest]["hidden.0.weight"].T.ravel()))
+    assert len(trainer.snapshots) < 6
+    assert played > {"random", "256 decisions"}
+    results = pool.results()
+    assert sum(result["games"] for result in results.values()) > 12 * 16
+
+
+def test_without_opponents_it_begins_against_itself() -> None:
+    trainer = SB3Trainer(settings(opponents=()))  # type: ignore[arg-type]
+    trainer.iterate()
+    assert trainer.pool.names[0] == "0 decisions"
 
 
 def test_a_number_that_is_none_stops_it() -> None:

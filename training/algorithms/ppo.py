@@ -44,8 +44,8 @@ from ..rollout.tensor_state import (
     with_prefix,
 )
 from .base import Diverged, Trainer, torch_device
-from .opponent_pool import OpponentPool
 from .self_play_collector import SelfPlayCollector
+from .self_play_opponents import SelfPlayOpponents
 from .settings import PPOSettings
 
 # Not -inf: minus infinity times a probability of zero is NaN.
@@ -116,7 +116,7 @@ class PPO(Trainer):
         self._reset_games(0)
         self.network = self.collector.make_network()
         self.ema_network = copy.deepcopy(self.network).requires_grad_(False)
-        self.pool = OpponentPool(settings, self.games, self.network, self.backend)
+        self.pool = SelfPlayOpponents(settings, self.games, self.network, self.backend)
         critic_scale = settings.critic_lr_scale
         lr_scales = {"hidden": 1.0, "policy": 1.0, "critic": critic_scale, "value": critic_scale}
         self.optimizer = Adam(

@@ -1,6 +1,6 @@
 """MaskablePPO of sb3-contrib on the native VecEnv, against a pool of opponents.
 
-The learner plays one seat; the other is played by rule players and earlier policies in turn.
+The learner plays one seat. An `OpponentPool` of fixed agents and earlier policies plays the other.
 Checkpoints are the project's own, with SB3's zip beside them. The state of a run is plain arrays,
 so that resuming it unpickles nothing.
 """
@@ -22,12 +22,11 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import Tensor, nn
 
 from ...agents.base import Agent
-from ...agents.calls import FaultNamingAgent
 from ...agents.checkpoints.input_names import input_names
 from ...agents.checkpoints.schema import Count, NetworkCard
-from ...agents.registry import make_agent
 from ...common.schema import convert
 from ...common.typing import Array
+from ...envs.opponent_pool import OpponentPool
 from ...envs.sb3 import GermanWhistVecEnv
 from ..rollout.network_inputs import inputs_of
 from ..rollout.tensor_state import (
@@ -108,12 +107,8 @@ class SB3State(msgspec.Struct, forbid_unknown_fields=True):
 
     decisions: Count
     hands: Count
-    pool: Count
-    """Number of earlier policies."""
-    opponent: int
-    """Index of the current opponent among fixed agents and earlier policies; -1: none of them."""
-    rng: dict[str, Any]
-    """State of the trainer's generator."""
+    snapshots: list[str]
+    """Names of the earlier policies."""
     numpy: tuple[str, int, int, float]
     """NumPy's global generator, which SB3 draws from; its keys are an array."""
     updates: Count
@@ -131,16 +126,20 @@ class SB3Trainer(Trainer):
         self.callbacks = SessionCallbackList(settings.decisions)
         options = settings.options
         self.inputs = inputs_of(options)
-        self.agents = [
-            FaultNamingAgent(make_agent(name, options.rules)) for name in settings.opponents
-        ]
-        self.snapshots: list[dict[str, Array]] = []
-        self._snapshot_agents: list[Agent] = []
-        self.rng = np.random.default_rng(settings.seed)
+        self.pool = OpponentPool(
+            settings.opponents,
+            options.rules,
+            match=options.match,
+            sampling=settings.pool_sampling,
+            size=settings.pool_size or None,
+            seed=settings.seed,
+        )
+        self.snapshots: dict[str, dict[str, Array]] = {}
+        """Weights of the earlier policies that play, by their names in the pool."""
         self.games = ScaledVecEnv(
             settings.n_envs,
             options.rules,
-            opponent=self.agents[0] if self.agents else "random",
+            opponent=self.pool,
             reward=settings.reward,
             layout=settings.layout,
             horizon=settings.horizon,
@@ -194,7 +193,8 @@ class SB3Trainer(Trainer):
     def iterate(self) -> dict[str, float]:
         """Collect a rollout and learn from it, as SB3 does; a callback may cut it short."""
         model, before = self.model, self.model.num_timesteps
-        self._choose_opponent()
+        if not len(self.pool):
+            self._add_policy()
         self._learn()
         timesteps = model.num_timesteps - before
         self.decisions += timesteps
@@ -238,32 +238,24 @@ class SB3Trainer(Trainer):
     def close(self) -> None:
         self.callbacks.end()
 
-    def _opponents(self) -> list[Agent]:
-        return [*self.agents, *self._snapshot_agents]
-
-    def _choose_opponent(self) -> None:
-        """Draw another opponent every `swap_every` decisions."""
-        every, size = self.settings.swap_every, self.settings.n_steps * self.settings.n_envs
-        if self.decisions // every == (self.decisions - size) // every:
-            return
-        if opponents := self._opponents():
-            self.games.opponent = opponents[int(self.rng.integers(len(opponents)))]
-
     def _grow_pool(self, before: int) -> None:
         """Add the current policy to the pool every `pool_every` decisions."""
         every = self.settings.pool_every
-        if self.decisions // every == before // every:
-            return
-        self.snapshots.append(self.player())
-        if len(self.snapshots) > self.settings.pool_size:
-            del self.snapshots[int(self.rng.integers(len(self.snapshots) - 1))]
-        self._make_snapshot_agents()
+        if self.settings.pool_size and self.decisions // every != before // every:
+            self._add_policy()
 
-    def _make_snapshot_agents(self) -> None:
-        self._snapshot_agents = [
-            agent_from_weights(self.settings, weights, self.network_card(), "sample")
-            for weights in self.snapshots
-        ]
+    def _add_policy(self) -> None:
+        name = f"{self.decisions:,} decisions"
+        self.snapshots[name] = self.player()
+        self.pool.add(self._snapshot_agent(name), name)
+        playing = {*self.pool.agents, *self.games.state()["opponents"].tolist()}
+        names = {self.pool.names[index] for index in playing}
+        self.snapshots = {name: self.snapshots[name] for name in self.snapshots if name in names}
+
+    def _snapshot_agent(self, name: str) -> Agent:
+        return agent_from_weights(
+            self.settings, self.snapshots[name], self.network_card(), "sample"
+        )
 
     # -- checkpoints
 
@@ -302,21 +294,19 @@ class SB3Trainer(Trainer):
         model = self.model
         arrays = module_arrays("policy.", model.policy.state_dict())
         arrays |= optimizer_arrays("optimizer.", model.policy.optimizer)
-        for index, weights in enumerate(self.snapshots):
-            arrays |= {f"pool.{index}.{name}": array for name, array in weights.items()}
+        for index, weights in enumerate(self.snapshots.values()):
+            arrays |= {f"snapshots.{index}.{name}": array for name, array in weights.items()}
+        arrays |= {f"pool.{name}": array for name, array in self.pool.state().items()}
         arrays |= {f"games.{name}": array for name, array in self.games.state().items()}
         if model._last_episode_starts is not None:
             arrays["starts"] = model._last_episode_starts
         arrays["torch"] = torch.get_rng_state().numpy()
         kind, keys, position, has_gauss, gauss = np.random.get_state()
         arrays["numpy"] = np.asarray(keys)
-        opponents, opponent = self._opponents(), self.games.opponent
         state = SB3State(
             decisions=self.decisions,
             hands=self.hands,
-            pool=len(self.snapshots),
-            opponent=opponents.index(opponent) if opponent in opponents else -1,
-            rng=dict(self.rng.bit_generator.state),
+            snapshots=list(self.snapshots),
             numpy=(str(kind), int(position), int(has_gauss), float(gauss)),
             updates=model._n_updates,
             calls=self.callbacks.calls,
@@ -328,10 +318,12 @@ class SB3Trainer(Trainer):
         model = self.model
         restore_module(model.policy, arrays, "policy.")
         restore_optimizer(model.policy.optimizer, arrays, "optimizer.")
-        self.snapshots = [with_prefix(arrays, f"pool.{index}.") for index in range(state.pool)]
-        self._make_snapshot_agents()
-        if state.opponent >= 0:
-            self.games.opponent = self._opponents()[state.opponent]
+        self.snapshots = {
+            name: with_prefix(arrays, f"snapshots.{index}.")
+            for index, name in enumerate(state.snapshots)
+        }
+        snapshot_agents = {name: self._snapshot_agent(name) for name in self.snapshots}
+        self.pool.restore(with_prefix(arrays, "pool."), snapshot_agents)
         model._last_obs = self.games.restore(with_prefix(arrays, "games."))
         model._last_episode_starts = arrays.get("starts")
         model.num_timesteps = state.decisions
@@ -340,5 +332,4 @@ class SB3Trainer(Trainer):
         torch.set_rng_state(torch.from_numpy(arrays["torch"].copy()))
         kind, position, has_gauss, gauss = state.numpy
         np.random.set_state((kind, arrays["numpy"], position, has_gauss, gauss))
-        self.rng.bit_generator.state = state.rng
         self.decisions, self.hands = state.decisions, state.hands

@@ -23,7 +23,7 @@ from ..rollout.kernels import (
 from ..rollout.network_inputs import features_of, inputs_of_all
 from ..rollout.networks import ActorCritic
 from ..rollout.rollout_buffer import RolloutBuffer
-from .opponent_pool import OpponentPool
+from .self_play_opponents import SelfPlayOpponents
 from .settings import PPOSettings
 
 
@@ -81,7 +81,7 @@ class SelfPlayCollector:
 
     @torch.no_grad()
     def collect(
-        self, network: ActorCritic, pool: OpponentPool, n_steps: int, rng: np.random.Generator
+        self, network: ActorCritic, pool: SelfPlayOpponents, n_steps: int, rng: np.random.Generator
     ) -> RolloutStats:
         """Fill the buffer with `n_steps` steps of all games, and estimate advantages."""
         buffer, backend, clock = self.buffer, self.backend, time.perf_counter

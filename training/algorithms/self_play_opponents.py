@@ -1,4 +1,4 @@
-"""Opponent pool of self-play: fixed agents, and snapshots of earlier policies."""
+"""Opponents of one seat in self-play: fixed agents, and snapshots of earlier policies."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NO_SEAT = 2
 """The opponent's seat in a game where the learner plays both."""
 
 
-class OpponentPool:
+class SelfPlayOpponents:
     """Opponents that play one seat in a fraction of the games, one of them in each iteration."""
 
     def __init__(

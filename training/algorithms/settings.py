@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from ...agents.checkpoints.schema import CardRanks, Critic
 from ...common.typed_settings import (
@@ -237,7 +237,10 @@ class SB3Settings(Settings, frozen=True, kw_only=True):
     opponents: _Opponents = ("threshold", "random-exact")
     pool_size: _PoolSize = 8
     pool_every: _PoolEvery = 500_000
-    swap_every: Annotated[PositiveInt, doc("Decisions between opponent changes.")] = 100_000
+    pool_sampling: Annotated[
+        Literal["uniform", "latest", "pfsp"],
+        doc("Draw of each episode's opponent: `pfsp` by the learner's win rate against it."),
+    ] = "uniform"
     n_epochs: _NEpochs = 4
     batch_size: _BatchSize = 2048
     learning_rate: _LearningRate = 5e-4
