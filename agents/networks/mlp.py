@@ -11,7 +11,9 @@ time: reading the weights takes longer than the arithmetic.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -40,9 +42,16 @@ def pack_mlp(sizes: np.ndarray, weights: np.ndarray) -> MLPWeights:
     # rows come in, a first layer has the same value as one that is computed anew, and an agent
     # plays the same card on its own and in a batch. Floats would drift by rounding.
     scales = (np.maximum(np.abs(first_layer).sum(axis=0), 1e-20) / _MAX_SUM).astype(np.float32)
-    return MLPWeights(
-        sizes, weights, np.round(first_layer / scales).astype(np.int32).ravel(), scales
-    )
+    units = np.round(first_layer / scales).astype(np.int32).ravel()
+    return MLPWeights(sizes, _shared(weights), _shared(units), scales)
+
+
+_in_use: WeakValueDictionary[bytes, Array] = WeakValueDictionary()
+
+
+def _shared(weights: Array) -> Array:
+    """The same weights as another agent has them, if one does: megabytes for each network."""
+    return _in_use.setdefault(sha256(weights).digest() + weights.dtype.char.encode(), weights)
 
 
 def mlp_weights(layers: Sequence[tuple[Array, Array]]) -> MLPWeights:

@@ -137,3 +137,13 @@ def test_other_games_are_refused_in_a_sentence() -> None:
         make_agent("champion", tiny)
     with pytest.raises(CannotPlay, match=message):
         evaluate("champion", "random", tiny, hands=2, workers=1)
+
+
+def test_agents_of_one_network_share_its_weights() -> None:
+    thinker, again = (make_agent("thinker", "classic") for _ in range(2))
+    champion = make_agent("champion", "classic")
+    assert thinker.networks.belief.weights is again.networks.belief.weights
+    for name in ("weights", "first_layer"):
+        shared = getattr(champion.policy.layers, name)
+        assert shared is getattr(thinker.networks.policy.layers, name)
+        assert shared is not getattr(make_agent("champion", "margin").policy.layers, name)
