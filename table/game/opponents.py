@@ -27,8 +27,6 @@ from ..text.words import title_of
 
 _AGENTS_PACKAGE = make_agent.__module__.rpartition(".")[0] + "."
 _CACHE_SIZE = 500
-_RATED_AS = {"thinker": "hard"}
-"""Players that are another one of the ladder in classic hands, which it is played in."""
 
 
 class NotAvailable(ValueError):
@@ -187,7 +185,7 @@ class Opponents:
 
 
 def _strength(name: str) -> tuple[int, int] | tuple[None, None]:
-    rating = strengths().get(_RATED_AS.get(name, name))
+    rating = strengths().get(name)
     return (None, None) if rating is None else (round(rating[0]), round(1.96 * rating[1]))
 
 

@@ -365,5 +365,14 @@ def failing(views, rng):
 def test_strengths_come_with_their_error_and_the_thinker_has_one(visitor: Visitor) -> None:
     agents = {each["name"]: each for each in visitor.get("/api/menu")["agents"]}
     assert agents["thinker"]["strength"] == agents["hard"]["strength"]
-    for name in ("easy", "medium", "hard", "champion", "random"):
-        assert 15 <= agents[name]["strength_error"] <= 40
+    bounds = {
+        name: (each["strength"] - each["strength_error"], each["strength"] + each["strength_error"])
+        for name, each in agents.items()
+        if each["strength"] is not None
+    }
+    assert {"thinker", "champion-1", "flat-mc", "random-exact"} <= set(bounds)
+    for weaker, stronger in (("easy", "medium"), ("medium", "champion"), ("medium", "hard")):
+        assert bounds[weaker][1] < bounds[stronger][0]
+    # Hands of these two do not tell which is stronger, and neither do their figures.
+    assert bounds["hard"][0] < bounds["champion"][1]
+    assert all(15 <= (high - low) / 2 <= 40 for low, high in bounds.values())
