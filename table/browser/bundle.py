@@ -1,7 +1,8 @@
 # pyright: strict
 """The page's modules and style sheets as one script and one style, for pages that are one file.
 
-Each ES module becomes a function that returns its exports, after the modules that it imports.
+Each ES module becomes a function that returns its exports, after the modules that it imports;
+those that are imported by `import(…)` are a second script, for pages that are opened later.
 The sources stay readable files, and nothing has to be built before they are served.
 """
 
@@ -13,13 +14,25 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from posixpath import basename, dirname, join, normpath
+from typing import Any
 
 import msgspec
+
+from ..text.labels import labels
 
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "(\.[\w./]+)";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:const|let|function|class) (\w+))", re.MULTILINE)
 _COMMENT = re.compile(r"^ */\*(?:(?!\*/)[\s\S])*\*/\n|^ *//.*\n", re.MULTILINE)
+_LATER = re.compile(r'import\("(\.[\w./]+)"\)')
+_LABEL = re.compile(r"""["`](\w+)\.|LABELS\.(\w+)""")
+_INDENT = re.compile(r"^\s+", re.MULTILINE)
 _PICTURE = re.compile(r'url\("?\.\./([\w.]+\.svg)"?\)')
+LATER = "/later.js"
+_START = f"""const modules = {{}};
+const later = async (name) => {{
+  if (!modules[name]) (await import("{LATER}")).add(modules);
+  return modules[name];
+}};"""
 # Written as they are, these could end the element that the data stands in, or a line of script.
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
@@ -30,6 +43,12 @@ def embed_json(name: str, value: object) -> str:
     return f'<script type="application/json" id="{name}">{data}</script>'
 
 
+def labels_in(script: str) -> dict[str, Any]:
+    """The sections of the labels that a script names."""
+    named = {part for names in _LABEL.findall(script) for part in names}
+    return {section: part for section, part in labels().items() if section in named}
+
+
 def policy_hash(text: str) -> str:
     """The source expression that allows an inline script or style in a Content-Security-Policy."""
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
@@ -38,15 +57,34 @@ def policy_hash(text: str) -> str:
 @cache
 def style_of(*names: str) -> str:
     """Style sheets one after the other, their pictures as data."""
-    return "\n".join(_PICTURE.sub(_as_data, _source("css", name)) for name in names)
+    sheets = "\n".join(_PICTURE.sub(_as_data, _source("css", name)) for name in names)
+    return _INDENT.sub("", sheets)
 
 
 @cache
 def script_of(first: str) -> str:
-    """A module and all that it imports, as one script."""
+    """A module and all that it imports, as one script; what it imports later is not in it."""
+    return _INDENT.sub("", "\n".join([_START, *_modules(first)[0].values()]))
+
+
+def later_script_of(first: str) -> str:
+    """The modules that a module imports later, with their labels, for the script of that module."""
+    parts, later = _modules(first)
+    before = set(parts)
+    for name in later:
+        _add_module(name, parts, [])
+    script = "\n".join(part for name, part in parts.items() if name not in before)
+    added = msgspec.json.encode(labels_in(script)).decode()
+    script = f"Object.assign(modules.words.LABELS, {added});\n{script}"
+    return _INDENT.sub("", f"export const add = (modules) => {{\n{script}\n}};")
+
+
+def _modules(first: str) -> tuple[dict[str, str], list[str]]:
+    """A module and all that it imports, in order, and the names of those that it imports later."""
     parts: dict[str, str] = {}
-    _add_module(first, parts)
-    return "\n".join(parts.values())
+    later: list[str] = []
+    _add_module(first, parts, later)
+    return parts, later
 
 
 def _source(folder: str, name: str) -> str:
@@ -58,17 +96,21 @@ def _as_data(match: re.Match[str]) -> str:
     return f'url("data:image/svg+xml;base64,{b64encode(picture).decode()}")'
 
 
-def _add_module(name: str, parts: dict[str, str]) -> None:
+def _add_module(name: str, parts: dict[str, str], later: list[str]) -> None:
+    def path_of(path: str) -> str:
+        return normpath(join(dirname(name), path))
+
     source = _COMMENT.sub("", _source("js", name))
+    later += map(path_of, _LATER.findall(source))
     for _, path in _IMPORT.findall(source):
-        imported = normpath(join(dirname(name), path))
-        if imported not in parts:
-            _add_module(imported, parts)
-    body = _IMPORT.sub(lambda match: f"const {match[1]} = {_variable(match[2])};", source)
+        if path_of(path) not in parts:
+            _add_module(path_of(path), parts, later)
+    body = _IMPORT.sub(lambda match: f"const {match[1]} = modules.{_variable(match[2])};", source)
+    body = _LATER.sub(lambda match: f'later("{_variable(match[1])}")', body)
     exports = ", ".join(_EXPORT.findall(body))
     body = _EXPORT.sub("", body)
-    parts[name] = f"const {_variable(name)} = (() => {{\n{body}\nreturn {{ {exports} }};\n}})();"
+    parts[name] = f"modules.{_variable(name)} = (() => {{\n{body}\nreturn {{ {exports} }};\n}})();"
 
 
 def _variable(path: str) -> str:
-    return f"module_{basename(path).removesuffix('.js')}"
+    return basename(path).removesuffix(".js")

@@ -15,9 +15,9 @@ from typing import Any
 from ...engine.records import GameRecord
 from ..review.analysis import Analysis
 from ..review.replay import make_replay
-from ..text.labels import labels, say
+from ..text.labels import say
 from ..text.words import join_words, plain_text
-from .bundle import embed_json, policy_hash, script_of, style_of
+from .bundle import embed_json, labels_in, policy_hash, script_of, style_of
 
 _FIRST_MODULE = "saved_page.js"
 _STYLES = ("base.css", "felt.css", "replay.css")
@@ -54,7 +54,7 @@ def replay_page(
 <body data-page="replay">
 <noscript>{escape(say("site.saved_no_script"))}</noscript>
 {embed_json("hand", saved)}
-{embed_json("labels", labels())}
+{embed_json("labels", labels_in(script))}
 <script type="module">{script}</script>
 </body>
 </html>

@@ -15,7 +15,7 @@ import re
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from functools import cache
+from functools import cached_property
 from hashlib import sha256
 from html import escape
 from pathlib import Path
@@ -27,7 +27,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -38,8 +38,8 @@ from ..game.opponents import Opponents, rules_named, rules_text
 from ..game.session import LESSON
 from ..game.store import RevisionConflict, Store
 from ..review.hints import HintService
-from ..text.labels import labels, say
-from .bundle import embed_json, policy_hash, script_of, style_of
+from ..text.labels import say
+from .bundle import LATER, embed_json, labels_in, later_script_of, policy_hash, script_of, style_of
 from .finished_hands import FinishedHands, HandNotFound
 from .live_table import LiveTable, StaleMove, log
 from .live_tables import LimitExceeded, LiveTables, TableNotFound
@@ -52,6 +52,7 @@ from .serve_tables import TableHandlers
 from .services import Services, json_response, set_cookie
 
 STATIC = Path(__file__).parent / "static"
+_FIRST_MODULE = "app.js"
 _STYLES = ("base.css", "pages.css", "felt.css", "replay.css")
 _MOST_CONNECTIONS = 1000
 _SECONDS_TO_ASK = 10
@@ -79,6 +80,7 @@ def make_app(store: Store, opponents: Opponents, access: Access) -> Starlette:
     at_table, at_hand = "/api/tables/{id}", "/api/replays/{id}/{hand:int}"
     routes = [
         Route("/", pages.index),
+        Route(LATER, pages.later),
         Route("/manifest.webmanifest", pages.manifest),
         Route("/api/menu", pages.menu),
         Route("/api/rules/{name}", pages.rules),
@@ -246,39 +248,43 @@ _REFUSALS: dict[Any, Any] = {
 
 
 class _Document(NamedTuple):
-    """The page as it is sent: styles, labels and script in it save a first visit their requests."""
+    """A text as it is sent."""
 
-    html: bytes
+    text: bytes
     gzipped: bytes
+    media_type: str
     headers: dict[str, str]
 
+    def response(self, request: Request) -> Response:
+        if request.headers.get("if-none-match") == self.headers["ETag"]:
+            return Response(status_code=304, headers=self.headers)
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            headers = {**self.headers, "Content-Encoding": "gzip"}
+            return Response(self.gzipped, headers=headers, media_type=self.media_type)
+        return Response(self.text, headers=self.headers, media_type=self.media_type)
 
-@cache
-def page() -> _Document:
-    """The page, and what a browser may do with it."""
-    script, style = script_of("app.js"), style_of(*_STYLES)
-    html = (STATIC.parent / "page.html").read_text(encoding="utf-8")
-    html = re.sub(r"{{(\w+)}}", lambda match: escape(say(f"site.{match[1]}")), html)
-    parts = {"labels": embed_json("labels", labels()), "style": style, "script": script}
-    for name, part in parts.items():
-        html = html.replace(f"<!-- {name} -->", part)
-    policy = POLICY.replace("script-src", f"script-src {policy_hash(script)}")
-    headers = {
-        "Content-Security-Policy": policy.replace("style-src", f"style-src {policy_hash(style)}"),
+
+def _document(text: str, media_type: str, headers: dict[str, str]) -> _Document:
+    data = text.encode()
+    headers |= {
         "Cache-Control": "private, no-cache",
-        "ETag": f'"{sha256(html.encode()).hexdigest()[:24]}"',
+        "ETag": f'"{sha256(data).hexdigest()[:24]}"',
         "Vary": "Accept-Encoding",
     }
-    return _Document(html.encode(), gzip.compress(html.encode(), mtime=0), headers)
+    return _Document(data, gzip.compress(data, mtime=0), media_type, headers)
 
 
-def _page_response(request: Request) -> Response:
-    html, gzipped, headers = page()
-    if request.headers.get("if-none-match") == headers["ETag"]:
-        return Response(status_code=304, headers=headers)
-    if "gzip" in request.headers.get("accept-encoding", ""):
-        return HTMLResponse(gzipped, headers={**headers, "Content-Encoding": "gzip"})
-    return HTMLResponse(html, headers=headers)
+def _page(menu: Menu) -> _Document:
+    """The page with all that a first visit needs, and what a browser may do with it."""
+    script, style = script_of(_FIRST_MODULE), style_of(*_STYLES)
+    html = (STATIC.parent / "page.html").read_text(encoding="utf-8")
+    html = re.sub(r"{{(\w+)}}", lambda match: escape(say(f"site.{match[1]}")), html)
+    data = embed_json("labels", labels_in(script)) + embed_json("menu", menu)
+    for name, part in {"data": data, "style": style, "script": script}.items():
+        html = html.replace(f"<!-- {name} -->", part)
+    policy = POLICY.replace("script-src", f"script-src {policy_hash(script)}")
+    policy = policy.replace("style-src", f"style-src {policy_hash(style)}")
+    return _document(html, "text/html", {"Content-Security-Policy": policy})
 
 
 class _PageHandlers:
@@ -288,11 +294,22 @@ class _PageHandlers:
         self._services = services
         self._access = access
 
+    @cached_property
+    def _page(self) -> _Document:
+        return _page(self._menu())
+
+    @cached_property
+    def _later(self) -> _Document:
+        return _document(later_script_of(_FIRST_MODULE), "text/javascript", {})
+
+    def _menu(self) -> Menu:
+        return Menu(*self._services.opponents.menu(), self._services.store.notice)
+
     def index(self, request: Request) -> Response:
         """The page; a person or a token in the address moves into a cookie."""
         token, key = request.query_params.get("token"), request.query_params.get("person")
         if token is None and key is None:
-            response = _page_response(request)
+            response = self._page.response(request)
             if find_person(request) is None:
                 set_cookie(response, PERSON_COOKIE, new_id())
             return response
@@ -303,6 +320,10 @@ class _PageHandlers:
         if key is not None and hmac.compare_digest(key.encode(), owner.encode()):
             set_cookie(response, PERSON_COOKIE, owner)
         return response
+
+    def later(self, request: Request) -> Response:
+        """The script of the pages that a first visit does not need."""
+        return self._later.response(request)
 
     def manifest(self, _: Request) -> Response:
         """The web app manifest, by which phones install the page."""
@@ -318,8 +339,7 @@ class _PageHandlers:
         return JSONResponse(manifest, media_type="application/manifest+json")
 
     def menu(self, _: Request) -> Response:
-        rules, agents = self._services.opponents.menu()
-        return json_response(Menu(rules, agents, self._services.store.notice))
+        return json_response(self._menu())
 
     def rules(self, request: Request) -> Response:
         name = request.path_params["name"]

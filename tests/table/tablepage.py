@@ -72,7 +72,7 @@ class Visit:
         self.context = context
         self.page: Page = context.new_page()
         self.page.set_default_timeout(PATIENCE)
-        self._devtools = context.new_cdp_session(self.page)
+        self.devtools = context.new_cdp_session(self.page)
         self._pressed = 0.0
         self.complaints: list[str] = []
         self.page.on("console", self._console)
@@ -93,11 +93,11 @@ class Visit:
         if touch:
             for kind, points in (("touchStart", [point]), ("touchEnd", [])):
                 event = {"type": kind, "touchPoints": points, **when}
-                self._devtools.send("Input.dispatchTouchEvent", event)
+                self.devtools.send("Input.dispatchTouchEvent", event)
         else:
             for kind in ("mousePressed", "mouseReleased"):
                 event = {"type": kind, "button": "left", "clickCount": 1, **point, **when}
-                self._devtools.send("Input.dispatchMouseEvent", event)
+                self.devtools.send("Input.dispatchMouseEvent", event)
 
     def go(self, place: str = "") -> None:
         """Open a page by the address after #."""

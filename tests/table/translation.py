@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from german_whist.table.browser import server
 from german_whist.table.text.labels import labels
 
 # Labels whose values are codes, not texts.
@@ -31,13 +30,11 @@ def in_cyrillic(part: Any) -> Any:
 def translated(translate: Callable[[Any], Any]) -> Iterator[dict[str, Any]]:
     """The labels, translated in a `with` block."""
     labels.cache_clear()
-    server.page.cache_clear()
     labels().update(translate(labels()))
     try:
         yield labels()
     finally:
         labels.cache_clear()
-        server.page.cache_clear()
 
 
 def english_in(texts: Any, *names: str) -> set[str]:

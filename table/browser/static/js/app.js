@@ -12,50 +12,52 @@ import { tool } from "./base/icons.js";
 import { pageLinks } from "./base/pages.js";
 import { apply, openSettings } from "./base/settings.js";
 import { say, TOUCH } from "./base/words.js";
-import { LearnPage } from "./pages/learn.js";
 import { LobbyPage } from "./pages/lobby.js";
-import { RecordsPage } from "./pages/records.js";
-import { StatisticsPage } from "./pages/statistics.js";
-import { exercises, ProblemPage, puzzles } from "./review/problem.js";
-import { ReplayPage } from "./review/replay.js";
 import { TablePage } from "./table/table.js";
 
-/** @type {[RegExp, string, (...parts: string[]) => Page][]} */
+// What a first visit does not need comes when it is opened.
+const problems = () => import("./review/problem.js");
+
+/** @type {[RegExp, string, (...parts: string[]) => Page | Promise<Page>][]} */
 const ROUTES = [
   [/^#\/table\/([\w-]+)$/, "table", (id) => new TablePage(id)],
-  [/^#\/replay\/([\w-]+)\/(\d+)(?:\/(\d+))?$/, "replay", (id, hand, step) => new ReplayPage(id, Number(hand), Number(step ?? 0))],
-  [/^#\/puzzles(?:\/(endgame|foreplay|day))?$/, "problem", (kind) => new ProblemPage(puzzles("", kind))],
-  [/^#\/puzzle\/([\w-]+)$/, "problem", (id) => new ProblemPage(puzzles(id))],
-  [/^#\/exercise\/([\w-]+)\/(\d+)\/(\d+)$/, "problem", (id, hand, n) => new ProblemPage(exercises(id, Number(hand), Number(n)))],
-  [/^#\/learn$/, "learn", () => new LearnPage()],
+  [/^#\/replay\/([\w-]+)\/(\d+)(?:\/(\d+))?$/, "replay", async (id, hand, step) => new (await import("./review/replay.js")).ReplayPage(id, Number(hand), Number(step ?? 0))],
+  [/^#\/puzzles(?:\/(endgame|foreplay|day))?$/, "problem", async (kind) => (await problems()).puzzlePage("", kind)],
+  [/^#\/puzzle\/([\w-]+)$/, "problem", async (id) => (await problems()).puzzlePage(id)],
+  [/^#\/exercise\/([\w-]+)\/(\d+)\/(\d+)$/, "problem", async (id, hand, n) => (await problems()).exercisePage(id, Number(hand), Number(n))],
+  [/^#\/learn$/, "learn", async () => new (await import("./pages/learn.js")).LearnPage()],
   [/^#\/watch$/, "watch", () => new LobbyPage({ watching: true })],
-  [/^#\/replays$/, "replays", () => new RecordsPage()],
-  [/^#\/statistics$/, "statistics", () => new StatisticsPage()],
+  [/^#\/replays$/, "replays", async () => new (await import("./pages/records.js")).RecordsPage()],
+  [/^#\/statistics$/, "statistics", async () => new (await import("./pages/statistics.js")).StatisticsPage()],
   [/^/, "lobby", () => new LobbyPage()],
 ];
 /** @type {Page | null} */
 let page = null;
+let shown = 0;
 
 async function show() {
   const hash = location.hash || "#/";
   const [pattern, name, make] = ROUTES.find(([test]) => test.test(hash)) ?? ROUTES[ROUTES.length - 1];
+  const mine = shown += 1;
   page?.close();
+  page = null;
   for (const each of document.querySelectorAll("dialog")) each.close();
-  const mine = make(...(pattern.exec(hash) ?? []).slice(1));
-  page = mine;
-  document.body.dataset.page = name;
-  document.title = say("site.page", { page: say(`site.${name}`) });
-  for (const link of byId("pages").querySelectorAll("a")) {
-    if (link.dataset.page === name) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
-  }
-  byId("main").replaceChildren(mine.root);
-  mine.root.querySelector("h1")?.focus({ preventScroll: true });
-  scrollTo(0, 0);
   try {
-    await mine.open();
+    const made = await make(...(pattern.exec(hash) ?? []).slice(1));
+    if (shown !== mine) return;
+    page = made;
+    document.body.dataset.page = name;
+    document.title = say("site.page", { page: say(`site.${name}`) });
+    for (const link of byId("pages").querySelectorAll("a")) {
+      if (link.dataset.page === name) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
+    byId("main").replaceChildren(page.root);
+    page.root.querySelector("h1")?.focus({ preventScroll: true });
+    scrollTo(0, 0);
+    await page.open();
   } catch (error) {
-    if (page === mine) failed(error);
+    if (shown === mine) failed(error);
   }
 }
 

@@ -1,24 +1,17 @@
 // @ts-check
-/* What the server offers: rule sets and players, asked for once. */
+/* What the server offers: rule sets and players. */
 
 /** @import { AgentInfo, Menu, RulesText } from "../../../messages" */
 
 import { get } from "./api.js";
 import { attempt, dialog } from "./dialogs.js";
-import { h } from "./dom.js";
+import { byId, h } from "./dom.js";
 import { say } from "./words.js";
 
-/** @type {Promise<Menu> | undefined} */
-let asked;
-
-/** The menu; when asking failed, the next call asks again. */
-export function menu() {
-  asked ??= /** @type {Promise<Menu>} */ (get("/api/menu")).catch((error) => {
-    asked = undefined;
-    throw error;
-  });
-  return asked;
-}
+/** What the server offers, which it writes into the page.
+ * @returns {Menu}
+ */
+export const menu = () => JSON.parse(byId("menu").textContent);
 
 const USUAL = ["easy", "medium", "hard", "champion"];
 

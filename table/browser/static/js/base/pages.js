@@ -1,7 +1,7 @@
 // @ts-check
 /* The way to all pages from a table, to a new table, and what can be done there besides playing cards. */
 
-/** @import { TableRequest, TableUpdate } from "../../../messages" */
+/** @import { TableRequest, TableState, TableUpdate } from "../../../messages" */
 
 import { post } from "./api.js";
 import { dialog, messageOf, toast } from "./dialogs.js";
@@ -15,6 +15,18 @@ const PAGES = { play: "#/", watch: "#/watch", learn: "#/learn", replays: "#/repl
 export const pageLinks = () =>
   Object.entries(PAGES).map(([name, href]) => h("a", { href, "data-page": name === "play" ? "lobby" : name }, say(`site.${name}`)));
 
+/** @type {TableState | undefined} */
+let made;
+
+/** The state of a table that was made just now, which its page need not ask for.
+ * @param {string} id
+ */
+export function newTable(id) {
+  const state = made?.id === id ? made : undefined;
+  made = undefined;
+  return state;
+}
+
 /** Makes a table and goes there; whether there is one.
  * @param {TableRequest} wish
  */
@@ -23,6 +35,7 @@ export async function sitDown(wish) {
   try {
     /** @type {TableUpdate} */
     const { state } = await post("/api/tables", wish);
+    made = state;
     location.hash = `#/table/${state.id}`;
     return true;
   } catch (error) {

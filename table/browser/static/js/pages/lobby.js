@@ -1,7 +1,7 @@
 // @ts-check
 /* The lobby: choose an opponent, a rule set and a match, go on with a table, watch, open a record. */
 
-/** @import { AgentInfo, MatchRequest, Menu, TableRequest, TableSummary } from "../../../messages" */
+/** @import { AgentInfo, MatchRequest, TableRequest, TableSummary } from "../../../messages" */
 
 import { get, remove } from "../base/api.js";
 import { attempt, dialog } from "../base/dialogs.js";
@@ -58,8 +58,7 @@ function strength({ strength: rating, strength_error: error }) {
 export class LobbyPage {
   constructor({ watching = false } = {}) {
     this.watching = watching;
-    /** @type {Menu} */
-    this.menu = { rules: [], agents: [], notice: null };
+    this.menu = menu();
     /** @type {{ rules: string, opponent: string, player: string, kind: string, points: string, target: number, best: string }} */
     this.choice = { rules: "classic", opponent: "medium", player: "medium", kind: "single", points: "10", target: 10, best: "3", ...lastGame() };
     this.tables = h("div", { class: "tables" });
@@ -70,22 +69,20 @@ export class LobbyPage {
     this.about = h("p", { class: "faint" });
     this.summary = h("small");
     this.options = h("details", { class: "options" });
-    this.form = h("form", { class: "new-game card-panel", onsubmit: (event) => this.start(event) },
-      h("p", { class: "faint", role: "status" }, say("lobby.coming")));
+    this.form = h("form", { class: "new-game card-panel", onsubmit: (event) => this.start(event) });
     this.root = h("div", { class: "page lobby" },
       h("section", { class: "hero" },
         h("div", {}, h("h1", { tabindex: "-1" }, say(watching ? "lobby.watch" : "lobby.sit")),
           h("p", {}, say(watching ? "lobby.watch_about" : "lobby.sit_about"))),
         fan()),
+      this.menu.notice ? h("p", { role: "status" }, this.menu.notice) : "",
       this.first, this.tables, this.form);
   }
 
   async open() {
-    const tables = this.watching ? null : this.showTables();
-    this.menu = await menu();
     if (!this.menu.rules.some(({ name }) => name === this.choice.rules)) this.choice.rules = this.menu.rules[0].name;
     this.render();
-    await tables;
+    if (!this.watching) await this.showTables();
   }
 
   close() {}

@@ -33,7 +33,7 @@ const STEP = { normal: 900, fast: 350, none: 250 };
 /** @param {number} action */
 const keyOf = (action) => (action === TAKE_HIDDEN ? "stock" : cardOf(action));
 
-export class ProblemPage {
+class ProblemPage {
   /** @param {Source} source */
   constructor(source) {
     this.source = source;
@@ -188,9 +188,9 @@ export class ProblemPage {
 }
 
 /** Puzzles, one after the other.
- * @type {(id: string, kind?: string) => Source}
+ * @type {(id: string, kind?: string) => ProblemPage}
  */
-export const puzzles = (id, kind = "") => ({
+export const puzzlePage = (id, kind = "") => new ProblemPage({
   title: say("problem.puzzle"),
   none: say("problem.no_puzzle"),
   path: (name) => `/api/puzzles/${name}`,
@@ -199,12 +199,12 @@ export const puzzles = (id, kind = "") => ({
 });
 
 /** The mistakes of one's own hands, the one that is named first.
- * @type {(id: string, hand: number, n: number) => Source}
+ * @type {(id: string, hand: number, n: number) => ProblemPage}
  */
-export function exercises(id, hand, n) {
+export function exercisePage(id, hand, n) {
   /** @type {ExerciseSummary[] | null} */
   let left = null;
-  return {
+  return new ProblemPage({
     title: say("problem.mistakes"),
     none: say("problem.no_mistake"),
     path: (name) => `/api/exercises/${name}`,
@@ -214,5 +214,5 @@ export function exercises(id, hand, n) {
       const each = left.shift();
       return each ? get(`/api/exercises/${each.id}/${each.hand}/${each.decision}`) : undefined;
     },
-  };
+  });
 }

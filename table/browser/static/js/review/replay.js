@@ -1,37 +1,16 @@
 // @ts-check
 /* The replay page: fetches a hand and its analysis, and shows them in a `ReplayView`. */
 
-/** @import { Analysis, AnalysisProgress, Replay, ShareLink } from "../../../messages" */
+/** @import { Replay, ShareLink } from "../../../messages" */
 
-import { get, post, Refused } from "../base/api.js";
+import { get, post } from "../base/api.js";
 import { attempt, messageOf, openKeys, toast } from "../base/dialogs.js";
-import { h, pause } from "../base/dom.js";
+import { h } from "../base/dom.js";
 import { icon, tool } from "../base/icons.js";
 import { feltOptions, onchange, openSettings } from "../base/settings.js";
 import { capital, listed, say, TOUCH } from "../base/words.js";
+import { analysisOf } from "./analysis.js";
 import { ReplayView } from "./replay_view.js";
-
-const ASK_EVERY = 700;
-
-/** The analysis of a hand once it is there, unless nobody waits for it any more.
- * @param {string} path
- * @param {() => boolean} waits
- * @param {(part: Analysis | AnalysisProgress) => void} [onpart]
- * @returns {Promise<Analysis | undefined>}
- */
-export async function analysisOf(path, waits, onpart = () => {}) {
-  while (waits()) {
-    /** @type {Analysis | AnalysisProgress | undefined} */
-    const part = await get(`${path}/analysis`).catch((error) => {
-      if (error instanceof Refused && error.status !== 429) throw error;
-    });
-    if (part && waits()) {
-      onpart(part);
-      if ("story" in part) return part;
-    }
-    await pause(ASK_EVERY);
-  }
-}
 
 export class ReplayPage {
   /**

@@ -7,7 +7,7 @@ import { dialog } from "../base/dialogs.js";
 import { h } from "../base/dom.js";
 import { trophy } from "../base/icons.js";
 import { capital, say } from "../base/words.js";
-import { analysisOf } from "../review/replay.js";
+import { analysisOf } from "../review/analysis.js";
 
 /** @typedef {TableState & { result: HandEnd, replay: HandRef }} HandOver */
 

@@ -4,6 +4,7 @@
 /** @import { TableUpdate } from "../../../messages" */
 
 import { get } from "../base/api.js";
+import { newTable } from "../base/pages.js";
 import { settings } from "../base/settings.js";
 import { TableActions } from "./table_actions.js";
 import { TableFeed } from "./table_feed.js";
@@ -13,6 +14,7 @@ import { TableView } from "./table_view.js";
 export class TablePage {
   /** @param {string} id */
   constructor(id) {
+    this.id = id;
     this.path = `/api/tables/${encodeURIComponent(id)}`;
     this.closed = false;
     /** @type {TableFeed | null} */
@@ -26,8 +28,7 @@ export class TablePage {
   }
 
   async open() {
-    /** @type {TableUpdate} */
-    const { state } = await get(this.path);
+    const state = newTable(this.id) ?? (/** @type {TableUpdate} */ (await get(this.path))).state;
     if (this.closed) return;
     const feed = new TableFeed(this.path, this.view, state, {
       settled: (shown) => {
