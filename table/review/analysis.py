@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from threading import Event
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -116,6 +116,13 @@ class Mistake(Struct):
     who: int
     cost: float
     text: str
+
+
+class _Stake(NamedTuple):
+    """What a card was played for: the label of its sentence, and the card led or the upcard."""
+
+    label: str
+    card: Card | None
 
 
 class StoryPoint(Struct):
@@ -272,17 +279,17 @@ def analyse(
     analyst = Analyst(record.rules, settings)
     game, actions = record.start(), record.actions
     decisions: list[DecisionValues] = []
-    leads: list[Card | None] = []
+    stakes: list[_Stake] = []
     for n, action in enumerate(actions):
         if stop is not None and stop.is_set():
             raise AnalysisStopped(f"the analysis was stopped after {n} of {len(actions)} decisions")
         view = game.view()
         decisions.append(analyst.decision(view, action, n))
-        leads.append(view.led if view.phase == "follow" else None)
+        stakes.append(_stake(view))
         game.play(action)
         if progress is not None:
             progress((n + 1) / len(actions))
-    mistakes = _mistakes(decisions, leads, player_names(record))
+    mistakes = _mistakes(decisions, stakes, player_names(record))
     turning_point = (
         say("mistakes.turning_point", text=mistakes[0].text) if mistakes else say("mistakes.none")
     )
@@ -302,11 +309,11 @@ def analyse(
 
 
 def _mistakes(
-    decisions: list[DecisionValues], leads: list[Card | None], names: tuple[str, str]
+    decisions: list[DecisionValues], stakes: list[_Stake], names: tuple[str, str]
 ) -> list[Mistake]:
     mistakes = [
-        Mistake(decision.n, decision.who, decision.cost, _mistake_text(decision, led, names))
-        for decision, led in zip(decisions, leads, strict=True)
+        Mistake(decision.n, decision.who, decision.cost, _mistake_text(decision, stake, names))
+        for decision, stake in zip(decisions, stakes, strict=True)
         if decision.sure and decision.cost > _MIN_COST[decision.unit]
     ]
     return sorted(mistakes, key=lambda mistake: (-mistake.cost, mistake.n))
@@ -319,7 +326,16 @@ def _seat_totals(decisions: list[DecisionValues], mistakes: list[Mistake], seat:
     return SeatTotals(mattered, len(costs), round(sum(costs), 3), accuracy)
 
 
-def _mistake_text(decision: DecisionValues, led: Card | None, names: tuple[str, str]) -> str:
+def _stake(view: View) -> _Stake:
+    if view.phase == "follow":
+        return _Stake("mistakes.followed", view.led)
+    if view.phase == "lead":
+        faced = view.upcards[0] if view.upcards else None
+        return _Stake("mistakes.led_for" if faced else "mistakes.led", faced)
+    return _Stake("mistakes.chose", None)
+
+
+def _mistake_text(decision: DecisionValues, stake: _Stake, names: tuple[str, str]) -> str:
     cards = join_words(list(map(action_symbol, decision.best[:3])), "or")
     if decision.unit == PAY:
         label = "mistakes.pays" if decision.exact else "mistakes.pays_about"
@@ -331,10 +347,8 @@ def _mistake_text(decision: DecisionValues, led: Card | None, names: tuple[str, 
     else:
         better = say("mistakes.wins_share", cards=cards, share=percent(decision.cost))
     return say(
-        _MISTAKE_LABELS.get(
-            decision.action, "mistakes.chose" if led is None else "mistakes.followed"
-        ),
-        led="" if led is None else led.symbol,
+        _MISTAKE_LABELS.get(decision.action, stake.label),
+        stake="" if stake.card is None else stake.card.symbol,
         trick=decision.trick,
         name=names[decision.who],
         card=action_symbol(decision.action),

@@ -25,6 +25,8 @@ from german_whist.table.review.analysis import (
     Analyst,
     analyse,
 )
+from german_whist.table.review.puzzles import position_before
+from german_whist.table.text.words import action_symbol
 from support import engine_rules
 
 SEARCH = "flat-mc:25,voids,playout=counting"
@@ -248,7 +250,8 @@ def mean_by_enumeration(view: View, action: int) -> float:
 
 def test_a_mistake_costs_more_than_the_noise_and_the_dearest_comes_first() -> None:
     settings = AnalysisSettings(search="flat-mc:250,voids,playout=counting")
-    analysis = analysed(hand("margin", 5), settings)
+    record = hand("margin", 5)
+    analysis = analysed(record, settings)
     costs = [mistake["cost"] for mistake in analysis["mistakes"]]
     assert costs == sorted(costs, reverse=True)
     assert len(costs) > 5
@@ -257,7 +260,16 @@ def test_a_mistake_costs_more_than_the_noise_and_the_dearest_comes_first() -> No
         card = next(c for c in decision["cards"] if c["action"] == decision["action"])
         # A cost that would be printed as 0.0 is no mistake.
         assert mistake["cost"] == card["cost"] > max(card.get("cost_half_width", 0), 0.05)
-        assert mistake["text"].startswith(f"trick {decision['trick']}: seat {mistake['who']} ")
+        view = position_before(record, mistake["n"]).view()
+        symbol = action_symbol(decision["action"])
+        if view.phase == "follow":
+            told = f"spent {symbol} on {view.led.symbol}"
+        else:
+            told = f"led {symbol} for {view.upcards[0].symbol}" if view.upcards else f"led {symbol}"
+        assert mistake["text"].startswith(
+            f"trick {decision['trick']}: seat {mistake['who']} {told}; "
+        )
+    assert {mistake["text"].split()[4] for mistake in analysis["mistakes"]} == {"led", "spent"}
 
 
 # -- all of it
