@@ -419,8 +419,13 @@ def test_axe_finds_nothing_on_any_page(theme: str, visit: Visit) -> None:
     page.locator(".plot").wait_for()
     page.get_by_role("slider").fill("13")
     found["replay"] = visit.violations()
-    for place in ("", "watch", "replays", "statistics"):
+    for place in ("", "watch", "replays", "statistics", "learn", "puzzles/endgame"):
         visit.go(place)
-        page.locator("form, .figures, .hand-list").first.wait_for()
+        page.locator(
+            "form, .figures, .hand-list, .lesson-body *, [data-move=asked]"
+        ).first.wait_for()
         found[place or "lobby"] = visit.violations()
+    page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
+    page.get_by_role("button", name="Next").wait_for()
+    found["answer"] = visit.violations()
     assert not any(found.values()), found

@@ -364,10 +364,15 @@ def test_names_of_players_are_whole_on_the_plates_of_a_puzzle(
     server: Server, browser: Browser
 ) -> None:
     with visiting(server, browser, viewport={"width": 1280, "height": 800}) as visit:
-        visit.go(f"puzzle/{bundled_puzzles()[0].id}")
-        visit.page.locator(".felt[data-move=asked]").wait_for()
         cut = "all => all.filter((each) => each.scrollWidth > each.clientWidth).length"
-        assert visit.page.locator(".plate-name").evaluate_all(cut) == 0
+        marked: set[int] = set()  # The dealer's mark needs room beside either name.
+        for puzzle in bundled_puzzles():
+            if len(marked) == 2:
+                break
+            visit.go(f"puzzle/{puzzle.id}")
+            visit.page.locator(".felt[data-move=asked]").wait_for()
+            assert visit.page.locator(".plate-name").evaluate_all(cut) == 0
+            marked.add(visit.page.locator(".plate-other .plate-dealer:visible").count())
 
 
 def test_the_step_of_a_replay_is_in_its_address(visit: Visit) -> None:

@@ -81,6 +81,26 @@ def test_play_and_a_first_hand_are_on_the_first_screen(phone: Visit) -> None:
     expect(begin).to_be_hidden()
 
 
+def test_play_is_on_the_first_screen_of_a_phone_on_its_side(
+    server: Server, browser: Browser
+) -> None:
+    size: dict[str, Any] = {"viewport": {"width": 844, "height": 390}}
+    with visiting(server, browser, is_mobile=True, has_touch=True, **size) as visit:
+        visit.go()
+        play = visit.page.get_by_role("button", name="Play")
+        visit.page.locator(".first-hand button").wait_for()
+        assert is_in_sight(visit, play)
+        visit.sit_down()
+        visit.go()
+        visit.page.locator(".table-list a").wait_for()
+        assert is_in_sight(visit, play)
+        name = visit.sit_down(seed=6)
+        visit.finish_hand(name)
+        visit.go(f"replay/{name}/1")
+        visit.page.locator(".story").wait_for()
+        assert is_in_sight(visit, visit.page.locator(".replay-buttons"))
+
+
 def test_a_hint_stays_above_the_felt_until_its_decision_is_made(phone: Visit) -> None:
     page = phone.page
     phone.sit_down(rules="classic", seed=4)
