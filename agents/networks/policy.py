@@ -182,7 +182,9 @@ def network_logits(
 ) -> None:
     for index in range(len(views)):
         compute_logits(row(rules, 0), row(views, index), net, buffers)
-        out[index] = buffers.logits
+        # numba takes two seconds to compile an assignment of one array to another.
+        for action in range(out.shape[1]):
+            out[index, action] = buffers.logits[action]
 
 
 @jit

@@ -15,10 +15,10 @@ from ...common.jit.compiler import jit
 from ...common.typing import Array
 from ...engine.cards import N_CARDS
 from ...engine.dtypes import GAME, VIEW
-from ...engine.play import play, row, set_up
+from ...engine.play import play, row
 from ...engine.rules import Rules
 from ...engine.view import write_view
-from .self_play import BF16_ONE, without_targets
+from .self_play import BF16_ONE, deal_again, without_targets
 
 
 class PositionBuffers(NamedTuple):
@@ -51,8 +51,7 @@ def write_samples(
     suit_order, suit_places = np.zeros(4, np.uint8), np.zeros(4, np.int64)
     for index in range(len(hands)):
         hand = row(hands, index)
-        game.deal[:] = hand.deal
-        set_up(row(rules, 0), game, np.int64(hand.dealer))
+        deal_again(row(rules, 0), game, hand)
         for decision in range(inputs.shape[1]):
             seat = np.int64(game.turn)
             write_view(row(rules, 0), game, seat, view)

@@ -29,7 +29,7 @@ from ...engine.dtypes import FOLLOW, GAME, VIEW
 from ...engine.endgame import Scratch, Tables
 from ...engine.endgame.index import MAX_CARDS
 from ...engine.observation.layout import real_action
-from ...engine.play import legal, play, row, set_up, stock_left
+from ...engine.play import legal, play, row, stock_left
 from ...engine.rng import stream_key
 from ...engine.rules import Rules
 from ...engine.view import write_views
@@ -42,6 +42,7 @@ from .self_play import (
     PolicyInputs,
     PolicyPlayers,
     TorchMLP,
+    deal_again,
     greedy_cards,
     new_policy_inputs,
     write_query,
@@ -271,8 +272,7 @@ def write_decisions(
     count = 0
     for index in range(len(hands)):
         searched = row(hands, index)
-        game.deal[:] = searched.hand.deal
-        set_up(row(rules, 0), game, np.int64(searched.hand.dealer))
+        deal_again(row(rules, 0), game, searched.hand)
         for ply in range(np.int64(rules[0].stock)):
             has_targets = False
             for column in range(MAX_CARDS):

@@ -32,7 +32,7 @@ from ...engine.dtypes import GAME
 from ...engine.endgame import Scratch, Tables, new_scratch, solve, tables
 from ...engine.endgame.index import MAX_CARDS
 from ...engine.observation.layout import real_action
-from ...engine.play import Record, deal_numbered, legal, play, row
+from ...engine.play import Record, deal_numbered, legal, play, row, set_up
 from ...engine.rng import random_below, random_fraction, stream_key
 from ...engine.rules import Rules
 from ...engine.view import write_position
@@ -94,6 +94,15 @@ class Lanes(NamedTuple):
 
 
 @jit
+def deal_again(rules: Record, game: Record, hand: Record) -> None:
+    """Start the game of a stored hand."""
+    # Card by card: numba takes two seconds to compile an assignment of one array to another.
+    for place in range(len(hand.deal)):
+        game.deal[place] = hand.deal[place]
+    set_up(rules, game, np.int64(hand.dealer))
+
+
+@jit
 def deal_all(rules: np.ndarray, lanes: Lanes, seed: np.uint64, first: int) -> None:
     """Deal hands from number `first` of a seed, and start an exploration stream for each."""
     streams = lanes.streams
@@ -101,7 +110,8 @@ def deal_all(rules: np.ndarray, lanes: Lanes, seed: np.uint64, first: int) -> No
         game, hand = row(lanes.games, index), row(lanes.hands, index)
         number = np.uint64(first + index)
         deal_numbered(row(rules, 0), game, seed, number, streams[index : index + 1])
-        hand.deal[:] = game.deal
+        for place in range(len(hand.deal)):
+            hand.deal[place] = game.deal[place]
         hand.dealer = game.dealer
         hand.random_tricks = 0
         streams[index] = stream_key(stream_key(seed, _EXPLORATION), number)

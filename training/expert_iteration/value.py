@@ -18,9 +18,9 @@ from ...agents.networks.value import INPUTS, MAX_VALUE_INPUTS, N_OUTCOMES, write
 from ...common.jit.compiler import jit
 from ...common.typing import Array
 from ...engine.dtypes import GAME
-from ...engine.play import play, row, set_up
+from ...engine.play import play, row
 from ...engine.rules import Rules
-from .self_play import BF16_ONE, without_targets
+from .self_play import BF16_ONE, deal_again, without_targets
 
 
 class TrickPositions(NamedTuple):
@@ -42,8 +42,7 @@ def write_positions(
     inputs[:] = 0
     for index in range(len(hands)):
         hand = row(hands, index)
-        game.deal[:] = hand.deal
-        set_up(row(rules, 0), game, np.int64(hand.dealer))
+        deal_again(row(rules, 0), game, hand)
         for trick in range(inputs.shape[1]):
             leaders[index, trick] = game.leader
             count = write_value_inputs(row(rules, 0), game, active)
