@@ -1,4 +1,4 @@
-"""MaskablePPO from scratch to 60 % of hands against `threshold`, by Stable-Baselines3 alone.
+"""MaskablePPO by self-play: Stable-Baselines3 against a pool of `threshold` and earlier policies.
 
 `python examples/maskable_ppo.py` trains and evaluates; `--steps 20000` only shows that it runs.
 It needs `pip install 'german-whist[train]'`.
@@ -7,35 +7,30 @@ It needs `pip install 'german-whist[train]'`.
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
-import numpy as np
 import torch
 from sb3_contrib import MaskablePPO
 
-from german_whist import PolicyAgent, evaluate
-from german_whist.envs import GermanWhistVecEnv
+from german_whist import evaluate
+from german_whist.agents.external.sb3 import SB3Agent
+from german_whist.envs import GermanWhistVecEnv, OpponentPool
 
 
-def train(steps: int, n_envs: int, seed: int) -> MaskablePPO:
-    """Train for a number of decisions against `threshold`."""
+def train(steps: int, n_envs: int, seed: int, pool: OpponentPool) -> MaskablePPO:
+    """Train for a number of decisions."""
+    # Suits in the order of their role in the game, and rewards by the exact value of the endgame.
     vec_env = GermanWhistVecEnv(
-        n_envs,
-        "classic",
-        opponent="threshold",
-        reward="win",
-        layout="trump-first",  # suits in the order of their role in the game
-        horizon="foreplay",  # rewards are the exact value of the endgame
+        n_envs, opponent=pool, reward="win", layout="trump-first", horizon="foreplay"
     )
     vec_env.seed(seed)
     model = MaskablePPO(
         "MlpPolicy",
         vec_env,
         learning_rate=lambda remaining: 1e-3 * remaining,
+        gamma=1.0,
         n_steps=13,  # a hand's tricks for the stock
         batch_size=2048,
         n_epochs=2,
-        gamma=1.0,
         gae_lambda=0.8,
         ent_coef=0.03,
         policy_kwargs={"net_arch": [256, 256]},
@@ -43,33 +38,33 @@ def train(steps: int, n_envs: int, seed: int) -> MaskablePPO:
         device="cpu",
         verbose=1,
     )
-    return model.learn(steps, log_interval=50)
 
+    def self_play(*_: object) -> bool:
+        if model.num_timesteps % (260 * n_envs) == 0:
+            pool.add(model)  # a copy of its policy
+        return True
 
-def make_player(model: MaskablePPO) -> PolicyAgent:
-    """The policy as a player: its most likely card, and exact endgames."""
-
-    def likeliest(observations: Any, masks: Any) -> Any:
-        return model.predict(observations, action_masks=np.asarray(masks), deterministic=True)[0]
-
-    return PolicyAgent("classic", likeliest, layout="trump-first", name="learned")
+    return model.learn(steps, callback=self_play, log_interval=50)
 
 
 def main() -> None:
     """Train, and evaluate against an opponent of the training and another."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=4_000_000)
+    parser.add_argument("--steps", type=int, default=2_000_000)
     parser.add_argument("--games", type=int, default=1024, help="played in lockstep")
     parser.add_argument("--hands", type=int, default=10_000, help="of the evaluation")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--save", metavar="FILE.zip", help="save the model")
     args = parser.parse_args()
     torch.set_num_threads(1)
-    model = train(args.steps, args.games, args.seed)
+    pool = OpponentPool(["threshold"], sampling="pfsp", size=3, seed=args.seed)
+    model = train(args.steps, args.games, args.seed, pool)
     if args.save:
         model.save(args.save)  # with the layout, in the observation space
-        print(f"german-whist evaluate sb3:{args.save},trusted --against threshold")
-    result = evaluate(make_player(model), ["threshold", "value:13"], hands=args.hands, seed=10**9)
+    for name, results in pool.results().items():
+        print(f"{name}: {results['win_rate']:.2f} in {results['games']:,} games of the training")
+    player = SB3Agent("classic", model)  # its most likely card, and exact endgames
+    result = evaluate(player, ["threshold", "value:13"], hands=args.hands, seed=10**9)
     for pairing in result.pairings:
         rate = pairing.win_rate.scaled(100)
         print(f"{pairing.opponent}: {rate.value:.1f} ± {rate.half_width:.1f} % of hands won")
