@@ -137,11 +137,14 @@ def agent_key(seed: int) -> SipKey:
 
 
 @jit
-def decision_stream(key: np.ndarray, number: np.uint64, view: Record) -> np.uint64:
-    """Start of the random stream of one decision, by deal, seat, trick and phase (SipHash)."""
+def decision_stream(key: np.ndarray, number: np.uint64, seat: int, position: Record) -> np.uint64:
+    """Start of the random stream of a seat's decision, by deal, seat, trick and phase (SipHash).
+
+    `position` is the view or the game.
+    """
     # No decision is made after the end, so the exchange takes that phase's number.
-    trick_and_phase = 4 * np.int64(view.trick) + min(np.int64(view.phase), OVER)
-    return siphash(key, number, np.uint64(128 * np.int64(view.seat) + trick_and_phase))
+    trick_and_phase = 4 * np.int64(position.trick) + min(np.int64(position.phase), OVER)
+    return siphash(key, number, np.uint64(128 * np.int64(seat) + trick_and_phase))
 
 
 @jit
@@ -149,7 +152,8 @@ def _write_decision_streams(
     key: np.ndarray, numbers: np.ndarray, views: np.ndarray, rng: np.ndarray
 ) -> None:
     for index in range(len(views)):
-        rng[index] = decision_stream(key, numbers[index], row(views, index))
+        view = row(views, index)
+        rng[index] = decision_stream(key, numbers[index], view.seat, view)
 
 
 def decision_streams(key: SipKey, numbers: Array, views: Array) -> Array:

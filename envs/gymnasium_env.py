@@ -308,8 +308,10 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[Any, Any, Any]):
         """Add the last observations and infos of ended episodes in Gymnasium's format."""
         no_actions = np.zeros((self.num_envs, self.rules.actions), np.int8)
         final_observations = np.full(self.num_envs, None, object)
-        for index, observation in zip(step.ended_indices, step.final_observations, strict=True):
-            final_observations[index] = self._observation_of(observation, no_actions[index].copy())
+        for index, row in zip(step.ended_indices.tolist(), step.final_observations, strict=True):
+            if self._mask_in_observation:
+                row = self._observation_of(row, no_actions[index].copy())
+            final_observations[index] = row
         ended = step.ended
         info["final_obs"], info["_final_obs"] = final_observations, ended.copy()
         info["final_info"] = {

@@ -7,10 +7,18 @@ from typing import NamedTuple
 import numpy as np
 
 from ..agents.base import Agent, Array, decision_stream
-from ..agents.calls import PlayerFault, call_agent
+from ..agents.calls import FaultNamingAgent, PlayerFault, call_agent
+from ..agents.heuristic.random import RandomAgent, random_action
 from ..common.jit.compiler import jit
 from ..engine.batch.batch import Batch
-from ..engine.batch.kernels import BatchArrays, is_legal
+from ..engine.batch.kernels import (
+    ENDGAME_REACHED,
+    NEXT_HAND,
+    BatchArrays,
+    advance,
+    deal_next_hand,
+    is_legal,
+)
 from ..engine.cards import action_text
 from ..engine.dtypes import OVER
 from ..engine.observation.layout import write_mask
@@ -101,8 +109,39 @@ def write_decisions(
             write_view(rules, game, np.int64(game.turn), view)
         else:
             write_position(rules, game, np.int64(game.turn), view)
-        decisions.rng[position] = decision_stream(key, game.number, view)
+        decisions.rng[position] = decision_stream(key, game.number, game.turn, game)
     return 0
+
+
+@jit
+def play_random(
+    arrays: BatchArrays,
+    key: np.ndarray,
+    indices: np.ndarray,
+    seats: np.ndarray,
+    start: int,
+    stop: int,
+) -> int:
+    """Play as `RandomAgent` until the learner of `seats` is to move in each of these games.
+
+    Returns the number of games that reached the endgame.
+    """
+    config, stream = row(arrays.config, 0), row(arrays.workspace, 0).stream
+    endings = 0
+    for position in range(start, stop):
+        index = indices[position]
+        game = row(arrays.games, index)
+        while game.turn != seats[index] and game.phase != OVER:
+            stream[0] = decision_stream(key, game.number, game.turn, game)
+            action = random_action(legal(config.rules, game), stream)
+            event = advance(config, game, action, row(arrays.results, index))
+            arrays.events[index] = event
+            if event == NEXT_HAND:
+                deal_next_hand(config, game, len(arrays.games), stream)
+            elif event == ENDGAME_REACHED:
+                endings += 1
+                break
+    return endings
 
 
 @jit
@@ -113,6 +152,11 @@ def first_illegal_action(arrays: BatchArrays, indices: np.ndarray, actions: np.n
         if not is_legal(legal(rules, row(arrays.games, indices[position])), actions[position]):
             return position
     return -1
+
+
+def is_random(agent: Agent) -> bool:
+    """Whether `play_random` plays as this agent does."""
+    return type(agent.agent if isinstance(agent, FaultNamingAgent) else agent) is RandomAgent
 
 
 def query_opponent(batch: Batch, agent: Agent, decisions: PendingDecisions) -> Array:

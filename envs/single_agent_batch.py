@@ -15,6 +15,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
 from ..agents.base import Agent, agent_key
+from ..agents.heuristic.random import RandomAgent
 from ..agents.registry import as_agent
 from ..common.jit.compiler import warm_up
 from ..engine.batch.batch import (
@@ -32,7 +33,7 @@ from ..engine.batch.config import (
     checked_choice,
     options_from,
 )
-from ..engine.batch.kernels import EPISODE_OVER, NO_EVENT
+from ..engine.batch.kernels import ENDGAME_REACHED, EPISODE_OVER, NO_EVENT
 from ..engine.batch.results import results_by_seat
 from ..engine.dtypes import NO_CARD, OVER, VIEW
 from ..engine.game import IllegalAction
@@ -43,6 +44,8 @@ from .opponents import (
     PendingDecisions,
     draw_seats,
     find_opponent_turns,
+    is_random,
+    play_random,
     query_opponent,
     write_decisions,
     write_legal,
@@ -115,6 +118,7 @@ class SingleAgentBatch:
         self._index_buffer = np.zeros(self.n, np.int64)
         self._opponent_views = np.zeros(self.n, VIEW)
         self._rng = np.zeros(self.n, np.uint64)
+        self._no_results = results_by_seat(self.batch.results[:0], self.seats[:0])
         self.observations, self.masks = self.batch.new_rows(self.n)
         self.masks[:] = 0
         self.replace_opponent(opponent)
@@ -219,8 +223,9 @@ class SingleAgentBatch:
             batch.run(self.n, write_paid, seats, paid, cost_ns=READ_NS)
             self.returns += paid
             returns, final_observations = self.returns[ended_indices], self.observations[:0]
-            results = results_by_seat(batch.results[ended_indices], seats[ended_indices])
+            results = self._no_results
             if len(ended_indices):
+                results = results_by_seat(batch.results[ended_indices], seats[ended_indices])
                 final_observations, _ = batch.observe(ended_indices, seats, keep=False)
                 if self.pool is not None:
                     self.pool.record(opponents[ended_indices], results["won"])
@@ -346,6 +351,8 @@ class SingleAgentBatch:
     def _play_opponent(self, indices: Array) -> None:
         """Let the opponent move in these games until the learner is to move in all of them."""
         batch = self.batch
+        if any(map(is_random, self._agents.values())):
+            indices = self._play_random(indices)
         while len(indices):
             buffer = self._index_buffer[: len(indices)]
             count = batch.run(len(indices), find_opponent_turns, indices, self.seats, buffer)
@@ -366,6 +373,17 @@ class SingleAgentBatch:
                     batch, agent, PendingDecisions(*(array[rows] for array in decisions))
                 )
             self._notify_opponents(batch.play(indices, actions, relabelled=False))
+
+    def _play_random(self, indices: Array) -> Array:
+        """Let random opponents move, without views; returns the games of the others."""
+        batch, others = self.batch, [indices[:0]]
+        for agent, games in self._by_agent(indices):
+            if not is_random(agent):
+                others.append(games)
+            elif batch.run(len(games), play_random, self._key, games, self.seats):
+                ends = batch.events[games] == ENDGAME_REACHED
+                batch.close(games[ends & (batch.records["phase"][games] != OVER)])
+        return np.concatenate(others)
 
 
 class SingleAgentMixin:
@@ -430,9 +448,10 @@ def warm_up_batches() -> None:
 
 
 def _compile_all() -> None:
-    for observation in ("vector", "history"):
+    # A function is asked for its actions; the random agent's are played without views.
+    for observation, opponent in (("vector", "random"), ("history", RandomAgent("small-last").act)):
         batch = SingleAgentBatch(
-            options_from("small-last", observation=observation), 2, "random", warm=False
+            options_from("small-last", observation=observation), 2, opponent, warm=False
         )
         batch.reset(0)
         for _ in range(20):

@@ -190,7 +190,7 @@ def collect(
         write_position(rules, game, seat, view)
         if with_tricks:
             write_tricks(rules, game, seat, view)
-        decisions.rng[count] = decision_stream(key, game.number, view)
+        decisions.rng[count] = decision_stream(key, game.number, seat, view)
         decisions.legal[count] = legal_in_view(rules, view)
         decisions.game_index[count] = index
         count += 1

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...common.jit.bitset import ONE, nth_lowest, popcount
 from ...common.jit.compiler import jit
-from ...engine.play import Record, row
+from ...engine.play import row
 from ...engine.rng import random_below
 from ...engine.rules import Match
 from ...engine.view import legal_in_view, legal_in_views
@@ -17,9 +17,8 @@ from ..perfect_endgame import EndgamePlayer
 
 
 @jit
-def random_action(rules: Record, view: Record, stream: np.ndarray) -> int:
-    """A legal action, uniformly."""
-    actions = legal_in_view(rules, view)
+def random_action(actions: np.uint64, stream: np.ndarray) -> int:
+    """One of a set of actions, uniformly."""
     return nth_lowest(actions, random_below(stream, popcount(actions)))
 
 
@@ -28,7 +27,8 @@ def random_actions(
     rules: np.ndarray, views: np.ndarray, rng: np.ndarray, actions: np.ndarray
 ) -> None:
     for index in range(len(views)):
-        actions[index] = random_action(row(rules, 0), row(views, index), rng[index : index + 1])
+        legal = legal_in_view(row(rules, 0), row(views, index))
+        actions[index] = random_action(legal, rng[index : index + 1])
 
 
 class RandomAgent(Agent):
