@@ -28,6 +28,7 @@ NEEDS = {
     "mlflow": ["torch==2.13.0", "mlflow==3.17.2"],
     "ray": ["torch==2.13.0", "ray==2.60.0"],
     "pgx": ["jax==0.10.2"],
+    "sb3": ["torch==2.13.0", "stable_baselines3==2.9.2", "sb3_contrib==2.9.2"],
     "tianshou": ["torch==2.13.0", "tianshou==2.0.1"],
     "cleanrl": [
         *("torch==2.13.0", "tensorboard==2.21.0", "setuptools"),
@@ -35,6 +36,10 @@ NEEDS = {
     ],
 }
 FREE = ("rllib", "mlflow", "tianshou")
+# Programs elsewhere, with small budgets.
+PROGRAMS = {
+    "sb3": [str(ROOT / "examples" / "maskable_ppo.py"), "--steps", "500000", "--hands", "2000"]
+}
 
 
 def prepared(name: str) -> Path:
@@ -73,14 +78,17 @@ def main() -> None:
         python = prepared(name)
         print(f"\n{name}", flush=True)
         with tempfile.TemporaryDirectory() as folder:
-            example = HOME / f"{name}_example.py"
-            if not example.exists():
+            if name in PROGRAMS:
+                words = PROGRAMS[name]
+            elif (example := HOME / f"{name}_example.py").exists():
+                words = [str(example)]
+            else:
                 # Under a name of its own: `import ray` in a file `ray.py` would find that file.
-                example = Path(folder) / f"use_{name}.py"
-                example.write_text(program_of(HOME / f"{name}.md"), encoding="utf-8")
+                page = Path(folder) / f"use_{name}.py"
+                page.write_text(program_of(HOME / f"{name}.md"), encoding="utf-8")
+                words = [str(page)]
             quiet = {**os.environ, "WANDB_MODE": "offline", "TQDM_DISABLE": "1"}
-            words = [str(python), str(example)]
-            subprocess.run(words, check=True, timeout=600, cwd=folder, env=quiet)
+            subprocess.run([str(python), *words], check=True, timeout=600, cwd=folder, env=quiet)
 
 
 if __name__ == "__main__":

@@ -60,6 +60,7 @@ def train(moves: int) -> DiscreteQLearningPolicy[Net]:
 def main(moves: int = MOVES) -> None:
     """Train, and evaluate the greedy policy."""
     logging.getLogger("tianshou").setLevel(logging.ERROR)  # it remarks on returns of two players
+    torch.set_num_threads(1)
     torch.manual_seed(1)
     np.random.seed(1)
     policy = train(moves)
