@@ -87,8 +87,8 @@ def main() -> None:
                 page = Path(folder) / f"use_{name}.py"
                 page.write_text(program_of(HOME / f"{name}.md"), encoding="utf-8")
                 words = [str(page)]
-            quiet = {**os.environ, "WANDB_MODE": "offline", "TQDM_DISABLE": "1"}
-            subprocess.run([str(python), *words], check=True, timeout=600, cwd=folder, env=quiet)
+            offline = {**os.environ, "WANDB_MODE": "offline"}
+            subprocess.run([str(python), *words], check=True, timeout=600, cwd=folder, env=offline)
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ def train(moves: int) -> DiscreteQLearningPolicy[Net]:
     collector = Collector(both, envs, VectorReplayBuffer(20_000, NUM_ENVS), exploration_noise=True)
     params = OffPolicyTrainerParams(
         max_epochs=1, epoch_num_steps=moves, training_collector=collector, batch_size=256,
-        collection_step_num_env_steps=512, update_step_num_gradient_steps_per_sample=1 / 16,
+        collection_step_num_env_steps=256, update_step_num_gradient_steps_per_sample=1 / 16,
         show_progress=False, verbose=False,
     )  # fmt: skip
     both.run_training(params)
