@@ -26,7 +26,7 @@ from german_whist import PolicyAgent, evaluate, german_whist_v0
 
 RULES = "small-last"
 OPTIONS: Any = {"layout": "trump-first", "horizon": "foreplay"}
-NUM_ENVS, MINUTES = 64, 4.0
+NUM_ENVS, MINUTES = 64, 0.8
 Array = np.ndarray[Any, Any]
 
 
