@@ -26,7 +26,8 @@ from ..text.labels import say
 from ..text.words import title_of
 
 _AGENTS_PACKAGE = make_agent.__module__.rpartition(".")[0] + "."
-_CACHE_SIZE = 500
+_CACHE_SIZE = 32
+"""Agents that are kept for further tables; some hold networks of megabytes."""
 
 
 class NotAvailable(ValueError):
@@ -160,7 +161,8 @@ class Opponents:
         key = (name, rules, match)
         with self._lock:
             if key in self._agents:
-                return self._agents[key]
+                self._agents[key] = agent = self._agents.pop(key)  # the latest in use comes last
+                return agent
         agent = make_agent(opponent.name, rules, match=match)
         if not agent.keeps_state:
             with self._lock:

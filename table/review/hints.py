@@ -8,6 +8,7 @@ perfect memory does not know.
 from __future__ import annotations
 
 import threading
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -85,12 +86,11 @@ class HintService:
     """Hints for any rule set; at most one per processor is computed at a time."""
 
     def __init__(self) -> None:
-        self._analysts: dict[Rules, Analyst] = {}
         self._slots = threading.BoundedSemaphore(usable_threads())
 
     def hint(self, view: View) -> Hint:
         with self._slots:
-            values = self._analyst(view.rules).values(view)
+            values = _analyst(view.rules).values(view)
         return Hint(
             action=values.best[0],
             why=hint_reason(view, values),
@@ -102,11 +102,11 @@ class HintService:
             ),
         )
 
-    def _analyst(self, rules: Rules) -> Analyst:
-        if rules not in self._analysts:
-            search = HINT_SEARCH if ThinkerAgent.plays(rules) else FALLBACK_SEARCH
-            self._analysts[rules] = Analyst(rules, AnalysisSettings(search=search))
-        return self._analysts[rules]
+
+@lru_cache(maxsize=4)  # each holds networks
+def _analyst(rules: Rules) -> Analyst:
+    search = HINT_SEARCH if ThinkerAgent.plays(rules) else FALLBACK_SEARCH
+    return Analyst(rules, AnalysisSettings(search=search))
 
 
 def hint_reason(view: View, position: PositionValues) -> str:

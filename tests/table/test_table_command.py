@@ -145,3 +145,32 @@ def test_a_damaged_database_is_reported_at_the_start(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
         assert "is damaged" in errors
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_server_of_many_tables_holds_less_than_260_megabytes_of_its_own(tmp_path: Path) -> None:
+    # The first server compiles what is not compiled yet, which takes memory of its own.
+    for moves in (1, 12):
+        with opened(tmp_path) as (process, address):
+            menu = visit(address).get("/api/menu")
+            for rules in [each["name"] for each in menu["rules"]]:
+                visitor = visit(address)
+                for agent in menu["agents"]:
+                    if agent["plays"] is None or rules in agent["plays"]:
+                        seat = Seat(visitor, rules=rules, opponent=agent["name"])
+                        seat.play_on(min, moves)
+                        visitor.post(f"{seat.path}/leave")
+                seat = Seat(visitor, rules=rules, opponent="easy")
+                while seat.state["turn"] != 0:
+                    seat.wait()
+                visitor.post(f"{seat.path}/hint")
+            seat = Seat(visitor, rules="classic", opponent="easy")
+            seat.play_on(min)
+            analysis = f"/api/replays/{seat.id}/1/analysis"
+            while not visitor.get(analysis).get("story"):
+                time.sleep(0.2)
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            megabytes = int(status.partition("RssAnon:")[2].split()[0]) / 1024
+    # Libraries and tablebases, 170 MB or more, are files that other processes share.
+    assert megabytes < 260
