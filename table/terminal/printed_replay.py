@@ -135,7 +135,7 @@ def _draw_text(draw: Draw, seat: int | None) -> str:
 
 
 def _amount(value: float, unit: str) -> str:
-    return percent(value) if unit == WIN else f"{value:+.2f}"
+    return percent(value) if unit == WIN else f"{value:+.2f}".replace("-", "−")
 
 
 def _value_line(decision: DecisionValues, names: Sequence[str]) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -71,6 +73,20 @@ def test_every_label_in_use_exists_and_every_existing_one_is_used() -> None:
     names, prefixes = labels_in_sources()
     assert names <= {"site.plurals", "site.you"} | existing
     assert not {name for name in existing - names if not f"{name}.".startswith(tuple(prefixes))}
+
+
+def test_sentences_have_the_form_of_their_person_and_number() -> None:
+    assert [say("event.deal", name=name) for name in ("you", "Easy")] == ["you deal", "Easy deals"]
+    texts = {name: reduce(getitem, name.split("."), labels()) for name in leaves(labels())}
+    plain = {name: text for name, text in texts.items() if isinstance(text, str)}
+    # Of these there are always several.
+    several = ("guide.", "refused.many_", "records.many_lines", "values.all")
+    one_form = [
+        name for name, text in plain.items() if re.search(r"{n} (?!wins|loses)[a-z]+s\b", text)
+    ]
+    assert [name for name in one_form if not name.startswith(several)] == []
+    # A minus before a number is none of the keyboard.
+    assert [name for name, text in plain.items() if re.search(r"(?<!\w)-[{\d]", text)] == []
 
 
 # -- another language
