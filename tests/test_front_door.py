@@ -219,7 +219,7 @@ def test_a_signal_that_a_compiler_swallows_ends_a_command_all_the_same(
         ),
         (["tablebase", "build", "--cards", "9" * 5000], "999...' is not a whole number of at most"),
         (["replay", "x", "--seat", "bth"], "--seat: 'bth' is not known; did you mean 'both'?"),
-        (["evaluate", "random"], "required: --against"),
+        (["evaluate", "random"], "the opponents are missing: name them after --against"),
         (["train", "quick", "--seed", "3"], "settings have no dashes: write seed=3"),
         (["train", "quick", "--seed=3"], "settings have no dashes: write seed=3"),
         (["train", "quick", "--save-every=3"], "write save_every=3"),
