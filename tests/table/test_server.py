@@ -64,7 +64,7 @@ def test_a_match_goes_to_its_trophy(match: dict, tmp_path: Path) -> None:
 def test_a_card_sent_twice_is_played_once_and_an_old_page_is_refused_with_the_present_state(
     visitor: Visitor,
 ) -> None:
-    seat = Seat(visitor, opponent="threshold")
+    seat = Seat(visitor, opponent="threshold", seed=5)
     body = {"action": seat.state["legal"][0], "move": seat.state["move"]}
     statuses = []
     with ThreadPoolExecutor(8) as pool:
