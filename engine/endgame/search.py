@@ -116,7 +116,7 @@ def bit_of(cards: np.ndarray, card: int) -> int:
     return bit
 
 
-@jit
+@forceinline
 def node_of(tables: Any, scratch: Any, ending: Ending) -> tuple[Node, int]:
     """Node of an endgame, and the bit of the led card; -1 at the start of a trick.
 
