@@ -34,7 +34,7 @@ help:
 
 # Where the environment asks that no bytecode be kept, each of many processes would make it anew.
 # A file stays in one process, and so does what its tests share.
-PYTEST := env -u PYTHONDONTWRITEBYTECODE $(RUN) -m pytest -n $$(( $$(nproc) * 2 )) \
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(RUN) -m pytest -n $$(( $$(nproc) * 3 / 2 )) \
     --dist loadfile --no-loadscope-reorder
 test: $(READY) browser
 	$(PYTEST) $(TESTS)
