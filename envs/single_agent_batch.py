@@ -300,7 +300,7 @@ class SingleAgentBatch:
             )
         if self.pool is not None:
             opponents = state_array(state, "opponents", self.n)
-            if opponents.dtype.kind not in "iu" or not (opponents < len(self.pool.names)).all():
+            if not np.isin(opponents, np.arange(len(self.pool.names))).all():
                 raise ValueError(
                     f"opponents of the state are not all of the {len(self.pool.names)} policies of "
                     "the opponent pool: restore the pool's own state before"

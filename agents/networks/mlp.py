@@ -50,7 +50,7 @@ _in_use: WeakValueDictionary[bytes, Array] = WeakValueDictionary()
 
 
 def _shared(weights: Array) -> Array:
-    """The same weights as another agent has them, if one does: megabytes for each network."""
+    """Equal weights that are in use already, if any: each network is in memory once."""
     return _in_use.setdefault(sha256(weights).digest() + weights.dtype.char.encode(), weights)
 
 

@@ -243,6 +243,8 @@ def test_pool_and_environment_are_gone_on_from_elsewhere(sampling: str) -> None:
     again.restore(states[0], {"last": later["last"]})
     with pytest.raises(ValueError, match="against 'later', which left the opponent pool"):
         restored.restore(states[1])
+    with pytest.raises(ValueError, match=r"are not all of the 5 policies"):
+        restored.restore({**states[1], "opponents": np.full_like(states[1]["opponents"], -1)})
     with pytest.raises(ValueError, match="not of an opponent pool"):
         again.restore({**states[0], "members": np.array([9])})
 
