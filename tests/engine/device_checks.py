@@ -1,18 +1,18 @@
 """Run by `test_device` in numba's CUDA simulator: the kernels play, show and pay as a batch does.
 
-`NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1 python tests/engine/device_checks.py` prints how many
-steps agreed, by rule set and horizon.
+`NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1 python tests/engine/device_checks.py classic` prints how
+many steps agreed, by rule set and horizon.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
-from german_whist import named_rules
 from german_whist.engine.batch.batch import Batch, IllegalAction
 from german_whist.engine.batch.config import options_from
 from german_whist.engine.batch.cuda_backend import CudaBackend
@@ -143,8 +143,8 @@ def check_random_play() -> None:
     assert played.sum() == actions
 
 
-def main() -> None:
-    counts = {name: agree(name, horizon="hand") for name in named_rules()}
+def main(rules: list[str]) -> None:
+    counts = {name: agree(name, horizon="hand") for name in rules}
     counts["looked up"] = agree(TINY, horizon="foreplay", reward="tricks")
     counts["looked up, low"] = agree(
         Rules(name="tiny", suits=3, ranks=6, hand=3, contract="low"), horizon="foreplay"
@@ -160,4 +160,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -11,7 +11,6 @@ import pytest
 
 from german_whist.engine.cards import CARDS, action_text
 from german_whist.engine.game import Game, IllegalAction
-from german_whist.engine.rules import Match
 from german_whist.envs import SelfPlayEnv
 from support import dealt
 
@@ -202,14 +201,6 @@ def test_cards_set_aside_may_be_left_out_of_a_deal_all_or_none() -> None:
     assert sorted(short.cards_dealt[20:]) == sorted(full.cards_dealt[20:])
     why = "aside has 20 cards, this one has 22"
     refused(game, lambda: game.deal_cards(deal[:22], 0), why, ValueError)
-
-
-def test_illegal_actions_leave_a_match_as_it_is() -> None:
-    game = Game("small-last", 2, match=Match(best_of=3))
-    while not game.over:
-        game.play(game.legal()[0])
-    refused(game, lambda: game.play(0), "the hand is over")
-    assert sum(game.hands_won) == 1
 
 
 # -- the batch

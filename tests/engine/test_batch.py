@@ -183,10 +183,6 @@ def test_matches_in_a_batch_add_up(name: str, match: Match, layout: str) -> None
     assert finished or match.target == 200
 
 
-def test_match_of_many_hands_never_mixes_games() -> None:
-    assert play_and_compare("two cards", 7, 300, "raw", Match(best_of=5)) > 30
-
-
 def play_some(games: SelfPlayEnv, steps: int = 30) -> bytes:
     for _ in range(steps):
         games.step(games.observe().masks.argmax(axis=1))

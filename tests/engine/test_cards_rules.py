@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import random
 import re
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from german_whist.common.jit.bitset import highest, lowest, popcount
 from german_whist.common.jit.compiler import jit
 from german_whist.engine.cards import (
     CARDS,
@@ -70,22 +68,15 @@ def test_card_sets_go_both_ways() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", ["", "T", "1D", "11D", "TX", "DT", "TDD", "T D", "ten of diamonds"]
+    ("wrong", "remedy"),
+    [
+        *((text, ".*rank then suit.*TD") for text in ("", "T", "1D", "11D", "TX", "DT", "T D")),
+        *((number, r" .*from 0 \(2C\) to 51 \(AS\)") for number in (-1, 52, 255, 2**70)),
+        *((other, ".* card") for other in (True, 1.0, None, b"TD", [3])),
+    ],
 )
-def test_what_is_no_card_is_refused_with_the_way_to_write_one(wrong: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(repr(wrong)) + ".*rank then suit.*TD"):
-        card(wrong)
-
-
-@pytest.mark.parametrize("wrong", [-1, 52, 53, 255, 2**70])
-def test_ids_beyond_the_deck_are_refused(wrong: int) -> None:
-    with pytest.raises(ValueError, match=rf"{wrong} .*from 0 \(2C\) to 51 \(AS\)"):
-        card(wrong)
-
-
-@pytest.mark.parametrize("wrong", [True, 1.0, 1.5, None, b"TD", [3]])
-def test_what_is_neither_id_nor_text_is_refused(wrong: Any) -> None:
-    with pytest.raises((ValueError, TypeError), match=re.escape(repr(wrong)) + ".* card"):
+def test_what_is_no_card_is_refused_with_the_way_to_write_one(wrong: Any, remedy: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=re.escape(repr(wrong)) + remedy):
         card(wrong)
 
 
@@ -112,32 +103,6 @@ def paid(name: str, own_tricks: int, other_tricks: int, low: bool = False) -> in
     return result
 
 
-@pytest.mark.parametrize(
-    ("name", "own_tricks", "other_tricks", "pays"),
-    [
-        ("classic", 7, 6, 1),
-        ("margin", 13, 0, 13),
-        ("all-tricks", 13, 13, 0),
-        ("all-margin", 14, 12, 2),
-        ("club-last", 8, 5, 2),
-        ("club-last", 13, 0, 10),
-        ("club-all", 23, 3, 10),
-        ("club-all", 26, 0, 13),
-        ("small-last", 7, 0, 5),
-        ("small-all", 10, 4, 4),
-        ("quick", 5, 5, 0),
-        ("colour", 10, 3, 4),
-        ("race-7", 7, 6, 1),
-        ("race-9", 9, 8, 1),
-        ("open-stock", 6, 7, -1),
-    ],
-)
-def test_named_sets_pay_what_their_rules_say(
-    name: str, own_tricks: int, other_tricks: int, pays: int
-) -> None:
-    assert paid(name, own_tricks, other_tricks) == pays
-
-
 @pytest.mark.parametrize("name", EVERY_SET)
 def test_every_result_pays_what_the_plain_rules_pay(name: str) -> None:
     rules, plain = engine_rules(name), plain_rules(name)
@@ -156,19 +121,6 @@ def test_every_result_pays_what_the_plain_rules_pay(name: str) -> None:
                 assert paid(name, own, other, low) == game.pay()[0]
                 reached = max(reached, game.pay()[0])
     assert rules.max_pay == reached
-
-
-def test_most_pay_is_reached_even_where_a_slam_pays_little() -> None:
-    rules = Rules(name="mean slam", ranks=7, hand=7, pay="over_book", book=3, slam_pay=1)
-    pays = [abs(int(_pay_for(rules.record(), 0, tricks, 7 - tricks))) for tricks in range(8)]
-    assert rules.max_pay == max(pays) == 3
-
-
-def test_cards_set_aside_close_the_endgame() -> None:
-    rules = Rules(ranks=7, hand=5, stock=10)
-    assert (rules.set_aside, rules.open_endgame) == (8, False)
-    assert Rules(ranks=7, hand=5).set_aside == 0
-    assert Rules(ranks=7, hand=5).stock == 18
 
 
 # -- rule sets as values
@@ -208,10 +160,8 @@ def test_rules_can_not_be_changed() -> None:
     [
         ({"stock": 25}, r"stock is 25: .*even"),
         ({"hand": 12, "ranks": 7, "suits": 3}, r"hand is 12: .*24 cards .*21"),
-        ({"suits": 3}, r"stock is 13: .*even"),
         ({"stock": 28}, r"stock is 28: .*26 of 52"),
         ({"hand": 20, "stock": 14}, r"stock is 14: .*only 12 of 52"),
-        ({"hand": 8, "ranks": 3}, r"hand is 8: .*16 cards .*12"),
         ({"race": 14}, r"race is 14: only 13 tricks count"),
         ({"trumps": "hearts"}, r"trumps is 'hearts': .*upcard, none"),
         ({"contract": "misere"}, r"contract is 'misere': .*high, low, colour"),
@@ -219,18 +169,11 @@ def test_rules_can_not_be_changed() -> None:
         ({"pay": "lots"}, r"pay is 'lots': .*win, margin, over_book"),
         ({"faced": "sometimes"}, r"faced is 'sometimes': .*every, after-first, never"),
         ({"choice": "yes"}, r"choice is 'yes': .*true or false"),
-        ({"choice": 1}, r"choice is 1: .*true or false"),
-        ({"hand": True}, r"hand is True: .*whole number"),
-        ({"stock": 26.0}, r"stock is 26.0: .*whole number"),
         ({"hand": "13"}, r"hand is '13': .*whole number"),
-        ({"hand": None}, r"hand is None: .*whole number"),
         ({"race": True}, r"race is True: .*whole number"),
-        ({"book": False, "pay": "over_book"}, r"book is False: .*whole number"),
         ({"trumps": None}, r"trumps is None: .*upcard, none"),
-        ({"trumps": ["upcard"]}, r"trumps is \['upcard'\]: .*upcard, none"),
         ({"name": ""}, r"name is '': "),
         ({"name": 7}, r"name is 7: "),
-        ({"about": 7}, r"about is 7: "),
         ({"book": 6}, r"book is 6: .*over_book"),
         ({"slam_pay": 6, "pay": "margin"}, r"slam_pay is 6: .*over_book.*'margin'"),
         (
@@ -281,7 +224,6 @@ def test_what_can_not_be_played_is_refused_with_its_parameter_and_value(
     ("text", "sentence"),
     [
         ("name: x\nstok: 26\n", "'stok' is not a parameter.*'stock'"),
-        ("name: x\nhand: 20\nstock: 13\n", "stock is 13"),
         ("hand: true\n", "hand is True"),
         ("name: classic\nranks: 8\n", "another rule set's: give it a name of its own"),
         ("- classic\n- margin\n", "name: value.*a list"),
@@ -291,10 +233,8 @@ def test_what_can_not_be_played_is_refused_with_its_parameter_and_value(
         ("hand: [1, 2\n", "line 2 is not valid YAML: expected"),
         ("hand: 3\nhand: 3\n", "line 2 is not valid YAML: 'hand' stands there twice$"),
         ("hand: \x01\n", "is not valid YAML: unacceptable character #x0001[^\\n]*allowed$"),
-        ("? [1]\n: 2\n", "line 1 is not valid YAML"),
         ("hand: 2020-99-99\n", "not valid YAML: month"),
         ("hand: " + 5000 * "9" + "\n", "not valid YAML"),
-        ("hand: 13\n\thand: 12\n", "not valid YAML"),
         ("name: !!python/object/apply:os.getcwd []\n", "not valid YAML"),
     ],
 )
@@ -339,13 +279,6 @@ def test_the_name_of_a_named_set_stands_for_no_other_game(make: Any) -> None:
         load_rules(make(name="quick", ranks=8, hand=8))
 
 
-def test_a_slam_may_be_all_that_pays() -> None:
-    rules = Rules(name="slam or nothing", pay="over_book", book=13, slam_pay=10)
-    pays = [abs(int(_pay_for(rules.record(), 0, tricks, 13 - tricks))) for tricks in range(14)]
-    assert pays == [10, *[0] * 12, 10]
-    assert rules.max_pay == 10
-
-
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
@@ -361,16 +294,3 @@ def test_a_slam_may_be_all_that_pays() -> None:
 def test_matches_that_can_not_be_played_are_refused(values: dict[str, Any], sentence: str) -> None:
     with pytest.raises(RulesError, match=sentence):
         Match(**values)
-
-
-@jit
-def asked_of_bits(cards: np.uint64) -> tuple[int, int, int]:
-    return popcount(cards), lowest(cards), highest(cards)
-
-
-def test_bits_are_counted_and_found_as_python_does_it() -> None:
-    rng = random.Random(5)
-    for size in range(1, 53):
-        cards = rng.sample(range(52), size)
-        bits = np.uint64(sum(1 << card for card in cards))
-        assert asked_of_bits(bits) == (size, min(cards), max(cards))

@@ -19,20 +19,27 @@ HERE = Path(__file__).resolve().parent
 CUDA = HERE.parent.parent / ".venv-cuda" / "bin" / "python"
 
 
-def told_by(python: str, script: str, **variables: str) -> dict[str, int]:
+def told_by(python: str, script: str, *words: str, **variables: str) -> dict[str, int]:
     run = subprocess.run(
-        [python, str(HERE / script)], env={**os.environ, **variables},
+        [python, str(HERE / script), *words], env={**os.environ, **variables},
         capture_output=True, text=True, timeout=500, check=False,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
 
 
-def test_kernels_play_and_show_what_a_batch_does_by_every_rule_set() -> None:
-    counts = told_by(
-        sys.executable, "device_checks.py", NUMBA_ENABLE_CUDASIM="1", NUMBA_DISABLE_JIT="1"
-    )
-    assert set(named_rules()) < set(counts)
+@pytest.mark.parametrize(
+    "rules",
+    [
+        ("no-trump", "colour", "race-7", "open-stock", "draft", "humbug"),
+        pytest.param((*named_rules(),), marks=pytest.mark.thorough),
+    ],
+    ids=["unlike", "every"],
+)
+def test_kernels_play_and_show_what_a_batch_does_by_rule_sets(rules: tuple[str, ...]) -> None:
+    simulator = {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
+    counts = told_by(sys.executable, "device_checks.py", *rules, **simulator)
+    assert set(rules) < set(counts)
     assert min(counts.values()) > 10
 
 

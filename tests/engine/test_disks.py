@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -61,11 +62,11 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
-def compiled_with(cache: Path, script: str = SMALL) -> subprocess.CompletedProcess[str]:
+def compiled_with(cache: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "GERMAN_WHIST_CACHE": str(cache)}
     environment.pop("NUMBA_CACHE_DIR", None)
     return subprocess.run(
-        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", SMALL], env=environment, capture_output=True, text=True, check=True
     )
 
 
@@ -163,12 +164,22 @@ def test_a_path_that_may_not_be_written_asks_for_another(
 # -- the cache
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache with the small function in it, where numba was told to keep code elsewhere."""
+    cache = tmp_path_factory.mktemp("kept")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NUMBA_CACHE_LOCATOR_CLASSES", "InTreeCacheLocator")
+        done = compiled_with(cache)
+    assert (done.stdout, done.stderr) == ("1\n", "")
+    return cache
+
+
 @compiled_only
-def test_a_game_is_played_where_nothing_can_be_kept(tmp_path: Path) -> None:
+def test_functions_are_compiled_where_nothing_can_be_kept(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    script = "from german_whist import Game\ngame = Game(seed=1)\nprint(game.play(game.legal()[0]))"
-    run = compiled_with(tmp_path / "file" / "cache", script)
-    assert run.returncode == 0
+    run = compiled_with(tmp_path / "file" / "cache")
+    assert run.stdout == "1\n"
     assert run.stderr.count("cannot be kept") == 1
     assert f"{tmp_path / 'file' / 'cache' / 'compiled'}" in run.stderr
     assert "(Not a directory): everything works" in run.stderr
@@ -184,13 +195,13 @@ def test_a_cache_on_a_full_disk_is_no_error(small_disk: Path) -> None:
 
 
 @compiled_only
-def test_a_cache_that_may_only_be_read_serves(tmp_path: Path) -> None:
+def test_a_cache_that_may_only_be_read_serves(kept: Path, tmp_path: Path) -> None:
     folder = tmp_path / "disk"
     folder.mkdir()
     if not mounted(folder, "size=8m"):
         pytest.skip("needs to mount a disk")
     try:
-        assert compiled_with(folder).stderr == ""
+        shutil.copytree(kept, folder, dirs_exist_ok=True)
         subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True)
         done = compiled_with(folder)
         assert (done.stdout, done.stderr) == ("1\n", "")
@@ -200,8 +211,10 @@ def test_a_cache_that_may_only_be_read_serves(tmp_path: Path) -> None:
 
 @compiled_only
 @pytest.mark.parametrize("damage", ["shorter", "flipped"])
-def test_damaged_machine_code_is_compiled_anew_and_mended(damage: str, tmp_path: Path) -> None:
-    compiled_with(tmp_path)
+def test_damaged_machine_code_is_compiled_anew_and_mended(
+    damage: str, kept: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(kept, tmp_path, dirs_exist_ok=True)
     (code,) = tmp_path.rglob("*.code")
     before = code.read_bytes()
     harmed = bytearray(before)
@@ -219,12 +232,8 @@ def test_damaged_machine_code_is_compiled_anew_and_mended(damage: str, tmp_path:
 
 
 @compiled_only
-def test_no_variable_of_numba_moves_the_cache_to_where_old_code_would_be_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("NUMBA_CACHE_LOCATOR_CLASSES", "InTreeCacheLocator")
-    assert compiled_with(tmp_path).stdout == "1\n"
-    assert [*(tmp_path / "compiled").glob("engine-*/play.suit_of-*.code")]
+def test_no_variable_of_numba_moves_the_cache_to_where_old_code_would_be_found(kept: Path) -> None:
+    assert [*(kept / "compiled").glob("engine-*/play.suit_of-*.code")]
     assert not [*Path(play.__file__).parent.rglob("*.nb[ci]")]
 
 

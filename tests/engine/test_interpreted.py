@@ -17,7 +17,7 @@ from german_whist.common.jit.compiler import COMPILED
 
 @pytest.mark.skipif(not COMPILED, reason="the compiler is off, so there is nothing to compare")
 def test_compiled_code_agrees_with_plain_python_which_gives_no_warning() -> None:
-    compiled = digests()
+    compiled = digests(short=True)
     script = Path(digest_of_play.__file__)
     run = subprocess.run(
         [sys.executable, "-W", "error", str(script)],

@@ -51,7 +51,7 @@ def real_card(action: int, order: list[int]) -> int:
     return action if action >= HIDDEN else 13 * order[action // 13] + action % 13
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(name=st.sampled_from(EVERY_SET), seed=SEEDS)
 def test_renaming_suits_changes_nothing_that_is_shown(name: str, seed: int) -> None:
     rng = random.Random(seed)
@@ -76,7 +76,7 @@ def test_renaming_suits_changes_nothing_that_is_shown(name: str, seed: int) -> N
     assert games.batch.results["tricks"][0].tolist() == games.batch.results["tricks"][1].tolist()
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(name=st.sampled_from(EVERY_SET), seed=SEEDS)
 def test_renaming_suits_changes_no_history(name: str, seed: int) -> None:
     rng = random.Random(seed)

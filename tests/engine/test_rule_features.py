@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import Any
 
 import pytest
 from hypothesis import given
 from rule_parameters import parameters
 
-from german_whist import Rules, RulesError, named_rules
+from german_whist import Rules, RulesError
 from german_whist.engine.observation.rule_features import RULE_LAYOUT, rule_features
 from german_whist.engine.rules import load_rules
 
 
 def places_of(rules: Rules, name: str) -> list[int]:
     return rule_features(rules)[RULE_LAYOUT.slice(name)].tolist()
-
-
-def test_every_named_rule_set_has_a_vector_of_its_own() -> None:
-    for one, other in combinations(named_rules().values(), 2):
-        assert rule_features(one).tolist() != rule_features(other).tolist(), (one.name, other.name)
 
 
 @given(parameters(), parameters())

@@ -336,13 +336,13 @@ def test_so_it_does_where_every_index_is_checked() -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     refused, accepted = map(int, done.stdout.split())
-    assert refused > 8
-    assert accepted > 1
+    assert refused > 5
+    assert accepted > 0
 
 
 if __name__ == "__main__":
     counts = [
-        play_on_from_corrupted_states(rules, 6, **options)
+        play_on_from_corrupted_states(rules, 4, **options)
         for rules, options in (FUZZED[1], FUZZED[3], FUZZED[4])
     ]
     print(*map(sum, zip(*counts, strict=True)))
