@@ -13,6 +13,7 @@ from gymnasium.vector import AutoresetMode
 from german_whist import german_whist_v0, named_rules, observe
 from german_whist.engine.observation.history import histories, history_rows
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv
+from german_whist.envs.render.shapes import Box, Shape
 from support import ODD
 
 Array = np.ndarray[Any, Any]
@@ -167,6 +168,17 @@ def arrays_in(found: Any) -> list[Array]:
     return [] if found is None else [np.asarray(found)]
 
 
+def lies_inside(item: Any, width: int, height: int) -> bool:
+    """Whether an item of a picture lies within it."""
+    if isinstance(item, Box):
+        corners = [(item.x, item.y), (item.x + item.width, item.y + item.height)]
+    elif isinstance(item, Shape):
+        corners = list(item.points)
+    else:
+        corners = [(item.x, item.y)]
+    return all(0 <= x <= width and 0 <= y <= height for x, y in corners)
+
+
 class OnlyLegal(gymnasium.Wrapper[Any, Any, Any, Any]):
     """Wrapper that maps every action to a legal one, for checkers that sample actions."""
 
@@ -176,20 +188,7 @@ class OnlyLegal(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 
 __all__ = [
-    "KINDS",
-    "NAMES",
-    "OPTIONS",
-    "SHAPES",
-    "OnlyLegal",
-    "Walked",
-    "api_test",
-    "arrays_in",
-    "every_kind",
-    "label",
-    "make",
-    "pick",
-    "picks",
-    "render_test",
-    "seed_test",
+    "KINDS", "NAMES", "OPTIONS", "SHAPES", "OnlyLegal", "Walked", "api_test", "arrays_in",
+    "every_kind", "label", "lies_inside", "make", "pick", "picks", "render_test", "seed_test",
     "suits_shown",
-]
+]  # fmt: skip

@@ -46,8 +46,13 @@ def die_once(mark: str) -> str:
 
 
 def named(name: str) -> Callable[[Any], Any]:
-    return {"factorial": math.factorial, "exit": os._exit, "die_once": die_once, "odd": odd,
-            "print": print, "sleep": time.sleep}[name]  # fmt: skip
+    return {"factorial": math.factorial, "exit": os._exit, "die_once": die_once, "any": any_of,
+            "odd": odd, "print": print, "sleep": time.sleep}[name]  # fmt: skip
+
+
+def any_of(task: tuple[str, Any]) -> Any:
+    function, argument = task
+    return named(function)(argument)
 
 
 def test_tasks_are_done_in_any_number_of_workers() -> None:
@@ -61,20 +66,17 @@ def test_tasks_are_done_in_any_number_of_workers() -> None:
 
 def test_errors_and_lines_come_back_and_the_worker_goes_on() -> None:
     lines: list[tuple[Any, str]] = []
-    with Executor(named, "factorial") as executor:
+    with Executor(named, "any", on_line=lambda *line: lines.append(line)) as executor:
         with pytest.raises(ValueError, match="not defined for negative"):
-            executor.submit(-1).result()
+            executor.submit(("factorial", -1)).result()
         with pytest.raises(AttributeError):  # this is no task that could be sent
             executor.submit(lambda: 3).result()
-        assert executor.submit(3).result() == 6
-    with (
-        Executor(named, "odd") as executor,
-        pytest.raises(RuntimeError, match="Odd: 1 and 2"),
-    ):
-        executor.submit(0).result()
-    with Executor(named, "print", on_line=lambda *line: lines.append(line)) as executor:
-        executor.submit("one\ntwo").result()
-    assert lines == [("one\ntwo", "one"), ("one\ntwo", "two")]
+        assert executor.submit(("factorial", 3)).result() == 6
+        with pytest.raises(RuntimeError, match="Odd: 1 and 2"):
+            executor.submit(("odd", 0)).result()
+        task = ("print", "one\ntwo")
+        executor.submit(task).result()
+    assert lines == [(task, "one"), (task, "two")]
     with Executor(named, "nobody") as executor, pytest.raises(KeyError):
         executor.submit(1).result()
 

@@ -102,32 +102,6 @@ def same_values(found: Any, expected: Any) -> None:
 
 
 @each_mode
-def test_infos_have_the_shapes_of_gymnasiums_own_vector(mode: AutoresetMode) -> None:
-    native = GermanWhistVectorEnv(3, "small-last", autoreset_mode=mode)
-    own = gymnasium.make_vec(
-        ID,
-        num_envs=3,
-        vectorization_mode="sync",
-        vector_kwargs={"autoreset_mode": mode},
-        rules="small-last",
-    )
-    rng = np.random.default_rng(0)
-
-    def shapes(info: Any) -> Any:
-        if isinstance(info, dict):
-            return {key: shapes(value) for key, value in info.items()}
-        return info.shape
-
-    found, expected = native.reset(seed=1)[1], own.reset(seed=1)[1]
-    for _ in range(40):
-        assert shapes(found) == shapes(expected)
-        found, expected = (
-            step_of(vector, picks_or_any(info["action_mask"], rng), mode)[-1]
-            for vector, info in ((native, found), (own, expected))
-        )
-
-
-@each_mode
 def test_every_mode_plays_the_same_deals(mode: AutoresetMode) -> None:
     vector = GermanWhistVectorEnv(3, "small-last", autoreset_mode=mode, opponent="threshold")
     _, info = vector.reset(seed=5)

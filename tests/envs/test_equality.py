@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from walks import NAMES, OPTIONS, label, picks, suits_shown
 
-from german_whist import Game, german_whist_v0, load_rules
+from german_whist import german_whist_v0
 from german_whist.agents import Agent, agent_key, decision_streams, make_agent
-from german_whist.engine.observation.history import histories, history_rows
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv
 from german_whist.envs.sb3 import GermanWhistVecEnv
 
@@ -136,18 +135,3 @@ def shown(aec: german_whist_v0.raw_env, action: int) -> int:
         return action
     order = suits_shown(aec, aec.agent_selection)
     return int(np.flatnonzero(order == action // 13)[0]) * 13 + action % 13
-
-
-@pytest.mark.parametrize("rules", ["classic", "draft", "no-trump"])
-def test_history_rows_are_the_engines(rules: str) -> None:
-    env = german_whist_v0.raw_env(rules, observation="history")
-    game = Game(rules, seed=5)
-    env.reset(seed=5)
-    rows = history_rows(load_rules(rules))
-    while not game.over:
-        expected, _ = histories(game.rules.record(), game.view(game.turn or 0).record, rows, False)
-        seen = env.observe(env.agent_selection)
-        np.testing.assert_array_equal(seen["observation"], expected[0])
-        action = int(seen["action_mask"].argmax())
-        game.play(action)
-        env.step(action)

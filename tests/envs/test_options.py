@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rule_parameters import parameters
 
-from german_whist import Match, Rules, RulesError, german_whist_v0
+from german_whist import Match, Rules, RulesError
 from german_whist.engine.batch.config import AUTO, REWARDS, Options, options_from
 from plain_whist import NAMED, PlainGame, PlainMatch, PlainRules
 from support import EVERY_SET, engine_rules, plain_rules
@@ -132,28 +132,6 @@ def test_worst_is_no_greater_than_it_has_to_be(
     options = options_from(rules, reward=reward, horizon=horizon, match=match)
     assert options.max_loss == worst
     assert greatest_loss(NAMED[rules], reward, match) == worst
-
-
-@pytest.mark.filterwarnings("ignore:.*Illegal move made")
-@pytest.mark.parametrize("reward", REWARDS)
-def test_an_illegal_action_costs_a_match_as_much_as_losing_it_can(reward: str) -> None:
-    env = german_whist_v0.env("small-last", horizon="match", match=9, reward=reward)
-    expected = greatest_loss(NAMED["small-last"], reward, Match(target=9))
-    assert expected is not None
-    env.reset(seed=1)
-    total: dict[str, float] = dict.fromkeys(env.possible_agents, 0.0)
-    offender = ""
-    for step, agent in enumerate(env.agent_iter()):
-        seen, paid, over, cut, _ = env.last()
-        total[agent] += paid
-        if over or cut:
-            env.step(None)
-        elif step == 40:  # in the second hand
-            offender = agent
-            env.step(int(seen["action_mask"].argmin()))
-        else:
-            env.step(int(seen["action_mask"].argmax()))
-    assert total[offender] <= -expected
 
 
 def test_options_are_made_of_what_was_given() -> None:

@@ -10,7 +10,7 @@ import pytest
 from gymnasium.spaces import Discrete
 from walks import OPTIONS, SHAPES, api_test, label, pick, seed_test
 
-from german_whist import LAYOUT, Game, german_whist_three_v0, german_whist_v0
+from german_whist import LAYOUT, german_whist_three_v0, german_whist_v0
 from german_whist.engine.game import IllegalAction
 
 # PettingZoo's api_test warns of every dict observation; ours is one because of its mask.
@@ -65,50 +65,12 @@ def test_masks_are_zero_for_whoever_is_not_to_move_and_after_the_end() -> None:
 # -- given deals and seeds
 
 
-def test_a_given_deal_is_set_up() -> None:
-    cards = Game("classic", seed=77).cards_dealt
-    env = german_whist_v0.env()
-    env.reset(seed=1, options={"deal": cards, "dealer": 1})
-    game = raw(env).game()
-    assert game.cards_dealt == cards
-    assert game.dealer == 1
-    assert env.agent_selection == "player_0"
-    env.reset(options={"deal": " ".join(map(str, cards)), "dealer": 0})
-    assert env.agent_selection == "player_1"
-
-
-def test_a_seed_gives_the_deals_of_the_engine_one_after_the_other() -> None:
-    env = german_whist_v0.raw_env()
-    env.reset(seed=9)
-    for number in range(4):
-        assert env.game().cards_dealt == Game("classic", seed=9, number=number).cards_dealt
-        env.reset()
-    env.reset(seed=9, options={"number": 3})
-    assert env.game().cards_dealt == Game("classic", seed=9, number=3).cards_dealt
-
-
 def test_views_hold_what_the_seat_may_know_and_info_holds_nothing() -> None:
     env = german_whist_v0.env()
     env.reset(seed=6)
     view = raw(env).view("player_1")
     assert view == raw(env).game().view(1)
     assert env.infos == {"player_0": {}, "player_1": {}}
-
-
-def test_a_match_goes_on_until_it_is_won() -> None:
-    env = german_whist_v0.env(rules="small-all", horizon="match", match=10, reward="win")
-    env.reset(seed=3)
-    hands, rng = set(), np.random.default_rng(0)
-    got = dict.fromkeys(env.agents, 0.0)
-    for agent in env.agent_iter():
-        seen, paid, over, _, _ = env.last()
-        got[agent] += paid
-        hands.add(tuple(raw(env).game().cards_dealt))
-        env.step(None if over else pick(seen["action_mask"], rng))
-    points = raw(env).game().points
-    assert len(hands) > 1
-    assert max(points) >= 10
-    assert got["player_0"] == (1 if points[0] > points[1] else -1)
 
 
 # -- illegal actions

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pygame
 import pytest
-from walks import OPTIONS, label, render_test
+from walks import OPTIONS, label, lies_inside, render_test
 
 from german_whist import Game, german_whist_v0
 from german_whist.engine.cards import CARDS
@@ -16,7 +16,7 @@ from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv
 from german_whist.envs.render.modes import Painter
 from german_whist.envs.render.raster import image_of
 from german_whist.envs.render.scene import WIDTH, scene_of
-from german_whist.envs.render.shapes import Box, Item, Scene, Shape, Text
+from german_whist.envs.render.shapes import Box, Item, Scene, Shape
 from german_whist.envs.sb3 import GermanWhistVecEnv
 from support import ODD
 
@@ -53,26 +53,12 @@ def test_everything_lies_on_the_table_at_every_moment(rules: Any) -> None:
             for seat in (0, 1):
                 other = game.hands[1 - seat] if seat else None
                 scene = scene_of(game.view(seat), other_hand=other)
-                assert all(inside(item, scene.width, scene.height) for item in scene.items)
+                assert all(lies_inside(item, scene.width, scene.height) for item in scene.items)
                 assert Painter("ansi").paint(game, seat, ("a", "b"), open_hands=True)
         if game.over:
             break
         legal = game.legal()
         game.play(legal[rng.integers(len(legal))])
-
-
-def inside(item: Any, width: int, height: int) -> bool:
-    if isinstance(item, Box):
-        corners = [(item.x, item.y), (item.x + item.width, item.y + item.height)]
-    elif isinstance(item, Shape):
-        corners = list(item.points)
-    else:
-        corners = [(item.x, item.y)]
-    return all(0 <= x <= width and 0 <= y <= height for x, y in corners)
-
-
-def words(scene: Any) -> list[str]:
-    return [item.text for item in scene.items if isinstance(item, Text)]
 
 
 def faces(scene: Any, low: float, high: float) -> int:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pygame
 import pytest
-from walks import render_test
+from walks import lies_inside, render_test
 
 from german_whist import german_whist_three_v0
 from german_whist.engine.cards import CARDS
-from german_whist.envs.render.shapes import Box, Shape, Text
+from german_whist.envs.render.shapes import Box
 from german_whist.three_player import GermanWhistThreeEnv
 from german_whist.three_player.game import ThreeGame
 from german_whist.three_player.render import scene_of_three, text_of_three
@@ -30,10 +30,6 @@ def at(seed: int, cards: int) -> ThreeGame:
     for _ in range(cards):
         game.play(rng.choice(game.legal()))
     return game
-
-
-def words(scene: Any) -> list[str]:
-    return [item.text for item in scene.items if isinstance(item, Text)]
 
 
 def faces(scene: Any) -> int:
@@ -60,8 +56,7 @@ def test_a_seat_is_shown_its_own_cards_and_those_that_it_knows(cards: int) -> No
         for seat in range(3):
             view = game.view(seat)
             scene, text = scene_of_three(view), text_of_three(view)
-            for item in scene.items:
-                inside(item, scene.width, scene.height)
+            assert all(lies_inside(item, scene.width, scene.height) for item in scene.items)
             sets = (view.hand, *view.known, view.dummy)
             n_known = sum(cards.bit_count() for cards in sets)
             assert faces(scene) == turned + n_known
@@ -72,16 +67,6 @@ def test_a_seat_is_shown_its_own_cards_and_those_that_it_knows(cards: int) -> No
             assert faces(opened) == turned + sum(map(len, game.hands))
             open_text = text_of_three(view, game.hands)
             assert all(card.symbol in open_text for hand in game.hands for card in hand)
-
-
-def inside(item: Any, width: int, height: int) -> None:
-    if isinstance(item, Box):
-        corners = [(item.x, item.y), (item.x + item.width, item.y + item.height)]
-    elif isinstance(item, Shape):
-        corners = list(item.points)
-    else:
-        corners = [(item.x, item.y)]
-    assert all(0 <= x <= width and 0 <= y <= height for x, y in corners), item
 
 
 def test_environments_show_one_seat_or_all() -> None:
