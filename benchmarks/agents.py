@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from german_whist.agents import Agent, Player, agent_key, decision_streams, make_agent
@@ -79,7 +77,4 @@ def run() -> list[Row]:
     rows.append(
         Row("champion, a single decision", unbatched_milliseconds(), "ms", 1.0, at_most=True)
     )
-    start = time.perf_counter()
-    make_agent("counting")
-    rows.append(Row("making an agent, compiled", 1e3 * (time.perf_counter() - start), "ms"))
     return rows

@@ -33,7 +33,6 @@ class Row:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Time of a call."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
@@ -71,7 +70,6 @@ def table(rows: list[Row]) -> str:
 
 
 def machine() -> dict[str, object]:
-    """Hardware and versions."""
     import platform
     import sys
 
