@@ -54,7 +54,6 @@ class CannotWrite(OSError):
 
 
 def remedy_for(error: OSError) -> str | None:
-    """Remedy for a disk error, if there is one."""
     return _REMEDIES.get(error.errno or 0)
 
 
@@ -121,6 +120,12 @@ def atomic_write(path: Path, mode: str = "wb") -> Generator[IO[Any], None, None]
         if isinstance(error, OSError) and error.filename in (None, str(temporary)):
             raise CannotWrite.for_path(path, error) from error
         raise
+
+
+def write_file(path: Path, content: str | bytes) -> None:
+    """Write a whole file by `atomic_write`."""
+    with atomic_write(path, "w" if isinstance(content, str) else "wb") as file:
+        file.write(content)
 
 
 def _replace(temporary: Path, path: Path) -> None:

@@ -33,7 +33,6 @@ def check_backend(on: str) -> str:
 
 
 def count_cores(on: str) -> int:
-    """Number of cores on this machine or on the Ray cluster."""
     if on == LOCAL:
         return os.cpu_count() or 1
     return max(1, int(connect_ray(on).cluster_resources().get("CPU", 1)))
@@ -96,6 +95,8 @@ class Executor(Generic[T, R]):
         on_line: Callable[[T, str], object] = _print_to_stderr,
         on_death: Callable[[T, str], object] | None = None,
     ) -> None:
+        if workers < 1:
+            raise ValueError(f"workers is {workers}: give at least 1")
         self.workers = workers
         self.n_replaced = 0
         """Number of dead workers that were replaced."""

@@ -20,7 +20,6 @@ from german_whist import Game
 from german_whist.cli import main
 from german_whist.evaluation import evaluate
 from german_whist.training.experiments.benchmark import (
-    LearningCurves,
     _train,
     draw_charts,
     load_benchmark,
@@ -162,10 +161,12 @@ def test_a_page_lays_algorithms_side_by_side(tmp_path: Path) -> None:
         )
     )  # fmt: skip
     values = {"nfsp": 0.02, "mmd": 0.01}
-    results = [
-        LearningCurves(run, {"exploitability": [(256, 0.1), (512, values[run.algorithm])]})
-        for run in benchmark.runs()
-    ]
+    results = {
+        (rules, "exploitability"): {
+            name: [[(256, 0.1), (512, value)]] * benchmark.seeds for name, value in values.items()
+        }
+        for rules in benchmark.rules
+    }
     markdown = page(benchmark, results, "german-whist benchmark two", "pictures")
     rows = [line for line in markdown.splitlines() if line.startswith("| `")]
     assert rows[0].startswith("| `nfsp` | 0.0200 [0.0200, 0.0200] | 0.0200 [0.0200, 0.0200] | ")

@@ -8,7 +8,7 @@ of three to five seeds covers only 74 to 93 %.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import as_completed
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -20,7 +20,7 @@ from ...agents.checkpoints.checkpoint import FOLDER, list_checkpoints
 from ...agents.equilibrium.public_tree import public_tree, why_no_public_tree
 from ...agents.registry import make_agent
 from ...common.executors import Executor
-from ...common.files import atomic_write
+from ...common.files import write_file
 from ...common.settings_files import PresetFiles, build_settings
 from ...common.typed_settings import (
     CheckedSettings,
@@ -113,29 +113,26 @@ class BenchmarkRun(NamedTuple):
         return base / self.rules / self.algorithm / f"seed-{self.seed}"
 
 
-class LearningCurves(NamedTuple):
-    """Learning curves of a run: decisions and value of each point, by metric."""
-
-    run: BenchmarkRun
-    curves: dict[str, list[tuple[int, float]]]
+Curve = list[tuple[int, float]]
+"""Decisions and value of each point."""
+Curves = dict[tuple[str, str], dict[str, list[Curve]]]
+"""Learning curves of all seeds, by rule set and metric, then by algorithm."""
 
 
 def load_benchmark(source: str | Path) -> Benchmark:
-    """Load a benchmark by name, or from a YAML file."""
     values, name = BENCHMARKS.values(source)
     return build_settings(Benchmark, values, name, "a part of a benchmark")
 
 
 def run_benchmark(
     benchmark: Benchmark, folder: Path, jobs: int = 1, say: Callable[[str], None] = print
-) -> list[LearningCurves]:
+) -> Curves:
     """Train and evaluate what is missing in the folder, with `jobs` processes."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "benchmark.yaml"
     if path.exists() and path.read_text(encoding="utf-8") != benchmark.as_yaml():
         raise SettingsError(f"{folder} holds another benchmark: name another folder")
-    with atomic_write(path, "w") as file:
-        file.write(benchmark.as_yaml())
+    write_file(path, benchmark.as_yaml())
     runs = benchmark.runs()
     missing = [run for run in runs if not (run.folder(folder) / RESULT).exists()]
     with Executor(_worker, (benchmark, folder), jobs, threads=0) as executor:
@@ -144,7 +141,7 @@ def run_benchmark(
             future.result()
             run = futures[future]
             say(f"{number} of {len(missing)}: {run.algorithm} on {run.rules}, seed {run.seed}")
-    return [_load_curves(run, folder) for run in runs]
+    return _load_curves(runs, folder)
 
 
 def _worker(setup: tuple[Benchmark, Path]) -> Callable[[BenchmarkRun], None]:
@@ -159,8 +156,7 @@ def _train(benchmark: Benchmark, run: BenchmarkRun, base: Path) -> None:
     for checkpoint in list_checkpoints(folder / FOLDER):
         for metric, value in _evaluate(benchmark, run, checkpoint).items():
             curves.setdefault(metric, []).append((int(checkpoint.stem), value))
-    with atomic_write(folder / RESULT, "w") as file:
-        file.write(json.dumps(curves, indent=1) + "\n")
+    write_file(folder / RESULT, json.dumps(curves, indent=1) + "\n")
 
 
 def _evaluate(benchmark: Benchmark, run: BenchmarkRun, checkpoint: Path) -> dict[str, float]:
@@ -187,11 +183,14 @@ def is_solvable(rules: Rules) -> bool:
     return public_tree(rules).n_info_sets <= _MAX_INFO_SETS
 
 
-def _load_curves(run: BenchmarkRun, folder: Path) -> LearningCurves:
-    curves = json.loads((run.folder(folder) / RESULT).read_text(encoding="utf-8"))
-    return LearningCurves(
-        run, {metric: [(n, value) for n, value in curve] for metric, curve in curves.items()}
-    )
+def _load_curves(runs: Sequence[BenchmarkRun], folder: Path) -> Curves:
+    curves: Curves = {}
+    for run in runs:
+        results = json.loads((run.folder(folder) / RESULT).read_text(encoding="utf-8"))
+        for metric, curve in results.items():
+            by_algorithm = curves.setdefault((run.rules, metric), {})
+            by_algorithm.setdefault(run.algorithm, []).append(curve)
+    return curves
 
 
 def over_seeds(values: Sequence[Array]) -> Estimate:
@@ -205,24 +204,29 @@ def over_seeds(values: Sequence[Array]) -> Estimate:
 # -- the page
 
 
-def page(benchmark: Benchmark, results: Sequence[LearningCurves], command: str, images: str) -> str:
+def page(benchmark: Benchmark, results: Curves, command: str, images: str) -> str:
     """The tables as Markdown, with links to the charts of `draw_charts` in the folder `images`."""
-    random_play = _exploitability_of_random_play(benchmark, results)
-    columns = _columns(results)
-    header = ["algorithm", *(f"`{rules}` {metric}" for rules, metric in columns)]
-    solved = [rules for rules, metric in columns if metric == EXPLOITABILITY]
+    solved = [rules for rules, metric in results if metric == EXPLOITABILITY]
+    random_play = {
+        rules: measure_exploitability(make_agent("random-exact", rules), rules).exploitability
+        for rules in solved
+    }
+    header = ["algorithm", *(f"`{rules}` {metric}" for rules, metric in results)]
     if len(solved) > 1:
         header.append("share of random play's")
     rows = []
     for algorithm in benchmark.algorithms:
-        last = {column: _last_values(results, algorithm, column) for column in columns}
-        cells = [_text(over_seeds([last[column]])) for column in columns]
+        last = {
+            column: np.array([curve[-1][1] for curve in curves[algorithm]])
+            for column, curves in results.items()
+        }
+        cells = [_text(over_seeds([values])) for values in last.values()]
         if len(solved) > 1:
             relative = [last[rules, EXPLOITABILITY] / random_play[rules] for rules in solved]
             cells.append(_text(over_seeds(relative), 3))
         rows.append([f"`{algorithm}`", *cells])
     if solved:
-        cells = [f"{random_play[rules]:.4f}" if rules in solved else "–" for rules, _ in columns]
+        cells = [f"{random_play[rules]:.4f}" if rules in solved else "–" for rules, _ in results]
         rows.append(["`random-exact`", *cells, *(["1"] if len(solved) > 1 else [])])
     alignment = ["---", *["--:"] * (len(header) - 1)]
     parts = [
@@ -231,24 +235,24 @@ def page(benchmark: Benchmark, results: Sequence[LearningCurves], command: str, 
         "\n".join("| " + " | ".join(cells) + " |" for cells in (header, alignment, *rows)),
         *(
             f"![{metric} on {rules} while training]({images}/{chart_name(rules, metric)})"
-            for rules, metric in columns
+            for rules, metric in results
         ),
         f"Made by `{command}`.",
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def draw_charts(benchmark: Benchmark, results: Sequence[LearningCurves]) -> dict[str, str]:
+def draw_charts(benchmark: Benchmark, results: Curves) -> dict[str, str]:
     """SVG charts of the learning curves on each rule set and metric, by file name."""
     names = [*benchmark.algorithms]
     files = {}
-    for rules, metric in _columns(results):
+    for (rules, metric), curves in results.items():
         lines = {
-            algorithm: as_curve(mean_curve([
-                [Point(decisions, value, 0.0) for decisions, value in result.curves[metric]]
-                for result in _results_of(results, algorithm, rules)
+            name: as_curve(mean_curve([
+                [Point(decisions, value, 0.0) for decisions, value in curve]
+                for curve in curves[name]
             ]))
-            for algorithm in names
+            for name in names
         }  # fmt: skip
         chart = charts.curves(lines, "decisions", f"{metric}, {rules}")
         files[chart_name(rules, metric)] = charts.standalone(chart, names)
@@ -256,42 +260,7 @@ def draw_charts(benchmark: Benchmark, results: Sequence[LearningCurves]) -> dict
 
 
 def chart_name(rules: str, metric: str) -> str:
-    """File name of a chart."""
     return f"benchmark-{rules}-{metric.replace(' ', '-')}.svg"
-
-
-def _columns(results: Sequence[LearningCurves]) -> list[tuple[str, str]]:
-    return [*dict.fromkeys(
-        (result.run.rules, metric) for result in results for metric in result.curves
-    )]  # fmt: skip
-
-
-def _results_of(
-    results: Sequence[LearningCurves], algorithm: str, rules: str
-) -> list[LearningCurves]:
-    return [
-        result for result in results
-        if (result.run.rules, result.run.algorithm) == (rules, algorithm)
-    ]  # fmt: skip
-
-
-def _last_values(
-    results: Sequence[LearningCurves], algorithm: str, column: tuple[str, str]
-) -> Array:
-    rules, metric = column
-    return np.array([
-        result.curves[metric][-1][1] for result in _results_of(results, algorithm, rules)
-    ])  # fmt: skip
-
-
-def _exploitability_of_random_play(
-    benchmark: Benchmark, results: Sequence[LearningCurves]
-) -> Mapping[str, float]:
-    solved = {result.run.rules for result in results if EXPLOITABILITY in result.curves}
-    return {
-        rules: measure_exploitability(make_agent("random-exact", rules), rules).exploitability
-        for rules in benchmark.rules if rules in solved
-    }  # fmt: skip
 
 
 def _text(estimate: Estimate, digits: int = 4) -> str:

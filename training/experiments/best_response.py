@@ -20,7 +20,7 @@ from ...agents.base import CannotPlay
 from ...agents.checkpoints.bundled import champion_for
 from ...agents.checkpoints.checkpoint import read_card
 from ...agents.registry import make_agent
-from ...common.files import atomic_write, check_writable
+from ...common.files import check_writable, write_file
 from ...common.schema import convert, read_json
 from ...common.typed_settings import SettingsError, check_unchanged
 from ...engine.rng import secret_of_seed
@@ -117,10 +117,8 @@ def find_best_response(
     # The better of two results is biased upwards, so it plays again on other deals.
     again = _play_match(plan, rules, folder / _MATCHES / "best", best, len(players))
     result = BestResponse(plan=plan, matches=matches, best=again, evaluations=evaluations)
-    with atomic_write(folder / RESULT) as file:
-        file.write(msgspec.json.format(msgspec.json.encode(result), indent=1) + b"\n")
-    with atomic_write(folder / PAGE, "w") as file:
-        file.write(page(result))
+    write_file(folder / RESULT, msgspec.json.format(msgspec.json.encode(result), indent=1) + b"\n")
+    write_file(folder / PAGE, page(result))
     return result
 
 
@@ -148,8 +146,7 @@ def _write_plan(plan: BestResponsePlan, folder: Path) -> None:
         values = read_json(path.read_bytes(), path, _REMEDY, SettingsError)
         before = convert(values, BestResponsePlan, path, _REMEDY, SettingsError)
         check_unchanged(folder, msgspec.to_builtins(before), msgspec.to_builtins(plan), _REMEDY)
-    with atomic_write(path) as file:
-        file.write(msgspec.json.format(msgspec.json.encode(plan), indent=1))
+    write_file(path, msgspec.json.format(msgspec.json.encode(plan), indent=1))
 
 
 def _play_match(
@@ -170,8 +167,7 @@ def _play_match(
         points=pairing.points.value, points_half_width=pairing.points.half_width,
         details=tuple(map(str, result.details)),
     )  # fmt: skip
-    with atomic_write(path) as file:
-        file.write(msgspec.json.encode(match))
+    write_file(path, msgspec.json.encode(match))
     return match
 
 

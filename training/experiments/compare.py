@@ -85,7 +85,6 @@ class Comparison(Struct, frozen=True, dict=True):
         return {name: row for name, row in values.items() if any(value != row[0] for value in row)}
 
     def to_json(self) -> dict[str, Any]:
-        """The comparison as JSON values."""
         # msgspec writes null for the infinite half-width of an interval over one seed.
         text = msgspec.json.encode(self.trainings, enc_hook=str)
         return {"trainings": msgspec.json.decode(text), "differing": self.differing}
@@ -263,7 +262,6 @@ def _read_csv(path: Path) -> list[dict[str, str]]:
 
 
 def as_curve(points: Sequence[Point], scale: float = 1.0) -> charts.Curve:
-    """Points as a curve of a chart."""
     return charts.Curve(
         [(point.decisions, scale * point.value) for point in points],
         [scale * point.half_width for point in points],

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from inspect import signature
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 import yaml
 
 from ...common.files import read_yaml_mapping
 from ...common.settings_files import build_settings
-from ...common.suggestions import suggest
 from ...common.typed_settings import (
     CheckedSettings,
     EvenHands,
@@ -70,10 +68,10 @@ class Sweep(CheckedSettings, frozen=True, kw_only=True):
         EvenHands, doc("Hands against each opponent in the evaluation of a finalist.")
     ] = 10_000
     sampler: Annotated[
-        str, doc("Optuna's sampler by name: `TPE`, `Random`, `CmaEs`, `QMC`, `GP`.")
+        Literal["TPE", "Random", "CmaEs", "QMC", "GP"], doc("Optuna's sampler by name.")
     ] = "TPE"
     pruner: Annotated[
-        str, doc("Optuna's pruner by name: `Median`, `Nop`, `Hyperband`, `SuccessiveHalving`.")
+        Literal["Median", "Nop", "Hyperband", "SuccessiveHalving"], doc("Optuna's pruner by name.")
     ] = "Median"
     seed: Annotated[Seed, doc("Random seed of the sampler.")] = 0
     storage: Annotated[
@@ -103,17 +101,12 @@ def load_sweep(path: str | Path) -> Sweep:
                 "is not computed: name opponents, or a small deck as the rules"
             )
     for name, choices in sweep.space.items():
-        if name not in base.__struct_fields__:
-            near = suggest(name, base.__struct_fields__)
-            raise SettingsError(f"{path}: space: {name!r} is not a setting of {base.trainer}{near}")
+        for value in choices if isinstance(choices, list) else (choices.low, choices.high):
+            settings_from({**base.as_mapping(), name: value}, f"{path}: space")
         try:
             distribution(base, name, choices)
         except ValueError as error:
             raise SettingsError(f"{path}: space: {name}: {error}") from None
-        integer = isinstance(choices, Range) and _is_integer(base, name)
-        for value in choices if isinstance(choices, list) else (choices.low, choices.high):
-            tried = {**base.as_mapping(), name: int(value) if integer else value}
-            settings_from(tried, f"{path}: space")
     return sweep
 
 
@@ -142,7 +135,6 @@ def base_settings(sweep: Sweep, folder: Path) -> Settings:
 
 
 def import_optuna() -> Any:
-    """Import Optuna, an optional dependency."""
     try:
         import optuna
     except ImportError:
@@ -152,10 +144,6 @@ def import_optuna() -> Any:
     return optuna
 
 
-def _is_integer(base: Settings, name: str) -> bool:
-    return type(getattr(base, name)) is int
-
-
 def distribution(base: Settings, name: str, choices: Range | list[Any]) -> Any:
     """Optuna's distribution of a setting."""
     distributions = import_optuna().distributions
@@ -163,7 +151,7 @@ def distribution(base: Settings, name: str, choices: Range | list[Any]) -> Any:
         # Optuna stores scalars alone, so other values are stored as YAML.
         return distributions.CategoricalDistribution([*map(format_value, choices)])
     low, high, log, step = choices.low, choices.high, choices.log, choices.step
-    if _is_integer(base, name):
+    if type(getattr(base, name, None)) is int:
         return distributions.IntDistribution(int(low), int(high), log, int(step or 1))
     return distributions.FloatDistribution(low, high, log, step)
 
@@ -176,27 +164,8 @@ def trial_settings(trial: Any) -> dict[str, Any]:
     }
 
 
-def _optuna_class(kind: str, name: str) -> Any:
-    module, suffix = getattr(import_optuna(), f"{kind}s"), kind.capitalize()
-    classes = {
-        key.removesuffix(suffix): getattr(module, key)
-        for key in dir(module) if key.endswith(suffix) and key != f"Base{suffix}"
-    }  # fmt: skip
-    by_lower = {key.lower(): value for key, value in classes.items()}
-    optuna_class = by_lower.get(name.lower().removesuffix(kind))
-    if optuna_class is None:
-        raise SettingsError(
-            f"{kind} is {name!r}, which is none of Optuna's{suggest(name, classes)}"
-        )
-    for param in signature(optuna_class).parameters.values():
-        if param.default is param.empty and param.kind is param.POSITIONAL_OR_KEYWORD:
-            raise SettingsError(f"{kind} is {name!r}, which needs more than a name: {param.name}")
-    return optuna_class
-
-
 def make_pruner(name: str) -> Any:
-    """Make a pruner by name."""
-    return _optuna_class("pruner", name)()
+    return getattr(import_optuna().pruners, f"{name}Pruner")()
 
 
 def make_sampler(name: str, seed: int) -> Any:
@@ -204,14 +173,12 @@ def make_sampler(name: str, seed: int) -> Any:
 
     Resumed sweeps, and processes that share a storage, thus sample no trial twice.
     """
-    sampler = _optuna_class("sampler", name)
-    seeded = "seed" in signature(sampler).parameters
+    sampler = getattr(import_optuna().samplers, f"{name}Sampler")
 
     class Numbered(sampler):
         def before_trial(self, study: Any, trial: Any) -> None:
-            if seeded:
-                secret = secret_of_seed(seed, f"trial {trial.number}")
-                sampler.__init__(self, seed=int.from_bytes(secret[:4], "little"))
+            secret = secret_of_seed(seed, f"trial {trial.number}")
+            sampler.__init__(self, seed=int.from_bytes(secret[:4], "little"))
             super().before_trial(study, trial)
 
     return Numbered()

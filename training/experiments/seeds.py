@@ -10,7 +10,7 @@ import msgspec
 
 from ...common.executors import LOCAL, check_backend
 from ...common.executors.cluster import connect_ray
-from ...common.files import atomic_write
+from ...common.files import write_file
 from ...common.signals import RunStopped
 from ...common.typed_settings import SettingsError
 from ..algorithms.registry import trainer_kind
@@ -57,8 +57,7 @@ def train_seeds(
     for seed in seeds:
         (folder / f"{_SEED}{seed}").mkdir()
     # Written last: a folder with this file has all seeds, and can be resumed.
-    with atomic_write(folder / _SETTINGS, "w") as file:
-        file.write(resolved.as_yaml())
+    write_file(folder / _SETTINGS, resolved.as_yaml())
     return train_seeds_on(folder, say=say, on=on)
 
 
@@ -82,13 +81,12 @@ def train_seeds_on(
     ]
     codes = train_runs(trainings, on, say)
     if any(codes):
-        unfinished = [seed for seed, code in zip(seeds, codes, strict=True) if code]
+        unfinished = [f"seed {seed}" for seed, code in zip(seeds, codes, strict=True) if code]
         raise SeedsStopped(
-            f"{', '.join(f'seed {seed}' for seed in unfinished)} did not come to an end; go on "
+            f"{', '.join(unfinished)} did not come to an end; go on "
             f"with: german-whist train --resume {folder}",
             max(codes),
         )
     comparison = compare([folder])
-    with atomic_write(folder / REPORT, "w") as file:
-        file.write(comparison.page())
+    write_file(folder / REPORT, comparison.page())
     return comparison

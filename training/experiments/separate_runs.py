@@ -17,7 +17,7 @@ import msgspec
 from ...common.console import show_traceback
 from ...common.executors import LOCAL, Executor, WorkersLost
 from ...common.executors.cluster import RAY, write_files
-from ...common.files import atomic_write
+from ...common.files import write_file
 from ...common.settings_files import format_overrides
 from ...common.signals import RunStopped
 from ...common.threads import usable_threads
@@ -155,8 +155,9 @@ def _pack(training: Training) -> tuple[Training, Callable[[PackedFiles], None]]:
         # The settings name files as they are called on this machine.
         if SETTINGS in run_files:
             settings = _map_paths(settings_of(folder), lambda name: local_by_remote.get(name, name))
-            with atomic_write(folder / SETTINGS, "w") as file:
-                file.write(msgspec.structs.replace(settings, rules=after.rules).as_yaml())
+            write_file(
+                folder / SETTINGS, msgspec.structs.replace(settings, rules=after.rules).as_yaml()
+            )
 
     return remote, unpack_run
 

@@ -6,7 +6,6 @@ The highest of noisy win rates is biased, so finalists are evaluated on deals th
 
 from __future__ import annotations
 
-import csv
 import math
 import os
 import socket
@@ -21,8 +20,8 @@ from ...agents.checkpoints.checkpoint import find_checkpoint
 from ...common.executors import LOCAL, check_backend
 from ...common.executors.executor import MAX_DEATHS
 from ...common.executors.processes import is_alive
-from ...common.files import atomic_write
-from ...common.serialization import JsonStruct
+from ...common.files import write_file
+from ...common.serialization import JsonStruct, csv_text
 from ...common.settings_files import format_overrides
 from ...common.signals import UNSTABLE, RunStopped
 from ...common.typed_settings import SettingsError
@@ -108,10 +107,6 @@ def run_sweep(
     `preset_folder` resolves relative paths in the sweep. `workers` trials run side by side, `on`
     this machine or a Ray cluster; the next are sampled when all of them are done.
     """
-    if workers < 1:
-        raise ValueError(
-            f"workers is {workers}: it has to be at least 1, or 0 for one on each core"
-        )
     in_process = workers == 1 and check_backend(on) == LOCAL
     base = base_settings(sweep, preset_folder or Path())
     space = {name: distribution(base, name, choices) for name, choices in sweep.space.items()}
@@ -291,15 +286,12 @@ def _select_best(study: Any, sweep: Sweep, base: Settings, folder: Path, say: Sa
         )  # fmt: skip
         return _objective(base, run, evaluation.results)
 
-    with atomic_write(folder / TABLE, "w") as file:
-        table = csv.DictWriter(
-            file, ["number", "state", "objective", *sweep.space], lineterminator="\n"
-        )
-        table.writeheader()
-        for trial in study.trials:
-            result = {"number": trial.number, "state": trial.state.name, "objective": trial.value}
-            table.writerow({**result, **trial_settings(trial)})
-
+    rows = [
+        {"number": trial.number, "state": trial.state.name, "objective": trial.value,
+         **trial_settings(trial)}
+        for trial in study.trials
+    ]  # fmt: skip
+    write_file(folder / TABLE, csv_text(rows))
     complete = sorted(_trials(study, "COMPLETE"), key=lambda trial: -trial.value)
     if not complete:
         raise ValueError(
@@ -329,6 +321,5 @@ def _select_best(study: Any, sweep: Sweep, base: Settings, folder: Path, say: Sa
     if result.ties:
         about += f", not told from trial {' or '.join(map(str, result.ties))}"
     preset = settings_from({**base.as_mapping(), **result.best.settings, "about": about})
-    with atomic_write(folder / BEST, "w") as file:
-        file.write(preset.as_yaml())
+    write_file(folder / BEST, preset.as_yaml())
     return result
