@@ -20,7 +20,7 @@ from safetensors.numpy import save
 
 from ..agents.checkpoints.checkpoint import CheckpointError, write_checkpoint
 from ..agents.checkpoints.schema import CheckpointCard, Count, Measurement, NetworkCard, Origin
-from ..common.files import atomic_write
+from ..common.files import write_file
 from ..common.schema import convert, read_json, short_repr
 from ..common.typing import Array
 from .settings import Settings
@@ -64,15 +64,12 @@ class RunState(Struct, forbid_unknown_fields=True):
 
 
 def save_state(path: Path, arrays: Mapping[str, Array], plain: RunState) -> None:
-    """Write the state of a run."""
     metadata = {"run": json.dumps(msgspec.to_builtins(plain))}
     data = save({name: np.ascontiguousarray(a) for name, a in arrays.items()}, metadata)
-    with atomic_write(path) as file:
-        file.write(data)
+    write_file(path, data)
 
 
 def load_state(path: Path) -> tuple[dict[str, Array], RunState]:
-    """Read the state of a run."""
     remedy = f"start another run from its weights: init={path.parent}"
     try:
         with safe_open(path, framework="np") as file:

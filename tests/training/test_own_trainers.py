@@ -132,7 +132,7 @@ def test_a_number_that_is_none_ends_the_run(
          "mean 'mytiny-1'?"),
         ("train --resume nowhere/mytiny", "there is no such folder to go on in\n"),
         ("train --resume runs/mytiny-1 seeds=1,2", "leave out seeds=1,2"),
-        ("expert-iteration quick --workers -2", "workers is -2: it has to be at least 1, or 0 for"),
+        ("expert-iteration quick --workers -2", "--workers is -2: it has to be from 1 to 4096, or"),
     ],
 )  # fmt: skip
 def test_words_that_were_meant_otherwise_are_told_so(

@@ -239,7 +239,6 @@ class PPO(Trainer):
         return loss, metrics
 
     def _evaluate(self, batch: RolloutSamples) -> tuple[Tensor, Tensor]:
-        """Logits and values of a minibatch."""
         with self.backend.autocast():
             return self.network(*self.backend.cast(batch.observations, batch.hidden_cards))
 

@@ -33,7 +33,6 @@ _builtin("sb3", "sb3:SB3Trainer", "settings:SB3Settings", "MaskablePPO of sb3-co
 
 
 def trainer_kind(name: str) -> type[Trainer]:
-    """Class of the trainer with this name."""
     try:
         trainer = TRAINERS.find(name)
     except ValueError as error:
@@ -49,7 +48,6 @@ def trainer_kind(name: str) -> type[Trainer]:
 
 
 def settings_kind(name: str) -> type[Settings]:
-    """Structure of the settings of a trainer."""
     if name in _SETTINGS:
         return load_source(_SETTINGS[name])
     return trainer_kind(name).settings_kind
@@ -61,7 +59,6 @@ def own_settings() -> dict[str, type[Settings]]:
 
 
 def make_trainer(settings: Settings, ranks: Ranks = SINGLE_RANK) -> Trainer:
-    """New trainer with these settings."""
     trainer: Any = trainer_kind(settings.trainer)
     if ranks.is_only:
         return create_trainer(trainer, settings)

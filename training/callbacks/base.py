@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from ...common.plugins import Registry, error_location, error_text
+from ...common.plugins import Registry, error_text
 from ..checkpoint import EvaluationResult
 from ..settings import Settings
 
@@ -91,48 +91,6 @@ class CallbackFailed(Exception):
     """A callback of another package raised; the state is saved."""
 
 
-class CallbackList(Callback):
-    """Several callbacks in order; a failing one is reported by its name and place."""
-
-    def __init__(self, callbacks: Sequence[Callback]) -> None:
-        self.callbacks = callbacks
-
-    def on_start(self, run: TrainingRun) -> None:
-        self._call("on_start", run)
-
-    def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
-        self._call("on_iteration", run, metrics)
-
-    def on_evaluation(self, run: TrainingRun, results: Sequence[EvaluationResult]) -> None:
-        self._call("on_evaluation", run, results)
-
-    def on_checkpoint(self, run: TrainingRun, path: Path) -> None:
-        self._call("on_checkpoint", run, path)
-
-    def on_save(self, run: TrainingRun) -> None:
-        self._call("on_save", run)
-
-    def on_message(self, run: TrainingRun, text: str) -> None:
-        self._call("on_message", run, text)
-
-    def on_end(self, run: TrainingRun) -> None:
-        self._call("on_end", run)
-
-    def _call(self, event: str, *args: object) -> None:
-        for callback in self.callbacks:
-            try:
-                getattr(callback, event)(*args)
-            except Exception as error:
-                kind = type(callback)
-                # Our own callbacks raise with a traceback: it is a fault of the program.
-                if kind.__module__.startswith(f"{__name__.partition('.')[0]}."):
-                    raise
-                raise CallbackFailed(
-                    f"the callback {kind.__name__} raised {error_text(error)} "
-                    f"({error_location(error)}) in {event}"
-                ) from error
-
-
 CALLBACKS = Registry("german_whist.callbacks", "callback")
 CALLBACKS.add("mlflow", f"{__package__}.loggers:MLflow", "writes the run to MLflow")
 CALLBACKS.add("wandb", f"{__package__}.loggers:WandB", "writes the run to Weights & Biases")
@@ -158,14 +116,14 @@ def named_callback(name: str) -> object:
 
 
 class EarlyStopping(Callback):
-    """Stop a run when evaluations against an opponent no longer improve."""
+    """Stop a run when evaluations against the first of `eval_opponents` no longer improve."""
 
-    def __init__(self, patience: int, opponent: str | None = None) -> None:
-        """`patience`: evaluations; `opponent` is by default the first of `eval_opponents`."""
-        self.patience, self.opponent = patience, opponent
+    def __init__(self, patience: int) -> None:
+        """`patience` is a number of evaluations."""
+        self.patience = patience
 
     def on_evaluation(self, run: TrainingRun, results: Sequence[EvaluationResult]) -> None:
-        opponent = self.opponent or run.settings.eval_opponents[0]
+        opponent = run.settings.eval_opponents[0]
         by_decisions: dict[int, list[float]] = {}
         for result in run.evaluations:
             if result.opponent == opponent:

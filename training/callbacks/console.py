@@ -10,7 +10,7 @@ from typing import IO, Any
 
 from ..checkpoint import EvaluationResult
 from .base import Callback, TrainingRun
-from .evaluation import curve_of
+from .evaluation import curve_of, result_row
 
 
 class TimeEstimate:
@@ -53,7 +53,6 @@ class ConsoleLog(Callback):
         self._estimate = TimeEstimate()
 
     def write(self, text: str) -> None:
-        """Write a line."""
         words = [time.strftime("%Y-%m-%d %H:%M:%S"), text] if self._timestamps else [text]
         print(*words, file=self._out, flush=True)
 
@@ -79,7 +78,6 @@ class ConsoleLog(Callback):
 
 
 def progress_line(run: TrainingRun, metrics: Mapping[str, float], estimate: TimeEstimate) -> str:
-    """Progress of a run in one line."""
     speed = f"{metrics['decisions_per_second']:,.0f}/s" if "decisions_per_second" in metrics else ""
     remaining = estimate.remaining(run.settings.decisions)
     metric = "".join(f" {name} {value}" for name, value in _main_metrics(metrics)[:1])
@@ -110,7 +108,6 @@ class LiveDisplay(ConsoleLog):
         self._live.start()
 
     def write(self, text: str) -> None:
-        """Write a line above the panel."""
         self._live.console.print(text, highlight=False, markup=False)
 
     def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
@@ -143,11 +140,10 @@ def _panel(run: TrainingRun, metrics: Mapping[str, float], estimate: TimeEstimat
         grid.add_row(escape(name), value)
     latest = {curve_of(result.title): result for result in run.evaluations}
     for result in latest.values():
-        win_rate = f"{100 * result.win_rate:.1f} ± {100 * result.half_width:.1f} %"
-        grid.add_row(f"against {escape(result.title)}", f"{win_rate} at {result.decisions:,}")
+        title, win_rate, *_ = result_row(result)
+        grid.add_row(f"against {escape(title)}", f"{win_rate} at {result.decisions:,}")
     return Panel(grid, title=escape(str(run.folder)), expand=False)
 
 
 def make_display() -> ConsoleLog:
-    """A panel in a terminal, plain lines elsewhere."""
     return LiveDisplay() if sys.stdout.isatty() else ConsoleLog(sys.stdout)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
 import msgspec
 
-from ...common.files import atomic_write
+from ...common.files import write_file
+from ...common.serialization import csv_text
 from ..checkpoint import EvaluationResult
 from .base import Callback, TrainingRun
 from .html_report import write_report
@@ -23,12 +20,11 @@ class CsvFiles(Callback):
 
     def on_save(self, run: TrainingRun) -> None:
         if run.rows:
-            _write_csv(run.folder / TABLE, run.rows)
+            write_file(run.folder / TABLE, csv_text(run.rows))
         if run.evaluations:
             rows = [msgspec.to_builtins(result) for result in run.evaluations]
-            _write_csv(run.folder / EVALUATIONS, [
-                {"decisions": row.pop("decisions"), **row} for row in rows
-            ])  # fmt: skip
+            rows = [{"decisions": row.pop("decisions"), **row} for row in rows]
+            write_file(run.folder / EVALUATIONS, csv_text(rows))
 
     def on_evaluation(self, run: TrainingRun, results: Sequence[EvaluationResult]) -> None:
         self.on_save(run)
@@ -45,13 +41,3 @@ class HtmlReport(CsvFiles):
 
     def on_save(self, run: TrainingRun) -> None:
         write_report(run.folder / REPORT, run.settings, run.rows, run.evaluations)
-
-
-def _write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    text = io.StringIO()
-    names = dict.fromkeys(name for row in rows for name in row)
-    writer = csv.DictWriter(text, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    with atomic_write(path, "w") as file:
-        file.write(text.getvalue())

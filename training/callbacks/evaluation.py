@@ -10,10 +10,12 @@ from msgspec import Struct
 
 from ...agents.base import CannotPlay
 from ...agents.checkpoints.checkpoint import list_checkpoints, read_card, read_checkpoint
+from ...agents.checkpoints.schema import Measurement
 from ...agents.networks.policy import NetworkAgent
 from ...agents.registry import make_agent
 from ...engine.rng import secret_of_seed
 from ...evaluation import evaluate
+from ...evaluation.formats import in_columns
 from ..checkpoint import EvaluationResult
 from ..settings import Settings
 
@@ -106,14 +108,15 @@ def curve_of(title: str) -> str:
     return f"{ITSELF}{mark}{rules}"
 
 
+RESULT_COLUMNS = ["against", "wins", "margin", "hands"]
+
+
+def result_row(result: Measurement) -> list[str]:
+    """Opponent, win rate, margin and hands as text."""
+    win_rate = f"{100 * result.win_rate:.1f} ± {100 * result.half_width:.1f} %"
+    return [result.title, win_rate, f"{result.margin:+.2f}", f"{result.hands:,}"]
+
+
 def results_table(path: Path) -> str:
     """Results on a checkpoint's card, as lines of text."""
-    results = read_card(path).evaluations
-    width = max([16, *(len(result.title) + 2 for result in results)])
-    lines = [f"{'against':<{width}}{'wins':>16}{'margin':>9}{'hands':>9}"]
-    for result in results:
-        win_rate = f"{100 * result.win_rate:.1f} ± {100 * result.half_width:.1f} %"
-        lines.append(
-            f"{result.title:<{width}}{win_rate:>16}{result.margin:>+9.2f}{result.hands:>9,}"
-        )
-    return "\n".join(lines)
+    return "\n".join(in_columns(RESULT_COLUMNS, [*map(result_row, read_card(path).evaluations)]))

@@ -10,11 +10,11 @@ from typing import Any
 from ...agents.base import EXACT_SOLVER, OWN_POLICY
 from ...agents.checkpoints.checkpoint import FOLDER, WEIGHTS
 from ...agents.perfect_endgame import EndgamePlayer
-from ...common.files import atomic_write
+from ...common.files import write_file
 from ...evaluation.reports import charts as pictures
 from ..checkpoint import EvaluationResult
 from ..settings import Settings
-from .evaluation import curve_of
+from .evaluation import RESULT_COLUMNS, curve_of, result_row
 
 LEARNING = (
     ("entropy", "entropy of the policy, in nats"),
@@ -33,12 +33,13 @@ def write_report(
     rows: Sequence[Mapping[str, Any]],
     results: Sequence[EvaluationResult],
 ) -> None:
-    """Write the report."""
     name = path.parent.name
     parts = [f"<h1>{escape(name)}</h1><p class='soft'>{escape(settings.about)}</p>"]
     if results:
         parts += ["<h2>Win rates</h2>", pictures.card(_win_rate_curves(results))]
-        parts.append(pictures.card(_table(results)))
+        rows_of_results = [[f"{result.decisions:,}", *result_row(result)] for result in results]
+        table = pictures.table(["decisions", *RESULT_COLUMNS], rows_of_results)
+        parts.append(pictures.card(table))
         checkpoint, endgame = f"{FOLDER}/DECISIONS{WEIGHTS}", endgame_player(settings)
         parts.append(
             f"<p class='soft'>Each row is of the checkpoint {escape(checkpoint)}, "
@@ -54,8 +55,7 @@ def write_report(
                 parts.append(pictures.figure(picture, escape(about)))
         parts.append("</section>")
     parts.append(f"<h2>Settings</h2><pre>{escape(settings.as_yaml())}</pre>")
-    with atomic_write(path, "w") as file:
-        file.write(pictures.page(name, parts))
+    write_file(path, pictures.page(name, parts))
 
 
 def endgame_player(settings: Settings) -> str:
@@ -80,19 +80,3 @@ def _win_rate_curves(results: Sequence[EvaluationResult]) -> str:
     picture = pictures.curves(curves, "decisions", "hands won, in %", reference=50.0)
     keys = pictures.keys(list(curves))
     return pictures.figure(picture, f"against {keys}; bands are 95 % intervals")
-
-
-def _table(results: Sequence[EvaluationResult]) -> str:
-    return pictures.table(
-        ("decisions", "against", "wins", "margin", "hands"),
-        [
-            (
-                f"{result.decisions:,}",
-                result.title,
-                f"{100 * result.win_rate:.1f} ± {100 * result.half_width:.1f} %",
-                f"{result.margin:+.2f}",
-                f"{result.hands:,}",
-            )
-            for result in results
-        ],
-    )

@@ -44,7 +44,6 @@ class BeliefSamples(NamedTuple):
 def write_samples(
     rules: np.ndarray, hands: np.ndarray, buffers: PositionBuffers, out: BeliefSamples
 ) -> None:
-    """Write all decisions of some hands."""
     inputs, labels, masks = out
     active = buffers.active
     game, view = row(buffers.games, 0), row(buffers.views, 0)

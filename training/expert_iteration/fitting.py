@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from ...agents.checkpoints.checkpoint import CARD, WEIGHTS, write_checkpoint
 from ...agents.checkpoints.schema import AuxiliaryCard, AuxiliaryKind
-from ...common.files import atomic_write
+from ...common.files import write_file
 from ...common.typing import Array, Arrays
 from ...engine.rules import Rules
 from ..rollout.tensor_state import (
@@ -184,10 +184,8 @@ class Fit:
         tensors |= module_arrays("average.", self.average.state_dict())
         tensors |= optimizer_arrays("adam.", self.optimizer)
         metadata = {"step": str(self.step), "config": json.dumps(asdict(self.config))}
-        with atomic_write(state_path(target)) as file:
-            file.write(
-                save({k: np.ascontiguousarray(array) for k, array in tensors.items()}, metadata)
-            )
+        contiguous = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
+        write_file(state_path(target), save(contiguous, metadata))
 
     def restore(self, target: Path) -> bool:
         """Resume from a saved state; returns whether there is one."""

@@ -52,7 +52,7 @@ from .fitting import (
     make_mlp,
     write_network,
 )
-from .recipe import Recipe, check_settings, check_workers, command_of
+from .recipe import Recipe, check_settings, command_of
 from .search_targets import PolicyTask
 from .value import ValueTask
 from .workers import ROUND_SEED_STEP, HandsFile, Kind, Networks, make_player, path_settings
@@ -73,7 +73,6 @@ def run_expert_iteration(
 
     `workers` processes of this machine, or `on` a Ray cluster, play the hands.
     """
-    check_workers(workers)
     pipeline = Pipeline(folder, recipe, tell, workers, check_backend(on))
     pipeline.check()
     check_settings(folder, recipe)
@@ -322,7 +321,6 @@ def auxiliary_layers(
 
 
 def policy_layers(checkpoint: Checkpoint, task: FitTask, config: FitConfig) -> nn.Sequential:
-    """Layers with the weights of a policy."""
     names = _policy_layer_names(len(config.hidden_sizes))
     return layers_with(checkpoint.weights, names, task, config)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from ...agents.checkpoints.bundled import CHAMPION
-from ...common.files import atomic_write, read_yaml_mapping
+from ...common.files import read_yaml_mapping, write_file
 from ...common.settings_files import (
     PresetFiles,
     build_settings,
@@ -134,21 +134,12 @@ def _recipe_from(values: Mapping[str, Any], source: str) -> Recipe:
     return build_settings(Recipe, values, source, "a setting of a recipe")
 
 
-def check_workers(workers: int) -> None:
-    """Refuse a negative number of workers."""
-    if workers < 0:
-        raise ValueError(
-            f"workers is {workers}: it has to be at least 1, or 0 for one on each core"
-        )
-
-
 def check_settings(folder: Path, recipe: Recipe) -> None:
     """Write the settings of a new folder; refuse other settings for an old one."""
     path = folder / SETTINGS
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        with atomic_write(path, "w") as file:
-            file.write(recipe.as_yaml())
+        write_file(path, recipe.as_yaml())
         return
     before = _recipe_from(read_yaml_mapping(path), str(path))
     remedy = "go on with its own settings, or name another folder"

@@ -130,7 +130,6 @@ class PolicyInputs(NamedTuple):
 
 
 def new_policy_inputs(net: PolicyNet, count: int) -> PolicyInputs:
-    """Allocate inputs for a number of games."""
     return PolicyInputs(
         np.zeros((count, len(net.inputs)), np.int16), np.zeros(count, np.uint64),
         np.zeros((count, net.layers.sizes[-1]), np.int64), np.zeros((count, 4), np.uint8),
@@ -160,7 +159,6 @@ def write_query(rules: Record, game: Record, queries: BatchedPolicy, index: int)
 
 @jit
 def write_queries(rules: np.ndarray, games: np.ndarray, queries: BatchedPolicy) -> None:
-    """Write the inputs for the player to move of each game."""
     for index in range(len(games)):
         write_query(row(rules, 0), row(games, index), queries, index)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -61,23 +62,18 @@ class Networks:
         except CannotPlay as error:
             raise CannotPlay(f"policy: {error}: give one that does, or policy=champion") from None
         self.policy = policy_net(self.checkpoint)
-        self._play: dict[tuple[Kind, int], Callable[[int], Array]] = {}
+        self._player = cache(self._make_player)
 
     def play(self, file: HandsFile) -> Array:
-        kind, lanes = file.kind, file.lanes
-        if (kind, lanes) not in self._play:
-            make = self._make_self_play if kind == "hands" else self._make_search
-            self._play[kind, lanes] = make(lanes)
+        play, lanes = self._player(file.kind, file.lanes), file.lanes
         first = file.number * lanes * file.batches
-        play = self._play[kind, lanes]
         return np.concatenate([play(first + k * lanes) for k in range(file.batches)])
 
-    def _make_self_play(self, lanes: int) -> Callable[[int], Array]:
-        players = PolicyPlayers(self.rules, self.policy, lanes)
-        return lambda first: players.play(self.recipe.seed, first, self.recipe.epsilon)
-
-    def _make_search(self, lanes: int) -> Callable[[int], Array]:
+    def _make_player(self, kind: Kind, lanes: int) -> Callable[[int], Array]:
         recipe, rules = self.recipe, self.rules
+        if kind == "hands":
+            self_players = PolicyPlayers(rules, self.policy, lanes)
+            return lambda first: self_players.play(recipe.seed, first, recipe.epsilon)
         if recipe.determinizations:
             words = f"policy={recipe.policy}", f"value={self._value}", f"belief={self._belief}"
             thinker = ThinkerAgent(rules, recipe.determinizations, *words)

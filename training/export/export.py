@@ -26,7 +26,7 @@ from ...agents.checkpoints.checkpoint import (
     strip_critic,
     write_checkpoint,
 )
-from ...common.files import atomic_write
+from ...common.files import write_file
 from ...engine.observation.layout import layout_of
 
 OPSET = 17
@@ -162,8 +162,7 @@ def export_onnx(source: str | Path, target: Path, rules: Any = None) -> Exported
         )
     checkpoint = specialize_checkpoint(checkpoint, chosen)
     model, difference = onnx_model(checkpoint)
-    with atomic_write(target) as file:
-        file.write(model.SerializeToString())
+    write_file(target, model.SerializeToString())
     return ExportedGraph(difference, metadata_of(checkpoint))
 
 

@@ -26,7 +26,6 @@ class RolloutSamples(NamedTuple):
     returns: Tensor
 
     def minibatch(self, rows: Tensor) -> RolloutSamples:
-        """Samples of some rows."""
         # Whole rows at once: many times as fast as indexing.
         return RolloutSamples(*(tensor.index_select(0, rows) for tensor in self))
 

@@ -72,7 +72,6 @@ def train(
     `runs/NAME-2` and so on. `callbacks` are added to those of the settings. An early end raises
     `RunStopped`, whose message says how to resume.
     """
-    _set_omp()
     resolved, base = resolve_settings(settings, changes, folder, name)
     # torchrun restarts its processes with the same command.
     restarted = "TORCHELASTIC_RUN_ID" in os.environ and (base / STATE).exists()
@@ -89,10 +88,8 @@ def resolve_settings(
 ) -> tuple[Settings, Path]:
     """Settings with changes, and the run directory, without its number if `folder` is None."""
     if isinstance(settings, (str, Path)):
-        resolved, default_name = (
-            load_settings(settings, format_overrides(changes)),
-            Path(settings).stem,
-        )
+        resolved = load_settings(settings, format_overrides(changes))
+        default_name = Path(settings).stem
     else:
         values = settings.as_mapping() if isinstance(settings, Settings) else settings
         resolved = settings_from({**values, **changes})
@@ -109,7 +106,6 @@ def train_on(
     **changes: Any,
 ) -> Trained:
     """Resume a run from its last saved state; `key=value` words and `changes` change settings."""
-    _set_omp()
     return _go(
         resume(Path(folder), [*words, *format_overrides(changes)], callbacks=callbacks), quiet
     )
@@ -122,12 +118,6 @@ def train_or_go_on(
     if begun(folder):
         return train_on(folder, callbacks=callbacks, quiet=quiet)
     return train(settings, folder=folder, callbacks=callbacks, quiet=quiet)
-
-
-def _set_omp() -> None:
-    # Set before torch loads: by default waiting threads spin, which slows everything down many
-    # times on busy cores.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
 def _go(run: Run, quiet: bool) -> Trained:

@@ -44,7 +44,6 @@ class EvaluationQueue:
             yield path, results
 
     def close(self) -> None:
-        """Drop what is still pending."""
         self._executor.close()
 
 

@@ -17,7 +17,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from ...agents.calls import PlayerFault
+from ...agents.checkpoints.checkpoint import find_checkpoint
 from ...common.files import CannotWrite
+from ...common.plugins import error_location, error_text
 from ...common.signals import UNSTABLE, RunStopped, SignalGuard
 from ..algorithms.base import Trainer
 from ..algorithms.plugin_checks import (
@@ -28,11 +30,11 @@ from ..algorithms.plugin_checks import (
     guarded,
     is_divergence,
 )
-from ..callbacks.base import Callback, CallbackFailed, CallbackList, EarlyStopping
+from ..callbacks.base import Callback, CallbackFailed, EarlyStopping
 from ..callbacks.csv_files import CsvFiles, HtmlReport
 from ..callbacks.evaluation import CheckpointEvaluation, evaluate_checkpoint
 from ..callbacks.loggers import TensorBoard
-from ..checkpoint import EvaluationResult, RunState
+from ..checkpoint import EvaluationResult, RunState, save_state, write_player
 from ..distributed import RanksLost, current_ranks
 from ..settings import Settings
 from .evaluation_queue import EvaluationQueue
@@ -58,7 +60,7 @@ class Run:
         self.store, self.settings, self.trainer, self.state = store, settings, trainer, state
         self.note = note
         self.ranks = current_ranks()
-        self.callbacks = CallbackList(callbacks)
+        self.callbacks = [*callbacks]
         self.evaluation_queue = EvaluationQueue(settings.eval_opponents, settings.eval_hands)
         self._signals = SignalGuard()
         self._stop_reason: str | None = None
@@ -67,7 +69,6 @@ class Run:
 
     @property
     def folder(self) -> Path:
-        """The directory of the run."""
         return self.store.folder
 
     @property
@@ -82,16 +83,30 @@ class Run:
 
     @property
     def evaluations(self) -> list[EvaluationResult]:
-        """Results of all evaluations."""
         return self.state.evaluations
 
     def say(self, text: str) -> None:
         """Report a sentence to the display and the log."""
-        self.callbacks.on_message(self, text)
+        self._notify("on_message", text)
 
     def stop(self, reason: str) -> None:
         """End the run after this iteration, with a last checkpoint; `reason` is reported."""
         self._stop_reason = reason
+
+    def _notify(self, event: str, *details: object) -> None:
+        """Call a method of all callbacks; a failing one is reported by its name and place."""
+        for callback in self.callbacks:
+            try:
+                getattr(callback, event)(self, *details)
+            except Exception as error:
+                kind = type(callback)
+                # Our own callbacks raise with a traceback: it is a fault of the program.
+                if kind.__module__.startswith(f"{__name__.partition('.')[0]}."):
+                    raise
+                raise CallbackFailed(
+                    f"the callback {kind.__name__} raised {error_text(error)} "
+                    f"({error_location(error)}) in {event}"
+                ) from error
 
     # -- the loop
 
@@ -101,9 +116,7 @@ class Run:
         if self.ranks.is_first:
             stopping = [EarlyStopping(settings.patience)] if settings.patience else []
             usual = (CsvFiles(), HtmlReport(), TensorBoard())
-            self.callbacks = CallbackList(
-                [*usual, *callbacks, *stopping, *self.callbacks.callbacks]
-            )
+            self.callbacks = [*usual, *callbacks, *stopping, *self.callbacks]
         try:
             if self.note:
                 self.say(self.note)
@@ -113,7 +126,7 @@ class Run:
                     "train on, change what ended it, as in: german-whist train --resume "
                     f"{self.folder} decisions={2 * self.trainer.decisions}"
                 )
-                return self._on_first_rank(self.store.last_checkpoint)
+                return self._on_first_rank(partial(find_checkpoint, self.folder))
             with self._signals:
                 return self._train()
         except (CannotWrite, CallbackFailed, PlayerFault, RanksLost, TrainerFault) as error:
@@ -169,7 +182,7 @@ class Run:
             raise
         finally:
             self.evaluation_queue.close()
-            self.callbacks.on_end(self)
+            self._notify("on_end")
         return path
 
     def _on_first_rank(self, work: Callable[[], T]) -> T:
@@ -203,7 +216,7 @@ class Run:
         return result  # type: ignore[return-value]
 
     def _begin_session(self) -> None:
-        self.callbacks.on_start(self)
+        self._notify("on_start")
         pending, self.state.pending = self.state.pending, []
         for decisions in pending:
             path = self.store.checkpoint_at(decisions)
@@ -242,7 +255,7 @@ class Run:
                 **{name: float(f"{value:.6g}") for name, value in metrics.items()},
             }
         )
-        self.callbacks.on_iteration(self, metrics)
+        self._notify("on_iteration", metrics)
 
     # -- checkpoints and their evaluation
 
@@ -262,18 +275,13 @@ class Run:
         # Until it is evaluated or submitted: a run that ends before is resumed by evaluating.
         state.due = True
         weights, network = checked_player(trainer)
-        path = self.store.write_checkpoint(
-            weights,
-            self.settings,
-            network,
-            decisions=trainer.decisions,
-            hands=trainer.hands,
-            minutes=round(self.seconds / 60, 2),
-            commands=tuple(state.commands),
-            init=state.init,
-        )
+        path = write_player(
+            self.store.checkpoint_at(trainer.decisions).with_suffix(""), weights, self.settings,
+            network, decisions=trainer.decisions, hands=trainer.hands,
+            minutes=round(self.seconds / 60, 2), commands=tuple(state.commands), init=state.init,
+        )  # fmt: skip
         guarded(trainer.write_extra_files, path)
-        self.callbacks.on_checkpoint(self, path)
+        self._notify("on_checkpoint", path)
         return path
 
     def _evaluate(self, path: Path, opponents: Sequence[str], hands: int) -> None:
@@ -291,14 +299,14 @@ class Run:
             *evaluation.results,
         ]
         self.store.add_evaluations(path, evaluation.results)
-        self.callbacks.on_evaluation(self, evaluation.results)
+        self._notify("on_evaluation", evaluation.results)
 
     # -- saving
 
     def save(self) -> None:
         """Save the state, and tell the callbacks."""
         self.save_state()
-        self.callbacks.on_save(self)
+        self._notify("on_save")
 
     def save_state(self) -> None:
         """Save everything that the rest of the run depends on."""
@@ -307,10 +315,9 @@ class Run:
         if self.ranks.is_first:
             pending = [*self.state.pending, *self.evaluation_queue.pending]
             state = msgspec.structs.replace(self.state, trainer=plain, pending=pending)
-            self.store.save_state(arrays, state)
+            save_state(self.store.state_path, arrays, state)
 
     def close(self) -> None:
-        """Let others train in the folder."""
         self.store.release()
 
 
