@@ -87,7 +87,6 @@ def check_luck(rules: Rules, match: Match | None) -> None:
 
 
 def new_value_estimator(rules: Rules, tables: Tables, scratch: Scratch) -> ValueEstimator:
-    """An estimator for a rule set, with its tables of endings."""
     network, record, tricks = value_network_for(rules), rules.record()[0], rules.hand
     pays = np.zeros((N_OUTCOMES, FIGURES))
     for taken in range(tricks + 1):

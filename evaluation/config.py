@@ -56,7 +56,6 @@ class LadderConfig(CheckedSettings, frozen=True, kw_only=True):
 
 
 def load_ladder(name: str | Path) -> LadderConfig:
-    """Load a ladder by its name or its YAML file."""
     return ladder_from(*LADDERS.values(name))
 
 

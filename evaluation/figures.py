@@ -103,23 +103,19 @@ class Figure:
 
     compute: Callable[..., Any]
     """Its value, from a tally; for a figure of one player, from a tally and the player."""
-    mirror: Callable[[Any], Any]
+    mirror: Callable[[Any], Any] = lambda value: value
     """Its value from the other player's point of view."""
-    mirror_field: str
+    mirror_field: str = ""
     """The figure that it becomes there; empty for itself."""
-    headers: tuple[str, str]
-    """Column header in tables of hands and of matches; empty for no column."""
-    text: Callable[[Any], str]
-    note: str
+    header: str = ""
+    """Column header in tables; empty for no column."""
+    match_header: str = ""
+    """That in tables of matches, where it differs."""
+    text: Callable[[Any], str] = str
+    note: str = ""
 
-
-def figure(
-    compute: Callable[..., Any], mirror: Callable[[Any], Any] = lambda value: value, *,
-    mirror_field: str = "", header: str = "", match_header: str = "",
-    text: Callable[[Any], str] = str, note: str = "",
-) -> Figure:  # fmt: skip
-    """A declaration for the annotation of a field."""
-    return Figure(compute, mirror, mirror_field, (header, match_header or header), text, note)
+    def column(self, matches: bool) -> str:
+        return (matches and self.match_header) or self.header
 
 
 @cache
@@ -194,7 +190,6 @@ def as_played_of(tally: Tally) -> Estimate | None:
 
 
 def hand_win_rate_of(tally: Tally) -> Estimate:
-    """Share of hands won."""
     share, error = ratio(_reduced_moments(tally, k.GAME_SCORE))
     return _share_interval(tally, share / 2, error / 2)
 
@@ -214,8 +209,6 @@ def mean_by_player(
 
 
 def mean_per_hand(total: int) -> Callable[[Tally], Estimate]:
-    """The mean of a total over hands."""
-
     def compute(tally: Tally) -> Estimate:
         value, error = ratio(_reduced_moments(tally, total))
         # Equal results in all pairs do not bound the next one, unless the players play alike.
@@ -240,7 +233,6 @@ def as_dealer_of(tally: Tally) -> float:
 
 
 def ms_a_move_of(tally: Tally, player: int) -> float | None:
-    """Mean milliseconds of a decision."""
     moves = tally.moves[player]
     return 1000 * tally.seconds[player] / moves if moves else None
 
@@ -257,4 +249,4 @@ def by_trick(row: int, mirror: Callable[[Any], Any]) -> Figure:
     def mirror_all(values: tuple[float | None, ...]) -> tuple[float | None, ...]:
         return tuple(None if value is None else mirror(value) for value in values)
 
-    return figure(compute, mirror_all)
+    return Figure(compute, mirror_all)

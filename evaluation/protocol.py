@@ -24,7 +24,7 @@ from ..common.typing import Array
 from ..engine.rules import load_rules
 from .exploitability.exact import measure_exploitability
 from .match import Chunk, MatchConfig, MatchPlayer, Task
-from .results import Result
+from .results import Result, ms_a_move
 from .statistics import Estimate, share_estimate
 from .tournament import Arena
 
@@ -108,9 +108,7 @@ class Entry:
     @property
     def ms_a_move(self) -> float:
         """Milliseconds per decision in all hands."""
-        stages = [pairing.stages[0] for pairing in self.result.pairings]
-        moves = sum(stage.moves for stage in stages)
-        return sum((stage.ms_a_move or 0) * stage.moves for stage in stages) / max(moves, 1)
+        return ms_a_move(self.result.pairings) or 0.0
 
     def text(self) -> str:
         """The entry as JSON, a line for each field."""
@@ -129,7 +127,6 @@ class Entry:
 
     @staticmethod
     def from_text(text: str) -> Entry:
-        """An entry from its JSON."""
         data = json.loads(text)
         if data.get("format") != _FORMAT:
             raise ValueError(f"format is {data.get('format')!r}: {_FORMAT!r} is needed")
@@ -170,7 +167,6 @@ def evaluate_protocol(
 
 
 def entry_file(name: str) -> str:
-    """File name of a player's entry."""
     return re.sub(r"[^\w.-]+", "-", name) + ".json"
 
 

@@ -27,7 +27,6 @@ def machine_text() -> str:
 
 
 def processor() -> str:
-    """The processor's model name."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

@@ -20,13 +20,13 @@ from ..common.typing import Array
 from ..engine.dtypes import SEATS
 from . import kernels as k
 from .figures import (
+    Figure,
     Tally,
     as_dealer_of,
     as_leader_of,
     as_played_of,
     by_trick,
     complement,
-    figure,
     figures_of,
     hand_win_rate_of,
     mean,
@@ -48,13 +48,13 @@ T = TypeVar("T")
 class Stages:
     """One player's play in foreplay and endgame, per hand."""
 
-    upcards: Annotated[float, figure(mean_by_player(k.UPCARDS_ONE, k.UPCARDS_TWO, k.STAGED, 0.0))]
+    upcards: Annotated[float, Figure(mean_by_player(k.UPCARDS_ONE, k.UPCARDS_TWO, k.STAGED, 0.0))]
     """Tricks won in the foreplay, and the upcards with them."""
-    thrown: Annotated[float | None, figure(mean_by_player(k.THROWN_ONE, k.THROWN_TWO, k.ENDINGS))]
+    thrown: Annotated[float | None, Figure(mean_by_player(k.THROWN_ONE, k.THROWN_TWO, k.ENDINGS))]
     """Endgame tricks lost against perfect play; None where endings have no exact value."""
     perfect: bool
     """Claims perfect endgames, and the audit did not refute it."""
-    ms_a_move: Annotated[float | None, figure(ms_a_move_of)]
+    ms_a_move: Annotated[float | None, Figure(ms_a_move_of)]
     """Milliseconds per decision."""
     moves: int
 
@@ -99,7 +99,7 @@ class Pairing:
     hands: int
     win_rate: Annotated[
         Estimate,
-        figure(
+        Figure(
             win_rate_of, complement, header="win rate", match_header="matches won",
             text=percent_with_interval,
         ),
@@ -107,16 +107,16 @@ class Pairing:
     """Of hands, or of matches where matches are played; a tie counts half."""
     as_played: Annotated[
         Estimate | None,
-        figure(as_played_of, complement, header="as played", text=percent_with_interval),
+        Figure(as_played_of, complement, header="as played", text=percent_with_interval),
     ]
     """The win rate without variance reduction, where the other figures have it."""
     hand_win_rate: Annotated[
         Estimate,
-        figure(hand_win_rate_of, complement, match_header="hands won", text=percent_with_interval),
+        Figure(hand_win_rate_of, complement, match_header="hands won", text=percent_with_interval),
     ]
     margin: Annotated[
         Estimate,
-        figure(
+        Figure(
             mean_per_hand(k.GAME_MARGIN), negate, header="margin", text=number_with_interval,
             note="Margin: counting tricks a hand.",
         ),
@@ -124,7 +124,7 @@ class Pairing:
     """Counting tricks per hand beyond the opponent's; fewer tricks in a low contract."""
     points: Annotated[
         Estimate,
-        figure(
+        Figure(
             mean_per_hand(k.GAME_POINTS), negate, header="points", text=number_with_interval,
             note="Points: what the rules pay a hand.",
         ),
@@ -132,7 +132,7 @@ class Pairing:
     """Payoff per hand."""
     as_leader: Annotated[
         float,
-        figure(
+        Figure(
             as_leader_of, complement, header="as leader", text=percent,
             note="As leader: hands won as non-dealer.", mirror_field="as_dealer",
         ),
@@ -140,15 +140,15 @@ class Pairing:
     """Win rate as non-dealer, who leads to the first trick."""
     as_dealer: Annotated[
         float,
-        figure(
+        Figure(
             as_dealer_of, complement, header="as dealer", text=percent, mirror_field="as_leader"
         ),
     ]
-    ending_margin: Annotated[float | None, figure(mean(k.ENDING_MARGIN, k.ENDINGS), negate)]
+    ending_margin: Annotated[float | None, Figure(mean(k.ENDING_MARGIN, k.ENDINGS), negate)]
     """Margin under perfect endgame play by both: the result of the foreplay."""
     stages: tuple[Stages, Stages]
     course: TrickCourse
-    exact_endings: Annotated[bool, figure(lambda tally: tally.exact)]
+    exact_endings: Annotated[bool, Figure(lambda tally: tally.exact)]
     """Endings were not played: their exact value took their place."""
     forfeits: tuple[Forfeit, ...]
 
@@ -317,20 +317,15 @@ class Result:
 
     def to_json(self) -> dict[str, Any]:
         """A mapping for JSON."""
+        plain = _to_builtins(self)
+        names = ("rules", "match", "seed", "key", "until", "complete", "players", "details")
         data: dict[str, Any] = {
             "format": "german-whist arena",
             "version": RESULT_VERSION,
-            "rules": self.rules,
-            "match": self.match,
-            "seed": self.seed,
-            "key": self.key,
-            "until": self.until,
-            "complete": self.complete,
-            "players": list(self.players),
-            "details": _to_builtins(self.details),
+            **{name: plain[name] for name in names},
             "pairings": [pairing.to_json() for pairing in self.pairings],
             "ladder": None,
-            "notes": list(self.notes),
+            "notes": plain["notes"],
             "run": {
                 "command": self.command,
                 "package": self.version,
@@ -379,14 +374,12 @@ def _to_builtins(value: Any) -> Any:
 
 def _with_infinite_bounds(data: Any) -> Any:
     """A copy of JSON data in which missing bounds of intervals are infinite."""
-    if isinstance(data, list):
-        return [_with_infinite_bounds(element) for element in data]
-    if not isinstance(data, dict):
-        return data
-    copy = {name: _with_infinite_bounds(value) for name, value in data.items()}
-    if "low" in copy and copy["low"] is None:
-        copy |= {"low": -math.inf, "high": math.inf}
-    return copy
+
+    def restore(fields: dict[str, Any]) -> dict[str, Any]:
+        infinite = {"low": -math.inf, "high": math.inf}
+        return {**fields, **infinite} if fields.get("low", 0) is None else fields
+
+    return json.loads(json.dumps(data), object_hook=restore)
 
 
 # -- from tallies
@@ -450,6 +443,14 @@ def fit_ladder(
     anchor_index = players.index(anchor) if anchor is not None else None
     residuals = deal_residuals(count, indices, scores)
     return Ladder(players, fit_ratings(games, wins, residuals, anchor_index), anchor)
+
+
+def ms_a_move(pairings: Sequence[Pairing]) -> float | None:
+    """Mean milliseconds of a decision of the first player of some pairings."""
+    stages = [pairing.stages[0] for pairing in pairings]
+    moves = sum(stage.moves for stage in stages)
+    spent = sum((stage.ms_a_move or 0.0) * stage.moves for stage in stages)
+    return spent / moves if moves else None
 
 
 def sort_by_rating(ladder: Ladder, pairings: tuple[Pairing, ...]) -> tuple[Pairing, ...]:

@@ -198,8 +198,9 @@ class Arena:
                 if signals.received is None and not isinstance(error, KeyboardInterrupt):
                     raise
                 self._signal = signals.received or signal.SIGINT
-                name = signal.Signals(self._signal).name
-                self._stopped_by = f"stopped by {_KEYS.get(name, name)}"
+                interrupted = self._signal == signal.SIGINT
+                name = "Ctrl-C" if interrupted else signal.Signals(self._signal).name
+                self._stopped_by = f"stopped by {name}"
         self.schedule.write_records(incomplete=True)
         return self._result(complete)
 
@@ -320,9 +321,6 @@ class Arena:
         yield from (f"{forfeit}." for forfeit in forfeits)
         if forfeits and self.config.records:
             yield "Forfeited hands have no record."
-
-
-_KEYS = {"SIGINT": "Ctrl-C"}
 
 
 def show_on(progress: Progress) -> Callable[[Arena], None]:

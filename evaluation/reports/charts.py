@@ -75,7 +75,6 @@ svg .curve {{ fill: none; stroke-width: 2; }} svg .band {{ fill-opacity: .16; }}
 
 
 def page(title: str, parts: Sequence[str]) -> str:
-    """An HTML page."""
     return (
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"

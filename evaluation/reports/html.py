@@ -12,7 +12,6 @@ from .text import Table, origin_of, tables_of, title_of
 
 
 def as_html(result: Result, rules: Rules) -> str:
-    """The report as an HTML page."""
     ladder = result.ladder
     heading = "Ladder" if ladder is not None else f"{result.players[0]} in the arena"
     parts = [f"<h1>{escape(heading)}</h1>", f'<p class="soft">{escape(title_of(result))}.</p>']

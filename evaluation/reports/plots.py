@@ -69,7 +69,6 @@ def intervals(
 
 
 def win_rates(result: Result) -> str:
-    """Win rates of all pairings with their intervals."""
     rows = [
         (f"{pairing.player} – {pairing.opponent}", pairing.win_rate.scaled(100))
         for pairing in result.pairings

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...common.serialization import csv_text
 from ..figures import figures_of
 from ..formats import duration, in_columns, milliseconds, percent, plus_minus, signed
-from ..results import Ladder, Pairing, Result, Stages
+from ..results import Ladder, Pairing, Result, Stages, ms_a_move
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,6 @@ def title_of(result: Result) -> str:
 
 
 def tables_of(result: Result) -> list[Table]:
-    """All tables of a report."""
     tables = []
     if result.ladder is not None:
         tables += [_ratings_table(result, result.ladder), _cross_table(result, result.ladder)]
@@ -56,7 +54,7 @@ def _ratings_table(result: Result, ladder: Ladder) -> Table:
                 f"{elo.value:.0f}",
                 "–" if player == ladder.anchor else plus_minus(elo, 0) or "–",
                 percent(0.5 if mean_win_rate is None else mean_win_rate),
-                milliseconds(_mean_ms(_from_player(result, player))),
+                milliseconds(ms_a_move(_from_player(result, player))),
             )
         )
     fixed = f"{ladder.anchor} is set to 1000" if ladder.anchor else "the mean is set to 1000"
@@ -82,16 +80,15 @@ def _cross_table(result: Result, ladder: Ladder) -> Table:
 
 
 def pairings_table(result: Result) -> Table:
-    """The figures of every pairing."""
     matches = result.match is not None
     columns = {
         name: figure
         for name, figure in figures_of(Pairing).items()
-        if figure.headers[matches]
+        if figure.column(matches)
         and any(getattr(pairing, name) is not None for pairing in result.pairings)
     }
     header = ["pairing", "hands", *(["matches"] if matches else [])]
-    header += [figure.headers[matches] for figure in columns.values()]
+    header += [figure.column(matches) for figure in columns.values()]
     rows = []
     for pairing in result.pairings:
         cells = [f"{pairing.player} – {pairing.opponent}", f"{pairing.hands:,}"]
@@ -158,16 +155,8 @@ def _stages_row(title: str, pairings: Sequence[Pairing]) -> tuple[str, ...]:
         f"{_mean([stage.upcards for stage in stages]) or 0.0:.2f}",
         "–" if ending_margin is None else signed(ending_margin),
         thrown_text(thrown, all(stage.perfect for stage in stages)),
-        milliseconds(_mean_ms(pairings)),
+        milliseconds(ms_a_move(pairings)),
     )
-
-
-def _mean_ms(pairings: Sequence[Pairing]) -> float | None:
-    """Milliseconds per move of the first player of some pairings."""
-    stages = [pairing.stages[0] for pairing in pairings]
-    moves = sum(stage.moves for stage in stages)
-    spent = sum((stage.ms_a_move or 0.0) * stage.moves for stage in stages)
-    return spent / moves if moves else None
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
@@ -186,7 +175,6 @@ def thrown_text(thrown: float | None, perfect: bool) -> str:
 
 
 def as_text(result: Result) -> str:
-    """The report for the terminal."""
     parts = [title_of(result)]
     parts += [_text_table(table) for table in tables_of(result)]
     parts += [f"Note: {note}" for note in result.notes]
@@ -200,7 +188,6 @@ def _text_table(table: Table) -> str:
 
 
 def as_markdown(result: Result, heading: str = "Ladder", about: str = "") -> str:
-    """The report as a Markdown page."""
     parts = [f"# {heading}"]
     if about:
         parts.append(about.strip())
@@ -240,8 +227,4 @@ def _markdown_table(table: Table) -> str:
 
 def as_csv(result: Result) -> str:
     """The report as CSV, one line for each pairing."""
-    out, rows = io.StringIO(), result.rows()
-    writer = csv.DictWriter(out, list(rows[0]) if rows else [], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue()
+    return csv_text(result.rows())

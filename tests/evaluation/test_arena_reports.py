@@ -82,7 +82,7 @@ def test_every_figure_is_told_where_its_declaration_says(
     shown = {"pairing", "hands", *(["matches"] if result.match else [])}
     for figure, each in figures_of(Pairing).items():
         assert figure in row
-        head = each.headers[result.match is not None]
+        head = each.column(result.match is not None)
         if head and getattr(first, figure) is not None:
             assert cells[head] == each.text(getattr(first, figure))
             assert each.note in table.note
