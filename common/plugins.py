@@ -111,7 +111,6 @@ def _current_folder_first() -> Iterator[None]:
 
 
 def import_object(source: str) -> object:
-    """Import the object at `package.module:object`."""
     module, _, name = source.partition(":")
     if not module or not name:
         raise ValueError(f"{source!r} names no object: write package.module:object")

@@ -36,7 +36,6 @@ class PresetFiles:
         return sorted(path.stem for path in self._folder.glob("*.yaml"))
 
     def descriptions(self) -> dict[str, str]:
-        """Description of each preset, by name."""
         return {name: str(self.values(name)[0].get("about", "")) for name in self.names()}
 
     def values(self, name_or_path: str | Path) -> tuple[dict[str, Any], str]:

@@ -101,7 +101,7 @@ def test_debug_shows_a_traceback_wherever_it_stands(
     told = capsys.readouterr().err
     assert "Traceback" in told
     assert told.splitlines()[-1].startswith("german-whist rules: 'clasic' is not a rule set")
-    assert DEBUG not in os.environ
+    assert not os.environ.get(DEBUG)
     assert main([word for word in words if word != "--debug"]) == 2
     assert "Traceback" not in capsys.readouterr().err
 

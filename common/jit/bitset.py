@@ -105,7 +105,6 @@ def bit(card: int) -> np.uint64:
 
 @jit
 def suit_set(suit: int) -> np.uint64:
-    """Set of the thirteen cards of a suit."""
     return SUIT_BITS << np.uint64(13 * suit)
 
 

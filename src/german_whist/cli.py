@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
@@ -68,6 +69,8 @@ class _Parser(argparse.ArgumentParser):
         self.subparsers: Any = None
         self.register("type", int, _whole_number)
         self.register("type", float, _number)
+        self.register("type", "natural", partial(_at_least, 0))
+        self.register("type", "positive", partial(_at_least, 1))
         self.add_argument(_DEBUG_OPTION, action="store_true", help="show the traceback of an error")
 
     def error(self, message: str) -> NoReturn:
@@ -101,6 +104,12 @@ def _whole_number(text: str) -> int:
     raise argparse.ArgumentTypeError(
         f"{text[:_MAX_DIGITS] + '...'!r} is not a whole number of at most {_MAX_DIGITS} digits"
     )
+
+
+def _at_least(minimum: int, text: str) -> int:
+    if (number := _whole_number(text)) < minimum:
+        raise argparse.ArgumentTypeError(f"{number} is too small: give at least {minimum}")
+    return number
 
 
 def _number(text: str) -> float:
@@ -172,7 +181,6 @@ def _unknown_word(word: str, words: list[str], parser: _Parser, module: ModuleTy
 
 
 def parser_of(name: str) -> tuple[ModuleType, _Parser]:
-    """The module and the parser of a command."""
     module = importlib.import_module(f".commands.{name.replace('-', '_')}", __package__)
     parser = _Parser(prog=f"german-whist {name}", description=module.__doc__)
     module.add_arguments(parser)
@@ -180,7 +188,6 @@ def parser_of(name: str) -> tuple[ModuleType, _Parser]:
 
 
 def parsed(name: str, words: list[str]) -> tuple[ModuleType, argparse.Namespace]:
-    """The module of a command and its parsed arguments."""
     module, parser = parser_of(name)
     return module, _parsed(parser, words, module)
 
@@ -249,26 +256,21 @@ def _interrupt_on_sigterm() -> Generator[list[int]]:
 
 
 @contextmanager
-def _environment(name: str, value: str | None) -> Generator[None]:
-    before = os.environ.get(name)
-    if value is not None:
-        os.environ[name] = value
+def _debug_variable(on: bool) -> Generator[None]:
+    before = os.environ.get(DEBUG, "")
+    os.environ[DEBUG] = "1" if on else before
     try:
         yield
     finally:
-        if value is not None:
-            os.environ.pop(name)
-            if before is not None:
-                os.environ[name] = before
+        os.environ[DEBUG] = before
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one sub-command; returns the exit status."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     words = [word for word in arguments if word != _DEBUG_OPTION]
-    debug = "1" if len(words) < len(arguments) else None
     with (
-        _environment(DEBUG, debug),
+        _debug_variable(len(words) < len(arguments)),
         lasting_streams() as write_error,
         _interrupt_on_sigterm() as signals,
     ):

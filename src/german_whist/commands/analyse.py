@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help="records, a hand on each line")
     parser.add_argument(
-        "--hands", type=int, metavar="N", help="analyse the first N hands (default: all)"
+        "--hands", type="positive", metavar="N", help="analyse the first N hands (default: all)"
     )
     parser.add_argument(
         "--search", metavar="NAME",
@@ -30,14 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from ..common.files import atomic_write, check_writable
+    from ..common.files import check_writable, write_file
     from ..common.progress import Progress
     from ..table.review.accuracy import accuracy
     from ..table.review.analysis import AnalysisSettings
     from .replay import good_records
 
-    if arguments.hands is not None and arguments.hands < 1:
-        raise ValueError(f"--hands is {arguments.hands}: give at least 1")
     if arguments.json is not None:
         check_writable(arguments.json)
     records = good_records(arguments.file)[: arguments.hands]
@@ -45,14 +43,13 @@ def run(arguments: argparse.Namespace) -> int:
     with Progress("analysing hands", len(records)) as progress:
         result = accuracy(records, settings, progress.update)
     if arguments.json is not None:
-        with atomic_write(arguments.json, "w") as file:
-            json.dump(result.to_json(), file, indent=1, ensure_ascii=False)
+        text = json.dumps(result.to_json(), indent=1, ensure_ascii=False)
+        write_file(arguments.json, text)
     print(as_text(result, arguments.tricks))
     return 0
 
 
 def as_text(result: Accuracy, tricks: bool) -> str:
-    """The costs of decisions as a table of text."""
     lines = [
         f"{result.hands:,} hands, valued by {result.search}; cost of a decision in {result.unit}:"
     ]

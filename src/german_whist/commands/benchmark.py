@@ -18,12 +18,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--folder", type=Path, metavar="FOLDER", help="default: runs/benchmark-BENCHMARK"
     )
     parser.add_argument(
-        "--jobs", type=int, metavar="N", default=1, help="number of processes (default: 1)"
+        "--jobs", type="positive", metavar="N", default=1, help="number of processes (default: 1)"
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from ..common.files import atomic_write
+    from ..common.files import write_file
     from ..training.experiments.benchmark import (
         PAGE,
         draw_charts,
@@ -34,15 +34,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     name: str = arguments.benchmark
     benchmark = load_benchmark(name)
-    if arguments.jobs < 1:
-        raise ValueError(f"--jobs is {arguments.jobs}: it has to be at least 1")
     folder: Path = arguments.folder or Path("runs", f"benchmark-{Path(name).stem}")
     results = run_benchmark(benchmark, folder, arguments.jobs)
     command = shlex.join(["german-whist", "benchmark", name])
     files = {PAGE: page(benchmark, results, command, "."), **draw_charts(benchmark, results)}
     for file_name, text in files.items():
-        with atomic_write(folder / file_name, "w") as file:
-            file.write(text)
+        write_file(folder / file_name, text)
     print(files[PAGE])
     print(folder / PAGE)
     return 0

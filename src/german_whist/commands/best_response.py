@@ -9,7 +9,6 @@ is the lower bound. `exploitability` computes the exact value for small decks.
 from __future__ import annotations
 
 import argparse
-import os
 import re
 from pathlib import Path
 
@@ -29,41 +28,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "checkpoint (default: AGENT)",
     )  # fmt: skip
     parser.add_argument(
-        "--worlds",
-        type=int,
-        default=128,
-        metavar="N",
+        "--worlds", type="positive", default=128, metavar="N",
         help="determinizations of the search for each move (default: 128)",
-    )
+    )  # fmt: skip
     parser.add_argument(
-        "--decisions", type=int, default=4_000_000, metavar="N",
+        "--decisions", type="natural", default=4_000_000, metavar="N",
         help="budget of the training in decisions; 0: no training (default: 4,000,000)",
     )  # fmt: skip
     parser.add_argument(
-        "--hands",
-        type=int,
-        default=4_000,
-        metavar="H",
+        "--hands", type="positive", default=4_000, metavar="H",
         help="hands of each evaluation (default: 4,000)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--seed", type="natural", default=0, metavar="S", help="random seed (default: 0)"
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="random seed (default: 0)")
     parser.add_argument(
         "--out", type=Path, metavar="FOLDER", help="default: runs/best-response-AGENT"
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    # Before torch loads: threads that spin make everything slower on busy cores.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from ..common.signals import RunStopped
     from ..training.experiments.best_response import PAGE, BestResponsePlan, find_best_response
 
     agent: str = arguments.agent
-    for name, minimum in (("worlds", 1), ("decisions", 0), ("hands", 2), ("seed", 0)):
-        if getattr(arguments, name) < minimum:
-            raise ValueError(
-                f"--{name} is {getattr(arguments, name)}: it has to be {minimum} or more"
-            )
     rules = common_rules([agent], arguments.rules)
     make_agent(agent, rules)
     plan = BestResponsePlan(

@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from ..common.files import atomic_write, check_writable
+    from ..common.files import check_writable, write_file
     from ..training.experiments.compare import compare
 
     if not arguments.runs:
@@ -38,11 +38,10 @@ def run(arguments: argparse.Namespace) -> int:
         check_writable(path)
     comparison = compare(arguments.runs)
     for path in paths:
-        with atomic_write(path, "w") as file:
-            file.write(
-                comparison.page() if path == arguments.html
-                else json.dumps(comparison.to_json(), indent=1, ensure_ascii=False) + "\n"
-            )  # fmt: skip
+        write_file(
+            path, comparison.page() if path == arguments.html
+            else json.dumps(comparison.to_json(), indent=1, ensure_ascii=False) + "\n",
+        )  # fmt: skip
         print(f"wrote {path}", file=sys.stderr)
     print(comparison.text())
     return 0

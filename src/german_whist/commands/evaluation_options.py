@@ -15,7 +15,7 @@ from typing import Any
 from ..common.console import debugging
 from ..common.executors import LOCAL
 from ..common.executors.cluster import package_version
-from ..common.files import atomic_write, check_writable
+from ..common.files import atomic_write, check_writable, write_file
 from ..engine.rules import Match, Rules, RulesError
 from ..evaluation.protocol import Entry
 from ..evaluation.provenance import machine_text
@@ -30,7 +30,6 @@ _FILES = ("resume", "json", "csv", "records", "html", "markdown")
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the run, its workers and its files."""
     parser.add_argument(
         "--hands", type=int, metavar="N",
         help="hands a pairing, half of them with the seats exchanged; matches, with --match "
@@ -177,7 +176,6 @@ def forfeited_all(result: Result) -> list[str]:
 
 
 def _show_traces(result: Result) -> None:
-    """Print the tracebacks of the players' first errors."""
     for pairing in result.pairings:
         for forfeit in pairing.forfeits:
             if forfeit.trace:
@@ -219,7 +217,7 @@ class Report:
                 messages.append(f"{path} is not written: an entry has to be complete")
             elif path is not None:
                 try:
-                    self._write(path, self._text(name, result, rules, entry))
+                    write_file(self._folder / path, self._text(name, result, rules, entry))
                     messages.append(f"wrote {path}")
                 except OSError as error:
                     messages.append(f"german-whist: {error}")
@@ -240,7 +238,3 @@ class Report:
             return as_html(result, rules)
         heading = self._heading or f"{result.players[0]} in the arena"
         return as_markdown(result, heading, self._about)
-
-    def _write(self, path: Path, text: str) -> None:
-        with atomic_write(self._folder / path, "w") as file:
-            file.write(text)

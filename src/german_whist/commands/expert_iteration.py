@@ -8,14 +8,13 @@ fits the policy to the search's targets. The same command resumes an interrupted
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from pathlib import Path
 
 from ..common.settings_files import two_columns
 from ..common.typed_settings import commented_yaml
 from ..training.algorithms.base import missing
-from ..training.expert_iteration.recipe import RECIPES, check_workers, load_recipe
+from ..training.expert_iteration.recipe import RECIPES, load_recipe
 from .worker_options import add_worker_options, worker_options
 
 
@@ -36,14 +35,12 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     if arguments.recipe is None:
         raise ValueError("name a recipe, as in `expert-iteration quick`; --list lists them")
-    check_workers(arguments.workers)
+    workers = worker_options(arguments)
     recipe = load_recipe(arguments.recipe, arguments.words)
     if arguments.show:
         print(commented_yaml(recipe), end="")
         return 0
     folder = arguments.folder or Path("runs") / f"expert-iteration-{Path(arguments.recipe).stem}"
-    # Before torch loads: threads that spin make everything slower on busy cores.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from ..common.signals import RunStopped
 
     try:
@@ -57,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{time.perf_counter() - began:8.0f} s  {line}", flush=True)
 
     try:
-        run_expert_iteration(folder, recipe, tell, **worker_options(arguments))
+        run_expert_iteration(folder, recipe, tell, **workers)
     except RunStopped as stopped:
         print(stopped)
         return stopped.status

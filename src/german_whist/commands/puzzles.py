@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from ..common.files import atomic_write
+from ..common.files import write_file
 from ..common.progress import Progress
 from ..engine.endgame.game_values import inexact_reason
 from ..engine.rules import named_rules
@@ -30,24 +30,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="make: look for puzzles; grade: rate the puzzles of a file",
     )
     parser.add_argument(
-        "--endgames",
-        type=int,
-        default=20,
-        metavar="N",
+        "--endgames", type="natural", default=20, metavar="N",
         help="number of endgame puzzles (default: 20)",
-    )
+    )  # fmt: skip
     parser.add_argument(
-        "--foreplay",
-        type=int,
-        default=5,
-        metavar="N",
+        "--foreplay", type="natural", default=5, metavar="N",
         help="number of foreplay puzzles (default: 5)",
-    )
+    )  # fmt: skip
     parser.add_argument(
         "--rules", default="classic", metavar="NAME", help="rule set (default: classic)"
     )
     parser.add_argument(
-        "--seed", type=int, default=0, metavar="S", help="seed of the hands (default: 0)"
+        "--seed", type="natural", default=0, metavar="S", help="seed of the hands (default: 0)"
     )
     parser.add_argument(
         "--out", type=Path, metavar="FILE.jsonl", help="default: in the data folder"
@@ -55,9 +49,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    for name in ("endgames", "foreplay", "seed"):
-        if getattr(arguments, name) < 0:
-            raise ValueError(f"--{name} is {getattr(arguments, name)}: it has to be 0 or more")
     if arguments.action == "make" and not arguments.endgames + arguments.foreplay:
         raise ValueError("--endgames and --foreplay are 0 both: nothing is made; give one of them")
     if arguments.rules not in named_rules():
@@ -101,7 +92,4 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _write(out: Path, puzzles: Iterable[Puzzle]) -> None:
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(out, "w") as file:
-        for puzzle in puzzles:
-            file.write(msgspec.json.encode(puzzle).decode() + "\n")
+    write_file(out, msgspec.json.Encoder().encode_lines(puzzles))

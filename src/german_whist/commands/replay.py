@@ -13,12 +13,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..common.files import atomic_write, check_writable
+from ..common.files import check_writable, write_file
 from ..common.progress import Progress
 from ..engine.records import GameRecord, read_records
 
 if TYPE_CHECKING:
-    from ..table.review.analysis import Analysis, AnalysisSettings
+    from ..table.review.analysis import Analysis
 
 _SEATS = {"0": 0, "1": 1, "both": None}
 _MAX_REASON = 300
@@ -72,8 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.html is not None:
         from ..table.browser.saved_replay import replay_page
 
-        with atomic_write(arguments.html, "w") as file:
-            file.write(replay_page(record, analysis, seat))
+        write_file(arguments.html, replay_page(record, analysis, seat))
         print(f"wrote {arguments.html}", file=sys.stderr)
         return 0
     from ..table.review.replay import make_replay
@@ -121,14 +120,8 @@ def _listed(records: list[GameRecord]) -> list[str]:
 
 
 def _analysis(record: GameRecord, arguments: argparse.Namespace) -> Analysis:
-    from ..table.review.analysis import analyse
+    from ..table.review.analysis import AnalysisSettings, analyse
 
+    settings = AnalysisSettings(arguments.search or AnalysisSettings().search, arguments.network)
     with Progress("analysing") as progress:
-        return analyse(record, _settings(arguments), progress.update)
-
-
-def _settings(arguments: argparse.Namespace) -> AnalysisSettings:
-    from ..table.review.analysis import AnalysisSettings
-
-    search = arguments.search or AnalysisSettings().search
-    return AnalysisSettings(search, arguments.network)
+        return analyse(record, settings, progress.update)

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import argparse
 
+from ..common.settings_files import two_columns
 from ..engine.describe import as_yaml, describe
-from ..engine.rules import Rules, load_rules, named_rules, solved_rules
+from ..engine.rules import load_rules, named_rules, solved_rules
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,15 +32,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _listed() -> str:
     parts = (
-        _lines(named_rules()),
+        two_columns({name: rules.about for name, rules in named_rules().items()}),
         "Small decks that german-whist solve solves, by suits, ranks and cards in hand: from 20 "
         "thousand to ten thousand million ways to deal and play for the stock.",
-        _lines(solved_rules()),
+        two_columns({name: rules.about for name, rules in solved_rules().items()}),
         "german-whist rules NAME explains one of them.",
     )
     return "\n\n".join(parts)
-
-
-def _lines(sets: dict[str, Rules]) -> str:
-    width = max(map(len, sets)) + 2
-    return "\n".join(f"{name:<{width}}{rules.about}" for name, rules in sets.items())

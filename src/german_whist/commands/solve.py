@@ -39,8 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--folder", type=Path, metavar="FOLDER", help="default: `solved` in the cache"
     )
     parser.add_argument(
-        "--threads", type=int, metavar="N", help="number of threads (default: one per processor)"
-    )
+        "--threads", type="positive", metavar="N",
+        help="number of threads (default: one per processor)",
+    )  # fmt: skip
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -50,8 +51,6 @@ def run(arguments: argparse.Namespace) -> int:
     target: float = arguments.target
     if not 0 < target < math.inf:
         raise ValueError(f"--target is {target}: it has to be more than 0")
-    if arguments.threads is not None and arguments.threads < 1:
-        raise ValueError(f"--threads is {arguments.threads}: it has to be at least 1")
     if Path(rules.name).name != rules.name:
         raise ValueError(
             f"the rules are called {rules.name!r}, and files are to be called after them: choose "

@@ -17,11 +17,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("space", type=Path, metavar="SPACE.yaml", help="settings of the sweep")
     parser.add_argument("--folder", type=Path, metavar="FOLDER", help="default: runs/sweep-SPACE")
     parser.add_argument(
-        "--trials",
-        type=int,
-        metavar="N",
+        "--trials", type="positive", metavar="N",
         help="number of trials, those of earlier sessions included",
-    )
+    )  # fmt: skip
     parser.add_argument(
         "--storage",
         metavar="URL",
@@ -46,8 +44,6 @@ def run(arguments: argparse.Namespace) -> int:
     space: Path = arguments.space
     sweep = load_sweep(space)
     if arguments.trials is not None:
-        if arguments.trials < 1:
-            raise ValueError(f"--trials is {arguments.trials}: give at least 1")
         sweep = replace(sweep, trials=arguments.trials)
     if arguments.storage is not None:
         sweep = replace(sweep, storage=arguments.storage)

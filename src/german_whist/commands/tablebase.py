@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     verify_parser.add_argument(
         "--samples",
-        type=int,
+        type="natural",
         default=200,
         metavar="N",
         help="entries searched per layer (default: 200)",
@@ -81,8 +81,6 @@ def run(arguments: argparse.Namespace) -> int:
         build(kind, cards, threads, arguments.rebuild, report=print)
         print(f"{kind.name}: up to {cards} cards each, {time.monotonic() - start:.1f} s")
         return 0
-    if arguments.samples < 0:
-        raise ValueError(f"samples is {arguments.samples}: it cannot be less than 0")
     return _verify(kind, arguments.cards, threads, arguments.samples)
 
 

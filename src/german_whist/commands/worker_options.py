@@ -10,7 +10,6 @@ from ..common.executors.executor import MAX_WORKERS
 
 
 def add_worker_options(parser: argparse.ArgumentParser) -> None:
-    """Add `--workers` and `--on`."""
     parser.add_argument(
         "--workers", type=int, metavar="W", default=1,
         help="processes; they do not change the result (default: 1; 0: one per core)",
@@ -19,7 +18,6 @@ def add_worker_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_backend_option(parser: argparse.ArgumentParser) -> None:
-    """Add `--on`."""
     parser.add_argument(
         "--on", metavar="local|ray|ray://HOST:PORT", default=LOCAL,
         help="where they are: processes of this machine (the default), or a cluster of Ray; "
