@@ -164,14 +164,6 @@ class Quitter(RandomAgent):
         raise GeneratorExit
 
 
-class Vague(RandomAgent):
-    """Can not say whether it is perfect."""
-
-    @property
-    def perfect_endgame(self) -> bool:
-        raise LookupError("who knows")
-
-
 class Fainting(RandomExactAgent):
     """Says that it plays endings perfectly, and fails in some of them."""
 

@@ -11,9 +11,8 @@ from agent_views import selfplay_views, streams_of
 from test_base import play_all
 
 from german_whist import Game, named_rules
-from german_whist.agents import Player, agent_key, agent_names, decision_streams, make_agent
+from german_whist.agents import Player, agent_key, decision_streams, make_agent
 from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS
-from german_whist.cli import main
 from support import ODD, dealt, with_other_hidden_cards
 
 RULES = [*named_rules(), *ODD.values()]
@@ -87,14 +86,6 @@ def test_searches_take_a_time_a_move(name: str) -> None:
 def test_wrong_parameters_are_refused_in_a_sentence(name: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make_agent(name)
-
-
-def test_the_command_lists_every_player(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["agents"]) == 0
-    listed = capsys.readouterr().out
-    for name, entry in agent_names().items():
-        assert name in listed
-        assert entry.about in listed
 
 
 @pytest.mark.parametrize(

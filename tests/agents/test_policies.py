@@ -127,15 +127,6 @@ def test_a_policy_that_answers_something_else_is_told_what_is_wanted(answer: Any
         act_on(PolicyAgent("classic", lambda observations, masks: answer, name="mine"), views)
 
 
-def test_endings_are_exact_unless_the_policy_is_to_play_them() -> None:
-    assert PolicyAgent("classic", lowest).perfect_endgame
-    assert not PolicyAgent("classic", lowest, exact=False).perfect_endgame
-    exact = PolicyAgent("classic", lowest, name="exact")
-    plain = PolicyAgent("classic", lowest, exact=False, name="plain")
-    result = evaluate(exact, plain, hands=40, seed=1)
-    assert result.pairings[0].margin.value > 0
-
-
 def test_modules_of_torch_are_given_tensors() -> None:
     torch = pytest.importorskip("torch")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import combinations, pairwise
 from math import prod
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -366,9 +365,3 @@ def test_rules_without_a_value_network_are_played_at_the_last_tricks_alone(rules
     assert not ThinkerAgent.plays(load_rules(rules))
     agent = make_agent("thinker:4,last=2", rules)
     play_all((agent, agent), rules, 2, seed=1)
-
-
-def test_the_networks_of_the_package_are_small() -> None:
-    files: list[Any] = sorted(Path(CLASSIC_WEIGHTS).parent.glob("*.safetensors"))
-    assert len(files) >= 4
-    assert sum(path.stat().st_size for path in files) < 8_000_000

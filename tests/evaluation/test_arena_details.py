@@ -173,6 +173,7 @@ def test_the_list_of_players_says_who_plays_endings(capsys: pytest.CaptureFixtur
     told = capsys.readouterr().out
     assert "ahead=TRICKS" in told[told.index("thinker:64") :].split("\n")[0]
     for name, entry in BUILT_IN.items():
+        assert entry.about in told
         if not entry.needs_more and name != "human":
             agent = make_agent(name, "2x4-h2" if name == "nash" else "classic")
             assert entry.endgame == agent.endgame, name

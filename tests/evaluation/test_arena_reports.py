@@ -178,24 +178,6 @@ def test_the_page_needs_nothing_from_elsewhere(rungs: Result, rules: str) -> Non
     assert "nan" not in re.sub(r"<[^>]*title>|[a-z-]*nan[a-z]+", "", page)
 
 
-def test_plots_over_tricks_show_all_tricks_and_where_the_foreplay_ends(rungs: Result) -> None:
-    rules = load_rules(rungs.rules)
-    page, foreplay = as_html(rungs, rules), rules.foreplay_tricks
-    plots = [each for each in page.split("<svg") if ">trick</text>" in each]
-    assert len(plots) == 2 * len(rungs.pairings)
-    beyond = 0
-    for plot in plots:
-        borders = [float(x) for x in re.findall(r'<line x1="(\S+)"[^>]*class="stage"', plot)]
-        tricks = sorted({float(x) for x in re.findall(r'<circle cx="(\S+)"', plot)})
-        assert len(tricks) >= foreplay
-        # Endings of exact players are known, and not played.
-        assert len(borders) == (len(tricks) > foreplay)
-        if borders:
-            assert tricks[foreplay - 1] < borders[0] < tricks[foreplay]
-            beyond += 1
-    assert 0 < beyond < len(plots)
-
-
 def test_a_plot_tells_the_reach_of_an_interval_as_tables_do() -> None:
     rates = [("a – b", Estimate(100.0, 1.2, 100.0))]
     assert "100.0 % ± 98.8" in intervals(rates, 50.0, " %", "Win rates")
@@ -359,7 +341,7 @@ def test_players_in_workers_outlive_those_who_hear_them(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     path = tmp_path / "run.json"
-    words = ("evaluate", "arena_players:Talker", "--against", "random", "--hands", "4")
+    words = ("evaluate", "mine=arena_players:Talker", "--against", "random", "--hands", "4")
     done = subprocess.run(
         [sys.executable, "-m", "german_whist", *words, "--workers", "2", "--json", str(path)],
         stdout=writing, stderr=writing, cwd=Path(__file__).parent.parent, check=False,
@@ -368,6 +350,7 @@ def test_players_in_workers_outlive_those_who_hear_them(tmp_path: Path) -> None:
     assert done.returncode == 0
     told = json.loads(path.read_text())
     assert told["complete"]
+    assert told["players"] == ["mine", "random"]
     assert told["pairings"][0]["forfeits"] == []
 
 
@@ -441,7 +424,7 @@ def test_rules_and_names_are_taken_from_the_players(
     margin: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page, data = tmp_path / "page.html", tmp_path / "run.json"
-    words = ["--hands", "4", "--workers", "2", "--html", str(page), "--json", str(data)]
+    words = ["--hands", "4", "--html", str(page), "--json", str(data)]
     assert main(["evaluate", f"mine={margin}", "--against", "easy one=random", *words]) == 0
     found = capsys.readouterr().out
     assert found.startswith("margin, seed 0")

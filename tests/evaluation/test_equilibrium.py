@@ -110,6 +110,7 @@ def test_the_value_is_that_of_a_linear_programme(rules: dict[str, Any]) -> None:
     assert -found.against_leader - 1e-6 <= wanted <= found.against_dealer + 1e-6
 
 
+@pytest.mark.thorough
 def test_the_value_is_that_of_open_spiels_cfr() -> None:
     """OpenSpiel's own CFR+ on the game as its adapter tells it, written out once and read back."""
     pyspiel: Any = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed")

@@ -24,7 +24,7 @@ from german_whist.three_player.observation import (
 )
 from german_whist.three_player.records import ThreeRecord, read_three_records, record_of_three
 
-HANDS = 2000
+HANDS = 800
 CARDS_TEXT = [str(card) for card in CARDS]
 SEEDS = st.integers(0, 2**32)
 SEATS = st.sampled_from((0, 1, 2))
