@@ -120,6 +120,19 @@ def _mark(path: Path) -> None:
         path.touch()
 
 
+_child_compiler: Any = None
+
+
+def compile_in_child() -> None:
+    """Let a child process compile from now on: this one is to run for long, in little memory."""
+    global _child_compiler
+    from .child import ChildCompiler
+
+    # Code that cannot be cached cannot be handed over.
+    if os.access(machine_code_folder(), os.W_OK):
+        _child_compiler = ChildCompiler()
+
+
 class CodeCache:
     """Disk cache of one function: a file with a checksum for each type signature.
 
@@ -128,7 +141,7 @@ class CodeCache:
     """
 
     def __init__(self, function: Callable[..., Any], folder: Path) -> None:
-        self._folder = folder
+        self._function, self._folder = function, folder
         name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
         # Angle brackets, as in <locals>, are not allowed in file names on Windows.
@@ -148,8 +161,11 @@ class CodeCache:
         from numba.core.compiler import CompileResult
 
         target_context.refresh()
+        path = self._path(signature, target_context.codegen())
         try:
-            data = self._path(signature, target_context.codegen()).read_bytes()
+            if _child_compiler is not None and not path.exists():
+                _child_compiler.compile(self._function, signature)
+            data = path.read_bytes()
             if self._checksum(data[32:]) != data[:32]:
                 return None
             return CompileResult._rebuild(target_context, *pickle.loads(data[32:]))

@@ -15,6 +15,7 @@ from german_whist.common.files import file_lock
 from german_whist.common.jit import compiler as compiled
 from german_whist.common.jit.compiler import (
     COMPILED,
+    compile_in_child,
     forceinline,
     inline_ir,
     jit,
@@ -85,6 +86,25 @@ def test_an_edited_helper_of_a_users_function_gives_the_new_answer(
 def test_functions_of_the_package_are_kept_on_disk() -> None:
     suit_of(17)
     assert [*machine_code_folder().glob("play.suit_of-*.code")]
+
+
+@compiled_only
+@pytest.mark.parametrize("works", [True, False])
+def test_a_child_compiles_for_this_process_unless_it_fails(
+    works: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(compiled, "_folders", {})
+    monkeypatch.setattr(compiled, "_child_compiler", None)
+    compile_in_child()
+    if not works:
+        (tmp_path / "sitecustomize.py").write_text("raise SystemExit(3)")
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    function = jit(suit_of.py_func)
+    assert function(17) == 1
+    assert bool(function._cache_hits) == works
+    assert [*machine_code_folder().glob("play.suit_of-*.code")]
+    compiled._child_compiler.close()
 
 
 # -- where machine code is kept, and for how long

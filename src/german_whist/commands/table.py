@@ -46,10 +46,12 @@ def run(arguments: argparse.Namespace) -> int:
             f"{error.name} is not installed: pip install 'german-whist[table]' adds what the page "
             "needs; german-whist play needs nothing more"
         ) from error
+    from ..common.jit.compiler import compile_in_child
     from ..table.browser.security import Access
     from ..table.game.opponents import Opponents
     from ..table.game.store import Store
 
+    compile_in_child()
     access = Access.at(arguments.host, arguments.token, arguments.name)
     opponents = Opponents(arguments.players)
     with (
