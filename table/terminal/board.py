@@ -37,6 +37,11 @@ def new_console() -> Console:
     return Console(markup=False, highlight=False, emoji=False)
 
 
+def print_sentence(console: Console, text: str, end: str = "\n") -> None:
+    """Break lines between words for a window; what reads a pipe gets the whole sentence."""
+    console.print(sentence(text), end=end, soft_wrap=not console.is_terminal)
+
+
 def sentence(text: str, style: str = "") -> Text:
     """A sentence with its cards in bold, red suits in red."""
     line = Text(text, style)
@@ -141,19 +146,19 @@ def _cards(
     width = max([3, *(len(short_word(action)) for action in actions)])
     for start in range(0, len(actions), _CARDS_IN_A_ROW):
         row_actions = actions[start : start + _CARDS_IN_A_ROW]
-        padding = (0, 0) if frames else (0, 1, 0, 0)
-        box = SQUARE if frames else None
-        row = Table(box=box, show_header=False, padding=padding, border_style="dim")
-        row.add_row(
-            *(
-                Text(
-                    f"{short_word(action):>{width}}",
-                    _style(action, playable is None or action in playable, action == chosen),
-                )
-                for action in row_actions
+        cards = [
+            Text(
+                f"{short_word(action):>{width}}",
+                _style(action, playable is None or action in playable, action == chosen),
             )
-        )
-        rows.append(row)
+            for action in row_actions
+        ]
+        if frames:
+            row = Table(box=SQUARE, show_header=False, padding=0, border_style="dim")
+            row.add_row(*cards)
+            rows.append(row)
+        else:
+            rows.append(Text(" ").join(cards))
         if chosen in row_actions:
             left = (width + 1) * row_actions.index(chosen) + width // 2 + frames
             rows.append(Text(" " * left + "▲", "bold yellow"))

@@ -27,7 +27,7 @@ from ...engine.view import View
 from ..game.session import PERSON, Session
 from ..text import words
 from ..text.labels import labels, say
-from .board import board, choices, new_console, sentence
+from .board import board, choices, new_console, print_sentence, sentence
 from .keyboard import Keyboard
 from .play import Frontend, LeaveTable, T, score_text, short_names
 
@@ -70,7 +70,7 @@ class KeyFrontend(Frontend):
         sys.stderr.write(self._notices.getvalue())
         # The last sentences stay readable after the alternate screen closes.
         for text in self._sentences:
-            self._console.print(sentence(text), soft_wrap=True)
+            print_sentence(self._console, text)
 
     def tell(self, text: str) -> None:
         self._sentences.append(text)

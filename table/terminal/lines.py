@@ -18,7 +18,7 @@ from ...engine.view import View
 from ..game.session import Session
 from ..text import words
 from ..text.labels import labels, say
-from .board import board, choices, new_console, sentence, short_word
+from .board import board, choices, new_console, print_sentence, short_word
 from .play import Frontend, LeaveTable, T, score_text, short_names
 
 _LEAVE_WORDS = ("q", "quit")
@@ -38,8 +38,7 @@ class LineFrontend(Frontend):
         pass
 
     def tell(self, text: str) -> None:
-        # A person's window breaks lines between words; what reads a pipe gets whole sentences.
-        self._console.print(sentence(text), soft_wrap=not self._console.is_terminal)
+        print_sentence(self._console, text)
 
     tell_event = tell
 
@@ -80,7 +79,7 @@ class LineFrontend(Frontend):
         self.tell(f"{words.prompt(view, self._names)}.")
 
     def _read(self, question: str) -> str:
-        self._console.print(question, end=" ", soft_wrap=True)
+        print_sentence(self._console, question, end=" ")
         sys.stdout.flush()
         try:
             answer = sys.stdin.readline()

@@ -12,11 +12,13 @@ import pytest
 from rich.console import Console
 
 from german_whist.cli import main
+from german_whist.commands import play as play_command
 from german_whist.engine.game import Game
 from german_whist.engine.records import GameRecord
 from german_whist.engine.rules import load_rules
 from german_whist.table.game.session import Session
 from german_whist.table.game.store import Store
+from german_whist.table.terminal import lines
 from german_whist.table.terminal.board import board, in_order, rules_page, seen_page, tricks_page
 
 DECK = [rank + suit for suit in "SHDC" for rank in "AKQJT98765432"]
@@ -125,6 +127,25 @@ def test_wrong_arguments_are_refused_in_sentences(play, arguments, sentence):
     assert status == 2
     assert err.startswith("german-whist play: ")
     assert sentence in err
+
+
+@pytest.mark.parametrize("rules", ["draft", "humbug"])
+def test_a_narrow_window_breaks_no_word_and_cuts_no_card(rules, play, monkeypatch):
+    def said(columns):
+        console = Console(width=columns, force_terminal=True, color_system=None, highlight=False)
+        monkeypatch.setattr(lines, "new_console", lambda: console)
+        monkeypatch.setattr(play_command, "new_console", lambda: console)
+        says = "\n".join(["hint", "seen", "rules", "?", "himt", *[*DECK, "keep"] * 4, "tricks"])
+        options = ("--plain", "--new", "--rules", rules, "--match", "7", "--seed", "2")
+        return play("random", *options, says=says)[1]
+
+    words = set(said(200).split())
+    for columns in (40, 60, 80):
+        text = said(columns)
+        # What is typed stands behind the question.
+        shown = [re.sub(r"(?<=[?:]) \S*$", "", line) for line in text.splitlines()]
+        assert [line for line in shown if len(line) > columns] == []
+        assert set(text.split()) <= words
 
 
 # -- the board

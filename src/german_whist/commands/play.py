@@ -14,6 +14,7 @@ from ..agents.common_rules import common_rules
 from ..engine.rules import Match
 from ..table.game.session import HUMAN, Session, SessionSettings, new_seed
 from ..table.game.store import Store
+from ..table.terminal.board import new_console, print_sentence
 from ..table.terminal.keyboard import has_keys
 from ..table.terminal.keys import KeyFrontend
 from ..table.terminal.lines import LineFrontend
@@ -74,7 +75,7 @@ def _play(store: Store, settings: SessionSettings, arguments: argparse.Namespace
             game.run()
     finally:
         if notice := closing_notice(session, saver):
-            print(notice)
+            print_sentence(new_console(), notice)
     return int(saver.trouble is not None)
 
 
