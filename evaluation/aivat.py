@@ -25,6 +25,7 @@ from ..agents.networks.mlp import MLPBatch, MLPWeights, forward_rows, new_mlp_ba
 from ..agents.networks.value import (
     MAX_VALUE_INPUTS,
     N_OUTCOMES,
+    outcome_pays,
     read_value_network,
     write_value_inputs,
 )
@@ -32,7 +33,7 @@ from ..common.jit.bitset import NO_CARDS, ONE, bit, highest, lowest, nth_lowest
 from ..common.jit.compiler import jit
 from ..engine.dtypes import GAME, LEAD
 from ..engine.endgame import Scratch, Tables, solve
-from ..engine.play import Record, legal, pay_for, play, row, stock_left
+from ..engine.play import Record, legal, play, row, stock_left
 from ..engine.rules import Match, Rules
 from .kernels import Games
 
@@ -87,10 +88,9 @@ def check_luck(rules: Rules, match: Match | None) -> None:
 
 
 def new_value_estimator(rules: Rules, tables: Tables, scratch: Scratch) -> ValueEstimator:
-    network, record, tricks = value_network_for(rules), rules.record()[0], rules.hand
+    network, tricks = value_network_for(rules), rules.hand
     pays = np.zeros((N_OUTCOMES, FIGURES))
-    for taken in range(tricks + 1):
-        paid = pay_for(record, 0, taken, tricks - taken)
+    for taken, paid in enumerate(outcome_pays(rules)[: tricks + 1]):
         pays[taken] = np.sign(paid), 2 * taken - tricks, paid
     return ValueEstimator(
         network, new_mlp_batch(network, 1, MAX_VALUE_INPUTS), tables, scratch, pays,

@@ -12,11 +12,12 @@ import sys
 
 import numpy as np
 
+from german_whist.agents.networks.value import outcome_pays
 from german_whist.common.jit.compiler import COMPILED
 from german_whist.engine.game import Game
 from german_whist.engine.observation.history import histories, history_rows
 from german_whist.engine.rng import random_below, random_fraction, stream_key
-from german_whist.engine.rules import Match
+from german_whist.engine.rules import Match, load_rules
 from german_whist.engine.sampling.determinizations import METHODS, sample_determinizations
 from german_whist.three_player.game import ThreeGame
 from german_whist.three_player.observation import observation_for_three
@@ -110,4 +111,5 @@ def digests(short: bool = False) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    json.dump({"compiled": COMPILED, "digests": digests(short=True)}, sys.stdout)
+    pays = outcome_pays(load_rules("classic")).tolist()
+    json.dump({"compiled": COMPILED, "digests": digests(short=True), "pays": pays}, sys.stdout)

@@ -19,7 +19,7 @@ from ...common.jit.compiler import jit
 from ...engine.cards import N_CARDS
 from ...engine.endgame.game_values import inexact_reason
 from ...engine.observation.layout import Layout
-from ...engine.play import Record, pay_for, stock_left
+from ...engine.play import Record, pay_for, row, stock_left
 from ...engine.rules import Rules
 from ..base import Array, CannotPlay
 from .auxiliary import read_auxiliary
@@ -179,8 +179,7 @@ def check_value_rules(rules: Rules) -> None:
 
 def outcome_pays(rules: Rules) -> Array:
     """Pay of each number of tricks in the ending."""
-    record = rules.record()[0]
-    tricks = rules.hand
+    record, tricks = row(rules.record(), 0), rules.hand
     return np.array(
         [pay_for(record, 0, k, tricks - k) if k <= tricks else 0 for k in range(N_OUTCOMES)],
         np.float32,

@@ -12,7 +12,9 @@ import digest_of_play
 import pytest
 from digest_of_play import digests
 
+from german_whist.agents.networks.value import outcome_pays
 from german_whist.common.jit.compiler import COMPILED
+from german_whist.engine.rules import load_rules
 
 
 @pytest.mark.skipif(not COMPILED, reason="the compiler is off, so there is nothing to compare")
@@ -31,6 +33,7 @@ def test_compiled_code_agrees_with_plain_python_which_gives_no_warning() -> None
     assert run.stderr == ""
     interpreted = json.loads(run.stdout)
     assert interpreted["compiled"] is False
+    assert interpreted["pays"] == outcome_pays(load_rules("classic")).tolist()
     different = [name for name in compiled if compiled[name] != interpreted["digests"][name]]
     assert not different
     assert len(set(compiled.values())) == len(compiled) == len(interpreted["digests"])
