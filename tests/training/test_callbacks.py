@@ -17,7 +17,7 @@ pytest.importorskip("sb3_contrib")
 from sb3_callbacks import Counting
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.callbacks import MaskableEvalCallback
-from small_runs import arrays_of, interrupted_when, quiet, same
+from small_runs import arrays_of, quiet, same
 from stable_baselines3.common.callbacks import (
     BaseCallback,
     CheckpointCallback,
@@ -41,21 +41,11 @@ from german_whist.training.settings import Settings
 HERE = "sb3_callbacks"
 TINY = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}
 SMALL = {
-    "rules": TINY,
-    "horizon": "hand",
-    "hidden_sizes": (16,),
-    "n_envs": 16,
-    "n_steps": 16,
-    "batch_size": 128,
-    "decisions": 1500,
-    "eval_hands": 40,
-    "eval_mode": "sync",
-    "final_eval_hands": 40,
-    "eval_opponents": ("random",),
-    "opponents": ("random",),
-    "threads": 1,
+    "rules": TINY, "horizon": "hand", "hidden_sizes": (16,), "n_envs": 16, "n_steps": 16,
+    "batch_size": 128, "decisions": 1500, "eval_hands": 40, "eval_mode": "sync",
+    "final_eval_hands": 40, "eval_opponents": ("random",), "opponents": ("random",), "threads": 1,
     "save_every": 500,
-}
+}  # fmt: skip
 
 
 def settings(**changes: object) -> SB3Settings:
@@ -123,20 +113,6 @@ def test_the_callbacks_of_sb3_do_what_they_do_there(tmp_path: Path) -> None:
         assert isinstance(MaskablePPO.load(path), MaskablePPO)
     with np.load(tmp_path / "evaluations.npz") as evaluations:
         assert evaluations["timesteps"].tolist() == [480 * k for k in range(1, steps // 30 + 1)]
-
-
-def test_counts_go_on_in_a_resumed_run(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    config = settings(callbacks=(f"{HERE}:Counting",))
-    run = start(folder, config)
-    with pytest.raises(RunStopped):
-        run.go(interrupted_when(lambda run: run.trainer.decisions > 700))
-    assert isinstance(run.trainer, SB3Trainer)
-    assert run.trainer.callbacks.callbacks[0].events[-1] == "end"
-    run = resume(folder)
-    run.go(quiet())
-    assert isinstance(run.trainer, SB3Trainer)
-    assert run.trainer.callbacks.calls == [94]
 
 
 # -- what is refused

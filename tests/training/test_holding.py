@@ -39,14 +39,9 @@ from german_whist.training.settings import Settings
 
 SMALL = [
     *("n_envs=16", "hidden_sizes=8", "batch_size=64", "threads=1", "decisions=640", "seed=3"),
-    *(
-        "eval_every=10_000",
-        "save_every=10_000",
-        "eval_hands=20",
-        "final_eval_hands=20",
-        "eval_mode=sync",
-    ),
-]
+    *("eval_every=10_000", "save_every=10_000", "eval_hands=20", "final_eval_hands=20",
+        "eval_mode=sync"),
+]  # fmt: skip
 
 
 def settings(*words: str) -> Settings:

@@ -34,16 +34,10 @@ from german_whist.training.runs.start import resume, start
 from german_whist.training.runs.warm_start import load_warm_start
 
 TINY: dict[str, Any] = {
-    "rules": {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2},
-    "horizon": "hand",
-    "n_envs": 8,
-    "hidden_sizes": (6, 5),
-    "batch_size": 16,
-    "decisions": 200,
-    "eval_opponents": (),
-    "threads": 1,
+    "rules": {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}, "horizon": "hand", "n_envs": 8,
+    "hidden_sizes": (6, 5), "batch_size": 16, "decisions": 200, "eval_opponents": (), "threads": 1,
     "final_eval_hands": 20,
-}
+}  # fmt: skip
 
 
 def settings(**changes: Any) -> PPOSettings:

@@ -41,27 +41,12 @@ TINY = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2, "counts": "all"}
 # All four tricks may be won, and rewards are learnt from in units of four tenths of the most.
 UNIT = 0.4 * 4
 SETTINGS: dict[str, Any] = {
-    "rules": TINY,
-    "horizon": "hand",
-    "reward": "margin",
-    "n_envs": 12,
-    "hidden_sizes": (7, 5),
-    "batch_size": 24,
-    "n_epochs": 2,
-    "decisions": 1000,
-    "learning_rate": 0.05,
-    "learning_rate_end": 0.01,
-    "ent_coef": 0.3,
-    "ent_coef_end": 0.1,
-    "clip_range": 0.05,
-    "gamma": 0.9,
-    "gae_lambda": 0.7,
-    "vf_coef": 0.8,
-    "max_grad_norm": 0.1,
-    "ema_decay": 0.9,
-    "kl_coef": 0.5,
-    "seed": 5,
-}
+    "rules": TINY, "horizon": "hand", "reward": "margin", "n_envs": 12, "hidden_sizes": (7, 5),
+    "batch_size": 24, "n_epochs": 2, "decisions": 1000, "learning_rate": 0.05,
+    "learning_rate_end": 0.01, "ent_coef": 0.3, "ent_coef_end": 0.1, "clip_range": 0.05,
+    "gamma": 0.9, "gae_lambda": 0.7, "vf_coef": 0.8, "max_grad_norm": 0.1, "ema_decay": 0.9,
+    "kl_coef": 0.5, "seed": 5,
+}  # fmt: skip
 
 
 def settings(**changes: Any) -> PPOSettings:
@@ -314,10 +299,26 @@ def same(found: Weights, wanted: Weights) -> None:
         assert each == pytest.approx(wanted[name], rel=1e-3, abs=2e-4), name
 
 
+def iterated(
+    trainer: PPO, plain: PlainPPO, monkeypatch: pytest.MonkeyPatch
+) -> list[dict[str, float]]:
+    """The metrics of four iterations of both, which come to the same weights."""
+    metrics = []
+    for _ in range(4):
+        metrics.append(iterate_both(trainer, plain, monkeypatch))
+        same(weights_of(trainer.network), plain.weights)
+        same(weights_of(trainer.ema_network), plain.average)
+    # What is handed out is the average, which is not the network.
+    same(trainer.player(), plain.average)
+    assert any(
+        np.abs(each - plain.weights[name]).max() > 0.01 for name, each in trainer.player().items()
+    )
+    return metrics
+
+
 @pytest.mark.parametrize(
     "changes",
     [
-        {},
         {"critic": "separate"},
         {"critic": "shared"},
         {"kl_coef": 0.0},
@@ -329,26 +330,15 @@ def test_an_iteration_is_what_the_formulas_say(
     changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trainer = PPO(settings(**changes))
-    plain = PlainPPO(trainer)
-    output = []
-    for _ in range(4):
-        output.append(iterate_both(trainer, plain, monkeypatch))
-        same(weights_of(trainer.network), plain.weights)
-        same(weights_of(trainer.ema_network), plain.average)
+    metrics = iterated(trainer, PlainPPO(trainer), monkeypatch)
     # Ratios and gradients were so large that clipping them shows.
-    assert max(each["clip_fraction"] for each in output) > 0.02
-    assert max(each["grad_norm"] for each in output) > trainer.settings.max_grad_norm
-    # What is handed out is the average, which is not the network.
-    same(trainer.player(), plain.average)
-    assert any(
-        np.abs(each - plain.weights[name]).max() > 0.01 for name, each in trainer.player().items()
-    )
+    assert max(each["clip_fraction"] for each in metrics) > 0.02
+    assert max(each["grad_norm"] for each in metrics) > trainer.settings.max_grad_norm
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {},
         {"critic": "separate", "gamma": 1.0},
         {"n_steps": 5, "ent_coef": 0.0},
         {"pool_fraction": 0.5, "opponents": ("random",), "step_size": 2.0},
@@ -358,15 +348,9 @@ def test_an_iteration_of_mmd_is_what_the_paper_says(
     changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trainer = MMD(mmd_settings(**changes))
-    plain = PlainMMD(trainer)
-    metrics = []
-    for _ in range(4):
-        metrics.append(iterate_both(trainer, plain, monkeypatch))
-        same(weights_of(trainer.network), plain.weights)
-        same(weights_of(trainer.ema_network), plain.average)
+    metrics = iterated(trainer, PlainMMD(trainer), monkeypatch)
     # Steps were so long that the direction of a divergence and higher powers of a ratio show.
     assert max(each["approx_kl"] for each in metrics) > 0.02
-    same(trainer.player(), plain.average)
 
 
 # -- each part by what it does

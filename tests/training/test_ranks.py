@@ -29,18 +29,12 @@ from german_whist.training.runs.start import resume
 
 HERE = Path(__file__).resolve().parent
 SMALL = [
-    *(
-        "n_envs=64",
-        "hidden_sizes=16,16",
-        "batch_size=256",
-        "seed=3",
-        "decisions=10000",
-        "threads=1",
-    ),
+    *("n_envs=64", "hidden_sizes=16,16", "batch_size=256", "seed=3", "decisions=6000",
+        "threads=1"),
     *("eval_every=100000", "save_every=2000", "final_eval_hands=40", "eval_opponents=random"),
-    *("pool_fraction=0.25", "pool_every=6000", "pool_size=2", "critic=oracle", "device=cpu"),
+    *("pool_fraction=0.25", "pool_every=3000", "pool_size=2", "critic=oracle", "device=cpu"),
     "eval_mode=sync",
-]
+]  # fmt: skip
 
 PATIENCE = 500
 """Seconds: the first run may compile, and cores may be busy."""
@@ -145,7 +139,7 @@ def test_one_process_goes_on_where_two_stopped(ranked: Path, tmp_path: Path) -> 
     whole = ranked / "whole"
     folder = tmp_path / "on"
     shutil.copytree(whole, folder)
-    run = resume(folder, ["decisions=11000"])
+    run = resume(folder, ["decisions=7000"])
     before = state(whole)
     trainer = run.trainer
     assert isinstance(trainer, PPO)

@@ -33,15 +33,10 @@ from german_whist.training.settings import Settings
 
 SMALL = [
     *("n_envs=64", "hidden_sizes=16,16", "batch_size=128", "threads=1", "decisions=4000", "seed=3"),
-    *(
-        "eval_every=1500",
-        "save_every=1000",
-        "eval_hands=40",
-        "final_eval_hands=80",
-        "eval_mode=sync",
-    ),
+    *("eval_every=1500", "save_every=1000", "eval_hands=40", "final_eval_hands=80",
+        "eval_mode=sync"),
     *("pool_fraction=0.25", "pool_every=600", "pool_size=2", "critic=oracle", "kl_coef=0.01"),
-]
+]  # fmt: skip
 
 
 def settings(*words: str) -> Settings:

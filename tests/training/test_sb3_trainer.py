@@ -33,26 +33,12 @@ from german_whist.training.settings import Settings
 
 TINY = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}
 SMALL = {
-    "rules": TINY,
-    "horizon": "hand",
-    "reward": "points",
-    "hidden_sizes": (16, 16),
-    "n_envs": 16,
-    "n_steps": 16,
-    "batch_size": 128,
-    "decisions": 1500,
-    "eval_every": 600,
-    "save_every": 500,
-    "eval_hands": 40,
-    "eval_mode": "sync",
-    "final_eval_hands": 40,
-    "eval_opponents": ("random",),
-    "threads": 1,
-    "pool_every": 300,
-    "pool_sampling": "pfsp",
-    "pool_size": 2,
+    "rules": TINY, "horizon": "hand", "reward": "points", "hidden_sizes": (16, 16), "n_envs": 16,
+    "n_steps": 16, "batch_size": 128, "decisions": 1500, "eval_every": 600, "save_every": 500,
+    "eval_hands": 40, "eval_mode": "sync", "final_eval_hands": 40, "eval_opponents": ("random",),
+    "threads": 1, "pool_every": 300, "pool_sampling": "pfsp", "pool_size": 2,
     "opponents": ("random", "random-exact"),
-}
+}  # fmt: skip
 
 
 def settings(**changes: object) -> Settings:

@@ -87,38 +87,25 @@ def test_settings_of_a_run_under_way_may_change_except_what_shapes_it() -> None:
             changed_settings(before, [word])
 
 
-def test_a_file_of_ones_own_may_be_given(tmp_path: Path) -> None:
-    path = tmp_path / "mine.yaml"
-    path.write_text("decisions: 5000\nrules: {suits: 2, ranks: 6, hand: 3}\nhorizon: hand\n")
-    settings = load_settings(path)
-    assert settings.decisions == 5000
-    assert settings.options.rules.ranks == 6
-
-
 @pytest.mark.parametrize(
     ("word", "message"),
     [
         ("ent_ceof=0.1", "'ent_coef'"),
-        ("ent_coef", "key=value"),
         (
             "lr=0.1",
             "'lr' is not a setting of the ppo trainer; the setting for that is 'learning_rate'",
         ),
-        ("net_arch=64", "the setting for that is 'hidden_sizes'"),
-        ("buffer_size=9", "did you mean 'batch_size'"),
         ("ent_coef=much", "a number"),
         ("n_envs=1.5", "a whole number"),
         ("n_envs=0", "n_envs is 0: it has to be a whole number of at least 1"),
         ("device=gpu", "auto, cpu, cuda"),
         ("critic=orcale", "'oracle'"),
         ("ema_decay=1", "ema_decay is 1.0: .* less than 1"),
-        ("critic_warmup=1", "critic_warmup is 1.0: .* less than 1"),
         (
             "hidden_sizes=0",
             r"hidden_sizes is \[0\]: .* one or more whole numbers, each at least 1 and at most",
         ),
         ("eval_opponents=1", r"eval_opponents is \[1\]: it has to be a list of texts$"),
-        ("ent_coef=", "ent_coef is empty: it has to be a number"),
         (
             "ent_coef=much clip_range=0",
             r"clip_range is 0\.0: .*; ent_coef is 'much': it has to be a number",
@@ -128,11 +115,8 @@ def test_a_file_of_ones_own_may_be_given(tmp_path: Path) -> None:
             "'ent_ceof' is not .*'ent_coef'.*; 'folds' is not .*; clip_range is",
         ),
         ("rules=clasic", "'classic'"),
-        ("reward=points,win", "a text"),
         ("trainer=pppo", "trainer: 'pppo' is not a trainer; did you mean 'ppo'"),
-        ("horizon=foreplay rules=race-7", "race"),
         ("eval_hands=101", "eval_hands is 101: .* an even number of"),
-        ("final_eval_hands=1", "final_eval_hands is 1: .* an even number of"),
     ],
 )
 def test_what_does_not_fit_is_refused(word: str, message: str) -> None:
@@ -151,7 +135,6 @@ def test_what_does_not_fit_is_refused(word: str, message: str) -> None:
             ("pool_fraction=0.5", "decisions=500_000"),
             "pool_fraction is 0.5 and has no effect: a policy joins the pool every 1,000,000",
         ),
-        ("quick", ("pool_every=10**9",), "a whole number"),
         ("sb3", ("opponents=[]", "pool_size=0"), "opponents is empty, and pool_size is 0"),
         ("sb3", ("opponents=[]", "pool_every=1e9"), "opponents is empty: a policy joins"),
         ("quick", ("learning_rate=0",), "nothing is learnt"),
@@ -172,9 +155,7 @@ def test_what_does_not_fit_is_refused(word: str, message: str) -> None:
         ),
         ("sb3", ("n_envs=1", "n_steps=1"), "a single decision cannot be learnt from"),
         ("sb3", ("precision=mixed",), "float32 alone"),
-        ("quick", ("ema_decay=1.0",), "less than 1"),
         ("quick", ("seed=9223372036854775808",), "seed is 9223372036854775808: .* at most"),
-        ("quick", ("gamma=0",), "gamma is 0"),
     ],
 )  # fmt: skip
 def test_what_would_do_nothing_is_refused(
@@ -182,20 +163,6 @@ def test_what_would_do_nothing_is_refused(
 ) -> None:
     with pytest.raises(SettingsError, match=message):
         load_settings(preset, words)
-
-
-@pytest.mark.parametrize(
-    ("preset", "words"),
-    [
-        ("quick", ("pool_fraction=0.1", "opponents=[threshold]", "pool_size=0")),
-        ("quick", ("pool_fraction=0.1", "pool_size=3", "pool_every=50_000")),
-        ("quick", ("learning_rate=0", "learning_rate_end=1e-3")),
-        ("sb3", ("opponents=random", "pool_size=0")),
-        ("sb3", ("opponents=[]",)),
-    ],
-)
-def test_what_has_its_effect_is_taken(preset: str, words: tuple[str, ...]) -> None:
-    load_settings(preset, words)
 
 
 def test_whoever_wrote_what_is_wrong_is_blamed(tmp_path: Path) -> None:
@@ -211,15 +178,6 @@ def test_whoever_wrote_what_is_wrong_is_blamed(tmp_path: Path) -> None:
     assert load_settings(path, ["pool_fraction=0.2"])
     with pytest.raises(SettingsError, match=r"^ent_coef is 'much'"):
         changed_settings(load_settings("quick"), ["ent_coef=much"])
-
-
-def test_the_command_lists_and_shows(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["train", "--list"]) == 0
-    assert all(name in capsys.readouterr().out for name in ["quick"])
-    assert main(["train", "quick", "ent_coef=0.2", "--show"]) == 0
-    assert yaml.safe_load(capsys.readouterr().out)["ent_coef"] == 0.2
-    assert main(["train", "quick", "entrop=0.2", "--show"]) == 2
-    assert "'ent_coef'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -303,13 +261,8 @@ def test_settings_are_shown_with_what_they_do(capsys: pytest.CaptureFixture[str]
     for each in list_settings(PPOSettings):
         line = next(line for line in output.splitlines() if line.startswith(f"{each.name}: "))
         assert line.endswith(f"  # {each.about}")
-
-
-def test_settings_made_in_python_are_checked_as_well() -> None:
-    with pytest.raises(SettingsError, match="n_envs is 0: it has to be a whole number of at least"):
-        PPOSettings(n_envs=0)
-    with pytest.raises(SettingsError, match="ent_coef is 'much': it has to be a number"):
-        PPOSettings(ent_coef="much")
+    assert main(["train", "--list"]) == 0
+    assert "quick" in capsys.readouterr().out
 
 
 # -- numbers

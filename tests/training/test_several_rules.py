@@ -219,11 +219,6 @@ def test_rule_sets_that_do_not_go_together_are_refused(
         settings_of(*rules, **more)
 
 
-def test_a_trainer_of_one_rule_set_says_so() -> None:
-    with pytest.raises(SettingsError, match="the trainer sb3 takes one rule set"):
-        load_settings("sb3", ["rules=classic,all-tricks"])
-
-
 def test_the_words_of_the_command_name_several() -> None:
     for word in ("rules=[classic, all-tricks]", "rules=classic,all-tricks"):
         settings = load_settings("quick", [word])

@@ -30,7 +30,7 @@ from german_whist.evaluation.formats import percent_with_interval
 from german_whist.training.callbacks.evaluation import EVALUATION_SEED, evaluate_checkpoint
 from german_whist.training.checkpoint import EvaluationResult, RunState, load_state, save_state
 from german_whist.training.experiments.benchmark import sampled_exploitability
-from german_whist.training.experiments.search_space import Range, Sweep, load_sweep
+from german_whist.training.experiments.search_space import Range, load_sweep
 from german_whist.training.experiments.sweep import (
     JOURNAL,
     PruningCallback,
@@ -56,6 +56,12 @@ SPACE = {
 SWEEP = {
     "preset": "tiny", "settings": SMALL, "space": SPACE, "eval_opponents": ["random"], "trials": 3,
     "finalists": 2, "final_eval_hands": 40,
+}  # fmt: skip
+# Without torch, processes start soonest.
+TABLES = {
+    "preset": "", "space": {"averaging": {"low": 0.0, "high": 2.0}},
+    "settings": {"trainer": "cfr", "rules": "2x4-h2", "decisions": 640, "iteration": 256,
+                 "eval_every": 256, "eval_hands": 20, "final_eval_hands": 40},
 }  # fmt: skip
 
 
@@ -232,7 +238,7 @@ def test_a_trial_that_promises_nothing_is_ended_early(
 
 
 def test_trials_side_by_side_come_to_what_they_come_to_one_by_one(tmp_path: Path) -> None:
-    sweep = load_sweep(written(tmp_path, trials=2, sampler="Random", pruner="Nop"))
+    sweep = load_sweep(written(tmp_path, **TABLES, trials=2, sampler="Random", pruner="Nop"))
     results = []
     for workers in (1, 2):
         folder = tmp_path / str(workers) / "sweep"
@@ -274,7 +280,7 @@ def test_no_trial_is_drawn_twice_by_a_sweep_that_goes_on_or_is_shared(
 
 
 def test_sweeps_that_start_at_once_share_one_study(tmp_path: Path) -> None:
-    path, folder = written(tmp_path, trials=4, finalists=1), tmp_path / "sweep"
+    path, folder = written(tmp_path, **TABLES, trials=4, finalists=1), tmp_path / "sweep"
     code = (
         "import sys; from pathlib import Path\n"
         "from german_whist.training.experiments import search_space, sweep\n"
@@ -366,16 +372,7 @@ def test_a_trial_in_another_process_is_pruned_by_what_the_storage_holds(
             {"space": {"clip_range": {"low": -1, "high": 1}}},
             "space: clip_range is -1.0: it has to be a number",
         ),
-        (
-            {"space": {"clip_range": {"low": 2, "high": 1}}},
-            "`low <= high` must hold, but got (low=2.0, high=1.0)",
-        ),
-        (
-            {"space": {"ent_coef": {"low": 0, "high": 1, "log": True}}},
-            "`low > 0` must hold for `log=True`",
-        ),
         ({"space": {"critic": ["orcale"]}}, "did you mean 'oracle'"),
-        ({"space": {"critic": []}}, "critic: The `choices` must contain one or more elements"),
         ({"space": {}}, "space is {}: it has to be a mapping of one or more"),
         ({"space": {"clip_range": {"low": 1}}}, "space: clip_range: has no 'high'"),
         ({"space": {"clip_range": {"lo": 1, "high": 2}}}, "'lo' is not a part of a range"),
@@ -400,8 +397,3 @@ def test_a_range_is_read_as_settings_are(tmp_path: Path) -> None:
     # YAML takes a number without a point for a word.
     path.write_text("space: {learning_rate: {low: 1e-4, high: 1e-2, log: true}}")
     assert load_sweep(path).space == {"learning_rate": Range(low=1e-4, high=1e-2, log=True)}
-
-
-def test_a_sweep_may_be_made_in_python() -> None:
-    sweep = Sweep(preset="tiny", space={"ent_coef": Range(low=0.01, high=0.1)})
-    assert sweep.sampler == "TPE"

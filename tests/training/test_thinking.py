@@ -52,7 +52,6 @@ from german_whist.training.expert_iteration.fitting import (  # noqa: E402
     write_network,
 )
 from german_whist.training.expert_iteration.pipeline import (  # noqa: E402
-    auxiliary_layers,
     first_training,
     rounds,
     run_expert_iteration,
@@ -114,9 +113,6 @@ def test_hands_are_legal_and_end_as_the_solver_says() -> None:
         record = game.record[0]
         won = value([int(cards) for cards in record["hand"]], int(record["trump"]), game.turn or 0)
         assert hand["tricks"] == (won if game.turn == 0 else 13 - won)
-
-
-# -- targets
 
 
 # -- fits
@@ -539,31 +535,6 @@ def test_the_champion_of_the_rules_plays_unless_another_is_named(tmp_path: Path)
     assert not lines
 
 
-def test_a_search_tells_of_all_that_it_tries_in_all_worlds() -> None:
-    thinker = make_agent("thinker:8,last=2")
-    assert isinstance(thinker, SearchAgent)
-    games = [Game("classic", seed=4, number=k) for k in range(6)]
-    lone = several = 0
-    while any(game.view(0).stock_left for game in games):
-        for k, game in enumerate(games):
-            view = game.view(game.turn or 0)
-            views, rng = np.array(view.record, VIEW), np.array([k], np.uint64)
-            actions, targets = thinker.act_with_values(views, rng)
-            tried = np.flatnonzero(~np.isnan(targets[0]))
-            if view.stock_left > 4:
-                assert not len(tried)
-                assert actions[0] == thinker.act(views, rng)[0]
-            elif view.stock_left > 2:
-                # Those that fall behind as well, which the search itself would drop.
-                likely = likely_cards(view)
-                assert [*tried] == ([*likely] if len(likely) > 1 else [])
-                lone += len(likely) == 1
-                several += len(likely) > 1
-            game.play(int(actions[0]))
-    assert lone
-    assert several
-
-
 def test_hands_are_the_same_whoever_plays_them(tmp_path: Path) -> None:
     recipe = load_recipe("round", ["determinizations=2", "policy=champion"])
     files = [HandsFile("search_targets", number, 16, 1) for number in range(2)]
@@ -588,26 +559,6 @@ def test_when_all_who_play_die_it_is_told_how_to_go_on(
     assert main(words) == 1
     message = "in a row died; the files that are there stay, and the same command"
     assert message in capsys.readouterr().out
-
-
-def test_a_course_goes_on_from_networks_that_there_are(tmp_path: Path) -> None:
-    policy = policy_net(read_checkpoint(CLASSIC_WEIGHTS))
-    hands = PolicyPlayers(CLASSIC, policy, 8).play(1, 0, 0.0)
-    np.save(tmp_path / "0.npy", hands)
-    task, config = ValueTask(CLASSIC, 0.8), FitConfig((8,), 1.0, 8)
-    fit = Fit(task, config, [tmp_path / "0.npy"])
-    path = write_network(tmp_path / "value", fit, CLASSIC, Recipe())
-    start = auxiliary_layers(str(path), task, config, CLASSIC)
-    assert start is not None
-    assert task.errors(start, hands) == pytest.approx(task.errors(fit.average, hands), abs=0.01)
-    assert task.errors(start, hands) != pytest.approx(
-        task.errors(Fit(task, FitConfig((8,), seed=2), [tmp_path / "0.npy"]).net, hands), abs=0.01
-    )
-    assert auxiliary_layers("", task, config, CLASSIC) is None
-    with pytest.raises(SettingsError, match=r"hidden_sizes \(8,\), and the settings ask .* \(9,\)"):
-        auxiliary_layers(str(path), task, FitConfig((9,)), CLASSIC)
-    with pytest.raises(SettingsError, match=r"network of value .* one of belief"):
-        auxiliary_layers(str(path), BeliefTask(CLASSIC), config, CLASSIC)
 
 
 def test_courses_are_listed_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
