@@ -16,9 +16,15 @@ import msgspec
 import yaml
 from msgspec import inspect
 
-from .files import read_yaml_mapping
+from .files import read_yaml_mapping, write_file
 from .suggestions import suggest
-from .typed_settings import CheckedSettings, SettingsError, format_value, validation_errors
+from .typed_settings import (
+    CheckedSettings,
+    SettingsError,
+    check_unchanged,
+    format_value,
+    validation_errors,
+)
 
 S = TypeVar("S")
 T = TypeVar("T", bound=CheckedSettings)
@@ -117,6 +123,13 @@ def build_with_overrides(
         # An error of the file by itself is reported first.
         make({**values}, source)
         raise
+
+
+def keep_settings(path: Path, settings: CheckedSettings, remedy: str) -> None:
+    """Write the settings of a new folder; refuse other settings for an old one."""
+    if path.exists():
+        check_unchanged(path.parent, read_yaml_mapping(path), settings.as_mapping(), remedy)
+    write_file(path, settings.as_yaml())
 
 
 def _coerce(value: Any, kind: Any) -> Any:

@@ -1,14 +1,19 @@
-"""Handling of Ctrl-C and SIGTERM, which lets a run save a checkpoint before it ends."""
+"""Signals that end processes, so that a run saves a checkpoint first; liveness of processes."""
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 import threading
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import Any
 
-from .executors.processes import END_SIGNALS
+END_SIGNALS = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name)
+)
+"""Signals that ask a process to end."""
 
 UNSTABLE = 3
 """Exit status of a run whose losses or weights became infinite or NaN."""
@@ -66,3 +71,24 @@ class SignalGuard:
     def __exit__(self, *_: object) -> None:
         for number, handler in self._previous.items():
             signal.signal(number, handler)
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process with this id exists on this machine."""
+    if sys.platform == "win32":  # where signal 0 is Ctrl-C
+        import ctypes
+
+        kernel, synchronize, denied, timeout = ctypes.windll.kernel32, 0x100000, 5, 0x102
+        handle = kernel.OpenProcess(synchronize, False, pid)
+        if not handle:
+            return kernel.GetLastError() == denied
+        waited = kernel.WaitForSingleObject(handle, 0)
+        kernel.CloseHandle(handle)
+        return waited == timeout
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

@@ -22,9 +22,8 @@ from ..agents.common_rules import common_rules
 from ..agents.registry import named_player
 from ..common.executors import LOCAL, Executor, InProcessExecutor, WorkersLost, check_backend
 from ..common.executors.executor import MAX_WORKERS
-from ..common.executors.processes import END_SIGNALS
 from ..common.progress import Progress
-from ..common.signals import SignalGuard
+from ..common.signals import END_SIGNALS, SignalGuard
 from ..common.typing import Array
 from ..engine.batch.config import RulesLike
 from ..engine.dtypes import SEATS

@@ -16,8 +16,8 @@ from test_project import files_by_name
 
 from german_whist import evaluate
 from german_whist.common import files
-from german_whist.common.executors.processes import is_alive
 from german_whist.common.files import CannotWrite, atomic_write
+from german_whist.common.signals import is_alive
 from german_whist.engine.endgame.build import build
 from german_whist.engine.endgame.store import TablebaseKind
 

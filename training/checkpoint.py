@@ -18,11 +18,13 @@ from msgspec import Struct
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from ..agents.checkpoints.checkpoint import CheckpointError, write_checkpoint
+from ..agents.checkpoints.checkpoint import Checkpoint, CheckpointError, write_checkpoint
 from ..agents.checkpoints.schema import CheckpointCard, Count, Measurement, NetworkCard, Origin
+from ..agents.networks.policy import NetworkAgent
 from ..common.files import write_file
 from ..common.schema import convert, read_json, short_repr
 from ..common.typing import Array
+from ..engine.rules import Rules
 from .settings import Settings
 
 STATE_FORMAT = 4
@@ -100,6 +102,21 @@ def card_of(settings: Settings, network: NetworkCard, **fields: Any) -> Checkpoi
         settings=settings.as_mapping(),
         **fields,
     )
+
+
+def agent_from_weights(
+    settings: Settings,
+    weights: Mapping[str, Array],
+    network: NetworkCard,
+    *words: str,
+    rules: Rules | None = None,
+) -> NetworkAgent:
+    """Agent of a checkpoint with these weights; `words` are its options, as in `network:PATH,WORD`.
+
+    Of several rule sets it plays the first by default.
+    """
+    checkpoint = Checkpoint(Path("training"), dict(weights), card_of(settings, network))
+    return NetworkAgent(rules or settings.options.rules, checkpoint, *words)
 
 
 def write_player(

@@ -78,7 +78,10 @@ def test_it_trains_what_is_missing_and_tells_a_row_for_each(
     assert json.loads(results[1].read_text())["exploitability"] == curves[1]
     other = written(tmp_path / "other.yaml", decisions=1024)
     assert main([words[0], other, *words[2:]]) == 2
-    assert "holds another benchmark: name another folder" in capsys.readouterr().err
+    assert (
+        "was begun with decisions 512, and now it is 1024: name another folder"
+        in capsys.readouterr().err
+    )
 
 
 def test_players_are_evaluated_on_deals_that_no_training_of_theirs_has_played(

@@ -27,10 +27,9 @@ from german_whist.engine.observation.layout import (
 )
 from german_whist.engine.rules import named_rules
 from german_whist.envs import SelfPlayEnv
-from german_whist.training.algorithms.players import agent_from_weights
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.settings import PPOSettings
-from german_whist.training.rollout.adam import Adam
+from german_whist.training.checkpoint import agent_from_weights
 from german_whist.training.rollout.kernels import (
     GAE,
     ActionSampling,
@@ -38,6 +37,7 @@ from german_whist.training.rollout.kernels import (
     sample_actions,
 )
 from german_whist.training.rollout.network_inputs import inputs_of
+from german_whist.training.rollout.networks import Adam
 from german_whist.training.runs.start import start
 
 # Each set of rules with the horizon that its endings allow.

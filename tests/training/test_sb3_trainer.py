@@ -24,10 +24,10 @@ from german_whist.evaluation.exploitability.brute_force import (
     strategy_value,
 )
 from german_whist.training.algorithms.base import Diverged
-from german_whist.training.algorithms.players import agent_from_weights
 from german_whist.training.algorithms.sb3 import SB3Trainer
 from german_whist.training.algorithms.settings import SB3Settings
 from german_whist.training.callbacks.base import Callback, TrainingRun
+from german_whist.training.checkpoint import agent_from_weights
 from german_whist.training.runs.start import resume, start
 from german_whist.training.settings import Settings
 

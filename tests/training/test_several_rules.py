@@ -22,10 +22,9 @@ from german_whist.cli import main
 from german_whist.common.typed_settings import SettingsError
 from german_whist.engine.observation.layout import real_action
 from german_whist.engine.observation.rule_features import RULE_LAYOUT
-from german_whist.training.algorithms.players import agent_from_weights
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.settings import PPOSettings
-from german_whist.training.checkpoint import write_player
+from german_whist.training.checkpoint import agent_from_weights, write_player
 from german_whist.training.rollout.networks import weights_of
 from german_whist.training.runs.presets import load_settings
 

@@ -23,7 +23,7 @@ from german_whist.training.callbacks.console import (
     progress_line,
 )
 from german_whist.training.callbacks.evaluation import curve_of, earlier_checkpoint
-from german_whist.training.callbacks.html_report import write_report
+from german_whist.training.callbacks.report_files import write_report
 from german_whist.training.checkpoint import EvaluationResult
 from german_whist.training.runs.presets import load_settings
 

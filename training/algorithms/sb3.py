@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 import torch
 from sb3_contrib import MaskablePPO
-from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import Tensor, nn
@@ -28,6 +28,7 @@ from ...common.schema import convert
 from ...common.typing import Array
 from ...envs.opponent_pool import OpponentPool
 from ...envs.sb3 import GermanWhistVecEnv
+from ..checkpoint import agent_from_weights
 from ..rollout.network_inputs import inputs_of
 from ..rollout.tensor_state import (
     module_arrays,
@@ -37,8 +38,6 @@ from ..rollout.tensor_state import (
     with_prefix,
 )
 from .base import Diverged, Trainer, torch_device
-from .players import agent_from_weights
-from .sb3_callbacks import SessionCallbackList
 from .settings import SB3Settings
 
 _METRICS = {
@@ -100,6 +99,57 @@ class SharedTensorBoard(TensorBoardOutputFormat):
             for scalars in (key_values, key_excluded)
         )
         super().write(key_values, key_excluded, step)
+
+
+class SessionCallbackList(CallbackList):
+    """Callbacks over all calls of `learn`, one for each iteration.
+
+    They see a single training: they start once, count on, and end when `end` is called.
+    """
+
+    def __init__(self, decisions: int) -> None:
+        """`decisions` is the budget of the whole training."""
+        super().__init__([])
+        self.decisions = decisions
+        self.stopped = False
+        """Whether a callback has ended the training."""
+        self._started = False
+
+    def init_callback(self, model: Any) -> None:
+        if not self._started:
+            super().init_callback(model)
+
+    def on_training_start(self, locals_: dict[str, Any], globals_: dict[str, Any]) -> None:
+        """Start the callbacks with the budget of the whole training, the first time."""
+        if not self._started:
+            super().on_training_start({**locals_, "total_timesteps": self.decisions}, globals_)
+        self._started = True
+
+    def on_step(self) -> bool:
+        self.stopped = not super().on_step()
+        return not self.stopped
+
+    def on_training_end(self) -> None:
+        """Do nothing: the end of one `learn` is not that of the training."""
+
+    def end(self) -> None:
+        """End the callbacks, if they were started."""
+        if self._started:
+            super().on_training_end()
+
+    def last_step(self) -> tuple[Array, Array]:
+        """Observations and dones of the last step."""
+        return self.locals["new_obs"], self.locals["dones"]
+
+    @property
+    def calls(self) -> list[int]:
+        """Number of calls of each callback."""
+        return [callback.n_calls for callback in self.callbacks]
+
+    @calls.setter
+    def calls(self, counts: list[int]) -> None:
+        for callback, count in zip(self.callbacks, counts, strict=False):
+            callback.n_calls = count
 
 
 class SB3State(msgspec.Struct, forbid_unknown_fields=True):

@@ -21,13 +21,12 @@ from ...agents.equilibrium.public_tree import public_tree, why_no_public_tree
 from ...agents.registry import make_agent
 from ...common.executors import Executor
 from ...common.files import write_file
-from ...common.settings_files import PresetFiles, build_settings
+from ...common.settings_files import PresetFiles, build_settings, keep_settings
 from ...common.typed_settings import (
     CheckedSettings,
     EvenHands,
     Names,
     PositiveInt,
-    SettingsError,
     doc,
 )
 from ...common.typing import Array
@@ -128,11 +127,7 @@ def run_benchmark(
     benchmark: Benchmark, folder: Path, jobs: int = 1, say: Callable[[str], None] = print
 ) -> Curves:
     """Train and evaluate what is missing in the folder, with `jobs` processes."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "benchmark.yaml"
-    if path.exists() and path.read_text(encoding="utf-8") != benchmark.as_yaml():
-        raise SettingsError(f"{folder} holds another benchmark: name another folder")
-    write_file(path, benchmark.as_yaml())
+    keep_settings(folder / "benchmark.yaml", benchmark, "name another folder")
     runs = benchmark.runs()
     missing = [run for run in runs if not (run.folder(folder) / RESULT).exists()]
     with Executor(_worker, (benchmark, folder), jobs, threads=0) as executor:

@@ -21,8 +21,8 @@ from ...agents.checkpoints.bundled import champion_for
 from ...agents.checkpoints.checkpoint import read_card
 from ...agents.registry import make_agent
 from ...common.files import check_writable, write_file
-from ...common.schema import convert, read_json
-from ...common.typed_settings import SettingsError, check_unchanged
+from ...common.settings_files import keep_settings
+from ...common.typed_settings import CheckedSettings, SettingsError
 from ...engine.rng import secret_of_seed
 from ...engine.rules import Rules
 from ...evaluation import Arena, evaluate
@@ -33,7 +33,7 @@ from ..runs.api import train_or_go_on
 from ..runs.presets import settings_from
 from ..settings import Settings
 
-PLAN, RESULT, PAGE = "plan.json", "best_response.json", "best_response.html"
+PLAN, RESULT, PAGE = "plan.yaml", "best_response.json", "best_response.html"
 TRAINED = "trained"
 _MATCHES = "parts"
 _EVALUATIONS = 5
@@ -41,7 +41,7 @@ _HIDDEN_SIZES = (512, 256)
 _REMEDY = "name another folder by --out, or give what it was begun with"
 
 
-class BestResponsePlan(Struct, frozen=True, kw_only=True):
+class BestResponsePlan(CheckedSettings, frozen=True, kw_only=True):
     """The player to beat, and the budget."""
 
     agent: str
@@ -99,7 +99,8 @@ def find_best_response(
     players, problem = _search_player(plan, rules)
     settings = training_settings(plan, rules) if plan.decisions else None
     Arena([plan.agent, plan.agent], [(0, 1)], rules, hands=plan.hands, seed=plan.seed)
-    _write_plan(plan, folder)
+    check_writable(folder / RESULT)
+    keep_settings(folder / PLAN, plan, _REMEDY)
     if problem:
         tell(problem)
     evaluations: list[EvaluationResult] = []
@@ -137,16 +138,6 @@ def _search_player(plan: BestResponsePlan, rules: Rules) -> tuple[dict[str, str]
             ) from None
         return {}, f"no search: {error}"
     return {"search": search}, ""
-
-
-def _write_plan(plan: BestResponsePlan, folder: Path) -> None:
-    check_writable(folder / RESULT)
-    path = folder / PLAN
-    if path.exists():
-        values = read_json(path.read_bytes(), path, _REMEDY, SettingsError)
-        before = convert(values, BestResponsePlan, path, _REMEDY, SettingsError)
-        check_unchanged(folder, msgspec.to_builtins(before), msgspec.to_builtins(plan), _REMEDY)
-    write_file(path, msgspec.json.format(msgspec.json.encode(plan), indent=1))
 
 
 def _play_match(

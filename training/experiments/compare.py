@@ -23,9 +23,8 @@ from ...common.serialization import data_frame
 from ...evaluation.formats import in_columns
 from ...evaluation.reports import charts
 from ...evaluation.statistics import mean_of
-from ..callbacks.csv_files import EVALUATIONS, TABLE
 from ..callbacks.evaluation import ITSELF
-from ..callbacks.html_report import LEARNING
+from ..callbacks.report_files import EVALUATIONS, LEARNING, TABLE
 from ..runs.store import SETTINGS
 
 _IGNORED_SETTINGS = ("about", "seed")

@@ -14,7 +14,7 @@ from ...common.files import write_file
 from ...common.signals import RunStopped
 from ...common.typed_settings import SettingsError
 from ..algorithms.registry import trainer_kind
-from ..callbacks.csv_files import REPORT
+from ..callbacks.report_files import REPORT
 from ..runs.api import SettingsSource, resolve_settings
 from ..runs.presets import load_settings
 from ..runs.run_lock import lock_new_folder, lock_numbered_folder

@@ -19,11 +19,10 @@ from msgspec import Struct
 from ...agents.checkpoints.checkpoint import find_checkpoint
 from ...common.executors import LOCAL, check_backend
 from ...common.executors.executor import MAX_DEATHS
-from ...common.executors.processes import is_alive
 from ...common.files import write_file
 from ...common.serialization import JsonStruct, csv_text
 from ...common.settings_files import format_overrides
-from ...common.signals import UNSTABLE, RunStopped
+from ...common.signals import UNSTABLE, RunStopped, is_alive
 from ...common.typed_settings import SettingsError
 from ...evaluation.statistics import Estimate
 from ..callbacks.base import Callback, TrainingRun

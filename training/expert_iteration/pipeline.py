@@ -30,6 +30,7 @@ from ...agents.networks.value import check_value_rules
 from ...agents.search.base import MOST_SAMPLES
 from ...common.executors import LOCAL, Executor, InProcessExecutor, WorkersLost, check_backend
 from ...common.files import atomic_write
+from ...common.settings_files import keep_settings
 from ...common.signals import RunStopped
 from ...common.typed_settings import SettingsError, check_unchanged
 from ...common.typing import Array
@@ -52,7 +53,7 @@ from .fitting import (
     make_mlp,
     write_network,
 )
-from .recipe import Recipe, check_settings, command_of
+from .recipe import Recipe, command_of
 from .search_targets import PolicyTask
 from .value import ValueTask
 from .workers import ROUND_SEED_STEP, HandsFile, Kind, Networks, make_player, path_settings
@@ -75,7 +76,8 @@ def run_expert_iteration(
     """
     pipeline = Pipeline(folder, recipe, tell, workers, check_backend(on))
     pipeline.check()
-    check_settings(folder, recipe)
+    remedy = "go on with its own settings, or name another folder"
+    keep_settings(folder / SETTINGS, recipe, remedy)
     lock = RunLock(folder)
     try:
         pipeline.train()

@@ -9,11 +9,9 @@ targets, in one or more rounds. Finished stages are stored and an interrupted on
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Annotated, Any
 
 from ...agents.checkpoints.bundled import CHAMPION
-from ...common.files import read_yaml_mapping, write_file
 from ...common.settings_files import (
     PresetFiles,
     build_settings,
@@ -28,11 +26,9 @@ from ...common.typed_settings import (
     Positive,
     PositiveInt,
     SettingsError,
-    check_unchanged,
     doc,
 )
 
-SETTINGS = "settings.yaml"
 RECIPES = PresetFiles("expert_iteration", "a recipe")
 """Bundled recipes."""
 
@@ -132,15 +128,3 @@ def _recipe_from(values: Mapping[str, Any], source: str) -> Recipe:
         for name, value in values.items()
     }
     return build_settings(Recipe, values, source, "a setting of a recipe")
-
-
-def check_settings(folder: Path, recipe: Recipe) -> None:
-    """Write the settings of a new folder; refuse other settings for an old one."""
-    path = folder / SETTINGS
-    if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        write_file(path, recipe.as_yaml())
-        return
-    before = _recipe_from(read_yaml_mapping(path), str(path))
-    remedy = "go on with its own settings, or name another folder"
-    check_unchanged(folder, before.as_mapping(), recipe.as_mapping(), remedy)

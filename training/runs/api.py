@@ -17,9 +17,8 @@ from ...common.settings_files import format_overrides
 from ...common.signals import RunStopped
 from ..callbacks.base import Callback
 from ..callbacks.console import ConsoleLog, make_display
-from ..callbacks.csv_files import REPORT
 from ..callbacks.evaluation import results_table
-from ..callbacks.html_report import endgame_player
+from ..callbacks.report_files import REPORT, endgame_player
 from ..checkpoint import EvaluationResult
 from ..distributed import current_ranks
 from ..settings import Settings

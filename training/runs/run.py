@@ -31,9 +31,9 @@ from ..algorithms.plugin_checks import (
     is_divergence,
 )
 from ..callbacks.base import Callback, CallbackFailed, EarlyStopping
-from ..callbacks.csv_files import CsvFiles, HtmlReport
 from ..callbacks.evaluation import CheckpointEvaluation, evaluate_checkpoint
 from ..callbacks.loggers import TensorBoard
+from ..callbacks.report_files import CsvFiles, HtmlReport
 from ..checkpoint import EvaluationResult, RunState, save_state, write_player
 from ..distributed import RanksLost, current_ranks
 from ..settings import Settings

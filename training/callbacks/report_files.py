@@ -1,4 +1,4 @@
-"""HTML report of a run: learning curves, evaluations and settings."""
+"""Files of a run that callbacks write: metrics and evaluations as CSV, and the HTML report."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ...agents.base import EXACT_SOLVER, OWN_POLICY
 from ...agents.checkpoints.checkpoint import FOLDER, WEIGHTS
 from ...agents.perfect_endgame import EndgamePlayer
 from ...common.files import write_file
+from ...common.serialization import csv_text
 from ...evaluation.reports import charts as pictures
 from ..checkpoint import EvaluationResult
 from ..settings import Settings
+from .base import Callback, TrainingRun
 from .evaluation import RESULT_COLUMNS, curve_of, result_row
 
+TABLE, EVALUATIONS, REPORT = "progress.csv", "evaluations.csv", "report.html"
 LEARNING = (
     ("entropy", "entropy of the policy, in nats"),
     ("explained_variance", "fraction of the returns' variance that the critic explains"),
@@ -80,3 +85,31 @@ def _win_rate_curves(results: Sequence[EvaluationResult]) -> str:
     picture = pictures.curves(curves, "decisions", "hands won, in %", reference=50.0)
     keys = pictures.keys(list(curves))
     return pictures.figure(picture, f"against {keys}; bands are 95 % intervals")
+
+
+class CsvFiles(Callback):
+    """Writes `progress.csv` and `evaluations.csv`."""
+
+    def on_save(self, run: TrainingRun) -> None:
+        if run.rows:
+            write_file(run.folder / TABLE, csv_text(run.rows))
+        if run.evaluations:
+            rows = [msgspec.to_builtins(result) for result in run.evaluations]
+            rows = [{"decisions": row.pop("decisions"), **row} for row in rows]
+            write_file(run.folder / EVALUATIONS, csv_text(rows))
+
+    def on_evaluation(self, run: TrainingRun, results: Sequence[EvaluationResult]) -> None:
+        self.on_save(run)
+
+    def on_end(self, run: TrainingRun) -> None:
+        self.on_save(run)
+
+
+class HtmlReport(CsvFiles):
+    """Writes `report.html`, with learning curves and settings."""
+
+    def on_start(self, run: TrainingRun) -> None:
+        self.on_save(run)
+
+    def on_save(self, run: TrainingRun) -> None:
+        write_report(run.folder / REPORT, run.settings, run.rows, run.evaluations)
