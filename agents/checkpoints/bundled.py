@@ -35,6 +35,11 @@ def rules_of_champion() -> tuple[Rules, ...]:
     return tuple(dict.fromkeys(_listed(CLASSIC_WEIGHTS) + _listed(FAMILY_WEIGHTS)))
 
 
+def champion_plays(rules: Rules) -> bool:
+    """Whether the champion's cards list these rules, under any name."""
+    return any(map(rules.same_game, rules_of_champion()))
+
+
 def champion_for(rules: Rules) -> Path:
     """Weights with which the champion plays these rules, whatever their name."""
     for path in (CLASSIC_WEIGHTS, FAMILY_WEIGHTS):

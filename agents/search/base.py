@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -38,6 +38,8 @@ PRIOR = 0.0025
 """Weight of a card's log prior that is added to its mean value."""
 UNLIKELY = -36.0
 """Cards whose logit lies this far below the best are not searched, except at the last trick."""
+PRUNE_BY_RACING, PRUNE_UNLIKELY, PRUNE_NOTHING = 0, 1, 2
+"""Drop equivalent cards, unlikely ones and those clearly behind; only unlikely ones; none."""
 MOST_SAMPLES = 10_000_000
 _SECONDS_PER_UNIT = {"ms": 0.001, "s": 1.0}
 
@@ -154,8 +156,14 @@ def parse_tricks_option(name: str, text: str, lowest: int, rules: Rules, about: 
 
 
 class SearchAgent(Agent):
-    """Base class of searches through determinizations, limited by samples or time."""
+    """Base class of searches through determinizations, limited by samples or time.
 
+    `kernel(search, batch, samples, accumulate)` writes an action for each view of the contract of
+    the search's tables. With `accumulate` the samples are added to those of the last call, which
+    had the same view.
+    """
+
+    kernel: Callable[[Any, ViewBatch, int, bool], None]
     kind: ClassVar[str]
     chunk: ClassVar[int]
     """Samples between two checks of the clock."""
@@ -169,22 +177,13 @@ class SearchAgent(Agent):
 
     def _compile(self) -> None:
         none = ViewBatch(np.zeros(0, VIEW), np.zeros(0, np.uint64), np.zeros(0, np.int64))
-        self._search(self._tables[0], none, self.chunk, False, self._new_buffers())
+        self.kernel(self._new_search(), none, self.chunk, False)
         is_trivial(self.record, np.zeros(1, VIEW))
         self._endgame.improve(none.views, none.actions)
 
     @abstractmethod
-    def _new_buffers(self) -> Any:
-        """Buffers of one thread."""
-
-    @abstractmethod
-    def _search(
-        self, tables: Tables, batch: ViewBatch, samples: int, accumulate: bool, buffers: Any
-    ) -> None:
-        """Write an action for each view of the tables' contract.
-
-        With `accumulate` the samples are added to those of the last call, which had the same view.
-        """
+    def _new_search(self, pruning: int = PRUNE_BY_RACING) -> Any:
+        """The search of one thread: a named tuple of `tables`, `totals` and further buffers."""
 
     def _parse_options(
         self, words: Sequence[str], defaults: Mapping[str, str], takes: str
@@ -199,18 +198,10 @@ class SearchAgent(Agent):
             self.name += f",{word}"
         return options
 
-    def _new_exhaustive_buffers(self) -> Any:
-        """Buffers of a search without pruning."""
-        return self._new_buffers()
-
-    def _new_unpruned_buffers(self) -> Any:
-        """Buffers of a search that keeps every action it starts with."""
-        return self._new_exhaustive_buffers()
-
-    def _is_decided(self, buffers: Any) -> bool:
+    def _is_decided(self, search: Any) -> bool:
         return False
 
-    def _tried_actions(self, buffers: Any) -> int:
+    def _tried_actions(self, search: Any) -> int:
         """Bit set of the legal actions, lowest first, that met all determinizations."""
         return -1
 
@@ -233,12 +224,12 @@ class SearchAgent(Agent):
         batch_size = n_worlds // n_batches
         tables = next(tables for tables in self._tables if tables.low == int(view.low))
         streams = decision_streams(agent_key(seed), np.zeros(1, np.uint64), views)
-        buffers = self._new_exhaustive_buffers()
+        search = self._new_search(PRUNE_NOTHING)._replace(tables=tables)
         query = ViewBatch(views, streams, np.empty(1, np.int64))
         sums = np.zeros((n_batches + 1, len(actions)))
         for batch in range(n_batches):
-            self._search(tables, query, batch_size, batch > 0, buffers)
-            sums[batch + 1] = buffers.totals[actions]
+            self.kernel(search, query, batch_size, batch > 0)
+            sums[batch + 1] = search.totals[actions]
         return Estimates(tuple(actions), np.diff(sums, axis=0) / batch_size, batch_size * n_batches)
 
     def act_with_values(self, views: Array, rng: Array) -> tuple[Array, Array]:
@@ -248,43 +239,41 @@ class SearchAgent(Agent):
         """
         batch = ViewBatch(views, rng.copy(), np.full(len(views), -1, np.int64))
         values = np.full((len(views), MAX_CARDS), np.nan, np.float32)
-        buffers = self._new_unpruned_buffers()
+        search = self._new_search(PRUNE_UNLIKELY)
         for index in range(len(views)):
             single = batch.select(index)
             samples = self.budget.samples
             for tables in self._tables:
                 if views["low"][index] == tables.low:
-                    samples = self._search_one(tables, single, buffers)
-            means = buffers.totals / samples
+                    samples = self._search_one(search._replace(tables=tables), single)
+            means = search.totals / samples
             write_action_values(
-                self.record, single.views, means, self._tried_actions(buffers), values[index]
+                self.record, single.views, means, self._tried_actions(search), values[index]
             )
         self._endgame.improve(views, batch.actions)
         return batch.actions, values
 
     def act(self, views: Array, rng: Array) -> Array:
         batch = ViewBatch(views, rng.copy(), np.full(len(views), -1, np.int64))
-        buffers = self._new_buffers()
+        first_search = self._new_search()
         for tables in self._tables:
+            search = first_search._replace(tables=tables)
             if not self.budget.seconds:
-                self._search(tables, batch, self.budget.samples, False, buffers)
+                self.kernel(search, batch, self.budget.samples, False)
                 continue
             for index in range(len(views)):
-                self._search_one(tables, batch.select(index), buffers)
+                self._search_one(search, batch.select(index))
         self._endgame.improve(views, batch.actions)
         return batch.actions
 
-    def _search_one(self, tables: Tables, single: ViewBatch, buffers: Any) -> int:
-        samples = self.budget.samples
-        if samples:
-            self._search(tables, single, samples, False, buffers)
-            return samples
+    def _search_one(self, search: Any, single: ViewBatch) -> int:
         deadline = time.perf_counter() + self.budget.seconds
-        self._search(tables, single, self.chunk, False, buffers)
-        samples = self.chunk
-        if single.views["low"][0] != tables.low or is_trivial(self.record, single.views):
+        samples = self.budget.samples or self.chunk
+        self.kernel(search, single, samples, False)
+        other_contract = single.views["low"][0] != search.tables.low
+        if self.budget.samples or other_contract or is_trivial(self.record, single.views):
             return samples
-        while time.perf_counter() < deadline and not self._is_decided(buffers):
-            self._search(tables, single, self.chunk, True, buffers)
+        while time.perf_counter() < deadline and not self._is_decided(search):
+            self.kernel(search, single, self.chunk, True)
             samples += self.chunk
         return samples

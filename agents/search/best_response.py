@@ -49,7 +49,7 @@ from ..networks.value import (
     read_value_network,
     write_value_inputs,
 )
-from .base import PRIOR, SearchAgent, parse_tricks_option, searchable_actions
+from .base import PRIOR, PRUNE_BY_RACING, SearchAgent, parse_tricks_option, searchable_actions
 from .leaf_values import ending_value
 from .opponent_models import (
     ARGMAX,
@@ -332,13 +332,10 @@ def _rollout(search: ResponderSearch, seat: int, trick: int, stream: np.ndarray)
         turn = np.int64(game.turn)
         write_position(rules, game, turn, view)
         if turn == seat:
-            play(rules, game, sample_card(rules, view, models.own, search.own_buffers, stream))
+            card = sample_card(rules, view, models.own, search.own_buffers, stream)
         else:
-            play(
-                rules,
-                game,
-                sample_card(rules, view, models.opponent, search.opponent_buffers, stream),
-            )
+            card = sample_card(rules, view, models.opponent, search.opponent_buffers, stream)
+        play(rules, game, card)
 
 
 @noinline
@@ -429,6 +426,7 @@ def check_responder_rules(rules: Rules) -> None:
 class ResponderAgent(SearchAgent):
     """Search for a best response to one fixed agent with a known policy."""
 
+    kernel = staticmethod(_responder_actions)
     kind = "responder"
     chunk = CHAIN_LENGTH
 
@@ -471,23 +469,13 @@ class ResponderAgent(SearchAgent):
         )
         warm_up("responder", "agents", self._compile)
 
-    def _new_buffers(self) -> ResponderSearch:
+    def _new_search(self, pruning: int = PRUNE_BY_RACING) -> ResponderSearch:
         return new_search(self.record, self._tables[0], self.models)
-
-    def _search(
-        self,
-        tables: Tables,
-        batch: ViewBatch,
-        samples: int,
-        accumulate: bool,
-        buffers: ResponderSearch,
-    ) -> None:
-        _responder_actions(buffers._replace(tables=tables), batch, samples, accumulate)
 
     def sample_determinizations(self, view: View, count: int, seed: int = 0) -> Array:
         """Determinizations of a view, as `GAME` records."""
         games, stream = np.zeros(count, GAME), np.array([seed], np.uint64)
-        _sample_worlds(self._new_buffers(), np.array(view.record, VIEW), stream, games)
+        _sample_worlds(self._new_search(), np.array(view.record, VIEW), stream, games)
         return games
 
 

@@ -10,11 +10,17 @@ from __future__ import annotations
 from typing import Any
 
 from ...engine.rules import Match, Rules, load_rules
-from ..base import Array, CannotPlay
-from ..checkpoints.bundled import CHAMPION, FIRST_CHAMPION, FIRST_WEIGHTS, champion_for
+from ..base import Array
+from ..checkpoints.bundled import (
+    CHAMPION,
+    FIRST_CHAMPION,
+    FIRST_WEIGHTS,
+    champion_for,
+    champion_plays,
+)
 from ..checkpoints.checkpoint import card_lists_rules
 from ..networks.policy import NetworkAgent
-from .thinker import ThinkerAgent, act_by_mask, check_thinker_rules, is_late
+from .thinker import ThinkerAgent, act_by_mask, can_search, is_late
 
 LAST, WORLDS = 2, 10
 """Tricks for the stock that are searched, and determinizations of each search."""
@@ -38,23 +44,7 @@ class Champion(NetworkAgent):
             return super().act(views, rng)
         return act_by_mask(is_late(views, LAST), self._thinker.act, super().act, views, rng)
 
-    @staticmethod
-    def plays(rules: Rules) -> bool:
-        """Whether the cards list these rules; compiles nothing."""
-        try:
-            champion_for(rules)
-        except CannotPlay:
-            return False
-        return True
-
-
-def can_search(rules: Rules) -> bool:
-    """Whether the thinker plays the last tricks of these rules."""
-    try:
-        check_thinker_rules(rules)
-    except CannotPlay:
-        return False
-    return True
+    plays = staticmethod(champion_plays)
 
 
 class FirstChampion(NetworkAgent):

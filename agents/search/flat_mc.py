@@ -46,16 +46,21 @@ from ...engine.sampling.determinizations import (
 from ...engine.view import legal_in_view
 from ..base import ViewBatch
 from ..heuristic.threshold import threshold_action
-from .base import SearchAgent, searchable_actions
-from .playouts import Playouts, play_out
+from .base import PRUNE_BY_RACING, SearchAgent, searchable_actions
+from .playouts import play_out
 
 PLAYOUTS = ("threshold", "counting")
 """Policies of playouts, the default first."""
 
 
-class FlatMcBuffers(NamedTuple):
-    """Buffers of one thread."""
+class FlatMcSearch(NamedTuple):
+    """Rules, options and a thread's buffers of a search in games of one contract."""
 
+    rules: np.ndarray
+    tables: Tables
+    counting: bool
+    """Whether `counting` plays the hands out, or the rules of thumb."""
+    voids: bool
     scratch: Scratch
     plans: np.ndarray
     games: np.ndarray
@@ -64,42 +69,31 @@ class FlatMcBuffers(NamedTuple):
     totals: np.ndarray
 
 
-class FlatMcSearch(NamedTuple):
-    """Rules, options and buffers of a search in games of one contract."""
-
-    rules: np.ndarray
-    playouts: Playouts
-    voids: bool
-    buffers: FlatMcBuffers
-
-
 @inline_ir
 def _play_out_all(search: FlatMcSearch, seat: int, cards: np.ndarray) -> None:
-    rules, games = row(search.rules, 0), search.buffers.games
+    rules, games = row(search.rules, 0), search.games
     for index in range(len(cards)):
         games[1] = games[0]
         trial = row(games, 1)
         play(rules, trial, cards[index])
-        search.buffers.totals[cards[index]] += play_out(rules, search.playouts, trial, seat)
+        search.totals[cards[index]] += play_out(search, trial, seat)
 
 
 @inline_ir
 def _solve_all(search: FlatMcSearch, view: Record, cards: np.ndarray, tricks: np.ndarray) -> None:
     """Add each action's exact value in a determinization without foreplay to its total."""
-    rules, game = row(search.rules, 0), row(search.buffers.games, 0)
+    rules, game = row(search.rules, 0), row(search.games, 0)
     seat = np.int64(view.seat)
     led = np.int64(view.led) if view.led != NO_CARD else -1
     low = np.int64(game.low)
     ending = Ending(game.hand[seat], game.hand[1 - seat], np.int64(game.trump), led)
-    solve_moves(search.playouts.tables, search.playouts.scratch, ending, tricks)
+    solve_moves(search.tables, search.scratch, ending, tricks)
     remaining = popcount(view.hand)
     for index in range(len(cards)):
         taken = tricks[cards[index]]
-        own_tricks, opponent_tricks = (
-            np.int64(view.tricks[0]) + taken,
-            np.int64(view.tricks[1]) + remaining - taken,
-        )
-        search.buffers.totals[cards[index]] += pay_for(rules, low, own_tricks, opponent_tricks)
+        own_tricks = np.int64(view.tricks[0]) + taken
+        opponent_tricks = np.int64(view.tricks[1]) + remaining - taken
+        search.totals[cards[index]] += pay_for(rules, low, own_tricks, opponent_tricks)
 
 
 @jit
@@ -113,7 +107,7 @@ def _actions_of(legal: np.uint64) -> np.ndarray:
 
 @inline_ir
 def _sample(search: FlatMcSearch, view: Record, worlds: int, stream: np.ndarray) -> None:
-    rules, buffers = row(search.rules, 0), search.buffers
+    rules = row(search.rules, 0)
     cards = _actions_of(legal_in_view(rules, view))
     tricks = np.empty(N_CARDS, np.int64)
     solvable = popcount(view.hand) <= MAX_CARDS and view.stock_left == 0 and rules.race == 0
@@ -121,7 +115,7 @@ def _sample(search: FlatMcSearch, view: Record, worlds: int, stream: np.ndarray)
     for _ in range(worlds):
         # All cards meet the same determinization (common random numbers): the luck of the deal is
         # in every total alike, and their differences need far fewer samples.
-        draw_determinization(rules, view, row(buffers.plans, 0), stream, row(buffers.games, 0))
+        draw_determinization(rules, view, row(search.plans, 0), stream, row(search.games, 0))
         if solvable:
             _solve_all(search, view, cards, tricks)
         else:
@@ -147,21 +141,22 @@ def cheapest_best(rules: Record, view: Record, totals: np.ndarray) -> int:
 
 @jit
 def _flat_mc_actions(search: FlatMcSearch, batch: ViewBatch, worlds: int, accumulate: bool) -> None:
-    rules, buffers, actions = row(search.rules, 0), search.buffers, batch.actions
+    rules, actions = row(search.rules, 0), batch.actions
     for index in range(len(batch.views)):
         view = row(batch.views, index)
-        if searchable_actions(rules, search.playouts.tables, view, index, actions) == NO_CARDS:
+        if searchable_actions(rules, search.tables, view, index, actions) == NO_CARDS:
             continue
         if not accumulate:
-            buffers.totals[:] = 0
-            plan_determinizations(rules, view, search.voids, row(buffers.plans, 0))
+            search.totals[:] = 0
+            plan_determinizations(rules, view, search.voids, row(search.plans, 0))
         _sample(search, view, worlds, batch.rng[index : index + 1])
-        actions[index] = cheapest_best(rules, view, buffers.totals)
+        actions[index] = cheapest_best(rules, view, search.totals)
 
 
 class FlatMcAgent(SearchAgent):
     """Flat Monte Carlo with playouts by a rule-based agent."""
 
+    kernel = staticmethod(_flat_mc_actions)
     kind = "flat-mc"
     chunk = 8
 
@@ -183,22 +178,12 @@ class FlatMcAgent(SearchAgent):
             self.name += f",playout={playout}"
         warm_up("flat Monte Carlo", "agents", self._compile)
 
-    def _new_buffers(self) -> FlatMcBuffers:
-        totals = np.zeros(N_ACTIONS, np.int64)
-        games, views = np.zeros(2, GAME), np.zeros(1, VIEW)
-        return FlatMcBuffers(thread_scratch(), np.zeros(1, SAMPLING_PLAN), games, views, totals)
-
-    def _search(
-        self,
-        tables: Tables,
-        batch: ViewBatch,
-        samples: int,
-        accumulate: bool,
-        buffers: FlatMcBuffers,
-    ) -> None:
-        playouts = Playouts(tables, buffers.scratch, self._counting, buffers.views)
-        search = FlatMcSearch(self.record, playouts, self._voids, buffers)
-        _flat_mc_actions(search, batch, samples, accumulate)
+    def _new_search(self, pruning: int = PRUNE_BY_RACING) -> FlatMcSearch:
+        return FlatMcSearch(
+            self.record, self._tables[0], self._counting, self._voids, thread_scratch(),
+            np.zeros(1, SAMPLING_PLAN), np.zeros(2, GAME), np.zeros(1, VIEW),
+            np.zeros(N_ACTIONS, np.int64),
+        )  # fmt: skip
 
 
 def _options(words: tuple[str, ...]) -> tuple[str, str]:

@@ -24,14 +24,6 @@ LONG_RACE = 5
 
 
 @jit
-def race_is_long(rules: Record, cards: int, own_tricks: int, opponent_tricks: int) -> bool:
-    if rules.race == 0:
-        return False
-    longest = 2 * np.int64(rules.race) - own_tricks - opponent_tricks - 1
-    return LONG_RACE < longest < cards
-
-
-@jit
 def has_exact_value(rules: Record, game: Record) -> bool:
     """Whether a game stands before a trick from which its exact value can be computed."""
     if game.phase != LEAD or stock_left(rules, game) > 0:
@@ -39,25 +31,21 @@ def has_exact_value(rules: Record, game: Record) -> bool:
     cards = popcount(game.hand[0])
     if cards > MAX_CARDS or (rules.race > 0 and game.low == 1):
         return False
-    return not race_is_long(rules, cards, np.int64(game.tricks[0]), np.int64(game.tricks[1]))
+    taken = np.int64(game.tricks[0]) + np.int64(game.tricks[1])
+    return rules.race == 0 or not LONG_RACE < 2 * np.int64(rules.race) - taken - 1 < cards
 
 
 @inline_ir
-def _ending_pay(
-    rules: Record,
-    tables: Tables,
-    scratch: Scratch,
-    game: Record,
-    n: int,
-    own_tricks: int,
-    opponent_tricks: int,
-) -> int:
-    """Pay of the leader, with tables for the game's contract and the tricks so far."""
+def ending_value(rules: Record, tables: Tables, scratch: Scratch, game: Record) -> int:
+    """Pay of the player on lead under best play by both, with tables for the game's contract."""
     leader = np.int64(game.leader)
-    hands = game.hand
-    c, pattern = index_hands(
-        tables.endgame_index, hands[leader], hands[1 - leader], np.int64(game.trump), scratch.cards
-    )
+    hand, other_hand, trump = game.hand[leader], game.hand[1 - leader], np.int64(game.trump)
+    own_tricks, opponent_tricks = np.int64(game.tricks[leader]), np.int64(game.tricks[1 - leader])
+    n = popcount(hand)
+    if rules.race > 0:
+        race, ending = np.int64(rules.race), Ending(hand, other_hand, trump, -1)
+        return solve_race(tables, scratch, ending, Race(race - own_tricks, race - opponent_tricks))
+    c, pattern = index_hands(tables.endgame_index, hand, other_hand, trump, scratch.cards)
     node = Node(n, c, pattern)
     # In points (in a low contract: tricks left to the other) the leader has to be ahead.
     behind = own_tricks - opponent_tricks if tables.low else opponent_tricks - own_tricks
@@ -75,22 +63,6 @@ def _ending_pay(
         return np.int64(reached >= need) - np.int64(2 * reached < n + behind)
     taken = n - reached if tables.low else reached
     return pay_for(rules, np.int64(game.low), own_tricks + taken, opponent_tricks + n - taken)
-
-
-@inline_ir
-def ending_value(rules: Record, tables: Tables, scratch: Scratch, game: Record) -> int:
-    """Pay of the player on lead under best play by both.
-
-    `tables` are those of the game's contract.
-    """
-    leader = np.int64(game.leader)
-    own_tricks, opponent_tricks = np.int64(game.tricks[leader]), np.int64(game.tricks[1 - leader])
-    n = popcount(game.hand[leader])
-    if rules.race > 0:
-        trump, race = np.int64(game.trump), np.int64(rules.race)
-        ending = Ending(game.hand[leader], game.hand[1 - leader], trump, -1)
-        return solve_race(tables, scratch, ending, Race(race - own_tricks, race - opponent_tricks))
-    return _ending_pay(rules, tables, scratch, game, n, own_tricks, opponent_tricks)
 
 
 @jit

@@ -36,9 +36,9 @@ from ..heuristic.counting import counting_actions
 from ..heuristic.threshold import threshold_actions
 from ..sampling import masked_argmax
 from .base import SearchAgent
-from .champion import Champion, can_search
+from .champion import Champion
 from .flat_mc import FlatMcAgent
-from .thinker import ThinkerAgent
+from .thinker import ThinkerAgent, can_search
 
 
 class EndgameMemory(NamedTuple):

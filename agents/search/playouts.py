@@ -6,29 +6,18 @@ hand without exact ending is played to the last card.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ...common.jit.bitset import NO_CARDS
 from ...common.jit.compiler import inline_ir, jit
 from ...engine.dtypes import CHOOSE, EXCHANGE, FOLLOW, NO_CARD, OVER
-from ...engine.endgame import Scratch, Tables
 from ...engine.play import Record, legal, n_faced, pay, play, row, stock_card, stock_left
 from ...engine.view import write_position
 from ..heuristic.counting import counting_action
 from ..heuristic.threshold import Situation, choose_exchange, rule_of_thumb
 from .leaf_values import ending_value, has_exact_value
-
-
-class Playouts(NamedTuple):
-    """Policy of playouts, and one thread's buffers."""
-
-    tables: Tables
-    scratch: Scratch
-    counting: bool
-    """Whether `counting` plays, or the rules of thumb."""
-    views: np.ndarray
 
 
 @jit
@@ -52,14 +41,15 @@ def _rule_of_thumb_in_game(rules: Record, game: Record) -> int:
 
 
 @inline_ir
-def play_out(rules: Record, playouts: Playouts, game: Record, seat: int) -> int:
-    """Play the hand out by the same policy for both seats; returns the pay of `seat`."""
+def play_out(search: Any, game: Record, seat: int) -> int:
+    """Play the hand out by a `FlatMcSearch`'s policy for both seats; returns the pay of `seat`."""
+    rules = row(search.rules, 0)
     while game.phase != OVER:
         if has_exact_value(rules, game):
-            value = ending_value(rules, playouts.tables, playouts.scratch, game)
+            value = ending_value(rules, search.tables, search.scratch, game)
             return value if game.leader == seat else -value
-        if playouts.counting:
-            view = row(playouts.views, 0)
+        if search.counting:
+            view = row(search.views, 0)
             write_position(rules, game, np.int64(game.turn), view)
             play(rules, game, counting_action(rules, view))
         else:

@@ -21,11 +21,9 @@ from ...engine.view import legal_in_view
 from ..base import ViewBatch
 from ..networks.policy import compute_logits
 from ..sampling import masked_argmax, masked_softmax
-from .base import PRIOR, UNLIKELY, searchable_actions
+from .base import PRIOR, PRUNE_BY_RACING, PRUNE_NOTHING, UNLIKELY, searchable_actions
 from .leaf_values import ending_value_for_seat
 from .simulation import (
-    PRUNE_BY_RACING,
-    PRUNE_NOTHING,
     ROUND_SIZE,
     ThinkerSearch,
     evaluate_leaves,

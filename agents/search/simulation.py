@@ -50,6 +50,7 @@ from ..networks.value import (
     write_value_inputs,
 )
 from ..sampling import masked_argmax
+from .base import PRUNE_BY_RACING
 from .leaf_values import ending_value_for_seat, solve_last_trick
 
 VOIDS = "voids"
@@ -89,9 +90,6 @@ def search_networks(
         ahead,
     )
 
-
-PRUNE_BY_RACING, PRUNE_UNLIKELY, PRUNE_NOTHING = 0, 1, 2
-"""Drop equivalent cards, unlikely ones and those clearly behind; only unlikely ones; none."""
 
 PROGRESS = np.dtype(
     [
@@ -242,13 +240,9 @@ def query_policy(search: ThinkerSearch, count: int, phase: int) -> int:
         # The policy is shown what its seat may know, not the world: it replies as it would play.
         write_position(rules, game, np.int64(game.turn), view)
         observation = search.policy_buffers.observation
+        order, action_map = search.suit_orders[n_queries], search.action_maps[n_queries]
         search.legal_sets[n_queries] = encode_policy_input(
-            rules,
-            view,
-            net,
-            search.suit_orders[n_queries],
-            search.action_maps[n_queries],
-            observation,
+            rules, view, net, order, action_map, observation
         )
         search.policy_rows.n_active[n_queries] = write_active_inputs(
             observation, net.inputs, search.policy_rows.active_inputs[n_queries]

@@ -26,37 +26,29 @@ from typing import Any
 import numpy as np
 
 from ...common.jit.compiler import warm_up
-from ...engine.endgame import Tables
 from ...engine.endgame.game_values import inexact_reason
 from ...engine.endgame.index import MAX_CARDS
 from ...engine.rules import Match, Rules
-from ..base import Array, CannotPlay, ViewBatch
-from ..checkpoints.bundled import BELIEF_WEIGHTS, CHAMPION, VALUE_WEIGHTS, champion_for, network_for
+from ..base import Array, CannotPlay
+from ..checkpoints.bundled import (
+    BELIEF_WEIGHTS,
+    CHAMPION,
+    VALUE_WEIGHTS,
+    champion_plays,
+    network_for,
+)
 from ..checkpoints.checkpoint import find_checkpoint, model_file
 from ..networks.auxiliary import covers_rules
 from ..networks.policy import NetworkAgent
-from ..networks.value import check_value_rules
-from .base import SearchAgent, parse_tricks_option
+from .base import PRUNE_BY_RACING, SearchAgent, parse_tricks_option
 from .root import thinker_actions
-from .simulation import (
-    PRUNE_NOTHING,
-    PRUNE_UNLIKELY,
-    ROUND_SIZE,
-    VOIDS,
-    ThinkerSearch,
-    new_search,
-    search_networks,
-)
+from .simulation import ROUND_SIZE, VOIDS, ThinkerSearch, new_search, search_networks
 
 
-def check_thinker_rules(rules: Rules) -> None:
-    """Refuse rules whose last tricks for the stock it cannot search."""
+def can_search(rules: Rules) -> bool:
+    """Whether the last tricks of these rules for the stock can be searched."""
     faced = rules.faced == "every" or (rules.faced == "after-first" and rules.foreplay_tricks > 1)
-    if rules.choice or not faced or inexact_reason(rules):
-        raise CannotPlay(
-            f"the thinker does not play {rules.name}: it knows games in which the winner of a "
-            "trick takes the upcard, and whose ending is open, short and no race"
-        )
+    return faced and not rules.choice and not inexact_reason(rules)
 
 
 def is_late(views: Array, tricks: int) -> Array:
@@ -82,6 +74,7 @@ def act_by_mask(
 class ThinkerAgent(SearchAgent):
     """Search of depth one with policy, value and belief networks."""
 
+    kernel = staticmethod(thinker_actions)
     kind = "thinker"
     chunk = ROUND_SIZE
 
@@ -90,7 +83,11 @@ class ThinkerAgent(SearchAgent):
     ) -> None:
         """`samples` is a number of worlds or a time per move; `words` are options."""
         super().__init__(rules, samples, match)
-        check_thinker_rules(self.rules)
+        if not can_search(self.rules):
+            raise CannotPlay(
+                f"the thinker does not play {self.rules.name}: it knows games in which the winner "
+                "of a trick takes the upcard, and whose ending is open, short and no race"
+            )
         options = self._parse_options(
             words,
             {
@@ -124,13 +121,8 @@ class ThinkerAgent(SearchAgent):
     @staticmethod
     def plays(rules: Rules) -> bool:
         """Whether the bundled networks play these rules; compiles nothing."""
-        try:
-            check_thinker_rules(rules)
-            check_value_rules(rules)
-            champion_for(rules)
-        except CannotPlay:
-            return False
-        return covers_rules(VALUE_WEIGHTS, rules) and covers_rules(BELIEF_WEIGHTS, rules)
+        covered = all(covers_rules(path, rules) for path in (VALUE_WEIGHTS, BELIEF_WEIGHTS))
+        return can_search(rules) and champion_plays(rules) and covered
 
     def act(self, views: Array, rng: Array) -> Array:
         if self._early_agent is None:
@@ -148,29 +140,13 @@ class ThinkerAgent(SearchAgent):
         actions[~late] = self._early_agent.act(views[~late], rng[~late])
         return actions, values
 
-    def _new_buffers(self) -> ThinkerSearch:
-        return new_search(self.record, self._tables[0], self.networks)
+    def _new_search(self, pruning: int = PRUNE_BY_RACING) -> ThinkerSearch:
+        return new_search(self.record, self._tables[0], self.networks, pruning)
 
-    def _new_exhaustive_buffers(self) -> ThinkerSearch:
-        return new_search(self.record, self._tables[0], self.networks, PRUNE_NOTHING)
+    def _tried_actions(self, search: ThinkerSearch) -> int:
+        return int(search.progress["active"][0])
 
-    def _new_unpruned_buffers(self) -> ThinkerSearch:
-        return new_search(self.record, self._tables[0], self.networks, PRUNE_UNLIKELY)
-
-    def _tried_actions(self, buffers: ThinkerSearch) -> int:
-        return int(buffers.progress["active"][0])
-
-    def _is_decided(self, buffers: ThinkerSearch) -> bool:
-        active = int(buffers.progress["active"][0])
-        last = buffers.games["drawn"][0] + 2 == self.rules.stock_cards
+    def _is_decided(self, search: ThinkerSearch) -> bool:
+        active = int(search.progress["active"][0])
+        last = search.games["drawn"][0] + 2 == self.rules.stock_cards
         return bool(last or active & (active - 1) == 0)
-
-    def _search(
-        self,
-        tables: Tables,
-        batch: ViewBatch,
-        samples: int,
-        accumulate: bool,
-        buffers: ThinkerSearch,
-    ) -> None:
-        thinker_actions(buffers._replace(tables=tables), batch, samples, accumulate)

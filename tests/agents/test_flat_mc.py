@@ -5,20 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from german_whist import Game, card, load_rules
+from german_whist import Game, card
 from german_whist.agents import Player, make_agent
-from german_whist.agents.search.flat_mc import PLAYOUTS, FlatMcAgent
-from german_whist.agents.search.playouts import Playouts, play_out
-from german_whist.engine.dtypes import VIEW
-from german_whist.engine.endgame import tables
-from german_whist.engine.endgame.solver import thread_scratch
+from german_whist.agents.search.flat_mc import PLAYOUTS, FlatMcAgent, cheapest_best
+from german_whist.agents.search.playouts import play_out
 from german_whist.engine.play import row
 
 
 def test_of_equal_cards_the_cheaper_is_played() -> None:
-    from german_whist.agents.search.flat_mc import cheapest_best
-    from german_whist.engine.play import row
-
     game = Game("classic", seed=3)
     view = game.view(game.turn or 0)
     totals = np.zeros(53, np.int64)
@@ -40,13 +34,13 @@ def test_a_race_and_an_ending_with_cards_set_aside_are_searched() -> None:
 @pytest.mark.parametrize("player", PLAYOUTS)
 @pytest.mark.parametrize("rules", ["classic", "draft"])
 def test_worlds_are_played_on_by_the_player_that_is_named(rules: str, player: str) -> None:
-    agent, record = Player(make_agent(player, rules)), load_rules(rules).record()
-    playouts = Playouts(tables(), thread_scratch(), player == "counting", np.zeros(1, VIEW))
+    agent = Player(make_agent(player, rules))
+    search = FlatMcAgent(rules, 8, f"playout={player}")._new_search()
     for number in range(20):
         game = Game(rules, seed=number)
         trial = game.record.copy()
         seat = number % 2
-        paid = play_out(row(record, 0), playouts, row(trial, 0), seat)
+        paid = play_out(search, row(trial, 0), seat)
         while not game.over:
             game.play(agent.choose(game.view(game.turn or 0)))
         assert paid == game.pays[seat]
