@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..engine.observation.layout import layout_number
+from ..engine.batch.config import checked_choice
+from ..engine.observation.layout import LAYOUTS
 from ..engine.rules import Rules
 from .perfect_endgame import EndgamePlayer
 
@@ -40,8 +41,7 @@ def parse_name_options(
         elif name == "endgame" and value in ("exact", "network"):
             options["exact"] = value == "exact"
         elif name == "layout" and value and layout:
-            layout_number(value)
-            options["layout"] = value
+            options["layout"] = checked_choice("layout", value, LAYOUTS)
         else:
             allowed = [_GREEDY, _SAMPLE] if draws else []
             allowed += ["endgame=exact", "endgame=network"]

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
@@ -13,47 +15,38 @@ from ..engine.cards import N_CARDS
 from ..engine.observation.layout import Layout
 from .game import DRAW_TRICKS, HAND, PLAYERS, ThreeView
 
-_OWNERS = ("me", "left", "right", "dummy")
 _NAMES = {
     "me": "the player",
     "left": "the next player, clockwise",
     "right": "the player after that",
     "dummy": "the dummy",
 }
+_OWNERS = tuple(_NAMES)
+_OTHERS = ("left", "right")
 _VOIDS = DRAW_TRICKS + 1
+
+
+def _groups(
+    name: str, owners: Iterable[str], size: int, about: str
+) -> Iterator[tuple[str, int, str]]:
+    return ((f"{name}_{owner}", size, about.format(_NAMES[owner])) for owner in owners)
+
 
 THREE_LAYOUT = Layout(
     1,
     [
         ("own_hand", N_CARDS, "cards in the player's own hand, by card id"),
         ("upcard", N_CARDS, "the stock card that lies face up"),
-        *(
-            (f"trick_{owner}", N_CARDS, f"the card of the trick under way of {_NAMES[owner]}")
-            for owner in _OWNERS
-        ),
-        *(
-            (f"played_by_{owner}", N_CARDS, f"cards played from the hand of {_NAMES[owner]}")
-            for owner in _OWNERS
-        ),
-        *(
-            (
-                f"known_{owner}",
-                N_CARDS,
-                f"cards that {_NAMES[owner]} was seen to take and still holds",
-            )
-            for owner in _OWNERS[1:3]
-        ),
+        *_groups("trick", _OWNERS, N_CARDS, "the card of the trick under way of {}"),
+        *_groups("played_by", _OWNERS, N_CARDS, "cards played from the hand of {}"),
+        *_groups("known", _OTHERS, N_CARDS, "cards that {} was seen to take and still holds"),
         ("dummy", N_CARDS, "cards of the dummy, once it lies open"),
         ("unseen", N_CARDS, "cards whose place the player cannot know"),
         ("trumps", 4, "the trump suit, one-hot"),
-        *(
-            (
-                f"void_{owner}",
-                4 * _VOIDS,
-                f"for each suit, one-hot: how many unseen cards {_NAMES[owner]} has drawn since it "
-                f"last failed to follow that suit, 0 to {DRAW_TRICKS}; all zero if it never did",
-            )
-            for owner in _OWNERS[1:3]
+        *_groups(
+            *("void", _OTHERS, 4 * _VOIDS),
+            "for each suit, one-hot: how many unseen cards {} has drawn since it last failed to "
+            f"follow that suit, 0 to {DRAW_TRICKS}; all zero if it never did",
         ),
         ("seat", PLAYERS, "the player's own seat; the dummy's is after the third"),
         ("stage", 2, "foreplay, endgame"),
@@ -64,18 +57,9 @@ THREE_LAYOUT = Layout(
         ("declarer", PLAYERS, "who plays the dummy, once it lies open"),
         ("dealer", PLAYERS, "who dealt"),
         ("draws_left", DRAW_TRICKS, "the first n places for n tricks still played for the stock"),
-        *(
-            (
-                f"tricks_{owner}",
-                HAND,
-                f"the first n places for n counting tricks of {_NAMES[owner]}",
-            )
-            for owner in _OWNERS
-        ),
+        *_groups("tricks", _OWNERS, HAND, "the first n places for n counting tricks of {}"),
     ],
 )
-
-_STARTS = tuple(group.start for group in THREE_LAYOUT.groups)
 
 
 def _values(view: ThreeView) -> tuple[int, ...]:
@@ -101,8 +85,8 @@ def _voids(draws: tuple[int, ...]) -> int:
 
 def observation_for_three(view: ThreeView) -> npt.NDArray[np.int8]:
     bits = 0
-    for start, value in zip(_STARTS, _values(view), strict=True):
-        bits |= value << start
+    for group, value in zip(THREE_LAYOUT.groups, _values(view), strict=True):
+        bits |= value << group.start
     return _ones_of(bits, THREE_LAYOUT.size)
 
 

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from ...common.schema import convert, read_json
 from ...engine.batch.config import OBSERVATIONS, checked_choice
-from ...engine.observation.layout import LAYOUT_VERSION, OBSERVATION_SIZE, layout_number
+from ...engine.observation.layout import LAYOUT_VERSION, LAYOUTS, OBSERVATION_SIZE
 from ...engine.rules import Match, rules_from_mapping
 from ..base import Agent, Array, CannotPlay, ModelFile, check_actions
 from ..name_options import endgame_option, parse_name_options
@@ -55,9 +55,8 @@ class PolicyAgent(Agent):
         played; without `exact` the policy also plays endings.
         """
         super().__init__(rules, match=match)
-        layout_number(layout)
         self.policy: Policy = _wrap_policy(policy)
-        self.layout: str = layout
+        self.layout: str = checked_choice("layout", layout, LAYOUTS)
         self.observation: str = checked_choice("observation", observation, OBSERVATIONS)
         self.reads_tricks: bool = observation == "history"
         self.sample: bool = sample

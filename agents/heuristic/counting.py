@@ -38,7 +38,7 @@ from ...engine.play import Record, row, suit_of
 from ...engine.view import legal_in_view
 from ..base import Array
 from .counting_weights import FOLLOWING, LEADING
-from .threshold import RuleAgent, threshold_action
+from .threshold import ONE_A_SUIT, RuleAgent, threshold_action
 
 _TRUMP_BONUS = 13
 
@@ -137,12 +137,9 @@ def upcard_gain(rules: Record, view: Record) -> float:
     total = _TRUMP_BONUS * popcount(view.unseen & suit_set(trump)) if trump != NO_TRUMP else 0
     for rank in range(13):
         # The cards of one rank: one bit in every thirteen.
-        total += (rank + 2) * popcount((view.unseen >> np.uint64(rank)) & _ONE_A_SUIT)
+        total += (rank + 2) * popcount((view.unseen >> np.uint64(rank)) & ONE_A_SUIT)
     gain = (upper - total / max(1, count)) / _TRUMP_BONUS
     return abs(gain) if rules.choice == 1 else gain
-
-
-_ONE_A_SUIT = np.uint64(1 | 1 << 13 | 1 << 26 | 1 << 39)
 
 
 # -- following
@@ -242,10 +239,8 @@ def _lead(rules: Record, view: Record, w: np.ndarray, cards: np.uint64) -> int:
         if suit_cards == NO_CARDS:
             continue
         absent = 1.0 - _hold_probability(view, suit, unseen, hidden)
-        unseen_in_suit, known_in_suit = (
-            view.unseen & suit_set(suit),
-            view.opponent_known & suit_set(suit),
-        )
+        unseen_in_suit = view.unseen & suit_set(suit)
+        known_in_suit = view.opponent_known & suit_set(suit)
         suit_score = w[LED + 4] * gain * popcount(view.hand & suit_set(suit)) / 6.0
         suit_score += (w[LED + 5] + w[LED + 6] * gain) * popcount(known_in_suit) / 3.0
         suit_score += w[LED + 7] * popcount(out & suit_set(suit)) / 6.0

@@ -45,7 +45,7 @@ from ..perfect_endgame import EndgamePlayer
 
 _QUEEN = 10
 _EIGHT = 6
-_ONE_A_SUIT = np.uint64(1 | 1 << 13 | 1 << 26 | 1 << 39)
+ONE_A_SUIT = np.uint64(1 | 1 << 13 | 1 << 26 | 1 << 39)
 
 
 @jit
@@ -62,7 +62,7 @@ def ranks_of(cards: np.uint64) -> np.uint64:
 
 @jit
 def _first_suit_with(cards: np.uint64, rank: int) -> int:
-    of_rank = (cards >> np.uint64(rank)) & _ONE_A_SUIT
+    of_rank = (cards >> np.uint64(rank)) & ONE_A_SUIT
     return suit_of(lowest(of_rank))
 
 

@@ -48,23 +48,15 @@ BELIEF_LAYOUT = Layout(
 """Index table of the belief network's input, which begins like an observation."""
 INPUTS = BELIEF_LAYOUT.size
 
-_OWN_HAND = BELIEF_LAYOUT.group("own_hand").start
-_UPCARDS = BELIEF_LAYOUT.group("upcards").start
-_LED = BELIEF_LAYOUT.group("led").start
-_PLAYED_BY_ME = BELIEF_LAYOUT.group("played_by_me").start
-_PLAYED_BY_OPPONENT = BELIEF_LAYOUT.group("played_by_opponent").start
-_OPPONENT_KNOWN = BELIEF_LAYOUT.group("opponent_known").start
-_UNSEEN = BELIEF_LAYOUT.group("unseen").start
-_OPPONENT_VOID = BELIEF_LAYOUT.group("opponent_void").start
+(
+    _OWN_HAND, _UPCARDS, _LED, _PLAYED_BY_ME, _PLAYED_BY_OPPONENT, _OPPONENT_KNOWN, _UNSEEN,
+    _OPPONENT_VOID, _TRICK, _LEADS, _PAST_TRICKS,
+) = (group.start for group in BELIEF_LAYOUT.groups)  # fmt: skip
 _VOIDS = BELIEF_LAYOUT.group("opponent_void").size // 4
-_TRICK = BELIEF_LAYOUT.group("trick").start
-_LEADS = BELIEF_LAYOUT.group("leads").start
-_PAST_TRICKS = BELIEF_LAYOUT.group("past").start
 _TRICK_SIZE = TRICK_LAYOUT.size
-_OPPONENT_LED = TRICK_LAYOUT.group("opponent_led").start
-_OPPONENT_FOLLOWED = TRICK_LAYOUT.group("opponent_followed").start
-_OWN_CARD = TRICK_LAYOUT.group("mine").start
-_UPCARD = TRICK_LAYOUT.group("upcard").start
+_OPPONENT_LED, _OPPONENT_FOLLOWED, _OWN_CARD, _UPCARD = (
+    group.start for group in TRICK_LAYOUT.groups
+)
 
 MAX_BELIEF_INPUTS = N_CARDS + 4 + 2 + 2 + 3 * (_TRICKS - 1)
 MAX_HIDDEN_CARDS = 13

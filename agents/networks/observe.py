@@ -18,8 +18,8 @@ from ...engine.batch.config import OBSERVATIONS, checked_choice
 from ...engine.dtypes import VIEW
 from ...engine.observation.history import histories, history_rows
 from ...engine.observation.layout import (
+    LAYOUTS,
     encode_view,
-    layout_number,
     layout_of,
     real_action,
     relabel,
@@ -91,7 +91,7 @@ def observe(
 
     `views` are an array of `VIEW` records, as an agent's `act` gets them, or one `View`.
     """
-    trumps_first = bool(layout_number(layout))
+    trumps_first = checked_choice("layout", layout, LAYOUTS) == "trump-first"
     if isinstance(views, View):
         rules, views = views.rules, np.array(views.record, VIEW).reshape(-1)
     if views.dtype != VIEW:

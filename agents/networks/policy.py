@@ -122,10 +122,8 @@ def _compute_shown_logits(
     legal = encode_policy_input(
         rules, view, net, buffers.order, buffers.action_map, buffers.observation
     )
-    active = buffers.active_inputs[
-        : write_active_inputs(buffers.observation, net.inputs, buffers.active_inputs)
-    ]
-    forward(net.layers, active, buffers.forward, buffers.shown_logits)
+    count = write_active_inputs(buffers.observation, net.inputs, buffers.active_inputs)
+    forward(net.layers, buffers.active_inputs[:count], buffers.forward, buffers.shown_logits)
     return legal
 
 

@@ -44,13 +44,9 @@ MAX_VALUE_INPUTS = N_CARDS + 26 + 1
 N_OUTCOMES = 14
 """Zero to thirteen tricks of the ending."""
 
-_LEADER_HAND = VALUE_LAYOUT.group("leader_hand").start
-_OTHER_HAND = VALUE_LAYOUT.group("other_hand").start
-_UPCARD = VALUE_LAYOUT.group("upcard").start
-_STOCK = VALUE_LAYOUT.group("stock").start
-_LEADER_SEEN = VALUE_LAYOUT.group("leader_seen").start
-_OTHER_SEEN = VALUE_LAYOUT.group("other_seen").start
-_TRICK = VALUE_LAYOUT.group("trick").start
+_LEADER_HAND, _OTHER_HAND, _UPCARD, _STOCK, _LEADER_SEEN, _OTHER_SEEN, _TRICK = (
+    group.start for group in VALUE_LAYOUT.groups
+)
 
 
 class Position(NamedTuple):
@@ -69,18 +65,10 @@ class Position(NamedTuple):
 @jit
 def _write_inputs(position: Position, places: np.ndarray) -> int:
     leader_hand, other_hand = position.leader_hand, position.other_hand
-    order0, order1, order2, order3 = _order(leader_hand, other_hand, position.trump)
+    first, a, b, c = _order(leader_hand, other_hand, position.trump)
     count = 0
     for suit_index in range(4):
-        suit = (
-            order0
-            if suit_index == 0
-            else order1
-            if suit_index == 1
-            else order2
-            if suit_index == 2
-            else order3
-        )
+        suit = first if suit_index == 0 else a if suit_index == 1 else b if suit_index == 2 else c
         own, other = suit_part(leader_hand, suit), suit_part(other_hand, suit)
         faced, hidden = suit_part(position.upcard, suit), suit_part(position.stock, suit)
         exposed = suit_part(position.leader_seen | position.other_seen, suit)

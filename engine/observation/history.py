@@ -11,7 +11,7 @@ import numpy as np
 from ...common.jit.bitset import NO_CARDS, bit
 from ...common.jit.compiler import jit, noinline
 from ..cards import N_CARDS
-from ..dtypes import KEPT_HAND, NO_CARD, TOOK_BLIND, UNDECIDED, UNSEEN_CARD, VIEW
+from ..dtypes import KEPT_HAND, NO_CARD, TOOK_BLIND, UNDECIDED, UNSEEN_CARD
 from ..play import Record, n_faced, row, suit_of
 from ..rules import Rules
 from ..view import first_hand, i_won
@@ -134,12 +134,7 @@ def write_history(
 
 @jit
 def history_suits(
-    rules: Record,
-    view: Record,
-    relabel: bool,
-    scratch: Record,
-    order: np.ndarray,
-    rows: np.ndarray,
+    rules: Record, view: Record, relabel: bool, scratch: Record, order: np.ndarray, rows: np.ndarray
 ) -> None:
     """Order of suits for the whole hand: by the cards dealt, then by first appearance.
 
@@ -192,7 +187,6 @@ def histories(
     rules: np.ndarray, views: np.ndarray, rows: int, relabel: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """History rows of an array of views, `(n, rows, 4)` int8, and orders of suits `(n, 4)`."""
-    assert views.dtype == VIEW
     out = np.zeros((len(views), rows, HISTORY_COLUMNS), np.int8)
     orders = np.zeros((len(views), 4), np.uint8)
     if len(views):

@@ -9,7 +9,7 @@ the names of suits equal.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from itertools import accumulate
 
 import numpy as np
 
@@ -44,21 +44,12 @@ class Layout:
 
     def __init__(self, version: int, groups: list[tuple[str, int, str]]) -> None:
         self.version = version
-        placed: list[Group] = []
-        for name, size, about in groups:
-            start = placed[-1].start + placed[-1].size if placed else 0
-            placed.append(Group(name, start, size, about))
-        self.groups: tuple[Group, ...] = tuple(placed)
-        self.size: int = placed[-1].start + placed[-1].size
-        self._by_name = {group.name: group for group in placed}
-
-    def extended(self, groups: list[tuple[str, int, str]]) -> Layout:
-        """A layout with more groups at the end."""
-        own_groups = [(group.name, group.size, group.about) for group in self.groups]
-        return Layout(self.version, own_groups + groups)
-
-    def __repr__(self) -> str:
-        return f"Layout(version {self.version}, {self.size} places in {len(self.groups)} groups)"
+        *starts, self.size = accumulate((size for _, size, _ in groups), initial=0)
+        self.groups: tuple[Group, ...] = tuple(
+            Group(name, start, size, about)
+            for (name, size, about), start in zip(groups, starts, strict=True)
+        )
+        self._by_name = {group.name: group for group in self.groups}
 
     def group(self, name: str) -> Group:
         if name not in self._by_name:
@@ -81,50 +72,50 @@ class Layout:
         return "\n".join(lines)
 
 
-LAYOUT = Layout(
-    LAYOUT_VERSION,
-    [
-        ("own_hand", N_CARDS, "cards in the player's own hand, by card id"),
-        ("upcards", N_CARDS, "stock cards that lie face up"),
-        ("led", N_CARDS, "the card led to the trick under way, when it is to be followed"),
-        ("played_by_me", N_CARDS, "cards that the player has played"),
-        ("played_by_opponent", N_CARDS, "cards that the opponent has played"),
-        (
-            "opponent_known",
-            N_CARDS,
-            "cards that the opponent was seen to take, or to be dealt, and still holds",
-        ),
-        ("unseen", N_CARDS, "cards of the deck whose place the player cannot know"),
-        ("trumps", 5, "the trump suit, one-hot; the fifth place for no trumps"),
-        (
-            "opponent_void",
-            _N_VOID_PLACES,
-            "for each suit, one-hot: how many unseen cards the opponent has drawn since it last "
-            f"failed to follow that suit, 0 to {_MAX_DRAWS} or more; all zero if it never did",
-        ),
-        ("stage", 2, "foreplay, endgame"),
-        ("decision", 4, "the phase: lead, follow, choose between stock cards, over"),
-        ("to_move", 1, "the player is to move"),
-        ("leads", 1, "the player leads, or led, the trick under way"),
-        ("dealer", 1, "the player dealt"),
-        ("contract", 2, "high (most tricks win), low (fewest tricks win)"),
-        ("draws_left", MAX_TRICKS, "the first n places for n tricks still played for the stock"),
-        ("tricks_me", MAX_TRICKS, "the first n places for n counting tricks of the player"),
-        ("tricks_opponent", MAX_TRICKS, "the same for the opponent"),
-        ("match", 1, "the hand is part of a match"),
-        (
-            "match_needs_me",
-            _POINT_BITS,
-            "what the player still needs to win the match, in points, or hands in a best-of, as "
-            "a binary number, lowest bit first, at most 127",
-        ),
-        ("match_needs_opponent", _POINT_BITS, "the same for the opponent"),
-    ],
-)
+_GROUPS = [
+    ("own_hand", N_CARDS, "cards in the player's own hand, by card id"),
+    ("upcards", N_CARDS, "stock cards that lie face up"),
+    ("led", N_CARDS, "the card led to the trick under way, when it is to be followed"),
+    ("played_by_me", N_CARDS, "cards that the player has played"),
+    ("played_by_opponent", N_CARDS, "cards that the opponent has played"),
+    (
+        "opponent_known",
+        N_CARDS,
+        "cards that the opponent was seen to take, or to be dealt, and still holds",
+    ),
+    ("unseen", N_CARDS, "cards of the deck whose place the player cannot know"),
+    ("trumps", 5, "the trump suit, one-hot; the fifth place for no trumps"),
+    (
+        "opponent_void",
+        _N_VOID_PLACES,
+        "for each suit, one-hot: how many unseen cards the opponent has drawn since it last "
+        f"failed to follow that suit, 0 to {_MAX_DRAWS} or more; all zero if it never did",
+    ),
+    ("stage", 2, "foreplay, endgame"),
+    ("decision", 4, "the phase: lead, follow, choose between stock cards, over"),
+    ("to_move", 1, "the player is to move"),
+    ("leads", 1, "the player leads, or led, the trick under way"),
+    ("dealer", 1, "the player dealt"),
+    ("contract", 2, "high (most tricks win), low (fewest tricks win)"),
+    ("draws_left", MAX_TRICKS, "the first n places for n tricks still played for the stock"),
+    ("tricks_me", MAX_TRICKS, "the first n places for n counting tricks of the player"),
+    ("tricks_opponent", MAX_TRICKS, "the same for the opponent"),
+    ("match", 1, "the hand is part of a match"),
+    (
+        "match_needs_me",
+        _POINT_BITS,
+        "what the player still needs to win the match, in points, or hands in a best-of, as "
+        "a binary number, lowest bit first, at most 127",
+    ),
+    ("match_needs_opponent", _POINT_BITS, "the same for the opponent"),
+]
+LAYOUT = Layout(LAYOUT_VERSION, _GROUPS)
 OBSERVATION_SIZE = LAYOUT.size
 
-EXCHANGE_LAYOUT = LAYOUT.extended(
+EXCHANGE_LAYOUT = Layout(
+    LAYOUT_VERSION,
     [
+        *_GROUPS,
         ("exchange", 1, "the phase is the exchange, and none of those in `decision`"),
         ("exchanged_me", 2, "the player kept the hand dealt, took a blind one"),
         ("exchanged_opponent", 2, "the same for the opponent"),
@@ -135,7 +126,7 @@ EXCHANGE_LAYOUT = LAYOUT.extended(
             "cards known to be out of play: the hand that the player laid away, and the turned "
             "card where the dealer did",
         ),
-    ]
+    ],
 )
 """Layout of rule sets with an exchange; it begins with `LAYOUT`."""
 MAX_OBSERVATION_SIZE = EXCHANGE_LAYOUT.size
@@ -342,10 +333,3 @@ def encode_view(
         identity_order(order)
     encode(rules, view, order, out)
     return relabel(legal_in_view(rules, view), order)
-
-
-def layout_number(layout: Any) -> int:
-    """0 for `raw`, 1 for `trump-first`; raises for others."""
-    if layout not in LAYOUTS:
-        raise ValueError(f"layout is {layout!r}: it has to be one of {', '.join(LAYOUTS)}")
-    return LAYOUTS.index(layout)
