@@ -101,10 +101,10 @@ def _fill_part(part: LayerFile, below: np.ndarray, data: np.ndarray, threads: in
     return sums
 
 
-def build_in_memory(kind: TablebaseKind, cards: int, threads: int | None = None) -> np.ndarray:
+def build_in_memory(kind: TablebaseKind, cards: int) -> np.ndarray:
     part = layer_files(kind, cards)[0]
     data = np.zeros(part.size - HEADER_BYTES, np.uint8)
-    _fill_part(part, data[:0], data, threads or usable_threads())
+    _fill_part(part, data[:0], data, usable_threads())
     return data
 
 
@@ -156,7 +156,7 @@ def build(
     cards: int,
     threads: int | None = None,
     rebuild: bool = False,
-    report: Report | None = None,
+    report: Report = lambda line: None,
 ) -> list[MappedLayers]:
     """Build the missing files up to `cards` cards and check the others; returns all, mapped.
 
@@ -165,26 +165,22 @@ def build(
     """
     parts = layer_files(kind, cards)
     folder = parts[0].path.parent
-    report_line = report or (lambda line: None)
+    files: list[MappedLayers] = []
     with file_lock(folder / f"{kind.name}.lock"):
-        opened: list[MappedLayers | None] = []
-        for part in parts:
-            opened.append(_open_or_none(part, rebuild, report_line))
-        missing = [part for part, file in zip(parts, opened, strict=True) if file is None]
-        _check_disk_space(folder, missing)
+        opened = {part: _open_or_none(part, rebuild, report) for part in parts}
+        _check_disk_space(folder, [part for part, file in opened.items() if file is None])
         below = np.zeros(1, np.uint8)
-        for index, part in enumerate(parts):
-            file = opened[index]
+        for part, file in opened.items():
             if file is None:
                 _remove_temporary_files(part)
                 begun = time.monotonic()
                 _write_part(part, below, threads or usable_threads())
                 seconds = time.monotonic() - begun
-                report_line(f"{part.path}: written, {part.size:,} bytes in {seconds:.1f} s")
+                report(f"{part.path}: written, {part.size:,} bytes in {seconds:.1f} s")
                 file = open_layers(part)
-                opened[index] = file
+            files.append(file)
             below = file.layer(part.last)
-    return [file for file in opened if file is not None]
+    return files
 
 
 def _open_or_none(part: LayerFile, rebuild: bool, report: Report) -> MappedLayers | None:

@@ -88,14 +88,15 @@ def _as_suit(trump: Trump) -> int:
 
 
 def _checked_ending(
-    hands: Sequence[Hand], trump: Trump, mover: int, led: int | str | None
+    hands: Sequence[Hand], trump: Trump, leader: int, led: int | str | None = None
 ) -> Ending:
-    if isinstance(hands, str) or len(hands) != 2:
-        if isinstance(hands, str):
-            raise ValueError(f"hands is {hands!r}: give two hands, as in ['AS KS', 'QS JS']")
+    if isinstance(hands, str):
+        raise ValueError(f"hands is {hands!r}: give two hands, as in ['AS KS', 'QS JS']")
+    if len(hands) != 2:
         raise ValueError(f"there are {len(hands)} hands: an ending has two, by seat")
-    if mover not in (0, 1):
-        raise ValueError(f"the leader is {mover!r}: seats are 0 and 1")
+    if leader not in (0, 1):
+        raise ValueError(f"the leader is {leader!r}: seats are 0 and 1")
+    mover = leader if led is None else 1 - leader
     suit = _as_suit(trump)
     hand, other_hand = _as_card_set(hands[mover]), _as_card_set(hands[1 - mover])
     lead = -1 if led is None else int(card(led))
@@ -117,7 +118,7 @@ def _checked_ending(
 
 def value(hands: Sequence[Hand], trump: Trump, leader: int, low: bool = False) -> int:
     """Tricks that `leader` takes with perfect play by both, at the start of a trick."""
-    hand, other_hand, suit, _ = _checked_ending(hands, trump, leader, None)
+    hand, other_hand, suit, _ = _checked_ending(hands, trump, leader)
     return int(solve(tables(suit != NO_TRUMP, low), _compiled_scratch(), hand, other_hand, suit))
 
 
@@ -133,8 +134,7 @@ def moves(
     At the start of a trick the leader is to move. After `led` (a card in neither hand) the opponent
     is, and the values are the opponent's tricks.
     """
-    mover = leader if led is None else 1 - leader
-    ending = _checked_ending(hands, trump, mover, led)
+    ending = _checked_ending(hands, trump, leader, led)
     tricks = np.empty(N_CARDS, np.int64)
     solve_moves(tables(ending.trump != NO_TRUMP, low), _compiled_scratch(), ending, tricks)
     return {card(int(c)): int(tricks[c]) for c in np.flatnonzero(tricks >= 0)}
@@ -148,8 +148,7 @@ def best_card(
     low: bool = False,
 ) -> Card:
     """Lowest of the best cards: by rank, trumps above all others, then by suit."""
-    mover = leader if led is None else 1 - leader
-    ending = _checked_ending(hands, trump, mover, led)
+    ending = _checked_ending(hands, trump, leader, led)
     tablebase = tables(ending.trump != NO_TRUMP, low)
     return card(int(best_card_compiled(tablebase, _compiled_scratch(), ending)))
 
@@ -162,7 +161,7 @@ def race_value(hands: Sequence[Hand], trump: Trump, leader: int, needed: Sequenc
 
     `needed` holds the number of tricks that each seat still needs.
     """
-    ending = _checked_ending(hands, trump, leader, None)
+    ending = _checked_ending(hands, trump, leader)
     race = Race(int(needed[leader]), int(needed[1 - leader]))
     return int(solve_race(tables(ending.trump != NO_TRUMP), thread_scratch(), ending, race))
 
@@ -175,8 +174,8 @@ def race_moves(
     led: int | str | None = None,
 ) -> dict[Card, int]:
     """Outcome of a race for the player to move with each legal card: 1, 0 or -1."""
+    ending = _checked_ending(hands, trump, leader, led)
     mover = leader if led is None else 1 - leader
-    ending = _checked_ending(hands, trump, mover, led)
     outcomes = np.empty(N_CARDS, np.int64)
     race = Race(int(needed[mover]), int(needed[1 - mover]))
     solve_race_moves(tables(ending.trump != NO_TRUMP), thread_scratch(), ending, race, outcomes)
@@ -186,7 +185,10 @@ def race_moves(
 # -- views
 
 
-def _open_position(view: View) -> tuple[list[int], int | None, int, int | None]:
+_Position = tuple[list[int], int | None, int, int | None]  # hands, trump, leader, led
+
+
+def _open_position(view: View) -> _Position:
     rules = view.rules
     if rules.set_aside:
         raise NotOpenError(
@@ -210,6 +212,13 @@ def _open_position(view: View) -> tuple[list[int], int | None, int, int | None]:
     return hands, view.trump, 0 if view.i_lead else 1, led
 
 
+def _position_to_move(view: View) -> _Position:
+    position = _open_position(view)
+    if not view.to_move:
+        raise ValueError("the other player is to move: ask with that player's view")
+    return position
+
+
 def _refuse_race(view: View) -> None:
     if view.rules.race is not None:
         raise NotOpenError(
@@ -221,9 +230,7 @@ def _refuse_race(view: View) -> None:
 def moves_of(view: View) -> dict[Card, int]:
     """Tricks that the view's player, who is to move, takes with each legal card."""
     _refuse_race(view)
-    hands, trump, leader, led = _open_position(view)
-    _check_to_move(view)
-    return moves(hands, trump, leader, led, view.low)
+    return moves(*_position_to_move(view), view.low)
 
 
 def value_of(view: View) -> int:
@@ -241,24 +248,16 @@ def value_of(view: View) -> int:
 def best_card_of(view: View) -> Card:
     """Lowest of the best cards of the view's player, who is to move."""
     _refuse_race(view)
-    hands, trump, leader, led = _open_position(view)
-    _check_to_move(view)
-    return best_card(hands, trump, leader, led, view.low)
+    return best_card(*_position_to_move(view), view.low)
 
 
 def race_moves_of(view: View) -> dict[Card, int]:
     """Outcome of a race for the view's player with each legal card: 1, 0 or -1."""
-    hands, trump, leader, led = _open_position(view)
-    _check_to_move(view)
+    hands, trump, leader, led = _position_to_move(view)
     if view.rules.race is None:
         raise NotOpenError(f"{view.rules.name!r} is no race; ask moves_of(view)")
-    taken = view.counting_tricks
-    return race_moves(hands, trump, leader, [view.rules.race - won for won in taken], led)
-
-
-def _check_to_move(view: View) -> None:
-    if not view.to_move:
-        raise ValueError("the other player is to move: ask with that player's view")
+    needed = [view.rules.race - taken for taken in view.counting_tricks]
+    return race_moves(hands, trump, leader, needed, led)
 
 
 # -- arrays

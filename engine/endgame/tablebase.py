@@ -96,7 +96,7 @@ def _load_tables(kind: TablebaseKind) -> Tables:
                 file=sys.stderr,
             )
             break
-    return _assemble(kind, base.data, base.file.last, above)
+    return tables_of([base, *above])
 
 
 def _base_layers(kind: TablebaseKind) -> MappedLayers:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,7 +18,7 @@ KNOWN_SUMS = {TablebaseKind(): {1: 5, 2: 74, 3: 749, 4: 6055, 5: 43945, 6: 29149
 """Layer sums confirmed by independent solvers."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class LayerReport:
     """Result of a full scan of a layer, and of a search of sampled endgames."""
 
@@ -37,12 +37,10 @@ def verify(files: list[MappedLayers], threads: int, samples: int = 200) -> Itera
     scratch = new_scratch(18)
     for file in files:
         for n in range(max(file.file.first, 1), file.file.last + 1):
-            counted = _scan_layer(file, n, threads)
-            faults = [
-                *counted.faults,
-                *_search_samples(tablebase, file.file.kind, n, samples, scratch),
-            ]
-            yield replace(counted, searched=samples, faults=faults)
+            report = _scan_layer(file, n, threads)
+            report.searched = samples
+            report.faults += _search_samples(tablebase, file.file.kind, n, samples, scratch)
+            yield report
 
 
 def _scan_layer(file: MappedLayers, n: int, threads: int) -> LayerReport:
