@@ -27,16 +27,7 @@ import numpy as np
 from ...common.jit.bitset import NO_CARDS, ONE, bit, lowest, nth_lowest, popcount, suit_set
 from ...common.jit.compiler import jit, noinline, warm_up
 from ..cards import KEEP, N_CARDS, TAKE_BLIND
-from ..dtypes import (
-    CHOOSE,
-    GAME,
-    MAX_TRICKS,
-    NO_CARD,
-    TOOK_BLIND,
-    UNDECIDED,
-    UNSEEN_CARD,
-    VIEW,
-)
+from ..dtypes import CHOOSE, GAME, MAX_TRICKS, NO_CARD, TOOK_BLIND, UNDECIDED, UNSEEN_CARD
 from ..play import (
     FIRST_BLIND,
     OF_DEALER,
@@ -50,7 +41,7 @@ from ..play import (
     suit_of,
 )
 from ..rng import mul64, random_below, random_fraction
-from ..rules import Match, Rules
+from ..rules import Match
 from ..seeding import checked_count
 from ..view import View, first_hand, i_won
 
@@ -213,28 +204,29 @@ def _played_at(plan: Record, base: np.uint64, slot: int) -> tuple[np.uint64, int
 
 
 @jit
-def _cached_ways(plan: Record, slot: int, state: np.uint64) -> float:
+def _cache_place(plan: Record, slot: int, state: np.uint64) -> tuple[int, np.uint64]:
+    """Place of a state in the cache, or the empty one where it belongs, and its key."""
     key = state * np.uint64(32) + np.uint64(slot + 1)
     place = np.int64(mul64(key, _HASH_FACTOR) >> np.uint64(52))
-    while plan.cache_keys[place] != NO_CARDS:
-        if plan.cache_keys[place] == key:
-            return plan.cache_values[place]
+    while plan.cache_keys[place] != NO_CARDS and plan.cache_keys[place] != key:
         place = (place + 1) % _CACHE_SIZE
-    return -1.0
+    return place, key
+
+
+@jit
+def _cached_ways(plan: Record, slot: int, state: np.uint64) -> float:
+    place, key = _cache_place(plan, slot, state)
+    return plan.cache_values[place] if plan.cache_keys[place] == key else -1.0
 
 
 @jit
 def _cache_ways(plan: Record, slot: int, state: np.uint64, value: float) -> None:
     # A full cache only costs time.
-    if plan.n_cached >= _CACHE_SIZE * 3 // 4:
-        return
-    key = state * np.uint64(32) + np.uint64(slot + 1)
-    place = np.int64(mul64(key, _HASH_FACTOR) >> np.uint64(52))
-    while plan.cache_keys[place] != NO_CARDS:
-        place = (place + 1) % _CACHE_SIZE
-    plan.cache_keys[place] = key
-    plan.cache_values[place] = value
-    plan.n_cached += 1
+    if plan.n_cached < _CACHE_SIZE * 3 // 4:
+        place, key = _cache_place(plan, slot, state)
+        plan.cache_keys[place] = key
+        plan.cache_values[place] = value
+        plan.n_cached += 1
 
 
 @jit
@@ -377,13 +369,12 @@ def draw_determinization(
 ) -> None:
     """Sample one determinization into `game`: a full deal with the same visible history."""
     hidden_hand = draw_hand(view, plan, stream)
-    rest = plan.rest
-    count = shuffle_cards(view.unseen & ~hidden_hand, stream, rest)
+    count = shuffle_cards(view.unseen & ~hidden_hand, stream, plan.rest)
     dealt = _fill_slots(rules, plan, hidden_hand, stream)
     if rules.exchange == 1:
-        _write_four_hands(rules, view, dealt | view.opponent_known, rest, plan.hands, game)
+        _write_four_hands(rules, view, plan, dealt | view.opponent_known, game)
     else:
-        _write_deal(rules, view, dealt, plan.slot_cards, rest, count, game)
+        _write_deal(rules, view, plan, dealt, count, game)
     _replay_view(rules, view, game)
 
 
@@ -467,7 +458,7 @@ def _fill_slots(
                 count += 1
         chosen = random_below(stream, count)
         if plan.weighted == 1:
-            chosen = _weighted_choice(plan, base, slot, state, free, earliest, count, stream)
+            chosen = _weighted_choice(plan, base, slot, state, free, count, stream)
         slot_cards[slot] = cards[chosen]
         if earliest[chosen] == _NEVER:
             free -= 1
@@ -487,19 +478,13 @@ def _fill_slots(
 
 @jit
 def _weighted_choice(
-    plan: Record,
-    base: np.uint64,
-    slot: int,
-    state: np.uint64,
-    free: int,
-    earliest: np.ndarray,
-    count: int,
+    plan: Record, base: np.uint64, slot: int, state: np.uint64, free: int, count: int,
     stream: np.ndarray,
-) -> int:
+) -> int:  # fmt: skip
     threshold = random_fraction(stream) * count_ways(plan, base, slot, state, free)
     last = 0
     for index in range(count):
-        choice = earliest[index]
+        choice = plan.earliest[index]
         if _n_candidates(base, slot, state, free, choice) == 0:
             continue
         left, left_free = _after_choice(plan, base, slot, state, free, choice)
@@ -515,13 +500,7 @@ def _weighted_choice(
 
 @jit
 def _write_deal(
-    rules: Record,
-    view: Record,
-    dealt: np.uint64,
-    slot_cards: np.ndarray,
-    rest: np.ndarray,
-    rest_count: int,
-    game: Record,
+    rules: Record, view: Record, plan: Record, dealt: np.uint64, rest_count: int, game: Record
 ) -> None:
     own_hand = first_hand(view)
     first, second = (dealt, own_hand) if view.i_deal == 1 else (own_hand, dealt)
@@ -538,7 +517,7 @@ def _write_deal(
             break
         other = np.int64(view.opponent_draws[trick])
         if other == UNSEEN_CARD:
-            other = np.int64(slot_cards[slot])
+            other = np.int64(plan.slot_cards[slot])
             slot += 1
         upper_is_mine = i_won(view, trick) != (view.took_second[trick] == 1)
         game.deal[place] = view.my_draws[trick] if upper_is_mine else other
@@ -549,7 +528,7 @@ def _write_deal(
             game.deal[place] = view.upcards[index]
             place += 1
     for index in range(rest_count):
-        game.deal[place + index] = rest[index]
+        game.deal[place + index] = plan.rest[index]
 
 
 @jit
@@ -563,15 +542,14 @@ def _write_hand_of_four(game: Record, which: int, cards: np.uint64) -> None:
 
 @noinline
 def _write_four_hands(
-    rules: Record, view: Record, other_hand: np.uint64, rest: np.ndarray, hands: np.ndarray,
-    game: Record,
-) -> None:  # fmt: skip
-    """Write the deal of an exchange; `others` is the opponent's current hand.
+    rules: Record, view: Record, plan: Record, other_hand: np.uint64, game: Record
+) -> None:
+    """Write the deal of an exchange; `other_hand` is the opponent's current hand.
 
-    Cards that neither player is known to have held come from `rest`, in random order: a hand that
-    the opponent laid away, unused blind hands, cards left over.
+    Cards that neither player is known to have held come from `plan.rest`, in random order: a hand
+    that the opponent laid away, unused blind hands, cards left over.
     """
-    size = np.int64(rules.hand)
+    size, hands, rest = np.int64(rules.hand), plan.hands, plan.rest
     for which in range(4):
         hands[which] = NO_CARDS
     dealer = 0 if view.i_deal == 1 else 1
@@ -664,10 +642,7 @@ def sample_determinizations(
         raise ValueError(f"method is {method!r}: it has to be one of {', '.join(METHODS)}")
     games = np.zeros(checked_count(n, "n"), GAME)
     warm_up("sampling of worlds", "engine", _compile_all)
-    rules: Rules = view.rules
-    stream = np.array([seed], np.uint64)
-    record = view.record.copy()
-    assert record.dtype == VIEW
-    plans = np.zeros(1, SAMPLING_PLAN)
-    _sample_all(rules.record(match), record, method == "voids", plans, stream, games)
+    stream, plans = np.array([seed], np.uint64), np.zeros(1, SAMPLING_PLAN)
+    rules, record = view.rules.record(match), view.record.copy()
+    _sample_all(rules, record, method == "voids", plans, stream, games)
     return games
