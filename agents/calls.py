@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from ..common.plugins import error_location, error_text
 from .base import Agent, Array, check_actions, copy_views
 
@@ -38,22 +41,21 @@ class FaultNamingAgent(Agent):
         return self.agent.endgame
 
     def act(self, views: Array, rng: Array, **kwargs: Array) -> Array:
-        try:
+        with _naming(self):
             return self.agent.act(views, rng, **kwargs)
-        except (Exception, SystemExit) as error:
-            raise _fault(self, error) from error
 
     def reset(self, indices: Array) -> None:
-        try:
+        with _naming(self):
             self.agent.reset(indices)
-        except (Exception, SystemExit) as error:
-            raise _fault(self, error) from error
 
 
-def _fault(agent: Agent, error: BaseException) -> PlayerFault:
-    return PlayerFault(
-        f"opponent {agent.name} raised {error_text(error)} ({error_location(error)})"
-    )
+@contextmanager
+def _naming(agent: Agent) -> Iterator[None]:
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        message = f"opponent {agent.name} raised {error_text(error)} ({error_location(error)})"
+        raise PlayerFault(message) from error
 
 
 def claims_perfect_endgame(agent: Agent) -> bool:
@@ -62,7 +64,6 @@ def claims_perfect_endgame(agent: Agent) -> bool:
         return bool(agent.perfect_endgame)
     except Exception as error:
         raise PlayerFault(
-            f"{agent.name}: perfect_endgame raised {error_text(error)} "
-            f"({error_location(error)}): it "
-            "has to be True or False"
+            f"{agent.name}: perfect_endgame raised {error_text(error)} ({error_location(error)}): "
+            "it has to be True or False"
         ) from error

@@ -11,10 +11,10 @@ from ..engine.rules import Match, Rules, load_rules
 from .base import Agent, CannotPlay
 from .checkpoints.bundled import CHAMPION, FIRST_CHAMPION, FIRST_WEIGHTS, rules_of_champion
 from .checkpoints.checkpoint import (
-    Checkpoint,
     find_checkpoint,
     is_checkpoint,
     join_rule_names,
+    parse_rules,
     read_card,
     resolve_rules,
 )
@@ -41,7 +41,7 @@ def rules_of_player(player: object) -> tuple[Rules, ...] | None:
         path = find_checkpoint(text.split(",")[0])
     else:
         return None
-    return Checkpoint(path, {}, read_card(path)).rules
+    return parse_rules(read_card(path).rules, path)
 
 
 def common_rules(players: Iterable[object], rules: Any = None) -> Rules:

@@ -112,10 +112,6 @@ class EndgamePlayer:
 
     def improve(self, views: Array, actions: Array) -> None:
         """Replace the actions in views of open endings by optimal ones."""
-        if not self.perfect:
-            return
+        improve = _improve_races if self._race else _improve
         for tables in self._tables:
-            if self._race:
-                _improve_races(self._record, tables, thread_scratch(), views, actions)
-            else:
-                _improve(self._record, tables, thread_scratch(), views, actions)
+            improve(self._record, tables, thread_scratch(), views, actions)

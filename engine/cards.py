@@ -60,8 +60,7 @@ class Card(int):
     def __str__(self) -> str:
         return RANKS[self.rank] + SUITS[self.suit]
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = __str__
 
 
 CARDS: tuple[Card, ...] = tuple(Card(number) for number in range(N_CARDS))
@@ -135,11 +134,7 @@ def text_of(members: Iterable[int]) -> str:
 
 CHOICE_WORDS = {TAKE_HIDDEN: "hidden", KEEP: "keep", TAKE_BLIND: "blind"}
 """Short texts of the actions that are not cards, as in records."""
-CHOICES = {
-    TAKE_HIDDEN: "the hidden card",
-    KEEP: "keep the hand",
-    TAKE_BLIND: "take the blind hand",
-}
+CHOICES = {TAKE_HIDDEN: "the hidden card", KEEP: "keep the hand", TAKE_BLIND: "take the blind hand"}
 """Descriptions of the actions that are not cards."""
 
 

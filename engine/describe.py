@@ -260,8 +260,8 @@ def _race(rules: Rules) -> str:
 
 def _pay(rules: Rules) -> str:
     if rules.pay == "win":
-        close, sweep = _examples(rules)[0], _examples(rules)[-1]
-        return f"Winning pays 1, for {close[0]}–{close[1]} as for {sweep[0]}–{sweep[1]}."
+        results = [f"{most}–{least}" for most, least, _ in _examples(rules)]
+        return f"Winning pays 1, for {results[0]} as for {results[-1]}."
     if rules.pay == "margin":
         text = "The winner is paid the difference between the two numbers of counting tricks"
     else:
@@ -270,20 +270,17 @@ def _pay(rules: Rules) -> str:
             text += " of the player with more"
     if rules.slam_pay is not None and rules.race in (None, rules.counting_tricks):
         text += f", but {rules.slam_pay} for a slam, which is taking all of them"
-    examples = [f"{most}–{least} pays {pay}" for most, least, pay in _examples_with_pay(rules)]
-    return f"{text}: {', '.join(examples)}.{_low_example(rules)}"
+    examples = _examples(rules)
+    text += ": " + ", ".join(f"{most}–{least} pays {pay}" for most, least, pay in examples) + "."
+    if rules.contract != "high" and rules.race is None:
+        most, least, pay = examples[len(examples) // 2]
+        when = "When playing low, the" if rules.contract == "colour" else "The"
+        text += f" {when} {pay} for {most}–{least} go to the player with {least}."
+    return text
 
 
-def _low_example(rules: Rules) -> str:
-    if rules.contract == "high" or rules.race is not None:
-        return ""
-    examples = _examples_with_pay(rules)
-    most, least, pay = examples[len(examples) // 2]
-    when = "When playing low, the" if rules.contract == "colour" else "The"
-    return f" {when} {pay} for {most}–{least} go to the player with {least}."
-
-
-def _examples(rules: Rules) -> list[tuple[int, int]]:
+def _examples(rules: Rules) -> list[tuple[int, int, str]]:
+    """Results of a hand, in tricks, and what each pays."""
     count = rules.counting_tricks
     if rules.race is not None:
         race = rules.race
@@ -292,11 +289,8 @@ def _examples(rules: Rules) -> list[tuple[int, int]]:
     else:
         close, clear = count // 2 + 1, (13 * count + 10) // 20
         results = [(close, count - close), (clear, count - clear), (count, 0)]
-    return list(dict.fromkeys(result for result in results if result[0] > result[1]))
-
-
-def _examples_with_pay(rules: Rules) -> list[tuple[int, int, str]]:
-    return [(most, least, _paid(rules, most, least)) for most, least in _examples(rules)]
+    different = dict.fromkeys(result for result in results if result[0] > result[1])
+    return [(most, least, _paid(rules, most, least)) for most, least in different]
 
 
 def _paid(rules: Rules, most: int, least: int) -> str:

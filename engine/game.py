@@ -27,6 +27,7 @@ from .cards import (
     Card,
     as_integer,
     card,
+    cards,
     cards_of,
     text_of,
 )
@@ -85,7 +86,6 @@ _SINGLE_GAME = np.dtype(
 # each one that Python calls takes time to compile.
 _NUMBERED, _NEXT, _GIVEN = range(3)
 _REFRESH = -1
-_ZERO = np.uint64(0)
 
 
 @jit
@@ -135,7 +135,7 @@ def _view(states: np.ndarray, seat: int, views: np.ndarray) -> None:
 def _compile_play() -> np.ndarray[Any, Any]:
     states = np.zeros(1, _SINGLE_GAME)
     states["rules"] = load_rules("classic").record()
-    _deal(states, _NUMBERED, _ZERO, _ZERO, 0)
+    _deal(states, _NUMBERED, np.uint64(0), np.uint64(0), 0)
     _play(states, _REFRESH)
     return states
 
@@ -188,8 +188,7 @@ class Game:
             )
         game = cls(rules, seed, int(record["number"][0]), match=match)
         game.record[:] = record
-        _deal(game._state, _GIVEN, _ZERO, _ZERO, int(record["dealer"][0]))
-        game._begin()
+        game._begin(_GIVEN, int(record["dealer"][0]))
         played = (action for _, actions in tricks_in(rules, record[0]) for action in actions)
         game.actions = [*exchanges_in(record[0]), *played]
         game._replay()
@@ -204,30 +203,25 @@ class Game:
 
     def deal(self, seed: int = 0, number: int = 0) -> None:
         """Deal hand `number` of a seed, as the first of a new match."""
-        checked = checked_seed(seed), checked_seed(number, "number")
-        self.seed: int
-        self.number: int
-        self.seed, self.number = checked
-        _deal(self._state, _NUMBERED, np.uint64(self.seed), np.uint64(self.number), 0)
-        self._begin()
+        self.seed, self.number = checked_seed(seed), checked_seed(number, "number")
+        self._begin(_NUMBERED)
 
     def deal_cards(self, deal: str | Iterable[int | str], dealer: int) -> None:
         """Deal given cards, in dealing order: non-dealer first, then the stock from the top."""
         order = checked_deal(self.rules, deal)
         checked_seat(dealer, name="dealer")
         self.record["deal"][0, : len(order)] = order
-        _deal(self._state, _GIVEN, _ZERO, _ZERO, int(dealer))
-        self._begin()
+        self._begin(_GIVEN, int(dealer))
 
     def deal_next(self) -> None:
         """Deal the next hand, by the other dealer; after a match, the first of a new one."""
         if not self.over:
             raise IllegalAction("the hand is not over: play it out, or deal anew")
         self.number += 1
-        _deal(self._state, _NEXT, np.uint64(self.seed), np.uint64(self.number), 0)
-        self._begin()
+        self._begin(_NEXT)
 
-    def _begin(self) -> None:
+    def _begin(self, start: int, dealer: int = 0) -> None:
+        _deal(self._state, start, np.uint64(self.seed), np.uint64(self.number), dealer)
         self._first_record = self.record.copy()
         self.actions: list[int] = []
         self._refresh()
@@ -272,8 +266,7 @@ class Game:
         other.actions = self.actions.copy()
         return other
 
-    def __copy__(self) -> Game:
-        return self.clone()
+    __copy__ = clone
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Game:
         return self.clone()
@@ -434,8 +427,7 @@ class Game:
         hand = self.hands[seat or 0]
         if number not in hand:
             return f"{CARDS[number]} is not in the hand of seat {seat}, which holds {text_of(hand)}"
-        led = self.led
-        suit = SUIT_NAMES[led.suit] if led is not None else ""
+        suit = SUIT_NAMES[CARDS[int(self.record["led_cards"][0, self.trick])].suit]
         return f"{CARDS[number]} does not follow suit: {suit} were led, play {choices}"
 
 
@@ -484,9 +476,8 @@ def tricks_in(rules: Rules, game: Any) -> list[tuple[int, list[int]]]:
 
 def exchanges_in(game: Any) -> list[int]:
     """Exchange actions of a `GAME` record, the non-dealer's first."""
-    codes = [
-        int(game["exchanged"][seat]) for seat in (1 - int(game["dealer"]), int(game["dealer"]))
-    ]
+    dealer = int(game["dealer"])
+    codes = game["exchanged"][[1 - dealer, dealer]].tolist()
     return [TAKE_BLIND if code == TOOK_BLIND else KEEP for code in codes if code != UNDECIDED]
 
 
@@ -494,9 +485,7 @@ def checked_deal(rules: Rules, deal: str | Iterable[int | str]) -> Sequence[int]
     """Validate a deal in dealing order; cards left over may be omitted and follow by id."""
     if not isinstance(deal, Iterable):
         raise ValueError(f"the deal is {deal!r}: it has to be cards, in dealing order")
-    order = [card(name) for name in (deal.split() if isinstance(deal, str) else deal)]
-    deck = set(rules.deck)
-    dealt: set[int] = set()
+    order, deck, dealt = cards(deal), set(rules.deck), set[int]()
     for dealt_card in order:
         if dealt_card not in deck:
             raise ValueError(f"{dealt_card} is not in the deck of {rules.name}")
@@ -504,6 +493,6 @@ def checked_deal(rules: Rules, deal: str | Iterable[int | str]) -> Sequence[int]
             raise ValueError(f"{dealt_card} is dealt twice")
         dealt.add(dealt_card)
     needed = rules.dealt_cards
-    if len(order) not in (needed, len(deck)):
+    if len(order) not in (needed, len(rules.deck)):
         raise ValueError(f"a deal of {rules.name} has {needed} cards, this one has {len(order)}")
     return order + [left_over for left_over in rules.deck if left_over not in dealt]

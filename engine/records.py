@@ -69,18 +69,6 @@ class MatchScore(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, 
     def match(self) -> Match:
         return Match(target=self.target, best_of=self.best_of)
 
-    @staticmethod
-    def from_match(
-        match: Match, points: tuple[int, int], hands_won: tuple[int, int], hands: int
-    ) -> MatchScore:
-        return MatchScore(
-            target=match.target,
-            best_of=match.best_of,
-            points=points,
-            hands_won=hands_won,
-            hands=hands,
-        )
-
 
 @dataclass(frozen=True)
 class GameRecord:
@@ -108,28 +96,18 @@ class GameRecord:
 
     def start(self) -> Game:
         """The game as dealt, before the first action."""
-        game = Game(
-            self.rules,
-            self.seed or 0,
-            self.number,
-            match=self.match.match if self.match else None,
-        )
-        if self.match is not None:
-            game.record["points"][0] = self.match.points
-            game.record["hands_won"][0] = self.match.hands_won
-            game.record["hands"][0] = self.match.hands
+        score, match = self.match, self.match and self.match.match
+        game = Game(self.rules, self.seed or 0, self.number, match=match)
+        if score is not None:
+            points, won, hands = score.points, score.hands_won, score.hands
+            for name, value in (("points", points), ("hands_won", won), ("hands", hands)):
+                game.record[name][0] = value
             if game.match_over:
-                raise RecordError(f"the match {self.match.match} was over before this hand")
-            if not score_is_possible(
-                self.rules,
-                self.match.match,
-                self.match.points,
-                self.match.hands_won,
-                self.match.hands,
-            ):
+                raise RecordError(f"the match {match} was over before this hand")
+            if not score_is_possible(self.rules, match, points, won, hands):
                 raise RecordError(
-                    f"no match stands at points {list(self.match.points)} after "
-                    f"{self.match.hands} hands, of which {list(self.match.hands_won)} were won"
+                    f"no match stands at points {list(points)} after {hands} hands, of which "
+                    f"{list(won)} were won"
                 )
         game.deal_cards(self.deal if self.seed is None else game.cards_dealt, self.dealer)
         return game
@@ -158,8 +136,7 @@ class GameRecord:
         return json.dumps(msgspec.to_builtins(_to_json(self)), ensure_ascii=False, allow_nan=False)
 
     def as_mapping(self) -> dict[str, Any]:
-        mapping: dict[str, Any] = json.loads(self.to_line())
-        return mapping
+        return json.loads(self.to_line())
 
     @staticmethod
     def from_line(line: str) -> GameRecord:
@@ -196,18 +173,10 @@ def record_of_finished(
     rules: Rules, match: Match | None, seed: int, game: Any, meta: Mapping[str, Any] | None = None
 ) -> GameRecord:
     """Record of a finished hand of a numbered deal, from its `GAME` record."""
-    own_tricks, other_tricks = (int(count) for count in game["tricks"])
-    pays = [int(pay_for(row(rules.record(), 0), int(game["low"]), own_tricks, other_tricks))]
-    pays.append(-pays[0])
-    score = match and MatchScore.from_match(
-        match,
-        _pair(
-            [int(total) - max(paid, 0) for total, paid in zip(game["points"], pays, strict=True)]
-        ),
-        _pair(
-            [int(total) - (paid > 0) for total, paid in zip(game["hands_won"], pays, strict=True)]
-        ),
-        int(game["hands"]) - 1,
+    own_tricks, other_tricks = game["tricks"].tolist()
+    paid = int(pay_for(row(rules.record(), 0), int(game["low"]), own_tricks, other_tricks))
+    (own_points, other_points), (own_won, other_won) = (
+        game[name].tolist() for name in ("points", "hands_won")
     )
     return GameRecord(
         rules=rules,
@@ -216,10 +185,17 @@ def record_of_finished(
             TrickRecord(leader, tuple(actions)) for leader, actions in tricks_in(rules, game)
         ),
         counting_tricks=(own_tricks, other_tricks),
-        pays=tuple(pays),
+        pays=(paid, -paid),
         seed=seed,
         number=int(game["number"]),
-        match=score,
+        match=match
+        and MatchScore(
+            target=match.target,
+            best_of=match.best_of,
+            points=(own_points - max(paid, 0), other_points - max(-paid, 0)),
+            hands_won=(own_won - (paid > 0), other_won - (paid < 0)),
+            hands=int(game["hands"]) - 1,
+        ),
         exchange=tuple(exchanges_in(game)),
         meta=dict(meta or {}),
     )
@@ -242,8 +218,7 @@ def _play_actions(game: Game, actions: Iterable[int]) -> list[TrickRecord]:
 # -- JSON format: cards and tricks are texts, and a bundled rule set is its name
 
 _Word = Literal["keep", "blind"]
-_ACTION_OF_WORD: dict[_Word, int] = {"keep": KEEP, "blind": TAKE_BLIND}
-_WORD_OF_ACTION: dict[int, _Word] = {action: word for word, action in _ACTION_OF_WORD.items()}
+_EXCHANGES: dict[_Word, int] = {"keep": KEEP, "blind": TAKE_BLIND}
 
 
 class _Result(Struct, frozen=True, forbid_unknown_fields=True):
@@ -285,7 +260,7 @@ def _to_json(record: GameRecord) -> _JsonRecord:
         seed=record.seed,
         number=record.number if by_number else None,
         dealer=cast("Literal[0, 1]", record.dealer),
-        exchange=tuple(_WORD_OF_ACTION[action] for action in record.exchange),
+        exchange=tuple("keep" if action == KEEP else "blind" for action in record.exchange),
         tricks=tuple(map(str, record.tricks)),
         result=_Result.from_hand(record),
         meta=dict(record.meta),
@@ -327,7 +302,7 @@ def _from_json(data: object) -> GameRecord:
         number=parsed.number or 0,
         deal=() if parsed.deal is None else tuple(checked_deal(rules, parsed.deal)),
         match=parsed.match,
-        exchange=tuple(_ACTION_OF_WORD[word] for word in parsed.exchange),
+        exchange=tuple(_EXCHANGES[word] for word in parsed.exchange),
         meta=parsed.meta,
     )
 
@@ -338,11 +313,9 @@ def _parse_trick(text: str) -> TrickRecord:
         raise RecordError(
             f"{short_repr(text)} is not a trick: write who led and the cards, as in '0: AS 3S'"
         )
-    return TrickRecord(int(leader), tuple(map(_parse_action, words.split())))
-
-
-def _parse_action(word: str) -> int:
-    return TAKE_HIDDEN if word == CHOICE_WORDS[TAKE_HIDDEN] else int(card(word))
+    hidden = CHOICE_WORDS[TAKE_HIDDEN]
+    actions = (TAKE_HIDDEN if word == hidden else int(card(word)) for word in words.split())
+    return TrickRecord(int(leader), tuple(actions))
 
 
 # -- files of records

@@ -28,13 +28,7 @@ Counts = Literal["last", "all"]
 Pay = Literal["win", "margin", "over_book"]
 Faced = Literal["every", "after-first", "never"]
 
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "trumps": get_args(Trumps),
-    "contract": get_args(Contract),
-    "counts": get_args(Counts),
-    "pay": get_args(Pay),
-    "faced": get_args(Faced),
-}
+_CHOICES = {"trumps": Trumps, "contract": Contract, "counts": Counts, "pay": Pay, "faced": Faced}
 _RANGES = {
     "suits": (1, 4),
     "ranks": (1, 13),
@@ -215,15 +209,10 @@ class Rules:
 
     def as_mapping(self) -> dict[str, Any]:
         """Fields that differ from the defaults, as in a YAML file."""
-        all_values = {field_.name: getattr(self, field_.name) for field_ in fields(self)}
-        values = {
-            field_.name: all_values[field_.name]
-            for field_ in fields(self)
-            if all_values[field_.name] != field_.default and field_.name != "about"
-        }
-        if self.stock == self._default_stock:
-            values.pop("stock", None)
-        return {"name": self.name, **values}
+        defaults = {field_.name: field_.default for field_ in fields(self)}
+        defaults |= {"stock": self._default_stock, "about": self.about, "name": None}
+        values = {name: getattr(self, name) for name in defaults}
+        return {name: value for name, value in values.items() if value != defaults[name]}
 
     def same_game(self, other: Rules) -> bool:
         """Whether two rule sets differ at most in their names."""
@@ -236,8 +225,8 @@ class Rules:
             raise RulesError(f"name is {self.name!r}: a rule set needs a name in letters")
         if not isinstance(self.about, str):
             raise RulesError(f"about is {self.about!r}: it has to be a text")
-        for name, allowed in _CHOICES.items():
-            value = getattr(self, name)
+        for name, kind in _CHOICES.items():
+            value, allowed = getattr(self, name), get_args(kind)
             if value not in allowed:
                 raise RulesError(f"{name} is {value!r}: it has to be one of {', '.join(allowed)}")
         for name, (least, most) in _RANGES.items():
@@ -279,18 +268,16 @@ class Rules:
 
     def _check_faces(self) -> None:
         first_faced = (self.exchange or self.stock_cards > 0) and self.faced == "every"
-        if self.trumps == "upcard" and not first_faced:
-            raise RulesError(
-                f"trumps is 'upcard', but with stock {self.stock_cards} and faced {self.faced!r} "
-                "no first card is turned up: set trumps to none"
-            )
-        if self.contract == "colour" and not first_faced:
-            raise RulesError(
-                f"contract is 'colour', but with stock {self.stock_cards} and faced "
-                f"{self.faced!r} no first card is turned up: set contract to high or low"
-            )
-        first_faced_trick = {"every": 0, "after-first": 1}.get(self.faced)
-        turned = first_faced_trick is not None and first_faced_trick < self.foreplay_tricks
+        for name, value, remedy in (
+            ("trumps", "upcard", "none"),
+            ("contract", "colour", "high or low"),
+        ):
+            if getattr(self, name) == value and not first_faced:
+                raise RulesError(
+                    f"{name} is {value!r}, but with stock {self.stock_cards} and faced "
+                    f"{self.faced!r} no first card is turned up: set {name} to {remedy}"
+                )
+        turned = {"every": 0, "after-first": 1, "never": 26}[self.faced] < self.foreplay_tricks
         if self.faced == "after-first" and not turned:
             raise RulesError(
                 f"faced is 'after-first', but with stock {self.stock_cards} no card is left to "
@@ -380,13 +367,12 @@ def _record(rules: Rules, match: Match | None) -> npt.NDArray[np.void]:
 
 
 def _load_folder(folder: str) -> dict[str, Rules]:
-    folder_: Any = files(__name__.rsplit(".", 2)[0] + ".configs") / folder
     rule_sets = [
         rules_from_mapping(read_yaml_mapping(Path(str(path))), source=path.name)
-        for path in folder_.iterdir()
+        for path in files(__name__.rsplit(".", 2)[0] + ".configs").joinpath(folder).iterdir()
         if path.name.endswith(".yaml")
     ]
-    rule_sets.sort(key=lambda rules: (_LIST_ORDER.get(rules.name, len(_LIST_ORDER)), rules.name))
+    rule_sets.sort(key=lambda rules: _LIST_ORDER.index(rules.name))
     return {rules.name: rules for rules in rule_sets}
 
 
@@ -402,17 +388,11 @@ def solved_rules() -> dict[str, Rules]:
     return _load_folder("solved")
 
 
-_LIST_ORDER = {
-    name: place
-    for place, name in enumerate(
-        (
-            *("classic", "margin", "all-tricks", "all-margin", "club-last", "club-all"),
-            *("small-last", "small-all", "quick", "colour", "no-trump", "open-stock", "draft"),
-            *("race-7", "race-9", "humbug"),
-            *("2x4-h2", "2x5-h3", "2x5-h2", "3x4-h4", "2x6-h3", "3x4-h3", "4x4-h6", "2x8-h6"),
-        )
-    )
-}
+_LIST_ORDER = (
+    *("classic", "margin", "all-tricks", "all-margin", "club-last", "club-all", "small-last"),
+    *("small-all", "quick", "colour", "no-trump", "open-stock", "draft", "race-7", "race-9"),
+    *("humbug", "2x4-h2", "2x5-h3", "2x5-h2", "3x4-h4", "2x6-h3", "3x4-h3", "4x4-h6", "2x8-h6"),
+)
 
 
 def rules_from_mapping(values: Mapping[str, Any], source: str = "rules") -> Rules:

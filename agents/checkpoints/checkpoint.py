@@ -97,23 +97,19 @@ def write_card(path: Path, card: Struct) -> None:
 
 def list_checkpoints(folder: Path) -> list[Path]:
     """Weights files of a run that have their cards, oldest first."""
-    files = _checkpoint_files(folder)
-    return [path for path in files if path.suffix == WEIGHTS and _companion(path) in files]
+    return _checkpoints(folder)[0]
 
 
-def _unpaired_files(folder: Path) -> list[Path]:
-    files = _checkpoint_files(folder)
-    return [path for path in files if _companion(path) not in files]
-
-
-def _checkpoint_files(folder: Path) -> list[Path]:
-    """Weights and cards of a run's checkpoints, oldest first.
+def _checkpoints(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Weights of a run that have their cards, and files that lack their other half, oldest first.
 
     A run names its checkpoints by their number of decisions. Other files, such as a copy called
     `best`, may lie beside them and are never the newest.
     """
-    files = (*folder.glob(f"*{WEIGHTS}"), *folder.glob(f"*{CARD}"))
-    return sorted((path for path in files if path.stem.isdecimal()), key=_decision_count)
+    named = (*folder.glob(f"*{WEIGHTS}"), *folder.glob(f"*{CARD}"))
+    files = sorted((path for path in named if path.stem.isdecimal()), key=_decision_count)
+    unpaired = [path for path in files if _companion(path) not in files]
+    return [path for path in files if path.suffix == WEIGHTS and path not in unpaired], unpaired
 
 
 def _decision_count(path: Path) -> int:
@@ -142,14 +138,14 @@ def _with_weights_suffix(path: Path) -> Path:
 
 def _run_folder(path: Path) -> Path | None:
     for folder in (path / FOLDER, path):
-        if folder.is_dir() and (list_checkpoints(folder) or _unpaired_files(folder)):
+        if folder.is_dir() and any(_checkpoints(folder)):
             return folder
     return None
 
 
 def _newest_checkpoint(folder: Path) -> Path:
     """The newest checkpoint of a run, refused if one of its two files is missing."""
-    complete, unpaired = list_checkpoints(folder), _unpaired_files(folder)
+    complete, unpaired = _checkpoints(folder)
     if not unpaired or (complete and _decision_count(complete[-1]) > _decision_count(unpaired[-1])):
         return complete[-1]
     newest = unpaired[-1]
@@ -387,7 +383,7 @@ def resolve_rules(source: Any) -> Rules:
     if not is_path or not is_checkpoint(str(source)):
         return load_rules(source)
     path = find_checkpoint(source)
-    rules, *more_rules = Checkpoint(path, {}, read_card(path)).rules
+    rules, *more_rules = parse_rules(read_card(path).rules, path)
     if more_rules:
         raise CannotPlay(
             f"{source} plays {join_rule_names((rules, *more_rules))}: name one of them"

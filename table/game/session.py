@@ -345,8 +345,12 @@ class Session:
         """Deal the current hand again, and replay its actions."""
         settings, score = self.settings, None
         if settings.match is not None:
-            score = MatchScore.from_match(
-                settings.match, state.points, state.hands_won, state.number
+            score = MatchScore(
+                target=settings.match.target,
+                best_of=settings.match.best_of,
+                points=state.points,
+                hands_won=state.hands_won,
+                hands=state.number,
             )
         record = GameRecord(
             rules=settings.rules,
