@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..common.jit.compiler import jit, warm_up
 from ..engine.batch.batch import STATE_ARRAYS, Array, action_array
 from ..engine.batch.config import GameOptions, RulesLike, checked_keywords
-from ..engine.batch.cpu_backend import RowBuffers
 from ..engine.batch.results import StepResult
 from ..engine.observation.rule_features import rule_features
 from ..engine.rng import secret_of_seed
@@ -57,25 +54,16 @@ class MixedSelfPlayEnv:
         ends = [self.num_envs * k // len(loaded) for k in range(len(loaded) + 1)]
         self._spans = [slice(*ends) for ends in pairwise(ends)]
         self._parts = [
-            SelfPlayEnv(
-                span.stop - span.start,
-                rule_set,
-                copy=copy,
-                threads=threads,
-                device=device,
-                **options,
-            )
-            for rule_set, span in zip(loaded, self._spans, strict=True)
+            SelfPlayEnv(span.stop - span.start, rules, threads=threads, device=device, **options)
+            for rules, span in zip(loaded, self._spans, strict=True)
         ]
         self.actions: int = max(rule_set.actions for rule_set in loaded)
         shapes = [part.options.observation_shape for part in self._parts]
         self._observation_shape = tuple(map(max, zip(*shapes, strict=True)))
-        self._combined = self._new_result() if len(loaded) > 1 and not copy else None
-        if len(loaded) > 1 and device == "cpu":
-            warm_up(
-                "self-play by several rule sets", "envs",
-                lambda: self._copy_part(self._new_result(), self._new_result(), slice(0, 0)),
-            )  # fmt: skip
+        backend = self._parts[0].batch.backend
+        # Padding is never written.
+        self._new_array = backend.zeros if len({*shapes}) > 1 else backend.empty
+        self._buffers = None if copy else self._new_result()
         self.rule_features: npt.NDArray[np.int8] = np.repeat(
             np.array([rule_features(rule_set) for rule_set in loaded]), np.diff(ends), axis=0
         )
@@ -87,40 +75,33 @@ class MixedSelfPlayEnv:
 
     def reset(self, seed: int | None = None) -> StepResult:
         """Deal every game; rule sets after the first have the deals of derived seeds."""
-        return self._combine([
-            part.reset(seed if k == 0 or seed is None else _derived_seed(seed, k))
-            for k, part in enumerate(self._parts)
-        ])  # fmt: skip
+        return self._each(
+            lambda part, k: part.reset(seed if k == 0 or seed is None else _derived_seed(seed, k))
+        )
 
     def observe(self) -> StepResult:
-        return self._combine([part.observe() for part in self._parts])
+        return self._each(lambda part, _: part.observe())
 
     def step(self, actions: Any) -> StepResult:
         chosen = action_array(actions, self.num_envs)
-        return self._combine([part.step(chosen[span]) for part, span in self.parts()])
+        return self._each(lambda part, k: part.step(chosen[self._spans[k]]))
 
-    def _combine(self, results: list[StepResult]) -> StepResult:
-        if len(results) == 1:
-            return results[0]
-        result = self._combined or self._new_result()
-        for part, span in zip(results, self._spans, strict=True):
-            self._copy_part(result, part, span)
+    def _each(self, call: Callable[[SelfPlayEnv, int], StepResult]) -> StepResult:
+        """Call every environment, each of which writes to its rows of one result."""
+        result = self._buffers or self._new_result()
+        for k, (part, span) in enumerate(self.parts()):
+            part.buffers = StepResult(*(array[span] for array in result))
+            call(part, k)
         return result
 
     def _new_result(self) -> StepResult:
-        zeros, n = self._parts[0].batch.backend.zeros, self.num_envs
+        new, n = self._new_array, self.num_envs
         return StepResult(
-            zeros((n, *self._observation_shape), np.int8),
-            zeros((n, self.actions), np.int8),
-            zeros(n, np.uint8),
-            zeros((n, 2), np.float32),
-            zeros(n, np.bool_),
-        )
-
-    def _copy_part(self, result: StepResult, part: StepResult, span: slice) -> None:
-        target = StepResult(*(array[span] for array in result))
-        self._parts[0].batch.backend.run_rows(
-            span.stop - span.start, copy_rows, _flattened(part), _flattened(target)
+            new((n, *self._observation_shape), np.int8),
+            new((n, self.actions), np.int8),
+            new(n, np.uint8),
+            new((n, 2), np.float32),
+            new(n, np.bool_),
         )
 
     def state(self) -> dict[str, Array]:
@@ -142,31 +123,7 @@ class MixedSelfPlayEnv:
         # Check all parts before any is changed.
         for part, part_state in zip(self._parts, states, strict=True):
             part.batch.checked_state(part_state, over=False)
-        return self._combine(
-            [part.restore(part_state) for part, part_state in zip(self._parts, states, strict=True)]
-        )
-
-
-def _flattened(result: StepResult) -> StepResult:
-    shape = result.observations.shape
-    flat = result.observations.reshape(shape[0], math.prod(shape[1:]))
-    return result._replace(observations=flat)
-
-
-@jit
-def copy_rows(
-    source: StepResult, target: StepResult, workspace: RowBuffers, start: int, stop: int
-) -> None:
-    """Copy rows of a `StepResult` to one that may have more columns."""
-    for index in range(start, stop):
-        for column in range(source.observations.shape[1]):
-            target.observations[index, column] = source.observations[index, column]
-        for column in range(source.masks.shape[1]):
-            target.masks[index, column] = source.masks[index, column]
-        for seat in range(2):
-            target.rewards[index, seat] = source.rewards[index, seat]
-        target.seats[index] = source.seats[index]
-        target.ended[index] = source.ended[index]
+        return self._each(lambda part, k: part.restore(states[k]))
 
 
 def _derived_seed(seed: int, k: int) -> int:

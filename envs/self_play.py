@@ -25,7 +25,7 @@ from ..engine.rules import Rules
 from ..engine.seeding import checked_count
 from ..engine.view import View
 from .single_agent_batch import warm_up_batches
-from .spaces import action_space, observation_box
+from .spaces import observation_box
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -76,12 +76,13 @@ class SelfPlayEnv:
         self.rules: Rules = self.options.rules
         self.num_envs: int = checked_count(num_envs, "num_envs")
         self.single_observation_space: spaces.Box = observation_box(self.options)
-        self.single_action_space: spaces.Discrete = action_space(self.options)
+        self.single_action_space: spaces.Discrete = spaces.Discrete(self.rules.actions)
         self.batch: Batch = Batch(
             self.options, self.num_envs, checked_count(threads, "threads"), device
         )
         """The games, with both hands open: for trainers, not for players."""
-        self._result: StepResult | None = None if copy else self._new_result()
+        self.buffers: StepResult | None = None if copy else self._new_result()
+        """Arrays of all results, instead of fresh ones."""
         self._reset: Array | None = self.batch.all_games
         if device == "cpu":
             warm_up_batches()
@@ -115,12 +116,12 @@ class SelfPlayEnv:
         """The current observations, with zero rewards and no ends."""
         batch = self.batch
         batch.check_ready()
-        result = (self._result or self._new_result())._replace(seats=batch.turns())
+        result = self.buffers or self._new_result()
+        batch.turns(result.seats)
         batch.observe(batch.all_games, result.seats, out=(result.observations, result.masks))
-        zeros = batch.backend.zeros
-        return result._replace(
-            rewards=zeros((self.num_envs, 2), np.float32), ended=zeros(self.num_envs, np.bool_)
-        )
+        for array in (result.rewards, result.ended):
+            batch.backend.write(array, 0)
+        return result
 
     def step(self, actions: Any, indices: Any = None) -> StepResult:
         """Play an action of the seat to move in every game; ended episodes begin anew.
@@ -129,7 +130,7 @@ class SelfPlayEnv:
         """
         batch = self.batch
         if indices is None:
-            games, result = batch.all_games, self._result or self._new_result()
+            games, result = batch.all_games, self.buffers or self._new_result()
         else:
             if batch.gpu is not None:
                 raise ValueError(

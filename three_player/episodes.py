@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..common.suggestions import suggest
-from ..engine.batch.batch import RESET_OPTIONS
+from ..engine.batch.batch import check_reset_options
 from ..engine.game import IllegalAction
 from ..engine.seeding import checked_seed, fresh_seed
 from ..envs.render.modes import Painter, warn_without_render_mode
@@ -34,11 +33,7 @@ class ThreeTable:
         """Deal a seed's first deal, or without a seed the next; `options` are those of a reset."""
         self.ready = self.stopped = False
         options = options or {}
-        for name in options:
-            if name not in RESET_OPTIONS:
-                hint = suggest(name, RESET_OPTIONS, listed=False)
-                known = ", ".join(RESET_OPTIONS)
-                raise ValueError(f"reset has no option {name!r}: its options are {known}{hint}")
+        check_reset_options(options)
         number = 0 if self.seed is None or seed is not None else self.game.number + 1
         if options.get("number") is not None:
             number = checked_seed(options["number"], "number")

@@ -7,6 +7,7 @@ threads or device.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -61,6 +62,13 @@ STATE_ARRAYS = ("records", "seed")
 READ_NS = 3
 
 
+def check_reset_options(options: Iterable[str], allowed: tuple[str, ...] = RESET_OPTIONS) -> None:
+    for name in options:
+        if name not in allowed:
+            known, hint = ", ".join(allowed), suggest(name, allowed, listed=False)
+            raise ValueError(f"reset has no option {name!r}: its options are {known}{hint}")
+
+
 def checked_action(action: object) -> int:
     number = as_integer(action)
     if number is None:
@@ -110,6 +118,13 @@ def _check_integers(actions: Any, count: int) -> None:
         )
     if actions.dtype.kind not in "iu":
         raise IllegalAction(f"actions are {actions.dtype}: they have to be whole numbers")
+
+
+def _flat(observations: Any) -> Any:
+    """Observations as vectors; histories are tables."""
+    if observations.ndim == 2:
+        return observations
+    return observations.reshape(len(observations), math.prod(observations.shape[1:]))
 
 
 def _make_backend(device: str, threads: int) -> tuple[Backend, Any]:
@@ -166,7 +181,6 @@ class Batch:
         for _ in range(1, threads):
             self._thread_arrays.append(self.arrays._replace(workspace=zeros(1, WORKSPACE)))
         self.all_games: Array = self.backend.constant(np.arange(n))
-        self._observation_size = int(np.prod(options.observation_shape))
         self._ends_at_endgame = options.horizon == "foreplay"
         self.ready: bool = False
         """Whether the batch can step: not before a reset, nor after a failed one."""
@@ -202,13 +216,7 @@ class Batch:
         """
         was_ready, self.ready = self.ready, False
         reset_options = {} if reset_options is None else reset_options
-        for name in reset_options:
-            if name not in allowed:
-                suggestion = suggest(name, allowed, listed=False)
-                raise ValueError(
-                    f"reset has no option {name!r}: its options are {', '.join(allowed)}"
-                    + suggestion
-                )
+        check_reset_options(reset_options, allowed)
         indices = self.all_games
         if reset_options.get("reset_mask") is not None:
             indices = self._games_of_mask(reset_options["reset_mask"], seed, was_ready)
@@ -279,10 +287,7 @@ class Batch:
             # The other games get no reward.
             for array in (result.rewards, result.ended):
                 self.backend.write(array, 0)
-        rows = result
-        if result.observations.ndim > 2:  # histories
-            observations = result.observations.reshape(self.n, self._observation_size)
-            rows = StepResult(observations, *result[1:])
+        rows = result._replace(observations=_flat(result.observations))
         if (
             self.run(len(indices), step_all, indices, actions, False, rows)
             and self._ends_at_endgame
@@ -354,26 +359,19 @@ class Batch:
 
         With `abandoned`, finished hands may have ended at any point.
         """
-        data, (seed,) = (
-            np.ascontiguousarray(state_array(state, "records")),
-            state_array(state, "seed", 1),
-        )
+        data = np.ascontiguousarray(state_array(state, "records"))
+        (seed,) = state_array(state, "seed", 1)
         if data.dtype != np.uint8 or data.shape != (self.records.nbytes,):
             raise ValueError(
                 f"the state is {data.size / GAME.itemsize:g} games of {data.dtype}, and {self.n} "
                 "of uint8 are needed: restore it where as many games are played"
             )
         records = data.view(GAME)
-        invalid = first_impossible(
-            self.rules,
-            self.options.match,
-            records,
-            foreplay=self._ends_at_endgame,
-            stopped=abandoned,
-        )
+        rules, match, foreplay = self.rules, self.options.match, self._ends_at_endgame
+        invalid = first_impossible(rules, match, records, foreplay=foreplay, stopped=abandoned)
         if invalid >= 0:
             raise ValueError(
-                f"the state is not of games by the rules {self.rules.name}: play never leads to "
+                f"the state is not of games by the rules {rules.name}: play never leads to "
                 f"the record of game {invalid}, so give what state() returned for the same options"
             )
         if not over and (records["phase"] == OVER).any():
@@ -406,19 +404,17 @@ class Batch:
         """
         count = len(indices)
         observations, masks = self.new_rows(count) if out is None else out
-        # Actions are checked against the stored legal actions, which other observations must not
-        # overwrite.
-        shown = ObservationArrays(
-            self.suit_orders if keep else self.backend.empty(self.suit_orders.shape, np.uint8),
-            self.legal if keep else self.backend.empty(self.legal.shape, np.uint64),
-            observations.reshape(count, self._observation_size),
-            masks,
-        )
+        orders, legal = self.suit_orders, self.legal
+        if not keep:
+            # Actions are checked against the stored legal actions.
+            empty = self.backend.empty
+            orders, legal = empty(orders.shape, np.uint8), empty(legal.shape, np.uint64)
+        shown = ObservationArrays(orders, legal, _flat(observations), masks)
         self.run(count, observe_all, indices, seats, shown)
         return observations, masks
 
-    def turns(self) -> Array:
-        seats = self.backend.empty(self.n, np.uint8)
+    def turns(self, out: Array | None = None) -> Array:
+        seats = self.backend.empty(self.n, np.uint8) if out is None else out
         self.run(self.n, turns_all, seats, cost_ns=READ_NS)
         return seats
 
@@ -428,9 +424,8 @@ class Batch:
             return self
         batch = Batch(self.options, self.n)
         batch.restore(self.state())
-        batch.suit_orders[:], batch.legal[:] = map(
-            self.backend.to_host, (self.suit_orders, self.legal)
-        )
+        batch.suit_orders[:] = self.backend.to_host(self.suit_orders)
+        batch.legal[:] = self.backend.to_host(self.legal)
         return batch
 
     def views(self, seats: Array, indices: Array | None = None) -> Array:

@@ -152,14 +152,8 @@ class CudaBackend:
 
         n = len(thread_arrays[0].games)
         legal_actions = self._named_buffer("taken", n, np.int64)
-        self.run(
-            n,
-            refuse_all,
-            thread_arrays,
-            actions,
-            legal_actions,
-            self._named_buffer("refused", n, np.uint8),
-        )
+        refused = self._named_buffer("refused", n, np.uint8)
+        self.run(n, refuse_all, thread_arrays, actions, legal_actions, refused)
         return legal_actions
 
     def first_illegal(self) -> int:
@@ -167,10 +161,9 @@ class CudaBackend:
         if "refused" not in self._buffers:
             return -1
         illegal = np.flatnonzero(self.to_host(self._buffers["refused"]))
-        if not len(illegal):
-            return -1
-        self.write(self._buffers["refused"], 0)
-        return int(illegal[0])
+        if len(illegal):
+            self.write(self._buffers["refused"], 0)
+        return int(illegal[0]) if len(illegal) else -1
 
     def _named_buffer(self, name: str, n: int, kind: Any) -> Any:
         if name not in self._buffers:

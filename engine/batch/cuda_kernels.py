@@ -61,8 +61,7 @@ def one_row_each(function: Any) -> Any:
         index = cuda.grid(1)
         if index < size:
             buffers = RowBuffers(
-                cuda.local.array(MAX_OBSERVATION_SIZE, int8),
-                cuda.local.array(N_FLOATS, float64),
+                cuda.local.array(MAX_OBSERVATION_SIZE, int8), cuda.local.array(N_FLOATS, float64)
             )
             function(*arguments, buffers, index, index + 1)
 

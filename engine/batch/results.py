@@ -50,14 +50,7 @@ def results_by_seat(results: Array, seats: Array) -> dict[str, Array]:
 
 def result_dicts(columns: dict[str, Array]) -> list[dict[str, Any]]:
     """Rows of `results_by_seat` as one dictionary per game."""
-    rows = zip(
-        columns["tricks"].copy(),
-        columns["points"].copy(),
-        columns["won"].tolist(),
-        columns["deal"].tolist(),
-        strict=True,
+    values = (
+        list(column.copy()) if column.ndim > 1 else column.tolist() for column in columns.values()
     )
-    return [
-        {"tricks": tricks, "points": points, "won": won, "deal": deal}
-        for tricks, points, won, deal in rows
-    ]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)]

@@ -21,7 +21,6 @@ from german_whist.engine.batch.kernels import WORKSPACE, BatchArrays, Observatio
 from german_whist.engine.batch.results import RESULT, StepResult
 from german_whist.engine.dtypes import GAME, RULES
 from german_whist.engine.endgame import no_tables
-from german_whist.envs.mixed import copy_rows
 from german_whist.training.rollout import kernels as training
 
 cuda: Any = numba.cuda
@@ -57,7 +56,6 @@ BYTES, WORDS, LOGITS, RECORDS = array("i1", 2), array("i8", 2), array("f4", 2), 
 SEATS, ORDERS, CHANCES = array("u1"), array("u1", 2), array("f4")
 ROWS = {
     gather_rows: (BYTES, BYTES, NUMBERS, types.boolean, BYTES, BYTES, WORDS),
-    copy_rows: (STEP, STEP),
     training.sample_actions: (
         types.NamedTuple((LOGITS, BYTES, CHANCES, NUMBERS, CHANCES), training.ActionSampling),
     ),
