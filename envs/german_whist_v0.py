@@ -115,13 +115,7 @@ import numpy as np
 from ..common.jit.compiler import warm_up
 from ..common.typing import Array
 from ..engine.batch.batch import Batch, actions_text
-from ..engine.batch.config import (
-    GameOptions,
-    Options,
-    RulesLike,
-    checked_keywords,
-    options_from,
-)
+from ..engine.batch.config import GameOptions, Options, RulesLike, checked_keywords, options_from
 from ..engine.batch.kernels import ENDGAME_REACHED, EPISODE_OVER, observe_single, step_single
 from ..engine.game import Game, IllegalAction
 from ..engine.observation.history import HISTORY_ABOUT
@@ -179,14 +173,8 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
             AGENTS, partial(dict_space, self.options), self.rules.actions, render_mode, render_view
         )
         self._batch = Batch(self.options, 1)
-        arrays = self._batch.arrays
-        self._arrays = (
-            arrays.config,
-            arrays.games,
-            arrays.suit_orders,
-            arrays.results,
-            arrays.workspace,
-        )
+        config, games, suit_orders, results, *_, workspace = self._batch.arrays
+        self._arrays = config, games, suit_orders, results, workspace
         shape = self.options.observation_shape
         self._shape = shape if len(shape) > 1 else None
         self._size = int(np.prod(shape))
@@ -216,8 +204,8 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         """A seat's observation and mask; writes their order of suits to `orders`."""
         observation = np.empty(self._size, np.int8)
         mask = np.empty(self._actions, np.int8)
-        plans, games, _, _, workspaces = self._arrays
-        observe_single(plans, games, orders, workspaces, seat, observation, mask)
+        configs, games, _, _, workspaces = self._arrays
+        observe_single(configs, games, orders, workspaces, seat, observation, mask)
         return observation, mask
 
     def step(self, action: Any) -> None:
@@ -288,14 +276,12 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
             observation, mask = self._next_observation
             self._next_observation = None
         else:
-            observation, mask = self._observe_fresh(agent)
+            self._check_dealt()
+            orders = np.empty_like(self._batch.suit_orders)
+            observation, mask = self._encode_for(self._seat(agent), orders)
         if self._shape is not None:
             observation = observation.reshape(self._shape)
         return {"observation": observation, "action_mask": mask}
-
-    def _observe_fresh(self, agent: str) -> tuple[Any, Any]:
-        self._check_dealt()
-        return self._encode_for(self._seat(agent), np.empty_like(self._batch.suit_orders))
 
     def view(self, agent: str) -> View:
         self._check_dealt()
@@ -313,7 +299,8 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
             raise IllegalAction("nothing has been dealt yet: call reset() first")
 
     def _why_illegal(self, action: int) -> IllegalAction:
-        _, mask = self._observe_fresh(self.agent_selection)
+        seat = AGENTS.index(self.agent_selection)
+        _, mask = self._encode_for(seat, np.empty_like(self._batch.suit_orders))
         allowed = actions_text(np.flatnonzero(mask).tolist(), self.options)
         return self._illegal(actions_text([action], self.options), allowed)
 

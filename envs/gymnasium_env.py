@@ -6,6 +6,7 @@ both step a `SingleAgentBatch`, so they play the same.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +18,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from ..engine.batch.batch import VECTOR_RESET_OPTIONS, Array, checked_action
-from ..engine.batch.config import (
-    GameOptions,
-    RulesLike,
-    checked_keywords,
-)
+from ..engine.batch.config import GameOptions, RulesLike, checked_keywords
 from ..engine.batch.results import result_dicts
 from ..engine.view import View
 from .render.modes import RENDER_MODES, SEAT, warn_without_render_mode
@@ -40,6 +37,12 @@ def _checked_mode(mode: object) -> AutoresetMode:
     raise ValueError(
         f"autoreset_mode is {mode!r}: it has to be an AutoresetMode or one of {', '.join(modes)}"
     )
+
+
+def _with_masks(columns: Mapping[str, Any], games: Array) -> dict[str, Any]:
+    """An info dictionary of a vector: each column, and under `_name` the games that have it."""
+    pairs = (((name, column), (f"_{name}", games.copy())) for name, column in columns.items())
+    return dict(itertools.chain(*pairs))
 
 
 class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[Any, Any]):
@@ -284,25 +287,19 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[Any, Any, Any]):
         return self._observation_of(self._batch.observations, masks.copy() if self._copy else masks)
 
     def _info(self) -> dict[str, Any]:
-        batch, all_games = self._batch, np.ones(self.num_envs, np.bool_)
-        info = {
-            "action_mask": batch.masks,
-            "_action_mask": all_games,
-            "seat": batch.seats.copy(),
-            "_seat": all_games.copy(),
-        }
+        batch = self._batch
+        columns = {"action_mask": batch.masks, "seat": batch.seats.copy()}
         if batch.pool is not None:
-            info |= {"opponent": batch.opponents.copy(), "_opponent": all_games.copy()}
-        return info
+            columns["opponent"] = batch.opponents.copy()
+        return _with_masks(columns, np.ones(self.num_envs, np.bool_))
 
     def _add_result(self, info: dict[str, Any], step: LearnerStep) -> None:
         """Add the results of ended episodes in Gymnasium's format of nested infos."""
         result: dict[str, Any] = {}
         for name, values in step.results.items():
-            rows = np.zeros((self.num_envs, *values.shape[1:]), values.dtype)
-            rows[step.ended_indices] = values
-            result[name], result[f"_{name}"] = rows, step.ended.copy()
-        info["result"], info["_result"] = result, step.ended.copy()
+            result[name] = np.zeros((self.num_envs, *values.shape[1:]), values.dtype)
+            result[name][step.ended_indices] = values
+        info |= _with_masks({"result": _with_masks(result, step.ended)}, step.ended)
 
     def _add_final(self, info: dict[str, Any], step: LearnerStep) -> None:
         """Add the last observations and infos of ended episodes in Gymnasium's format."""
@@ -312,16 +309,10 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[Any, Any, Any]):
             if self._mask_in_observation:
                 row = self._observation_of(row, no_actions[index].copy())
             final_observations[index] = row
-        ended = step.ended
-        info["final_obs"], info["_final_obs"] = final_observations, ended.copy()
-        info["final_info"] = {
-            "action_mask": no_actions,
-            "_action_mask": ended.copy(),
-            "seat": np.where(ended, step.seats, 0),
-            "_seat": ended.copy(),
-        }
+        columns = {"action_mask": no_actions, "seat": np.where(step.ended, step.seats, 0)}
         if self._batch.pool is not None:
-            opponents = {"opponent": np.where(ended, step.opponents, 0), "_opponent": ended.copy()}
-            info["final_info"] |= opponents
-        self._add_result(info["final_info"], step)
-        info["_final_info"] = ended.copy()
+            columns["opponent"] = np.where(step.ended, step.opponents, 0)
+        final_info = _with_masks(columns, step.ended)
+        self._add_result(final_info, step)
+        final = {"final_obs": final_observations, "final_info": final_info}
+        info |= _with_masks(final, step.ended)

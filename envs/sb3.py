@@ -14,11 +14,7 @@ import numpy.typing as npt
 
 from ..common.suggestions import not_installed
 from ..engine.batch.batch import Array, state_array
-from ..engine.batch.config import (
-    GameOptions,
-    RulesLike,
-    checked_keywords,
-)
+from ..engine.batch.config import GameOptions, RulesLike, checked_keywords
 from ..engine.batch.results import result_dicts
 from .render.modes import SEAT
 from .single_agent_batch import RAISE, RANDOM_SEAT, LearnerStep, SingleAgentMixin
@@ -107,12 +103,6 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
 
     def step_async(self, actions: np.ndarray) -> None:
         self._actions = actions
-
-    def step(
-        self, actions: np.ndarray
-    ) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:
-        self.step_async(actions)
-        return self.step_wait()
 
     def step_wait(
         self,

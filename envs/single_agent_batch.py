@@ -18,21 +18,8 @@ from ..agents.base import Agent, agent_key
 from ..agents.heuristic.random import RandomAgent
 from ..agents.registry import as_agent
 from ..common.jit.compiler import warm_up
-from ..engine.batch.batch import (
-    READ_NS,
-    RESET_OPTIONS,
-    Array,
-    Batch,
-    action_array,
-    state_array,
-)
-from ..engine.batch.config import (
-    GameOptions,
-    Options,
-    RulesLike,
-    checked_choice,
-    options_from,
-)
+from ..engine.batch.batch import READ_NS, RESET_OPTIONS, Array, Batch, action_array, state_array
+from ..engine.batch.config import GameOptions, Options, RulesLike, checked_choice, options_from
 from ..engine.batch.kernels import ENDGAME_REACHED, EPISODE_OVER, NO_EVENT
 from ..engine.batch.results import results_by_seat
 from ..engine.dtypes import NO_CARD, OVER, VIEW
@@ -52,7 +39,7 @@ from .opponents import (
     write_paid,
 )
 from .render.modes import OPEN, SEAT, Painter, painter_for
-from .spaces import action_space, observation_space
+from .spaces import dict_space, observation_box
 
 RANDOM_SEAT = "random"
 RAISE, LOSE = "raise", "lose"
@@ -409,7 +396,8 @@ class SingleAgentMixin:
         self._painter = painter_for(render_mode)
         self._render_view = checked_seat(render_view, (SEAT, OPEN), "render_view")
         self._mask_in_observation = mask_in_observation
-        return observation_space(self.options, mask_in_observation), action_space(self.options)
+        make_space = dict_space if mask_in_observation else observation_box
+        return make_space(self.options), spaces.Discrete(self.rules.actions)
 
     @property
     def opponent(self) -> Agent | OpponentPool:

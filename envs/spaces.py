@@ -1,8 +1,6 @@
-"""Gymnasium spaces of observations and actions."""
+"""Gymnasium spaces of observations."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -23,13 +21,3 @@ def dict_space(options: Options) -> spaces.Dict:
     """The space of an observation with its mask."""
     mask = spaces.Box(0, 1, (options.rules.actions,), np.int8)
     return spaces.Dict({"observation": observation_box(options), "action_mask": mask})
-
-
-def observation_space(options: Options, mask_in_observation: bool) -> spaces.Space[Any]:
-    """The space of one observation, with or without its mask."""
-    return dict_space(options) if mask_in_observation else observation_box(options)
-
-
-def action_space(options: Options) -> spaces.Discrete:
-    """The space of actions: card ids, the hidden choice and the exchange."""
-    return spaces.Discrete(options.rules.actions)

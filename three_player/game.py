@@ -157,11 +157,8 @@ class ThreeGame:
 
     def deal(self, seed: int = 0, number: int = 0) -> None:
         """Deal number `number` of a seed, with a random dealer."""
-        checked = checked_seed(seed), checked_seed(number, "number")
-        self.seed: int
-        self.number: int
-        self.seed, self.number = checked
-        dealer, deal = _dealt(*checked)
+        self.seed, self.number = checked_seed(seed), checked_seed(number, "number")
+        dealer, deal = _dealt(self.seed, self.number)
         self._begin(deal, dealer)
 
     def deal_cards(self, deal: str | Iterable[int | str], dealer: int) -> None:
@@ -306,10 +303,10 @@ class ThreeGame:
             unseen=_DECK & ~located,
             void_draws=(self._void_draws(left), self._void_draws(right)),
             trump=self.trump,
-            leader=_relative_seat(seat, leader),
-            turn=None if self.turn is None else _relative_seat(seat, self.turn),
-            declarer=None if self.declarer is None else _relative_seat(seat, self.declarer),
-            dealer=_relative_seat(seat, self.dealer),
+            leader=relative_seat(seat, leader),
+            turn=None if self.turn is None else relative_seat(seat, self.turn),
+            declarer=None if self.declarer is None else relative_seat(seat, self.declarer),
+            dealer=relative_seat(seat, self.dealer),
             tricks_won=_relative(seat, self._counted),
             legal=self.legal_set if self.mover == seat else 0,
             tricks=tuple(self._tricks),
@@ -330,10 +327,6 @@ class ThreeGame:
     def hands(self) -> tuple[list[Card], ...]:
         """Cards of each seat, the dummy's last."""
         return tuple(map(cards_of, self._hands))
-
-    @property
-    def trick_cards(self) -> list[Card]:
-        return [CARDS[card] for card in self._cards]
 
     @property
     def tricks(self) -> list[ThreeTrick]:
@@ -391,5 +384,5 @@ def _relative(seat: int, values: Sequence[int]) -> tuple[int, int, int, int]:
     return values[seat], values[left], values[right], values[DUMMY]
 
 
-def _relative_seat(seat: int, other: int) -> int:
+def relative_seat(seat: int, other: int) -> int:
     return DUMMY if other == DUMMY else (other - seat) % PLAYERS

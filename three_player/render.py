@@ -31,7 +31,7 @@ from ..envs.render.shapes import (
     sorted_hand,
 )
 from ..envs.render.text import shown_cards
-from .game import DRAW_TRICKS, DUMMY, HAND, PLAYERS, ThreeView
+from .game import DRAW_TRICKS, DUMMY, HAND, PLAYERS, ThreeView, relative_seat
 
 _WIDTH, _HEIGHT = 1100, 720
 _MARGIN = 34.0
@@ -56,16 +56,11 @@ class _Seat(NamedTuple):
         return ", ".join([tricks, *self.notes])
 
 
-def _place(view: ThreeView, seat: int) -> int:
-    """Relative seat of an absolute seat."""
-    return DUMMY if seat == DUMMY else (seat - view.seat) % PLAYERS
-
-
 def _seats(view: ThreeView, hands: Hands | None) -> list[_Seat]:
     known = (view.hand, *view.known, view.dummy)
     seats: list[_Seat] = []
     for seat in range(4):
-        place = _place(view, seat)
+        place = relative_seat(view.seat, seat)
         cards = cards_of(known[place]) if hands is None else hands[seat]
         hand_size = len(cards) if seat == DUMMY else view.hand_size(place)
         notes: list[str] = []
@@ -96,7 +91,7 @@ def _trick(view: ThreeView) -> list[tuple[int, Card]]:
     seats = PLAYERS if view.declarer is None else PLAYERS + 1
     leader = DUMMY if view.leader == DUMMY else (view.leader + view.seat) % PLAYERS
     order = [(leader + offset) % seats for offset in range(seats)]
-    lying = [(seat, view.trick[_place(view, seat)]) for seat in order]
+    lying = [(seat, view.trick[relative_seat(view.seat, seat)]) for seat in order]
     return [(seat, CARDS[card_set.bit_length() - 1]) for seat, card_set in lying if card_set]
 
 
@@ -112,7 +107,7 @@ def _pays(view: ThreeView) -> str:
     own, left, right, _ = view.tricks_won
     together = own + left + right
     paid = [
-        f"player_{seat} {PLAYERS * view.tricks_won[_place(view, seat)] - together:+d}"
+        f"player_{seat} {PLAYERS * view.tricks_won[relative_seat(view.seat, seat)] - together:+d}"
         for seat in range(PLAYERS)
     ]
     return ", ".join(paid)

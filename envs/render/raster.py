@@ -30,14 +30,9 @@ def image_of(scene: Scene) -> np.ndarray[Any, Any]:
 
 
 def _box(draw: ImageDraw.ImageDraw, box: Box) -> None:
-    corners = (
-        box.x * _LARGER,
-        box.y * _LARGER,
-        (box.x + box.width) * _LARGER,
-        (box.y + box.height) * _LARGER,
-    )
+    sides = (box.x, box.y, box.x + box.width, box.y + box.height)
     draw.rounded_rectangle(
-        corners,
+        [side * _LARGER for side in sides],
         box.radius * _LARGER,
         fill=box.fill,
         outline=box.line,

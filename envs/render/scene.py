@@ -118,12 +118,9 @@ def _trick(items: list[Item], view: View, names: tuple[str, str]) -> None:
     for own, card in sorted(played.items()):
         at = x + (CARD_WIDTH + 34) * own
         draw_card(items, card, at, _MIDDLE)
-        led = own == trick.i_led
-        verb = "led" if led else "played"
-        label = f"{names[0] if own else names[1]} {verb}"
-        items.append(
-            Text(at + CARD_WIDTH / 2, _MIDDLE + CARD_HEIGHT + 16, label, 15, FAINT, "middle")
-        )
+        label = f"{names[0 if own else 1]} {'led' if own == trick.i_led else 'played'}"
+        under = at + CARD_WIDTH / 2, _MIDDLE + CARD_HEIGHT + 16
+        items.append(Text(*under, label, 15, FAINT, "middle"))
     heading = "this trick" if under_way else "last trick"
     middle = x + CARD_WIDTH + 17
     items.append(Text(middle, _MIDDLE - 16, heading, 15, FAINT, "middle"))
@@ -132,17 +129,16 @@ def _trick(items: list[Item], view: View, names: tuple[str, str]) -> None:
 def _side(items: list[Item], view: View) -> None:
     x, y = 880.0, _MIDDLE
     items.append(Box(x - 82, y - 12, 164, CARD_HEIGHT + 24, 14, FELT_EDGE))
-    items.append(
-        Text(x, y + 8, "trumps" if view.trump is not None else "no trumps", 16, FAINT, "middle")
-    )
+    heading = "trumps" if view.trump is not None else "no trumps"
+    items.append(Text(x, y + 8, heading, 16, FAINT, "middle"))
     if view.trump is not None:
         items.append(Box(x - 30, y + 22, 60, 60, 12, CREAM))
         draw_suit(items, view.trump, x, y + 52, 44, turned=False)
     rules = view.rules
-    if rules.exchange:
-        stage = (
-            "exchange" if view.phase == "exchange" else f"trick {_number_of(view)} of {rules.hand}"
-        )
+    if view.phase == "exchange":
+        stage = "exchange"
+    elif rules.exchange:
+        stage = f"trick {_number_of(view)} of {rules.hand}"
     elif view.stock_left:
         stage = f"foreplay {view.trick + 1} of {rules.foreplay_tricks}"
     else:
@@ -162,8 +158,7 @@ def _number_of(view: View) -> int:
 
 
 def _captions(items: list[Item], view: View, names: tuple[str, str]) -> None:
-    lines = ((_OPPONENT_CAPTION_Y, False), (_OWN_CAPTION_Y, True))
-    for y, own in lines:
+    for y, own in ((29.0, False), (HEIGHT - 28.0, True)):
         at = 0 if own else 1
         name = names[at]
         if view.i_deal == own:
@@ -181,12 +176,8 @@ def _captions(items: list[Item], view: View, names: tuple[str, str]) -> None:
             items.append(Text(WIDTH / 2, y, prompts[view.phase], 17, GOLD, "middle"))
         items.append(Text(WIDTH - _MARGIN, y, _score(view, at), 19, INK, "end", bold=True))
     if view.phase == "over":
-        items.append(
-            Text(WIDTH / 2, HEIGHT - 30, result_text(view, names), 20, GOLD, "middle", True)
-        )
-
-
-_OPPONENT_CAPTION_Y, _OWN_CAPTION_Y = 29.0, HEIGHT - 28.0
+        result = result_text(view, names)
+        items.append(Text(WIDTH / 2, HEIGHT - 30, result, 20, GOLD, "middle", True))
 
 
 def _score(view: View, at: int) -> str:

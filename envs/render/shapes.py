@@ -127,14 +127,8 @@ def draw_card(items: list[Item], card: Card, x: float, y: float) -> None:
     pips = card.rank + 2
     if pips in _PIPS:
         for px, py in _PIPS[pips]:
-            draw_suit(
-                items,
-                card.suit,
-                middle_x + px * CARD_WIDTH,
-                middle_y + py * CARD_HEIGHT,
-                15,
-                turned=py > 0.01,
-            )
+            at = middle_x + px * CARD_WIDTH, middle_y + py * CARD_HEIGHT
+            draw_suit(items, card.suit, *at, 15, turned=py > 0.01)
     elif rank == "A":
         draw_suit(items, card.suit, middle_x, middle_y, 44, turned=False)
     else:

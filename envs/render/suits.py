@@ -23,13 +23,9 @@ def _curve(start: Point, first: Point, second: Point, end: Point, points: int = 
         t = step / points
         u = 1 - t
         weights = (u**3, 3 * u * u * t, 3 * u * t * t, t**3)
-        corners = (start, first, second, end)
-        points_.append(
-            (
-                sum(w * corner[0] for w, corner in zip(weights, corners, strict=True)),
-                sum(w * corner[1] for w, corner in zip(weights, corners, strict=True)),
-            )
-        )
+        corners = zip(start, first, second, end, strict=True)
+        x, y = (sum(w * part for w, part in zip(weights, parts, strict=True)) for parts in corners)
+        points_.append((x, y))
     return points_
 
 
@@ -68,10 +64,5 @@ def _club() -> list[Outline]:
     return [*leaves, middle, _stem(0.0)]
 
 
-SHAPES: tuple[list[Outline], ...] = (
-    _club(),
-    [_diamond()],
-    [_heart()],
-    [_spade(), _stem(0.1)],
-)
+SHAPES: tuple[list[Outline], ...] = (_club(), [_diamond()], [_heart()], [_spade(), _stem(0.1)])
 COLOURS = ("#1b1d22", "#c8202f", "#c8202f", "#1b1d22")

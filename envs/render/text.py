@@ -20,18 +20,15 @@ def text_table(
     opponent_hand = view.known_opponent_cards if other_hand is None else other_hand
     hidden = view.opponent_hand_size - len(opponent_hand)
     width = max(map(len, names)) + 9
+    cards, own_cards = (
+        shown_cards(sorted_hand(hand, view.trump)) for hand in (opponent_hand, view.hand)
+    )
+    goal = ", fewer tricks win" if view.low else ""
     lines = [
-        f"{view.rules.name}: {_stage(view)}, {_trumps(view)}"
-        + (", fewer tricks win" if view.low else ""),
-        _line(
-            view,
-            1,
-            names,
-            width,
-            shown_cards(sorted_hand(opponent_hand, view.trump)) + " ??" * hidden,
-        ),
+        f"{view.rules.name}: {_stage(view)}, {_trumps(view)}{goal}",
+        _line(view, 1, names, width, cards + " ??" * hidden),
         " " * width + _middle(view, names),
-        _line(view, 0, names, width, shown_cards(sorted_hand(view.hand, view.trump))),
+        _line(view, 0, names, width, own_cards),
     ]
     if view.phase == "over":
         lines.append(result_text(view, names))

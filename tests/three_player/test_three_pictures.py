@@ -51,7 +51,8 @@ def test_render_test_passes() -> None:
 def test_a_seat_is_shown_its_own_cards_and_those_that_it_knows(cards: int) -> None:
     for seed in range(3):
         game = at(seed, cards)
-        in_middle = len(game.trick_cards) or (len(game.tricks[-1].cards) if game.tricks else 0)
+        last = len(game.tricks[-1].cards) if game.tricks else 0
+        in_middle = sum(map(bool, game.view(0).trick)) or last
         turned = in_middle + (game.upcard is not None)
         for seat in range(3):
             view = game.view(seat)
