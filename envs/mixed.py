@@ -92,6 +92,7 @@ class MixedSelfPlayEnv:
         for k, (part, span) in enumerate(self.parts()):
             part.buffers = StepResult(*(array[span] for array in result))
             call(part, k)
+            part.buffers = None
         return result
 
     def _new_result(self) -> StepResult:
