@@ -37,6 +37,9 @@ SMALLER = {
     "n_eval_episodes=2000": "n_eval_episodes=4",
     "n_eval_episodes=64": "n_eval_episodes=4",
     "    1000, metadata": "    16, metadata",
+    "decisions=4000, n_envs=64, n_steps=16, final_eval_hands=200": (
+        "decisions=1400, n_envs=32, n_steps=16, final_eval_hands=4"
+    ),
     "decisions=20_000, final_eval_hands=200": "decisions=2_000, final_eval_hands=20",
     "num_envs=4096": "num_envs=16",
     "SelfPlayEnv(4096": "SelfPlayEnv(16",

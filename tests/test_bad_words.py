@@ -10,26 +10,17 @@ import pytest
 from german_whist.cli import main
 
 FILES: dict[str, str | bytes] = {
-    "file": "text",
-    "empty": "",
-    "binary": bytes(range(256)),
-    "a.safetensors": b"not weights",
-    "broken.yaml": "a: [1",
-    "list.yaml": "- 1\n",
-    "nan.yaml": "hand: .nan\n",
-    "binary.yaml": bytes(range(256)),
-    "empty.yaml": "",
-    "deep.yaml": "name: " + "[" * 5000,
-    "number.yaml": "players: 3\n",
-    "one.yaml": "players: [random]\n",
+    "file": "text", "empty": "", "binary": bytes(range(256)), "a.safetensors": b"not weights",
+    "broken.yaml": "a: [1", "list.yaml": "- 1\n", "nan.yaml": "hand: .nan\n",
+    "binary.yaml": bytes(range(256)), "empty.yaml": "", "deep.yaml": "name: " + "[" * 5000,
+    "number.yaml": "players: 3\n", "one.yaml": "players: [random]\n",
     "until.yaml": "players: [random, threshold]\nuntil: .nan\n",
     "match.yaml": "players: [random, threshold]\nmatch: 0\n",
     "seed.yaml": "players: [random, threshold]\nseed: -1\n",
     "rules.yaml": "players: [random, threshold]\nrules: {hand: 99}\n",
     "hands.yaml": "players: [random, threshold]\nhands: 1000000000000000000000000\n",
-    "decisions.yaml": "decisions: .inf\n",
-    "layers.yaml": "layers: {a: 1}\n",
-}
+    "decisions.yaml": "decisions: .inf\n", "layers.yaml": "layers: {a: 1}\n",
+}  # fmt: skip
 RULES = ("''", "missing.yaml", "folder.yaml", "folder", "broken.yaml", "list.yaml", "nan.yaml",
          "binary.yaml", "empty.yaml", "deep.yaml", "Grüße")  # fmt: skip
 PLAYERS = ("''", "missing/path", "folder", "file", "a", "missing.safetensors", "x.py:Y",

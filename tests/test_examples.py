@@ -12,17 +12,13 @@ EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 # With what words each is run, and what it has to tell and write.
 RUNS = {
     "random_hand": (["--rules", "small-last", "--width", "200"], "'won'", ("hand.gif", "hand.svg")),
-    "maskable_ppo": (
-        ["--steps", "300", "--games", "16", "--hands", "20"],
-        "threshold: ",
-        (),
-    ),
+    "maskable_ppo": (["--steps", "300", "--games", "16", "--hands", "20"], "threshold: ", ()),
     "cleanrl_ppo": (["--minutes", "0.001", "--games", "16", "--hands", "20"], "threshold: ", ()),
     "history_gru": (["--minutes", "0.001", "--games", "16", "--hands", "20"], "threshold: ", ()),
     "own_agent": (["--hands", "60"], "saver against random-exact", ()),
     "analyse_hand": (["--search", "flat-mc:20"], "decisions that mattered", ("hand.png",)),
     "three_players": (["--steps", "4096", "--hands", "2"], "against two random", ()),
-}
+}  # fmt: skip
 
 
 def test_every_example_is_run() -> None:

@@ -48,24 +48,6 @@ def play_all(agents: tuple[Agent, Agent], rules: Any, n: int, seed: int) -> tupl
     return games.batch.results["tricks"].copy(), paid
 
 
-def test_the_endgame_is_perfect() -> None:
-    from german_whist.engine.endgame import moves_of
-
-    for rules in ("classic", "colour", "no-trump"):
-        for name in ("threshold", "random-exact"):
-            player = Player(name, rules)
-            for seed in range(3):
-                game = Game(rules, seed=seed)
-                while not game.over:
-                    view = game.view(game.turn or 0)
-                    action = player.choose(view, deal=seed)
-                    if view.endgame:
-                        values = moves_of(view)
-                        best = min(values.values()) if view.low else max(values.values())
-                        assert values[action] == best
-                    game.play(action)
-
-
 def test_the_open_end_of_a_race_is_perfect() -> None:
     from german_whist.engine.endgame import race_moves_of
 

@@ -63,14 +63,6 @@ def test_no_player_sees_what_is_hidden(rules: str, name: str) -> None:
         game.play(action)
 
 
-@pytest.mark.parametrize("name", ["flat-mc:1ms", "flat-mc:1ms,voids,playout=counting"])
-def test_searches_take_a_time_a_move(name: str) -> None:
-    player = Player(make_agent(name, "quick"))
-    game = Game("quick", seed=1)
-    for _ in range(14):
-        game.play(player.choose(game.view(game.turn or 0)))
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [

@@ -91,17 +91,6 @@ def test_a_policy_of_nans_forfeits_every_hand_and_says_why() -> None:
         assert "ValueError: mine answered with " in forfeit.example
 
 
-def test_one_row_of_nans_costs_that_hand_alone() -> None:
-    def sometimes(observations: Any, masks: Any) -> Any:
-        logits = -np.arange(52.0) - np.zeros(masks.shape)
-        logits[observations[:, :3].all(axis=1)] = NAN
-        return logits
-
-    result = evaluate(PolicyAgent("classic", sometimes, name="mine"), "random-exact", hands=100)
-    hands = sum(forfeit.hands for forfeit in result.pairings[0].forfeits)
-    assert 0 < hands < 60
-
-
 def test_weights_whose_outputs_may_be_infinite_are_no_checkpoint(tmp_path: Path) -> None:
     weights = {
         "hidden.0.weight": np.full((8, 432), 1e20, np.float32),

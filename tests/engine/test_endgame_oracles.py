@@ -33,7 +33,7 @@ ENDINGS_ABOVE = {
     12: 938_342_132,
     13: 3_702_613_600,
 }
-ONE_SUIT_TRICKS = (1, 5, 28, 128, 594, 2603, 11444, 49012)
+ONE_SUIT_TRICKS = (1, 5, 28, 128, 594, 2603, 11444)
 ONE_SUIT_COSTLY_LEADS = (0, 2, 4, 24, 72, 338, 1136, 4936)
 
 
@@ -117,7 +117,7 @@ def test_one_suit_alone(no_trumps, n):
                 assert values[other ^ 15 << low] <= values[other]
 
 
-@pytest.mark.parametrize("n", range(1, 9))
+@pytest.mark.parametrize("n", range(1, 8))
 def test_one_suit_by_plain_minimax(no_trumps, n):
     values = {}
     for places in combinations(range(2 * n), n):

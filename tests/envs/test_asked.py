@@ -11,7 +11,6 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 import german_whist.envs
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv, german_whist_v0
-from german_whist.envs.render.modes import Painter
 from german_whist.envs.sb3 import GermanWhistVecEnv
 
 
@@ -77,11 +76,3 @@ def test_names_of_the_package_are_found_and_others_are_not() -> None:
     assert german_whist.envs.german_whist_v0 is german_whist_v0
     with pytest.raises(AttributeError, match="nonsense"):
         _ = german_whist.envs.nonsense  # type: ignore[attr-defined]
-
-
-def test_a_painter_without_a_window_closes_and_draws_on() -> None:
-    painter = Painter("svg")
-    painter.close()
-    env = GermanWhistEnv("small-last", render_mode="svg")
-    env.reset(seed=1)
-    assert env.render().startswith("<svg")

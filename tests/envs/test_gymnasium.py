@@ -56,20 +56,6 @@ def test_the_learner_gets_both_seats_or_the_one_it_asks_for() -> None:
     assert {env.reset(seed=seed)[1]["seat"] for seed in range(20)} == {0}
 
 
-def test_terminated_is_true_at_the_end_and_truncated_never() -> None:
-    env = GermanWhistEnv("small-last")
-    env.reset(seed=2)
-    info: dict[str, Any] = {}
-    for step in range(14):
-        _, reward, terminated, truncated, info = env.step(int(env.action_masks().argmax()))
-        assert terminated == (step == 13)
-        assert not truncated
-        assert isinstance(reward, float)
-    assert not info["action_mask"].any()
-    with pytest.raises(IllegalAction, match=r"over: call reset\(\)"):
-        env.step(0)
-
-
 # -- vectors
 
 

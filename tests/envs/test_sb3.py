@@ -155,14 +155,3 @@ def test_wrappers_of_stable_baselines3_go_over_it() -> None:
     assert ended.all()
     assert infos[0]["episode"]["l"] == 14
     assert len(env.env_method("action_masks", indices=[0, 2])) == 2
-
-
-def test_bad_actions_get_a_sentence_and_a_reset_mends_it() -> None:
-    env = GermanWhistVecEnv(3)
-    with pytest.raises(IllegalAction, match=r"call reset\(\)"):
-        env.step(np.zeros(3, int))
-    env.reset()
-    with pytest.raises(IllegalAction, match="actions run from 0 to 51"):
-        env.step(np.full(3, 60))
-    env.reset()
-    env.step(np.array(env.env_method("action_masks")).argmax(axis=1))

@@ -93,16 +93,6 @@ def test_every_report_names_the_checkpoint_and_who_plays_endings(run: Path, kind
     }  # fmt: skip
 
 
-def test_the_exact_solver_of_a_report_is_worth_what_it_says(run: Path) -> None:
-    """The same weights, by the two settings of the switch: the report tells them apart."""
-    names = [f"network:{run}", f"network:{run},endgame=network"]
-    result = evaluate(names[0], names[1], hands=200, seed=1)
-    one, two = result.details
-    assert (one.endgame, two.endgame) == (EXACT_SOLVER, OWN_POLICY)
-    assert result.pairings[0].margin.low > 0
-    assert result.pairings[0].stages[0].thrown == 0 < (result.pairings[0].stages[1].thrown or 0)
-
-
 def switched(run: Path, tmp_path: Path) -> dict[str, Any]:
     """The same policy with and without the solver, for everything that has the switch."""
     found: dict[str, Any] = {

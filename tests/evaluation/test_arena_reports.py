@@ -280,15 +280,6 @@ def test_a_player_that_forfeits_every_hand_fails_the_run() -> None:
     assert main(["evaluate", "arena_players:Raiser", *others]) == 0
 
 
-def test_options_stand_anywhere(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["train", "tiny", "--show", "decisions=5000"]) == 0
-    assert "decisions: 5000" in capsys.readouterr().out
-    assert main(["evaluate", "--against", "threshold", "counting", "--hands", "40"]) == 2
-    assert "name it before --against" in capsys.readouterr().err
-    assert main(["evaluate", "random", "--against", "random", "--until", "1"]) == 2
-    assert "'1' was read as 100 %" in capsys.readouterr().err
-
-
 def test_every_config_is_a_ladder() -> None:
     assert "ladder" in LADDERS.names()
     for name in LADDERS.names():

@@ -212,12 +212,8 @@ def test_replays_exercises_and_statistics_are_there_for_keys_alone(visit: Visit)
 
 
 @needs_axe
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing_where_people_learn(theme: str, visit: Visit) -> None:
+def test_axe_finds_nothing_where_people_learn(visit: Visit) -> None:
     page = visit.page
-    page.goto(visit.server.url)
-    visit.set(theme=theme)
-    page.reload()
     found: dict[str, list[str]] = {}
     visit.go("learn")
     page.locator(".figures-line").first.wait_for()

@@ -243,20 +243,6 @@ def test_a_second_signal_ends_at_once_and_handlers_come_back() -> None:
     assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
 
 
-# -- the time that is left
-
-
-def test_the_time_that_is_left_is_not_told_by_the_iteration_that_compiles(tmp_path: Path) -> None:
-    class Telling(ConsoleLog):
-        every = 0.0
-
-    output = io.StringIO()
-    start(tmp_path / "run", settings()).go(Telling(output))
-    lines = [line for line in output.getvalue().splitlines() if " entropy " in line]
-    assert len(lines) > 2
-    assert [" left," in line for line in lines] == [False] + [True] * (len(lines) - 1)
-
-
 @pytest.mark.parametrize("lock", [lock_new_folder, lock_numbered_folder])
 def test_a_folder_that_can_not_be_made_is_told_with_what_is_needed(
     lock: Callable[[Path], RunLock], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

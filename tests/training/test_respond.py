@@ -125,17 +125,8 @@ def test_the_training_meets_nobody_else_and_begins_as_the_champion() -> None:
 
 
 def test_where_nobody_answers_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = [
-        "best-response",
-        "random",
-        "--rules",
-        "race-9",
-        "--decisions",
-        "0",
-        "--out",
-        str(tmp_path),
-    ]
-    assert main(words) == 2
+    words = ["best-response", "random", "--rules", "race-9", "--decisions", "0"]
+    assert main([*words, "--out", str(tmp_path)]) == 2
     assert "give --decisions" in capsys.readouterr().err
     # Nor is a network trained in the place of a search whose model was misspelt.
     assert (
