@@ -15,6 +15,7 @@ from hashlib import sha256
 from importlib.resources import files
 from posixpath import basename, dirname, join, normpath
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
@@ -24,15 +25,23 @@ _IMPORT = re.compile(r'^import (\{[^}]*\}) from "(\.[\w./]+)";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:const|let|function|class) (\w+))", re.MULTILINE)
 _COMMENT = re.compile(r"^ */\*(?:(?!\*/)[\s\S])*\*/\n|^ *//.*\n", re.MULTILINE)
 _LATER = re.compile(r'import\("(\.[\w./]+)"\)')
-_LABEL = re.compile(r"""["`](\w+)\.|LABELS\.(\w+)""")
+_LABEL = re.compile(r"""["`](\w+)\.(\w*)|LABELS\.(\w+)""")
 _INDENT = re.compile(r"^\s+", re.MULTILINE)
 _PICTURE = re.compile(r'url\("?\.\./([\w.]+\.svg)"?\)')
 LATER = "/later.js"
 _START = f"""const modules = {{}};
 const later = async (name) => {{
-  if (!modules[name]) (await import("{LATER}")).add(modules);
+  const {{ add }} = await import("{LATER}");
+  if (!modules[name]) add(modules);
   return modules[name];
 }};"""
+_ADD = """export const add = (modules) => {
+  const [labels, style] = %s, sheet = new CSSStyleSheet();
+  for (const name in labels) Object.assign(modules.words.LABELS[name] ??= {}, labels[name]);
+  sheet.replaceSync(style);
+  document.adoptedStyleSheets.push(sheet);
+  %s
+};"""
 # Written as they are, these could end the element that the data stands in, or a line of script.
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
@@ -44,9 +53,13 @@ def embed_json(name: str, value: object) -> str:
 
 
 def labels_in(script: str) -> dict[str, Any]:
-    """The sections of the labels that a script names."""
-    named = {part for names in _LABEL.findall(script) for part in names}
-    return {section: part for section, part in labels().items() if section in named}
+    """The labels that a script names, and all of a section where it composes the names."""
+    found: dict[str, dict[str, Any]] = {}
+    for section, name, whole in _LABEL.findall(script):
+        part: dict[str, Any] = labels().get(section or whole, {})
+        names = [name] if name else part
+        found.setdefault(section or whole, {}).update({n: part[n] for n in names if n in part})
+    return {section: part for section, part in found.items() if part}
 
 
 def policy_hash(text: str) -> str:
@@ -67,16 +80,15 @@ def script_of(first: str) -> str:
     return _INDENT.sub("", "\n".join([_START, *_modules(first)[0].values()]))
 
 
-def later_script_of(first: str) -> str:
-    """The modules that a module imports later, with their labels, for the script of that module."""
+def later_script_of(first: str, *styles: str) -> str:
+    """What a script needs later: the modules that its module imports then, labels and styles."""
     parts, later = _modules(first)
     before = set(parts)
     for name in later:
         _add_module(name, parts, [])
     script = "\n".join(part for name, part in parts.items() if name not in before)
-    added = msgspec.json.encode(labels_in(script)).decode()
-    script = f"Object.assign(modules.words.LABELS, {added});\n{script}"
-    return _INDENT.sub("", f"export const add = (modules) => {{\n{script}\n}};")
+    data = [labels_in(script), style_of(*styles)]
+    return _INDENT.sub("", _ADD % (msgspec.json.encode(data).decode(), script))
 
 
 def _modules(first: str) -> tuple[dict[str, str], list[str]]:
@@ -92,8 +104,8 @@ def _source(folder: str, name: str) -> str:
 
 
 def _as_data(match: re.Match[str]) -> str:
-    picture = _source("", match[1]).encode()
-    return f'url("data:image/svg+xml;base64,{b64encode(picture).decode()}")'
+    picture = quote(_source("", match[1]).strip().replace('"', "'"), safe=" '/:=,")
+    return f'url("data:image/svg+xml,{picture}")'
 
 
 def _add_module(name: str, parts: dict[str, str], later: list[str]) -> None:

@@ -53,7 +53,7 @@ from .services import Services, json_response, set_cookie
 
 STATIC = Path(__file__).parent / "static"
 _FIRST_MODULE = "app.js"
-_STYLES = ("base.css", "pages.css", "felt.css", "replay.css")
+_STYLES, _LATER_STYLES = ("base.css", "pages.css", "felt.css"), ("replay.css",)
 _MOST_CONNECTIONS = 1000
 _SECONDS_TO_ASK = 10
 """A connection that has not sent a whole request head by then is closed."""
@@ -300,7 +300,7 @@ class _PageHandlers:
 
     @cached_property
     def _later(self) -> _Document:
-        return _document(later_script_of(_FIRST_MODULE), "text/javascript", {})
+        return _document(later_script_of(_FIRST_MODULE, *_LATER_STYLES), "text/javascript", {})
 
     def _menu(self) -> Menu:
         return Menu(*self._services.opponents.menu(), self._services.store.notice)

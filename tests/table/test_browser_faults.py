@@ -325,7 +325,7 @@ def test_a_first_visit_takes_few_requests_and_two_until_a_card_can_be_played(
     size = sum(each["responseBodySize"] + each["responseHeadersSize"] for each in requests)
     # The page, and then the table; what else is asked for meanwhile takes a part of the line.
     assert len(requests) <= 6
-    assert 2 * LATENCY + size / BYTES_A_SECOND < 2.75
+    assert 2 * LATENCY + size / BYTES_A_SECOND < 2.6
 
 
 @pytest.mark.thorough

@@ -60,7 +60,8 @@ export const actionSymbol = (action) => inWords(action, symbolOf, "_short");
  * @param {number} action
  */
 export function whyNot({ phase, trick, legal }, action) {
-  if (phase === "choose" || phase === "exchange") return say(`refused.${phase}`);
+  if (phase === "choose") return say("refused.choose");
+  if (phase === "exchange") return say("refused.exchange");
   const suit = SUIT_NAMES[suitOf(trick[0].card)];
   return say("refused.follow", { card: actionSymbol(action), suit, cards: listed(legal.map(actionSymbol), "or") });
 }

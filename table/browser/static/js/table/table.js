@@ -42,6 +42,7 @@ export class TablePage {
     const actions = new TableActions(feed, input);
     Object.assign(this, { feed, input, actions });
     await feed.open();
+    import("./scoreboard.js").catch(() => {}); // It will be asked for when the hand is over.
     if (settings.help === "on" && !state.watched) actions.toggleHelp(true);
   }
 

@@ -15,7 +15,6 @@ import { openPages, sitDown } from "../base/pages.js";
 import { change, openSettings, settings } from "../base/settings.js";
 import { say, TOUCH } from "../base/words.js";
 import { actionName } from "../cards/cards.js";
-import { scoreboard } from "./scoreboard.js";
 import { mayTakeBack } from "./table_view.js";
 
 const PATIENCE = 1000;
@@ -54,8 +53,9 @@ export class TableActions {
   }
 
   async scores() {
+    const { scoreboard } = await import("./scoreboard.js");
     const state = /** @type {HandOver} */ (this.state);
-    if (dialogOpen() || state.phase !== "over") return;
+    if (dialogOpen() || state.phase !== "over" || this.feed.closed) return;
     const wish = await scoreboard(state);
     if (this.feed.closed) return;
     const { id, hand } = state.replay;
