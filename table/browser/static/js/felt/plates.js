@@ -105,7 +105,10 @@ export class Plates {
     this.stock.style.top = `${fits ? below : plan.middle - 16}px`;
     this.lastLabel.style.left = `${plan.lastX}px`;
     const scale = plan.wide && !plan.low ? 0.62 : 0.5;
-    this.lastLabel.style.top = `${plan.middle + plan.tall * scale * 0.7 + 6}px`;
+    const top = plan.middle + plan.tall * scale * 0.7 + 6;
+    this.lastLabel.style.top = `${top}px`;
+    const lines = (plan.promptY - this.prompt.offsetHeight / 2 - top) / parseFloat(getComputedStyle(this.lastLabel).lineHeight);
+    this.lastLabel.style.webkitLineClamp = String(Math.max(1, Math.floor(lines)));
     this.sign.style.left = `${plan.trickX}px`;
     this.sign.style.top = `${plan.middle}px`;
   }

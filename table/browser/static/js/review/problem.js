@@ -23,6 +23,8 @@ import { sceneOf } from "../felt/scene.js";
 import { valuesTable } from "./values.js";
 
 const NARROW = matchMedia("(max-width: 900px) and (orientation: portrait)");
+/* Where what stands below the felt keeps the room of the answer's buttons. */
+const STILL = matchMedia("(max-width: 900px) and (min-height: 700px) and (orientation: portrait)");
 const STEP = { normal: 900, fast: 350, none: 250 };
 /**
  * Where problems come from.
@@ -76,7 +78,9 @@ class ProblemPage {
     const parts = [problem.rules_title, problem.rating ? say("problem.rated", { n: Math.round(problem.rating) }) : ""];
     this.title.replaceChildren(this.source.title, h("small", {}, parts.filter(Boolean).join(" · ")));
     this.told.replaceChildren(...[problem.question, ...problem.said.table].map((text) => h("p", {}, text)));
-    this.lay({ task: [h("h2", {}, problem.question), faint(`${problem.said.stage}. ${say(problem.open ? "problem.open" : "problem.closed")}`)] });
+    const question = h("h2", {}, problem.question);
+    const about = faint(`${problem.said.stage}. ${say(problem.open ? "problem.open" : "problem.closed")}`);
+    this.lay(STILL.matches ? { task: [question], foot: [about] } : { task: [question, about] });
     await this.show(problem, problem, true);
     this.offer(problem);
     this.felt.root.dataset.move = "asked";
@@ -86,15 +90,14 @@ class ProblemPage {
     this.lay({ task: [h("h2", {}, this.source.none), h("a", { class: "button primary", href: "#/learn" }, say("problem.lessons"))] });
   }
 
-  /** Puts the question or what came of it above the felt, values beside it, and buttons in reach below.
-   * @param {{ task: Child[], values?: HTMLElement[], buttons?: HTMLButtonElement[] }} parts
+  /** Puts the question or what came of it above the felt, values beside it, and what is in reach below.
+   * @param {{ task: Child[], values?: HTMLElement[], foot?: HTMLElement[] }} parts
    */
-  lay({ task, values = [], buttons = [] }) {
+  lay({ task, values = [], foot = [] }) {
     this.task.replaceChildren(h("div", {}, task));
     this.panel.hidden = !values.length;
     this.panel.replaceChildren(h("details", { open: !NARROW.matches }, h("summary", {}, say("problem.values")), h("div", {}, values)));
-    this.foot.hidden = !buttons.length;
-    this.foot.replaceChildren(...buttons);
+    this.foot.replaceChildren(...foot);
   }
 
   /** @type {(problem: Problem, position: Problem | LineStep, still?: boolean) => Promise<void>} */
@@ -130,7 +133,7 @@ class ProblemPage {
     this.lay({
       task: [h("h2", { class: found.solved ? "good" : "bad" }, `${found.solved ? "✓" : "✗"} ${found.verdict}`), h("p", {}, found.why), score ? faint(score) : ""],
       values: [valuesTable({ cards: found.values, best: found.best, action, unit: found.unit, exact: found.exact }), ...(problem.open ? [faint(say("problem.play_out"))] : [])],
-      buttons: [
+      foot: [
         ...(problem.open ? [button(() => this.playOut(problem, found, found.best[0]), "", say("problem.line"))] : []),
         ...(found.solved ? [] : [button(() => this.load(problem), "", say("site.again"))]),
         button(() => this.next(), "primary", say("problem.next"))],
@@ -159,7 +162,6 @@ class ProblemPage {
         await pause(STEP[settings.motion]);
       }
       said.textContent = `${text}.`;
-      this.foot.hidden = false;
       this.foot.replaceChildren(button(() => this.back(problem, answered), "", say("problem.back")), button(() => this.next(), "primary", say("problem.next")));
     });
     this.playing = false;
