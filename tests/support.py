@@ -37,6 +37,7 @@ from german_whist.engine.observation.history import (
     TURNED,
 )
 from german_whist.engine.observation.layout import EXCHANGE_LAYOUT, LAYOUT, Layout
+from german_whist.engine.records import GameRecord, record_of
 from german_whist.engine.rules import Rules, load_rules
 from german_whist.envs import SelfPlayEnv
 from plain_whist import HIDDEN, NAMED, PlainGame, PlainRules
@@ -127,6 +128,14 @@ def plain_twin(game: Game) -> PlainGame:
     """The plain game that begins with the deal and the dealer of an engine's game."""
     deal = [int(card) for card in game.cards_dealt]
     return PlainGame(plain_rules(game.rules.name), deal, game.dealer)
+
+
+def random_hand(rules: Any = "classic", seed: int = 1, **meta: Any) -> GameRecord:
+    """The record of a hand that was played at random."""
+    game, rng = Game(rules, seed=seed), random.Random(seed)
+    while not game.over:
+        game.play(rng.choice(game.legal()))
+    return record_of(game, meta)
 
 
 # -- players, to get into every corner of the game

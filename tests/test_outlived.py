@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import random
 import signal
 import socket
 import subprocess
@@ -18,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from german_whist.cli import main
-from german_whist.engine.game import Game
-from german_whist.engine.records import record_of, write_records
+from german_whist.engine.records import write_records
+from support import random_hand
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="closes pipes as a shell does")
 TINY = "name: tiny\nsuits: 2\nranks: 3\nhand: 2\nstock: 2\n"
@@ -27,10 +26,7 @@ TINY = "name: tiny\nsuits: 2\nranks: 3\nhand: 2\nstock: 2\n"
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    game, chance = Game(seed=1), random.Random(1)
-    while not game.over:
-        game.play(chance.choice(list(game.legal())))
-    write_records(tmp_path / "hands.jsonl", [record_of(game)])
+    write_records(tmp_path / "hands.jsonl", [random_hand()])
     (tmp_path / "tiny.yaml").write_text(TINY)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GERMAN_WHIST_DATA", str(tmp_path / "data"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,22 +12,15 @@ pytest.importorskip("playwright.sync_api", reason="playwright is not installed: 
 
 from playwright.sync_api import Browser, Page
 
-from german_whist import Game
-from german_whist.engine.records import GameRecord, record_of
+from german_whist.engine.records import GameRecord
 from german_whist.table.browser.saved_replay import replay_page
 from german_whist.table.review.analysis import AnalysisSettings, analyse
+from support import random_hand
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
 
 EVIL = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=1'>"
-
-
-def hand(rules: Any = "small-last", **meta: Any) -> GameRecord:
-    game, chance = Game(rules, seed=3), random.Random(3)
-    while not game.over:
-        game.play(chance.choice(game.legal()))
-    return record_of(game, meta)
 
 
 class UploadResult:
@@ -51,7 +43,7 @@ class UploadResult:
 
 
 def test_it_steps_by_keys_and_buttons(browser: Browser, tmp_path: Path) -> None:
-    record = hand(players=["ann", "bob"])
+    record = random_hand("small-last", 3, players=["ann", "bob"])
     analysis = analyse(record, AnalysisSettings(search="flat-mc:25,voids,playout=counting"))
     opened = UploadResult(browser, tmp_path / "hand.html", record, analysis=analysis)
     page, last = opened.page, len(record.actions)
@@ -77,14 +69,14 @@ def test_it_steps_by_keys_and_buttons(browser: Browser, tmp_path: Path) -> None:
 
 
 def test_it_opens_at_the_seat_that_was_asked_for(browser: Browser, tmp_path: Path) -> None:
-    opened = UploadResult(browser, tmp_path / "seat.html", hand(), seat=1)
+    opened = UploadResult(browser, tmp_path / "seat.html", random_hand("small-last"), seat=1)
     assert opened.page.get_by_label("Whose cards are shown").input_value() == "1"
     assert opened.complaints == []
 
 
 def test_nothing_of_a_hostile_record_runs(browser: Browser, tmp_path: Path) -> None:
     rules = {"name": EVIL, "about": EVIL, "suits": 4, "ranks": 7, "hand": 7}
-    record = hand(rules, players=[EVIL, EVIL], date=EVIL, **{EVIL: EVIL})
+    record = random_hand(rules, players=[EVIL, EVIL], date=EVIL, **{EVIL: EVIL})
     analysis = analyse(record, AnalysisSettings(search="flat-mc:6,voids,playout=counting"))
     opened = UploadResult(browser, tmp_path / "evil.html", record, analysis=analysis)
     for _ in record.actions:

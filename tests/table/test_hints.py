@@ -10,7 +10,6 @@ import pytest
 from test_session import play_on
 
 from german_whist import Game, Match
-from german_whist.agents.checkpoints.bundled import rules_of_champion
 from german_whist.agents.player import Player
 from german_whist.engine.rules import load_rules
 from german_whist.table import Session, SessionSettings
@@ -75,12 +74,6 @@ def test_the_description_of_the_prize_does_not_depend_on_the_advice(rules: str) 
         if len(legal) > 1:
             assert len(prizes) == 1
             assert "to be won" not in prizes.pop()
-
-
-def test_a_network_is_offered_for_the_rules_of_its_card_alone() -> None:
-    plays = {agent.name: agent.plays for agent in Opponents().menu()[1]}
-    assert plays["champion-1"] == ["classic"]
-    assert plays["champion"] in ([rules.name for rules in rules_of_champion()], None)
 
 
 @pytest.mark.parametrize("rules", ["classic", "draft", "humbug", "race-7"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 from pathlib import Path
 
@@ -11,22 +10,20 @@ import pytest
 
 from german_whist import Game
 from german_whist.cli import main
-from german_whist.engine.records import GameRecord, record_of, write_records
+from german_whist.engine.records import write_records
 from german_whist.table.review.replay import make_replay
+from support import random_hand
 
 SYMBOL = re.compile(r"(?:10|[2-9JQKA])[♣♦♥♠]")
 
 
-def hand(rules: str, seed: int, **meta: object) -> GameRecord:
-    game, rng = Game(rules, seed=seed), random.Random(seed)
-    while not game.over:
-        game.play(rng.choice(game.legal()))
-    return record_of(game, meta)
-
-
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    records = [hand("classic", 1, players=["ann", "bob"]), hand("draft", 2), hand("race-7", 3)]
+    records = [
+        random_hand("classic", 1, players=["ann", "bob"]),
+        random_hand("draft", 2),
+        random_hand("race-7", 3),
+    ]
     write_records(tmp_path / "hands.jsonl", records)
     return tmp_path / "hands.jsonl"
 
@@ -66,7 +63,7 @@ def test_it_prints_every_card_of_a_hand(path: Path, capsys: pytest.CaptureFixtur
         out = run(capsys, path, "--hand", number)[0]
         assert out.startswith(f"hand {number} of 3\n{rules}: ")
         tricks = [line for line in out.splitlines() if re.match(r" {1,3}\d+  ", line)]
-        replay = make_replay(hand(rules, number, players=["ann", "bob"]))
+        replay = make_replay(random_hand(rules, number, players=["ann", "bob"]))
         assert len(tricks) == replay.steps[-1].trick
         if rules == "classic":
             assert {*SYMBOL.findall(out)} == {card.symbol for card in Game().rules.deck}
@@ -75,7 +72,7 @@ def test_it_prints_every_card_of_a_hand(path: Path, capsys: pytest.CaptureFixtur
 def test_from_one_seat_nothing_is_told_that_it_did_not_see(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    record = hand("classic", 1)
+    record = random_hand("classic", 1)
     for seat in (0, 1):
         lines = run(capsys, path, "--seat", seat)[0].split("the stock is gone")[0].splitlines()
         game, actions = record.start(), list(record.actions)
@@ -107,14 +104,6 @@ def test_decisions_are_valued_and_mistakes_told(
     assert len(re.findall(r"^ {7}bob ", one, re.MULTILINE)) == 26
     assert not re.search(r"^ {7}ann ", one, re.MULTILINE)
     assert "could expect" not in one  # which is what ann saw in her hand
-
-
-def test_a_page_is_written(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    page = path.with_name("hand.html")
-    words = ("--analyse", "--search", "flat-mc:25,voids,playout=counting", "--html", page)
-    out, err = run(capsys, path, "--hand", 2, *words)
-    assert (out, f"wrote {page}" in err) == ("", True)
-    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
 def test_broken_lines_are_told_with_numbers_and_the_others_stay(
@@ -160,7 +149,7 @@ def test_names_from_a_file_do_not_reach_the_terminal_raw(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "loud.jsonl"
-    write_records(path, [hand("classic", 1, players=["\x1b[31mred\x07", "a\r\nb"])])
+    write_records(path, [random_hand("classic", 1, players=["\x1b[31mred\x07", "a\r\nb"])])
     for words in ((), ("--list",)):
         out, err = run(capsys, path, *words)
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", out + err)

@@ -42,8 +42,9 @@ def play(session, store):
         TerminalGame(session, SessionSaver(store), keys, pause=0.0).run()
 
 
-@pytest.mark.parametrize("size", [(60, 20), (80, 24)])
-@pytest.mark.parametrize("name", named_rules())
+@pytest.mark.parametrize(
+    ("name", "size"), [*((name, (60, 20)) for name in named_rules()), ("classic", (80, 24))]
+)
 def test_a_hand_of_every_rule_set_fits_the_window(name, size, store, monkeypatch):
     session = Session(SessionSettings(load_rules(name), "random", seed=5))
     terminal = FakeTerminal(monkeypatch, *size)

@@ -5,14 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import german_whist
-from german_whist.cli import main
 from german_whist.common.typed_settings import SettingsError
 from german_whist.evaluation.reports.text import as_csv
 from german_whist.training.runs.presets import load_settings
@@ -34,28 +31,6 @@ def test_results_of_the_arena_are_tables(capsys: pytest.CaptureFixture[str]) -> 
     assert list(frame.win_rate) == [float(each["win_rate"]) for each in lines]
     assert json.dumps(found.to_json())
     assert capsys.readouterr().out == ""
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [("evaluate", ["random", "--against", "random-exact"]), ("ladder", ["random", "random-exact"])],
-)
-def test_the_commands_call_the_functions_of_the_same_name(
-    name: str, words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    module, function = import_module(f"german_whist.commands.{name}"), getattr(german_whist, name)
-    assert getattr(module, name) is function
-    called: list[Any] = []
-
-    def spied(*given: Any, **options: Any) -> Any:
-        called.append(function(*given, **options))
-        return called[-1]
-
-    monkeypatch.setattr(module, name, spied)
-    assert main([name, *words, "--hands", "4", "--seed", "3"]) == 0
-    (result,) = called
-    assert (result.pairings[0].hands, result.seed) == (4, 3)
-    assert f"--key {result.key}" in capsys.readouterr().out
 
 
 def test_a_training_is_called_goes_on_and_tells_what_it_came_to(

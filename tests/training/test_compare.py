@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from german_whist.cli import main
-from german_whist.common.typed_settings import SettingsError
 from german_whist.training.experiments.compare import Comparison, compare
 from german_whist.training.runs.presets import load_settings
 from german_whist.training.runs.run_lock import RunLock
@@ -204,22 +203,3 @@ def test_seeds_that_saved_nothing_begin_unless_somebody_trains_them(
     assert main(words) == 2
     lock.release()
     assert "seed-1 is being trained by process" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("word", "message"),
-    [
-        ("seeds=1,1", "seeds are [1, 1]: give each once, as in seeds=1,2,3"),
-        ("seeds=1,-2", "seed is -2: it has to be a whole number of at least 0"),
-        ("seeds=one", "seeds is one: give whole numbers, as in seeds=1,2,3"),
-    ],
-)
-def test_seeds_that_are_none_are_refused_before_a_folder_is_made(
-    word: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
-    monkeypatch.chdir(tmp_path)
-    assert main(["train", "tiny", word]) == 2
-    assert message in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())
-    assert issubclass(SettingsError, ValueError)

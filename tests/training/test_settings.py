@@ -189,6 +189,8 @@ def test_whoever_wrote_what_is_wrong_is_blamed(tmp_path: Path) -> None:
         (["--resume", "here", "folder=there"], "write --run there"),
         (["quick", "seeds="], "seeds is empty: give whole numbers, as in seeds=1,2,3"),
         (["quick", "seeds=a"], "seeds is a: give whole numbers"),
+        (["quick", "seeds=1,1"], r"seeds are \[1, 1\]: give each once, as in seeds=1,2,3"),
+        (["quick", "seeds=1,-2"], "seed is -2: it has to be a whole number of at least 0"),
         (["quick", "decisions=2e6", "opponents=random"], "train: opponents are random, and pool"),
         (["trainer=cfr", "rules=2x4-h2", "reward_scale=2"], "'reward_scale' is not a setting"),
         (["trainer=mmd", "clip_range=0.3"], "clip_range is 0.3: mmd uses step_size"),
