@@ -168,12 +168,6 @@ def file_lock(path: Path) -> Generator[None]:
         yield
 
 
-def _content_kind(content: object) -> str:
-    if content is None:
-        return "nothing"
-    return "a list" if isinstance(content, list) else f"only {content!r}"
-
-
 class _UniqueKeyLoader(yaml.SafeLoader):
     """`yaml.SafeLoader` that refuses duplicate keys."""
 
@@ -207,7 +201,9 @@ def read_yaml_mapping(path: Path) -> dict[str, Any]:
     except (yaml.YAMLError, ValueError) as error:  # an invalid date or number
         raise ValueError(_yaml_error(path, error)) from error
     if not isinstance(content, dict):
-        raise ValueError(f"{path}: expected lines of 'name: value', found {_content_kind(content)}")
+        other = "a list" if isinstance(content, list) else f"only {content!r}"
+        found = "nothing" if content is None else other
+        raise ValueError(f"{path}: expected lines of 'name: value', found {found}")
     mapping = cast("dict[Any, Any]", content)
     if not all(isinstance(key, str) for key in mapping):
         raise ValueError(f"{path}: every name before a colon has to be a word")

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+from msgspec import Struct
 
-from ...agents.checkpoints.schema import NetworkCard
+from ...agents.checkpoints.schema import Count, NetworkCard
 from ...common.threads import usable_threads
 from ...common.typed_settings import SettingsError
 from ...common.typing import Arrays as Arrays
@@ -25,6 +26,13 @@ _PACKAGES = ("torch", "sb3_contrib", "stable_baselines3")
 
 class Diverged(ArithmeticError):
     """Loss or weights became NaN or infinite."""
+
+
+class TrainerState(Struct, forbid_unknown_fields=True):
+    """Plain values of a saved state; those of a trainer are added in a subclass."""
+
+    decisions: Count
+    hands: Count
 
 
 class Trainer(ABC):

@@ -20,9 +20,7 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
-from msgspec import Struct
 
-from ...agents.checkpoints.schema import Count as Counted
 from ...agents.checkpoints.schema import NetworkCard
 from ...agents.equilibrium.path import PathTables, cells_of_view, path_tables
 from ...agents.equilibrium.public_tree import MAX_CARDS, public_tree, why_no_public_tree
@@ -41,7 +39,7 @@ from ...engine.play import deal_numbered, legal, new_match, row
 from ...engine.rng import random_fraction
 from ...engine.view import write_view
 from ..settings import Settings
-from .base import Arrays, Trainer
+from .base import Arrays, Trainer, TrainerState
 
 Array = np.ndarray[Any, Any]
 
@@ -238,13 +236,6 @@ def run_iterations(
 # -- the training
 
 
-class CFRState(Struct, forbid_unknown_fields=True, frozen=True):
-    """Plain values of a saved state."""
-
-    decisions: Counted
-    hands: Counted
-
-
 class CFR(Trainer):
     """External-sampling MCCFR, as a run steps it."""
 
@@ -306,7 +297,7 @@ class CFR(Trainer):
         return self._tables(), {"decisions": self.decisions, "hands": self.hands}
 
     def restore(self, arrays: Arrays, plain: dict[str, Any]) -> None:
-        state = convert(plain, CFRState, "trainer")
+        state = convert(plain, TrainerState, "trainer")
         for name, table in self._tables().items():
             if arrays[name].shape != table.shape:
                 raise ValueError(

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from msgspec import Struct, to_builtins
+from msgspec import to_builtins
 from torch import Tensor
 from torch.nn import functional
 
@@ -36,18 +36,16 @@ from ..rollout.tensor_state import (
     restore_optimizer,
     with_prefix,
 )
-from .base import Arrays, Trainer, torch_device
+from .base import Arrays, Trainer, TrainerState, torch_device
 from .settings import NFSPSettings
 
 _ILLEGAL_LOGIT = -1e9
 _NETWORKS = ("average_policy", "q_network", "target_q_network")
 
 
-class NFSPState(Struct, forbid_unknown_fields=True, frozen=True):
+class NFSPState(TrainerState):
     """Plain values of a saved state."""
 
-    decisions: Count
-    hands: Count
     updates: Count
     replay_added: Count
     reservoir_added: Count

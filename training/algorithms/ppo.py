@@ -42,7 +42,7 @@ from ..rollout.tensor_state import (
     restore_optimizer,
     with_prefix,
 )
-from .base import Diverged, Trainer, torch_device
+from .base import Diverged, Trainer, TrainerState, torch_device
 from .self_play_collector import SelfPlayCollector
 from .self_play_opponents import SelfPlayOpponents
 from .settings import PPOSettings
@@ -71,16 +71,14 @@ class MinibatchStats(NamedTuple):
     """Fraction of the minibatch that is on this rank."""
 
 
-class PPOState(msgspec.Struct, forbid_unknown_fields=True):
+class PPOState(TrainerState):
     """Plain values of a saved state."""
 
-    decisions: Count
-    hands: Count
     pool: Count
     """Number of snapshots."""
     rng: dict[str, Any]
     """State of NumPy's generator on the first rank."""
-    other_rngs: list[dict[str, Any]] = []
+    other_rngs: tuple[dict[str, Any], ...] = ()
     """Those of the other ranks."""
 
 
@@ -353,7 +351,7 @@ class PPO(Trainer):
         for rank, games_arrays in enumerate(games):
             arrays |= {f"{_games_prefix(rank)}{name}": a for name, a in games_arrays.items()}
         n_snapshots = len(self.pool.snapshots)
-        plain = PPOState(self.decisions, self.hands, n_snapshots, rngs[0], list(rngs[1:]))
+        plain = PPOState(self.decisions, self.hands, n_snapshots, rngs[0], rngs[1:])
         return arrays, msgspec.to_builtins(plain)
 
     def restore(self, arrays: dict[str, Array], plain: dict[str, Any]) -> None:

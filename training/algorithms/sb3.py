@@ -37,7 +37,7 @@ from ..rollout.tensor_state import (
     restore_optimizer,
     with_prefix,
 )
-from .base import Diverged, Trainer, torch_device
+from .base import Diverged, Trainer, TrainerState, torch_device
 from .settings import SB3Settings
 
 _METRICS = {
@@ -49,6 +49,11 @@ _METRICS = {
     "train/explained_variance": "explained_variance",
 }
 """The run's metrics by SB3's names."""
+_HYPERPARAMETERS = (
+    *("n_steps", "batch_size", "n_epochs", "gamma", "gae_lambda", "clip_range"),
+    *("ent_coef", "vf_coef", "max_grad_norm", "seed"),
+)
+"""Settings that SB3 has by the same names."""
 _NOT_FINITE = "weights became NaN or infinite after {:,} decisions"
 
 
@@ -152,11 +157,9 @@ class SessionCallbackList(CallbackList):
             callback.n_calls = count
 
 
-class SB3State(msgspec.Struct, forbid_unknown_fields=True):
+class SB3State(TrainerState):
     """Plain values of a saved state."""
 
-    decisions: Count
-    hands: Count
     snapshots: list[str]
     """Names of the earlier policies."""
     numpy: tuple[str, int, int, float]
@@ -199,22 +202,13 @@ class SB3Trainer(Trainer):
             "MlpPolicy",
             self.games,
             learning_rate=lambda _: self._learning_rate(),
-            n_steps=settings.n_steps,
-            batch_size=settings.batch_size,
-            n_epochs=settings.n_epochs,
-            gamma=settings.gamma,
-            gae_lambda=settings.gae_lambda,
-            clip_range=settings.clip_range,
-            ent_coef=settings.ent_coef,
-            vf_coef=settings.vf_coef,
-            max_grad_norm=settings.max_grad_norm,
+            **{name: getattr(settings, name) for name in _HYPERPARAMETERS},
             policy_kwargs={
                 "net_arch": {"pi": list(settings.hidden_sizes), "vf": list(settings.hidden_sizes)},
                 "activation_fn": nn.ReLU,
                 "features_extractor_class": InputSelection,
                 "features_extractor_kwargs": {"inputs": self.inputs.tolist()},
             },
-            seed=settings.seed,
             device=device,
         )
         self.model.set_logger(Logger(None, []))

@@ -7,59 +7,45 @@ setting `callbacks`: by name, as `package.module:object`, or through the entry-p
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ...common.plugins import Registry, error_text
-from ..checkpoint import EvaluationResult
+from ..algorithms.base import Trainer
+from ..checkpoint import EvaluationResult, RunState
 from ..settings import Settings
 
 
-class Counts(Protocol):
-    """Progress of a trainer."""
-
-    decisions: int
-    hands: int
-
-
-class TrainingRun(Protocol):
+class TrainingRun(ABC):
     """A run, as callbacks see it."""
 
-    settings: Settings
+    def __init__(self, folder: Path, settings: Settings, trainer: Trainer, state: RunState) -> None:
+        self.folder, self.settings, self.trainer, self.state = folder, settings, trainer, state
 
     @property
     def seconds(self) -> float:
         """Time spent in the run, earlier sessions included."""
-        ...
+        return self.state.seconds
 
     @property
     def rows(self) -> list[dict[str, Any]]:
         """Metrics of every iteration, as in `progress.csv`."""
-        ...
+        return self.state.rows
 
     @property
-    def folder(self) -> Path:
-        """Directory of the run."""
-        ...
-
-    @property
-    def trainer(self) -> Counts:
-        """The trainer's counts."""
-        ...
-
-    @property
-    def evaluations(self) -> Sequence[EvaluationResult]:
+    def evaluations(self) -> list[EvaluationResult]:
         """Results of all evaluations."""
-        ...
+        return self.state.evaluations
 
+    @abstractmethod
     def say(self, text: str) -> None:
-        """Report a sentence on the console."""
-        ...
+        """Report a sentence to the display and the log."""
 
+    @abstractmethod
     def stop(self, reason: str) -> None:
         """End the run after this iteration, with a last checkpoint; `reason` is reported."""
-        ...
 
 
 class Callback:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -30,11 +30,11 @@ from ..algorithms.plugin_checks import (
     guarded,
     is_divergence,
 )
-from ..callbacks.base import Callback, CallbackFailed, EarlyStopping
+from ..callbacks.base import Callback, CallbackFailed, EarlyStopping, TrainingRun
 from ..callbacks.evaluation import CheckpointEvaluation, evaluate_checkpoint
 from ..callbacks.loggers import TensorBoard
 from ..callbacks.report_files import CsvFiles, HtmlReport
-from ..checkpoint import EvaluationResult, RunState, save_state, write_player
+from ..checkpoint import RunState, save_state, write_player
 from ..distributed import RanksLost, current_ranks
 from ..settings import Settings
 from .evaluation_queue import EvaluationQueue
@@ -43,7 +43,7 @@ from .store import RunStore
 T = TypeVar("T")
 
 
-class Run:
+class Run(TrainingRun):
     """A training in its directory, which the first rank holds until `go` or `close` ends."""
 
     def __init__(
@@ -57,8 +57,8 @@ class Run:
         note: str = "",
     ) -> None:
         """`callbacks` are beside those that every run has; `note` is reported at the start."""
-        self.store, self.settings, self.trainer, self.state = store, settings, trainer, state
-        self.note = note
+        super().__init__(store.folder, settings, trainer, state)
+        self.store, self.note = store, note
         self.ranks = current_ranks()
         self.callbacks = [*callbacks]
         self.evaluation_queue = EvaluationQueue(settings.eval_opponents, settings.eval_hands)
@@ -67,30 +67,10 @@ class Run:
 
     # -- what callbacks see and may do
 
-    @property
-    def folder(self) -> Path:
-        return self.store.folder
-
-    @property
-    def seconds(self) -> float:
-        """Time spent in the run, earlier sessions included."""
-        return self.state.seconds
-
-    @property
-    def rows(self) -> list[dict[str, Any]]:
-        """Metrics of every iteration."""
-        return self.state.rows
-
-    @property
-    def evaluations(self) -> list[EvaluationResult]:
-        return self.state.evaluations
-
     def say(self, text: str) -> None:
-        """Report a sentence to the display and the log."""
         self._notify("on_message", text)
 
     def stop(self, reason: str) -> None:
-        """End the run after this iteration, with a last checkpoint; `reason` is reported."""
         self._stop_reason = reason
 
     def _notify(self, event: str, *details: object) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from functools import partial
 from pathlib import Path
 
 from ..agents.common_rules import common_rules
@@ -22,7 +23,7 @@ from ..engine.rules import load_rules
 from ..evaluation.formats import percent_with_interval
 from ..evaluation.protocol import PROTOCOLS, entry_file, evaluate_protocol
 from ..evaluation.tournament import evaluate, show_on
-from .evaluation_options import Report, add_run_options, command_line, records_into, run_options
+from .evaluation_options import Report, add_run_options, command_line
 from .worker_options import worker_options
 
 
@@ -60,14 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     player, against = arguments.player, arguments.against
     rules = common_rules([player, *against], arguments.rules)
     command = command_line("evaluate", arguments, [player, "--against", *against])
-    report = Report(arguments, command)
-    with records_into(arguments.records) as records:
-        options = run_options(arguments)
-        with Progress("playing") as progress:
-            result = evaluate(
-                player, against, rules, records=records, progress=show_on(progress), **options
-            )
-        return report.finish(result, rules)
+    return Report(arguments, command).play(partial(evaluate, player, against), rules)
 
 
 def _run_protocol(arguments: argparse.Namespace) -> int:

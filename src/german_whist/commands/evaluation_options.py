@@ -6,7 +6,7 @@ import argparse
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from ..common.console import debugging
 from ..common.executors import LOCAL
 from ..common.executors.cluster import package_version
 from ..common.files import atomic_write, check_writable, write_file
+from ..common.progress import Progress
 from ..engine.rules import Match, Rules, RulesError
 from ..evaluation.protocol import Entry
 from ..evaluation.provenance import machine_text
@@ -23,7 +24,7 @@ from ..evaluation.reports.html import as_html
 from ..evaluation.reports.text import as_csv, as_markdown, as_text
 from ..evaluation.results import Result
 from ..evaluation.schedule import RecordWriter
-from ..evaluation.tournament import DEFAULT_HANDS
+from ..evaluation.tournament import DEFAULT_HANDS, show_on
 from .worker_options import add_worker_options, worker_options
 
 _FILES = ("resume", "json", "csv", "records", "html", "markdown")
@@ -194,6 +195,18 @@ class Report:
         self._heading, self._about = heading, about
         # Paths are relative to the folder at the start: a player may change it.
         self._folder = Path.cwd()
+
+    def play(
+        self, tournament: Callable[..., Result], rules: Rules, options: Mapping[str, Any] = {}
+    ) -> int:
+        """Play a tournament and report it; options of the command line override `options`."""
+        options = {**options, **run_options(self._arguments)}
+        with records_into(self._arguments.records) as records:
+            with Progress("playing") as progress:
+                result = tournament(
+                    rules=rules, records=records, progress=show_on(progress), **options
+                )
+            return self.finish(result, rules)
 
     def finish(self, result: Result, rules: Rules, entry: Entry | None = None) -> int:
         """Write the files and print the report; the exit status.

@@ -8,13 +8,13 @@ here overrides the config.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from ..agents.common_rules import common_rules
 from ..agents.registry import named_player
-from ..common.progress import Progress
 from ..evaluation.config import LadderConfig, load_ladder
-from ..evaluation.tournament import ladder, show_on
-from .evaluation_options import Report, add_run_options, command_line, records_into, run_options
+from ..evaluation.tournament import ladder
+from .evaluation_options import Report, add_run_options, command_line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,15 +43,4 @@ def run(arguments: argparse.Namespace) -> int:
         anchor = config.anchor
     rules = common_rules(players, config.rules if arguments.rules is None else arguments.rules)
     report = Report(arguments, command, config.title, config.about)
-    with records_into(arguments.records) as records:
-        options = {**config.options(), **run_options(arguments)}
-        with Progress("playing") as progress:
-            result = ladder(
-                players,
-                rules,
-                anchor=anchor,
-                records=records,
-                progress=show_on(progress),
-                **options,
-            )
-        return report.finish(result, rules)
+    return report.play(partial(ladder, players, anchor=anchor), rules, config.options())
