@@ -14,6 +14,7 @@ import math
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -89,8 +90,8 @@ def figures() -> Figures:
 def _match_figures(result: Result) -> Figures:
     pairing = result.pairings[0]
     return {
-        "wins": _value_and_reach(pairing.win_rate.to_json(), 100, 1),
-        "pay": _value_and_reach(pairing.points.to_json(), 1, 3),
+        "wins": _value_and_reach(asdict(pairing.win_rate), 100, 1),
+        "pay": _value_and_reach(asdict(pairing.points), 1, 3),
         "hands": pairing.hands,
     }
 

@@ -33,9 +33,6 @@ class Estimate:
         """The longer side of the interval, which is asymmetric near 0 and 1."""
         return max(self.high - self.value, self.value - self.low)
 
-    def to_json(self) -> dict[str, float]:
-        return {"value": self.value, "low": self.low, "high": self.high}
-
     def scaled(self, factor: float, shift: float = 0.0) -> Estimate:
         ends = sorted((self.low * factor + shift, self.high * factor + shift))
         return Estimate(self.value * factor + shift, *ends)

@@ -41,8 +41,6 @@ from ...engine.view import write_view
 from ..settings import Settings
 from .base import Arrays, Trainer, TrainerState
 
-Array = np.ndarray[Any, Any]
-
 MAX_CELLS = 20_000_000
 _FIT = "2x4-h2, 2x5-h3, 3x4-h4 and 2x5-h2 are small enough"
 
