@@ -43,9 +43,8 @@ def into_closed_pipe(
     return done.returncode, done.stderr or ""
 
 
-@pytest.mark.parametrize(("words", "unbuffered"), [("agents", "1"), ("train --help", "")])
-def test_a_reader_that_goes_away_is_no_error(words: str, unbuffered: str) -> None:
-    assert into_closed_pipe(tuple(words.split()), PYTHONUNBUFFERED=unbuffered) == (0, "")
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    assert into_closed_pipe(("agents",), PYTHONUNBUFFERED="1") == (0, "")
 
 
 def test_nobody_has_to_hear_an_error() -> None:

@@ -185,15 +185,6 @@ def test_every_card_comes_equally_often_to_every_place(name: str, places: int) -
         assert chisquare(np.bincount(upcards, minlength=52)[deck]).pvalue > 0.001
 
 
-def test_neighbouring_cards_of_a_deal_are_independent() -> None:
-    deals = dealt("small-last", 60_000, 22).batch.records["deal"][:, :28].astype(int)
-    for first, second in ((0, 1), (13, 14), (26, 27), (0, 27)):
-        pairs = deals[:, first] * 52 + deals[:, second]
-        counts = np.unique(pairs, return_counts=True)[1]
-        assert len(counts) == 28 * 27
-        assert chisquare(counts).pvalue > 0.001
-
-
 @pytest.mark.parametrize("seed", [0, 1, 2**40])
 def test_either_seat_deals_equally_often(seed: int) -> None:
     dealers = dealt("small-last", 40_000, seed).batch.records["dealer"].astype(int)

@@ -97,21 +97,6 @@ def test_a_hidden_card_out_of_turn_is_refused_in_the_persons_words(visitor: Visi
     assert (status, told["error"]) == (422, "The hidden card cannot be taken now.")
 
 
-def test_two_tabs_see_the_same_table(service: Running) -> None:
-    first = service.visitor()
-    seat = Seat(first, opponent="medium")
-    second = service.visitor(next(iter(first.cookies.values())))
-    with ThreadPoolExecutor(1) as pool:
-        heard = second.listen(f"{seat.path}/events?after={seat.state['n']}")
-        assert not next(heard)["events"]
-        waiting = pool.submit(next, heard)
-        seat.play(seat.state["legal"][0])
-        told = waiting.result(60)
-        heard.close()
-    assert told["events"]
-    assert told["state"]["move"] == seat.state["move"]
-
-
 def test_a_restart_in_mid_hand_changes_nothing(tmp_path: Path) -> None:
     match = {"kind": "best", "n": 3}
     with running(tmp_path) as server:
@@ -257,22 +242,6 @@ def test_help_and_hints_are_there_for_every_stage(visitor: Visitor) -> None:
             else:
                 seat.wait()
         assert len(stages) >= 2
-
-
-def test_an_analysis_is_made_on_the_side_and_told_when_it_is_ready(visitor: Visitor) -> None:
-    seat = Seat(visitor, rules="small-last", opponent="easy")
-    seat.play_on(min)
-    path = f"/api/replays/{seat.id}/1"
-    told = visitor.get(f"{path}/analysis")
-    while not told["ready"]:
-        assert 0 <= told["done"] <= 1
-        time.sleep(0.05)
-        told = visitor.get(f"{path}/analysis")
-    assert len(told["decisions"]) == seat.state["move"]
-    status, headers, page = visitor.raw("GET", f"{path}/file")
-    assert status == 200
-    assert headers["content-disposition"].startswith("attachment")
-    assert page.startswith("<!doctype html>")
 
 
 def test_a_file_of_records_opens_with_its_broken_lines_told(
