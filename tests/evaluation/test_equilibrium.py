@@ -310,7 +310,7 @@ def test_the_command_solves_and_refuses(tmp_path: Path, capsys: pytest.CaptureFi
         (["classic"], "too large"),
         (["draft"], "no public tree"),
         (["2x4-h2", "--target", "0"], "--target is 0.0"),
-        (["2x4-h2", "--threads", "0"], "--threads is 0"),
+        (["2x4-h2", "--threads", "0"], "--threads: 0 is too small: give at least 1"),
         (["2x4-h3"], "is not a rule set"),
     ):
         assert main(["solve", *words, "--folder", str(tmp_path)]) == 2
