@@ -240,11 +240,9 @@ class _AgentSpec:
 
     def _fits(self, parameters: list[str]) -> bool:
         try:
-            signature = inspect.signature(self.factory)
+            inspect.signature(self.factory).bind(self.rules, *parameters, match=self.match)
         except ValueError:  # something compiled, which tells only when it is called
             return True
-        try:
-            signature.bind(self.rules, *parameters, match=self.match)
         except TypeError:
             return False
         return True

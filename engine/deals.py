@@ -36,38 +36,24 @@ def check_deals(rules: Rules) -> None:
 
 def all_deals(rules: Rules) -> np.ndarray[Any, Any]:
     check_deals(rules)
-    hand = rules.hand
     deck = [int(card) for card in rules.deck]
-    if rules.exchange:
-        return np.array([*_exchange_deals(deck, rules)], np.uint8)
-    deals = []
-    for first in combinations(deck, hand):
-        undealt = [card for card in deck if card not in first]
-        for second in combinations(undealt, hand):
-            left = [card for card in undealt if card not in second]
-            dealt = [card for pair in zip(first, second, strict=True) for card in pair]
-            for turned in permutations(left, rules.stock_cards):
-                aside = [card for card in left if card not in turned]
-                deals.append([*dealt, *turned, *aside])
+    deals: list[list[int]] = []
+    for *others, dealer in _hands(deck, rules.hand, rules.hands_dealt):
+        # In an exchange each card of the dealer's in turn is turned up, which is dealt last.
+        for turned in dealer if rules.exchange and rules.faced == "every" else dealer[-1:]:
+            last = [*(card for card in dealer if card != turned), turned]
+            dealt = [card for round_ in zip(*others, last, strict=True) for card in round_]
+            left = [card for card in deck if card not in dealt]
+            for stock in permutations(left, rules.stock_cards):
+                deals.append([*dealt, *stock, *(card for card in left if card not in stock)])
     return np.array(deals, np.uint8)
 
 
-def _exchange_deals(deck: list[int], rules: Rules) -> Iterator[list[int]]:
-    hand = rules.hand
-
-    def hands(cards: list[int], count: int) -> Iterator[list[tuple[int, ...]]]:
-        if count == 0:
-            yield []
-            return
-        for first in combinations(cards, hand):
-            left = [card for card in cards if card not in first]
-            for further in hands(left, count - 1):
-                yield [first, *further]
-
-    for blind, non_dealer, second, dealer in hands(deck, 4):
-        # Each card of the dealer's in turn is the one turned up, which is dealt last.
-        for turned in dealer if rules.faced == "every" else dealer[-1:]:
-            last = [*(card for card in dealer if card != turned), turned]
-            rounds = zip(blind, non_dealer, second, last, strict=True)
-            dealt = [card for round_ in rounds for card in round_]
-            yield dealt + [card for card in deck if card not in dealt]
+def _hands(cards: list[int], hand: int, count: int) -> Iterator[list[tuple[int, ...]]]:
+    if count == 0:
+        yield []
+        return
+    for first in combinations(cards, hand):
+        left = [card for card in cards if card not in first]
+        for others in _hands(left, hand, count - 1):
+            yield [first, *others]

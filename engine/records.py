@@ -27,7 +27,6 @@ from .play import pay_for, row
 from .rules import Match, Rules, load_rules, named_rules
 from .validation import score_is_possible
 
-AnyRecord = TypeVar("AnyRecord")
 _Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 _Pay = Annotated[int, Meta(ge=-1_000_000_000, le=1_000_000_000)]
 _Hands = Annotated[int, Meta(ge=0, le=60_000)]
@@ -37,11 +36,14 @@ class RecordError(ValueError):
     """A game record that cannot be read, or whose replay has another result."""
 
 
-class _Replays(Protocol):
+class LineRecord(Protocol):
+    """A record of any game that is written as one line."""
+
+    def to_line(self) -> str: ...
     def replay(self) -> object: ...
 
 
-Replayed = TypeVar("Replayed", bound=_Replays)
+AnyRecord = TypeVar("AnyRecord", bound=LineRecord)
 
 
 class TrickRecord(NamedTuple):
@@ -144,7 +146,7 @@ class GameRecord:
         return parse_record(line, _from_json)
 
 
-def parse_record(line: str, from_json: Callable[[object], Replayed]) -> Replayed:
+def parse_record(line: str, from_json: Callable[[object], AnyRecord]) -> AnyRecord:
     """Parse one line of JSON with `from_json`, verified by replay."""
     try:
         data = json.loads(line)
@@ -330,12 +332,6 @@ class BrokenLine(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.path}, line {self.line}: {self.reason}"
-
-
-class LineRecord(Protocol):
-    """A record of any game that is written as one line."""
-
-    def to_line(self) -> str: ...
 
 
 class RecordFile(NamedTuple):

@@ -134,11 +134,6 @@ def _dealt(seed: int, number: int) -> tuple[int, list[int]]:
     return dealer, deal.tolist()
 
 
-def _compile_all() -> None:
-    _dealt(0, 0)
-    beats(0, 1, 0)
-
-
 class ThreeGame:
     """One game for three with a dummy.
 
@@ -150,7 +145,7 @@ class ThreeGame:
     """
 
     def __init__(self, seed: int = 0, number: int = 0) -> None:
-        warm_up("game for three", "engine", _compile_all)
+        warm_up("game for three", "engine", lambda: (_dealt(0, 0), beats(0, 1, 0)))
         self.deal(seed, number)
 
     # -- dealing

@@ -44,7 +44,8 @@ class SB3Agent(PolicyAgent):
             kind, name = "a model", type(source).__name__
             network = _copy_of(model.policy)
         _check_unnormalized(origin, model)
-        trained_on = _trained_on(origin, model)
+        stored = getattr(_observation_space(model), TRAINED_ON, None)
+        trained_on = stored and convert(stored, TrainedOn, origin, "name its layout")
         options = policy_options(policy_words, kind, trained_on)
 
         def policy(observations: Array, masks: Array) -> Any:
@@ -108,11 +109,6 @@ def _check_unnormalized(path: str, model: Any) -> None:
             "does not store how: train it without that wrapper, or play it from Python by a "
             "PolicyAgent whose function changes them alike"
         )
-
-
-def _trained_on(path: str, model: Any) -> TrainedOn | None:
-    metadata = getattr(_observation_space(model), TRAINED_ON, None)
-    return None if metadata is None else convert(metadata, TrainedOn, path, "name its layout")
 
 
 def _copy_of(policy: Any) -> Any:

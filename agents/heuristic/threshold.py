@@ -49,11 +49,6 @@ ONE_A_SUIT = np.uint64(1 | 1 << 13 | 1 << 26 | 1 << 39)
 
 
 @jit
-def trumps_of(trump: int) -> np.uint64:
-    return NO_CARDS if trump == NO_TRUMP else suit_set(trump)
-
-
-@jit
 def ranks_of(cards: np.uint64) -> np.uint64:
     """Ranks that a set has in any suit, as 13 bits."""
     halves = cards | (cards >> np.uint64(26))
@@ -161,26 +156,20 @@ def _outside(cards: np.uint64, trumps: np.uint64) -> np.uint64:
 
 
 @jit
-def _followed_low(legal: np.uint64, winners: np.uint64, wants: bool) -> int:
-    """In a low contract: the highest card with the wanted result, else the highest."""
-    fitting = winners if wants else legal & ~winners
-    return highest_rank(fitting if fitting != NO_CARDS else legal)
-
-
-@jit
 def rule_of_thumb(rules: Record, situation: Situation) -> int:
     """Action by the rules of thumb, except in an exchange."""
     legal, trump, low = situation.legal, situation.trump, situation.low
     if situation.phase == CHOOSE:
         return _chosen(situation.upper, situation.lower, trump, low)
-    trumps = trumps_of(trump)
+    trumps = NO_CARDS if trump == NO_TRUMP else suit_set(trump)
     wants = _wants_trick(rules, situation)
     if situation.phase == LEAD:
         pool = _outside(legal, trumps)
         return highest_rank(pool) if wants else lowest_rank(pool)
     winners = winners_over(legal, situation.led, trump)
     if low:
-        return _followed_low(legal, winners, wants)
+        fitting = winners if wants else legal & ~winners
+        return highest_rank(fitting if fitting != NO_CARDS else legal)
     if wants and winners != NO_CARDS:
         return lowest_rank(_outside(winners, trumps))
     return lowest_rank(_outside(legal, trumps))

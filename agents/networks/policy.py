@@ -224,20 +224,19 @@ class NetworkAgent(Agent):
         checkpoint = specialize_checkpoint(checkpoint, self.rules, self.name)
         self.card = checkpoint.card
         kind = checkpoint.card.network.kind
-        defaults = ("sample",) if kind == "table" else ()
+        table, foreplay_only = kind == "table", checkpoint.card.horizon == "foreplay"
+        defaults = ("sample",) if table else ()
         options = parse_name_options((*defaults, *words), "a network")
         self.sample, exact = options["sample"], options["exact"]
-        table = kind == "table"
         self.policy = TablePolicy(checkpoint) if table else policy_net(checkpoint)
         self.reads_tricks, self.reads_draws = table, not table
         endgame = EndgamePlayer(self.rules)
-        if not exact and endgame.perfect and checkpoint.card.horizon == "foreplay":
+        if not exact and endgame.perfect and foreplay_only:
             raise CannotPlay(
                 f"{checkpoint.path}: endgame is 'network', but it was trained with the horizon "
                 "'foreplay' and never saw an ending: use endgame=exact, or train with horizon=hand"
             )
         self._endgame = endgame if exact else None
-        foreplay_only = checkpoint.card.horizon == "foreplay"
         self.endgame_switch = "" if foreplay_only else endgame_option(self.rules, exact)
         if checkpoint.card.weights is not None:
             self.checkpoints = (model_file(checkpoint.path),)

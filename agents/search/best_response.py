@@ -29,7 +29,7 @@ from ...engine.endgame.game_values import inexact_reason
 from ...engine.endgame.solver import thread_scratch
 from ...engine.play import Record, play, row, set_up
 from ...engine.rng import random_below, random_fraction
-from ...engine.rules import Match, Rules
+from ...engine.rules import Match
 from ...engine.sampling.determinizations import (
     SAMPLING_PLAN,
     draw_determinization,
@@ -412,17 +412,6 @@ def _responder_actions(
 # -- the agent
 
 
-def check_responder_rules(rules: Rules) -> None:
-    """Refuse rules whose hidden cards cannot be tracked."""
-    tracked = rules.faced == "every" and not rules.choice and not rules.exchange
-    if not tracked or inexact_reason(rules):
-        raise CannotPlay(
-            f"the responder does not play {rules.name}: it knows games in which one upcard is "
-            "turned for each trick and the winner takes it, and whose ending is open, short and "
-            "no race"
-        )
-
-
 class ResponderAgent(SearchAgent):
     """Search for a best response to one fixed agent with a known policy."""
 
@@ -435,7 +424,14 @@ class ResponderAgent(SearchAgent):
     ) -> None:
         """`samples` is a number of determinizations or a time per move; `words` are options."""
         super().__init__(rules, samples, match)
-        check_responder_rules(self.rules)
+        # The opponent's hidden cards have to be tracked.
+        tracked = self.rules.faced == "every" and not self.rules.choice and not self.rules.exchange
+        if not tracked or inexact_reason(self.rules):
+            raise CannotPlay(
+                f"the responder does not play {self.rules.name}: it knows games in which one "
+                "upcard is turned for each trick and the winner takes it, and whose ending is "
+                "open, short and no race"
+            )
         options = self._parse_options(
             words,
             {"against": "", "by": "", "value": "", "ahead": "1"},

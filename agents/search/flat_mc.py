@@ -70,16 +70,6 @@ class FlatMcSearch(NamedTuple):
 
 
 @inline_ir
-def _play_out_all(search: FlatMcSearch, seat: int, cards: np.ndarray) -> None:
-    rules, games = row(search.rules, 0), search.games
-    for index in range(len(cards)):
-        games[1] = games[0]
-        trial = row(games, 1)
-        play(rules, trial, cards[index])
-        search.totals[cards[index]] += play_out(search, trial, seat)
-
-
-@inline_ir
 def _solve_all(search: FlatMcSearch, view: Record, cards: np.ndarray, tricks: np.ndarray) -> None:
     """Add each action's exact value in a determinization without foreplay to its total."""
     rules, game = row(search.rules, 0), row(search.games, 0)
@@ -118,8 +108,12 @@ def _sample(search: FlatMcSearch, view: Record, worlds: int, stream: np.ndarray)
         draw_determinization(rules, view, row(search.plans, 0), stream, row(search.games, 0))
         if solvable:
             _solve_all(search, view, cards, tricks)
-        else:
-            _play_out_all(search, np.int64(view.seat), cards)
+            continue
+        for index in range(len(cards)):
+            search.games[1] = search.games[0]
+            trial = row(search.games, 1)
+            play(rules, trial, cards[index])
+            search.totals[cards[index]] += play_out(search, trial, np.int64(view.seat))
 
 
 @jit

@@ -232,7 +232,8 @@ def query_policy(search: ThinkerSearch, count: int, phase: int) -> int:
     view = row(search.policy_buffers.views, 0)
     for leaf in range(count):
         game = row(search.leaves, leaf)
-        if game.phase != phase or not _is_played_on(rules, game):
+        # The last trick for the stock is not played on, but searched.
+        if game.phase != phase or (phase == LEAD and stock_left(rules, game) <= 2):
             continue
         cards = legal(rules, game)
         if cards & (cards - ONE) == NO_CARDS:
@@ -251,12 +252,6 @@ def query_policy(search: ThinkerSearch, count: int, phase: int) -> int:
         n_queries += 1
     forward_rows(net.layers, search.policy_rows, n_queries)
     return n_queries
-
-
-@jit
-def _is_played_on(rules: Record, game: Record) -> bool:
-    """Whether the policy moves in a leaf: to follow, or before an earlier trick than the last."""
-    return game.phase == FOLLOW or stock_left(rules, game) > 2
 
 
 @forceinline

@@ -32,7 +32,6 @@ from .kernels import (
     NEXT_HAND,
     WORKSPACE,
     BatchArrays,
-    ObservationArrays,
     clear_all,
     deal_next_all,
     first_illegal,
@@ -409,8 +408,8 @@ class Batch:
             # Actions are checked against the stored legal actions.
             empty = self.backend.empty
             orders, legal = empty(orders.shape, np.uint8), empty(legal.shape, np.uint64)
-        shown = ObservationArrays(orders, legal, _flat(observations), masks)
-        self.run(count, observe_all, indices, seats, shown)
+        flat = _flat(observations)
+        self.run(count, observe_all, indices, seats, orders, legal, flat, masks)
         return observations, masks
 
     def turns(self, out: Array | None = None) -> Array:

@@ -67,18 +67,6 @@ class BatchArrays(NamedTuple):
     """One `WORKSPACE` record, of the thread that uses this tuple."""
 
 
-class ObservationArrays(NamedTuple):
-    """Output arrays of `observe_all`."""
-
-    suit_orders: np.ndarray
-    """Order of suits of each game of the batch."""
-    legal: np.ndarray
-    """Legal actions of each game of the batch."""
-    observations: np.ndarray
-    """One row per observed game."""
-    masks: np.ndarray
-
-
 # -- one game
 
 
@@ -396,25 +384,20 @@ def score_endgames(
 
 @jit
 def observe_all(
-    arrays: BatchArrays,
-    indices: np.ndarray,
-    seats: np.ndarray,
-    out: ObservationArrays,
-    start: int,
-    stop: int,
-) -> int:
-    """Observe each game of `indices` for a seat; `seats` has one entry for every game."""
+    arrays: BatchArrays, indices: np.ndarray, seats: np.ndarray, orders: np.ndarray,
+    legal_shown: np.ndarray, observations: np.ndarray, masks: np.ndarray, start: int, stop: int,
+) -> int:  # fmt: skip
+    """Observe each game of `indices` for a seat.
+
+    `seats`, `orders` and `legal_shown` have an entry for every game, `observations` and `masks` a
+    row for each of `indices`.
+    """
     config, workspace = row(arrays.config, 0), row(arrays.workspace, 0)
     for place in range(start, stop):
         index = indices[place]
-        out.legal[index] = observe(
-            config,
-            row(arrays.games, index),
-            np.int64(seats[index]),
-            workspace,
-            out.suit_orders[index],
-            out.observations[place],
-            out.masks[place],
+        game, seat, order = row(arrays.games, index), np.int64(seats[index]), orders[index]
+        legal_shown[index] = observe(
+            config, game, seat, workspace, order, observations[place], masks[place]
         )
     return 0
 

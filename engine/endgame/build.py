@@ -145,12 +145,6 @@ def _check_disk_space(folder: Path, missing: Sequence[LayerFile]) -> None:
         )
 
 
-def _remove_temporary_files(part: LayerFile) -> None:
-    for path in part.path.parent.glob(f".{part.path.name}.*"):
-        with suppress(OSError):
-            path.unlink()
-
-
 def build(
     kind: TablebaseKind,
     cards: int,
@@ -172,7 +166,9 @@ def build(
         below = np.zeros(1, np.uint8)
         for part, file in opened.items():
             if file is None:
-                _remove_temporary_files(part)
+                for path in folder.glob(f".{part.path.name}.*"):
+                    with suppress(OSError):  # left over from an interrupted build
+                        path.unlink()
                 begun = time.monotonic()
                 _write_part(part, below, threads or usable_threads())
                 seconds = time.monotonic() - begun

@@ -31,11 +31,6 @@ class Race(NamedTuple):
 
 
 @forceinline
-def _swapped(race: Race) -> Race:
-    return Race(race.needed_by_other, race.needed)
-
-
-@forceinline
 def _race_key(tables: Any, node: Node, race: Race, goal: int) -> Any:
     needs = np.uint64(race.needed) | np.uint64(race.needed_by_other) << np.uint64(4)
     needs |= np.uint64(goal) << np.uint64(8)
@@ -185,7 +180,8 @@ def solve_race_moves(
         legal &= legal - ONE
         if (runs >> np.uint64(bit)) & ONE:
             if lead >= 0:
-                value = -_race_after(tables, scratch, node, (lead, bit), _swapped(race))
+                swapped = Race(race.needed_by_other, race.needed)
+                value = -_race_after(tables, scratch, node, (lead, bit), swapped)
             else:
                 value = 1
                 i = suit_of(index, c, bit)

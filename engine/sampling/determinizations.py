@@ -94,7 +94,12 @@ SAMPLING_PLAN = np.dtype(
 def plan_determinizations(rules: Record, view: Record, voids: bool, plan: Record) -> None:
     """Prepare the sampling plan of a view, once for any number of determinizations."""
     plan.hidden = np.int64(view.opponent_hand_size) - popcount(view.opponent_known)
-    _list_slots(view, plan)
+    count = 0
+    for trick in range(len(view.opponent_draws)):
+        if view.opponent_draws[trick] == UNSEEN_CARD:
+            plan.slot_tricks[count] = trick
+            count += 1
+    plan.slots = count
     _list_played(view, plan)
     plan.weighted = 0
     for suit in range(4):
@@ -103,16 +108,6 @@ def plan_determinizations(rules: Record, view: Record, voids: bool, plan: Record
         _apply_voids(view, plan)
     if plan.weighted == 1:
         _weigh_splits(rules, view, plan)
-
-
-@jit
-def _list_slots(view: Record, plan: Record) -> None:
-    count = 0
-    for trick in range(len(view.opponent_draws)):
-        if view.opponent_draws[trick] == UNSEEN_CARD:
-            plan.slot_tricks[count] = trick
-            count += 1
-    plan.slots = count
 
 
 @jit
@@ -531,15 +526,6 @@ def _write_deal(
         game.deal[place + index] = plan.rest[index]
 
 
-@jit
-def _write_hand_of_four(game: Record, which: int, cards: np.uint64) -> None:
-    place = which
-    while cards:
-        game.deal[place] = lowest(cards)
-        cards &= cards - ONE
-        place += 4
-
-
 @noinline
 def _write_four_hands(
     rules: Record, view: Record, plan: Record, other_hand: np.uint64, game: Record
@@ -569,20 +555,19 @@ def _write_four_hands(
         for _ in range(size - popcount(hands[which])):
             hands[which] |= bit(rest[used])
             used += 1
-        _write_hand_of_four(game, which, hands[which])
-    if view.turned != NO_CARD:
-        _swap_to_end(game, 4 * size - 1, np.int64(view.turned))
+        cards, place = hands[which], which
+        while cards:
+            game.deal[place] = lowest(cards)
+            cards &= cards - ONE
+            place += 4
+    last = 4 * size - 1
+    for place in range(OF_DEALER, last, 4):
+        if game.deal[place] == view.turned:
+            game.deal[place] = game.deal[last]
+            game.deal[last] = view.turned
     for place in range(4 * size, popcount(rules.deck)):
         game.deal[place] = rest[used]
         used += 1
-
-
-@jit
-def _swap_to_end(game: Record, last: int, card: int) -> None:
-    for place in range(OF_DEALER, last, 4):
-        if game.deal[place] == card:
-            game.deal[place] = game.deal[last]
-            game.deal[last] = card
 
 
 @jit

@@ -23,9 +23,10 @@ def text_table(
     cards, own_cards = (
         shown_cards(sorted_hand(hand, view.trump)) for hand in (opponent_hand, view.hand)
     )
-    goal = ", fewer tricks win" if view.low else ""
+    suit, goal = view.trump, ", fewer tricks win" if view.low else ""
+    trumps = "no trumps" if suit is None else f"trumps {SUIT_NAMES[suit]} {SUIT_SYMBOLS[suit]}"
     lines = [
-        f"{view.rules.name}: {_stage(view)}, {_trumps(view)}{goal}",
+        f"{view.rules.name}: {_stage(view)}, {trumps}{goal}",
         _line(view, 1, names, width, cards + " ??" * hidden),
         " " * width + _middle(view, names),
         _line(view, 0, names, width, own_cards),
@@ -48,12 +49,6 @@ def _stage(view: View) -> str:
     if view.stock_left:
         return f"foreplay, trick {view.trick + 1} of {rules.foreplay_tricks}"
     return f"endgame, trick {view.trick - rules.foreplay_tricks + 1} of {rules.hand}"
-
-
-def _trumps(view: View) -> str:
-    if view.trump is None:
-        return "no trumps"
-    return f"trumps {SUIT_NAMES[view.trump]} {SUIT_SYMBOLS[view.trump]}"
 
 
 def shown_cards(cards: Sequence[Card]) -> str:

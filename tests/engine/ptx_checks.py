@@ -17,7 +17,7 @@ from german_whist.agents.networks.relative_ranks import gather_rows
 from german_whist.engine.batch import cuda_kernels as kernels
 from german_whist.engine.batch import kernels as episodes
 from german_whist.engine.batch.config import ENV_CONFIG
-from german_whist.engine.batch.kernels import WORKSPACE, BatchArrays, ObservationArrays
+from german_whist.engine.batch.kernels import WORKSPACE, BatchArrays
 from german_whist.engine.batch.results import RESULT, StepResult
 from german_whist.engine.dtypes import GAME, RULES
 from german_whist.engine.endgame import no_tables
@@ -38,14 +38,13 @@ BOARD = types.NamedTuple(
 NUMBERS, PLACES = array("i8"), array("i8")
 ROWS_SHOWN = array("i1", 2), array("i1", 2)
 STEP = types.NamedTuple((*ROWS_SHOWN, array("u1"), array("f4", 2), array("?")), StepResult)
-SHOWN = types.NamedTuple((array("u1", 2), array("u8"), *ROWS_SHOWN), ObservationArrays)
 TAKES = {
     episodes.reset_all: (PLACES, array("u8")),
     episodes.deal_next_all: (PLACES,),
     episodes.play_all: (PLACES, NUMBERS, types.boolean),
     episodes.step_all: (PLACES, NUMBERS, types.boolean, STEP),
     episodes.score_endgames: (PLACES, NUMBERS),
-    episodes.observe_all: (PLACES, array("u1"), SHOWN),
+    episodes.observe_all: (PLACES, array("u1"), array("u1", 2), array("u8"), *ROWS_SHOWN),
     episodes.clear_all: (),
     episodes.turns_all: (array("u1"),),
     kernels.refuse_all: (NUMBERS, NUMBERS, array("u1")),
