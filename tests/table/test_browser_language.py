@@ -104,7 +104,7 @@ def test_every_page_speaks_the_language_of_the_file(browser: Browser, tmp_path: 
 def test_the_page_forms_sentences_as_the_server_does(browser: Browser, tmp_path: Path) -> None:
     def polish(part: dict[str, Any]) -> dict[str, Any]:
         part["site"] |= {"plurals": ["^1$", "(^|[^1])[2-4]$"], "you": "ty"}
-        part["score"]["paid"] = {"you": ["A", "B {n}", "C"], "other": ["{Name}", "E {name}", "F"]}
+        part["plates"]["trick"] = {"you": ["A", "B {n}", "C"], "other": ["{Name}", "E {name}", "F"]}
         return part
 
     script = "([key, told]) => import('/static/js/base/words.js').then(({say}) => say(key, told))"
@@ -114,5 +114,5 @@ def test_the_page_forms_sentences_as_the_server_does(browser: Browser, tmp_path:
             visit.go()
             for name, n in product(("ty", "Ty", "anna"), (1, 2, 4, 5, 11, 12, 22, 112)):
                 told = {"name": name, "n": n}
-                found = visit.page.evaluate(script, ["score.paid", told])
-                assert found == say("score.paid", **told)
+                found = visit.page.evaluate(script, ["plates.trick", told])
+                assert found == say("plates.trick", **told)
