@@ -20,7 +20,6 @@ function fill(element, properties, children) {
   for (const [name, value] of Object.entries(properties)) {
     if (value === undefined || value === null || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
-    else if (name === "text") element.textContent = String(value);
     else if (name === "value" || name === "checked" || name === "disabled") Object.assign(element, { [name]: value });
     else element.setAttribute(name, value === true ? "" : String(value));
   }

@@ -16,7 +16,7 @@ import { sorted, suitOf, suitOrder } from "../cards/cards.js";
  * @typedef {Frame & { places: Place[] }} Plan
  */
 
-export const SHAPE = 1.4;
+const SHAPE = 1.4;
 const STACK = 6;
 const FINGER = 42;
 

@@ -101,14 +101,14 @@ export class Plates {
     // Where the prompt has the room below the stock, its label stands beside it, between the plates.
     const below = plan.middle + plan.tall * 0.46 + 9;
     const fits = below + 40 < plan.promptY - 16;
-    this.stock.style.left = `${fits ? plan.stockX : plan.wide ? plan.plate / 2 : plan.stockX + plan.card * 0.74 + 36}px`;
+    this.stock.style.left = `${fits ? plan.stockX : plan.wide ? plan.plate / 2 : plan.stockX + plan.card * 0.74 + 42}px`;
     this.stock.style.top = `${fits ? below : plan.middle - 16}px`;
     this.lastLabel.style.left = `${plan.lastX}px`;
     const scale = plan.wide && !plan.low ? 0.62 : 0.5;
     const top = plan.middle + plan.tall * scale * 0.7 + 6;
     this.lastLabel.style.top = `${top}px`;
-    const lines = (plan.promptY - this.prompt.offsetHeight / 2 - top) / parseFloat(getComputedStyle(this.lastLabel).lineHeight);
-    this.lastLabel.style.webkitLineClamp = String(Math.max(1, Math.floor(lines)));
+    const room = plan.promptY - this.prompt.offsetHeight / 2 - top;
+    if (this.lastLabel.offsetHeight > room) this.lastLabel.textContent = say("plates.last_trick");
     this.sign.style.left = `${plan.trickX}px`;
     this.sign.style.top = `${plan.middle}px`;
   }

@@ -26,12 +26,12 @@ export function sceneOf(state, memory = false) {
   const known = own ? [] : state.other_hand ?? state.known_other;
   const hidden = Math.max(0, state.hand_size_other - known.length);
   return {
-    hand: [...state.hand],
+    hand: state.hand,
     other: [...known, ...Array(hidden).fill(null)],
     stockLeft: state.stock_left,
-    up: [...state.upcards],
-    trick: state.trick.map(({ who, card }) => ({ who, card })),
-    last: state.last_trick.map(({ who, card }) => ({ who, card })),
+    up: state.upcards,
+    trick: state.trick,
+    last: state.last_trick,
     trump: state.trump,
   };
 }

@@ -39,14 +39,6 @@ function sceneFrom(before, view) {
   };
 }
 
-/** @param {Step[]} steps */
-function groupBy(steps) {
-  /** @type {Map<number, Step[]>} */
-  const found = new Map();
-  for (const step of steps) found.set(step.trick, [...(found.get(step.trick) ?? []), step]);
-  return found;
-}
-
 /** @param {number | null} share */
 const accuracyText = (share) => (share === null ? "–" : `${share.toFixed(0)} %`);
 
@@ -173,7 +165,7 @@ export class ReplayView {
 
   /** @param {Map<number, Mistake>} costly */
   showTricks(costly) {
-    const tricks = groupBy(this.replay.steps);
+    const tricks = Map.groupBy(this.replay.steps, (step) => step.trick);
     /** @param {Step} step */
     const chip = (step) => h("button", {
       type: "button", class: `trick-card ${costly.has(step.n) ? "mistake" : ""}`, "data-step": step.n, onclick: () => this.go(step.n),
