@@ -356,7 +356,6 @@ class LiveTable:
             self.revision = self._backend.store.save(
                 *(self.id, self.person, self.session),
                 revision=self.revision,
-                over=self.left or self.session.over,
                 given_up=self.left,
                 extra=extra,
             )

@@ -152,10 +152,10 @@ async def read_text(request: Request, limit: int) -> str:
         raise RequestError(400, f"the file is not UTF-8 text: {error}") from None
 
 
-def find_person(request: Request) -> str | None:
-    """The person in the browser's cookie."""
-    person = request.cookies.get(PERSON_COOKIE)
-    return person if person is not None and _PERSON.fullmatch(person) else None
+def find_person(request: Request) -> str:
+    """The person in the browser's cookie; empty without one, which owns no tables and hands."""
+    person = request.cookies.get(PERSON_COOKIE, "")
+    return person if _PERSON.fullmatch(person) else ""
 
 
 def table_settings(body: TableRequest, opponents: Opponents) -> SessionSettings:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import ipaddress
+import re
 import secrets
 import socket
 from collections.abc import Iterable
@@ -55,19 +56,15 @@ _TOKEN_PAGE = """<!doctype html>
 
 def is_loopback(host: str) -> bool:
     """Whether an address is reachable from this machine only."""
-    if host == "localhost":
-        return True
+    address = _address_in(host)
+    return host == "localhost" or (address is not None and address.is_loopback)
+
+
+def _address_in(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
-        return ipaddress.ip_address(host).is_loopback
+        return ipaddress.ip_address(name)
     except ValueError:
-        return False
-
-
-def checked_token(token: str) -> str:
-    """A token chosen by the user, refused if it is too short."""
-    if len(token) < _MIN_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
-        raise ValueError(say("refused.token", token=repr(token), least=_MIN_TOKEN))
-    return token
+        return None
 
 
 @dataclass(frozen=True)
@@ -86,7 +83,8 @@ class Access:
     def at(host: str, token: str | None = None, names: Iterable[str] = ()) -> Access:
         """Access to a server that listens on `host`; on a network, with a token."""
         if token is not None:
-            token = checked_token(token)
+            if len(token) < _MIN_TOKEN or not re.fullmatch("[!-~]*", token):
+                raise ValueError(say("refused.token", token=repr(token), least=_MIN_TOKEN))
         elif not is_loopback(host):
             token = secrets.token_urlsafe(_TOKEN_BYTES)
         known_names = {host.lower()}
@@ -103,7 +101,7 @@ class Access:
         if name in self.names | self.proxies or is_loopback(name):
             return True
         # DNS rebinding works by a name that the attacker controls, never by the address itself.
-        return not is_loopback(self.host) and _is_address(name)
+        return not is_loopback(self.host) and _address_in(name) is not None
 
     def is_proxied(self, host: str) -> bool:
         """Whether a Host header names a proxy before this server."""
@@ -118,14 +116,6 @@ def _name_in(host: str) -> str | None:
         return None
     name = parts.hostname
     return name if name and not (parts.path or parts.username or parts.query) else None
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
 
 
 class AccessMiddleware:

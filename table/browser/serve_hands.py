@@ -24,7 +24,7 @@ from .requests import (
     read_text,
 )
 from .saved_replay import replay_page
-from .services import Services, get_person, json_response, set_cookie
+from .services import Services, json_response, set_cookie
 
 
 class HandHandlers:
@@ -34,7 +34,7 @@ class HandHandlers:
         self._store, self._finished = services.store, services.finished
 
     def statistics(self, request: Request) -> Response:
-        return json_response(compute_statistics(self._store, get_person(request)))
+        return json_response(compute_statistics(self._store, find_person(request)))
 
     def export(self, request: Request) -> Response:
         form = request.query_params.get("form", "csv")
@@ -42,11 +42,11 @@ class HandHandlers:
         if form not in writers:
             raise RequestError(400, say("refused.form", form=repr(form[:40])))
         write, media_type = writers[form]
-        text = write(self._store, get_person(request))
+        text = write(self._store, find_person(request))
         return _attachment(text, media_type, f"german-whist.{form}")
 
     def records(self, request: Request) -> Response:
-        return json_response(self._finished.by_person(get_person(request)))
+        return json_response(self._finished.by_person(find_person(request)))
 
     async def open(self, request: Request) -> Response:
         person = find_person(request) or new_id()
@@ -73,7 +73,7 @@ class HandHandlers:
 
 
 def _hand_key(request: Request) -> tuple[str, str, int]:
-    return get_person(request), request.path_params["id"], request.path_params["hand"]
+    return find_person(request), request.path_params["id"], request.path_params["hand"]
 
 
 def _attachment(text: str, media_type: str, name: str) -> Response:

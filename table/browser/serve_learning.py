@@ -31,8 +31,8 @@ from ..text import words
 from ..text.labels import capital, say, you
 from .finished_hands import HandNotFound
 from .messages import VisibleState, describe_view, visible_fields
-from .requests import AnswerRequest, read_request
-from .services import Services, get_person, json_response
+from .requests import AnswerRequest, find_person, read_request
+from .services import Services, json_response
 
 _POOL = 12
 """A puzzle is drawn from this many with the ratings nearest to the person's."""
@@ -116,9 +116,6 @@ class ProblemSource(NamedTuple):
     record: Callable[[AnswerResult], None]
     """Stores the result of an answer, and completes it."""
 
-    def view(self) -> View:
-        return self.game.view()
-
 
 class LearningHandlers:
     """Puzzles of the set, and exercises from a person's own mistakes."""
@@ -130,16 +127,13 @@ class LearningHandlers:
 
     # -- problems
 
-    def _puzzles(self) -> dict[str, Puzzle]:
-        return all_puzzles(self._folder)
-
     def _source(self, request: Request) -> ProblemSource:
         if "decision" in request.path_params:
             return self._exercise(request)
-        puzzle = self._puzzles().get(request.path_params["id"])
+        puzzle = all_puzzles(self._folder).get(request.path_params["id"])
         if puzzle is None:
             raise HandNotFound(say("refused.puzzle"))
-        return self._puzzle(puzzle, get_person(request))
+        return self._puzzle(puzzle, find_person(request))
 
     def _puzzle(self, puzzle: Puzzle, person: str) -> ProblemSource:
         def record(result: AnswerResult) -> None:
@@ -156,7 +150,7 @@ class LearningHandlers:
         )
 
     def _exercise(self, request: Request) -> ProblemSource:
-        path, person = request.path_params, get_person(request)
+        path, person = request.path_params, find_person(request)
         key = path["id"], path["hand"], path["decision"]
         hand = self._finished.record(person, *key[:2])
         try:
@@ -180,8 +174,8 @@ class LearningHandlers:
 
     def next(self, request: Request) -> Response:
         """A puzzle near the person's rating, if possible a new one; or the puzzle of the day."""
-        kind, person = request.query_params.get("kind", ""), get_person(request)
-        all_kinds = self._puzzles()
+        kind, person = request.query_params.get("kind", ""), find_person(request)
+        all_kinds = all_puzzles(self._folder)
         if kind == "day" and all_kinds:
             day = date.today().toordinal() * _DAY_STRIDE % len(all_kinds)
             puzzle = all_kinds[sorted(all_kinds)[day]]
@@ -217,7 +211,7 @@ class LearningHandlers:
     # -- statistics
 
     def stats(self, request: Request) -> Response:
-        return json_response(self._stats(get_person(request)))
+        return json_response(self._stats(find_person(request)))
 
     def _stats(self, person: str) -> PuzzleStats:
         rating = self._progress.rating(person, "puzzles")
@@ -226,7 +220,7 @@ class LearningHandlers:
         return PuzzleStats(
             rating=round(rating.value),
             deviation=round(rating.deviation),
-            puzzles=len(self._puzzles()),
+            puzzles=len(all_puzzles(self._folder)),
             tried=len(solved),
             solved=sum(solved),
             streak=streak,
@@ -241,7 +235,7 @@ class LearningHandlers:
                 finished=mistake.finished,
                 title=words.hand_title(mistake.rules, mistake.opponent),
             )
-            for mistake in self._progress.mistakes(get_person(request))
+            for mistake in self._progress.mistakes(find_person(request))
         ]
         return json_response(exercises)
 
@@ -262,7 +256,7 @@ def streaks(solved: list[bool]) -> tuple[int, int]:
 
 
 def _problem(source: ProblemSource) -> Problem:
-    view = source.view()
+    view = source.game.view()
     return Problem(
         **_visible(view, source.names),
         id=source.id,
@@ -291,7 +285,7 @@ def _visible(view: View, names: tuple[str, str]) -> dict[str, Any]:
 
 
 def _answer(source: ProblemSource, action: int) -> AnswerResult:
-    position, view = source.values(), source.view()
+    position, view = source.values(), source.game.view()
     card = next((card for card in position.cards if card.action == action), None)
     if card is None:
         raise IllegalAction(words.refusal_reason(view, action))

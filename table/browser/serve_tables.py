@@ -35,7 +35,7 @@ from .requests import (
     read_request,
     table_settings,
 )
-from .services import Services, get_person, json_response, set_cookie
+from .services import Services, json_response, set_cookie
 
 _KEEPALIVE_SECONDS = 15.0
 _MAX_LISTENERS = 20
@@ -50,7 +50,7 @@ class TableHandlers:
         self._services, self._live = services, services.live
 
     def _table(self, request: Request) -> LiveTable:
-        table = self._live.get(get_person(request), request.path_params["id"])
+        table = self._live.get(find_person(request), request.path_params["id"])
         request.state.table = table  # a refusal contains its state
         return table
 
@@ -83,7 +83,7 @@ class TableHandlers:
         )
 
     def list(self, request: Request) -> Response:
-        return json_response(self._live.list(get_person(request)))
+        return json_response(self._live.list(find_person(request)))
 
     def look(self, request: Request) -> Response:
         return json_response(self._table(request).message(None))
@@ -163,7 +163,7 @@ class TableHandlers:
 
     def forget(self, request: Request) -> Response:
         name = request.path_params["id"]
-        self._live.forget(get_person(request), name)
+        self._live.forget(find_person(request), name)
         return json_response({"forgotten": name})
 
     async def speed(self, request: Request) -> Response:

@@ -310,7 +310,7 @@ class _PageHandlers:
         token, key = request.query_params.get("token"), request.query_params.get("person")
         if token is None and key is None:
             response = self._page.response(request)
-            if find_person(request) is None:
+            if not find_person(request):
                 set_cookie(response, PERSON_COOKIE, new_id())
             return response
         response = RedirectResponse("/", 303)

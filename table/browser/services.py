@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import msgspec
-from starlette.requests import Request
 from starlette.responses import Response
 
 from ..game.opponents import Opponents
@@ -14,7 +13,6 @@ from ..game.store import Store
 from ..review.hints import HintService
 from .finished_hands import FinishedHands
 from .live_tables import LiveTables
-from .requests import find_person
 
 _YEAR = 365 * 24 * 3600
 
@@ -37,8 +35,3 @@ def json_response(value: Any, status: int = 200) -> Response:
 def set_cookie(response: Response, name: str, value: str) -> None:
     """Set a cookie that scripts cannot read and other sites do not send."""
     response.set_cookie(name, value, max_age=_YEAR, httponly=True, samesite="strict")
-
-
-def get_person(request: Request) -> str:
-    """The person in the cookie; empty without one, which owns no tables and hands."""
-    return find_person(request) or ""

@@ -38,7 +38,8 @@ LESSON_SEED = 3
 
 STATE_VERSION = 2
 _SEED_BITS = 63
-AgentFactory = Callable[[str, Rules, "Match | None"], Agent]
+AgentFactory = Callable[..., Agent]
+"""`make_agent`, or a function that is called as it is: by name and rules, and `match=`."""
 
 
 class SessionError(ValueError):
@@ -131,11 +132,6 @@ def leading_seat(values: Sequence[int]) -> int | None:
     return None if values[0] == values[1] else int(values[1] > values[0])
 
 
-def default_agent(name: str, rules: Rules, match: Match | None) -> Agent:
-    """The agent of this name by `make_agent`."""
-    return make_agent(name, rules, match=match)
-
-
 class Session:
     """Two players at a table, hand after hand until their match is over.
 
@@ -149,7 +145,7 @@ class Session:
     (True, 1)
     """
 
-    def __init__(self, settings: SessionSettings, make: AgentFactory = default_agent) -> None:
+    def __init__(self, settings: SessionSettings, make: AgentFactory = make_agent) -> None:
         """`make` makes agents by name; sessions may share the agents."""
         self.settings = settings
         self.game = Game(settings.rules, settings.seed, settings.number, match=settings.match)
@@ -165,7 +161,7 @@ class Session:
         """Whether the person took back a card of this hand, or asked for a hint."""
 
         def player(name: str) -> Player:
-            agent = make(name, settings.rules, settings.match)
+            agent = make(name, settings.rules, match=settings.match)
             return Player(agent, settings.rules, seed=settings.seed)
 
         first = player(settings.player) if settings.watched else None
@@ -331,7 +327,7 @@ class Session:
         return points, (game.hands_won[0] - (pays[0] > 0), game.hands_won[1] - (pays[1] > 0))
 
     @staticmethod
-    def from_state(data: Mapping[str, Any], make: AgentFactory = default_agent) -> Session:
+    def from_state(data: Mapping[str, Any], make: AgentFactory = make_agent) -> Session:
         """Restore the session of a `state`; raises `SessionError`."""
         state = parse_state(data)
         try:

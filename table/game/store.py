@@ -59,17 +59,16 @@ class Store(Database):
         session: Session,
         *,
         revision: int = 0,
-        over: bool | None = None,
         given_up: bool = False,
         extra: Mapping[str, Any] | None = None,
     ) -> int:
         """Save a session and its newly finished hands; returns the new revision.
 
-        `revision` is that of the last `save`, 0 for a new session. `over` marks a session that
-        was left before its end, `given_up` one that is lost by leaving.
+        `revision` is that of the last `save`, 0 for a new session. `given_up` marks a session that
+        was left before its end.
         """
         values = (
-            *(revision + 1, time.time(), bool(session.over if over is None else over)),
+            *(revision + 1, time.time(), session.over or given_up),
             *(_json(_about(session)), _json(session.state()), _json(extra or {})),
         )
         with self.transaction() as connection:
