@@ -21,6 +21,11 @@ from ..settings import Settings
 class TrainingRun(ABC):
     """A run, as callbacks see it."""
 
+    folder: Path
+    settings: Settings
+    trainer: Trainer
+    state: RunState
+
     def __init__(self, folder: Path, settings: Settings, trainer: Trainer, state: RunState) -> None:
         self.folder, self.settings, self.trainer, self.state = folder, settings, trainer, state
 
