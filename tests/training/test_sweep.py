@@ -392,6 +392,12 @@ def test_what_can_not_be_swept_is_refused_with_a_sentence(
     assert not (tmp_path / "sweep" / "trials").exists()
 
 
+def test_no_workers_are_refused_before_a_folder_is_made(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="workers is 0: give at least 1"):
+        run_sweep(load_sweep(written(tmp_path)), tmp_path / "sweep", workers=0)
+    assert not (tmp_path / "sweep").exists()
+
+
 def test_a_range_is_read_as_settings_are(tmp_path: Path) -> None:
     path = tmp_path / "space.yaml"
     # YAML takes a number without a point for a word.

@@ -106,6 +106,8 @@ def run_sweep(
     `preset_folder` resolves relative paths in the sweep. `workers` trials run side by side, `on`
     this machine or a Ray cluster; the next are sampled when all of them are done.
     """
+    if workers < 1:
+        raise ValueError(f"workers is {workers}: give at least 1")
     in_process = workers == 1 and check_backend(on) == LOCAL
     base = base_settings(sweep, preset_folder or Path())
     space = {name: distribution(base, name, choices) for name, choices in sweep.space.items()}
