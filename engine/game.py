@@ -203,7 +203,10 @@ class Game:
 
     def deal(self, seed: int = 0, number: int = 0) -> None:
         """Deal hand `number` of a seed, as the first of a new match."""
-        self.seed, self.number = checked_seed(seed), checked_seed(number, "number")
+        checked = checked_seed(seed), checked_seed(number, "number")
+        self.seed: int
+        self.number: int
+        self.seed, self.number = checked
         self._begin(_NUMBERED)
 
     def deal_cards(self, deal: str | Iterable[int | str], dealer: int) -> None:

@@ -44,6 +44,7 @@ class Layout:
 
     def __init__(self, version: int, groups: list[tuple[str, int, str]]) -> None:
         self.version = version
+        self.size: int
         *starts, self.size = accumulate((size for _, size, _ in groups), initial=0)
         self.groups: tuple[Group, ...] = tuple(
             Group(name, start, size, about)

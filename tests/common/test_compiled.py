@@ -100,7 +100,7 @@ def test_a_child_compiles_for_this_process_unless_it_fails(
     if not works:
         (tmp_path / "sitecustomize.py").write_text("raise SystemExit(3)")
         monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    function = jit(suit_of.py_func)
+    function = jit(suit_of.py_func)  # pyright: ignore[reportFunctionMemberAccess]
     assert function(17) == 1
     assert bool(function._cache_hits) == works
     assert [*machine_code_folder().glob("play.suit_of-*.code")]

@@ -165,15 +165,17 @@ export class ReplayView {
 
   /** @param {Map<number, Mistake>} costly */
   showTricks(costly) {
-    const tricks = Map.groupBy(this.replay.steps, (step) => step.trick);
+    const numbers = [...new Set(this.replay.steps.map((step) => step.trick))];
     /** @param {Step} step */
     const chip = (step) => h("button", {
       type: "button", class: `trick-card ${costly.has(step.n) ? "mistake" : ""}`, "data-step": step.n, onclick: () => this.go(step.n),
       "aria-label": costly.has(step.n) ? say("steps.mistake", step) : step.text,
     }, this.isHidden(step) && step.kind === "chose" ? "…" : step.action === TAKE_HIDDEN ? "?" : isCard(step.action) ? cardText(step.card) : actionSymbol(step.action), costly.has(step.n) ? h("span", { class: "mark", "aria-hidden": "true" }, "?!") : null);
-    this.tricks.replaceChildren(h("h2", {}, say("steps.tricks")), h("ol", { class: "trick-list" }, [...tricks].map(([number, steps]) =>
-      h("li", {}, h("span", { class: "trick-number" }, number), steps.map(chip),
-        h("span", { class: "trick-won" }, say("steps.to", { name: this.replay.players[steps.find((step) => step.won !== null)?.won ?? 0] }))))));
+    this.tricks.replaceChildren(h("h2", {}, say("steps.tricks")), h("ol", { class: "trick-list" }, numbers.map((number) => {
+      const steps = this.replay.steps.filter((step) => step.trick === number);
+      return h("li", {}, h("span", { class: "trick-number" }, number), steps.map(chip),
+        h("span", { class: "trick-won" }, say("steps.to", { name: this.replay.players[steps.find((step) => step.won !== null)?.won ?? 0] })));
+    })));
   }
 
   /** @param {number} step */
