@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -29,6 +31,15 @@ def test_a_race_and_an_ending_with_cards_set_aside_are_searched() -> None:
         game = Game(rules, seed=2)
         while not game.over:
             game.play(player.choose(game.view(game.turn or 0)))
+
+
+def test_a_time_a_move_is_spent() -> None:
+    player, game = Player(make_agent("flat-mc:100ms")), Game("classic", seed=3)
+    view = game.view(game.turn or 0)
+    player.choose(view)  # which may load what is compiled
+    start = time.perf_counter()
+    player.choose(view)
+    assert time.perf_counter() - start >= 0.1
 
 
 @pytest.mark.parametrize("player", PLAYOUTS)
