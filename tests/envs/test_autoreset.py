@@ -258,3 +258,44 @@ def test_episode_statistics_are_those_of_the_episodes(mode: AutoresetMode) -> No
         if mode is DISABLED:
             info = wrapped.reset(options={"reset_mask": ended})[1]
     assert episodes == 9
+
+
+@each_mode
+def test_gymnasiums_vector_wrappers_go_over_it(mode: AutoresetMode) -> None:
+    def make(**options: Any) -> OnlyLegalVector:
+        return OnlyLegalVector(
+            GermanWhistVectorEnv(3, "small-last", autoreset_mode=mode, **options)
+        )
+
+    space = gymnasium.spaces.Box(0, 2, make().single_observation_space.shape, np.int8)
+    everywhere: list[Any] = [
+        lambda: wrappers.NormalizeReward(make()),
+        lambda: wrappers.ClipReward(make(), -1, 1),
+        lambda: wrappers.DictInfoToList(make()),
+    ]
+    # Gymnasium itself refuses these where a game is dealt anew in the step that ends it.
+    elsewhere: list[Any] = [
+        lambda: wrappers.RescaleObservation(make(), np.float32(-1), np.float32(1)),
+        lambda: wrappers.ReshapeObservation(make(), (23, 23)),
+        lambda: wrappers.DtypeObservation(make(), np.float32),
+        lambda: wrappers.FlattenObservation(make(mask_in_observation=True)),
+        lambda: wrappers.FilterObservation(make(mask_in_observation=True), ["observation"]),
+        lambda: wrappers.TransformObservation(
+            make(), lambda seen: seen * 2, single_observation_space=space
+        ),
+    ]
+    if mode is NEXT:
+        elsewhere.append(lambda: wrappers.NormalizeObservation(make()))
+    wrapped = [wrap() for wrap in (everywhere if mode is SAME else everywhere + elsewhere)]
+    for vector in wrapped:
+        vector.reset(seed=1)
+        vector.action_space.seed(1)
+        episodes = 0
+        for _ in range(45):
+            actions = vector.action_space.sample()
+            seen, _, ended, _, _ = vector.step(actions)
+            assert vector.observation_space.contains(seen)
+            episodes += int(ended.sum())
+            if mode is DISABLED and ended.any():
+                vector.reset(options={"reset_mask": ended})
+        assert episodes == 9, vector
