@@ -91,8 +91,10 @@ class MixedSelfPlayEnv:
         result = self._buffers or self._new_result()
         for k, (part, span) in enumerate(self.parts()):
             part.buffers = StepResult(*(array[span] for array in result))
-            call(part, k)
-            part.buffers = None
+            try:
+                call(part, k)
+            finally:
+                part.buffers = None
         return result
 
     def _new_result(self) -> StepResult:

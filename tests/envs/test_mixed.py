@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from walks import picks
 
+from german_whist.engine.game import IllegalAction
 from german_whist.engine.observation.layout import EXCHANGE_LAYOUT, LAYOUT
 from german_whist.engine.observation.rule_features import rule_features
 from german_whist.engine.rules import load_rules
@@ -87,3 +88,12 @@ def test_what_goes_on_is_kept_and_restored() -> None:
 def test_every_rule_set_needs_a_game(count: int, rules: list[str]) -> None:
     with pytest.raises(ValueError, match=f"num_envs is {count}, and there are {len(rules)} rule"):
         MixedSelfPlayEnv(count, rules)
+
+
+def test_a_refused_action_leaves_each_environment_rows_of_its_own() -> None:
+    env = MixedSelfPlayEnv(4, ["classic", "humbug"])
+    env.reset(seed=1)
+    with pytest.raises(IllegalAction, match="actions run from 0"):
+        env.step([99] * 4)
+    shapes = [part.observe().observations.shape[1] for part, _ in env.parts()]
+    assert shapes == [part.single_observation_space.shape[0] for part, _ in env.parts()]
