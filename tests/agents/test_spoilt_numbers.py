@@ -124,3 +124,14 @@ def test_a_network_of_values_that_may_be_infinite_guides_no_search(tmp_path: Pat
     path = written(tmp_path / "value", weights, card)
     with pytest.raises(CheckpointError, match="may become infinite"):
         make_agent(f"thinker:16,value={path}")
+
+
+def test_one_row_of_nans_costs_that_hand_alone() -> None:
+    def sometimes(observations: Any, masks: Any) -> Any:
+        logits = -np.arange(52.0) - np.zeros(masks.shape)
+        logits[observations[:, :3].all(axis=1)] = NAN
+        return logits
+
+    result = evaluate(PolicyAgent("classic", sometimes, name="mine"), "random-exact", hands=100)
+    hands = sum(forfeit.hands for forfeit in result.pairings[0].forfeits)
+    assert 0 < hands < 60

@@ -12,6 +12,7 @@ from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_suppo
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import VecMonitor
 from walks import OPTIONS, SHAPES, label, picks
 
 from german_whist.engine.game import IllegalAction
@@ -140,3 +141,16 @@ def test_the_opponent_may_be_replaced_while_training_goes_on() -> None:
     env.opponent = "threshold"
     model.learn(80, reset_num_timesteps=False)
     assert env.get_attr("opponent")[0].name == "threshold"
+
+
+@pytest.mark.filterwarnings("ignore:The environment is already wrapped with a `Monitor`")
+def test_wrappers_of_stable_baselines3_go_over_it() -> None:
+    env = VecMonitor(GermanWhistVecEnv(3, "small-last"))
+    env.reset()
+    ended, infos = np.zeros(3, np.bool_), []
+    for _ in range(14):
+        masks = np.array(env.env_method("action_masks"))
+        _, _, ended, infos = env.step(masks.argmax(axis=1))
+    assert ended.all()
+    assert infos[0]["episode"]["l"] == 14
+    assert len(env.env_method("action_masks", indices=[0, 2])) == 2

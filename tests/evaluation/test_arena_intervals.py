@@ -322,3 +322,33 @@ def test_intervals_of_ladders_cover_the_ratings_that_a_long_one_finds(
     print(dict(zip(players, (100 * covered / ladders).tolist(), strict=True)))
     # The standard error of each player's coverage is 1 %.
     assert ((covered[1:] / ladders >= 0.93) & (covered[1:] / ladders <= 0.97)).all()
+
+
+def test_intervals_of_ratios_cover_the_truth() -> None:
+    generator = np.random.default_rng(5)
+    covered = 0
+    for _ in range(1000):
+        hands = generator.integers(2, 9, 80)
+        margins = generator.normal(0.3 * hands, 3 * np.sqrt(hands))
+        found = mean_estimate(*estimates(margins, hands), 80)
+        covered += found.low <= 0.3 <= found.high
+    assert 925 <= covered <= 975
+
+
+def test_intervals_of_ratings_cover_the_truth() -> None:
+    elo = np.array([900.0, 1000.0, 1150.0])
+    games = round_robin(3, 400)
+    win_probs = scores_of(elo, games) / np.maximum(games, 1)
+    generator = np.random.default_rng(7)
+    covered = np.zeros(3)
+    rounds = 600
+    for _ in range(rounds):
+        scores = np.zeros((3, 3))
+        for i, j in ((0, 1), (0, 2), (1, 2)):
+            scores[i, j] = generator.binomial(400, win_probs[i, j])
+            scores[j, i] = 400 - scores[i, j]
+        found = fit_ratings(games, scores, anchor=1).elo
+        covered += [each.low <= true <= each.high for each, true in zip(found, elo, strict=True)]
+    assert covered[1] == rounds
+    assert (covered[[0, 2]] / rounds > 0.92).all()
+    assert (covered[[0, 2]] / rounds < 0.975).all()
