@@ -52,6 +52,9 @@ class Layout:
         )
         self._by_name = {group.name: group for group in self.groups}
 
+    def __repr__(self) -> str:
+        return f"Layout(version {self.version}, {self.size} places in {len(self.groups)} groups)"
+
     def group(self, name: str) -> Group:
         if name not in self._by_name:
             raise KeyError(f"{name!r} is not in the layout; there are {', '.join(self._by_name)}")
