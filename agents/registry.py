@@ -250,8 +250,8 @@ class _AgentSpec:
     def _misfit(self) -> str:
         text, usage, fits_bare = self.text, self.usage, self._fits([])
         if not self.parameters or (usage is None and not fits_bare):
-            wanted = "it has to take the rules, its parameters, and match=None"
-            return f"{text} is no agent that can be made: {wanted}"
+            remedy = "it has to take the rules, its parameters, and match=None"
+            return f"{text} is no agent that can be made: {remedy}"
         given = ",".join(self.parameters)
         if fits_bare and not self._fits([""]):
             name = text[: -len(given) - 1] if usage is None else usage

@@ -202,8 +202,8 @@ def read_yaml_mapping(path: Path) -> dict[str, Any]:
         raise ValueError(_yaml_error(path, error)) from error
     if not isinstance(content, dict):
         other = "a list" if isinstance(content, list) else f"only {content!r}"
-        found = "nothing" if content is None else other
-        raise ValueError(f"{path}: expected lines of 'name: value', found {found}")
+        shape = "nothing" if content is None else other
+        raise ValueError(f"{path}: expected lines of 'name: value', found {shape}")
     mapping = cast("dict[Any, Any]", content)
     if not all(isinstance(key, str) for key in mapping):
         raise ValueError(f"{path}: every name before a colon has to be a word")

@@ -38,11 +38,11 @@ def all_deals(rules: Rules) -> np.ndarray[Any, Any]:
     check_deals(rules)
     deck = [int(card) for card in rules.deck]
     deals: list[list[int]] = []
-    for *others, dealer in _hands(deck, rules.hand, rules.hands_dealt):
+    for *hands, dealer in _hands(deck, rules.hand, rules.hands_dealt):
         # In an exchange each card of the dealer's in turn is turned up, which is dealt last.
         for turned in dealer if rules.exchange and rules.faced == "every" else dealer[-1:]:
             last = [*(card for card in dealer if card != turned), turned]
-            dealt = [card for round_ in zip(*others, last, strict=True) for card in round_]
+            dealt = [card for round_ in zip(*hands, last, strict=True) for card in round_]
             left = [card for card in deck if card not in dealt]
             for stock in permutations(left, rules.stock_cards):
                 deals.append([*dealt, *stock, *(card for card in left if card not in stock)])
@@ -55,5 +55,5 @@ def _hands(cards: list[int], hand: int, count: int) -> Iterator[list[tuple[int, 
         return
     for first in combinations(cards, hand):
         left = [card for card in cards if card not in first]
-        for others in _hands(left, hand, count - 1):
-            yield [first, *others]
+        for hands in _hands(left, hand, count - 1):
+            yield [first, *hands]

@@ -42,7 +42,7 @@ class Settings(CheckedSettings, frozen=True, kw_only=True):
     # Names of Stable-Baselines3 and its zoo, CleanRL, RLlib; errors suggest the name here.
     other_names: ClassVar[Mapping[str, str]] = {
         other: name
-        for name, others in {
+        for name, foreign_names in {
             "decisions": ("total_timesteps", "n_timesteps", "timesteps"),
             "n_envs": ("num_envs", "num_env_runners"),
             "n_steps": ("num_steps", "rollout_fragment_length", "train_batch_size"),
@@ -71,7 +71,7 @@ class Settings(CheckedSettings, frozen=True, kw_only=True):
             "threads": ("torch_num_threads",),
             "reward_scale": ("reward_scaling",),
         }.items()
-        for other in others
+        for other in foreign_names
     }
 
     trainer: Annotated[str, doc("Algorithm: a name, or `package.module:object`.")]

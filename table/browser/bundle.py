@@ -54,12 +54,12 @@ def embed_json(name: str, value: object) -> str:
 
 def labels_in(script: str) -> dict[str, Any]:
     """The labels that a script names, and all of a section where it composes the names."""
-    found: dict[str, dict[str, Any]] = {}
+    named: dict[str, dict[str, Any]] = {}
     for section, name, whole in _LABEL.findall(script):
         part: dict[str, Any] = labels().get(section or whole, {})
         names = [name] if name else part
-        found.setdefault(section or whole, {}).update({n: part[n] for n in names if n in part})
-    return {section: part for section, part in found.items() if part}
+        named.setdefault(section or whole, {}).update({n: part[n] for n in names if n in part})
+    return {section: part for section, part in named.items() if part}
 
 
 def policy_hash(text: str) -> str:
