@@ -33,6 +33,7 @@ def check_backend(on: str) -> str:
 
 
 def count_cores(on: str) -> int:
+    """Number of cores on this machine or on the Ray cluster."""
     if on == LOCAL:
         return os.cpu_count() or 1
     return max(1, int(connect_ray(on).cluster_resources().get("CPU", 1)))
