@@ -1,6 +1,8 @@
-"""Time of a decision of a search and of the champion."""
+"""Time of a decision of rule players, searches and the champion."""
 
 from __future__ import annotations
+
+import time
 
 import numpy as np
 
@@ -11,6 +13,9 @@ from german_whist.envs import SelfPlayEnv
 
 from .measure import Row, rate
 
+RULES = ("random", "threshold", "value:13", "counting", "champion")
+SEARCHES = ("flat-mc:16", "flat-mc:64", "flat-mc:256", "flat-mc:64,voids,playout=counting",
+            "thinker:64", "thinker:256")  # fmt: skip
 # Targets of `flat-mc:64` in ms, with the default tablebase and with all layers.
 DEFAULT_TARGET, FULL_TARGET = 20.0, 0.6
 
@@ -58,12 +63,23 @@ def unbatched_milliseconds() -> float:
 
 def run() -> list[Row]:
     cards = tables().cards
-    champion = 1e6 / decisions_per_second(make_agent("champion"), 2000)
-    search = 1e3 / decisions_per_second(make_agent("flat-mc:64"), 4)
-    target = FULL_TARGET if cards == 13 else DEFAULT_TARGET
-    note = f"one core, endings of up to {cards} cards from the table"
-    return [
-        Row("champion, a foreplay decision", champion, "µs"),
-        Row("flat-mc:64, a foreplay decision", search, "ms", target, at_most=True, note=note),
-        Row("champion, a single decision", unbatched_milliseconds(), "ms", 1.0, at_most=True),
+    rows = [
+        Row(
+            f"{name}, a foreplay decision", 1e9 / decisions_per_second(make_agent(name), 2000), "ns"
+        )
+        for name in RULES
     ]
+    note = f"one core, endings of up to {cards} cards from the table"
+    for name in SEARCHES:
+        full = FULL_TARGET if cards == 13 else DEFAULT_TARGET
+        milliseconds = 1e3 / decisions_per_second(make_agent(name), 4)
+        target = full if name == "flat-mc:64" else None
+        title = f"{name}, a foreplay decision"
+        rows.append(Row(title, milliseconds, "ms", target, at_most=True, note=note))
+    rows.append(
+        Row("champion, a single decision", unbatched_milliseconds(), "ms", 1.0, at_most=True)
+    )
+    start = time.perf_counter()
+    make_agent("counting")
+    rows.append(Row("making an agent, compiled", 1e3 * (time.perf_counter() - start), "ms"))
+    return rows

@@ -1,10 +1,8 @@
-"""Hands per second of the arena between rule players, with exact endgames."""
+"""Hands per second of the arena between rule players, with exact and played-out endgames."""
 
 from __future__ import annotations
 
-from itertools import count
-
-from german_whist.agents import make_agent
+from german_whist.agents import agent_names, make_agent
 from german_whist.engine.endgame import tables
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.match import MatchConfig, Task, play_chunk, warm_up_match
@@ -14,22 +12,27 @@ from .measure import Row, rate
 # The arena's own chunk size.
 PAIRS = 512
 CHUNKS = 8
+BOTH = (True, True)
 
 
 def run() -> list[Row]:
     rules = load_rules("classic")
-    opponent = "value:13"
+    opponent = "value:13" if "value" in agent_names() else "random-exact"
     players = (make_agent("threshold", rules), make_agent(opponent, rules))
     halves = (players, players)
     note = f"one core, endings of up to {tables().cards} cards from the table"
-    config, chunks = MatchConfig(rules, seed=1), count()
-    warm_up_match(halves, config)
+    rows = []
+    for title, play_out, target in (("exact endings", False, 10_000), ("played out", True, None)):
+        config = MatchConfig(rules, seed=1, play_out=play_out)
+        warm_up_match(halves, config)
+        chunk = iter(range(1 << 30))
 
-    def work() -> float:
-        for _ in range(CHUNKS):
-            task = Task(start=next(chunks) * PAIRS, pairs=PAIRS, trusted_exact=(True, True))
-            play_chunk(halves, config, task)
-        return 2 * PAIRS * CHUNKS
+        def work(config: MatchConfig = config, chunk=chunk) -> float:
+            for _ in range(CHUNKS):
+                start = next(chunk) * PAIRS
+                play_chunk(halves, config, Task(start=start, pairs=PAIRS, trusted_exact=BOTH))
+            return 2 * PAIRS * CHUNKS
 
-    name = f"threshold – {opponent}, classic, exact endings"
-    return [Row(name, rate(work), "hands/s", 10_000, note=note)]
+        name = f"threshold – {opponent}, classic, {title}"
+        rows.append(Row(name, rate(work), "hands/s", target, note=note))
+    return rows

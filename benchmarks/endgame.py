@@ -1,4 +1,4 @@
-"""Speed of the tablebase generator and of the endgame solver.
+"""Speed of the tablebase generator and of the endgame solver, with and without a tablebase.
 
 All times are processor time of one thread, which other users of the machine change little.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -25,7 +25,7 @@ POSITIONS = 4000
 def run() -> list[Row]:
     full = endgame.tables()
     default = endgame.limit_tables(full, DEFAULT_CARDS)
-    return [*_generator(), *_solver(default), *_arrays(full)]
+    return [*_generator(), *_solver(default), *_arrays(full), _race(default), _without_tables()]
 
 
 def random_endings(n: int, count: int) -> np.ndarray:
@@ -38,6 +38,11 @@ def random_endings(n: int, count: int) -> np.ndarray:
         row[0] = np.bitwise_or.reduce(one << cards[:n])
         row[1] = np.bitwise_or.reduce(one << cards[n:])
     return hands
+
+
+def _ending(hands: np.ndarray, index: int) -> endgame.Ending:
+    leader, other = hands[index]
+    return endgame.Ending(leader, other, index & 3, -1)
 
 
 def _generator() -> list[Row]:
@@ -77,17 +82,25 @@ def _solver(tables: endgame.Tables) -> list[Row]:
         endgame.solve(tables, scratch, hands[index, 0], hands[index, 1], index & 3)
 
     def every_card(index: int) -> None:
-        ending = endgame.Ending(hands[index, 0], hands[index, 1], index & 3, -1)
-        endgame.solve_moves(tables, scratch, ending, card_values)
+        endgame.solve_moves(tables, scratch, _ending(hands, index), card_values)
 
-    values, moves = map(_microseconds, (value, every_card))
-    percentile = float(np.percentile(values, 99))
+    def best(index: int) -> None:
+        endgame.best_card_compiled(tables, scratch, _ending(hands, index))
+
+    values, moves, best_cards = map(_microseconds, (value, every_card, best))
     name = "random full ending, layers 1 to 10, one core"
     return [
         Row(f"{name}: value, mean", statistics.fmean(values), "µs", 40, at_most=True),
-        Row(f"{name}: value, 99th percentile", percentile, "µs", 200, at_most=True),
+        Row(f"{name}: value, median", statistics.median(values), "µs"),
+        Row(f"{name}: value, 99th percentile", _percentile(values), "µs", 200, at_most=True),
         Row(f"{name}: every legal card, mean", statistics.fmean(moves), "µs", 300, at_most=True),
+        Row(f"{name}: every legal card, 99th percentile", _percentile(moves), "µs"),
+        Row(f"{name}: best card, mean", statistics.fmean(best_cards), "µs"),
     ]
+
+
+def _percentile(times: Sequence[float]) -> float:
+    return float(np.percentile(times, 99))
 
 
 def _arrays(tables: endgame.Tables) -> list[Row]:
@@ -105,3 +118,29 @@ def _arrays(tables: endgame.Tables) -> list[Row]:
         name = f"array of {n}-card endings, {method}, one core"
         rows.append(Row(name, speed, "M endings/s", target))
     return rows
+
+
+def _race(tables: endgame.Tables) -> Row:
+    hands = random_endings(MAX_CARDS, POSITIONS)
+    scratch = endgame.new_scratch()
+
+    def solve_race(index: int) -> None:
+        missing = 1 + index % 4
+        race = endgame.Race(missing, 5 - missing)
+        endgame.solve_race(tables, scratch, _ending(hands, index), race)
+
+    name = "race-9 with thirteen cards each, who wins, mean"
+    return Row(name, statistics.fmean(_microseconds(solve_race)), "µs")
+
+
+def _without_tables() -> Row:
+    tables = endgame.no_tables()
+    scratch = endgame.new_scratch(18)
+    hands = random_endings(MAX_CARDS, POSITIONS)
+
+    def solve(index: int) -> None:
+        endgame.solve(tables, scratch, hands[index, 0], hands[index, 1], index & 3)
+
+    microseconds = statistics.fmean(_microseconds(solve, 1000))
+    name = "random full ending, no table at all, one core"
+    return Row(name, 1e6 / microseconds, "endings/s")

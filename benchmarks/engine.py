@@ -1,4 +1,4 @@
-"""Speed of the engine, of OpenSpiel's euchre, and of first uses without compiled code."""
+"""Speed of the engine, of OpenSpiel's card games, and of first uses without compiled code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BATCHES = (1024, 65536)
 
 def run() -> list[Row]:
     rows = [_compiled_play(), *_batches(), single := _single_game()]
-    return [*rows, *_open_spiel(single.value), _help(), *_first_uses()]
+    return [*rows, *_open_spiel_games(single.value), _help(), *_first_uses()]
 
 
 def _compiled_play() -> Row:
@@ -67,27 +67,31 @@ def _single_game() -> Row:
     return Row("a single Game from Python, `legal` and `play`", rate(work), "plays/s", 300_000)
 
 
-def _open_spiel(own: float) -> list[Row]:
+def _open_spiel_games(own: float) -> list[Row]:
     try:
         import pyspiel  # pyright: ignore[reportMissingImports]
     except ImportError:
         print("OpenSpiel is not installed: not measured", file=sys.stderr)
         return []
-    game, rng = pyspiel.load_game("euchre"), random.Random(1)
+    rows, rng = [], random.Random(1)
+    for name in ("bridge(use_double_dummy_result=false)", "euchre"):
+        game = pyspiel.load_game(name)
 
-    def work() -> float:
-        actions = 0
-        for _ in range(30):
-            state = game.new_initial_state()
-            while not state.is_terminal():
-                # Dealing is timed but not counted, as in the speed of `Game`.
-                actions += not state.is_chance_node()
-                state.apply_action(rng.choice(state.legal_actions()))
-        return actions
+        def work() -> float:
+            actions = 0
+            for _ in range(30):
+                state = game.new_initial_state()  # noqa: B023 - measured at once
+                while not state.is_terminal():
+                    # Dealing is timed but not counted, as in the speed of `Game`.
+                    actions += not state.is_chance_node()
+                    state.apply_action(rng.choice(state.legal_actions()))
+            return actions
 
-    speed = rate(work)
-    note = f"a single Game is {own / speed:.1f} times as fast"
-    return [Row("OpenSpiel euchre, random play from Python", speed, "actions/s", note=note)]
+        speed = rate(work)
+        note = f"a single Game is {own / speed:.1f} times as fast"
+        title = f"OpenSpiel {name.partition('(')[0]}, random play from Python"
+        rows.append(Row(title, speed, "actions/s", note=note))
+    return rows
 
 
 def _command(*arguments: str, environment: dict[str, str] | None = None) -> float:

@@ -36,7 +36,10 @@ MANY = 65536
 
 def run() -> list[Row]:
     speeds = _interleaved_speeds(_aec_envs())
-    raw, wrapped = (speeds.pop(("german_whist_v0", kind)) for kind in ("raw_env", "env"))
+    raw, wrapped = (
+        speeds.pop(("german_whist_v0", "raw_env")),
+        speeds.pop(("german_whist_v0", "env")),
+    )
     rows = [Row("raw_env, agent steps", raw, "steps/s", 100_000)]
     four = speeds.get(("connect_four_v3", "raw_env"))
     if four:
@@ -47,8 +50,11 @@ def run() -> list[Row]:
     rows += [Row(f"PettingZoo {name}.env()", peers[name], "steps/s") for name in sorted(peers)]
     if four:
         rows.append(Row("PettingZoo connect_four_v3.raw_env()", four, "steps/s"))
-    name = f"Gymnasium vector of {GAMES}, learner decisions against random"
-    rows.append(Row(name, _vector_speed() / 1e6, "M/s", 3))
+    for opponent, target in (("random", 3e6), ("threshold", None)):
+        name = f"Gymnasium vector of {GAMES}, learner decisions against {opponent}"
+        rows.append(Row(name, _vector_speed(opponent) / 1e6, "M/s", target and target / 1e6))
+    name = f"self-play vector of {GAMES}, decisions of both seats"
+    rows.append(Row(name, _self_play_speed() / 1e6, "M/s"))
     rows += _sb3_rows()
     rows += _thread_rows()
     return rows
@@ -135,14 +141,25 @@ def _best(step: Callable[[], None]) -> float:
     return best
 
 
-def _vector_speed() -> float:
-    env = GermanWhistVectorEnv(GAMES, opponent="random")
+def _vector_speed(opponent: str) -> float:
+    env = GermanWhistVectorEnv(GAMES, opponent=opponent)
     pick = _Picker(GAMES, 52)
     _, info = env.reset(seed=1)
     masks = [info["action_mask"]]
 
     def step() -> None:
         masks[0] = env.step(pick(masks[0]))[4]["action_mask"]
+
+    return _best(step)
+
+
+def _self_play_speed() -> float:
+    env = SelfPlayEnv(GAMES)
+    pick = _Picker(GAMES, 52)
+    masks = [env.reset(seed=1).masks]
+
+    def step() -> None:
+        masks[0] = env.step(pick(masks[0])).masks
 
     return _best(step)
 

@@ -33,6 +33,7 @@ class Row:
 
 
 def seconds(work: Callable[[], object]) -> float:
+    """Time of a call."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
@@ -70,6 +71,7 @@ def table(rows: list[Row]) -> str:
 
 
 def machine() -> dict[str, object]:
+    """Hardware and versions."""
     import platform
     import sys
 
