@@ -100,14 +100,16 @@ class Deals(NamedTuple):
     stride: np.uint64
 
 
+# A decision in one call of an agent, beside its view: its game, random stream and legal actions.
+DECISION = np.dtype([("game", np.int64), ("rng", np.uint64), ("legal", np.uint64)])
+
+
 class Decisions(NamedTuple):
     """Buffers of the decisions in one call of an agent."""
 
-    game_index: np.ndarray
-    """The game of each decision."""
     views: np.ndarray
-    rng: np.ndarray
-    legal: np.ndarray
+    choices: np.ndarray
+    """Records of `DECISION`."""
 
 
 class Endings(NamedTuple):
@@ -150,9 +152,7 @@ def new_decisions(count: int) -> Decisions:
     # `collect` leaves these fields as they are for agents that do not read the tricks.
     for name in ("led_cards", "followed_cards", "my_draws", "opponent_draws"):
         views[name] = NO_CARD
-    return Decisions(
-        np.zeros(count, np.int64), views, np.zeros(count, np.uint64), np.zeros(count, np.uint64)
-    )
+    return Decisions(views, np.zeros(count, DECISION))
 
 
 @jit
@@ -174,25 +174,29 @@ def deal_half(batch: Games, deals: Deals, half: int) -> None:
         batch.seats[index] = (siphash(deals.key, pair, _FIRST_SEATS) ^ np.uint64(half)) & ONE
 
 
+# What every round calls takes its arrays one by one: to unpack tuples took Python longer.
+
+
 @jit
 def collect(
-    batch: Games, player: int, with_tricks: bool, key: np.ndarray, decisions: Decisions
-) -> int:
+    rules_array: np.ndarray, games: np.ndarray, seats: np.ndarray, player: int, with_tricks: bool,
+    key: np.ndarray, views: np.ndarray, choices: np.ndarray,
+) -> int:  # fmt: skip
     """Write the views of the games in which a player (0 or 1) is to move; returns their number."""
-    rules = row(batch.rules, 0)
+    rules = row(rules_array, 0)
     count = 0
-    for index in range(len(batch.games)):
-        game = row(batch.games, index)
+    for index in range(len(games)):
+        game = row(games, index)
         seat = np.int64(game.turn)
-        if game.phase == OVER or (seat ^ np.int64(batch.seats[index])) != player:
+        if game.phase == OVER or (seat ^ np.int64(seats[index])) != player:
             continue
-        view = row(decisions.views, count)
+        view, choice = row(views, count), row(choices, count)
         write_position(rules, game, seat, view)
         if with_tricks:
             write_tricks(rules, game, seat, view)
-        decisions.rng[count] = decision_stream(key, game.number, seat, view)
-        decisions.legal[count] = legal_in_view(rules, view)
-        decisions.game_index[count] = index
+        choice.rng = decision_stream(key, game.number, seat, view)
+        choice.legal = legal_in_view(rules, view)
+        choice.game = index
         count += 1
     return count
 
@@ -209,23 +213,22 @@ def _count_holdings(game: Record, seat: int, course: np.ndarray) -> None:
 
 @jit
 def play_all(
-    batch: Games, decisions: Decisions, actions: np.ndarray, course: np.ndarray,
-    illegal: np.ndarray,
+    rules_array: np.ndarray, games: np.ndarray, seats: np.ndarray, choices: np.ndarray,
+    actions: np.ndarray, course: np.ndarray, illegal: np.ndarray,
 ) -> int:  # fmt: skip
     """Play the legal actions; returns the number of illegal ones, listed in `illegal`."""
-    rules = row(batch.rules, 0)
+    rules = row(rules_array, 0)
     n_illegal = 0
     for decision in range(len(actions)):
-        action, legal = actions[decision], decisions.legal[decision]
-        if action < 0 or action >= N_ACTIONS or not (legal >> np.uint64(action)) & ONE:
+        action, choice = actions[decision], row(choices, decision)
+        if action < 0 or action >= N_ACTIONS or not (choice.legal >> np.uint64(action)) & ONE:
             illegal[n_illegal] = decision
             n_illegal += 1
             continue
-        index = decisions.game_index[decision]
-        game = row(batch.games, index)
+        game = row(games, choice.game)
         play(rules, game, action)
         if game.phase == LEAD:
-            _count_holdings(game, np.int64(batch.seats[index]), course)
+            _count_holdings(game, np.int64(seats[choice.game]), course)
     return n_illegal
 
 

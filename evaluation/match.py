@@ -234,7 +234,10 @@ class _Half:
 
     def _move(self, player: int) -> None:
         agent, decisions, tally = self.players[player], self.decisions[player], self.tally
-        count = kernels.collect(self.batch, player, agent.reads_tricks, self.key, decisions)
+        rules, games, seats = self.batch.rules, self.batch.games, self.batch.seats
+        count = kernels.collect(
+            rules, games, seats, player, agent.reads_tricks, self.key, *decisions
+        )
         if not count:
             return
         actions = np.full(count, _RAISED, np.int64)
@@ -242,25 +245,26 @@ class _Half:
         self._act(player, slice(0, count), actions)
         tally.seconds = add_at(tally.seconds, player, time.perf_counter() - start)
         tally.moves = add_at(tally.moves, player, count)
+        choices, course = decisions.choices, self.counters.course
         n_illegal = kernels.play_all(
-            self.batch, decisions, actions, self.counters.course, self.index_buffer
+            rules, games, seats, choices, actions, course, self.index_buffer
         )
         for decision in self.index_buffer[:n_illegal]:
-            index, action = int(decisions.game_index[decision]), int(actions[decision])
+            index, action = int(choices["game"][decision]), int(actions[decision])
             if action != _RAISED:
                 self._add_fault(player, index, "illegal", f"played {action_text(action)}")
             self._lose(player, index)
         if self.exact:
             kernels.end_exactly(self.batch, self.endings)
         if self.estimator is not None:
-            add_luck(self.batch, decisions.game_index[:count], self.estimator, self.luck)
+            add_luck(self.batch, choices["game"][:count], self.estimator, self.luck)
 
     def _act(self, player: int, part: slice, actions: Array) -> None:
         """Fill in a player's actions; after an error by bisection, to find the hand it is about."""
         agent, decisions = self.players[player], self.decisions[player]
         # Copies: what an agent writes to must be none of the arena's arrays.
-        views, rng = copy_views(decisions.views[part]), decisions.rng[part].copy()
-        index = decisions.game_index[part].copy()
+        views, rng = copy_views(decisions.views[part]), decisions.choices["rng"][part].copy()
+        index = decisions.choices["game"][part].copy()
         fault: BaseException | None = None
         returned = False
         try:

@@ -123,10 +123,10 @@ def test_what_the_arena_collects_does_not_depend_on_hidden_cards(rules: str) -> 
         seat = game.turn or 0
         games = np.concatenate([game.record, with_other_hidden_cards(game, seat, chance).record])
         assert games.dtype == GAME
-        batch, decisions = kernels.new_games(record, 2)._replace(games=games), new_decisions(2)
-        assert kernels.collect(batch, seat, True, key, decisions) == 2
-        for told in decisions[1:]:
-            assert told[0] == told[1]
+        seats, (views, choices) = np.zeros(2, np.uint8), new_decisions(2)
+        assert kernels.collect(record, games, seats, seat, True, key, views, choices) == 2
+        assert views[0] == views[1]
+        assert choices[0][["rng", "legal"]] == choices[1][["rng", "legal"]]
         game.play(game.legal()[-1])
 
 
