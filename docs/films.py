@@ -162,7 +162,8 @@ def opened_table() -> Iterator[Page]:
             [sys.executable, "-u", "-m", "german_whist", *words], stdout=subprocess.PIPE, text=True
         )
         browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+            executable_path=shutil.which("chromium-headless-shell") or shutil.which("chromium"),
+            args=["--no-sandbox"],
         )
         try:
             assert server.stdout is not None

@@ -7,6 +7,7 @@ views, so that a comparison of bytes is a comparison of every field.
 from __future__ import annotations
 
 import random
+import shutil
 import struct
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -41,6 +42,10 @@ from german_whist.engine.records import GameRecord, record_of
 from german_whist.engine.rules import Rules, load_rules
 from german_whist.envs import SelfPlayEnv
 from plain_whist import HIDDEN, NAMED, PlainGame, PlainRules
+
+# Debian's shell without a window takes half of the processor time.
+BROWSERS = "chromium-headless-shell", "chromium", "chromium-browser"
+CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
 
 # A run of the arena is the same each time where a test names its key, which is otherwise drawn.
 KEY = "5ec2e70fa12ea0b3b17b05e1f4a9c6d8"

@@ -6,16 +6,16 @@ Of the thorough tests: `make thorough`.
 from __future__ import annotations
 
 import importlib.util
-import shutil
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from support import CHROMIUM
+
 ROOT = Path(__file__).resolve().parent.parent
 pytestmark = pytest.mark.thorough
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 @pytest.fixture(scope="module")

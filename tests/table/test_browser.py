@@ -11,11 +11,8 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test")
 
 from playwright.sync_api import Browser, expect
-from tablepage import AXE, CHROMIUM, OVER, PLAYABLE, Server, Visit, visiting
+from tablepage import AXE, OVER, PLAYABLE, Server, Visit, visiting
 
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="there is no Chromium here: make browser, as root, where there is apt"
-)
 needs_axe = pytest.mark.skipif(not AXE.exists(), reason="there is no axe-core here: make browser")
 
 

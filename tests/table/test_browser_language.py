@@ -8,16 +8,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-import pytest
 from playwright.sync_api import Browser
 from serving import running
-from tablepage import CHROMIUM, OVER, PLAYABLE, Server, visiting
+from tablepage import OVER, PLAYABLE, Server, visiting
 from translation import english_in, in_cyrillic, translated
 
 from german_whist.table.review.puzzles import ENDGAME, FOREPLAY, bundled_puzzles
 from german_whist.table.text.labels import say
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
 
 ALL_TEXTS = """() => {
     const texts = [document.title];

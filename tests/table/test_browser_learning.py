@@ -7,13 +7,12 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test")
 
 from playwright.sync_api import Page, expect
-from tablepage import AXE, CHROMIUM, OVER, PLAYABLE, Visit
+from tablepage import AXE, OVER, PLAYABLE, Visit
 
 from german_whist import load_rules
 from german_whist.engine.describe import chapters
 from german_whist.table.review.puzzles import ENDGAME, FOREPLAY, bundled_puzzles
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
 needs_axe = pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: make test")
 
 

@@ -10,11 +10,10 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test")
 
 from playwright.sync_api import Browser, Locator, expect
-from tablepage import CHROMIUM, OVER, PLAYABLE, Server, Visit, visiting
+from tablepage import OVER, PLAYABLE, Server, Visit, visiting
 
 from german_whist.table.review.puzzles import ENDGAME, FOREPLAY, bundled_puzzles
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
 TALL, SMALL, TABLET = (390, 844), (360, 640), (768, 1024)
 
 
