@@ -33,10 +33,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @pytest.fixture
-def visit(server: Any, browser: Any) -> Iterator[Any]:
+def visit(request: pytest.FixtureRequest, server: Any, browser: Any) -> Iterator[Any]:
     from tablepage import visiting
 
-    with visiting(server, browser) as visit:
+    with visiting(server, browser, **getattr(request, "param", {})) as visit:
         yield visit
         assert not visit.complaints
 

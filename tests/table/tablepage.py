@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 AXE = ROOT / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
@@ -21,6 +22,16 @@ PLAYABLE = ".hit:not([aria-disabled])"
 PATIENCE = 300_000
 """Milliseconds: the first of all may compile the players, and others may compute meanwhile."""
 SHOWN = ".felt[data-move]"
+ASKED = ".felt[data-move=asked]"
+# The felt is laid out for the size that it has.
+SETTLED = """width => {
+    const felt = document.querySelector('.felt');
+    return innerWidth === width && felt.dataset.size === `${felt.clientWidth} ${felt.clientHeight}`;
+}"""
+# A request of the page's own, with its cookies.
+ASK = """const ask = async (path, body) => (await fetch('/api/' + path, body === null ? {} : {
+    method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(body),
+})).json()"""
 OVER = "dialog.score[open]"
 
 
@@ -102,36 +113,55 @@ class Visit:
         self.page.goto(f"{self.server.url}#/{place}")
         expect(self.page.locator("h1")).not_to_be_empty()
 
-    def sit_down(self, **wishes: Any) -> str:
-        """A table as the lobby would make it, and its page."""
+    def ask(self, path: str, body: Any = None) -> Any:
+        """What the server answers to the page."""
+        return self.page.evaluate(f"([path, body]) => {{ {ASK}; return ask(path, body); }}",
+                                  [path, body])  # fmt: skip
+
+    def table(self, **wishes: Any) -> str:
+        """A table as the lobby would make it, which no page shows."""
         self.page.goto(self.server.url)
-        told: dict[str, Any] = {
-            "rules": "small-last",
-            "opponent": "easy",
-            "match": {"kind": "single"},
-            **wishes,
-        }
-        name = self.ask("tables", told)["state"]["id"]
-        self.go(f"table/{name}")
+        usual = {"rules": "small-last", "opponent": "easy", "match": {"kind": "single"}}
+        return self.ask("tables", {**usual, **wishes})["state"]["id"]
+
+    def sit_down(self, **wishes: Any) -> str:
+        """A table, and its page."""
+        self.go(f"table/{(name := self.table(**wishes))}")
         self.page.locator(SHOWN).wait_for()
         return name
 
-    def ask(self, path: str, body: Any = None) -> Any:
-        """A request of the page's own, with its cookies."""
-        script = """async ([path, body]) => (await fetch('/api/' + path, body === null ? {} : {
-            method: 'POST',
-            headers: {'Content-Type': 'application/json'},
-            body: JSON.stringify(body),
-        })).json()"""
-        return self.page.evaluate(script, [path, body])
-
     def finish_hand(self, name: str) -> dict[str, Any]:
         """Play a hand to its end without looking, and say how it stands."""
-        state = self.ask(f"tables/{name}")["state"]
-        while state["phase"] != "over":
-            told = {"action": state["legal"][0], "move": state["move"]}
-            state = self.ask(f"tables/{name}/play", told)["state"]
-        return state
+        script = f"""async (table) => {{
+            {ASK};
+            let {{state}} = await ask(table, null);
+            while (state.phase !== 'over') {{
+                const told = {{action: state.legal[0], move: state.move}};
+                ({{state}} = await ask(`${{table}}/play`, told));
+            }}
+            return state;
+        }}"""
+        return self.page.evaluate(script, f"tables/{name}")
+
+    def finished_hand(self, **wishes: Any) -> str:
+        """A table whose hand is over."""
+        self.finish_hand(name := self.table(**wishes))
+        return name
+
+    def show_score(self, name: str) -> None:
+        """The score of a table whose hand is over."""
+        self.go(f"table/{name}")
+        self.page.get_by_role("button", name="Show the score").click()
+
+    def hand_with_a_mistake(self) -> tuple[str, int]:
+        """A table whose hand is over, and a decision of it that was a mistake of the person's."""
+        for seed in range(2, 8):
+            name = self.finished_hand(opponent="medium", seed=seed)
+            while not (analysis := self.ask(f"replays/{name}/1/analysis"))["ready"]:
+                self.page.wait_for_timeout(100)
+            if mine := [each["n"] for each in analysis["mistakes"] if each["who"] == 0]:
+                return name, mine[0]
+        raise AssertionError("six hands without a mistake")
 
     @property
     def move(self) -> str:
@@ -211,6 +241,17 @@ class Visit:
             f"{each['id']}: {each['nodes'][0]['html']} {each['nodes'][0]['failureSummary']}"
             for each in found
         ]
+
+
+def box_of(locator: Locator) -> dict[str, float]:
+    """The place of an element in the window."""
+    return locator.first.evaluate("each => each.getBoundingClientRect().toJSON()")
+
+
+def in_windows(*sizes: tuple[int, int], **options: Any) -> pytest.MarkDecorator:
+    """A test's `visit` in a browser window of each size, with options of Playwright's."""
+    windows = [{"viewport": {"width": size[0], "height": size[1]}, **options} for size in sizes]
+    return pytest.mark.parametrize("visit", windows, indirect=True, ids=map(str, sizes))
 
 
 @contextmanager

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test")
 
-from playwright.sync_api import Browser, expect
-from tablepage import AXE, OVER, PLAYABLE, Server, Visit, visiting
+from playwright.sync_api import expect
+from tablepage import AXE, OVER, PLAYABLE, SETTLED, Server, Visit, box_of, visiting
 
 needs_axe = pytest.mark.skipif(not AXE.exists(), reason="there is no axe-core here: make browser")
+
+
+WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+KEYS = dict(zip((*WORDS, "jack", "queen", "king", "ace"), "234567890jqka", strict=True))
 
 
 # -- playing
@@ -69,15 +72,14 @@ def test_a_match_is_played_by_keys_alone(visit: Visit) -> None:
     expect(page.locator(f"{OVER} h2")).to_contain_text("the match")
 
 
-def test_letters_and_digits_find_cards(visit: Visit) -> None:
-    visit.sit_down(rules="classic", seed=11)
+def test_letters_and_digits_find_cards_and_an_illegal_one_is_refused_and_stays(
+    visit: Visit,
+) -> None:
     page = visit.page
-    keys = {"ten": "0", "jack": "j", "queen": "q", "king": "k", "ace": "a"}
-    digits = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
-    keys |= {word: str(place + 2) for place, word in enumerate(digits)}
+    visit.sit_down(rules="classic", opponent="random", seed=3)
     for name in visit.hand:
         rank, suit = name.split(" of ")
-        page.keyboard.press(keys[rank])
+        page.keyboard.press(KEYS[rank])
         page.keyboard.press(suit[0])
         assert page.evaluate("document.activeElement.ariaLabel") == name
     page.keyboard.press("?")
@@ -85,18 +87,9 @@ def test_letters_and_digits_find_cards(visit: Visit) -> None:
     page.keyboard.press("Escape")
     page.keyboard.press("r")
     expect(page.locator("#spoken")).to_contain_text("Trumps are")
-
-
-def test_an_illegal_card_is_refused_with_a_reason_and_stays(visit: Visit) -> None:
-    page = visit.page
-    visit.sit_down(rules="classic", opponent="random", seed=3)
-    for _ in range(40):
-        following = "follow" in page.locator(".prompt").inner_text().lower()
-        illegal = page.locator(".hit[aria-disabled]")
-        if following and illegal.count():
-            break
+    illegal = page.locator(".hit[aria-disabled]")
+    while "follow" not in page.locator(".prompt").inner_text().lower() or not illegal.count():
         visit.play_on()
-    page.locator(".felt[data-move]").wait_for()
     move, name = visit.move, illegal.first.get_attribute("aria-label")
     illegal.first.click(position={"x": 6, "y": 12}, force=True)
     expect(page.get_by_role("alert")).to_contain_text("follow suit")
@@ -120,35 +113,24 @@ def test_two_clicks_play_a_card_where_that_is_wished(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("rules", ["draft", "open-stock"])
-def test_a_click_where_cards_of_the_stock_overlap_takes_the_upper_one(
-    visit: Visit, rules: str
-) -> None:
-    visit.sit_down(rules=rules, opponent="random", seed=5)
+def test_the_upper_card_of_the_stock_is_clicked_and_a_choice_made(visit: Visit, rules: str) -> None:
     page, up = visit.page, visit.page.locator(".hit[data-zone=up]")
-    for _ in range(20):
-        if up.count():
-            break
+    visit.sit_down(rules=rules, opponent="random", seed=5)
+    while not up.count():
         visit.play_on()
-    assert up.count()
     script = """() => [...document.querySelectorAll('.hit[data-zone=up]')].map((hit) => {
         const box = hit.getBoundingClientRect();
         const first = document.elementFromPoint(box.left + 6, box.top + 12);
         return [hit.dataset.key, first.dataset.key];
     })"""
     assert all(wanted == found for wanted, found in page.evaluate(script))
-
-
-def test_a_choice_is_made_on_the_table(visit: Visit) -> None:
-    page = visit.page
-    visit.sit_down(rules="draft", opponent="random", seed=5)
-    hidden = page.get_by_role("button", name="Take the hidden card")
-    while not hidden.count():
-        visit.play_on()
-    move = visit.move
-    assert page.locator(".card.offered").count() == 2
-    page.keyboard.press("x")
-    visit.wait_for_more(move)
-    expect(page.locator(".hit")).to_have_count(13)
+    if rules == "draft":
+        expect(page.get_by_role("button", name="Take the hidden card")).to_be_visible()
+        move = visit.move
+        assert page.locator(".card.offered").count() == 2
+        page.keyboard.press("x")
+        visit.wait_for_more(move)
+        expect(page.locator(".hit")).to_have_count(13)
 
 
 def test_a_hand_is_kept_or_exchanged_by_a_button_or_a_key(visit: Visit) -> None:
@@ -173,19 +155,17 @@ def test_a_hand_is_kept_or_exchanged_by_a_button_or_a_key(visit: Visit) -> None:
         visit.play_on()
 
 
-@pytest.mark.parametrize("motion", ["normal", "fast"])
-def test_moving_cards_come_to_rest_where_the_table_says(motion: str, visit: Visit) -> None:
+def test_moving_cards_come_to_rest_where_the_table_says(visit: Visit) -> None:
     visit.page.goto(visit.server.url)
-    visit.set(motion=motion)
+    visit.set(motion="normal")
     name = visit.sit_down()
     for _ in range(2):
         visit.play_on()
     state = visit.ask(f"tables/{name}")["state"]
     for zone, cards in (("hand", state["hand"]), ("up", state["upcards"])):
         shown = visit.page.locator(f".card[data-zone={zone}]")
-        assert sorted(shown.evaluate_all("all => all.map(each => each.dataset.card)")) == sorted(
-            cards
-        )
+        found = shown.evaluate_all("all => all.map(each => each.dataset.card)")
+        assert sorted(found) == sorted(cards)
     expect(visit.page.locator(".card[data-zone=other]")).to_have_count(state["hand_size_other"])
 
 
@@ -223,12 +203,6 @@ def test_the_felt_tells_the_story_of_the_hand(visit: Visit) -> None:
     expect(page.locator(".card[data-zone=other] .back")).to_have_count(0)
     expect(page.locator(".plate-own .plate-score").first).to_be_visible()
     expect(page.locator(".plate-own .plate-stock")).to_be_visible()
-
-
-def test_help_tells_what_was_seen_and_a_hint_points_at_a_card(visit: Visit) -> None:
-    page = visit.page
-    visit.sit_down()
-    visit.play_on()
     page.keyboard.press("p")
     expect(page.locator(".seen td")).to_have_count(28)
     expect(page.locator(".seen .seen-hand")).to_have_count(7)
@@ -240,9 +214,7 @@ def test_help_tells_what_was_seen_and_a_hint_points_at_a_card(visit: Visit) -> N
 # -- coming back
 
 
-def test_a_hand_survives_a_reload_and_a_server_that_begins_again(
-    browser: Browser, tmp_path: Path
-) -> None:
+def test_a_hand_survives_a_reload_and_a_server_that_begins_again(browser, tmp_path) -> None:
     server = Server(tmp_path)
     with visiting(server, browser) as visit:
         page = visit.page
@@ -300,7 +272,7 @@ def test_two_agents_are_watched_step_by_step(visit: Visit) -> None:
 
 def test_a_hand_is_replayed_and_analysed(visit: Visit) -> None:
     page = visit.page
-    state = visit.finish_hand(visit.sit_down())
+    state = visit.finish_hand(visit.table())
     visit.go("replays")
     page.locator(".hand-list a").first.click()
     expect(page.locator(".replay-count")).to_contain_text("0 / ")
@@ -336,9 +308,9 @@ def test_a_hand_is_replayed_and_analysed(visit: Visit) -> None:
     assert "<html" in loading.value.path().read_text(encoding="utf-8")
 
 
-def test_a_record_file_opens_and_broken_lines_are_told(visit: Visit, tmp_path: Path) -> None:
+def test_a_record_file_opens_and_broken_lines_are_told(visit: Visit, tmp_path) -> None:
     page = visit.page
-    visit.finish_hand(visit.sit_down())
+    visit.finished_hand()
     lines = page.evaluate("fetch('/api/statistics/export?form=jsonl').then(each => each.text())")
     path = tmp_path / "hands.jsonl"
     path.write_text(lines + "this is no record\n", encoding="utf-8")
@@ -353,11 +325,6 @@ def test_a_record_file_opens_and_broken_lines_are_told(visit: Visit, tmp_path: P
 # -- sizes and access
 
 
-# The felt is laid out for the size that it has.
-SETTLED = """width => {
-    const felt = document.querySelector('.felt');
-    return innerWidth === width && felt.dataset.size === `${felt.clientWidth} ${felt.clientHeight}`;
-}"""
 SIZES = [(360, 640), (740, 360), (844, 390), (768, 1024), (1280, 800), (2560, 1300)]
 
 
@@ -375,14 +342,11 @@ def test_every_card_can_be_reached_on_narrow_and_wide_screens(rows: str, visit: 
         )
         assert len(boxes) == 13
         for box in boxes:
-            assert box["left"] >= 0, (width, height, box)
-            assert box["top"] >= 0, (width, height, box)
+            assert min(box["left"], box["top"]) >= 0, (width, height, box)
             assert box["right"] <= width + 1, (width, height, box)
             assert box["bottom"] <= height, (width, height, box)
             assert box["width"] >= 18, (width, height, box)
-        prompt = page.locator(".prompt").bounding_box()
-        assert prompt is not None
-        assert prompt["y"] + prompt["height"] <= min(box["top"] for box in boxes) + 1
+        assert box_of(page.locator(".prompt"))["bottom"] <= min(box["top"] for box in boxes) + 1
         assert page.evaluate("document.documentElement.scrollWidth") <= width
     for place in ("", "watch", "replays", "statistics"):
         visit.go(place)
@@ -394,19 +358,15 @@ def test_every_card_can_be_reached_on_narrow_and_wide_screens(rows: str, visit: 
 def test_axe_finds_nothing_on_any_page(visit: Visit) -> None:
     page = visit.page
     name = visit.sit_down()
-    page.keyboard.press("p")
-    page.locator(".seen").wait_for()
-    found = {"table": visit.violations()}
-    page.keyboard.press("Escape")
-    page.keyboard.press("?")
-    found["keys"] = visit.violations()
-    page.keyboard.press("Escape")
-    page.keyboard.press(",")
-    found["settings"] = visit.violations()
-    page.keyboard.press("Escape")
+    found = {}
+    for key, shown in (("p", ".seen"), ("?", ".keys"), (",", ".settings")):
+        page.keyboard.press(key)
+        page.locator(shown).first.wait_for()
+        found[shown] = visit.violations()
+        page.keyboard.press("Escape")
     visit.finish_hand(name)
     page.reload()
-    page.get_by_role("button", name="Show the score").click()
+    visit.show_score(name)
     found["score"] = visit.violations()
     page.get_by_role("button", name="Replay and analysis").click()
     page.locator(".plot").wait_for()

@@ -8,31 +8,36 @@ import pytest
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test")
 
-from playwright.sync_api import Browser, Route, expect
-from tablepage import OVER, PLAYABLE, Server, Visit, visiting
+from playwright.sync_api import Route, expect
+from tablepage import (
+    ASKED,
+    OVER,
+    PLAYABLE,
+    SETTLED,
+    SHOWN,
+    Visit,
+    box_of,
+    in_windows,
+    visiting,
+)  # fmt: skip
 
 from german_whist.table.review.puzzles import ENDGAME, FOREPLAY, bundled_puzzles
 
 
-@pytest.mark.parametrize("motion", ["none", "fast"])
-@pytest.mark.parametrize("touch", [False, True])
-def test_a_double_click_or_tap_plays_one_card(
-    touch: bool, motion: str, server: Server, browser: Browser
-) -> None:
-    options = {"has_touch": touch, "viewport": {"width": 820, "height": 1180}}
-    with visiting(server, browser, **options) as visit:
-        visit.page.goto(visit.server.url)
-        visit.set(motion=motion)
-        name = visit.sit_down(rules="classic", opponent="random", seed=4)
-        for _ in range(2):
-            move, events = visit.move, len(played_by_me(visit, name))
-            box = visit.page.locator(PLAYABLE).first.bounding_box()
-            assert box is not None
-            for after in (0.0, 0.09 if touch else 0.15):
-                visit.press(box["x"] + 8, box["y"] + 13, after, touch=touch)
-            visit.wait_for_more(move)
-            visit.page.wait_for_timeout(300)
-            assert len(played_by_me(visit, name)) == events + 1
+@pytest.mark.parametrize(("motion", "touch"), [("none", False), ("fast", True)])
+@in_windows((820, 1180), has_touch=True)
+def test_a_double_click_or_tap_plays_one_card(motion: str, touch: bool, visit: Visit) -> None:
+    visit.page.goto(visit.server.url)
+    visit.set(motion=motion)
+    name = visit.sit_down(rules="classic", opponent="random", seed=4)
+    for _ in range(2):
+        move, events = visit.move, len(played_by_me(visit, name))
+        box = box_of(visit.page.locator(PLAYABLE))
+        for after in (0.0, 0.09 if touch else 0.15):
+            visit.press(box["x"] + 8, box["y"] + 13, after, touch=touch)
+        visit.wait_for_more(move)
+        visit.page.wait_for_timeout(300)
+        assert len(played_by_me(visit, name)) == events + 1
 
 
 def played_by_me(visit: Visit, name: str) -> list[Any]:
@@ -59,43 +64,38 @@ def test_a_click_while_cards_move_only_lets_them_arrive(visit: Visit) -> None:
     assert len(played_by_me(visit, name)) == 1
 
 
-def test_a_click_on_the_next_hand_is_no_first_half_of_one_on_a_card(
-    server: Server, browser: Browser
-) -> None:
-    with visiting(server, browser, viewport={"width": 844, "height": 390}) as visit:
-        page = visit.page
-        name = visit.sit_down(match={"kind": "points", "n": 50}, opponent="random", seed=6)
-        visit.finish_hand(name)
-        page.locator(OVER).wait_for()
-        box = page.get_by_role("button", name="Next hand").bounding_box()
-        assert box is not None
-        at = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-        before = len(played_by_me(visit, name))
-        # Two clicks in one place belong together, whatever lies there at the second ...
-        visit.press(*at)
-        page.locator(PLAYABLE).first.wait_for()
-        assert page.evaluate("at => Boolean(document.elementFromPoint(...at).closest('.hit'))", at)
-        visit.press(*at, after=0.3)
-        page.wait_for_timeout(500)
-        assert len(played_by_me(visit, name)) == before
-        # ... and one in another place is one of its own, however soon.
-        move = visit.move
-        page.mouse.click(5, 200)
-        page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
-        visit.wait_for_more(move)
-        assert len(played_by_me(visit, name)) == before + 1
+@in_windows((844, 390))
+def test_a_click_on_the_next_hand_is_no_first_half_of_one_on_a_card(visit: Visit) -> None:
+    page = visit.page
+    name = visit.sit_down(match={"kind": "points", "n": 50}, opponent="random", seed=6)
+    visit.finish_hand(name)
+    page.locator(OVER).wait_for()
+    box = box_of(page.get_by_role("button", name="Next hand"))
+    at = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    before = len(played_by_me(visit, name))
+    # Two clicks in one place belong together, whatever lies there at the second ...
+    visit.press(*at)
+    page.locator(PLAYABLE).first.wait_for()
+    assert page.evaluate("at => Boolean(document.elementFromPoint(...at).closest('.hit'))", at)
+    visit.press(*at, after=0.3)
+    page.wait_for_timeout(500)
+    assert len(played_by_me(visit, name)) == before
+    # ... and one in another place is one of its own, however soon.
+    move = visit.move
+    page.mouse.click(5, 200)
+    page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
+    visit.wait_for_more(move)
+    assert len(played_by_me(visit, name)) == before + 1
 
 
-def test_two_tabs_of_one_table_stay_alike(server: Server, browser: Browser) -> None:
-    with visiting(server, browser) as visit:
-        name = visit.sit_down(rules="classic", opponent="random", seed=4)
-        other = visit.context.new_page()
-        other.goto(f"{server.url}#/table/{name}")
-        other.locator(".felt[data-move]").wait_for()
-        visit.page.bring_to_front()
-        visit.play_on()
-        move = visit.move
-        expect(other.locator(f".felt[data-move='{move}']")).to_have_count(1)
+def test_two_tabs_of_one_table_stay_alike(visit: Visit) -> None:
+    name = visit.sit_down(rules="classic", opponent="random", seed=4)
+    other = visit.context.new_page()
+    other.goto(f"{visit.server.url}#/table/{name}")
+    other.locator(SHOWN).wait_for()
+    visit.page.bring_to_front()
+    visit.play_on()
+    expect(other.locator(f".felt[data-move='{visit.move}']")).to_have_count(1)
 
 
 def test_a_table_under_way_is_not_given_up_without_a_question(visit: Visit) -> None:
@@ -104,61 +104,52 @@ def test_a_table_under_way_is_not_given_up_without_a_question(visit: Visit) -> N
     visit.page.get_by_role("button", name="Give up the table").first.click()
     visit.page.get_by_role("button", name="Keep it").click()
     assert [each for each in visit.ask("tables") if not each["over"]]
-    before = len(visit.ask("tables"))
     visit.page.get_by_role("button", name="Give up the table").first.click()
     visit.page.get_by_role("button", name="Give it up").click()
     expect(visit.page.get_by_role("dialog")).to_have_count(0)
-    visit.page.wait_for_function(
-        "before => fetch('/api/tables').then(all => all.json()).then(all => all.length < before)",
-        arg=before,
-    )
-    assert visit.ask("statistics")["total"]["lost"] >= 1
+    script = "fetch('/api/tables').then(all => all.json()).then(all => !all.length)"
+    visit.page.wait_for_function(f"() => {script}")
+    assert visit.ask("statistics")["total"]["lost"] == 1
 
 
-def test_black_suits_are_seen_where_the_system_sets_the_colours(
-    server: Server, browser: Browser
-) -> None:
-    with visiting(server, browser, forced_colors="active", color_scheme="dark") as visit:
-        visit.sit_down(rules="classic", seed=4)
-        script = """() => {
-            const face = document.querySelector('.face.suit-S, .face.suit-C');
-            const pip = getComputedStyle(face.querySelector('path:not(.rank)')).fill;
-            return [pip, getComputedStyle(face.closest('.inner')).backgroundColor];
-        }"""
-        pip, paper = visit.page.evaluate(script)
-        assert pip != paper
-        light = [sum(map(int, each[4:-1].split(","))) for each in (pip, paper)]
-        assert light[1] - light[0] > 400
+@in_windows((1280, 800), forced_colors="active", color_scheme="dark")
+def test_black_suits_are_seen_where_the_system_sets_the_colours(visit: Visit) -> None:
+    visit.sit_down(rules="classic", seed=4)
+    script = """() => {
+        const face = document.querySelector('.face.suit-S, .face.suit-C');
+        const pip = getComputedStyle(face.querySelector('path:not(.rank)')).fill;
+        return [pip, getComputedStyle(face.closest('.inner')).backgroundColor];
+    }"""
+    pip, paper = (sum(map(int, each[4:-1].split(","))) for each in visit.page.evaluate(script))
+    assert paper - pip > 400
 
 
-def test_every_word_is_whole_at_320_pixels(server: Server, browser: Browser) -> None:
-    with visiting(server, browser, viewport={"width": 320, "height": 640}) as visit:
-        visit.go()
-        lines = """() => [...document.querySelectorAll('.site nav a')].map((each) => {
-            const range = document.createRange();
-            range.selectNodeContents(each);
-            return new Set([...range.getClientRects()].map((box) => box.top)).size;
-        })"""
-        assert set(visit.page.evaluate(lines)) == {1}
-        assert visit.page.evaluate("document.documentElement.scrollWidth") <= 320
-        visit.sit_down(rules="classic", opponent="medium", seed=5)
-        shown = """() => {
-            const prompt = document.querySelector('.prompt'), words = prompt.firstElementChild;
-            const [box, stock] = [prompt, document.querySelector('.stock-label')].map((each) =>
-                each.getBoundingClientRect());
-            return [words.scrollWidth <= words.clientWidth + 1 || !words.clientWidth,
-                box.left >= 0 && box.right <= innerWidth, box.top >= stock.bottom - 1];
-        }"""
-        for _ in range(6):
-            assert visit.page.evaluate(shown) == [True, True, True]
-            visit.play_on()
-        assert visit.page.evaluate("document.documentElement.scrollWidth") <= 320
+@in_windows((320, 640))
+def test_every_word_is_whole_at_320_pixels(visit: Visit) -> None:
+    visit.go()
+    lines = """() => [...document.querySelectorAll('.site nav a')].map((each) => {
+        const range = document.createRange();
+        range.selectNodeContents(each);
+        return new Set([...range.getClientRects()].map((box) => box.top)).size;
+    })"""
+    assert set(visit.page.evaluate(lines)) == {1}
+    assert visit.page.evaluate("document.documentElement.scrollWidth") <= 320
+    visit.sit_down(rules="classic", opponent="medium", seed=5)
+    shown = """() => {
+        const prompt = document.querySelector('.prompt'), words = prompt.firstElementChild;
+        const [box, stock] = [prompt, document.querySelector('.stock-label')].map((each) =>
+            each.getBoundingClientRect());
+        return [words.scrollWidth <= words.clientWidth + 1 || !words.clientWidth,
+            box.left >= 0 && box.right <= innerWidth, box.top >= stock.bottom - 1];
+    }"""
+    for _ in range(6):
+        assert visit.page.evaluate(shown) == [True, True, True]
+        visit.play_on()
+    assert visit.page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
-@pytest.mark.parametrize("width", [390, 1000, 1920])
-def test_words_on_the_felt_are_whole_and_clear_of_each_other(
-    width: int, server: Server, browser: Browser
-) -> None:
+@in_windows((390, 1000), (1000, 1000), (1920, 1000))
+def test_words_on_the_felt_are_whole_and_clear_of_each_other(visit: Visit) -> None:
     script = """() => {
         const box = (each) => each.getBoundingClientRect();
         const all = (query) => [...document.querySelectorAll(query)];
@@ -176,55 +167,42 @@ def test_words_on_the_felt_are_whole_and_clear_of_each_other(
         }).map((each) => each.textContent);
     }"""
     cut = "all => all.filter((each) => each.scrollWidth > each.clientWidth).length"
-    with visiting(server, browser, viewport={"width": width, "height": 1000}) as visit:
-        endings = [each for each in bundled_puzzles() if each.kind == ENDGAME][:40:13]
-        tricks = [each for each in bundled_puzzles() if each.kind == FOREPLAY][:30:15]
-        for puzzle in (*endings, *tricks):
-            visit.go(f"puzzle/{puzzle.id}")
-            visit.page.locator(".felt[data-move=asked]").wait_for()
-            assert visit.page.evaluate(script) == [], puzzle.id
-            assert visit.page.locator(".plate-name").evaluate_all(cut) == 0
-        visit.sit_down(rules="classic", seed=5)
-        for _ in range(3):
-            assert visit.page.evaluate(script) == []
-            visit.play_on()
-        visit.go()
-        visit.page.locator(".player").first.wait_for()
-        assert visit.page.locator(".player-card").evaluate_all(cut) == 0
+    endings = [each for each in bundled_puzzles() if each.kind == ENDGAME][:40:13]
+    tricks = [each for each in bundled_puzzles() if each.kind == FOREPLAY][:30:15]
+    for puzzle in (*endings, *tricks):
+        visit.go(f"puzzle/{puzzle.id}")
+        visit.page.locator(ASKED).wait_for()
+        assert visit.page.evaluate(script) == [], puzzle.id
+        assert visit.page.locator(".plate-name").evaluate_all(cut) == 0
+    visit.sit_down(rules="classic", seed=5)
+    for _ in range(3):
+        assert visit.page.evaluate(script) == []
+        visit.play_on()
+    visit.go()
+    visit.page.locator(".player").first.wait_for()
+    assert visit.page.locator(".player-card").evaluate_all(cut) == 0
 
 
-def test_help_leaves_the_trick_in_sight_on_a_phone_on_its_side(
-    server: Server, browser: Browser
-) -> None:
-    with visiting(server, browser, viewport={"width": 740, "height": 360}) as visit:
-        visit.sit_down(rules="classic", opponent="random", seed=3)
-        visit.page.keyboard.press("p")
-        visit.page.locator(".seen").wait_for()
-        script = """() => {
-            const help = document.querySelector('.help').getBoundingClientRect();
-            const felt = document.querySelector('.felt').getBoundingClientRect();
-            return [help.left, felt.right];
-        }"""
-        left, right = visit.page.evaluate(script)
-        assert right <= left + 1
+@in_windows((740, 360))
+def test_help_leaves_the_trick_in_sight_on_a_phone_on_its_side(visit: Visit) -> None:
+    visit.sit_down(rules="classic", opponent="random", seed=3)
+    visit.page.keyboard.press("p")
+    visit.page.locator(".seen").wait_for()
+    help_, felt = (box_of(visit.page.locator(each)) for each in (".help", ".felt"))
+    assert felt["right"] <= help_["left"] + 1
 
 
-def test_a_mistake_on_a_phone_shows_the_board(server: Server, browser: Browser) -> None:
-    with visiting(server, browser, viewport={"width": 390, "height": 800}) as visit:
-        page = visit.page
-        for seed in range(1, 6):
-            name = visit.sit_down(opponent="medium", seed=seed)
-            visit.finish_hand(name)
-            visit.go(f"replay/{name}/1")
-            page.locator(".totals").wait_for()
-            if page.locator(".mistake-list button").count():
-                break
-        page.locator(".mistake-list button").first.scroll_into_view_if_needed()
-        page.locator(".mistake-list button").first.click()
-        page.wait_for_function(
-            "() => document.querySelector('.felt').getBoundingClientRect().top >= -2"
-        )
-        assert page.evaluate("document.querySelector('.felt').getBoundingClientRect().top") < 200
+@in_windows((390, 800))
+def test_a_mistake_on_a_phone_shows_the_board(visit: Visit) -> None:
+    page, (name, _) = visit.page, visit.hand_with_a_mistake()
+    visit.go(f"replay/{name}/1")
+    mistake = page.locator(".mistake-list button").first
+    mistake.scroll_into_view_if_needed()
+    mistake.click()
+    page.wait_for_function(
+        "() => document.querySelector('.felt').getBoundingClientRect().top >= -2"
+    )
+    assert box_of(page.locator(".felt"))["top"] < 200
 
 
 def seconds_to_decide(visit: Visit, hasten: bool = False) -> float:
@@ -258,38 +236,30 @@ def test_the_next_decision_comes_soon_after_a_click_and_sooner_after_another(vis
     assert min(seconds_to_decide(visit, hasten=True) for _ in range(2)) < 0.9
 
 
-@pytest.mark.parametrize("arrives", [False, True])
-def test_a_card_whose_answer_is_lost_is_sent_again_and_played_once(
-    arrives: bool, server: Server, browser: Browser
-) -> None:
-    with visiting(server, browser) as visit:
-        page, lost = visit.page, [1]
+def test_a_card_whose_answer_is_lost_is_sent_again_and_played_once(visit: Visit) -> None:
+    def lose_on_its_way_back(route: Route) -> None:
+        route.fetch()
+        route.abort()
+
+    page = visit.page
+    for lose in (lambda route: route.abort(), lose_on_its_way_back):
         name = visit.sit_down(rules="classic", opponent="random", seed=11)
-
-        def lose(route: Route) -> None:
-            if not lost:
-                route.continue_()
-                return
-            lost.clear()
-            if arrives:
-                route.fetch()
-            route.abort()
-
-        page.route("**/play", lose)
+        page.route("**/play", lose, times=1)
         move = visit.move
         page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
         visit.wait_for_more(move)
         expect(page.locator("#connection")).to_be_hidden()
         assert len(played_by_me(visit, name)) == 1
+    visit.complaints.clear()
 
 
-def test_the_banner_of_a_lost_connection_goes_by_itself(server: Server, browser: Browser) -> None:
-    with visiting(server, browser) as visit:
-        visit.go()
-        visit.page.route("**/api/statistics", lambda route: route.abort())
-        visit.page.get_by_role("link", name="Statistics").click()
-        expect(visit.page.locator("#connection")).to_be_visible()
-        expect(visit.page.locator("#connection")).to_be_hidden()
+def test_the_banner_of_a_lost_connection_goes_by_itself(visit: Visit) -> None:
+    visit.go()
+    visit.page.route("**/api/statistics", lambda route: route.abort())
+    visit.page.get_by_role("link", name="Statistics").click()
+    expect(visit.page.locator("#connection")).to_be_visible()
+    expect(visit.page.locator("#connection")).to_be_hidden()
+    visit.complaints.clear()
 
 
 LATENCY, BYTES_A_SECOND = 0.8, 50_000
@@ -302,7 +272,7 @@ HASTE = """new MutationObserver((_, observer) => {
 }).observe(document, {subtree: true, childList: true, attributes: true});"""
 
 
-def first_card(visit: Visit, browser: Browser) -> tuple[float, list[Any]]:
+def first_card(visit: Visit, browser) -> tuple[float, list[Any]]:
     """A stranger's seconds to the first card on a slow line, and the sizes of all requests."""
     with visiting(visit.server, browser) as stranger:
         page, requests = stranger.page, list[Any]()
@@ -316,7 +286,7 @@ def first_card(visit: Visit, browser: Browser) -> tuple[float, list[Any]]:
 
 
 def test_a_first_visit_takes_few_requests_and_two_until_a_card_can_be_played(
-    visit: Visit, browser: Browser
+    visit: Visit, browser
 ) -> None:
     visit.sit_down(rules="classic")
     _, requests = first_card(visit, browser)
@@ -328,64 +298,50 @@ def test_a_first_visit_takes_few_requests_and_two_until_a_card_can_be_played(
 
 @pytest.mark.thorough
 def test_a_first_card_can_be_played_within_three_seconds_on_a_slow_line(
-    visit: Visit, browser: Browser
+    visit: Visit, browser
 ) -> None:
     visit.sit_down(rules="classic")
     assert min(first_card(visit, browser)[0] for _ in range(5)) < 3.0
 
 
-def test_values_and_the_story_tell_whose_view_they_are(visit: Visit) -> None:
-    name = visit.sit_down(seed=6)
+def test_a_replay_tells_whose_view_its_values_are_and_has_its_step_in_the_address(
+    visit: Visit,
+) -> None:
+    page, name = visit.page, visit.sit_down(seed=6)
     visit.finish_hand(name)
     visit.go(f"replay/{name}/1")
-    visit.page.locator(".plot").wait_for()
-    expect(visit.page.locator(".plot-value")).to_contain_text("You, as you saw it:")
+    page.locator(".plot").wait_for()
+    expect(page.locator(".plot-value")).to_contain_text("You, as you saw it:")
     said = set()
-    for _ in range(4):
-        said.add(visit.page.locator(".values caption").inner_text().rpartition(", ")[2])
-        visit.page.keyboard.press("ArrowRight")
+    for step in range(1, 5):
+        said.add(page.locator(".values caption").inner_text().rpartition(", ")[2])
+        page.keyboard.press("ArrowRight")
+        expect(page.locator(".replay-count")).to_contain_text(f"{step} / ")
+        assert page.url.endswith(f"#/replay/{name}/1/{step}")
     assert said == {"as you saw it", "as Easy saw it"}
-
-
-def test_the_step_of_a_replay_is_in_its_address(visit: Visit) -> None:
-    page = visit.page
-    name = visit.sit_down()
-    visit.finish_hand(name)
-    visit.go(f"replay/{name}/1")
-    expect(page.locator(".replay-count")).to_contain_text("0 / ")
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowRight")
-    expect(page.locator(".replay-count")).to_contain_text("3 / ")
-    assert page.url.endswith(f"#/replay/{name}/1/3")
     page.reload()
-    expect(page.locator(".replay-count")).to_contain_text("3 / ")
+    expect(page.locator(".replay-count")).to_contain_text("4 / ")
 
 
-def test_the_prompt_changes_at_once_on_a_slow_line(visit: Visit) -> None:
-    page = visit.page
-    visit.sit_down(rules="classic", opponent="random", seed=11)
-    held: list[Any] = []
-    page.route("**/play", lambda route: held.append(route))
-    page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
-    expect(page.locator(".prompt")).to_contain_text("Random is to play")
-    held[0].continue_()
-    visit.wait_for_more("0")
-
-
-def test_a_table_that_takes_long_says_so(visit: Visit) -> None:
-    held: list[Route] = []
+def test_what_takes_long_is_told_at_once(visit: Visit) -> None:
+    page, held = visit.page, list[Route]()
 
     def hold(route: Route) -> None:
         held.append(route) if route.request.method == "POST" else route.continue_()
 
-    page = visit.page
     visit.go()
     page.route(lambda url: url.endswith("/api/tables"), hold)
     page.get_by_role("button", name="Play").click()
     expect(page.get_by_role("alert")).to_contain_text("The first table on a machine takes")
-    held[0].continue_()
+    held.pop().continue_()
     page.locator(PLAYABLE).first.wait_for()
+    page.unroute_all()
+    visit.sit_down(rules="classic", opponent="random", seed=11)
+    page.route("**/play", hold)
+    page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
+    expect(page.locator(".prompt")).to_contain_text("Random is to play")
+    held.pop().continue_()
+    visit.wait_for_more("0")
 
 
 def test_a_result_is_told_once_to_screen_readers(visit: Visit) -> None:
@@ -422,16 +378,17 @@ def test_every_page_can_be_reached_from_a_hand_under_way(visit: Visit) -> None:
     expect(page.locator("h1")).to_have_text("Learn")
 
 
-def test_fingers_can_hit_every_card_on_a_phone(server: Server, browser: Browser) -> None:
+@in_windows((320, 640), has_touch=True)
+def test_fingers_can_hit_every_card_on_a_phone(visit: Visit) -> None:
+    visit.sit_down(rules="classic", seed=2)
     for width, height in ((320, 640), (390, 844), (844, 390)):
-        options = {"viewport": {"width": width, "height": height}, "has_touch": True}
-        with visiting(server, browser, **options) as visit:
-            visit.sit_down(rules="classic", seed=2)
-            sizes = visit.page.locator(".hit").evaluate_all(
-                "all => all.map(each => [each.offsetWidth, each.offsetHeight])"
-            )
-            assert len(sizes) == 13
-            assert min(min(size) for size in sizes) >= 40, (width, sizes)
+        visit.page.set_viewport_size({"width": width, "height": height})
+        visit.page.wait_for_function(SETTLED, arg=width)
+        sizes = visit.page.locator(".hit").evaluate_all(
+            "all => all.map(each => [each.offsetWidth, each.offsetHeight])"
+        )
+        assert len(sizes) == 13
+        assert min(min(size) for size in sizes) >= 40, (width, sizes)
 
 
 def test_a_single_card_plays_itself_where_that_is_wished(visit: Visit) -> None:

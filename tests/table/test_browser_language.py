@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from itertools import product
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from playwright.sync_api import Browser
 from serving import running
 from tablepage import OVER, PLAYABLE, Server, visiting
 from translation import english_in, in_cyrillic, translated
@@ -30,7 +28,7 @@ ALL_TEXTS = """() => {
 }"""
 
 
-def test_every_page_speaks_the_language_of_the_file(browser: Browser, tmp_path: Path) -> None:
+def test_every_page_speaks_the_language_of_the_file(browser, tmp_path) -> None:
     heard: dict[str, Any] = {}
     with translated(in_cyrillic), running(tmp_path) as server:
         place = cast(Server, SimpleNamespace(url=f"http://127.0.0.1:{server.port}/"))
@@ -98,7 +96,7 @@ def test_every_page_speaks_the_language_of_the_file(browser: Browser, tmp_path: 
     assert not {where: words for where, words in strange.items() if words}
 
 
-def test_the_page_forms_sentences_as_the_server_does(browser: Browser, tmp_path: Path) -> None:
+def test_the_page_forms_sentences_as_the_server_does(browser, tmp_path) -> None:
     def polish(part: dict[str, Any]) -> dict[str, Any]:
         part["site"] |= {"plurals": ["^1$", "(^|[^1])[2-4]$"], "you": "ty"}
         part["plates"]["trick"] = {"you": ["A", "B {n}", "C"], "other": ["{Name}", "E {name}", "F"]}

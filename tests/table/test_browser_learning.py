@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test")
 
 from playwright.sync_api import Page, expect
-from tablepage import AXE, OVER, PLAYABLE, Visit
+from tablepage import ASKED, AXE, OVER, PLAYABLE, SHOWN, Visit
 
 from german_whist import load_rules
 from german_whist.engine.describe import chapters
@@ -37,7 +37,7 @@ def test_a_puzzle_is_solved_by_keys_and_played_out(visit: Visit) -> None:
     puzzle = next(each for each in bundled_puzzles() if each.kind == ENDGAME)
     (best,) = puzzle.position_values().best
     visit.go(f"puzzle/{puzzle.id}")
-    page.locator(".felt[data-move=asked]").wait_for()
+    page.locator(ASKED).wait_for()
     choose(page, best)
     expect(page.locator(".task h2")).to_contain_text("Right")
     expect(page.locator(".values tr.best")).to_have_count(1)
@@ -48,7 +48,7 @@ def test_a_puzzle_is_solved_by_keys_and_played_out(visit: Visit) -> None:
     expect(page.locator(".line li").first).to_be_visible()
     page.get_by_role("button", name="Back to the position").click()
     page.keyboard.press("n")
-    page.locator(".felt[data-move=asked]").wait_for()
+    page.locator(ASKED).wait_for()
     visit.go("learn")
     expect(page.locator(".figures-line").first).to_contain_text("1 of 1 puzzle solved")
 
@@ -59,21 +59,18 @@ def test_a_wrong_answer_says_what_it_costs_and_may_be_tried_again(visit: Visit) 
     told = puzzle.position_values()
     wrong = max(told.cards, key=lambda each: each.cost)
     visit.go(f"puzzle/{puzzle.id}")
-    page.locator(".felt[data-move=asked]").wait_for()
+    page.locator(ASKED).wait_for()
     choose(page, wrong.action)
     expect(page.locator(".task h2")).to_contain_text("That costs about")
     expect(page.locator(".card.hinted")).to_have_count(1)
     page.get_by_role("button", name="Try again").click()
-    page.locator(".felt[data-move=asked]").wait_for()
+    page.locator(ASKED).wait_for()
 
 
 def test_the_turning_point_leads_to_its_step(visit: Visit) -> None:
     page = visit.page
     for seed in range(2, 8):
-        name = visit.sit_down(opponent="easy", seed=seed)
-        visit.finish_hand(name)
-        page.reload()
-        page.get_by_role("button", name="Show the score").click()
+        visit.show_score(visit.finished_hand(seed=seed))
         page.locator(".turning a, .turning:has-text('decided')").wait_for()
         if page.locator(".turning a").count():
             break
@@ -85,18 +82,15 @@ def test_the_turning_point_leads_to_its_step(visit: Visit) -> None:
 
 def test_the_same_deal_is_played_from_the_other_seat(visit: Visit) -> None:
     page = visit.page
-    name = visit.sit_down(seed=5)
-    visit.finish_hand(name)
-    page.reload()
-    page.get_by_role("button", name="Show the score").click()
+    visit.show_score(name := visit.finished_hand(seed=5))
     page.locator(f"{OVER} summary").click()
     page.get_by_role("button", name="Same deal, other seat").click()
     page.wait_for_function("name => !location.hash.includes(name)", arg=name)
-    page.locator(".felt[data-move]").wait_for()
+    page.locator(SHOWN).wait_for()
     other = page.url.rsplit("/", 1)[1]
     visit.finish_hand(other)
     page.reload()
-    page.get_by_role("button", name="Show the score").click()
+    visit.show_score(other)
     expect(page.locator(f"{OVER} .compared")).to_contain_text("over both seats")
 
 
@@ -117,25 +111,21 @@ def test_a_card_is_taken_back_and_tricks_are_claimed(visit: Visit) -> None:
     page.locator(OVER).wait_for()
 
 
-def test_hands_are_filtered_and_coloured(visit: Visit) -> None:
+def test_hands_are_filtered_and_coloured_and_those_of_one_match_stand_together(
+    visit: Visit,
+) -> None:
     page = visit.page
-    for opponent in ("easy", "random"):
-        visit.finish_hand(visit.sit_down(opponent=opponent, seed=5))
-    visit.go("replays")
-    expect(page.locator(".hand-list a")).to_have_count(2)
-    page.get_by_label("Opponent").select_option("random")
-    expect(page.locator(".hand-list a")).to_have_count(1)
-    assert page.locator(".result-won, .result-lost, .result-drawn").count() == 1
-
-
-def test_hands_of_one_match_stand_together(visit: Visit) -> None:
-    name = visit.sit_down(match={"kind": "best", "n": 3}, seed=5)
-    visit.finish_hand(name)
+    visit.finished_hand(opponent="random", seed=5)
+    name = visit.finished_hand(match={"kind": "best", "n": 3}, seed=5)
     visit.ask(f"tables/{name}/next", {})
     visit.finish_hand(name)
     visit.go("replays")
-    expect(visit.page.locator(".hand-group h3")).to_contain_text("Small last against Easy: 2 hands")
-    expect(visit.page.locator(".hand-group a")).to_have_count(2)
+    expect(page.locator(".hand-list a")).to_have_count(3)
+    expect(page.locator(".hand-group h3")).to_contain_text("Small last against Easy: 2 hands")
+    expect(page.locator(".hand-group a")).to_have_count(2)
+    page.get_by_label("Opponent").select_option("random")
+    expect(page.locator(".hand-list a")).to_have_count(1)
+    assert page.locator(".result-won, .result-lost, .result-drawn").count() == 1
 
 
 def test_the_lobby_and_the_first_hand_are_there_for_keys_alone(visit: Visit) -> None:
@@ -147,7 +137,7 @@ def test_the_lobby_and_the_first_hand_are_there_for_keys_alone(visit: Visit) -> 
     expect(page.locator("h1")).to_have_text("Learn")
     visit.tab_to("Begin")
     keyboard.press("Enter")
-    page.locator(".felt[data-move]").wait_for()
+    page.locator(SHOWN).wait_for()
     while not page.locator(".after-hand:visible").count():
         visit.play_by_keys()
     expect(page.locator(".guide")).to_contain_text("That was the hand")
@@ -171,15 +161,11 @@ def test_the_lobby_and_the_first_hand_are_there_for_keys_alone(visit: Visit) -> 
 
 def test_replays_exercises_and_statistics_are_there_for_keys_alone(visit: Visit) -> None:
     page, keyboard = visit.page, visit.page.keyboard
-    for seed in range(2, 8):
-        name = visit.sit_down(opponent="medium", seed=seed)
-        visit.finish_hand(name)
-        visit.go("replays")
-        visit.tab_to("Small last against Medium")
-        keyboard.press("Enter")
-        page.locator(".totals").wait_for()
-        if page.locator(".mistake-list button").count():
-            break
+    visit.hand_with_a_mistake()
+    visit.go("replays")
+    visit.tab_to("Small last against Medium")
+    keyboard.press("Enter")
+    page.locator(".totals").wait_for()
     visit.tab_to("only mine")
     keyboard.press("Space")
     page.locator(".mistake-list button").first.wait_for()
@@ -193,7 +179,7 @@ def test_replays_exercises_and_statistics_are_there_for_keys_alone(visit: Visit)
     page.locator(".hand-list a").first.wait_for()
     visit.tab_to("Small last against Medium")
     keyboard.press("Enter")
-    page.locator(".felt[data-move=asked]").wait_for()
+    page.locator(ASKED).wait_for()
     keyboard.press("Home")
     while not page.locator(f":focus{PLAYABLE}").count():
         keyboard.press("ArrowRight")
@@ -219,26 +205,21 @@ def test_axe_finds_nothing_where_people_learn(visit: Visit) -> None:
     found["learn"] = visit.violations()
     puzzle = next(each for each in bundled_puzzles() if each.kind == ENDGAME)
     visit.go(f"puzzle/{puzzle.id}")
-    page.locator(".felt[data-move=asked]").wait_for()
+    page.locator(ASKED).wait_for()
     found["puzzle"] = visit.violations()
     choose(page, puzzle.position_values().best[0])
     page.locator(".values").wait_for()
     found["answer"] = visit.violations()
     visit.go("learn")
     page.get_by_role("button", name="Begin").click()
-    page.locator(".felt[data-move]").wait_for()
+    page.locator(SHOWN).wait_for()
     found["lesson"] = visit.violations()
     page.keyboard.press("m")
     found["menu"] = visit.violations()
     page.keyboard.press("Escape")
-    for seed in range(2, 8):
-        visit.finish_hand(name := visit.sit_down(opponent="medium", seed=seed))
-        while not (analysis := visit.ask(f"replays/{name}/1/analysis"))["ready"]:
-            page.wait_for_timeout(100)
-        if mine := [each["n"] for each in analysis["mistakes"] if each["who"] == 0]:
-            break
-    visit.go(f"exercise/{name}/1/{mine[0]}")
-    page.locator(".felt[data-move=asked]").wait_for()
+    name, decision = visit.hand_with_a_mistake()
+    visit.go(f"exercise/{name}/1/{decision}")
+    page.locator(ASKED).wait_for()
     found["exercise"] = visit.violations()
     visit.go("statistics")
     page.locator(".chart").first.wait_for()

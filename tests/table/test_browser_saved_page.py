@@ -38,7 +38,7 @@ class UploadResult:
         return self.page.locator(".replay-count").inner_text()
 
 
-def test_it_steps_by_keys_and_buttons(browser: Browser, tmp_path: Path) -> None:
+def test_it_steps_by_keys_and_buttons(browser, tmp_path) -> None:
     record = random_hand("small-last", 3, players=["ann", "bob"])
     analysis = analyse(record, AnalysisSettings(search="flat-mc:25,voids,playout=counting"))
     opened = UploadResult(browser, tmp_path / "hand.html", record, analysis=analysis)
@@ -64,13 +64,13 @@ def test_it_steps_by_keys_and_buttons(browser: Browser, tmp_path: Path) -> None:
     assert opened.asked == [(tmp_path / "hand.html").as_uri()]
 
 
-def test_it_opens_at_the_seat_that_was_asked_for(browser: Browser, tmp_path: Path) -> None:
+def test_it_opens_at_the_seat_that_was_asked_for(browser, tmp_path) -> None:
     opened = UploadResult(browser, tmp_path / "seat.html", random_hand("small-last"), seat=1)
     assert opened.page.get_by_label("Whose cards are shown").input_value() == "1"
     assert opened.complaints == []
 
 
-def test_nothing_of_a_hostile_record_runs(browser: Browser, tmp_path: Path) -> None:
+def test_nothing_of_a_hostile_record_runs(browser, tmp_path) -> None:
     rules = {"name": EVIL, "about": EVIL, "suits": 4, "ranks": 7, "hand": 7}
     record = random_hand(rules, players=[EVIL, EVIL], date=EVIL, **{EVIL: EVIL})
     analysis = analyse(record, AnalysisSettings(search="flat-mc:6,voids,playout=counting"))
