@@ -16,7 +16,7 @@ from german_whist.engine.records import GameRecord, record_of
 from german_whist.table.review.replay import make_replay
 from german_whist.table.terminal.printed_replay import replay_lines
 from plain_whist import PlainGame
-from support import EVERY_SET, STYLES, chosen_action, engine_rules, plain_twin
+from support import EVERY_SET, chosen_action, engine_rules, plain_twin
 
 
 def replay_json(record: GameRecord) -> Any:
@@ -63,7 +63,7 @@ def trick_cards(play: dict[str, Any]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", EVERY_SET)
 def test_a_replay_agrees_with_plain_play(name: str) -> None:
-    for seed, style in enumerate(STYLES):
+    for seed, style in enumerate(("any", "hoard", "shorten")):
         record = played(engine_rules(name), seed, style)
         replay, plain = replay_json(record), plain_twin(record.start())
         assert [step["action"] for step in replay["steps"]] == list(record.actions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +23,7 @@ from german_whist.table.game.store import Store
 
 
 @pytest.mark.parametrize("rules", ["draft", "humbug", "race-7"])
-def test_every_kind_of_rule_set_is_played_to_its_end(rules: str, tmp_path: Path) -> None:
+def test_every_kind_of_rule_set_is_played_to_its_end(rules: str, tmp_path) -> None:
     rng = random.Random(rules)
     with running(tmp_path) as server:
         visitor = server.visitor()
@@ -39,7 +40,7 @@ def test_every_kind_of_rule_set_is_played_to_its_end(rules: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("match", [{"kind": "points", "n": 3}, {"kind": "best", "n": 5}], ids=str)
-def test_a_match_goes_to_its_trophy(match: dict, tmp_path: Path) -> None:
+def test_a_match_goes_to_its_trophy(match: dict, tmp_path) -> None:
     rng = random.Random(5)
     with running(tmp_path) as server:
         visitor = server.visitor()
@@ -80,24 +81,20 @@ def test_a_card_sent_twice_is_played_once_and_an_old_page_is_refused_with_the_pr
     assert "decision" in told["error"]
 
 
-def test_an_illegal_card_says_why_and_changes_nothing(visitor: Visitor) -> None:
-    seat = Seat(visitor, opponent="threshold")
-    action = next(card for card in range(52) if card not in seat.state["legal"])
-    body = {"action": action, "move": seat.state["move"]}
-    status, told = visitor.ask("POST", f"{seat.path}/play", body)
-    assert status == 422
-    assert "not in your hand" in told["error"] or "follow suit" in told["error"]
-    assert told["state"] == seat.state
+def test_an_illegal_card_says_why_in_the_persons_words_and_changes_nothing(
+    visitor: Visitor,
+) -> None:
+    seat = Seat(visitor, rules="draft", opponent="threshold")
+    elsewhere = next(card for card in range(52) if card not in seat.state["legal"])
+    for action, why in ((elsewhere, "not in your hand|follow suit"), (52, "^The hidden card cann")):
+        body = {"action": action, "move": seat.state["move"]}
+        status, told = visitor.ask("POST", f"{seat.path}/play", body)
+        assert status == 422
+        assert re.search(why, told["error"])
+        assert told["state"] == seat.state
 
 
-def test_a_hidden_card_out_of_turn_is_refused_in_the_persons_words(visitor: Visitor) -> None:
-    seat = Seat(visitor, rules="draft", opponent="easy")
-    body = {"action": 52, "move": seat.state["move"]}
-    status, told = visitor.ask("POST", f"{seat.path}/play", body)
-    assert (status, told["error"]) == (422, "The hidden card cannot be taken now.")
-
-
-def test_a_restart_in_mid_hand_changes_nothing(tmp_path: Path) -> None:
+def test_a_restart_in_mid_hand_changes_nothing(tmp_path) -> None:
     match = {"kind": "best", "n": 3}
     with running(tmp_path) as server:
         visitor = server.visitor()
@@ -120,7 +117,7 @@ def test_a_restart_in_mid_hand_changes_nothing(tmp_path: Path) -> None:
         assert visitor.get("/api/statistics")["total"]["matches"] == 2
 
 
-def test_an_agent_whose_turn_it_was_plays_on_after_a_restart(tmp_path: Path) -> None:
+def test_an_agent_whose_turn_it_was_plays_on_after_a_restart(tmp_path) -> None:
     store, session = (
         Store(tmp_path),
         Session(SessionSettings(load_rules("classic"), "hard", seed=4)),
@@ -263,9 +260,9 @@ def test_a_file_of_records_opens_with_its_broken_lines_told(
     assert "no hand" in answer["error"]
 
 
-def test_fifty_tables_at_once_make_no_error(tmp_path: Path) -> None:
+def test_many_tables_at_once_make_no_error(tmp_path) -> None:
     opponents = ["easy", "medium", "threshold", "counting", "hard"]
-    ready = threading.Barrier(50)
+    ready = threading.Barrier(24)
 
     with running(tmp_path) as server:
         for name in opponents:  # what is compiled once is compiled here
@@ -278,18 +275,14 @@ def test_fifty_tables_at_once_make_no_error(tmp_path: Path) -> None:
             ready.wait(PATIENCE)
 
             def choose(legal: list[int]) -> int:
-                time.sleep(rng.random() * 0.2)
+                time.sleep(rng.random() * 0.1)
                 return rng.choice(legal)
 
-            while seat.state["phase"] != "over":
-                if seat.state["turn"] == 0:
-                    seat.play(choose(seat.state["legal"]))
-                else:
-                    seat.wait()
+            seat.play_on(choose)
             return visitor.get("/api/statistics")["total"]["hands"]
 
-        with ThreadPoolExecutor(50) as pool:
-            assert list(pool.map(sit, range(50))) == [1] * 50
+        with ThreadPoolExecutor(24) as pool:
+            assert list(pool.map(sit, range(24))) == [1] * 24
 
 
 def test_the_menu_makes_no_agent_and_knows_what_the_champion_plays(monkeypatch) -> None:
@@ -308,7 +301,7 @@ def test_the_menu_makes_no_agent_and_knows_what_the_champion_plays(monkeypatch) 
                 make_agent("champion", name)
 
 
-def test_an_agent_that_fails_stops_its_table_and_no_other(tmp_path: Path) -> None:
+def test_an_agent_that_fails_stops_its_table_and_no_other(tmp_path) -> None:
     if "failing" not in agent_names():
         register_agent("failing", lambda rules, match=None: make_agent(_FAILING, rules))
     with running(tmp_path) as server:

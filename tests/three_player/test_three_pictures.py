@@ -20,7 +20,7 @@ from german_whist.three_player.render import scene_of_three, text_of_three
 
 
 @pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_waiting(monkeypatch) -> None:
     """Show pictures in windows without a pause."""
     monkeypatch.setattr(pygame.time, "Clock", lambda: type("", (), {"tick": lambda *_: None})())
 
@@ -98,7 +98,7 @@ def test_environments_show_one_seat_or_all() -> None:
         GermanWhistThreeEnv(render_view=1)
 
 
-def test_a_window_shows_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_window_shows_every_step(monkeypatch) -> None:
     shown: list[Any] = []
     monkeypatch.setattr(
         "german_whist.envs.render.window.Window.show", lambda _, scene: shown.append(scene)
