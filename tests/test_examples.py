@@ -21,20 +21,15 @@ RUNS = {
 }  # fmt: skip
 
 
-def test_every_example_is_run() -> None:
-    assert {path.stem for path in EXAMPLES.glob("*.py")} == {*RUNS}
-
-
-@pytest.mark.parametrize("name", RUNS)
-def test_an_example_is_short(name: str) -> None:
-    assert len((EXAMPLES / f"{name}.py").read_text(encoding="utf-8").splitlines()) < 80
+def test_every_example_is_run_and_short() -> None:
+    examples = {path.stem: path.read_text(encoding="utf-8") for path in EXAMPLES.glob("*.py")}
+    assert {*examples} == {*RUNS}
+    assert all(len(text.splitlines()) < 80 for text in examples.values())
 
 
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("name", RUNS)
-def test_an_example_runs(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_example_runs(name: str, tmp_path, monkeypatch, capsys) -> None:
     words, told, written = RUNS[name]
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [f"{name}.py", *words])

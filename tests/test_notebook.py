@@ -6,18 +6,19 @@ import json
 from pathlib import Path
 
 import matplotlib as mpl
-import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOK = ROOT / "examples" / "quickstart.ipynb"
 BUDGET = "DECISIONS, HANDS = 6_000_000, 4_000"
 
 
-def test_the_notebook_trains_evaluates_and_plots_an_agent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    cells = json.loads(NOTEBOOK.read_text("utf-8"))["cells"]
-    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+CELLS = [
+    cell for cell in json.loads(NOTEBOOK.read_text("utf-8"))["cells"] if cell["cell_type"] == "code"
+]
+
+
+def test_the_notebook_trains_evaluates_and_plots_an_agent(tmp_path, monkeypatch, capsys) -> None:
+    code = ["".join(cell["source"]) for cell in CELLS]
     assert BUDGET in code[0]
     code[0] = code[0].replace(BUDGET, "DECISIONS, HANDS = 6_000, 20")
     mpl.use("Agg")
@@ -29,9 +30,7 @@ def test_the_notebook_trains_evaluates_and_plots_an_agent(
 
 
 def test_the_notebook_is_kept_with_the_outputs_of_a_whole_run() -> None:
-    cells = json.loads(NOTEBOOK.read_text("utf-8"))["cells"]
-    code = [cell for cell in cells if cell["cell_type"] == "code"]
-    assert [cell["execution_count"] for cell in code] == [*range(1, len(code) + 1)]
-    outputs = [output for cell in code for output in cell["outputs"]]
+    assert [cell["execution_count"] for cell in CELLS] == [*range(1, len(CELLS) + 1)]
+    outputs = [output for cell in CELLS for output in cell["outputs"]]
     assert not [output for output in outputs if output["output_type"] == "error"]
     assert sum("image/png" in output.get("data", {}) for output in outputs) == 2

@@ -25,7 +25,7 @@ TINY = "name: tiny\nsuits: 2\nranks: 3\nhand: 2\nstock: 2\n"
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(tmp_path, monkeypatch) -> Path:
     write_records(tmp_path / "hands.jsonl", [random_hand()])
     (tmp_path / "tiny.yaml").write_text(TINY)
     monkeypatch.chdir(tmp_path)
@@ -98,13 +98,11 @@ def test_a_training_goes_on_when_nobody_listens(place: Path) -> None:
 
 def test_a_table_is_served_when_nobody_reads_where_it_is(place: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+        port = str(free.getsockname()[1])
     reading, writing = os.pipe()
     os.close(reading)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "german_whist", "table", "--no-browser", "--port", str(port)],
-        stdout=writing, stderr=writing,
-    )  # fmt: skip
+    command = [sys.executable, "-m", "german_whist", "table", "--no-browser", "--port", port]
+    process = subprocess.Popen(command, stdout=writing, stderr=writing)
     os.close(writing)
     try:
         assert served(process, f"http://127.0.0.1:{port}/")

@@ -50,9 +50,17 @@ def sources(room: str) -> list[Path]:
     return sorted((ROOT / room).rglob("*.py"))
 
 
+@cache
+def nodes_of(path: Path) -> list[ast.AST]:
+    """Every piece of a file's code that may name another."""
+    kinds = (ast.Import, ast.ImportFrom, ast.Constant)
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [node for node in ast.walk(tree) if isinstance(node, kinds)]
+
+
 def packages_imported(path: Path) -> set[str]:
     """The packages that a file imports by their own names, anywhere in it."""
-    nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    nodes = nodes_of(path)
     names = [each.name for node in nodes if isinstance(node, ast.Import) for each in node.names]
     names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)
               and not node.level]  # fmt: skip
@@ -81,7 +89,7 @@ def imported_files() -> dict[str, set[str]]:
     for name, path in named.items():
         package = name.split(".") if path.stem == "__init__" else name.split(".")[:-1]
         graph[name] = set()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes_of(path):
             graph[name] |= files_named_in(node, package, named) - {name}
     return graph
 
@@ -159,16 +167,12 @@ def package_of(file: str) -> str:
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_no_folder_holds_too_many_modules(room: str) -> None:
+def test_a_room_imports_others_by_relative_names_and_its_folders_are_small(room: str) -> None:
+    for path in sources(room):
+        assert "german_whist" not in packages_imported(path), path
     for folder in {path.parent for path in sources(room)}:
         modules = [path.name for path in folder.glob("*.py") if path.name != "__init__.py"]
         assert len(modules) <= MOST_MODULES, folder
-
-
-@pytest.mark.parametrize("room", ROOMS)
-def test_rooms_import_each_other_by_relative_names(room: str) -> None:
-    for path in sources(room):
-        assert "german_whist" not in packages_imported(path), path
 
 
 def test_the_engine_knows_numbers_and_the_compiler_only() -> None:
@@ -177,41 +181,36 @@ def test_the_engine_knows_numbers_and_the_compiler_only() -> None:
         assert packages_imported(path) <= allowed, path
 
 
-@pytest.mark.parametrize("room", [*(each for each in ROOMS if each != "training"), "src"])
-def test_torch_is_for_learning(room: str) -> None:
-    for path in sources(room):
+def test_torch_is_for_learning() -> None:
+    for path in (path for room in {*ROOMS, "src"} - {"training"} for path in sources(room)):
         if path.name != "sb3.py":
             learning = {"torch", "stable_baselines3", "sb3_contrib"}
             assert not packages_imported(path) & learning, path
 
 
-@pytest.mark.parametrize(
-    ("code", "light"),
-    [
-        ("import german_whist", {"numba"}),
-        ("from german_whist.cli import main; main(['--help'])", {"numba"}),
-        ("from german_whist.cli import main; main(['rules', 'classic'])", {"numba"}),
-        ("import german_whist; german_whist.Game(seed=1)", set()),
-    ],
-)
-def test_nothing_heavy_is_loaded_before_it_is_used(code: str, light: set[str]) -> None:
-    told = run(
-        f"import sys\ntry:\n    {code}\nexcept SystemExit:\n    pass\nprint('LOADED', *sys.modules)"
-    )
-    loaded = {name.split(".")[0] for name in told.rpartition("LOADED")[2].split()}
-    assert not loaded & (HEAVY | light)
+USED_LATER = """
+import sys
+from german_whist.cli import main
+main(["--help"])
+main(["rules", "classic"])
+print("LOADED", *sys.modules)
+import german_whist
+german_whist.Game(seed=1)
+print("LOADED", *sys.modules)
+"""
 
 
-def run(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+def test_nothing_heavy_is_loaded_before_it_is_used() -> None:
+    done = subprocess.run([sys.executable, "-c", USED_LATER], capture_output=True, check=True)
+    _, light, played = done.stdout.decode().split("LOADED")
+    for told, heavy in ((light, HEAVY | {"numba"}), (played, HEAVY)):
+        assert not {name.split(".")[0] for name in told.split()} & heavy
 
 
-@pytest.mark.parametrize("name", german_whist.__all__)
-def test_every_public_name_is_there(name: str) -> None:
-    assert getattr(german_whist, name) is not None
-    assert name in dir(german_whist)
+def test_every_public_name_is_there() -> None:
+    for name in german_whist.__all__:
+        assert getattr(german_whist, name) is not None
+    assert {*german_whist.__all__} <= {*dir(german_whist)}
 
 
 # -- packages
@@ -228,17 +227,13 @@ def test_every_package_and_its_folder_are_listed() -> None:
     assert tools["setuptools"]["package-dir"] == {"german_whist": "src/german_whist", **folders}
 
 
-def test_every_package_with_code_is_type_checked() -> None:
-    include = project()["tool"]["pyright"]["include"]
-    assert {*ROOMS} - {"configs"} <= {*include}
-
-
-def test_every_room_is_in_the_order_of_rooms() -> None:
+def test_every_room_is_type_checked_and_in_the_order_of_rooms() -> None:
+    assert {*ROOMS} - {"configs"} <= {*project()["tool"]["pyright"]["include"]}
     rooms = {path.parent.name for path in ROOT.glob("*/__init__.py")}
     assert rooms - {"tests", "benchmarks"} == {*ROOMS}
 
 
-def test_the_command_tells_the_version_of_pyproject(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_tells_the_version_of_pyproject(capsys) -> None:
     assert main(["--version"]) == 0
     version = project()["project"]["version"]
     assert capsys.readouterr().out == f"german-whist {version}\n"
@@ -258,36 +253,23 @@ def test_constraints_pin_everything_that_pyproject_names() -> None:
         name = re.split(r"[\[<>=~!; ]", requirement)[0].lower().replace("_", "-")
         assert name in pinned, f"{name} is in pyproject.toml, but not in constraints.txt"
     assert pinned["torch"] == "2.13.0"
+    # Builds for a GPU pin what they bring, each its own: another pin leaves pip no way.
+    assert not [name for name in pinned if re.match("nvidia-|triton|cuda-(bindings|toolkit)", name)]
 
 
-def test_no_pin_keeps_torch_from_a_build_for_a_gpu() -> None:
-    """Builds for a GPU pin what they bring, each its own: another pin leaves pip no way."""
-    pins = (ROOT / "constraints.txt").read_text(encoding="utf-8")
-    assert not re.findall(r"^(?:nvidia-|triton|cuda-(?:bindings|toolkit)).*", pins, re.MULTILINE)
-
-
-@pytest.mark.parametrize("page", ["README.md", "docs/start.md"])
-def test_pages_install_what_is_pinned_and_first_the_small_torch(page: str) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8")
-    commands = re.findall(r"^pip install .*", text, re.MULTILINE)
-    assert "--extra-index-url" in commands[0]
-    for each in commands:
-        assert each.startswith("pip install -c constraints.txt ")
+def test_pages_install_what_is_pinned_first_the_small_torch_and_name_targets_of_make() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for page in ("README.md", "docs/start.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        commands = re.findall(r"^pip install .*", text, re.MULTILINE)
+        assert "--extra-index-url" in commands[0]
+        assert all(each.startswith("pip install -c constraints.txt ") for each in commands)
+        for target in re.findall(r"^make (\w+)$", text, re.MULTILINE):
+            assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+    assert "\nmake test\n" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 # -- pages and words
-
-
-def readme() -> str:
-    return (ROOT / "README.md").read_text(encoding="utf-8")
-
-
-def test_the_make_targets_that_the_readme_names_are_there() -> None:
-    targets = re.findall(r"^make (\w+)$", readme(), re.MULTILINE)
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert {"test", "train"} <= {*targets}
-    for target in targets:
-        assert re.search(rf"^{target}:", makefile, re.MULTILINE)
 
 
 def _of_docs(name: str) -> ModuleType:
@@ -310,7 +292,7 @@ Not a row.
 """
 
 
-def test_rows_of_pages_are_played_again(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_rows_of_pages_are_played_again(tmp_path, capfd) -> None:
     path, found = tmp_path / "page.md", tmp_path / "found.json"
     path.write_text(PAGE, encoding="utf-8")
     words = [str(path), "--like", "random-exact", "--seed", "7"]
@@ -365,23 +347,12 @@ def test_links_of_the_pages_lead_somewhere_in_the_repository_too() -> None:
             assert not anchor or anchor in _anchors(there), f"{page} links to {target}"
 
 
-def texts() -> list[Path]:
-    """Every file that a checkout holds."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if listed.returncode:
-        pytest.skip("this is no checkout")
-    return [ROOT / line for line in listed.stdout.splitlines() if (ROOT / line).is_file()]
-
-
 def test_no_file_names_a_place_on_some_machine() -> None:
     place = re.compile(r"(?<![\w.<])/(home|root|work|opt|Users|mnt)/\w")
-    for path in texts():
-        if path != Path(__file__).resolve():
-            text = path.read_text(encoding="utf-8", errors="replace")
-            assert not place.search(text), path
+    command = ["git", "ls-files", "-co", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("this is no checkout")
+    for path in {ROOT / line for line in listed.stdout.splitlines()} - {Path(__file__).resolve()}:
+        if path.is_file():
+            assert not place.search(path.read_text(encoding="utf-8", errors="replace")), path
