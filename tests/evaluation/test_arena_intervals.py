@@ -246,8 +246,7 @@ def half_widths_by_hand(
 
 
 @pytest.mark.parametrize(
-    ("options", "deals"),
-    [({"hands": 60}, {30}), ({"until": 0.04, "hands": 400}, {128, 136, 160})],
+    ("options", "deals"), [({"hands": 60}, {30}), ({"until": 0.04, "hands": 400}, {128, 136, 160})]
 )
 def test_intervals_of_ratings_are_those_of_residuals_added_up_by_deal(
     options: dict[str, float], deals: set[int]

@@ -121,12 +121,7 @@ def test_a_ladder_config_gives_its_options_in_their_units() -> None:
     config = ladder_from(
         {"players": ["a", "b"], "until": 0.5, "best_of": 3, "hands": 10, "seed": 0}, "a file"
     )
-    assert config.options() == {
-        "hands": 10,
-        "seed": 0,
-        "until": 0.005,
-        "match": Match(best_of=3),
-    }
+    assert config.options() == {"hands": 10, "seed": 0, "until": 0.005, "match": Match(best_of=3)}
     assert config.players == ("a", "b")
     assert (config.title, config.rules, config.about) == ("Ladder", None, "")
     assert ladder_from({"match": 25}, "a file").options() == {"match": Match(target=25)}

@@ -92,9 +92,7 @@ def test_every_figure_is_told_where_its_declaration_says(
                       for prefix in ("", "opponent_")}  # fmt: skip
 
 
-def test_a_pairing_is_found_from_both_sides_and_one_that_was_not_played_is_not(
-    run: Result,
-) -> None:
+def test_a_pairing_is_found_from_both_sides_and_one_that_was_not_played_is_not(run: Result) -> None:
     first, second, third = run.players
     assert run.pairing(first, second) is run.pairings[0]
     turned = run.pairing(second, first)
@@ -297,11 +295,7 @@ def test_ctrl_c_prints_what_there_is(tmp_path: Path) -> None:
     )
     command = [sys.executable, "-c", code, *words]
     process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
     assert process.stderr is not None
     for line in process.stderr:

@@ -43,12 +43,9 @@ def test_curves_of_long_runs_are_thinned_and_keep_their_ends(tmp_path: Path) -> 
     folder = a_run(tmp_path / "long")
     rows = ["decisions,entropy", *(f"{k},{k / 2}" for k in range(1, 1_700))]
     (folder / "progress.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    curve = compare([folder]).trainings[0].learning["entropy"]
-    assert 300 < len(curve) < 500
-    assert [(point.decisions, point.value) for point in (curve[0], curve[-1])] == [
-        (1, 0.5),
-        (1_699, 849.5),
-    ]
+    first, *others, last = compare([folder]).trainings[0].learning["entropy"]
+    assert 300 < len(others) < 500
+    assert (first.decisions, first.value, last.decisions, last.value) == (1, 0.5, 1_699, 849.5)
 
 
 def test_the_settings_that_differ_are_told_and_no_others(two: Comparison) -> None:
@@ -70,7 +67,7 @@ def test_what_they_came_to_stands_in_lines_rows_and_json(two: Comparison) -> Non
     assert "itself" not in set(frame.opponent)
 
 
-def test_a_run_that_ended_early_is_told_by_the_decisions_of_its_checkpoint(tmp_path: Path) -> None:
+def test_runs_that_ended_early_or_were_never_measured_stand_beside_others(tmp_path: Path) -> None:
     folders = a_run(tmp_path / "short", rates=(0.5,)), a_run(tmp_path / "long")
     assert re.search(r"evaluated after +1,000 +2,000", compare(folders).text())
     a_run(tmp_path / "many" / "seed-1")
@@ -80,13 +77,9 @@ def test_a_run_that_ended_early_is_told_by_the_decisions_of_its_checkpoint(tmp_p
     assert "evaluated after    2,000 (1 of 2 seeds)" in comparison.text()
     values = json.loads(json.dumps(comparison.to_json(), allow_nan=False))
     assert values["trainings"][0]["rates"]["random"][-1]["half_width"] is None
-
-
-def test_runs_that_were_never_measured_stand_beside_others(tmp_path: Path) -> None:
-    folders = a_run(tmp_path / "one"), a_run(tmp_path / "other", rates=())
-    comparison = compare(folders)
-    assert [sorted(training.last) for training in comparison.trainings] == [["random"], []]
-    assert "other" in comparison.text()
+    comparison = compare([*folders, a_run(tmp_path / "never", rates=())])
+    assert [sorted(training.last) for training in comparison.trainings] == [["random"]] * 2 + [[]]
+    assert "never" in comparison.text()
     assert "<svg" in comparison.page()
 
 
