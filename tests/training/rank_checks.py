@@ -1,8 +1,8 @@
-"""Run as two ranks by torchrun in `test_ranks`: what they learn together, and two runs of theirs.
+"""Run as two ranks in `test_ranks`: what they learn together, and two runs of theirs.
 
 `rank_checks.py FOLDER key=value ...` compares a step with what one process learns that has it all,
-trains FOLDER/whole and then FOLDER/killed, in which somebody is killed; whoever is started again
-goes on with that. What each rank found is written to FOLDER as JSON.
+trains FOLDER/whole and then FOLDER/killed, in which the second rank kills itself; whoever is
+started again goes on with that. What each rank found is written to FOLDER as JSON.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
+import signal
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -34,7 +36,7 @@ SETTINGS = PPOSettings(
 def apart(one: PPO, other: PPO) -> float:
     """How far the weights of two are from each other, at most."""
     pairs = zip(one.network.parameters(), other.network.parameters(), strict=True)
-    return max(float((mine - theirs).abs().max()) for mine, theirs in pairs)
+    return max((mine - theirs).abs().max().item() for mine, theirs in pairs)
 
 
 def learnt_together(ranks: Ranks) -> dict[str, Any]:
@@ -55,6 +57,13 @@ def learnt_together(ranks: Ranks) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def iterate_or_die(self: PPO, iterate: Any = PPO.iterate) -> dict[str, float]:
+    """Kill the second rank when there is a state to go on from."""
+    if self.ranks.rank == 1 and self.decisions > 2500:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return iterate(self)
+
+
 def main(folder: Path, words: list[str]) -> None:
     """All of it, or what is left."""
     torch.set_num_threads(1)
@@ -66,6 +75,7 @@ def main(folder: Path, words: list[str]) -> None:
             found["status"] = command(["train", "tiny", *words, "--run", str(folder / "whole")])
         found["shown"] = shown.getvalue()
         path.write_text(json.dumps(found), encoding="utf-8")
+        PPO.iterate = iterate_or_die
     sys.exit(command(["train", "tiny", *words, "--run", str(folder / "killed")]))
 
 

@@ -52,6 +52,7 @@ def test_a_seeds_figures_of_all_games_are_one_observation() -> None:
     assert (apart.low, apart.value, apart.high) == (2.0, 2.0, 2.0)
 
 
+@pytest.mark.usefixtures("no_tensorboard")
 def test_it_trains_what_is_missing_and_tells_a_row_for_each(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -105,6 +106,7 @@ def test_players_are_evaluated_on_deals_that_no_training_of_theirs_has_played(
     assert not deals(run.seed) & deals(seed)
 
 
+@pytest.mark.usefixtures("no_tensorboard")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_whoever_ends_it_ends_the_training_under_way_and_none_begins(
     number: signal.Signals, tmp_path: Path

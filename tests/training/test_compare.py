@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from german_whist.cli import main
+from german_whist.training.experiments import separate_runs
 from german_whist.training.experiments.compare import Comparison, compare
 from german_whist.training.runs.presets import load_settings
 from german_whist.training.runs.run_lock import RunLock
@@ -142,9 +143,12 @@ class Once(Always):
 """
 
 
+@pytest.mark.usefixtures("no_tensorboard")
 def test_one_command_trains_with_several_seeds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    # On one core one worker trains them all.
+    monkeypatch.setattr(separate_runs, "usable_threads", lambda: 1)
     monkeypatch.chdir(tmp_path)
     Path("deadly.py").write_text(DEADLY, encoding="utf-8")
     assert main([*WORDS, "callbacks=deadly:Once", "seeds=3,4"]) == 0
@@ -169,6 +173,7 @@ def test_one_command_trains_with_several_seeds(
     assert again.last["random"].decisions >= 1280
 
 
+@pytest.mark.usefixtures("no_tensorboard")
 def test_a_training_that_dies_again_and_again_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -183,6 +188,7 @@ def test_a_training_that_dies_again_and_again_is_given_up(
     ]
 
 
+@pytest.mark.usefixtures("no_tensorboard")
 def test_seeds_that_saved_nothing_begin_unless_somebody_trains_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

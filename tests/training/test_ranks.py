@@ -6,9 +6,11 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
-import time
+from contextlib import redirect_stderr, redirect_stdout
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +19,20 @@ import pytest
 
 pytest.importorskip("torch")
 
+import rank_checks
+from small_runs import arrays_of, same
+
 from german_whist.agents.checkpoints.checkpoint import list_checkpoints
 from german_whist.cli import main
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.registry import make_trainer
 from german_whist.training.algorithms.settings import PPOSettings
-from german_whist.training.checkpoint import load_state
-from german_whist.training.distributed import Ranks
+from german_whist.training.distributed import Ranks, current_ranks
 from german_whist.training.runs.presets import load_settings
 from german_whist.training.runs.start import resume
 
-HERE = Path(__file__).resolve().parent
+pytestmark = pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
+
 SMALL = [
     *("n_envs=64", "hidden_sizes=16,16", "batch_size=256", "seed=3", "decisions=6000",
         "threads=1"),
@@ -40,35 +45,56 @@ PATIENCE = 500
 """Seconds: the first run may compile, and cores may be busy."""
 
 
-def state(folder: Path) -> dict[str, np.ndarray[Any, Any]]:
-    return load_state(folder / "state.safetensors")[0]
+def as_rank(folder: Path, rank: int, attempt: int, port: int) -> None:
+    """Be a rank as torchrun starts it."""
+    os.environ |= {
+        "RANK": str(rank), "WORLD_SIZE": "2", "TORCHELASTIC_RUN_ID": "one",
+        "TORCHELASTIC_RESTART_COUNT": str(attempt),
+        "MASTER_ADDR": "localhost", "MASTER_PORT": str(port),
+    }  # fmt: skip
+    current_ranks.cache_clear()
+    with (folder / "told.txt").open("a") as told, redirect_stdout(told), redirect_stderr(told):
+        rank_checks.main(folder, SMALL)
 
 
-@pytest.fixture(scope="module")
-def ranked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What two ranks of torchrun did, one of which was killed in the second of their runs.
+def fork_ranks(folder: Path) -> list[int | None]:
+    """Start two ranks, and both anew when one has died, without loading everything again."""
+    codes: list[int | None] = [1]
+    for attempt in range(2):
+        with socket.create_server(("localhost", 0)) as server:
+            port = server.getsockname()[1]
+        processes = [
+            get_context("fork").Process(target=as_rank, args=(folder, rank, attempt, port))
+            for rank in range(2)
+        ]
+        for process in processes:
+            process.start()
+        for process in processes:
+            process.join(PATIENCE)
+            process.kill()
+        codes = [process.exitcode for process in processes]
+        assert (codes[1] == -signal.SIGKILL) is (attempt == 0)
+    return codes
 
-    Starting a process costs more than what it does here, so these do everything.
-    """
-    folder = tmp_path_factory.mktemp("ranks")
-    words = ["--nproc-per-node=2", "--max-restarts=1", "--standalone", "--"]
+
+def torchrun(folder: Path) -> list[int | None]:
+    words = ["--nproc-per-node=2", "--max-restarts=1", "--standalone", "--", rank_checks.__file__]
+    command = [sys.executable, "-m", "torch.distributed.run", *words, str(folder), *SMALL]
     with open(folder / "told.txt", "w", encoding="utf-8") as told:
-        running = subprocess.Popen(
-            [sys.executable, "-m", "torch.distributed.run", *words, str(HERE / "rank_checks.py"),
-             str(folder), *SMALL],
-            stdout=told, stderr=subprocess.STDOUT,
-        )  # fmt: skip
-    try:
-        # Kill the second rank when there is a state to go on from.
-        kept = folder / "killed" / "state.safetensors"
-        while running.poll() is None and not (kept.exists() and decisions_in(kept)):
-            time.sleep(0.02)
-        os.kill(rank_under(running.pid, 1), signal.SIGKILL)
-        code = running.wait(PATIENCE)
-    finally:
-        running.kill()
-        running.wait()
-    assert code == 0, (folder / "told.txt").read_text()
+        done = subprocess.run(
+            command, stdout=told, stderr=subprocess.STDOUT, timeout=PATIENCE, check=False
+        )
+    return [done.returncode]
+
+
+@pytest.fixture(
+    scope="module", params=[fork_ranks, pytest.param(torchrun, marks=pytest.mark.thorough)]
+)
+def ranked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What two ranks did, one of which was killed in the second of their runs."""
+    folder = tmp_path_factory.mktemp("ranks")
+    codes = request.param(folder)
+    assert not any(codes), (folder / "told.txt").read_text()
     return folder
 
 
@@ -97,7 +123,7 @@ def test_two_ranks_leave_one_run(ranked: Path, found: list[dict[str, Any]]) -> N
     assert [each["status"] for each in found] == [0, 0]
     assert "against" in found[0]["shown"]
     assert not found[1]["shown"]
-    arrays = state(whole)
+    arrays = arrays_of(whole)
     games = [name for name in arrays if "games." in name]
     assert {name.rpartition("games.")[0] for name in games} == {"", "rank.1."}
     assert not np.array_equal(arrays["games.records"], arrays["rank.1.games.records"])
@@ -106,33 +132,10 @@ def test_two_ranks_leave_one_run(ranked: Path, found: list[dict[str, Any]]) -> N
     assert settings.decisions <= int(last.stem) < settings.decisions + 64 * 8
 
 
-def test_a_killed_rank_is_started_again_by_torchrun_to_the_same_weights(ranked: Path) -> None:
+def test_a_killed_rank_is_started_again_to_the_same_weights(ranked: Path) -> None:
     told = (ranked / "told.txt").read_text()
     assert f"go on from it with german-whist train --resume {ranked / 'killed'}" in told
-    assert same(state(ranked / "killed"), state(ranked / "whole"))
-
-
-def decisions_in(path: Path) -> int:
-    return load_state(path)[1].trainer["decisions"]
-
-
-def rank_under(parent: int, rank: int) -> int:
-    """The process that torchrun started as this rank."""
-    for each in Path("/proc").iterdir():
-        try:
-            if each.name.isdigit() and int((each / "stat").read_text().split()[3]) == parent:
-                told = (each / "environ").read_bytes().split(b"\0")
-                if f"RANK={rank}".encode() in told:
-                    return int(each.name)
-        except (OSError, IndexError):
-            continue
-    raise AssertionError("there is no such rank")
-
-
-def same(one: dict[str, np.ndarray[Any, Any]], other: dict[str, np.ndarray[Any, Any]]) -> bool:
-    return one.keys() == other.keys() and all(
-        np.array_equal(one[name], other[name]) for name in one
-    )
+    assert same(arrays_of(ranked / "killed"), arrays_of(ranked / "whole"))
 
 
 def test_one_process_goes_on_where_two_stopped(ranked: Path, tmp_path: Path) -> None:
@@ -140,7 +143,7 @@ def test_one_process_goes_on_where_two_stopped(ranked: Path, tmp_path: Path) -> 
     folder = tmp_path / "on"
     shutil.copytree(whole, folder)
     run = resume(folder, ["decisions=7000"])
-    before = state(whole)
+    before = arrays_of(whole)
     trainer = run.trainer
     assert isinstance(trainer, PPO)
     assert np.array_equal(trainer.player()["policy.weight"], before["ema_network.policy.weight"])

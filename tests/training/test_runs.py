@@ -7,9 +7,9 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
 from collections.abc import Mapping
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -95,20 +95,20 @@ class Once(Callback):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
 def test_a_process_that_is_killed_comes_to_the_same_weights(
     baseline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "deadly_once.py").write_text(DEADLY, encoding="utf-8")
-    words = ["train", "tiny", *SMALL, "callbacks=deadly_once:Once", "--run", "run"]
-    killed = subprocess.run(
-        [sys.executable, "-m", "german_whist", *words],
-        cwd=tmp_path, capture_output=True, check=False,
-    )  # fmt: skip
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
-    folder = tmp_path / "run"
-    assert 0 < load_state(folder / "state.safetensors")[1].trainer["decisions"] < 2500
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
+    words = ["train", "tiny", *SMALL, "callbacks=deadly_once:Once", "--run", "run"]
+    killed = get_context("fork").Process(target=main, args=(words,))
+    killed.start()
+    killed.join()
+    assert killed.exitcode == -signal.SIGKILL
+    folder = tmp_path / "run"
+    assert 0 < load_state(folder / "state.safetensors")[1].trainer["decisions"] < 2500
     assert main(["train", "--resume", "run"]) == 0
     assert same(arrays_of(baseline), arrays_of(folder))
     assert (baseline / "evaluations.csv").read_bytes() == (folder / "evaluations.csv").read_bytes()

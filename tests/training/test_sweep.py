@@ -126,7 +126,8 @@ def test_a_sweep_goes_on_to_as_many_trials_as_are_wanted_and_leaves_a_preset(
         rows = [*csv.DictReader(file)]
     for row, trial in zip(rows, study.trials, strict=True):
         told = trial.number, trial.value, "COMPLETE", *(trial.params[name] for name in SPACE)
-        assert [row[name] for name in ("number", "objective", "state", *SPACE)] == [*map(str, told)]
+        names = "number", "objective", "state", *SPACE
+        assert [row[name] for name in names] == [*map(str, told)]
     # Once there are enough of them, nothing more is tried.
     assert main(command) == 0
     assert {trial.name for trial in (folder / "trials").iterdir()} == {"0", "1", "2"}
@@ -184,7 +185,7 @@ def test_without_opponents_the_exploitability_is_minimized(tmp_path: Path) -> No
     assert f"trial {result.best.number}, {text}: batch_size=" in "\n".join(lines)
 
 
-def test_finalists_that_were_trained_elsewhere_are_told_and_no_workers_refused(tmp_path: Path) -> None:
+def test_finalists_trained_elsewhere_are_told_and_no_workers_are_refused(tmp_path: Path) -> None:
     folder, lines = tmp_path / "sweep", list[str]()
     sweep = load_sweep(written(tmp_path, trials=2))
     with pytest.raises(ValueError, match="workers is 0: give at least 1"):
@@ -230,6 +231,7 @@ def test_a_trial_that_promises_nothing_is_ended_early(
     assert not (tmp_path / "sweep" / "best.yaml").exists()
 
 
+@pytest.mark.usefixtures("no_tensorboard")
 def test_trials_side_by_side_come_to_what_they_come_to_one_by_one(tmp_path: Path) -> None:
     sweep = load_sweep(written(tmp_path, **TABLES, trials=2, sampler="Random", pruner="Nop"))
     results = []
@@ -274,7 +276,8 @@ def test_no_trial_is_drawn_twice_by_a_sweep_that_goes_on_or_is_shared(
 def test_sweeps_that_start_at_once_share_one_study(tmp_path: Path) -> None:
     folder = tmp_path / "sweep"
     sweep = load_sweep(written(tmp_path, **TABLES, trials=4, finalists=1))
-    processes = [get_context("fork").Process(target=run_sweep, args=(sweep, folder)) for _ in "12"]
+    fork = get_context("fork")
+    processes = [fork.Process(target=run_sweep, args=(sweep, folder)) for _ in range(2)]
     for process in processes:
         process.start()
     for process in processes:
