@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,7 @@ def test_a_training_is_called_goes_on_and_tells_what_it_came_to(
 
 
 def test_frames_without_pandas_are_refused_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+    monkeypatch.setitem(sys.modules, "pandas", None)
     found = german_whist.evaluate("threshold", "random", hands=4)
     with pytest.raises(ValueError, match="frames need pandas, which is not installed"):
         found.frame()

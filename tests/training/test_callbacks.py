@@ -153,9 +153,10 @@ def test_sb3s_callbacks_are_refused_by_other_trainers(tmp_path: Path) -> None:
 class Telling(Callback):
     """Keeps what it is told, in order."""
 
+    stop_after = 10**9
+
     def __init__(self) -> None:
         self.events: list[str] = []
-        self.stop_after = 10**9
 
     def on_start(self, run: TrainingRun) -> None:
         self.events.append(f"start at {run.trainer.decisions}")
@@ -180,11 +181,10 @@ class Telling(Callback):
 
 
 def wanted_of(trainer: str, *words: str) -> Settings:
-    small = ["n_envs=16", "decisions=1500", "threads=1", "eval_hands=20", "final_eval_hands=20",
-             "eval_every=1000", "batch_size=128", "hidden_sizes=16", "eval_mode=sync"]  # fmt: skip
-    tiny = ["rules={name: tiny, suits: 2, ranks: 4, hand: 2}", "horizon=hand", "n_steps=16"]
-    preset = {"ppo": "tiny", "sb3": "sb3"}[trainer]
-    return load_settings(preset, [*small, *tiny, *words])
+    small = "n_envs=16 decisions=1500 threads=1 eval_hands=20 final_eval_hands=20 eval_every=1000"
+    small += " batch_size=128 hidden_sizes=16 eval_mode=sync horizon=hand n_steps=16"
+    rules = "rules={name: tiny, suits: 2, ranks: 4, hand: 2}"
+    return load_settings({"ppo": "tiny"}.get(trainer, trainer), [*small.split(), rules, *words])
 
 
 @pytest.mark.parametrize("trainer", ["ppo", "sb3"])
@@ -193,8 +193,6 @@ def test_a_callback_is_told_of_a_run_from_its_start_to_its_end(
 ) -> None:
     telling = Telling()
     start(tmp_path / "run", wanted_of(trainer), callbacks=[telling]).go(quiet())
-    iterations = telling.events.count("iteration")
-    assert iterations == 6
     assert telling.events == [
         *("start at 0", *["iteration"] * 4, "checkpoint", "measured"),
         *(*["iteration"] * 2, "checkpoint", "measured", "end"),

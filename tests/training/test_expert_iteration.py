@@ -19,6 +19,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from faulty_opponents import Lowest  # noqa: E402
 from plain_learning import (  # noqa: E402
     PlainAdam,
     Weights,
@@ -50,6 +51,7 @@ from german_whist.training.expert_iteration.search_targets import (  # noqa: E40
 )
 from german_whist.training.expert_iteration.self_play import PolicyPlayers  # noqa: E402
 from german_whist.training.expert_iteration.value import ValueTask, lambda_returns  # noqa: E402
+from support import suit_part  # noqa: E402
 
 Array = np.ndarray[Any, Any]
 
@@ -65,6 +67,12 @@ def champion() -> Any:
 @cache
 def policy_agent() -> NetworkAgent:
     return NetworkAgent("classic", CLASSIC_WEIGHTS)
+
+
+def policy_parts() -> tuple[Weights, list[str]]:
+    """The champion's weights, and its layers in order."""
+    count = len(champion().card.network.hidden_sizes)
+    return float64_copy(champion().weights), [*(f"hidden.{k}" for k in range(count)), "policy"]
 
 
 def field(game: Game, seat: int, name: str) -> int:
@@ -117,17 +125,7 @@ class RecordingSearch:
 
     def act_with_values(self, views: Array, rng: Array) -> tuple[Array, Array]:
         self.streams.append(rng.copy())
-        lowest = [int(hand) & -int(hand) for hand in self._legal(views)]
-        actions = np.array([card.bit_length() - 1 for card in lowest], np.int64)
-        return actions, np.full((len(views), 13), np.nan, np.float32)
-
-    def _legal(self, views: Array) -> list[int]:
-        cards = []
-        for view in views:
-            suit = ((1 << 13) - 1) << 13 * (int(view["led"]) // 13) if view["led"] < 52 else 0
-            hand = int(view["hand"])
-            cards.append(hand & suit or hand)
-        return cards
+        return Lowest("classic").act(views, rng), np.full((len(views), 13), np.nan, np.float32)
 
 
 def test_a_search_gets_a_random_stream_of_its_own_for_every_decision_of_every_hand() -> None:
@@ -159,7 +157,7 @@ def value_inputs(game: Game) -> list[int]:
     upcard, *rest = map(int, game.stock)
 
     def strength(suit: int) -> list[int]:
-        return [sum(1 << card % 13 for card in hand if card // 13 == suit) for hand in hands]
+        return [suit_part([*hand], suit) for hand in hands]
 
     side = [suit for suit in range(4) if suit != game.trump]
     order = [game.trump, *sorted(side, key=strength, reverse=True)]
@@ -234,9 +232,8 @@ def target_of(game: Game, card: int) -> float:
 @cache
 def tried_hands() -> Array:
     value_net = read_value_network(VALUE_WEIGHTS, CLASSIC)
-    return play_with_targets(
-        LookaheadPlayers(CLASSIC, policy_net(champion()), value_net, 16), 3, 0, 0.1
-    )
+    players = LookaheadPlayers(CLASSIC, policy_net(champion()), value_net, 16)
+    return play_with_targets(players, 3, 0, 0.1)
 
 
 def test_search_targets_are_what_every_likely_card_comes_to_in_the_deal_as_it_is() -> None:
@@ -256,13 +253,10 @@ def test_search_targets_are_what_every_likely_card_comes_to_in_the_deal_as_it_is
             if not unsure and len(likely) < 2:
                 assert np.isnan(targets).all()
             elif not unsure:
-                tried = [
-                    card for card, pay in zip(probs, targets, strict=False) if not np.isnan(pay)
-                ]
-                assert tried == likely
+                pays = dict(zip(probs, targets, strict=False))
+                assert [card for card in probs if not np.isnan(pays[card])] == likely
                 for card in likely:
-                    expected = target_of(game, card)
-                    pay = targets[list(probs).index(card)]
+                    expected, pay = target_of(game, card), pays[card]
                     if math.isnan(expected):
                         left_out += 1
                     else:
@@ -278,9 +272,7 @@ def test_a_policy_learns_each_target_at_its_card_and_in_the_position_it_was_trie
     task = PolicyTask(CLASSIC, policy, 0.01)
     hands = tried_hands()[:5]
     x, targets = task.read(hands)
-    names = [*(f"hidden.{k}" for k in range(len(champion().card.network.hidden_sizes))), "policy"]
-    weights = {name: values.astype(np.float64) for name, values in champion().weights.items()}
-    logits = forward(weights, names, (x != 0).astype(float))[-1]
+    logits = forward(*policy_parts(), (x != 0).astype(float))[-1]
     row = 0
     for number, searched in enumerate(hands):
         game = Game("classic", seed=3, number=number)
@@ -293,9 +285,8 @@ def test_a_policy_learns_each_target_at_its_card_and_in_the_position_it_was_trie
                 probs_of_row = np.exp(logits[row] - logits[row][legal].max())[legal]
                 total = sum(probs[card] for card in tried)
                 expected = sorted((float(pays[card]), probs[card] / total) for card in tried)
-                result = sorted(
-                    zip(targets[row].numpy()[legal], probs_of_row / probs_of_row.sum(), strict=True)
-                )
+                shares = probs_of_row / probs_of_row.sum()
+                result = sorted(zip(targets[row].numpy()[legal], shares, strict=True))
                 np.testing.assert_allclose(result, expected, atol=1e-3)
                 row += 1
             game.play(int(played))
@@ -309,8 +300,7 @@ def test_the_loss_of_a_policy_is_its_expected_target_less_a_divergence_from_the_
     x, targets = task.read(tried_hands())
     config = FitConfig(tuple(champion().card.network.hidden_sizes))
     net = policy_layers(champion(), task, config)
-    names = [*(f"hidden.{k}" for k in range(len(config.hidden_sizes))), "policy"]
-    old_weights = {name: values.astype(np.float64) for name, values in champion().weights.items()}
+    old_weights, names = policy_parts()
     with torch.no_grad():
         net[-1].bias += torch.linspace(-1, 1, len(net[-1].bias))
     weights = {**old_weights, "policy.bias": net[-1].bias.detach().numpy().astype(np.float64)}
@@ -517,10 +507,10 @@ def test_a_fit_ends_with_the_averaged_weights_of_adam_and_never_learns_what_it_i
     for name, values in fit.net.state_dict().items():
         assert values.numpy() == pytest.approx(weights[name], rel=1e-2, abs=1e-3)
     written = load_file(str(tmp_path / "net.safetensors"))
-    for name, layer in zip(("0", "1"), names, strict=True):
+    for place, layer in enumerate(names):
         for part in ("weight", "bias"):
             expected = pytest.approx(average[f"{layer}.{part}"], rel=1e-2, abs=2e-3)
-            assert written[f"{name}.{part}"] == expected
+            assert written[f"{place}.{part}"] == expected
 
 
 def test_a_course_keeps_hands_apart_to_check_on_and_writes_averaged_weights(

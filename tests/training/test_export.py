@@ -27,8 +27,17 @@ from german_whist.training.export.export import export_half
 from support import dealt
 
 
-@pytest.mark.parametrize("ranks", ["relative", "absolute"])
-@pytest.mark.parametrize("rules", ["classic", "draft", "humbug"])
+def small_checkpoint(folder: Path, **changes: Any) -> Path:
+    settings = PPOSettings(hidden_sizes=(16, 16), n_envs=4)
+    trainer = PPO(settings)
+    weights = {**trainer.player(), **changes}
+    return write_player(folder / "1", weights, settings, trainer.network_card(), decisions=7)
+
+
+@pytest.mark.parametrize(
+    ("rules", "ranks"),
+    [("classic", "relative"), ("draft", "absolute"), ("humbug", "relative")],
+)
 def test_the_graph_plays_as_the_player_does(
     rules: str, ranks: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -134,11 +143,7 @@ def test_a_network_of_several_games_is_written_for_those_that_show_less(tmp_path
 
 
 def test_what_is_too_large_for_half_precision_is_refused(tmp_path: Path) -> None:
-    settings = PPOSettings(hidden_sizes=(8,), n_envs=4)
-    trainer = PPO(settings)
-    weights = trainer.player()
-    weights["policy.bias"][3] = 1e5
-    path = write_player(tmp_path / "1", weights, settings, trainer.network_card())
+    path = small_checkpoint(tmp_path, **{"policy.bias": np.full(52, 1e5, np.float32)})
     with pytest.raises(ValueError, match=r"policy\.bias holds numbers that are too large"):
         export_half(path, tmp_path / "half.safetensors")
 
@@ -146,19 +151,14 @@ def test_what_is_too_large_for_half_precision_is_refused(tmp_path: Path) -> None
 def test_half_precision_plays_as_the_whole_does(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings = PPOSettings(hidden_sizes=(16, 16), n_envs=4)
-    trainer = PPO(settings)
-    path = write_player(
-        tmp_path / "1", trainer.player(), settings, trainer.network_card(), decisions=7
-    )
+    path = small_checkpoint(tmp_path)
     half = tmp_path / "half.safetensors"
     assert main(["export", str(path), "-o", str(half)]) == 0
     assert f"{half.stat().st_size:,} bytes" in capsys.readouterr().out
     assert half.stat().st_size < 0.6 * path.stat().st_size
     assert read_checkpoint(half).card.decisions == 7
-    assert (
-        read_checkpoint(half).weights.keys() == strip_critic(read_checkpoint(path)).weights.keys()
-    )
+    kept = strip_critic(read_checkpoint(path)).weights.keys()
+    assert read_checkpoint(half).weights.keys() == kept
     views = dealt("classic", 200, seed=2).views()
     rng = np.zeros(200, np.uint64)
     whole, halved = (NetworkAgent("classic", each).act(views, rng) for each in (path, half))
@@ -168,9 +168,7 @@ def test_half_precision_plays_as_the_whole_does(
 def test_a_checkpoint_is_not_written_over_itself(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings = PPOSettings(hidden_sizes=(8,), n_envs=4)
-    trainer = PPO(settings)
-    path = write_player(tmp_path / "1", trainer.player(), settings, trainer.network_card())
+    path = small_checkpoint(tmp_path)
     before = path.read_bytes()
     assert main(["export", str(path), "-o", str(path)]) != 0
     assert "is the checkpoint itself" in capsys.readouterr().err

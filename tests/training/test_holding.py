@@ -140,10 +140,7 @@ def test_a_state_of_another_kind_is_told(tmp_path: Path) -> None:
         (data.replace(b'\\"seconds\\": ', b'\\"seconts\\": '), "'seconts' is not known here"),
         (data.replace(b'\\"pool\\": 0', b'\\"pool\\": "'), "is not valid JSON|no state"),
         (data.replace(b'\\"hands\\": 0', b'\\"hands\\": -'), "is not valid JSON|no state"),
-        (
-            data.replace(b"ema_network.policy.bias", b"ema_network.policy.bios"),
-            "does not fit the run's",
-        ),
+        (data.replace(b"ema_network.policy.bias", b"ema_network.policy.bios"), "does not fit the"),
     ):
         assert spoilt != data
         (folder / STATE).write_bytes(spoilt)
@@ -210,12 +207,11 @@ def test_a_signal_in_a_measurement_loses_nothing_and_it_is_made_up_for(
 ) -> None:
     words = ("eval_every=320",)
     start(tmp_path / "whole", settings(*words)).go(quiet())
-    evaluate_checkpoint, calls = runs.evaluate_checkpoint, 0
+    evaluate_checkpoint, calls = runs.evaluate_checkpoint, []
 
     def interrupted(*arguments: object) -> object:
-        nonlocal calls
-        calls += 1
-        if calls == (1 if at == "measuring on the way" else 2):
+        calls.append(arguments)
+        if len(calls) == (1 if at == "measuring on the way" else 2):
             os.kill(os.getpid(), signal.SIGTERM)
             time.sleep(5)
         return evaluate_checkpoint(*arguments)  # type: ignore[arg-type]

@@ -139,14 +139,8 @@ def test_the_card_of_a_run_says_where_its_weights_came_from(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        (
-            {"hidden_sizes": (6,)},
-            r"has hidden_sizes \[6, 5\], and this training \[6\]: give hidden_sizes=6,5",
-        ),
-        (
-            {"card_ranks": "absolute"},
-            "has card_ranks relative, and this training absolute: give card_ranks=relative",
-        ),
+        ({"hidden_sizes": (6,)}, r"\[6, 5\], and this training \[6\]: give hidden_sizes=6,5"),
+        ({"card_ranks": "absolute"}, "and this training absolute: give card_ranks=relative"),
         ({"layout": "raw"}, "reads the layout trump-first, .* raw: give layout=trump-first"),
     ],
 )
@@ -179,12 +173,9 @@ def test_weights_for_other_rules_play_what_both_know_as_before(
     trainer, about = begun(path, rules=after)
     assert (", which plays" in about) == any(name not in before for name in after)
     assert "not used" not in about
-    begun_path = write_player(
-        tmp_path / "2", trainer.player(), trainer.settings, trainer.network_card()
-    )
-    for name in before:
-        if name not in after:
-            continue
+    network = trainer.network_card()
+    begun_path = write_player(tmp_path / "2", trainer.player(), trainer.settings, network)
+    for name in (name for name in before if name in after):
         rules = load_rules(name)
         players = [NetworkAgent(rules, file, "endgame=network") for file in (path, begun_path)]
         games = SelfPlayEnv(64, rules)
@@ -222,10 +213,8 @@ def test_a_path_that_is_none_makes_no_folder(tmp_path: Path) -> None:
 
 
 def test_training_begins_with_the_champion(tmp_path: Path) -> None:
-    config = load_settings(
-        "quick", ["init=champion", "hidden_sizes=512,256", "n_envs=16", "threads=1"]
-    )
-    run = start(tmp_path / "run", config)
+    words = ["init=champion", "hidden_sizes=512,256", "n_envs=16", "threads=1"]
+    run = start(tmp_path / "run", load_settings("quick", words))
     assert run.state.init is not None
     assert run.state.init.checkpoint == "champion"
     assert run.state.init.decisions > 200_000_000
@@ -234,9 +223,8 @@ def test_training_begins_with_the_champion(tmp_path: Path) -> None:
     for name, values in champion.weights.items():
         assert np.array_equal(weights[name], values.astype(np.float32)), name
     run.close()
-    with pytest.raises(
-        SettingsError, match=r"has hidden_sizes \[512, 256\], and this training \[256"
-    ):
+    message = r"has hidden_sizes \[512, 256\], and this training \[256"
+    with pytest.raises(SettingsError, match=message):
         start(tmp_path / "other", load_settings("quick", ["init=champion"]))
 
 
@@ -245,15 +233,9 @@ def test_sb3_begins_with_the_weights_of_its_own_and_of_ours(tmp_path: Path) -> N
     path = checkpoint(tmp_path, card_ranks="absolute")
     words = [
         *("rules={name: tiny, suits: 2, ranks: 4, hand: 2}", "horizon=hand", "hidden_sizes=6,5"),
-        *(
-            "n_envs=8",
-            "n_steps=8",
-            "batch_size=16",
-            "threads=1",
-            "decisions=64",
-            "final_eval_hands=20",
-        ),
-        *("eval_opponents=[]", "final_eval_opponents=[]", "pool_size=0", "opponents=random"),
+        *("n_envs=8", "n_steps=8", "batch_size=16", "threads=1", "decisions=64", "pool_size=0"),
+        *("eval_opponents=[]", "final_eval_opponents=[]", "final_eval_hands=20"),
+        "opponents=random",
     ]
     run = start(tmp_path / "run", load_settings("sb3", [*words, f"init={path}"]))
     source = read_checkpoint(path)
@@ -262,9 +244,8 @@ def test_sb3_begins_with_the_weights_of_its_own_and_of_ours(tmp_path: Path) -> N
     assert run.trainer.player().keys() == strip_critic(source).weights.keys()
     run.go(quiet())
     again = start(tmp_path / "again", load_settings("sb3", [*words, f"init={run.folder}"]))
-    assert np.array_equal(
-        again.trainer.player()["policy.weight"], run.trainer.player()["policy.weight"]
-    )
+    weights = [each.trainer.player()["policy.weight"] for each in (run, again)]
+    assert np.array_equal(*weights)
 
 
 def test_each_of_several_rule_sets_ends_where_its_endings_are_exact(tmp_path: Path) -> None:

@@ -302,17 +302,16 @@ def same(found: Weights, wanted: Weights) -> None:
 def iterated(
     trainer: PPO, plain: PlainPPO, monkeypatch: pytest.MonkeyPatch
 ) -> list[dict[str, float]]:
-    """The metrics of four iterations of both, which come to the same weights."""
+    """The metrics of three iterations of both, which come to the same weights."""
     metrics = []
-    for _ in range(4):
+    for _ in range(3):
         metrics.append(iterate_both(trainer, plain, monkeypatch))
         same(weights_of(trainer.network), plain.weights)
         same(weights_of(trainer.ema_network), plain.average)
     # What is handed out is the average, which is not the network.
     same(trainer.player(), plain.average)
-    assert any(
-        np.abs(each - plain.weights[name]).max() > 0.01 for name, each in trainer.player().items()
-    )
+    apart = [np.abs(each - plain.weights[name]).max() for name, each in trainer.player().items()]
+    assert max(apart) > 0.01
     return metrics
 
 
@@ -320,10 +319,8 @@ def iterated(
     "changes",
     [
         {"critic": "separate"},
-        {"critic": "shared"},
-        {"kl_coef": 0.0},
-        {"n_steps": 5},
-        {"pool_fraction": 0.5, "opponents": ("random",)},
+        {"critic": "shared", "kl_coef": 0.0},
+        {"n_steps": 5, "pool_fraction": 0.5, "opponents": ("random",)},
     ],
 )
 def test_an_iteration_is_what_the_formulas_say(

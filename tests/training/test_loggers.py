@@ -37,21 +37,9 @@ SB3 = [
 
 
 def curves(folder: Path) -> dict[str, list[tuple[int, float]]]:
-    read = EventAccumulator(str(folder / "tensorboard"))
-    read.Reload()
-    return {
-        tag: [(each.step, each.value) for each in read.Scalars(tag)]
-        for tag in read.Tags()["scalars"]
-    }
-
-
-def texts(folder: Path) -> dict[str, str]:
-    read = EventAccumulator(str(folder / "tensorboard"))
-    read.Reload()
-    return {
-        tag: read.Tensors(tag)[-1].tensor_proto.string_val[0].decode()
-        for tag in read.Tags()["tensors"]
-    }
+    read = EventAccumulator(str(folder / "tensorboard")).Reload()
+    scalars = {tag: read.Scalars(tag) for tag in read.Tags()["scalars"]}
+    return {tag: [(point.step, point.value) for point in curve] for tag, curve in scalars.items()}
 
 
 def ours() -> Settings:
@@ -64,24 +52,19 @@ def test_our_trainer_writes_its_curves(tmp_path: Path) -> None:
     scalars = curves(tmp_path / "run")
     steps = [row["decisions"] for row in run.rows]
     for name in ("entropy", "value_loss", "explained_variance", "decisions_per_second"):
-        assert [step for step, _ in scalars[f"train/{name}"]] == steps
-        assert [value for _, value in scalars[f"train/{name}"]] == pytest.approx(
-            [row[name] for row in run.rows], rel=1e-4
-        )
+        values = [pytest.approx(row[name], rel=1e-4) for row in run.rows]
+        assert scalars[f"train/{name}"] == [*zip(steps, values, strict=True)]
     assert all(name.startswith(("train/", "eval/")) for name in scalars)
-    assert yaml.safe_load(texts(tmp_path / "run")["settings/text_summary"]) == (
-        run.settings.as_mapping()
-    )
+    read = EventAccumulator(str(tmp_path / "run" / "tensorboard")).Reload()
+    text = read.Tensors("settings/text_summary")[-1].tensor_proto.string_val[0].decode()
+    assert yaml.safe_load(text) == run.settings.as_mapping()
     # What was played against its own past is one curve.
     past = [each for each in run.evaluations if each.opponent.startswith("itself@")]
     assert len(past) > 1
-    assert [step for step, _ in scalars["eval/win_rate/itself"]] == [
-        each.decisions for each in past
-    ]
-    measured = [each for each in run.evaluations if each.opponent == "random"]
-    assert scalars["eval/win_rate/random"] == [
-        (each.decisions, pytest.approx(each.win_rate)) for each in measured
-    ]
+    random = [each for each in run.evaluations if each.opponent == "random"]
+    for name, results in (("itself", past), ("random", random)):
+        points = [(each.decisions, pytest.approx(each.win_rate)) for each in results]
+        assert scalars[f"eval/win_rate/{name}"] == points
 
 
 def test_sb3_writes_its_own_curves_beside_them(tmp_path: Path) -> None:
@@ -172,9 +155,8 @@ def test_mlflow_keeps_curves_and_settings_and_goes_on_with_a_run(
     points = client.get_metric_history(stored.info.run_id, "train/entropy")
     assert [each.step for each in points] == [row["decisions"] for row in run.rows]
     rates = client.get_metric_history(stored.info.run_id, "eval/win_rate/random")
-    assert [each.value for each in rates] == pytest.approx(
-        [each.win_rate for each in run.evaluations if each.opponent == "random"]
-    )
+    measured = [each.win_rate for each in run.evaluations if each.opponent == "random"]
+    assert [each.value for each in rates] == pytest.approx(measured)
     resume(folder, words=["decisions=2048"]).go(quiet())
     (stored,) = client.search_runs([place])
     assert stored.data.metrics["train/entropy"] is not None
@@ -210,13 +192,10 @@ def test_wandb_is_told_of_every_figure_and_goes_on_with_a_run(
     assert fake.begun[0]["config"] == run.settings.as_mapping()
     entropies = [each["train/entropy"] for each in fake.told if "train/entropy" in each]
     assert entropies == pytest.approx([row["entropy"] for row in run.rows], rel=1e-4)
-    rates = {
-        each["decisions"]: each["eval/win_rate/random"]
-        for each in fake.told
-        if "eval/win_rate/random" in each
-    }
-    assert rates == {each.decisions: each.win_rate for each in run.evaluations
-                     if each.opponent == "random"}  # fmt: skip
+    name = "eval/win_rate/random"
+    rates = [(each["decisions"], each[name]) for each in fake.told if name in each]
+    measured = [each for each in run.evaluations if each.opponent == "random"]
+    assert rates == [(each.decisions, each.win_rate) for each in measured]
     resume(folder, words=["decisions=1536"]).go(quiet())
     assert fake.begun[0]["id"] == fake.begun[1]["id"]
     assert fake.finished == 2

@@ -61,11 +61,8 @@ def test_training_goes_on_while_a_checkpoint_is_measured(waited: Path, tmp_path:
     assert [measured for measured, _ in watching.seen] == [1536, 3072, 4032]
     assert watching.seen[0][1] > 1536
     assert (folder / "evaluations.csv").read_bytes() == (waited / "evaluations.csv").read_bytes()
-    for one, other in zip(
-        list_checkpoints(folder / "checkpoints"),
-        list_checkpoints(waited / "checkpoints"),
-        strict=True,
-    ):
+    pairs = [list_checkpoints(each / "checkpoints") for each in (folder, waited)]
+    for one, other in zip(*pairs, strict=True):
         assert read_card(one).evaluations == read_card(other).evaluations != ()
     assert load_state(folder / "state.safetensors")[1].pending == []
 

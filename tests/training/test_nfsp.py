@@ -40,11 +40,9 @@ NEVER = 10**9
 
 def settings(**changes: Any) -> NFSPSettings:
     values: dict[str, Any] = {
-        "rules": TINY, "horizon": "hand", "reward": "margin", "n_envs": N_ENVS,
-        "hidden_sizes": (9,),
-        "replay_size": 100_000, "reservoir_size": 100_000, "train_every": 16,
-        "target_update_every": 7,
-        "batch_size": 32, "learning_rate": 0.02, "decisions": 10_000, "seed": 3,
+        "rules": TINY, "horizon": "hand", "reward": "margin", "n_envs": N_ENVS, "seed": 3,
+        "hidden_sizes": (9,), "replay_size": 100_000, "reservoir_size": 100_000, "train_every": 16,
+        "target_update_every": 7, "batch_size": 32, "learning_rate": 0.02, "decisions": 10_000,
         "anticipatory": 0.4, "epsilon": 0.5,
     }  # fmt: skip
     return NFSPSettings(**{**values, **changes})
@@ -219,26 +217,29 @@ def test_the_replay_buffer_holds_the_transitions_of_each_seat(
         trainer.iterate()
     rows = [row for trajectory in recorder.trajectories() for row in trajectory]
     assert any(row["next"] and row["reward"] for row in rows) is (horizon == "match")
-    expected: Counter[tuple[Any, ...]] = Counter()
-    rewards = set()
-    for row in rows:
-        done, next_row, reward = row["next"] is None, row["next"], float(row["reward"])
-        # The next decision of a final transition does not matter.
-        after = () if done else (next_row["observation"].tobytes(),
-                                 next_row["action_mask"].tobytes())  # fmt: skip
-        rewards.add(reward)
-        expected[(row["observation"].tobytes(), row["action"], reward, done, after)] += 1
+    expected = Counter(
+        transition(row, *((row["next"][name] for name in SEEN) if row["next"] else ()))
+        for row in rows
+    )
     transitions = Counter(
-        (row["observation"].tobytes(), int(row["action"]), float(row["reward"]), bool(row["done"]),
-         () if row["done"] else (row["next_observation"].tobytes(),
-                                 row["next_action_mask"].tobytes()))
+        transition(row, *(() if row["done"] else (row[f"next_{name}"] for name in SEEN)))
         for row in trainer.replay_buffer.rows[: len(trainer.replay_buffer)]
-    )  # fmt: skip
+    )
     assert transitions == expected
     assert expected.total() == trainer.decisions
+    rewards = {float(row["reward"]) for row in rows}
     assert trainer.hands == len(recorder.episodes) == iterations * N_ENVS
     assert min(rewards) < 0 < max(rewards)
     assert len(set(recorder.seeds)) == iterations
+
+
+SEEN = ("observation", "action_mask")
+
+
+def transition(row: Any, *following: Array) -> tuple[Any, ...]:
+    """Of a final transition the next decision does not matter."""
+    seen = [each.tobytes() for each in (row["observation"], *following)]
+    return (int(row["action"]), float(row["reward"]), *seen)
 
 
 def test_a_seat_plays_one_policy_for_an_episode_and_only_best_responses_are_imitated(

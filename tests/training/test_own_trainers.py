@@ -36,13 +36,8 @@ class Quiet(Trainer):
 
 class Own(Quiet):
 """
-SMALL = [
-    "trainer=own:Own",
-    "decisions=100",
-    "eval_opponents=",
-    "final_eval_hands=2",
-    "rules=small-last",
-]
+SMALL = ["trainer=own:Own", "decisions=100", "eval_opponents=", "final_eval_hands=2"]
+SMALL += ["rules=small-last"]
 
 
 @pytest.fixture

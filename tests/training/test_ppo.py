@@ -19,12 +19,8 @@ from small_runs import collect, quiet
 from german_whist.engine.batch.config import options_from
 from german_whist.engine.batch.cpu_backend import CpuBackend
 from german_whist.engine.cards import KEEP, TAKE_BLIND
-from german_whist.engine.observation.layout import (
-    EXCHANGE_LAYOUT,
-    LAYOUT,
-    LAYOUTS,
-    OBSERVATION_SIZE,
-)
+from german_whist.engine.observation import layout as layouts
+from german_whist.engine.observation.layout import LAYOUT, OBSERVATION_SIZE
 from german_whist.engine.rules import named_rules
 from german_whist.envs import SelfPlayEnv
 from german_whist.training.algorithms.ppo import PPO
@@ -93,11 +89,11 @@ LEFT_OUT = {
 
 def test_every_group_of_the_observation_is_read_somewhere_or_left_out_for_a_reason() -> None:
     read: set[int] = set()
-    chosen = product(named_rules().values(), ("auto", "match"), LAYOUTS, (False, True))
+    chosen = product(named_rules().values(), ("auto", "match"), layouts.LAYOUTS, (False, True))
     for rules, horizon, layout, closed in chosen:
         options = options_from(rules, horizon=horizon, layout=layout)
         read.update(inputs_of(options, closed).tolist())
-    for group in EXCHANGE_LAYOUT.groups:
+    for group in layouts.EXCHANGE_LAYOUT.groups:
         seen = read.intersection(range(group.start, group.start + group.size))
         assert bool(seen) != (group.name in LEFT_OUT), (
             f"{group.name}: let training/rollout/network_inputs.py read it, or say here why not"
@@ -158,11 +154,7 @@ def test_what_the_network_does_not_read_tells_nothing(name: str, horizon: Any, l
 
 
 def test_the_oracle_sees_the_other_hand_and_the_stock() -> None:
-    trainer = PPO(
-        PPOSettings(
-            n_envs=8, hidden_sizes=(8,), critic="oracle", layout="raw", card_ranks="absolute"
-        )
-    )
+    trainer = PPO(PPOSettings(n_envs=8, hidden_sizes=(8,), layout="raw", card_ranks="absolute"))
     now = trainer.games.observe()
     trainer.collector.add_observations(0, now)
     sets = trainer.collector.buffer.inputs_at(0)[1].reshape(8, 4, 52)
@@ -177,13 +169,9 @@ def test_the_oracle_sees_the_other_hand_and_the_stock() -> None:
 
 def test_the_oracle_sees_the_blind_hands_as_long_as_they_may_be_taken() -> None:
     settings = PPOSettings(
-        rules="humbug",
-        horizon="hand",
-        n_envs=8,
-        hidden_sizes=(8,),
-        layout="raw",
+        rules="humbug", horizon="hand", n_envs=8, hidden_sizes=(8,), layout="raw",
         card_ranks="absolute",
-    )
+    )  # fmt: skip
     trainer, answers = PPO(settings), [KEEP, TAKE_BLIND] * 4
     [(games, _)] = trainer.games.parts()
     deals = games.batch.records["deal"].copy()
@@ -221,21 +209,18 @@ def test_it_trains_and_plays_by_rules_of_every_kind(name: str, horizon: Any) -> 
     env = SelfPlayEnv(8, name)
     now = env.reset(seed=3)
     for step in range(30):
-        views = env.views()
-        rng = np.arange(8, dtype=np.uint64) + np.uint64(100 * step)
-        now = env.step(agent.act(views, rng))
+        now = env.step(
+            agent.act(env.views(), np.arange(8, dtype=np.uint64) + np.uint64(100 * step))
+        )
     assert now.masks.any(axis=1).all()
 
 
 def test_mixed_precision_comes_close_to_the_full() -> None:
-    metrics = [
-        PPO(
-            PPOSettings(n_envs=64, hidden_sizes=(32,), batch_size=512, precision=precision)
-        ).iterate()
-        for precision in ("float32", "mixed")
-    ]
+    settings: Any = {"n_envs": 64, "hidden_sizes": (32,), "batch_size": 512}
+    full = PPO(PPOSettings(**settings)).iterate()
+    mixed = PPO(PPOSettings(**settings, precision="mixed")).iterate()
     for name in ("entropy", "value_loss"):
-        assert metrics[0][name] == pytest.approx(metrics[1][name], rel=0.05)
+        assert full[name] == pytest.approx(mixed[name], rel=0.05)
 
 
 @pytest.mark.thorough

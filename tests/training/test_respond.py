@@ -73,9 +73,8 @@ def test_a_training_that_was_stopped_says_that_the_same_command_goes_on(
     monkeypatch.setattr("german_whist.training.experiments.best_response.train_or_go_on", stopped)
     assert main([*WORDS, "--out", str(tmp_path / "answer")]) == 143
     output = capsys.readouterr()
-    assert (
-        f"the results so far are in {tmp_path / 'answer'}; the same command goes on" in output.out
-    )
+    message = f"the results so far are in {tmp_path / 'answer'}; the same command goes on"
+    assert message in output.out
     assert "fault of the program" not in output.err
 
 
@@ -115,12 +114,8 @@ def test_the_training_meets_nobody_else_and_begins_as_the_champion() -> None:
         hands=20, seed=1,
     )  # fmt: skip
     settings = training_settings(plan, rules).as_mapping()
-    assert (settings["opponents"], settings["pool_fraction"], settings["pool_size"]) == (
-        ["counting"],
-        1,
-        0,
-    )
-    assert settings["init"] == "champion"
+    told = settings["opponents"], settings["pool_fraction"], settings["pool_size"]
+    assert (*told, settings["init"]) == (["counting"], 1, 0, "champion")
     assert training_settings(plan, load_rules(DECK)).as_mapping()["init"] == ""
 
 
@@ -129,10 +124,8 @@ def test_where_nobody_answers_is_said(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main([*words, "--out", str(tmp_path)]) == 2
     assert "give --decisions" in capsys.readouterr().err
     # Nor is a network trained in the place of a search whose model was misspelt.
-    assert (
-        main(["best-response", "threshold", "--model", "thresh", "--out", str(tmp_path / "new")])
-        == 2
-    )
-    error = capsys.readouterr().err
-    assert "--model: 'thresh' has no opponent model; did you mean 'threshold'?\n" in error
+    words = ["best-response", "threshold", "--model", "thresh"]
+    assert main([*words, "--out", str(tmp_path / "new")]) == 2
+    message = "--model: 'thresh' has no opponent model; did you mean 'threshold'?\n"
+    assert message in capsys.readouterr().err
     assert not (tmp_path / "new").exists()

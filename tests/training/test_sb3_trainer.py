@@ -59,10 +59,8 @@ def test_a_stopped_run_comes_to_the_same_weights(tmp_path: Path) -> None:
     assert 0 < run.trainer.decisions < 1500
     run.go(quiet())
     assert same(arrays_of(tmp_path / "whole"), arrays_of(tmp_path / "run"))
-    zips = list((tmp_path / "run" / "checkpoints").glob("*.zip"))
-    assert zips
-    agent = make_agent(str(tmp_path / "run"), TINY)
-    assert agent.name == str(tmp_path / "run")
+    assert list((tmp_path / "run" / "checkpoints").glob("*.zip"))
+    assert make_agent(str(tmp_path / "run"), TINY).name == str(tmp_path / "run")
 
 
 @pytest.mark.thorough
@@ -88,8 +86,7 @@ def test_against_random_it_comes_close_to_the_best_response() -> None:
 def test_its_settings_are_those_of_the_model() -> None:
     config = settings(
         n_envs=8, n_steps=6, batch_size=12, n_epochs=3, learning_rate=3e-3, clip_range=0.3,
-        gamma=0.9,
-        gae_lambda=0.8, ent_coef=0.04, vf_coef=0.7, max_grad_norm=0.6, reward="margin",
+        gamma=0.9, gae_lambda=0.8, ent_coef=0.04, vf_coef=0.7, max_grad_norm=0.6, reward="margin",
     )  # fmt: skip
     assert isinstance(config, SB3Settings)
     model = SB3Trainer(config).model
@@ -146,9 +143,8 @@ def test_earlier_selves_join_and_leave_the_pool_and_play_by_their_weights() -> N
             agent = pool.agents[len(pool.names) - 1].agent
             assert isinstance(agent, NetworkAgent)
             assert agent.sample
-            assert agent.policy.layers.weights[
-                : trainer.snapshots[newest]["hidden.0.weight"].size
-            ] == (pytest.approx(trainer.snapshots[newest]["hidden.0.weight"].T.ravel()))
+            weights = trainer.snapshots[newest]["hidden.0.weight"].T.ravel()
+            assert agent.policy.layers.weights[: weights.size] == pytest.approx(weights)
     assert len(trainer.snapshots) < 6
     assert played > {"random", "256 decisions"}
     results = pool.results()

@@ -38,11 +38,8 @@ def test_every_preset_loads_and_says_what_it_is_for(name: str) -> None:
 def test_words_go_over_the_preset() -> None:
     settings = load_settings("quick", ["ent_coef=1e-1", "hidden_sizes=512,512", "decisions=2e6"])
     assert isinstance(settings, PPOSettings)
-    assert (settings.ent_coef, settings.hidden_sizes, settings.decisions) == (
-        0.1,
-        (512, 512),
-        2_000_000,
-    )
+    assert (settings.ent_coef, settings.hidden_sizes) == (0.1, (512, 512))
+    assert settings.decisions == 2_000_000
     assert isinstance(settings.decisions, int)
 
 
@@ -71,77 +68,48 @@ def test_settings_of_a_run_under_way_may_change_except_what_shapes_it() -> None:
     after = changed_settings(before, ["decisions=20_000_000", "pool_fraction=0.1"])
     assert (after.decisions, after.seed) == (20_000_000, 4)
     assert changed_settings(before, []) == before
-    for word in (
-        "hidden_sizes=64",
-        "rules=draft",
-        "n_envs=12",
-        "critic=separate",
-        "card_ranks=absolute",
-        "seed=5",
-    ):
+    fixed = "hidden_sizes=64 rules=draft n_envs=12 critic=separate card_ranks=absolute seed=5"
+    for word in fixed.split():
         name = word.partition("=")[0]
         with pytest.raises(SettingsError, match=f"{name} is .* in this run and cannot become"):
             changed_settings(before, [word])
-    for word in ("trainer=sb3", "ent_ceof=0.1", "ent_coef"):
-        with pytest.raises(SettingsError):
+    for word in ("trainer=sb3", "ent_ceof=0.1", "ent_coef", "ent_coef=much"):
+        with pytest.raises(SettingsError, match=r"^'?ent_coef|did you mean"):
             changed_settings(before, [word])
 
 
 @pytest.mark.parametrize(
-    ("word", "message"),
+    ("words", "message"),
     [
         ("ent_ceof=0.1", "'ent_coef'"),
-        (
-            "lr=0.1",
-            "'lr' is not a setting of the ppo trainer; the setting for that is 'learning_rate'",
-        ),
+        ("lr=0.1", "'lr' is not a setting of the ppo trainer; .* for that is 'learning_rate'"),
         ("ent_coef=much", "a number"),
         ("n_envs=1.5", "a whole number"),
         ("n_envs=0", "n_envs is 0: it has to be a whole number of at least 1"),
         ("device=gpu", "auto, cpu, cuda"),
         ("critic=orcale", "'oracle'"),
         ("ema_decay=1", "ema_decay is 1.0: .* less than 1"),
-        (
-            "hidden_sizes=0",
-            r"hidden_sizes is \[0\]: .* one or more whole numbers, each at least 1 and at most",
-        ),
+        ("hidden_sizes=0", r"\[0\]: .* one or more whole numbers, each at least 1 and at most"),
         ("eval_opponents=1", r"eval_opponents is \[1\]: it has to be a list of texts$"),
-        (
-            "ent_coef=much clip_range=0",
-            r"clip_range is 0\.0: .*; ent_coef is 'much': it has to be a number",
-        ),
-        (
-            "ent_ceof=1 folds=2 clip_range=0",
-            "'ent_ceof' is not .*'ent_coef'.*; 'folds' is not .*; clip_range is",
-        ),
+        ("ent_coef=much clip_range=0", r"clip_range is 0\.0: .*; ent_coef is 'much': it has to"),
+        ("ent_ceof=1 folds=2 clip_range=0", "'ent_coef'.*; 'folds' is not .*; clip_range is"),
         ("rules=clasic", "'classic'"),
         ("trainer=pppo", "trainer: 'pppo' is not a trainer; did you mean 'ppo'"),
         ("eval_hands=101", "eval_hands is 101: .* an even number of"),
-    ],
-)
-def test_what_does_not_fit_is_refused(word: str, message: str) -> None:
-    with pytest.raises(SettingsError, match=message):
-        load_settings("quick", word.split(" "))
-
-
-@pytest.mark.parametrize(
-    ("preset", "words", "message"),
-    [
-        ("quick", ("opponents=[threshold]",), "opponents are threshold, and pool_fraction is 0"),
-        ("quick", ("pool_fraction=0.0001",), "less than one of 4096 games; give at least 0.00024"),
-        ("quick", ("pool_fraction=0.5", "pool_size=0"), "the pool is empty; name opponents"),
-        (
-            "quick",
-            ("pool_fraction=0.5", "decisions=500_000"),
-            "pool_fraction is 0.5 and has no effect: a policy joins the pool every 1,000,000",
-        ),
-        ("sb3", ("opponents=[]", "pool_size=0"), "opponents is empty, and pool_size is 0"),
-        ("sb3", ("opponents=[]", "pool_every=1e9"), "opponents is empty: a policy joins"),
-        ("quick", ("learning_rate=0",), "nothing is learnt"),
-        ("sb3", ("learning_rate=0",), "nothing would be learnt"),
+        ("seed=9223372036854775808", "seed is 9223372036854775808: .* at most"),
+        ("opponents=[threshold]", "opponents are threshold, and pool_fraction is 0"),
+        ("pool_fraction=0.0001", "less than one of 4096 games; give at least 0.00024"),
+        ("pool_fraction=0.5 pool_size=0", "the pool is empty; name opponents"),
+        ("pool_fraction=0.5 decisions=500_000", "is 0.5 and has no effect: .* every 1,000,000"),
+        ("learning_rate=0", "nothing is learnt"),
+        ("sb3 learning_rate=0", "nothing would be learnt"),
+        ("sb3 opponents=[] pool_size=0", "opponents is empty, and pool_size is 0"),
+        ("sb3 opponents=[] pool_every=1e9", "opponents is empty: a policy joins"),
+        ("sb3 n_envs=1 n_steps=1", "a single decision cannot be learnt from"),
+        ("sb3 precision=mixed", "float32 alone"),
         *(
-            (each, (word,), message)
-            for each in ("quick", "sb3")
+            (preset + word, message)
+            for preset in ("", "sb3 ")
             for word, message in (
                 ("max_grad_norm=0", "max_grad_norm is 0.0: .* more than 0"),
                 ("max_grad_norm=-1", "more than 0"),
@@ -153,16 +121,12 @@ def test_what_does_not_fit_is_refused(word: str, message: str) -> None:
                 ("learning_rate=.inf", "a finite number"),
             )
         ),
-        ("sb3", ("n_envs=1", "n_steps=1"), "a single decision cannot be learnt from"),
-        ("sb3", ("precision=mixed",), "float32 alone"),
-        ("quick", ("seed=9223372036854775808",), "seed is 9223372036854775808: .* at most"),
     ],
-)  # fmt: skip
-def test_what_would_do_nothing_is_refused(
-    preset: str, words: tuple[str, ...], message: str
-) -> None:
+)
+def test_what_does_not_fit_or_would_do_nothing_is_refused(words: str, message: str) -> None:
+    preset = "sb3" if words.startswith("sb3 ") else "quick"
     with pytest.raises(SettingsError, match=message):
-        load_settings(preset, words)
+        load_settings(preset, words.removeprefix("sb3 ").split())
 
 
 def test_whoever_wrote_what_is_wrong_is_blamed(tmp_path: Path) -> None:
@@ -176,8 +140,6 @@ def test_whoever_wrote_what_is_wrong_is_blamed(tmp_path: Path) -> None:
     # Right with what was typed, and not without.
     path.write_text("opponents: [threshold]\n")
     assert load_settings(path, ["pool_fraction=0.2"])
-    with pytest.raises(SettingsError, match=r"^ent_coef is 'much'"):
-        changed_settings(load_settings("quick"), ["ent_coef=much"])
 
 
 @pytest.mark.parametrize(
@@ -208,9 +170,8 @@ def test_the_command_refuses_what_it_would_not_do(
 
 
 def test_lists_are_written_by_their_commas_where_that_reads_the_same() -> None:
-    assert format_overrides({"hidden_sizes": (512, 256), "opponents": ["random", "value:13"]}) == [
-        *("hidden_sizes=512,256", "opponents=random,value:13")
-    ]
+    values = {"hidden_sizes": (512, 256), "opponents": ["random", "value:13"]}
+    assert format_overrides(values) == ["hidden_sizes=512,256", "opponents=random,value:13"]
     for value in ([], ["random"], ["flat-mc:16,voids", "random"], ["true", "random"]):
         assert parse_overrides(format_overrides({"opponents": value})) == {"opponents": value}
 
@@ -270,19 +231,12 @@ def test_settings_are_shown_with_what_they_do(capsys: pytest.CaptureFixture[str]
 # -- numbers
 
 
-@pytest.mark.parametrize(
-    ("hands", "near"), [(1, "give 2"), (101, "give 100 or 102"), (7, "give 6 or 8")]
-)
-def test_an_odd_number_of_hands_is_refused(
-    hands: int, near: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(ValueError, match=f"hands is {hands}: .* even number; {near}"):
-        evaluate("random", "random-exact", hands=hands)
-    assert main(["ladder", "random", "random-exact", "--hands", str(hands)]) == 2
-    assert near in capsys.readouterr().err
-
-
-def test_ladders_and_benchmarks_take_an_even_number() -> None:
+def test_an_odd_number_of_hands_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    for hands, near in ((1, "give 2"), (101, "give 100 or 102"), (7, "give 6 or 8")):
+        with pytest.raises(ValueError, match=f"hands is {hands}: .* even number; {near}"):
+            evaluate("random", "random-exact", hands=hands)
+        assert main(["ladder", "random", "random-exact", "--hands", str(hands)]) == 2
+        assert near in capsys.readouterr().err
     with pytest.raises(SettingsError, match="hands is 11: it has to be an even number"):
         ladder_from({"players": ["random", "threshold"], "hands": 11}, "mine.yaml")
     with pytest.raises(SettingsError, match="hands is 11: it has to be an even number"):

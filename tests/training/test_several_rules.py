@@ -71,10 +71,8 @@ def test_the_player_of_each_rule_set_plays_as_torch_does(rules: tuple[Any, ...])
     for _ in range(30):
         trainer.collector.add_observations(0, now)
         with torch.no_grad():
-            logits, masks = (
-                trainer.collector.evaluate(trainer.network, 0)[0],
-                trainer.collector.buffer.action_masks[0],
-            )
+            logits = trainer.collector.evaluate(trainer.network, 0)[0]
+        masks = trainer.collector.buffer.action_masks[0]
         for agent, (games, span) in zip(agents, trainer.games.parts(), strict=True):
             likelihoods = agent.network_probabilities(games.views())
             for game, at in enumerate(range(span.start, span.stop)):
@@ -90,13 +88,12 @@ def test_a_situation_is_played_differently_by_other_rules() -> None:
     trainer = shaken(PPO(settings_of(HIGH, LOW)))
     views = [games.views() for games, _ in trainer.games.parts()]
     player_args = trainer.settings, weights_of(trainer.network), trainer.network_card(), "sample"
-    high, low = (
-        agent_from_weights(*player_args, rules=each.rules) for each in trainer.settings.all_options
-    )
     views[0]["low"] = 1  # seen alike in all but the rules
-    assert not np.allclose(
-        high.network_probabilities(views[0]), low.network_probabilities(views[0]), atol=1e-3
+    high, low = (
+        agent_from_weights(*player_args, rules=each.rules).network_probabilities(views[0])
+        for each in trainer.settings.all_options
     )
+    assert not np.allclose(high, low, atol=1e-3)
 
 
 def test_a_resumed_training_comes_to_the_same_weights() -> None:
@@ -123,16 +120,8 @@ def test_others_play_their_share_of_every_rule_set() -> None:
 
 @pytest.mark.thorough
 def test_opposite_rules_are_learnt_by_one_network() -> None:
-    words = [
-        f"rules=[{json.dumps(HIGH)}, {json.dumps(LOW)}]",
-        *(
-            "decisions=240000",
-            "n_envs=256",
-            "batch_size=256",
-            "learning_rate=3e-3",
-            "hidden_sizes=64,64",
-        ),
-    ]
+    words = [f"rules=[{json.dumps(HIGH)}, {json.dumps(LOW)}]", "hidden_sizes=64,64"]
+    words += ["decisions=240000", "n_envs=256", "batch_size=256", "learning_rate=3e-3"]
     settings = load_settings("tiny", words)
     assert isinstance(settings, PPOSettings)
     trainer = PPO(settings)
@@ -149,14 +138,12 @@ def test_a_run_is_measured_and_played_by_each_of_its_rule_sets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    trained = german_whist.train(
-        "tiny", folder="both", quiet=True, rules=[HIGH, ALL], n_envs=64, hidden_sizes=[8],
-        threads=1,
-        decisions=2000, batch_size=128, eval_hands=40, final_eval_hands=40, eval_every=1000,
-    )  # fmt: skip
-    assert {(each.opponent, each.rules) for each in trained.evaluations} >= {
-        ("random", "tiny"), ("random", "tiny-all"),
-    }  # fmt: skip
+    small: Any = {"rules": [HIGH, ALL], "n_envs": 64, "hidden_sizes": [8], "threads": 1,
+                  "batch_size": 128, "final_eval_hands": 20, "quiet": True}  # fmt: skip
+    measured = {"eval_hands": 20, "eval_every": 1000, "eval_mode": "sync"}
+    trained = german_whist.train("tiny", folder="both", decisions=2000, **small, **measured)
+    played = {(each.opponent, each.rules) for each in trained.evaluations}
+    assert played >= {("random", "tiny"), ("random", "tiny-all")}
     assert "random (tiny-all)" in trained.text()
     assert "random (tiny-all)" in Path("both", "report.html").read_text(encoding="utf-8")
     on = german_whist.train_on("both", quiet=True, decisions=3000)
@@ -168,11 +155,7 @@ def test_a_run_is_measured_and_played_by_each_of_its_rule_sets(
     assert german_whist.load_agent("both").rules.name == "tiny"
     with pytest.raises(CannotPlay, match="both plays tiny, tiny-all, and not classic"):
         NetworkAgent("classic", "both")
-    more = german_whist.train(
-        "tiny", folder="more", quiet=True, rules=[HIGH, ALL], n_envs=64, hidden_sizes=[8],
-        threads=1,
-        decisions=500, batch_size=128, final_eval_hands=20, init="both",
-    )  # fmt: skip
+    more = german_whist.train("tiny", folder="more", decisions=500, init="both", **small)
     assert more.decisions >= 500
     assert main(["compare", "both", "more"]) == 0
     assert "random (tiny-all)" in capsys.readouterr().out

@@ -111,19 +111,16 @@ def test_its_settings_are_shown_and_checked(capsys: pytest.CaptureFixture[str]) 
 
 def test_the_command_of_its_settings_gives_the_same_settings() -> None:
     settings = load_settings(None, [*SMALL, "learning_rate=2e-1"])
-    words = shlex.split(command_of(settings))
-    assert words[:2] == ["german-whist", "train"]
-    assert load_settings(None, words[2:]) == settings
+    program, train, *words = shlex.split(command_of(settings))
+    assert (program, train) == ("german-whist", "train")
+    assert load_settings(None, words) == settings
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
         ("pppo", "'pppo' is not a trainer; did you mean 'ppo'?"),
-        (
-            "nothing",
-            "there are ppo, mmd, nfsp, cfr, sb3; trainers of your own are named as module:object",
-        ),
+        ("nothing", "ppo, mmd, nfsp, cfr, sb3; trainers of your own are named as module:object"),
         ("reinforce:Reinforc", "reinforce has no 'Reinforc'; did you mean 'Reinforce'"),
         ("no_such:Thing", "module no_such cannot be imported"),
         ("json:loads", "json:loads is no trainer: it has to be a subclass of"),
