@@ -1,10 +1,13 @@
-"""Rule sets of any parameters, for tests of properties."""
+"""Rule sets of any parameters, and every end of a hand, for tests of properties."""
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 from hypothesis import strategies as st
+
+from plain_whist import PlainGame, PlainRules
 
 
 @st.composite
@@ -46,3 +49,18 @@ def parameters(draw: st.DrawFn) -> dict[str, Any]:
         "exchange": exchange,
         **optional,
     }
+
+
+def results(rules: PlainRules) -> list[tuple[int, int, int, list[int]]]:
+    """Every end of a hand, by the plain rules: its contract, either player's tricks, the pays."""
+    most = rules.race or rules.counting_tricks
+    game = PlainGame(rules, rules.deck, 0)
+    game.phase = "over"
+    found = []
+    for own, other in product(range(most + 1), repeat=2):
+        ended = own + other == rules.counting_tricks or most in (own, other)
+        if ended and own + other <= rules.counting_tricks and (own, other) != (rules.race,) * 2:
+            for low in {"high": (0,), "low": (1,)}.get(rules.contract, (0, 1)):
+                game.counting, game.low = [own, other], bool(low)
+                found.append((low, own, other, game.pay()))
+    return found

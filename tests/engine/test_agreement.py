@@ -1,9 +1,7 @@
 """The engine against the plain implementation, move by move, over every rule set.
 
-Every hand is compared at every move: phase, seat to move, legal actions, the
-full view record of whoever is to move (history of tricks and draws, voids, counts),
-at every second move that of the other seat too, and the pays. What `View` and
-`Game` say to people is compared on a share of the hands.
+At every move: phase, seat to move, legal actions and the whole view of whoever is to move; of the
+other seat at every second. What `View` and `Game` say to people: on a share of the hands.
 """
 
 from __future__ import annotations
@@ -47,9 +45,7 @@ def check_view(view: View, expected: dict[str, Any]) -> None:
     assert actual == view_bytes(expected), differences(actual, expected)
 
 
-def check_properties(
-    view: View, plain: dict[str, Any], legal: list[int], took_second: list[int]
-) -> None:
+def check_properties(view: View, plain: Any, legal: list[int], took_second: list[int]) -> None:
     me = plain["seat"]
     assert (view.seat, view.phase, view.to_move) == (me, plain["phase"], plain["turn"] == me)
     assert view.legal() == (legal if view.to_move else [])
@@ -81,10 +77,8 @@ def check_properties(
         assert trick.took_second == took_second[index]
         assert trick.i_led == (expected["leader"] == me)
         assert (trick.led, trick.followed) == (expected["lead"], expected["follow"])
-        assert (trick.my_draw, trick.opponent_draw) == (
-            expected["own_draw"],
-            expected["opponent_draw"],
-        )
+        draws = expected["own_draw"], expected["opponent_draw"]
+        assert (trick.my_draw, trick.opponent_draw) == draws
         assert trick.opponent_drew_unseen == (expected["opponent_took"] == "hidden")
 
 
@@ -99,14 +93,9 @@ def check_game(game: Game, plain: PlainGame) -> None:
 
 
 def play_out(
-    game: Game,
-    plain: PlainGame,
-    rng: random.Random,
-    in_words: bool,
-    match: PlainMatch | None = None,
-    hands: int = 0,
-) -> Counter[str]:
-    rules = plain.rules
+    game: Game, plain: PlainGame, rng: random.Random, in_words: bool,
+    match: PlainMatch | None = None, hands: int = 0,
+) -> Counter[str]:  # fmt: skip
     styles = (rng.choice(STYLES), rng.choice(STYLES))
     happened: Counter[str] = Counter()
     score = score_of(match, hands)
@@ -145,8 +134,7 @@ def play_out(
     assert game.over
     assert game.pays == tuple(plain.pay())
     happened["tie"] += plain.counting[0] == plain.counting[1]
-    happened["slam"] += max(plain.counting) == rules.counting_tricks
-    happened["paid nothing"] += plain.pay() == [0, 0]
+    happened["slam"] += max(plain.counting) == plain.rules.counting_tricks
     happened["seat 0 won"] += plain.pay()[0] > 0
     happened["seat 1 won"] += plain.pay()[1] > 0
     happened["ended early"] += bool(plain.hands[0])
@@ -154,7 +142,7 @@ def play_out(
     return happened
 
 
-@pytest.mark.parametrize("hands", [60, pytest.param(300, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("hands", [40, pytest.param(300, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("name", EVERY_SET)
 def test_engine_plays_as_the_plain_implementation(name: str, hands: int) -> None:
     rng = random.Random(f"agreement {name}")
@@ -163,14 +151,9 @@ def test_engine_plays_as_the_plain_implementation(name: str, hands: int) -> None
     happened: Counter[str] = Counter()
     for number in range(hands):
         game.deal(seed, number)
-        happened += play_out(
-            game, plain_twin(game), rng, in_words=number % SHARE_READ_BY_PEOPLE == 0
-        )
-    check_every_corner_was_reached(name, happened)
-
-
-def check_every_corner_was_reached(name: str, happened: Counter[str]) -> None:
-    """Coverage: a comparison proves nothing about cases that never occurred."""
+        in_words = number % SHARE_READ_BY_PEOPLE == 0
+        happened += play_out(game, plain_twin(game), rng, in_words)
+    # A comparison proves nothing about cases that never occurred.
     rules = plain_rules(name)
     assert happened["seat 0 won"]
     assert happened["seat 1 won"]
@@ -193,47 +176,35 @@ def check_every_corner_was_reached(name: str, happened: Counter[str]) -> None:
 @pytest.mark.parametrize(
     ("name", "match"),
     [
-        ("classic", Match(target=5)),
-        ("classic", Match(best_of=1)),
-        ("small-all", Match(target=10)),
-        ("club-last", Match(best_of=3)),
-        ("all-tricks", Match(best_of=5)),
-        ("colour", Match(target=25)),
-        ("race-9", Match(best_of=3)),
-        ("two by six", Match(target=10)),
-        ("low", Match(best_of=5)),
+        ("classic", Match(target=5)), ("classic", Match(best_of=1)),
+        ("small-all", Match(target=10)), ("club-last", Match(best_of=3)),
+        ("all-tricks", Match(best_of=5)), ("colour", Match(target=25)),
+        ("race-9", Match(best_of=3)), ("two by six", Match(target=10)), ("low", Match(best_of=5)),
     ],
-)
+)  # fmt: skip
 def test_matches_add_up_as_in_the_plain_implementation(name: str, match: Match) -> None:
     rng = random.Random(f"match {name} {match}")
     rules = engine_rules(name)
     game = Game(rules, 11, match=match)
-    number, finished, dealers = 0, 0, Counter()
-    plain_match = PlainMatch(match.target, match.best_of, game.dealer)
-    hands = 0
-    while finished < 6:
-        # The cards of a hand do not depend on the match; in it, the deal alternates.
-        alone = Game(rules, 11, number)
-        assert game.cards_dealt == alone.cards_dealt
-        assert game.dealer == plain_match.dealer
-        if hands == 0:
-            assert game.dealer == alone.dealer
-            dealers[game.dealer] += 1
-        plain = plain_twin(game)
-        play_out(game, plain, rng, in_words=False, match=plain_match, hands=hands)
-        plain_match.add(plain.pay())
-        hands += 1
-        assert game.points == tuple(plain_match.totals)
-        assert game.hands_won == tuple(plain_match.hands_won)
-        assert game.match_over == plain_match.over
-        if plain_match.over:
-            finished += 1
-            hands = 0
-        game.deal_next()
-        assert not game.match_over
-        number += 1
-        if not hands:
-            plain_match = PlainMatch(match.target, match.best_of, game.dealer)
+    number = 0
+    for _ in range(6):
+        plain_match = PlainMatch(match.target, match.best_of, game.dealer)
+        assert game.dealer == Game(rules, 11, number).dealer
+        hands = 0
+        while not plain_match.over:
+            # The cards of a hand do not depend on the match; in it, the deal alternates.
+            assert game.cards_dealt == Game(rules, 11, number).cards_dealt
+            assert game.dealer == plain_match.dealer
+            plain = plain_twin(game)
+            play_out(game, plain, rng, in_words=False, match=plain_match, hands=hands)
+            plain_match.add(plain.pay())
+            hands += 1
+            number += 1
+            assert game.points == tuple(plain_match.totals)
+            assert game.hands_won == tuple(plain_match.hands_won)
+            assert game.match_over == plain_match.over
+            game.deal_next()
+            assert not game.match_over
 
 
 @pytest.mark.parametrize(

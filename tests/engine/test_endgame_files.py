@@ -1,9 +1,8 @@
 """Tablebase files: damage is named and never believed, builds go on, processes share."""
 
-import os
 import subprocess
 import sys
-from collections import namedtuple
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,7 +21,6 @@ from german_whist.engine.endgame.store import (
 )
 from german_whist.engine.endgame.tablebase import tables_of
 
-TABLES = "from german_whist.engine.endgame import tables; print(tables().cards)"
 SMALL = """
 import os, sys
 from german_whist.engine.endgame import store
@@ -55,17 +53,10 @@ def spoil(path, at, change=1):
 
 def test_files_hold_the_layers_and_are_read_only(folder):
     files = build_module.build(TablebaseKind(), 5, threads=2)
-    assert [file.file.path.name for file in files] == [
-        "trumps-high-00-03.endings",
-        "trumps-high-04.endings",
-        "trumps-high-05.endings",
-    ]
+    names = [f"trumps-high-{cards}.endings" for cards in ("00-03", "04", "05")]
+    assert [file.file.path.name for file in files] == names
     assert [file.sums for file in files] == [[0, 5, 74, 749], [6055], [43945]]
-    assert sorted(p.name for p in folder.iterdir() if p.suffix != ".lock") == [
-        "trumps-high-00-03.endings",
-        "trumps-high-04.endings",
-        "trumps-high-05.endings",
-    ]
+    assert sorted(p.name for p in folder.iterdir() if p.suffix != ".lock") == names
     with pytest.raises(ValueError, match="read-only"):
         files[0].data[0] = 1
 
@@ -101,14 +92,11 @@ def test_a_spoilt_file_is_named_and_only_replaced_when_asked(base, harm, words, 
     assert base.read_bytes() == whole
 
 
-def test_another_kind_or_format_under_the_name_is_refused(base):
+def test_another_kind_or_format_is_told_apart_from_damage(base, monkeypatch):
     low = LayerFile(TablebaseKind(low=True), 0, 3)
     low.path.write_bytes(base.read_bytes())
     with pytest.raises(TablebaseError, match="does not hold trumps-low, layers 0 to 3"):
         open_layers(low)
-
-
-def test_a_newer_format_is_told_apart_from_damage(base, monkeypatch):
     monkeypatch.setattr(store, "VERSION", 2)
     with pytest.raises(TablebaseError, match="format 1, and this program reads 2"):
         open_layers(LayerFile(TablebaseKind(), 0, 3))
@@ -132,12 +120,8 @@ def test_a_killed_build_goes_on_where_it_stopped(folder):
     files = build_module.build(TablebaseKind(), 6, report=lines.append)
     assert [file.sums[-1] for file in files] == [749, 6055, 43945, 291490]
     assert {path: path.stat().st_mtime_ns for path in times} == times
-    assert [line.split(": ")[1].split(",")[0] for line in lines] == [
-        "there and sound",
-        "there and sound",
-        "written",
-        "written",
-    ]
+    found = [line.split(": ")[1].split(",")[0] for line in lines]
+    assert found == 2 * ["there and sound"] + 2 * ["written"]
     assert not list(folder.glob(".trumps-high-05*"))
 
 
@@ -149,37 +133,35 @@ def test_two_processes_that_start_at_once_do_not_spoil_it(folder):
     assert [worker.returncode for worker in workers] == [0, 0]
     assert sum(output.count("written") for output in outputs) == 4
     assert sum(output.count("there and sound") for output in outputs) == 4
-    assert [open_layers(part).sums[-1] for part in layer_files(TablebaseKind(), 6)] == [
-        749,
-        6055,
-        43945,
-        291490,
-    ]
+    sums = [open_layers(part).sums[-1] for part in layer_files(TablebaseKind(), 6)]
+    assert sums == [749, 6055, 43945, 291490]
 
 
-def test_without_the_compiler_another_process_builds_them(folder):
-    run = subprocess.run(
-        [sys.executable, "-c", TABLES],
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True, timeout=120,
-        check=False,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr
-    assert run.stdout == "10\n"
-    assert [path.name for path in folder.glob("*.endings")] == ["trumps-high-00-10.endings"]
+def test_without_the_compiler_another_process_builds_them(folder, monkeypatch):
+    run = subprocess.run
+    few = f"from {opening_module.__name__} import __dict__ as module; module['DEFAULT_CARDS'] = 4;"
 
+    def run_with_few_cards(command, **how):
+        return run([*command[:2], few + command[2]], timeout=60, **how)
 
-def test_a_full_disk_is_told_before_anything_starts(folder, monkeypatch):
-    usage = namedtuple("Usage", "total used free")
-    monkeypatch.setattr(build_module.shutil, "disk_usage", lambda path: usage(1, 1, 100))
-    monkeypatch.setattr(build_module, "_write_part", lambda *rest: pytest.fail("it began"))
-    with pytest.raises(OSError, match="MB free, and the endings to build take"):
-        build_module.build(TablebaseKind(), 6)
+    monkeypatch.setattr(subprocess, "run", run_with_few_cards)
+    monkeypatch.setattr(opening_module, "COMPILED", False)
+    monkeypatch.setattr(opening_module, "DEFAULT_CARDS", 4)
+    monkeypatch.setattr(store, "BASE_CARDS", 10)
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    monkeypatch.setattr(build_module, "fill_layer", lambda *rest, **how: pytest.fail("built here"))
+    assert tables().cards == 4
+    assert [path.name for path in folder.glob("*.endings")] == ["trumps-high-00-04.endings"]
 
 
 def test_without_room_the_endings_are_kept_in_memory(folder, monkeypatch, capsys):
-    usage = namedtuple("Usage", "total used free")
-    monkeypatch.setattr(build_module.shutil, "disk_usage", lambda path: usage(1, 1, 100))
+    room = SimpleNamespace(free=100)
+    monkeypatch.setattr(build_module.shutil, "disk_usage", lambda path: room)
     monkeypatch.setattr(opening_module, "DEFAULT_CARDS", 3)
+    with monkeypatch.context() as patch:
+        patch.setattr(build_module, "_write_part", lambda *rest: pytest.fail("it began"))
+        with pytest.raises(OSError, match="MB free, and the endings to build take"):
+            build_module.build(TablebaseKind(), 6)
     tablebase = tables()
     assert tablebase.cards == 3
     assert "for this process only" in capsys.readouterr().err

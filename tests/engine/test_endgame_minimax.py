@@ -91,16 +91,12 @@ def test_races_end_as_plain_minimax_says(tablebases):
         tables = source.choice(tablebases[trump != NONE, False])
         race = PlainRace(trump)
         hands = card_set(me), card_set(other)
-        outcome = solve_race(
-            tables, scratch, Ending(*hands, trump, -1), Race(own_needs, other_needs)
-        )
-        assert outcome == race.value(me, other, own_needs, other_needs)
-        both = Race(own_needs, other_needs)
-        assert ends_of(tables, me, other, trump, -1, both) == race.leads(
-            me, other, own_needs, other_needs
-        )
+        needs = Race(own_needs, other_needs)
+        outcome = solve_race(tables, scratch, Ending(*hands, trump, -1), needs)
+        assert outcome == race.value(me, other, *needs)
+        assert ends_of(tables, me, other, trump, -1, needs) == race.leads(me, other, *needs)
         left = without(me, me[0])
-        replies = race.replies(me[0], left, other, own_needs, other_needs)
+        replies = race.replies(me[0], left, other, *needs)
         expected = {card: -end for card, end in replies.items()}
         assert ends_of(tables, other, left, trump, me[0], Race(other_needs, own_needs)) == expected
 

@@ -10,25 +10,37 @@ from pathlib import Path
 
 import digest_of_play
 import pytest
-from digest_of_play import digests
 
 from german_whist.agents.networks.value import outcome_pays
 from german_whist.common.jit.compiler import COMPILED
 from german_whist.engine.rules import load_rules
+from support import EVERY_SET
+
+UNLIKE = (
+    *("classic", "colour", "draft", "humbug", "race-9", "set aside", "one suit", "blind"),
+    *("two up, late, choice", "low race", "exchange by colour", "no stock"),
+)
+WITH_SETS = (
+    "import json, runpy, support, sys; support.EVERY_SET = json.loads(sys.argv[1]);"
+    f"runpy.run_path({digest_of_play.__file__!r}, run_name='__main__')"
+)
 
 
 @pytest.mark.skipif(not COMPILED, reason="the compiler is off, so there is nothing to compare")
-def test_compiled_code_agrees_with_plain_python_which_gives_no_warning() -> None:
-    compiled = digests(short=True)
-    script = Path(digest_of_play.__file__)
+@pytest.mark.parametrize(
+    "sets", [UNLIKE, pytest.param(EVERY_SET, marks=pytest.mark.thorough)], ids=["unlike", "every"]
+)
+def test_compiled_code_agrees_with_plain_python_which_gives_no_warning(
+    sets: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(digest_of_play, "EVERY_SET", sets)
+    compiled = digest_of_play.digests(short=True)
+    tests = str(Path(digest_of_play.__file__).parent)
     run = subprocess.run(
-        [sys.executable, "-W", "error", str(script)],
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+        [sys.executable, "-W", "error", "-c", WITH_SETS, json.dumps(sets)],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": tests},
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
     assert run.returncode == 0, run.stderr
     assert run.stderr == ""
     interpreted = json.loads(run.stdout)

@@ -17,14 +17,12 @@ REACHED: dict[str, list[tuple[int, dict[str, Any]]]] = {
     "ranks": [(1, {"hand": 1, "stock": 2}), (13, {})],
     "hand": [(1, {"stock": 50}), (26, {"stock": 0, "trumps": "none"})],
     "stock": [(0, {"trumps": "none"}), (50, {"hand": 1})],
-    "book": [
-        (0, {"pay": "over_book"}),
-        (26, {"pay": "over_book", "counts": "all", "slam_pay": 1}),
-    ],
+    "book": [(0, {"pay": "over_book"}),
+             (26, {"pay": "over_book", "counts": "all", "slam_pay": 1})],
     "slam_pay": [(1, {"pay": "over_book"}), (10_000, {"pay": "over_book"})],
     "face_up": [(1, {}), (2, {})],
     "race": [(1, {"counts": "all"}), (26, {"counts": "all"})],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", REACHED)
@@ -40,9 +38,8 @@ def test_a_parameter_is_taken_up_to_its_limits_and_no_further(name: str) -> None
             Rules(**{name: value, **more})
 
 
-@pytest.mark.parametrize("value", [1, 10_000])
-def test_matches_reach_from_one_to_ten_thousand(value: int) -> None:
-    assert Match(target=value).target == value
+def test_matches_reach_from_one_to_ten_thousand() -> None:
+    assert [Match(target=value).target for value in (1, 10_000)] == [1, 10_000]
     assert Match(best_of=9_999).best_of == 9_999
     for wrong in (0, 10_001):
         with pytest.raises(RulesError, match=f"target is {wrong}: .*from 1 to 10000"):
@@ -61,7 +58,6 @@ def mapping_with(**changes: Any) -> dict[str, Any]:
 
 
 def refusal(mapping: dict[str, Any]) -> str:
-    """Reason why a record is refused; empty if it is accepted."""
     try:
         GameRecord.from_line(json.dumps(mapping))
     except RecordError as error:
@@ -97,7 +93,10 @@ def test_pays_and_seeds_of_records_hold_to_their_limits() -> None:
         mapping = mapping_with()
         mapping["result"]["pays"] = pays
         assert refusal(mapping).startswith(words)
-    for seed, words in ((2**64 - 1, "trick 1"), (2**64, f"seed is {2**64}: it has to be from 0")):
-        mapping = mapping_with()
+    mapping = mapping_with()
+    for seed, words in (
+        (2**64 - 1, "is not in the hand of seat"),
+        (2**64, f"seed is {2**64}: it has to be from 0"),
+    ):
         mapping["seed"] = seed
-        assert refusal(mapping).startswith(words) or seed < 2**64
+        assert words in refusal(mapping)

@@ -8,13 +8,9 @@ import pytest
 from hypothesis import given
 from rule_parameters import parameters
 
-from german_whist import Rules, RulesError
+from german_whist import RulesError
 from german_whist.engine.observation.rule_features import RULE_LAYOUT, rule_features
 from german_whist.engine.rules import load_rules
-
-
-def places_of(rules: Rules, name: str) -> list[int]:
-    return rule_features(rules)[RULE_LAYOUT.slice(name)].tolist()
 
 
 @given(parameters(), parameters())
@@ -31,29 +27,20 @@ def test_vectors_differ_exactly_where_games_do(one: dict[str, Any], other: dict[
 @pytest.mark.parametrize(
     ("rules", "name", "expected"),
     [
-        ("classic", "suits", [1, 1, 1, 1]),
-        ("quick", "ranks", [1] * 8 + [0] * 5),
-        ("quick", "hand", [1] * 10 + [0] * 16),
-        ("quick", "stock", [1] * 6 + [0] * 20),
-        ("classic", "trumps", [1]),
-        ("no-trump", "trumps", [0]),
-        ("colour", "contract", [0, 0, 1]),
-        ("all-tricks", "counts_all", [1]),
-        ("club-last", "pay", [0, 0, 1]),
-        ("club-last", "book", [1] * 6 + [0] * 20),
-        ("classic", "book", [0] * 26),
-        ("club-last", "slam_pay", [0, 1, 0, 1] + [0] * 10),
-        ("open-stock", "two_faced", [1]),
-        ("no-trump", "faced", [0, 1, 0]),
-        ("draft", "choice", [1]),
-        ("race-7", "race", [1] * 7 + [0] * 19),
-        ("race-7", "exchange", [0]),
-        ("humbug", "exchange", [1]),
-        ("humbug", "set_aside", [1]),
+        ("classic", "suits", [1, 1, 1, 1]), ("classic", "trumps", [1]),
+        ("classic", "book", [0] * 26), ("quick", "ranks", [1] * 8 + [0] * 5),
+        ("quick", "hand", [1] * 10 + [0] * 16), ("quick", "stock", [1] * 6 + [0] * 20),
+        ("no-trump", "trumps", [0]), ("no-trump", "faced", [0, 1, 0]),
+        ("colour", "contract", [0, 0, 1]), ("all-tricks", "counts_all", [1]),
+        ("club-last", "pay", [0, 0, 1]), ("club-last", "book", [1] * 6 + [0] * 20),
+        ("club-last", "slam_pay", [0, 1, 0, 1] + [0] * 10), ("open-stock", "two_faced", [1]),
+        ("draft", "choice", [1]), ("race-7", "race", [1] * 7 + [0] * 19),
+        ("race-7", "exchange", [0]), ("humbug", "exchange", [1]), ("humbug", "set_aside", [1]),
     ],
-)
+)  # fmt: skip
 def test_each_figure_stands_in_its_place(rules: str, name: str, expected: list[int]) -> None:
-    assert places_of(load_rules(rules), name) == expected
+    features = rule_features(load_rules(rules))
+    assert features[RULE_LAYOUT.slice(name)].tolist() == expected
 
 
 def test_places_are_kept_for_networks_that_read_them() -> None:

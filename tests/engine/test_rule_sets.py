@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rule_parameters import parameters
+from rule_parameters import parameters, results
 
-from german_whist.engine.cards import KEEP, TAKE_HIDDEN, Card
+from german_whist.engine.cards import KEEP, TAKE_HIDDEN
 from german_whist.engine.game import Game
 from german_whist.engine.play import pay_for, row
-from german_whist.engine.rules import Match, Rules, RulesError, load_rules
+from german_whist.engine.rules import Match, Rules, RulesError
 from plain_whist import PlainGame, PlainRules, lead_wins, playable
 from support import EVERY_SET, engine_rules
 
@@ -37,15 +37,11 @@ def one_sided_deal(rules: Rules) -> list[int]:
         clubs = next(pair for pair in pairs[: rules.tricks] if pair[0].suit == 0)
         hands = [pair for pair in pairs[: rules.tricks] if pair != clubs]
         hands, stock = hands[: rules.hand], [clubs, *hands[rules.hand :]]
-    if rules.exchange:
-        return with_blind_hands(rules, hands)
+    if rules.exchange:  # beside each card of a hand lies one of the blind hands
+        hands.sort(key=lambda pair: -pair[0].suit)
+        blind = iter(card for card in rules.deck if all(card not in pair for pair in hands))
+        hands = [(next(blind), one, next(blind), other) for one, other in hands]
     return [int(card) for pair in (*hands, *stock) for card in pair]
-
-
-def with_blind_hands(rules: Rules, pairs: list[tuple[Card, Card]]) -> list[int]:
-    pairs = sorted(pairs, key=lambda pair: -pair[0].suit)
-    blind = iter(card for card in rules.deck if all(card not in pair for pair in pairs))
-    return [int(card) for one, other in pairs for card in (next(blind), one, next(blind), other)]
 
 
 def helped(game: Game) -> int:
@@ -82,26 +78,11 @@ def test_every_set_that_is_accepted_has_hands_that_pay(values: dict[str, Any]) -
         rules = Rules(**values)
     except RulesError as error:
         if "no hand would ever pay" in str(error):
-            assert not any(max(pays) for pays in all_pays(values))
+            assert not any(max(pays) for *_, pays in results(PlainRules(**values)))
         return
     game = plays_out_one_sided(rules)
     assert 0 < max(game.pays) <= rules.max_pay
-    assert rules.max_pay == max(max(pays) for pays in all_pays(values))
-
-
-def all_pays(values: dict[str, Any]) -> list[list[int]]:
-    rules = PlainRules(**values)
-    most = rules.race or rules.counting_tricks
-    game = PlainGame(rules, rules.deck, 0)
-    game.phase = "over"
-    pays = []
-    for own in range(most + 1):
-        for other in range(min(most, rules.counting_tricks - own) + 1):
-            ended = own + other == rules.counting_tricks or most in (own, other)
-            if ended and (own, other) != (rules.race, rules.race):
-                game.counting = [own, other]
-                pays.append(game.pay())
-    return pays
+    assert rules.max_pay == max(max(pays) for *_, pays in results(PlainRules(**values)))
 
 
 @pytest.mark.parametrize("name", EVERY_SET)
@@ -123,16 +104,7 @@ def test_where_the_winner_chooses_a_choice_does_come_up(values: dict[str, Any], 
             plain = PlainRules(**values)
             assert not any(chooses(PlainGame(plain, deal, 0), seed) for deal in deals(plain, seed))
         return
-    games = []
-    for number in range(60):
-        game = Game(rules, seed, number)
-        games.append(game)
-        rng = random.Random(number)
-        while not game.over:
-            if game.phase == "choose":
-                return
-            game.play(rng.choice(game.legal()))
-    raise AssertionError(f"no choice came up in {len(games)} hands of {rules}")
+    assert any(chooses(Game(rules, seed, number), number) for number in range(60))
 
 
 def deals(rules: PlainRules, seed: int) -> list[list[int]]:
@@ -140,7 +112,7 @@ def deals(rules: PlainRules, seed: int) -> list[list[int]]:
     return [rng.sample(rules.deck, len(rules.deck)) for _ in range(5)]
 
 
-def chooses(game: PlainGame, seed: int) -> bool:
+def chooses(game: Game | PlainGame, seed: int) -> bool:
     rng = random.Random(seed)
     while game.phase not in ("over", "choose"):
         game.play(rng.choice(game.legal()))
@@ -150,9 +122,7 @@ def chooses(game: PlainGame, seed: int) -> bool:
 @pytest.mark.parametrize("book", range(13))
 @pytest.mark.parametrize("counts", ["last", "all"])
 def test_decided_hands_pay_where_every_majority_does(counts: str, book: int) -> None:
-    rules = load_rules(
-        {"name": "booked", "pay": "over_book", "book": book, "counts": counts, "slam_pay": 9}
-    )
+    rules = Rules(pay="over_book", book=book, counts=counts, slam_pay=9)
     record, tricks = row(rules.record(), 0), rules.counting_tricks
     majorities = range(tricks // 2 + 1, tricks + 1)
     paid = all(pay_for(record, 0, count, tricks - count) > 0 for count in majorities)

@@ -22,15 +22,14 @@ KEY = bytes(range(16))
 ALL = (1 << 64) - 1
 
 
+def halves(data: bytes) -> tuple[bytes, bytes]:
+    return data[:8], data[8:]
+
+
 def plain_siphash(key: bytes, message: bytes) -> int:
-    k = [int.from_bytes(key[place : place + 8], "little") for place in (0, 8)]
-    v = [
-        word ^ k[place % 2]
-        for place, word in enumerate(
-            int.from_bytes(b"somepseudorandomlygeneratedbytes"[8 * i : 8 * i + 8], "big")
-            for i in range(4)
-        )
-    ]
+    k = 2 * [int.from_bytes(part, "little") for part in halves(key)]
+    words = b"somepseu", b"dorandom", b"lygenera", b"tedbytes"
+    v = [number ^ int.from_bytes(word, "big") for number, word in zip(k, words, strict=True)]
 
     def turn(x: int, bits: int) -> int:
         return (x << bits | x >> (64 - bits)) & ALL
@@ -56,37 +55,22 @@ def plain_siphash(key: bytes, message: bytes) -> int:
     return v[0] ^ v[1] ^ v[2] ^ v[3]
 
 
-def of_two_words(key: bytes, first: int, second: int) -> int:
-    return int(siphash(key_of_bytes(key), np.uint64(first), np.uint64(second)))
-
-
-def test_siphash_gives_the_published_values() -> None:
+def test_siphash_gives_the_published_values_and_takes_the_bytes_of_two_words() -> None:
     assert [plain_siphash(KEY, bytes(range(n))) for n in range(17)] == PUBLISHED
-    words = (int.from_bytes(bytes(range(n, n + 8)), "little") for n in (0, 8))
-    assert of_two_words(KEY, *words) == PUBLISHED[16]
-
-
-def test_siphash_of_two_words_is_that_of_their_bytes() -> None:
     chance = np.random.default_rng(1)
-    for _ in range(50):
-        key, message = chance.bytes(16), chance.bytes(16)
-        first, second = (int.from_bytes(message[n : n + 8], "little") for n in (0, 8))
-        assert of_two_words(key, first, second) == plain_siphash(key, message)
+    random = [(chance.bytes(16), chance.bytes(16)) for _ in range(50)]
+    for key, message in [(KEY, bytes(range(16))), *random]:
+        first, second = (np.uint64(int.from_bytes(part, "little")) for part in halves(message))
+        assert int(siphash(key_of_bytes(key), first, second)) == plain_siphash(key, message)
 
 
-def test_keys_of_seeds_have_nothing_in_common() -> None:
+def test_keys_and_secrets_have_nothing_in_common() -> None:
     made = {secret_of_seed(seed, purpose) for seed in range(50) for purpose in ("agents", "other")}
     made.add(secret_of_seed(2**64 - 1, "agents"))
     assert len(made) == 101
     # For good: an environment's opponents draw the same for the same seed.
     assert secret_of_seed(7, "agents").hex() == "63d4fdb9dd28ce67e6e59495378d2183"
-
-
-def test_a_fresh_secret_is_another_each_time() -> None:
     assert len({fresh_secret() for _ in range(20)}) == 20
-
-
-def test_a_key_has_sixteen_bytes() -> None:
     with pytest.raises(ValueError, match="a key has 16 bytes, and 3 were given"):
         key_of_bytes(b"abc")
 

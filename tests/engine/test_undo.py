@@ -13,47 +13,40 @@ from german_whist.engine.game import Game
 from german_whist.engine.rules import Match
 from support import EVERY_SET, engine_rules
 
-State = tuple[bytes, tuple[int, ...], str, "int | None", tuple[int, ...]]
+SETS, SEEDS = st.sampled_from(EVERY_SET), st.integers(0, 2**32)
+MATCHES = st.sampled_from((None, Match(target=4), Match(best_of=3)))
+COPIED = st.sampled_from((Game.clone, copy.copy, copy.deepcopy))
 
 
-def state(game: Game) -> State:
-    return (
-        game.record.tobytes(),
-        tuple(game.legal()),
-        game.phase,
-        game.turn,
-        tuple(game.actions),
-    )
+def state(game: Game) -> tuple[Any, ...]:
+    return game.record.tobytes(), game.legal(), game.phase, game.turn, [*game.actions]
 
 
 @settings(max_examples=120)
-@given(
-    name=st.sampled_from(EVERY_SET),
-    seed=st.integers(0, 2**32),
-    match=st.sampled_from((None, Match(target=4), Match(best_of=3))),
-)
+@given(name=SETS, seed=SEEDS, match=MATCHES)
 def test_undo_restores_every_byte_at_any_point(name: str, seed: int, match: Match | None) -> None:
     rng = random.Random(seed)
     game = Game(engine_rules(name), seed, match=match)
     states = [state(game)]
+
+    def undo() -> None:
+        states.pop()
+        game.undo()
+        assert state(game) == states[-1]
+
     for hand in range(2):
         while not game.over:
             if len(states) > 1 and rng.random() < 0.3:
                 for _ in range(rng.randint(1, min(5, len(states) - 1))):
-                    states.pop()
-                    game.undo()
-                    assert state(game) == states[-1]
+                    undo()
             game.play(rng.choice(game.legal()))
             states.append(state(game))
-        pays, points, won = game.pays, game.points, game.hands_won
-        last = game.actions[-1]
-        states.pop()
-        game.undo()
-        assert state(game) == states[-1]
+        result, last = (game.pays, game.points, game.hands_won), game.actions[-1]
+        undo()
         assert not game.over
         assert game.view(0).phase != "over"
         game.play(last)
-        assert (game.pays, game.points, game.hands_won) == (pays, points, won)
+        assert (game.pays, game.points, game.hands_won) == result
         if hand == 0:
             game.deal_next()
             states = [state(game)]
@@ -67,11 +60,7 @@ class Own(Game):
 
 
 @settings(max_examples=100)
-@given(
-    name=st.sampled_from(EVERY_SET),
-    seed=st.integers(0, 2**32),
-    copied=st.sampled_from((Game.clone, copy.copy, copy.deepcopy)),
-)
+@given(name=SETS, seed=SEEDS, copied=COPIED)
 def test_copies_go_their_own_way(name: str, seed: int, copied: Any) -> None:
     rng = random.Random(seed)
     game = Own(engine_rules(name), seed, match=Match(best_of=3))
@@ -110,11 +99,7 @@ def answers(game: Game) -> list[Any]:
 
 
 @settings(max_examples=80)
-@given(
-    name=st.sampled_from(EVERY_SET),
-    seed=st.integers(0, 2**32),
-    match=st.sampled_from((None, Match(target=4), Match(best_of=3))),
-)
+@given(name=SETS, seed=SEEDS, match=MATCHES)
 def test_a_game_comes_back_from_its_record_alone(name: str, seed: int, match: Match | None) -> None:
     rng = random.Random(seed)
     game = Game(engine_rules(name), seed, 3, match=match)

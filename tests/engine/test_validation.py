@@ -1,28 +1,23 @@
-"""Records from outside: every state that play reaches is accepted, an impossible one is refused.
-
-Run as a script it plays on from corrupted states, for a run without the compiler: plain Python
-raises an IndexError where compiled code would write into another game.
-"""
+"""Records from outside: every state that play reaches is accepted, an impossible one is refused."""
 
 from __future__ import annotations
 
 import json
 import os
-import random
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import corrupted_states
 import numpy as np
 import pytest
+from corrupted_states import FUZZED, WaitingBatch, play_on_from_corrupted_states, played
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rule_parameters import parameters
 
 from german_whist.common.jit.compiler import COMPILED
-from german_whist.engine.batch.batch import Batch
-from german_whist.engine.batch.config import options_from
 from german_whist.engine.dtypes import GAME, OVER
 from german_whist.engine.game import Game
 from german_whist.engine.records import GameRecord, RecordError, record_of
@@ -36,8 +31,6 @@ try:
 except ModuleNotFoundError:  # without Stable-Baselines3
     GermanWhistVecEnv = None
 needs_sb3 = pytest.mark.skipif(GermanWhistVecEnv is None, reason="needs Stable-Baselines3")
-
-Array = np.ndarray[Any, Any]
 
 CASES: list[tuple[Any, dict[str, Any]]] = [
     *((name, {}) for name in EVERY_SET),
@@ -55,73 +48,34 @@ def label(value: object) -> str:
     return str(value) if isinstance(value, str) else ""
 
 
-class WaitingBatch(Batch):
-    def __init__(self, rules: Any, n: int, seed: int, **options: Any) -> None:
-        if "match" in options:
-            options.setdefault("horizon", "match")
-        super().__init__(options_from(rules, **options), n)
-        self.reset(seed)
-        self.masks()
-
-    def masks(self) -> Array:
-        return self.observe(self.all_games, self.turns())[1]
-
-    def play_on(self, actions: Array, indices: Array | None = None) -> None:
-        where = self.all_games if indices is None else indices
-        self.play(where, self.checked_actions(actions, where), relabelled=True)
-        self.masks()
-
-
-def played(rules: Any, steps: int, seed: int = 1, n: int = 3, **options: Any) -> WaitingBatch:
-    games = WaitingBatch(engine_rules(rules), n, seed, **options)
-    rng = np.random.default_rng(seed)
-    for _ in range(steps):
-        over = np.flatnonzero(games.records["phase"] == OVER)
-        if len(over):
-            games.deal_next(over)
-        masks = games.masks()
-        games.play_on((masks * rng.random(masks.shape)).argmax(axis=1))
-    return games
-
-
 @pytest.mark.parametrize(("rules", "options"), CASES, ids=label)
 def test_every_state_that_play_reaches_is_accepted(rules: Any, options: dict[str, Any]) -> None:
-    games = WaitingBatch(engine_rules(rules), 4, 7, **options)
+    games, other = (WaitingBatch(engine_rules(rules), 4, seed, **options) for seed in (7, 8))
     rng = np.random.default_rng(0)
-    other = WaitingBatch(engine_rules(rules), 4, 8, **options)
     for step in range(70):
         other.restore(games.state())
         assert other.records.tobytes() == games.records.tobytes()
         if step % 8 == 0:
             for index, deal in enumerate(games.records["deal"]):
                 assert games.game(index).record["deal"][0].tobytes() == deal.tobytes()
-        over = games.records["phase"] == OVER
-        if over.any():
-            games.deal_next(np.flatnonzero(over))
-            continue
-        masks = games.masks()
-        games.play_on((masks * rng.random(masks.shape)).argmax(axis=1))
+        games.go_on(rng)
 
 
 @settings(max_examples=60)
 @given(values=parameters(), seed=st.integers(0, 2**64 - 1), target=st.integers(0, 3))
-def test_so_is_every_state_by_rules_of_any_parameters(
-    values: dict[str, Any], seed: int, target: int
-) -> None:
+def test_so_is_every_state_by_rules_of_any_parameters(values: Any, seed: int, target: int) -> None:
     try:
         rules = Rules(**values)
     except RulesError:
         return
-    games = dealt(rules, 2, seed, **({"match": Match(target=target)} if target else {}))
-    other = dealt(rules, 2, 0, **({"match": Match(target=target)} if target else {}))
+    match = Match(target=target) if target else None
+    games, other = dealt(rules, 2, seed, match=match), dealt(rules, 2, 0, match=match)
     rng = np.random.default_rng(seed)
     for _ in range(rules.tricks * 3 + 2):
         other.restore(games.state())
         masks = games.observe().masks
         games.step((masks * rng.random(masks.shape)).argmax(axis=1))
 
-
-# -- what is refused
 
 IMPOSSIBLE = [
     ("turn", 2), ("turn", 255), ("phase", 5), ("phase", 9), ("phase", OVER), ("trump", 200),
@@ -137,15 +91,20 @@ IMPOSSIBLE = [
 @pytest.mark.parametrize(("field", "value"), IMPOSSIBLE)
 def test_an_impossible_field_is_refused_and_changes_nothing(field: str, value: int) -> None:
     games = played("classic", 31)
-    before, state = games.records.tobytes(), games.state()
+    state = games.state()
     records = state["records"].view(GAME)
     records[field][1] = value
-    with pytest.raises(ValueError, match="play never leads to the record of game 1"):
-        games.restore(state)
-    assert games.records.tobytes() == before
+    never_reached(games, state, 1)
     if (field, value) != ("phase", OVER):  # a hand that was stopped is a game that goes on
         with pytest.raises(ValueError, match="never leads to this record"):
             Game.of_record(games.rules, records[1:2])
+
+
+def never_reached(games: WaitingBatch, state: Any, game: int = 0) -> None:
+    before = games.records.tobytes()
+    with pytest.raises(ValueError, match=f"play never leads to the record of game {game}"):
+        games.restore(state)
+    assert games.records.tobytes() == before
 
 
 @pytest.mark.parametrize(
@@ -162,8 +121,7 @@ def test_a_score_that_no_match_comes_to_is_refused(field: str, value: Any) -> No
         games.play_on(games.masks().argmax(axis=1))
     state = games.state()
     state["records"].view(GAME)[field][0] = value
-    with pytest.raises(ValueError, match="play never leads to the record of game 0"):
-        games.restore(state)
+    never_reached(games, state)
     game = games.game(0)
     while not game.over:
         game.play(game.legal()[0])
@@ -180,19 +138,15 @@ def test_an_ending_is_no_state_of_the_foreplay() -> None:
         action = whole.masks().argmax(axis=1)
         whole.play_on(action)
         foreplay.play_on(action)
-    state = foreplay.state()
-    foreplay.restore(state)
-    with pytest.raises(ValueError, match="play never leads to the record of game 0"):
-        whole.restore(state)
+    foreplay.restore(foreplay.state())
+    never_reached(whole, foreplay.state())
     for _ in range(3):
         assert whole.records["phase"][0] != OVER
-        with pytest.raises(ValueError, match="play never leads to the record of game 0"):
-            foreplay.restore(whole.state())
+        never_reached(foreplay, whole.state())
         whole.play_on(whole.masks().argmax(axis=1))
     last = whole.state()
     last["records"].view(GAME)["phase"] = OVER
-    with pytest.raises(ValueError, match="play never leads to the record of game 0"):
-        foreplay.restore(last)
+    never_reached(foreplay, last)
 
 
 @pytest.mark.parametrize(
@@ -256,68 +210,8 @@ def test_a_part_that_does_not_fit_changes_nothing_in_the_others() -> None:
         assert all(np.array_equal(state_before[name], value) for name, value in env.state().items())
 
 
-# -- states with some field overwritten
-
-
-def corrupted(records: Array, rng: random.Random) -> str:
-    record = records[rng.randrange(len(records)) :][:1]
-    field = rng.choice([name for name in GAME.names or () if name != "spare"])
-    numbers = record[field].reshape(-1)
-    place, limits = rng.randrange(len(numbers)), np.iinfo(numbers.dtype)
-    near = int(numbers[place]) + rng.choice((-1, 1, 2))
-    bit = int(numbers[place]) ^ 1 << rng.randrange(8 * numbers.itemsize - 1)
-    value = rng.choice((near, bit, rng.randint(limits.min, limits.max), rng.randrange(60)))
-    numbers[place] = min(max(value, limits.min), limits.max)
-    record[field] = numbers.reshape(record[field].shape)
-    return field
-
-
-def play_on_from_corrupted_states(rules: str, trials: int, **options: Any) -> tuple[int, int]:
-    """Corrupt states and continue from the accepted ones; counts refused and accepted states."""
-    rng = random.Random(f"{rules} {options}")
-    refused = accepted = 0
-    for trial in range(trials):
-        games = played(rules, rng.randrange(60), seed=trial, **options)
-        state = games.state()
-        field = corrupted(state["records"].view(GAME), rng)
-        try:
-            games.restore(state)
-        except ValueError:
-            refused += 1
-            continue
-        accepted += 1
-        for _ in range(2000):
-            masks = games.masks()
-            going = np.flatnonzero(games.records["phase"] != OVER)
-            if not len(going):
-                break
-            assert masks[going].any(axis=1).all(), field
-            games.play_on(masks[going].argmax(axis=1), going)
-        assert (games.records["phase"] == OVER).all(), field
-        tricks, most = games.records["tricks"].astype(int), games.rules.counting_tricks
-        if games.rules.race is None and options.get("horizon") != "foreplay":
-            assert (tricks.sum(axis=1) == most).all(), field
-        # All is as play leaves it at the end.
-        games.restore(games.state())
-        games.deal_next(games.all_games)
-        assert (games.records["phase"] != OVER).all()
-    return refused, accepted
-
-
-FUZZED: list[tuple[str, dict[str, Any]]] = [
-    ("classic", {}),
-    ("small-last", {"horizon": "foreplay"}),
-    ("draft", {"match": Match(target=3)}),
-    ("humbug", {}),
-    ("race with a draft", {}),
-    ("low", {"match": Match(best_of=3)}),
-]
-
-
 @pytest.mark.parametrize(("rules", "options"), FUZZED, ids=label)
-def test_a_corrupted_state_is_refused_or_plays_on_to_the_end(
-    rules: str, options: dict[str, Any]
-) -> None:
+def test_a_corrupted_state_is_refused_or_plays_on_to_the_end(rules: str, options: Any) -> None:
     refused, accepted = play_on_from_corrupted_states(rules, 120, **options)
     assert refused > 60
     assert accepted > 5
@@ -325,24 +219,13 @@ def test_a_corrupted_state_is_refused_or_plays_on_to_the_end(
 
 @pytest.mark.skipif(not COMPILED, reason="the compiler is off, so the tests above did so")
 def test_so_it_does_where_every_index_is_checked() -> None:
+    tests = str(Path(__file__).resolve().parents[1])
     done = subprocess.run(
-        [sys.executable, "-W", "error", __file__],
-        env={
-            **os.environ,
-            "NUMBA_DISABLE_JIT": "1",
-            "PYTHONPATH": str(Path(__file__).resolve().parents[1]),
-        },
+        [sys.executable, "-W", "error", str(corrupted_states.__file__)],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": tests},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     refused, accepted = map(int, done.stdout.split())
     assert refused > 5
     assert accepted > 0
-
-
-if __name__ == "__main__":
-    counts = [
-        play_on_from_corrupted_states(rules, 4, **options)
-        for rules, options in (FUZZED[1], FUZZED[3], FUZZED[4])
-    ]
-    print(*map(sum, zip(*counts, strict=True)))

@@ -34,6 +34,8 @@ KINDS: dict[str, Callable[[int], Any]] = {
     "torch scalar of 8 bits": lambda number: torch.tensor(number, dtype=torch.uint8),
     "torch tensor of one": lambda number: torch.tensor([[number]]),
     "NumPy number": np.int32,
+    "NumPy number of 8 bits": np.int8,
+    "NumPy number without a sign": np.uint64,
     "NumPy scalar": np.array,
     "NumPy array of one": lambda number: np.array([number]),
     "index": Index,
@@ -51,16 +53,9 @@ NONE: dict[str, Callable[[int], Any]] = {
 }
 
 
-def of_game(act: Callable[[int], Any]) -> object:
-    game = Game("classic", seed=1)
+def of_game(game: Game | ThreeGame, act: Callable[[int], Any]) -> object:
     game.play(act(int(game.legal()[0])))
-    return game.actions
-
-
-def of_three(act: Callable[[int], Any]) -> object:
-    game = ThreeGame(seed=1)
-    game.play(act(int(game.legal()[0])))
-    return game.actions
+    return repr(game.actions), repr(game)
 
 
 def of_aec(make: Callable[[], Any], act: Callable[[int], Any]) -> object:
@@ -80,8 +75,8 @@ def of_gymnasium(name: str, act: Callable[[int], Any]) -> object:
 
 
 WAYS: dict[str, Callable[[Callable[[int], Any]], object]] = {
-    "Game": of_game,
-    "ThreeGame": of_three,
+    "Game": lambda act: of_game(Game("classic", seed=1), act),
+    "ThreeGame": lambda act: of_game(ThreeGame(seed=1), act),
     "AEC": lambda act: of_aec(german_whist_v0.env, act),
     "raw AEC": lambda act: of_aec(german_whist_v0.raw_env, act),
     "AEC of three": lambda act: of_aec(german_whist_three_v0.env, act),
@@ -123,7 +118,11 @@ def mixed() -> tuple[Any, np.ndarray]:
 @pytest.mark.parametrize("make", [vector, games, mixed])
 def test_a_tensor_of_actions_steps_many_games(make: Callable[[], tuple[Any, np.ndarray]]) -> None:
     first = make()[0].step(make()[1])[0].copy()
-    for act in (torch.as_tensor, lambda actions: torch.as_tensor(actions).int(), list):
+    kinds = np.int8, np.uint8, np.int16, np.int32, np.uint32, np.uint64
+    for act in (
+        *(torch.as_tensor, lambda actions: torch.as_tensor(actions).int(), list),
+        *(lambda actions, kind=kind: actions.astype(kind) for kind in kinds),
+    ):
         env, actions = make()
         assert (env.step(act(actions))[0] == first).all()
 
@@ -136,9 +135,7 @@ class Elsewhere:
 
 
 @pytest.mark.parametrize("make", [vector, games, mixed])
-def test_wrong_actions_of_many_games_are_refused(
-    make: Callable[[], tuple[Any, np.ndarray]],
-) -> None:
+def test_wrong_actions_of_many_games_are_refused(make: Callable[[], Any]) -> None:
     env, actions = make()
     wrong = {
         "one for each of 4 games": torch.as_tensor(actions)[:, None],
