@@ -38,9 +38,8 @@ def play_all(agents: tuple[Agent, Agent], rules: Any, n: int, seed: int) -> tupl
             indices = unfinished[turns == seat]
             if len(indices):
                 views = games.views(indices=indices)
-                rng = decision_streams(
-                    agent_key(seed), games.batch.records["number"][indices], views
-                )
+                deals = games.batch.records["number"][indices]
+                rng = decision_streams(agent_key(seed), deals, views)
                 step = games.step(agents[seat].act(views, rng), indices)
                 paid[indices] += step.rewards[indices, 0]
                 over[indices] = step.ended[indices]
@@ -61,9 +60,6 @@ def test_the_open_end_of_a_race_is_perfect() -> None:
                 values = race_moves_of(view)
                 assert values[action] == max(values.values())
             game.play(action)
-
-
-# -- names
 
 
 def echo(rules: Any, *parameters: str, match: Any = None) -> Agent:
@@ -104,17 +100,22 @@ def test_names_that_do_not_fit_get_a_sentence(name: str, why: str) -> None:
         make_agent(name)
 
 
-def test_modules_of_the_current_folder_are_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_modules_of_the_current_folder_are_found(tmp_path: Path, monkeypatch: Any) -> None:
     (tmp_path / "players_here.py").write_text(
-        "from german_whist.agents.heuristic.random import RandomAgent as Mine\n"
+        "from german_whist.agents.heuristic.random import RandomAgent as Mine\n\n\n"
+        "class One(Mine):\n"
+        "    def __init__(self, rules, word='', match=None):\n"
+        "        super().__init__(rules, match=match)\n"
     )
     (tmp_path / "broken_here.py").write_text("def\n")
     (tmp_path / "other_here.py").write_text("class Not:\n    def __init__(self, *_, match): ...\n")
     monkeypatch.setattr("sys.path", [entry for entry in sys.path if entry])
     monkeypatch.chdir(tmp_path)
     assert make_agent("players_here:Mine").name == "players_here:Mine"
+    assert make_agent("players_here:One:a").rules.name == "classic"
+    message = "^the parameters 'a,b' do not fit players_here:One:a,b: give fewer, or other ones$"
+    with pytest.raises(ValueError, match=message):
+        make_agent("players_here:One:a,b")
     with pytest.raises(ValueError, match="module broken_here cannot be imported: SyntaxError"):
         make_agent("broken_here:Mine")
     with pytest.raises(ValueError, match=r"makes a Not.*subclass of german_whist\.agents\.Agent"):
@@ -123,9 +124,7 @@ def test_modules_of_the_current_folder_are_found(
         make_agent("players_here.py:Mine")
 
 
-def test_other_packages_add_names_by_entry_points(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_packages_add_names_by_entry_points(tmp_path: Path, monkeypatch: Any) -> None:
     folder = tmp_path / "visitors-1.0.dist-info"
     folder.mkdir()
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: visitors\nVersion: 1.0\n")
@@ -140,21 +139,14 @@ class Loud(Agent):
         return np.zeros(0, int)
 
 
-def test_answers_of_the_wrong_shape_name_the_agent() -> None:
-    player = Player(Loud())
-    with pytest.raises(ValueError, match="agent agent answered with int64 of shape"):
-        player.choose(Game("classic").view(Game("classic").turn or 0))
-
-
-def test_rules_of_another_game_are_refused() -> None:
-    with pytest.raises(CannotPlay, match="made for the rules classic, and draft are played"):
-        as_agent(make_agent("random"), "draft")
-
-
-def test_a_player_is_asked_only_when_it_is_to_move() -> None:
+def test_what_a_player_can_not_answer_is_told() -> None:
     game = Game("classic")
+    with pytest.raises(ValueError, match="agent agent answered with int64 of shape"):
+        Player(Loud()).choose(game.view())
     with pytest.raises(ValueError, match="not to move"):
         Player("random").choose(game.view(1 - (game.turn or 0)))
+    with pytest.raises(CannotPlay, match="made for the rules classic, and draft are played"):
+        as_agent(make_agent("random"), "draft")
 
 
 class Remembering:
@@ -167,26 +159,9 @@ class Remembering:
 
 
 @pytest.mark.parametrize("name", ["threshold", "counting", "value", "easy", "champion"])
-def test_a_player_can_be_made_into_one_that_remembers(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_player_can_be_made_into_one_that_remembers(name: str, monkeypatch: Any) -> None:
     kind = type(make_agent(name))
     # As in a process where it is the first of its kind: it compiles by a call of its own.
     monkeypatch.setattr(compiled, "_warm", set())
     agent = type("Mine", (Remembering, kind), {})()
     assert agent.keeps_state
-
-
-def test_too_many_parameters_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "one_word.py").write_text(
-        "from german_whist.agents.heuristic.random import RandomAgent\n\n\n"
-        "class One(RandomAgent):\n"
-        "    def __init__(self, rules, word='', match=None):\n"
-        "        super().__init__(rules, match=match)\n",
-        encoding="utf-8",
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    assert make_agent("one_word:One:a").rules.name == "classic"
-    message = "^the parameters 'a,b' do not fit one_word:One:a,b: give fewer, or other ones$"
-    with pytest.raises(ValueError, match=message):
-        make_agent("one_word:One:a,b")

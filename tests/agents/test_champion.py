@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -60,11 +61,7 @@ def test_networks_of_the_thinker_are_small_and_name_their_recipe() -> None:
     assert champion.card.weights is not None
     assert champion.card.weights.sha256 != first.weights.sha256
     assert champion.card.init.commands == first.commands
-    for card in (
-        champion.card,
-        read_auxiliary_card(VALUE_WEIGHTS),
-        read_auxiliary_card(BELIEF_WEIGHTS),
-    ):
+    for card in (champion.card, *map(read_auxiliary_card, (VALUE_WEIGHTS, BELIEF_WEIGHTS))):
         (command,) = card.commands
         program, verb, preset, *words = shlex.split(command)
         assert (program, verb) == ("german-whist", "expert-iteration")
@@ -98,9 +95,7 @@ def test_it_plays_rule_sets_better_than_the_rules_of_thumb(rules: Rules) -> None
     assert pairing.win_rate.value > 0.52
 
 
-def test_the_networks_of_the_package_are_found_by_name_behind_files_of_ones_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_networks_are_found_behind_files_of_ones_own(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     assert find_checkpoint("champion-1") == FIRST_WEIGHTS
     assert make_agent("thinker:2,last=1,policy=champion-1").name
@@ -135,8 +130,6 @@ def test_other_games_are_refused_in_a_sentence() -> None:
     tiny = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}
     with pytest.raises(CannotPlay, match=message):
         make_agent("champion", tiny)
-    with pytest.raises(CannotPlay, match=message):
-        evaluate("champion", "random", tiny, hands=2, workers=1)
 
 
 def test_agents_of_one_network_share_its_weights() -> None:

@@ -11,6 +11,7 @@ from typing import Any, get_args
 import msgspec
 import numpy as np
 import pytest
+from agent_views import network_card, network_weights
 from checkpoints import weights_entry, written
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -34,14 +35,8 @@ from german_whist.engine.observation.layout import (
     MAX_OBSERVATION_SIZE,
 )
 
-INPUTS = ["own_hand[0]", "own_hand[3]", "upcards[0]", "to_move"]
-CARD: dict[str, Any] = {
-    "network": {"kind": "mlp", "inputs": INPUTS, "hidden_sizes": [6], "card_ranks": "relative"},
-    "actions": 52,
-    "layout": "trump-first",
-    "layout_version": LAYOUT_VERSION,
-    "rules": [{"name": "classic"}],
-    "horizon": "hand",
+PLACES = [LAYOUT.group(name).start for name in ("own_hand", "led", "upcards", "to_move")]
+CARD: dict[str, Any] = network_card(PLACES, [6], rules=[{"name": "classic"}]) | {
     "reward": "win",
     "settings": {"trainer": "ppo", "hidden_sizes": [6]},
     "decisions": 100,
@@ -54,19 +49,14 @@ CARD: dict[str, Any] = {
     "revision": "abc",
     "commands": ["german-whist train tiny"],
 }
-QUICK = settings(
-    max_examples=150,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+CARD["network"]["card_ranks"] = "relative"
+WEIGHTS = network_weights(4, 6, 52)
+QUICK = settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-def weights() -> dict[str, np.ndarray[Any, Any]]:
-    shapes = {"hidden.0.weight": (6, 4), "hidden.0.bias": (6,)}
-    shapes |= {"policy.weight": (52, 6), "policy.bias": (52,)}
-    rng = np.random.default_rng(1)
-    return {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return written(tmp_path / "player", WEIGHTS, CARD)
 
 
 def refused_or_played(path: Path) -> None:
@@ -77,9 +67,6 @@ def refused_or_played(path: Path) -> None:
     except (CheckpointError, CannotPlay) as error:
         message = str(error)
     assert not message or ("player" in message and "\n" not in message and len(message) < 600)
-
-
-# -- names of inputs
 
 
 @QUICK
@@ -93,9 +80,6 @@ def test_names_of_inputs_are_groups_of_the_layout_or_parts_of_them() -> None:
     indices = [LAYOUT.group("decision").start, *range(led.start, led.stop)]
     indices += range(draws.start + 2, draws.start + 13)
     assert input_names(np.array(indices)) == ("decision[0]", "led", "draws_left[2:13]")
-
-
-# -- cards
 
 
 def network(inputs: list[Any]) -> dict[str, Any]:
@@ -143,7 +127,7 @@ WHOLE = {**CARD, "format": FORMAT, "weights": weights_entry("player.safetensors"
 def test_a_card_with_anything_else_in_it_is_refused_or_played(
     tmp_path: Path, key_path: tuple[Any, ...], value: Any, delete: bool
 ) -> None:
-    path = written(tmp_path / "player", weights(), CARD)
+    path = written(tmp_path / "player", WEIGHTS, CARD)
     card = json.loads(path.with_suffix(".json").read_text())
     path.with_suffix(".json").write_text(json.dumps(changed(card, key_path, value, delete)))
     refused_or_played(path)
@@ -152,7 +136,7 @@ def test_a_card_with_anything_else_in_it_is_refused_or_played(
 @QUICK
 @given(st.binary(max_size=40), st.integers(0, 400))
 def test_a_card_of_other_bytes_is_refused(tmp_path: Path, other: bytes, at: int) -> None:
-    path = written(tmp_path / "player", weights(), CARD)
+    path = written(tmp_path / "player", WEIGHTS, CARD)
     card_path = path.with_suffix(".json")
     data = card_path.read_bytes()
     card_path.write_bytes(data[:at] + other + data[at + len(other) :])
@@ -171,8 +155,7 @@ def test_a_card_of_other_bytes_is_refused(tmp_path: Path, other: bytes, at: int)
         ('{"format": {}}', "its format is a mapping"),
     ],
 )
-def test_what_is_no_card_is_refused(text: str, message: str, tmp_path: Path) -> None:
-    path = written(tmp_path / "player", weights(), CARD)
+def test_what_is_no_card_is_refused(text: str, message: str, path: Path) -> None:
     path.with_suffix(".json").write_text(text)
     with pytest.raises(CheckpointError, match=message):
         read_card(path)
@@ -200,26 +183,20 @@ def test_what_is_no_card_is_refused(text: str, message: str, tmp_path: Path) -> 
         ({"evaluations": [{"opponent": "x"}]}, r"evaluations\[0\]: has no 'win_rate'"),
     ],
 )
-def test_a_wrong_field_is_named_with_its_value_and_what_is_expected(
-    changes: dict[str, Any], message: str, tmp_path: Path
-) -> None:
-    path = written(tmp_path / "player", weights(), {**CARD, **changes})
-    with pytest.raises(
-        CheckpointError, match=f"player.json: .*{message}|player.{message}"
-    ) as error:
+def test_a_wrong_field_is_named_with_its_value(changes: Any, message: str, tmp_path: Path) -> None:
+    path = written(tmp_path / "player", WEIGHTS, {**CARD, **changes})
+    message = f"player.json: .*{message}|player.{message}"
+    with pytest.raises(CheckpointError, match=message) as error:
         read_card(path)
     assert "copy both files again" in str(error.value) or "did you mean" in str(error.value)
 
 
-def test_old_cards_are_read_and_a_card_comes_back_as_it_was_written(tmp_path: Path) -> None:
-    path = written(tmp_path / "player", weights(), CARD)
+def test_old_cards_are_read_and_a_card_comes_back_as_it_was_written(path: Path) -> None:
     first = read_checkpoint(path)
     assert first.card.evaluations[0].opponent == "half as long"
-    again = write_checkpoint(tmp_path / "again", first.weights, first.card)
-    second = read_checkpoint(again)
-    assert msgspec.structs.replace(second.card, weights=None) == msgspec.structs.replace(
-        first.card, weights=None
-    )
+    again = write_checkpoint(path.with_name("again"), first.weights, first.card)
+    one, two = (msgspec.structs.replace(read_card(each), weights=None) for each in (path, again))
+    assert one == two
     assert json.loads(again.with_suffix(".json").read_text())["layout_version"] == LAYOUT_VERSION
 
 
@@ -229,15 +206,12 @@ def test_the_words_of_a_card_are_those_of_the_engine_and_the_environments() -> N
     assert get_args(cards.Reward) == REWARDS
 
 
-# -- weights
-
-
 KINDS = ["float16", "float32", "float64", "int8", "int64", "uint8", "bool"]
 
 
 @QUICK
 @given(
-    st.sampled_from(sorted(weights())),
+    st.sampled_from(sorted(WEIGHTS)),
     st.sampled_from(KINDS),
     st.sampled_from([(), (6,), (52,), (4, 6), (6, 4), (52, 6), (0, 6)]),
     st.sampled_from([1.0, float("nan"), float("inf"), -float("inf"), 7e4]),
@@ -245,13 +219,12 @@ KINDS = ["float16", "float32", "float64", "int8", "int64", "uint8", "bool"]
 def test_weights_of_other_shapes_kinds_and_values_are_refused_or_played(
     tmp_path: Path, name: str, kind: str, shape: tuple[int, ...], value: float
 ) -> None:
-    arrays = weights()
+    arrays = {**WEIGHTS}
     right = arrays[name].shape == shape
     with np.errstate(all="ignore"):
         arrays[name] = np.full(shape, value).astype(kind)
     path = written(tmp_path / "player", arrays, CARD)
-    good = right and kind.startswith("float") and np.isfinite(arrays[name]).all()
-    if good:
+    if right and kind.startswith("float") and np.isfinite(arrays[name]).all():
         NetworkAgent("classic", read_checkpoint(path))
         return
     with pytest.raises(CheckpointError, match=f"player.safetensors: {name} "):
@@ -259,35 +232,33 @@ def test_weights_of_other_shapes_kinds_and_values_are_refused_or_played(
 
 
 def test_weights_that_the_card_does_not_tell_of_are_refused(tmp_path: Path) -> None:
-    path = written(tmp_path / "player", {**weights(), "more": np.zeros(3, np.float32)}, CARD)
+    path = written(tmp_path / "player", {**WEIGHTS, "more": np.zeros(3, np.float32)}, CARD)
     with pytest.raises(CheckpointError, match="holds more, which its card does not list"):
         read_checkpoint(path)
 
 
 @QUICK
 @given(st.binary(max_size=60), st.integers(0, 700), st.booleans())
-def test_other_bytes_of_weights_are_refused_or_played(
-    tmp_path: Path, other: bytes, at: int, cut: bool
-) -> None:
-    path = written(tmp_path / "player", weights(), CARD)
+def test_spoilt_weights_do_no_harm(tmp_path: Path, other: bytes, at: int, cut: bool) -> None:
+    path = written(tmp_path / "player", WEIGHTS, CARD)
     data = path.read_bytes()
     spoilt = data[:at] + other + (b"" if cut else data[at + len(other) :])
     path.write_bytes(spoilt)
     if spoilt != data:
         with pytest.raises(CheckpointError, match=r"player\.safetensors: "):
             read_checkpoint(path)
-    # And with a card that vouches for them.
-    card = {**CARD, "format": FORMAT, "weights": weights_entry(path.name, spoilt)}
-    path.with_suffix(".json").write_text(json.dumps(card))
+    vouch_for(path)
     refused_or_played(path)
 
 
-def test_numbers_that_numpy_has_not_are_refused(tmp_path: Path) -> None:
-    path = written(tmp_path / "player", weights(), CARD)
-    header = json.dumps({"x": {"dtype": "BF16", "shape": [1], "data_offsets": [0, 2]}}).encode()
-    data = struct.pack("<Q", len(header)) + header + b"\0\0"
-    path.write_bytes(data)
-    card = {**CARD, "format": FORMAT, "weights": weights_entry(path.name, data)}
+def vouch_for(path: Path) -> None:
+    card = {**CARD, "format": FORMAT, "weights": weights_entry(path.name, path.read_bytes())}
     path.with_suffix(".json").write_text(json.dumps(card))
+
+
+def test_numbers_that_numpy_has_not_are_refused(path: Path) -> None:
+    header = json.dumps({"x": {"dtype": "BF16", "shape": [1], "data_offsets": [0, 2]}}).encode()
+    path.write_bytes(struct.pack("<Q", len(header)) + header + b"\0\0")
+    vouch_for(path)
     with pytest.raises(CheckpointError, match=r"player\.safetensors: "):
         read_checkpoint(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,13 +44,10 @@ def test_a_trained_player_plays_what_its_card_says(margin: str) -> None:
     assert common_rules([make_agent("random", "quick"), "threshold"]) == load_rules("quick")
 
 
-def test_the_classic_game_comes_first_and_names_of_rules_do_not_matter(
-    margin: str, tmp_path: Path
-) -> None:
+def test_the_classic_game_comes_first_whatever_its_name(margin: str, tmp_path: Path) -> None:
     two_rules = trained(tmp_path / "both", load_rules("margin"), load_rules("classic"))
-    assert (
-        common_rules([two_rules]) == common_rules([two_rules, "champion"]) == load_rules("classic")
-    )
+    for players in ([two_rules], [two_rules, "champion"]):
+        assert common_rules(players) == load_rules("classic")
     same = trained(tmp_path / "same", Rules(name="mine", pay="margin"))
     assert common_rules([two_rules, margin]) == common_rules([margin, same]) == load_rules("margin")
 
@@ -62,18 +60,14 @@ def test_players_of_different_rules_are_told_apart(margin: str) -> None:
     )
 
 
-def test_a_name_before_a_player_is_what_it_is_called(margin: str) -> None:
+def test_a_name_before_a_player_is_what_it_is_called(margin: str, monkeypatch: Any) -> None:
     assert named_player(f"mine={margin}") == ("mine", margin)
     assert named_player("value:13") == ("value:13", "value:13")
     assert named_player(f"{margin},endgame=exact")[0] == f"{margin},endgame=exact"
     assert make_agent("Größe 13 ♠=value:13").name == "Größe 13 ♠"
     assert make_agent(f"mine={margin}", "margin").name == "mine"
-
-
-def test_a_file_with_such_a_name_is_that_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+    # A file with such a name is that file.
+    monkeypatch.chdir(Path(margin).parent)
     trained(Path("a=b"), load_rules("classic"))
     assert named_player("a=b") == ("a=b", "a=b")
 

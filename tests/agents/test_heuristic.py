@@ -33,9 +33,6 @@ def card_played(
     return str(card(int(make_agent(agent, rules).act(view, np.zeros(1, np.uint64))[0])))
 
 
-# -- threshold
-
-
 @pytest.mark.parametrize(
     ("hand", "upcard", "led", "plays"),
     [
@@ -59,9 +56,6 @@ def test_threshold_follows_the_rules_of_thumb(hand: str, upcard: str, led: str, 
     assert card_played("threshold", hand, upcard, led) == plays
 
 
-# -- value
-
-
 @pytest.mark.parametrize(
     ("hand", "upcard", "unseen", "led", "plays"),
     [
@@ -76,9 +70,7 @@ def test_threshold_follows_the_rules_of_thumb(hand: str, upcard: str, led: str, 
         ("2C 3C 4D", "AH", "4S 5S", "9C", "2C"),  # cannot win
     ],
 )
-def test_value_weighs_gain_against_cost(
-    hand: str, upcard: str, unseen: str, led: str, plays: str
-) -> None:
+def test_value_weighs_its_gains(hand: str, upcard: str, unseen: str, led: str, plays: str) -> None:
     assert card_played("value:13", hand, upcard, led, unseen) == plays
 
 
@@ -92,9 +84,7 @@ def test_value_weighs_gain_against_cost(
         ("8C 2C AC", "9C", 1, "8C"),
     ],
 )
-def test_without_a_stock_every_trick_is_worth_its_price(
-    hand: str, led: str, low: int, plays: str
-) -> None:
+def test_without_a_stock_tricks_have_a_price(hand: str, led: str, low: int, plays: str) -> None:
     fields = {"rules": "humbug", "stock_left": 0, "low": low}
     assert card_played("value:13", hand, "", led, "4S 5S", **fields) == plays
 
@@ -103,9 +93,6 @@ def test_in_a_low_contract_high_cards_and_trumps_are_what_it_gives_away() -> Non
     assert card_played("value:13", "2C TC QC", "KS", "JC", "4S 5S", low=1) == "TC"
     assert card_played("value:13", "2C TC QC", "2S", "9C", "KS QS", low=1) == "QC"
     assert card_played("value:13", "2D 3H", "KS", "9C", "4S 5S", low=1) == "3H"
-
-
-# -- counting
 
 
 def win_rate(other: str, hands: int, rules: str = "classic") -> float:

@@ -7,11 +7,12 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from agent_views import act_on, selfplay_views
 
-from german_whist import evaluate
+from german_whist import evaluate, observe
 from german_whist.agents.base import CannotPlay
-from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS
 from german_whist.agents.registry import make_agent
 from german_whist.envs import GermanWhistEnv, GermanWhistVecEnv
 from german_whist.envs.spaces import observation_box
@@ -31,45 +32,62 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     return saved(tmp_path_factory.mktemp("models") / "model.zip", env)
 
 
-def test_a_model_of_sb3_plays_in_the_layout_that_it_was_trained_in(model: str) -> None:
-    assert make_agent(model).layout == "trump-first"  # type: ignore[attr-defined]
-    assert make_agent(f"{model},layout=trump-first").layout == "trump-first"  # type: ignore[attr-defined]
-    with pytest.raises(ValueError, match=r"layout is .raw., and its file says .*trump-first"):
-        make_agent(f"{model},layout=raw")
+def layout(name: str) -> str:
+    return make_agent(name).layout  # type: ignore[attr-defined]
 
 
-def test_a_model_of_sb3_plays_the_games_that_it_was_trained_on(model: str) -> None:
-    with pytest.raises(CannotPlay, match="plays classic, and not draft"):
-        make_agent(model, "draft")
-    with pytest.raises(CannotPlay, match="never saw an ending"):
-        make_agent(f"{model},endgame=network")
+def test_a_model_of_sb3_plays_as_its_file_would_on_a_word_alone(model: str) -> None:
+    assert layout(model) == layout(f"{model},layout=trump-first") == "trump-first"
+    path = model.removeprefix("sb3:").removesuffix(",trusted")
+    views, step, _ = selfplay_views(layout="trump-first")
+    shown = sb3.MaskablePPO.load(path, device="cpu").predict(
+        step.observations, action_masks=step.masks, deterministic=True
+    )[0]
+    expected = observe(views, layout="trump-first").real(shown)
+    assert np.array_equal(act_on(make_agent(model), views), expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "rules", "why"),
+    [
+        (lambda name: name, "draft", "plays classic, and not draft"),
+        (lambda name: f"{name},endgame=network", "classic", "never saw an ending"),
+        (lambda name: f"{name},layout=raw", "classic", "layout is .raw., .* file .*trump-first"),
+        (lambda name: f"{name},algorithms=PPO", "classic", "'algorithms=PPO' is no option"),
+        (lambda name: f"{name},algorithm=PPPO", "classic", "'PPPO' is no algorithm"),
+        (lambda name: name.removesuffix(",trusted"), "classic",
+         r"holds pickles, which can run any code .*,trusted"),
+    ],
+)  # fmt: skip
+def test_what_a_model_can_not_play_is_told(model: str, change: Any, rules: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why) as error:
+        make_agent(change(model), rules)
+    assert isinstance(error.value, CannotPlay) == (rules == "draft" or "never" in why)
 
 
 @pytest.mark.parametrize("masked", [False, True])
 def test_a_single_environment_stores_its_layout_too(tmp_path: Path, masked: bool) -> None:
     env = GermanWhistEnv("classic", layout="trump-first", mask_in_observation=masked)
-    agent = make_agent(saved(tmp_path / "model.zip", env))
-    assert agent.layout == "trump-first"  # type: ignore[attr-defined]
+    name = saved(tmp_path / "model.zip", env)
+    assert layout(name) == "trump-first"
+    agent = make_agent(name)
     assert agent.endgame_switch == "endgame=network"
     assert not evaluate(agent, "random", hands=4).pairings[0].forfeits
 
 
-def test_a_model_that_stores_no_layout_needs_a_word(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_that_stores_no_layout_needs_a_word(tmp_path: Path) -> None:
     env = GermanWhistVecEnv(2, "classic")
     del env.observation_space.german_whist  # type: ignore[attr-defined]
     name = saved(tmp_path / "model.zip", env)
     with pytest.raises(ValueError, match=r"name the layout .*,trusted,layout=raw or "):
         make_agent(name)
-    assert make_agent(f"{name},layout=raw").layout == "raw"  # type: ignore[attr-defined]
+    assert layout(f"{name},layout=raw") == "raw"
 
 
 def test_a_model_of_other_observations_is_refused(tmp_path: Path) -> None:
     env = GermanWhistVecEnv(2, "classic", observation="history")
-    name = saved(tmp_path / "model.zip", env)
     with pytest.raises(CannotPlay, match="reads observations of the shape"):
-        make_agent(name)
+        make_agent(saved(tmp_path / "model.zip", env))
 
 
 def test_a_model_behind_a_wrapper_that_changes_numbers_is_refused(tmp_path: Path) -> None:
@@ -84,31 +102,12 @@ def test_a_model_behind_a_wrapper_that_changes_numbers_is_refused(tmp_path: Path
         make_agent(f"sb3:{tmp_path}/normalized.zip,trusted")
 
 
-def test_a_word_that_only_begins_like_an_option_is_refused(model: str) -> None:
-    with pytest.raises(ValueError, match="'algorithms=PPO' is no option"):
-        make_agent(f"{model},algorithms=PPO")
-
-
 def test_what_a_space_carries_holds_no_code(model: str) -> None:
     metadata = observation_box(GermanWhistEnv("draft").options).german_whist  # type: ignore[attr-defined]
     assert json.loads(json.dumps(metadata)) == metadata
     with zipfile.ZipFile(model.removeprefix("sb3:").removesuffix(",trusted")) as file:
         data = json.loads(file.read("data"))
     assert "german_whist" in data["observation_space"]
-
-
-# -- ONNX
-
-
-@pytest.fixture(scope="module")
-def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pytest.importorskip("onnx")
-    pytest.importorskip("onnxruntime")
-    from german_whist.training.export.export import export_onnx
-
-    path = tmp_path_factory.mktemp("graphs") / "player.onnx"
-    export_onnx(FIRST_WEIGHTS, path)
-    return path
 
 
 def with_metadata(graph: Path, path: Path, **changes: str | None) -> Path:
@@ -128,12 +127,7 @@ def test_a_graph_without_metadata_needs_a_word(graph: Path, tmp_path: Path) -> N
     bare = with_metadata(graph, tmp_path / "bare.onnx", layout=None)
     with pytest.raises(ValueError, match="name the layout of the environment"):
         make_agent(f"onnx:{bare}")
-    agent = make_agent(f"onnx:{bare},layout=trump-first")
-    assert agent.layout == "trump-first"  # type: ignore[attr-defined]
-
-
-def test_a_word_that_contradicts_a_graph_is_refused(graph: Path) -> None:
-    assert make_agent(f"onnx:{graph}").layout == "trump-first"  # type: ignore[attr-defined]
+    assert layout(f"onnx:{bare},layout=trump-first") == layout(f"onnx:{graph}") == "trump-first"
     with pytest.raises(ValueError, match="its file says that it was trained in 'trump-first'"):
         make_agent(f"onnx:{graph},layout=raw")
 
@@ -148,8 +142,6 @@ def test_a_word_that_contradicts_a_graph_is_refused(graph: Path) -> None:
         ({"rule_sets": '[{"name": "classic", "contract": "low"}]'}, "plays classic, and not"),
     ],
 )
-def test_metadata_are_checked(
-    graph: Path, tmp_path: Path, changes: dict[str, str], message: str
-) -> None:
+def test_metadata_are_checked(graph: Path, tmp_path: Path, changes: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make_agent(f"onnx:{with_metadata(graph, tmp_path / 'spoilt.onnx', **changes)}")

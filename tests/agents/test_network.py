@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from agent_views import network_card, network_weights
 from checkpoints import written
 
 from german_whist.agents.base import CannotPlay, agent_key, decision_streams
 from german_whist.agents.checkpoints.bundled import FAMILY_WEIGHTS
 from german_whist.agents.checkpoints.checkpoint import CheckpointError, read_checkpoint
-from german_whist.agents.checkpoints.input_names import input_names
 from german_whist.agents.checkpoints.schema import FORMAT
 from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.agents.networks.relative_ranks import to_relative_ranks
@@ -24,11 +24,7 @@ from german_whist.agents.player import Player
 from german_whist.agents.registry import make_agent
 from german_whist.common.jit.compiler import jit
 from german_whist.engine.game import Game
-from german_whist.engine.observation.layout import (
-    LAYOUT_VERSION,
-    MAX_OBSERVATION_SIZE,
-)
-from german_whist.engine.rules import load_rules
+from german_whist.engine.observation.layout import LAYOUT_VERSION, MAX_OBSERVATION_SIZE
 from german_whist.envs import GermanWhistVectorEnv
 from support import dealt
 
@@ -36,31 +32,20 @@ INPUTS = np.array([*range(0, 430, 3), 431])
 LAYERS = [32, 16]
 
 
-def card(**changes: Any) -> dict[str, Any]:
-    return {
-        "network": {"kind": "mlp", "inputs": input_names(INPUTS), "hidden_sizes": LAYERS},
-        "actions": 52,
-        "layout": "trump-first",
-        "layout_version": LAYOUT_VERSION,
-        "rules": [load_rules("classic").as_mapping()],
-        "horizon": "hand",
-        **changes,
-    }
+WEIGHTS = network_weights(len(INPUTS), *LAYERS, 52)
 
 
-def weights(seed: int = 0) -> dict[str, np.ndarray[Any, Any]]:
-    rng = np.random.default_rng(seed)
-    sizes = [len(INPUTS), *LAYERS, 52]
-    arrays = {}
-    for name, n, m in zip(["hidden.0", "hidden.1", "policy"], sizes, sizes[1:], strict=False):
-        arrays[f"{name}.weight"] = rng.normal(size=(m, n)).astype(np.float32)
-        arrays[f"{name}.bias"] = rng.normal(size=m).astype(np.float32)
-    return arrays
+def player(folder: Path, *network: Any, **changes: Any) -> Path:
+    """A checkpoint whose card has these changes, in parts of its network first."""
+    card = network_card(INPUTS, LAYERS, **changes)
+    if network:
+        card["network"] = card["network"] | network[0]
+    return written(folder / "player", WEIGHTS, card)
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return written(tmp_path / "player", weights(), card())
+    return player(tmp_path)
 
 
 def situations(count: int = 300, steps: int = 9) -> tuple[np.ndarray, np.ndarray]:
@@ -70,22 +55,23 @@ def situations(count: int = 300, steps: int = 9) -> tuple[np.ndarray, np.ndarray
     return games.views(), step.observations
 
 
+def plain_logits(observations: np.ndarray) -> np.ndarray:
+    x = observations[..., INPUTS].astype(np.float32)
+    for name in ("hidden.0", "hidden.1"):
+        x = np.maximum(x @ WEIGHTS[f"{name}.weight"].T + WEIGHTS[f"{name}.bias"], 0)
+    return x @ WEIGHTS["policy.weight"].T + WEIGHTS["policy.bias"]
+
+
 def test_it_plays_what_plain_numpy_computes(path: Path) -> None:
     views, observations = situations()
-    x = observations[:, INPUTS].astype(np.float32)
-    arrays = weights()
-    for name in ("hidden.0", "hidden.1"):
-        x = np.maximum(x @ arrays[f"{name}.weight"].T + arrays[f"{name}.bias"], 0)
-    logits = x @ arrays["policy.weight"].T + arrays["policy.bias"]
+    logits = plain_logits(observations)
     agent = NetworkAgent("classic", path, "sample")
     probs = agent.probabilities(views)
     for index in range(len(views)):
-        legal = probs[index] > 0
-        # Suits are relabel, so compare the values and not their places.
-        played = np.sort(probs[index][legal])
-        assert played == pytest.approx(
-            np.sort(plain_probabilities(observations[index], logits[index])), rel=1e-4
-        )
+        # Suits are relabelled, so compare the values and not their places.
+        played = np.sort(probs[index][probs[index] > 0])
+        expected = np.sort(plain_probabilities(observations[index], logits[index]))
+        assert played == pytest.approx(expected, rel=1e-4)
     greedy = NetworkAgent("classic", path).act(views, np.zeros(len(views), np.uint64))
     assert (greedy == probs.argmax(axis=1)).all()
 
@@ -102,26 +88,18 @@ def plain_probabilities(observation: np.ndarray, logits: np.ndarray) -> np.ndarr
 
 
 def test_with_closed_ranks_it_plays_what_plain_numpy_computes(tmp_path: Path) -> None:
-    network = {
-        "kind": "mlp", "inputs": input_names(INPUTS), "hidden_sizes": LAYERS,
-        "card_ranks": "relative",
-    }  # fmt: skip
-    path = written(tmp_path / "closed", weights(), card(network=network, layout="raw"))
+    path = player(tmp_path, {"card_ranks": "relative"}, layout="raw")
     games = dealt("classic", 200, seed=6)
     step = games.observe()
     for _ in range(15):
         step = games.step(step.masks.argmax(axis=1))
-    arrays, agent = weights(), NetworkAgent("classic", path)
+    agent = NetworkAgent("classic", path)
     for index, action in enumerate(agent.act(games.views(), np.zeros(200, np.uint64))):
         observation, action_map = step.observations[index].copy(), np.zeros(52, np.int64)
         to_relative_ranks(observation, action_map)
-        x = observation[INPUTS].astype(np.float32)
-        for name in ("hidden.0", "hidden.1"):
-            x = np.maximum(arrays[f"{name}.weight"] @ x + arrays[f"{name}.bias"], 0)
-        logits = arrays["policy.weight"] @ x + arrays["policy.bias"]
         legal = np.flatnonzero(step.masks[index])
         places = [int(np.flatnonzero(action_map == action)[0]) for action in legal]
-        assert action == legal[np.argmax(logits[places])]
+        assert action == legal[np.argmax(plain_logits(observation)[places])]
 
 
 def test_it_plays_the_same_in_any_batch(path: Path) -> None:
@@ -130,10 +108,7 @@ def test_it_plays_the_same_in_any_batch(path: Path) -> None:
     for words in ([], ["sample"]):
         agent = NetworkAgent("classic", path, *words)
         together = agent.act(views, rng.copy())
-        single = [
-            int(agent.act(views[k : k + 1].copy(), rng[k : k + 1].copy())[0])
-            for k in range(len(views))
-        ]
+        single = [agent.act(views[[k]], rng[[k]])[0] for k in range(len(views))]
         assert together.tolist() == single
 
 
@@ -161,10 +136,9 @@ def test_a_path_names_an_agent(path: Path) -> None:
 
 def test_whole_hands_are_legal_and_a_decision_takes_less_than_a_millisecond(path: Path) -> None:
     for words in ([], ["sample", "endgame=network"]):
-        player = Player(NetworkAgent("classic", path, *words))
-        game = Game("classic", seed=3)
+        mover, game = Player(NetworkAgent("classic", path, *words)), Game("classic", seed=3)
         while not game.over:
-            game.play(player.choose(game.view(game.turn)))
+            game.play(mover.choose(game.view()))
     agent = NetworkAgent("classic", path)
     views, _ = situations(1)
     rng = np.zeros(1, np.uint64)
@@ -194,53 +168,32 @@ def test_torch_is_not_needed(path: Path) -> None:
     assert done.stdout.split() == ["4", "4", "4"]
 
 
-# -- what is refused
-
-
 @pytest.mark.parametrize(
-    ("changes", "rules", "message"),
+    ("network", "changes", "rules", "message"),
     [
-        (
-            {"layout_version": 7},
-            "classic",
-            f"layout 7, and this version has layout {LAYOUT_VERSION}",
-        ),
-        ({"actions": 53}, "classic", "actions is 53, and its rules classic have 52"),
-        ({}, "margin", "plays classic, and not margin"),
-        ({}, "draft", "plays classic, and not draft"),
-        ({"format": 9}, "classic", "format is 9, and this version reads format 3"),
-        ({"network": {"kind": "tree", "inputs": [], "hidden_sizes": []}}, "classic", "'tree'"),
-        (
-            {
-                "network": {
-                    "kind": "mlp",
-                    "inputs": input_names(INPUTS),
-                    "hidden_sizes": LAYERS,
-                    "card_ranks": "open",
-                }
-            },
-            "classic",
-            r"network\.card_ranks is 'open': it has to be one of absolute, relative",
-        ),
-        (
-            {"network": {"kind": "mlp", "inputs": input_names(INPUTS), "hidden_sizes": [8, 16]}},
-            "classic",
-            r"hidden\.0\.weight is \(32, 145\), and its card says \(8, 145\)",
-        ),
+        ({}, {"layout_version": 7}, "classic", f"layout 7, .* version has layout {LAYOUT_VERSION}"),
+        ({}, {"actions": 53}, "classic", "actions is 53, and its rules classic have 52"),
+        ({}, {}, "margin", "plays classic, and not margin"),
+        ({}, {}, "draft", "plays classic, and not draft"),
+        ({}, {"format": 9}, "classic", "format is 9, and this version reads format 3"),
+        ({"kind": "tree"}, {}, "classic", "'tree'"),
+        ({"card_ranks": "open"}, {}, "classic",
+         r"network\.card_ranks is 'open': it has to be one of absolute, relative"),
+        ({"hidden_sizes": [8, 16]}, {}, "classic",
+         r"hidden\.0\.weight is \(32, 145\), and its card says \(8, 145\)"),
     ],
-)
+)  # fmt: skip
 def test_what_does_not_fit_is_refused_with_both_values(
-    changes: dict[str, Any], rules: str, message: str, tmp_path: Path
+    network: Any, changes: Any, rules: str, message: str, tmp_path: Path
 ) -> None:
-    path = written(tmp_path / "player", weights(), card(**changes))
+    path = player(tmp_path, network, **changes)
     with pytest.raises((CheckpointError, CannotPlay), match=message):
         make_agent(str(path), rules)
 
 
 def test_a_network_of_the_foreplay_does_not_play_endings(tmp_path: Path) -> None:
-    path = written(tmp_path / "player", weights(), card(horizon="foreplay"))
     with pytest.raises(CannotPlay, match="never saw an ending"):
-        make_agent(f"{path},endgame=network")
+        make_agent(f"{player(tmp_path, horizon='foreplay')},endgame=network")
 
 
 def test_spoilt_files_are_refused(path: Path) -> None:
@@ -279,12 +232,10 @@ def leave_behind(value: int) -> int:
 @pytest.mark.parametrize("rules", ["margin", "draft"])
 def test_places_that_a_rule_set_does_not_show_are_zero_to_the_network(rules: str) -> None:
     agent, views = NetworkAgent(rules, FAMILY_WEIGHTS), dealt(rules, 50, seed=1).views()
-    outputs = []
+    outputs = set()
     for value in (0, 1, -1):
         leave_behind(value)
-        outputs.append(agent.network_probabilities(views))
+        probs = agent.network_probabilities(views).tobytes()
         leave_behind(value)
-        outputs.append(agent.act(views, np.zeros(50, np.uint64)))
-    for k in (2, 4):
-        np.testing.assert_array_equal(outputs[k], outputs[0])
-        np.testing.assert_array_equal(outputs[k + 1], outputs[1])
+        outputs.add((probs, agent.act(views, np.zeros(50, np.uint64)).tobytes()))
+    assert len(outputs) == 1

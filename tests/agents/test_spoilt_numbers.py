@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from agent_views import act_on, selfplay_views
+from agent_views import act_on, network_card, network_weights, selfplay_views
 from checkpoints import written
+from safetensors.numpy import load_file
 
 from german_whist import PolicyAgent, evaluate, observe
 from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS, VALUE_WEIGHTS
 from german_whist.agents.checkpoints.checkpoint import CheckpointError, read_checkpoint
-from german_whist.agents.checkpoints.input_names import input_names
 from german_whist.agents.registry import make_agent
-from german_whist.engine.observation.layout import LAYOUT_VERSION
-from german_whist.engine.rules import load_rules
 
 NAN, INF = float("nan"), float("inf")
 
@@ -62,9 +61,7 @@ def test_minus_infinity_means_never(sample: bool) -> None:
 
 @pytest.mark.parametrize("value", [NAN, INF, 3.5])
 def test_actions_that_are_no_whole_numbers_are_refused(value: float) -> None:
-    agent = PolicyAgent(
-        "classic", lambda observations, masks: np.full(len(masks), value), name="mine"
-    )
+    agent = PolicyAgent("classic", lambda _, masks: np.full(len(masks), value), name="mine")
     with pytest.raises(ValueError, match=r"mine answered with the action .* an action is a whole"):
         act_on(agent, selfplay_views(count=8)[0])
 
@@ -92,31 +89,14 @@ def test_a_policy_of_nans_forfeits_every_hand_and_says_why() -> None:
 
 
 def test_weights_whose_outputs_may_be_infinite_are_no_checkpoint(tmp_path: Path) -> None:
-    weights = {
-        "hidden.0.weight": np.full((8, 432), 1e20, np.float32),
-        "hidden.0.bias": np.zeros(8, np.float32),
-        "policy.weight": np.full((52, 8), 1e20, np.float32),
-        "policy.bias": np.zeros(52, np.float32),
-    }
-    card = {
-        "network": {"kind": "mlp", "inputs": input_names(np.arange(432)), "hidden_sizes": [8]},
-        "actions": 52,
-        "layout": "raw",
-        "layout_version": LAYOUT_VERSION,
-        "rules": [load_rules("classic").as_mapping()],
-        "horizon": "hand",
-    }
-    path = written(tmp_path / "huge", weights, card)
+    weights = {name: 1e20 * abs(array) for name, array in network_weights(432, 8, 52).items()}
+    path = written(tmp_path / "huge", weights, network_card(np.arange(432), [8]))
     with pytest.raises(CheckpointError, match="so large that its outputs may become infinite"):
         read_checkpoint(path)
     assert read_checkpoint(FIRST_WEIGHTS).weights
 
 
 def test_a_network_of_values_that_may_be_infinite_guides_no_search(tmp_path: Path) -> None:
-    import json
-
-    from safetensors.numpy import load_file
-
     weights = {name: array * np.float32(1e15) for name, array in load_file(VALUE_WEIGHTS).items()}
     card = json.loads(VALUE_WEIGHTS.with_suffix(".json").read_text())
     for name in ("format", "weights"):

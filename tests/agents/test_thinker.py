@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise
+from collections import Counter
+from itertools import combinations, pairwise, product
 from math import prod
 from typing import Any
 
@@ -41,7 +42,6 @@ from german_whist.engine.endgame.solver import thread_scratch
 from german_whist.engine.observation.layout import trump_first_order
 from german_whist.engine.play import pay_for, row
 from german_whist.engine.rules import load_rules
-from german_whist.engine.view import View
 
 
 def at_trick(trick: int, seed: int, follow: bool, rules: str = "classic") -> Game:
@@ -49,7 +49,7 @@ def at_trick(trick: int, seed: int, follow: bool, rules: str = "classic") -> Gam
     player = Player(make_agent("champion:sample", rules), seed=1)
     game = Game(rules, seed=seed)
     while game.view(0).trick < trick or (game.phase == "follow") != follow:
-        game.play(player.choose(game.view(game.turn or 0)))
+        game.play(player.choose(game.view()))
     return game
 
 
@@ -60,18 +60,10 @@ def paid(game: Game, seat: int) -> int:
     hands, low = [int(cards) for cards in record["hand"]], bool(record["low"])
     trump = None if record["trump"] == NO_TRUMP else int(record["trump"])
     leader_tricks = value(hands, trump, leader, low=low)
-    own_tricks, opponent_tricks = int(record["tricks"][leader]), int(record["tricks"][1 - leader])
+    own_tricks, rest = int(record["tricks"][leader]), int(record["tricks"][1 - leader])
     remaining = hands[0].bit_count() - leader_tricks
-    pays = pay_for(
-        row(game.rules.record(), 0),
-        int(low),
-        own_tricks + leader_tricks,
-        opponent_tricks + remaining,
-    )
-    return int(pays) * (1 if leader == seat else -1)
-
-
-# -- exactly what it should be
+    rules, ends = row(game.rules.record(), 0), (own_tricks + leader_tricks, rest + remaining)
+    return int(pay_for(rules, int(low), *ends)) * (1 if leader == seat else -1)
 
 
 def sure_of(game: Game, seat: int) -> MLPWeights:
@@ -107,16 +99,14 @@ def card_value(game: Game, card: int, policy: NetworkAgent) -> float:
 
 @pytest.mark.parametrize("follow", [False, True])
 @pytest.mark.parametrize("rules", ["classic", "margin", "all-tricks", "colour", "no-trump"])
-def test_with_one_world_that_is_the_true_one_it_plays_an_exactly_best_card(
-    rules: str, follow: bool
-) -> None:
+def test_with_the_true_world_alone_it_plays_an_exactly_best_card(rules: str, follow: bool) -> None:
     agent = make_agent("thinker:1,last=2", rules)
     policy = NetworkAgent(rules, champion_for(load_rules(rules)))
     assert isinstance(agent, ThinkerAgent)
     compared = 0
     for seed in range(40 if rules == "classic" else 16):
         game = at_trick(12, seed, follow, rules)
-        view = game.view(game.turn or 0)
+        view = game.view()
         values = {card: card_value(game, card, policy) for card in view.legal()}
         if max(values.values()) - min(values.values()) < 0.3:
             continue
@@ -133,25 +123,22 @@ def test_with_one_world_that_is_the_true_one_it_plays_an_exactly_best_card(
 
 
 def test_the_last_trick_with_open_cards_is_what_plain_minimax_says() -> None:
+    def best(position: Game, seat: int) -> int:
+        if position.view(0).endgame:
+            return paid(position, seat)
+        pays = []
+        for card in position.legal():
+            child = position.clone()
+            child.play(card)
+            pays.append(best(child, seat))
+        return max(pays) if position.turn == seat else min(pays)
+
     for seed in range(2):
         game = at_trick(12, seed, follow=False)
-        seat = game.turn or 0
-
-        def best(position: Game, seat: int) -> int:
-            if position.view(0).endgame:
-                return paid(position, seat)
-            pays = []
-            for card in position.view(position.turn or 0).legal():
-                child = position.clone()
-                child.play(card)
-                pays.append(best(child, seat))
-            return max(pays) if position.turn == seat else min(pays)
-
-        games = np.array(game.record, GAME)
-        solved = solve_last_trick(
-            row(game.rules.record(), 0), tables(), thread_scratch(), games, np.zeros(2, GAME), 1.0
-        )
-        assert solved == best(game, seat)
+        rules, games = row(game.rules.record(), 0), np.array(game.record, GAME)
+        room = np.zeros(2, GAME)
+        solved = solve_last_trick(rules, tables(), thread_scratch(), games, room, 1.0)
+        assert solved == best(game, game.turn or 0)
 
 
 @pytest.mark.parametrize("ahead", [0, 1, 3, 13])
@@ -161,13 +148,13 @@ def test_ahead_the_policy_plays_on_to_before_the_last_trick_for_the_stock(ahead:
     policy = Player(NetworkAgent("classic", CLASSIC_WEIGHTS))
     for seed, trick in enumerate((1, 4, 9, 10, 11, 12)):
         game = at_trick(trick, seed, follow=False)
-        game.play(policy.choose(game.view(game.turn or 0)))
+        game.play(policy.choose(game.view()))
         search = new_search(game.rules.record(), tables(), agent.networks)
         search.leaves[0] = game.record[0]
         play_ahead(search, 1)
         # The trick begun is ended, and so many more follow.
         while game.view(0).trick < min(trick + 1 + ahead, max(trick + 1, 12)):
-            game.play(policy.choose(game.view(game.turn or 0)))
+            game.play(policy.choose(game.view()))
         leaf = search.leaves[0]
         assert leaf["trick"] == game.record[0]["trick"]
         np.testing.assert_array_equal(leaf["hand"], game.record[0]["hand"])
@@ -175,18 +162,13 @@ def test_ahead_the_policy_plays_on_to_before_the_last_trick_for_the_stock(ahead:
 
 def test_estimates_of_the_last_trick_are_exact_and_those_before_are_not() -> None:
     agent = make_agent("thinker:64")
-    last = at_trick(12, 3, follow=False)
-    estimates = agent.estimates(last.view(last.turn or 0))
+    last, early = (at_trick(trick, 3, follow=False).view() for trick in (12, 4))
+    exact, estimates = agent.estimates(last), agent.estimates(early)
+    assert exact is not None
     assert estimates is not None
-    assert estimates.half_widths == pytest.approx(0, abs=1e-9)
-    assert len(estimates.actions) == len(last.view(last.turn or 0).legal())
-    early = at_trick(4, 3, follow=False)
-    estimates = agent.estimates(early.view(early.turn or 0))
-    assert estimates is not None
+    assert exact.half_widths == pytest.approx(0, abs=1e-9)
+    assert len(exact.actions) == len(last.legal())
     assert (estimates.half_widths > 0).all()
-
-
-# -- beliefs
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])
@@ -197,18 +179,16 @@ def test_hands_are_drawn_in_proportion_to_the_product_of_their_odds(count: int) 
     unseen = np.uint64(sum(1 << card for card in cards))
     sums = np.zeros((53, MAX_HIDDEN_CARDS + 1))
     sum_hand_weights(unseen, count, odds, sums)
-    stream = np.array([5], np.uint64)
-    drawn: dict[int, int] = {}
-    for _ in range(20_000):
-        hand_set = int(draw_weighted_hand(unseen, count, odds, sums, stream))
-        drawn[hand_set] = drawn.get(hand_set, 0) + 1
+    stream, n = np.array([5], np.uint64), 8_000
+    drawn = Counter(int(draw_weighted_hand(unseen, count, odds, sums, stream)) for _ in range(n))
     expected = {
         sum(1 << card for card in hand): prod(odds[card] for card in hand)
         for hand in combinations(cards, count)
     }
-    total = sum(expected.values())
+    assert {*drawn} <= {*expected}
     for hand_set, weight in expected.items():
-        assert drawn.get(hand_set, 0) / 20_000 == pytest.approx(weight / total, abs=0.015)
+        share = weight / sum(expected.values())
+        assert drawn[hand_set] / n == pytest.approx(share, abs=0.02)
         assert weight > 0 or hand_set not in drawn
 
 
@@ -219,9 +199,6 @@ def test_where_too_much_is_ruled_out_nothing_is() -> None:
     hand_set = draw_weighted_hand(np.uint64(0b111), 2, odds, sums, np.array([1], np.uint64))
     assert int(hand_set).bit_count() == 2
     assert int(hand_set) & 0b10
-
-
-# -- the networks' numbers
 
 
 @pytest.mark.parametrize("sizes", [(30, 20, 12, 5), (30, 17, 9), (30, 6)])
@@ -248,11 +225,9 @@ def test_a_row_comes_out_the_same_in_any_company_and_as_numpy_computes(sizes: An
         assert (np.isfinite(rows.out).all(axis=1) == (np.arange(len(x_of)) < count)).all()
     together = rows.out.copy()
     np.testing.assert_allclose(together, x, rtol=1e-4, atol=1e-4)
-    alone = np.zeros(sizes[-1], np.float32)
+    alone, buffers = np.zeros(sizes[-1], np.float32), new_forward_buffers(net.sizes)
     for k in range(len(x_of)):
-        forward(
-            net, rows.active_inputs[k, : rows.n_active[k]], new_forward_buffers(net.sizes), alone
-        )
+        forward(net, rows.active_inputs[k, : rows.n_active[k]], buffers, alone)
         np.testing.assert_array_equal(alone, together[k])
 
 
@@ -280,17 +255,15 @@ def test_value_inputs_do_not_depend_on_the_names_of_suits() -> None:
     active = active_value_inputs(game)
     assert max(active) < VALUE_INPUTS
     record = game.record[0]
-    shift = 13
 
     def turned(cards: int) -> int:
-        cards <<= shift
-        return (cards & ((1 << 52) - 1)) | cards >> 52
+        return (cards << 13) & ((1 << 52) - 1) | cards >> 39
 
     renamed = game.clone()
     twin = renamed.record[0]
     for name in ("hand", "known_cards", "played"):
         twin[name] = [turned(int(cards)) for cards in record[name]]
-    twin["deal"] = (record["deal"] + shift) % 52
+    twin["deal"] = (record["deal"] + 13) % 52
     twin["trump"] = (record["trump"] + 1) % 4
     assert active_value_inputs(renamed) == active
     # A card in play that changes hands is seen.
@@ -302,34 +275,24 @@ def test_value_inputs_do_not_depend_on_the_names_of_suits() -> None:
     assert active_value_inputs(changed) != active
 
 
-# -- a player like others
-
-
 def test_it_thinks_for_a_time_and_stops_when_one_card_is_left() -> None:
-    player = Player(make_agent("thinker:20000ms"))
-    game = at_trick(12, 1, follow=False)
-    assert player.choose(game.view(game.turn or 0)) in game.view(game.turn or 0).legal()
+    view = at_trick(12, 1, follow=False).view()
+    assert Player(make_agent("thinker:20000ms")).choose(view) in view.legal()
 
 
 @pytest.mark.parametrize(
     ("name", "as_thinker", "last"),
     [("champion", "thinker:10", 2), ("thinker:5,last=4", "thinker:5", 4)],
 )
-def test_at_the_last_tricks_it_thinks_and_before_them_its_network_plays(
-    name: str, as_thinker: str, last: int
-) -> None:
+def test_it_thinks_at_the_last_tricks_alone(name: str, as_thinker: str, last: int) -> None:
     player, thinker = Player(make_agent(name), seed=2), Player(make_agent(as_thinker), seed=2)
     network = Player(NetworkAgent("classic", CLASSIC_WEIGHTS))
     differing = 0
-    for seed in range(12):
-        for trick in (12 - last, 13 - last, 12, 13):
-            for follow in (False, True):
-                game = at_trick(trick, seed, follow)
-                view: View = game.view(game.turn or 0)
-                chosen, plain = player.choose(view), network.choose(view)
-                late = 13 - last <= trick <= 12
-                assert chosen == (thinker.choose(view) if late else plain)
-                differing += chosen != plain
+    for trick, follow, seed in product((12 - last, 13 - last, 12, 13), (False, True), range(8)):
+        view = at_trick(trick, seed, follow).view()
+        chosen, plain = player.choose(view), network.choose(view)
+        assert chosen == (thinker.choose(view) if 13 - last <= trick <= 12 else plain)
+        differing += chosen != plain
     assert differing > 2
 
 
