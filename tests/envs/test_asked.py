@@ -40,9 +40,7 @@ def test_stable_baselines3_is_answered_for_each_environment() -> None:
     assert list(env.get_images()) == [None] * 3
 
 
-def test_stable_baselines3_gets_pictures_of_the_tables_that_it_asks_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_stable_baselines3_gets_pictures_of_the_tables_that_it_asks_for(monkeypatch: Any) -> None:
     env = GermanWhistVecEnv(3, "small-last", render_mode="ansi")
     env.reset()
     pictures = env.env_method("render")
@@ -60,17 +58,11 @@ def test_stable_baselines3_gets_pictures_of_the_tables_that_it_asks_for(
     env.close()
 
 
-def test_environments_tell_their_rules() -> None:
-    for env in (
-        SelfPlayEnv(2, "quick"),
-        GermanWhistEnv("quick"),
-        GermanWhistVectorEnv(2, "quick"),
-        GermanWhistVecEnv(2, "quick"),
-    ):
+def test_environments_tell_their_rules_and_the_package_its_names() -> None:
+    for make in (SelfPlayEnv, GermanWhistVectorEnv, GermanWhistVecEnv):
+        env = make(2, "quick")
         assert env.rules.name == env.options.rules.name == "quick"
-
-
-def test_names_of_the_package_are_found_and_others_are_not() -> None:
+    assert GermanWhistEnv("quick").rules.name == "quick"
     for name in german_whist.envs.__all__:
         assert getattr(german_whist.envs, name) is not None
     assert german_whist.envs.german_whist_v0 is german_whist_v0

@@ -27,14 +27,12 @@ class OnlyLegalVector(VectorActionWrapper[Any, Any, Any]):
     """A vector whose every action stands for a legal one, for helpers that sample them."""
 
     def actions(self, actions: Any) -> Any:
-        """The legal actions that these stand for; nothing matters where none is."""
         masks = self.env.unwrapped.action_masks()
         legal = [np.flatnonzero(mask) if mask.any() else np.zeros(1, int) for mask in masks]
         return np.array([each[a % len(each)] for each, a in zip(legal, actions, strict=True)])
 
 
 def records_of(vector: GermanWhistVectorEnv) -> Any:
-    """The games as they stand."""
     return vector.state()["records"].view(GAME)
 
 
@@ -51,18 +49,10 @@ def step_of(vector: Any, actions: Any, mode: AutoresetMode) -> list[Any]:
 @pytest.mark.parametrize(
     "options", [{"rules": "small-last", "mask_in_observation": True}, *OPTIONS], ids=label
 )
-def test_it_is_like_gymnasiums_own_vector_of_one(
-    options: dict[str, Any], mode: AutoresetMode
-) -> None:
+def test_it_is_like_gymnasiums_own_vector_of_one(options: Any, mode: AutoresetMode) -> None:
     native = GermanWhistVectorEnv(1, autoreset_mode=mode, opponent="threshold", **options)
-    own = gymnasium.make_vec(
-        ID,
-        num_envs=1,
-        vectorization_mode="sync",
-        vector_kwargs={"autoreset_mode": mode},
-        opponent="threshold",
-        **options,
-    )
+    how: dict[str, Any] = {"vectorization_mode": "sync", "vector_kwargs": {"autoreset_mode": mode}}
+    own = gymnasium.make_vec(ID, num_envs=1, opponent="threshold", **how, **options)
     assert native.observation_space == own.observation_space
     assert native.action_space == own.action_space
     assert native.metadata["autoreset_mode"] is own.metadata["autoreset_mode"] is mode
@@ -183,13 +173,12 @@ def test_disabled_waits_for_every_game_that_is_over() -> None:
 @pytest.mark.parametrize(
     ("mask", "seed", "why"),
     [
-        ([True, False], None, "has to be 2 booleans in an array"),
-        (np.array([1, 0]), None, "has to be 2 booleans in an array"),
-        (np.array([True]), None, "has to be 2 booleans in an array"),
+        *((mask, None, "has to be 2 booleans in an array")
+          for mask in ([True, False], np.array([1, 0]), np.array([True]))),
         (np.array([False, False]), None, "holds no True"),
         (np.array([True, False]), 3, "seed is 3 beside a reset_mask"),
     ],
-)
+)  # fmt: skip
 def test_masks_that_do_not_fit_get_a_sentence(mask: Any, seed: Any, why: str) -> None:
     vector = GermanWhistVectorEnv(2, autoreset_mode=DISABLED)
     with pytest.raises(ValueError, match="nothing is dealt: reset them all"):
@@ -220,10 +209,8 @@ def test_only_vectors_know_masks_and_only_modes_that_there_are() -> None:
 @pytest.mark.parametrize("in_observation", [False, True])
 def test_gymnasiums_helpers_find_nothing(mode: AutoresetMode, in_observation: bool) -> None:
     def make(num_envs: int = 3) -> OnlyLegalVector:
-        vector = GermanWhistVectorEnv(
-            num_envs, "small-last", autoreset_mode=mode, mask_in_observation=in_observation
-        )
-        return OnlyLegalVector(vector)
+        options: dict[str, Any] = {"autoreset_mode": mode, "mask_in_observation": in_observation}
+        return OnlyLegalVector(GermanWhistVectorEnv(num_envs, "small-last", **options))
 
     one: Any = make(1)  # the checker asks of a step whether the one game is over
     check_returned_data_not_reused(one)
@@ -263,9 +250,8 @@ def test_episode_statistics_are_those_of_the_episodes(mode: AutoresetMode) -> No
 @each_mode
 def test_gymnasiums_vector_wrappers_go_over_it(mode: AutoresetMode) -> None:
     def make(**options: Any) -> OnlyLegalVector:
-        return OnlyLegalVector(
-            GermanWhistVectorEnv(3, "small-last", autoreset_mode=mode, **options)
-        )
+        vector = GermanWhistVectorEnv(3, "small-last", autoreset_mode=mode, **options)
+        return OnlyLegalVector(vector)
 
     space = gymnasium.spaces.Box(0, 2, make().single_observation_space.shape, np.int8)
     everywhere: list[Any] = [
@@ -280,9 +266,7 @@ def test_gymnasiums_vector_wrappers_go_over_it(mode: AutoresetMode) -> None:
         lambda: wrappers.DtypeObservation(make(), np.float32),
         lambda: wrappers.FlattenObservation(make(mask_in_observation=True)),
         lambda: wrappers.FilterObservation(make(mask_in_observation=True), ["observation"]),
-        lambda: wrappers.TransformObservation(
-            make(), lambda seen: seen * 2, single_observation_space=space
-        ),
+        lambda: wrappers.TransformObservation(make(), lambda seen: seen * 2, None, space),
     ]
     if mode is NEXT:
         elsewhere.append(lambda: wrappers.NormalizeObservation(make()))

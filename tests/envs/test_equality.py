@@ -19,18 +19,15 @@ RESULT = ("tricks", "points", "won", "deal")
 
 
 def answer(agent: Agent, views: Array, number: int) -> int:
-    """What an agent answers in deal `number` of the seed."""
     rng = decision_streams(agent_key(SEED), np.array([number], np.uint64), views)
     return int(agent.act(views, rng)[0])
 
 
 @pytest.mark.parametrize("options", [{"rules": name} for name in NAMES] + OPTIONS, ids=label)
 def test_all_environments_play_the_same(options: dict[str, Any]) -> None:
-    """Games against `random`, with the AEC environment as the measure for each.
-
-    The hands of a match have deals one after the other only in a batch of one.
-    """
-    n, steps = (1 if options.get("horizon") == "match" else 4), 60
+    """Games against `random`, with the AEC environment as the measure for each."""
+    # The hands of a match have deals one after the other only in a batch of one.
+    n, steps = (1 if options.get("horizon") == "match" else 3), 60
     vector = GermanWhistVectorEnv(n, opponent="random", **options)
     sb3 = GermanWhistVecEnv(n, opponent="random", **options)
     sb3.seed(SEED)
@@ -75,7 +72,6 @@ class Walker:
         self.gym = GermanWhistEnv(opponent="random", **options)
 
     def begin(self, seat: int) -> None:
-        """Deal the next episode."""
         self.aec.reset(seed=SEED, options={"number": self.number})
         self.gym_seen, self.gym_info = self.gym.reset(seed=SEED, options={"number": self.number})
         self.learner = f"player_{seat}"
@@ -99,7 +95,6 @@ class Walker:
         return self.aec.game().number if self.aec.options.match else self.number
 
     def compare(self, observation: Array, mask: Array) -> None:
-        """What the vector shows is what the AEC and the single environment show."""
         seen = self.aec.observe(self.learner)
         np.testing.assert_array_equal(seen["observation"], observation)
         np.testing.assert_array_equal(seen["action_mask"], mask)
@@ -107,7 +102,6 @@ class Walker:
         np.testing.assert_array_equal(self.gym.action_masks(), mask)
 
     def compare_results(self, result: dict[str, Any]) -> None:
-        """What an episode came to is what the AEC and the single environment say."""
         for other in (self.aec.infos[self.learner]["result"], self.gym_info["result"]):
             assert other.keys() == result.keys() == set(RESULT)
             for name in RESULT:
@@ -130,7 +124,6 @@ class Walker:
 
 
 def shown(aec: german_whist_v0.raw_env, action: int) -> int:
-    """An action as the AEC environment's relabelled suits show it."""
     if action >= 52:
         return action
     order = suits_shown(aec, aec.agent_selection)

@@ -9,11 +9,10 @@ import pytest
 from gymnasium.vector import AutoresetMode
 from walks import german_whist_v0
 
+from german_whist import observe
 from german_whist.engine.batch.config import HORIZONS, REWARDS
 from german_whist.engine.dtypes import GAME
 from german_whist.engine.game import IllegalAction
-from german_whist.engine.rules import load_rules
-from german_whist.engine.view import legal_in_views
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv
 
 Array = np.ndarray[Any, Any]
@@ -22,10 +21,7 @@ MODES = [mode.value for mode in AutoresetMode]
 
 
 def lowest(views: Array, rng: Array) -> Array:
-    """The lowest legal card."""
-    sets = np.zeros(len(views), np.uint64)
-    legal_in_views(load_rules("small-last").record(), views, sets)
-    return np.array([(int(cards) & -int(cards)).bit_length() - 1 for cards in sets])
+    return observe(views, "small-last").masks.argmax(axis=1)
 
 
 def loss_in_pettingzoo(options: dict[str, Any], seat: int, steps: int) -> tuple[float, Any]:
@@ -84,12 +80,10 @@ def test_it_costs_what_it_costs_in_pettingzoo_in_every_mode(reward: str, horizon
 
 @pytest.mark.parametrize("mode", MODES)
 def test_random_actions_end_every_episode_and_a_state_is_gone_on_from(mode: str) -> None:
-    def make() -> GermanWhistVectorEnv:
-        return GermanWhistVectorEnv(
-            64, "draft", reward="tricks", horizon="foreplay", illegal="lose", autoreset_mode=mode
-        )
-
-    envs, again = make(), make()
+    options: dict[str, Any] = {"reward": "tricks", "horizon": "foreplay", "illegal": "lose"}
+    envs, again = (
+        GermanWhistVectorEnv(64, "draft", autoreset_mode=mode, **options) for _ in range(2)
+    )
     rng = np.random.default_rng(0)
     envs.reset(seed=SEED)
     again.reset(seed=SEED + 1)

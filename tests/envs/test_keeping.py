@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -74,9 +73,7 @@ def test_a_state_is_gone_on_from_in_the_middle_of_an_exchange(kind: str) -> None
 @pytest.mark.parametrize(
     ("told", "instead"), [(KEPT_HAND, TOOK_BLIND), (UNDECIDED, TOOK_BLIND), (TOOK_BLIND, KEPT_HAND)]
 )
-def test_a_state_with_other_hands_than_the_exchange_left_is_refused(
-    told: int, instead: int
-) -> None:
+def test_a_state_of_an_exchange_with_other_hands_is_refused(told: int, instead: int) -> None:
     games = dealt("humbug", 20, seed=1)
     games.step(np.array([KEEP, TAKE_BLIND] * 10))
     state = games.state()
@@ -89,13 +86,16 @@ def test_a_state_with_other_hands_than_the_exchange_left_is_refused(
 
 def test_a_restored_state_has_just_paid_and_ended_nothing() -> None:
     games = dealt("small-last", 2, seed=3)
-    over = False
-    while not over:
-        over = games.step(games.observe().masks.argmax(axis=1)).ended.any()
+    while not games.step(games.observe().masks.argmax(axis=1)).ended.any():
+        pass
     games.restore(games.state())
     look = games.observe()
     assert not look.ended.any()
     assert not look.rewards.any()
+    # Where there is a learner, a state holds the seats too.
+    vector = make_env("vector SameStep", "small-last")
+    with pytest.raises(ValueError, match="the state has no 'seats' of 3 rows"):
+        vector.restore(dealt("small-last", 3).state())
 
 
 def without(state: dict[str, Array], name: str) -> dict[str, Array]:
@@ -119,9 +119,7 @@ OTHER_HANDS = {"suits": 4, "ranks": 7, "hand": 5, "stock": 18}
         (lambda state: {**state, **dealt(OTHER_HANDS, 3).state()}, "by the rules small-last"),
     ],
 )
-def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(
-    kind: str, change: Callable[[dict[str, Array]], dict[str, Array]], sentence: str
-) -> None:
+def test_a_state_that_does_not_fit_is_refused(kind: str, change: Any, sentence: str) -> None:
     refused, twin = (walked(kind, "small-last") for _ in range(2))
     for walk in (refused, twin):
         walk.reset(seed=4)
@@ -131,23 +129,13 @@ def test_a_state_that_does_not_fit_is_refused_and_changes_nothing(
     assert refused.story(20) == twin.story(20)
 
 
-def test_a_state_without_seats_is_refused_where_there_is_a_learner() -> None:
-    vector = make_env("vector SameStep", "small-last")
-    vector.reset(seed=1)
-    with pytest.raises(ValueError, match="the state has no 'seats' of 3 rows"):
-        vector.restore(dealt("small-last", 3).state())
-
-
-# -- threads
-
-
 @pytest.mark.parametrize("kind", [kind for kind in STATEFUL if kind != "gymnasium"])
 @pytest.mark.parametrize("options", [{"rules": "draft"}, *OPTIONS[3:9]], ids=label)
 def test_threads_change_nothing_in_any_environment(kind: str, options: dict[str, Any]) -> None:
     one, three = (walked(kind, threads=threads, **options) for threads in (1, 3))
     for walk in (one, three):
         walk.reset(seed=6)
-    assert one.story(80) == three.story(80)
+    assert one.story(50) == three.story(50)
 
 
 class Noted(RandomAgent):
@@ -176,14 +164,11 @@ def test_an_opponent_answers_in_parts_where_it_says_that_it_may(thread_safe: boo
     assert sorted(opponent.asked) == (sorted(parts) if thread_safe else [leads])
 
 
-@pytest.mark.parametrize("threads", [0, 1.5, True, "2"])
-def test_threads_that_are_none_are_refused(threads: Any) -> None:
-    for make in (SelfPlayEnv, GermanWhistVectorEnv, GermanWhistVecEnv):
+@pytest.mark.parametrize("make", [SelfPlayEnv, GermanWhistVectorEnv, GermanWhistVecEnv])
+def test_threads_that_are_none_are_refused(make: Any) -> None:
+    for threads in (0, 1.5, True, "2"):
         with pytest.raises(ValueError, match=f"threads is {threads!r}: it has to be a number"):
             make(threads=threads)
-
-
-# -- one set of options
 
 
 @pytest.mark.parametrize(

@@ -60,9 +60,6 @@ def same(one: list[Any], other: list[Any]) -> bool:
     )
 
 
-# -- what is drawn
-
-
 def test_pfsp_draws_by_the_published_weights_of_recent_win_rates() -> None:
     pool = OpponentPool(["random", "threshold", "value:13", "counting"], sampling="pfsp")
     assert pool.probabilities.tolist() == [0.25] * 4
@@ -126,18 +123,12 @@ def test_of_those_that_joined_later_the_newest_and_a_random_part_stay() -> None:
     assert len(pool.results()) == 30
 
 
-# -- in environments
-
-
 @pytest.mark.parametrize("mode", [mode.value for mode in AutoresetMode])
 def test_a_pool_of_one_plays_as_the_fixed_opponent(mode: str) -> None:
     for opponent in ("random", "threshold", Forgetful):
-        fixed, pooled = (
-            GermanWhistVectorEnv(
-                9, opponent=who, reward="tricks", autoreset_mode=mode, illegal="lose"
-            )
-            for who in (opponent, OpponentPool([opponent], seed=8))
-        )
+        options: dict[str, Any] = {"reward": "tricks", "autoreset_mode": mode, "illegal": "lose"}
+        pool = OpponentPool([opponent], seed=8)
+        fixed, pooled = (GermanWhistVectorEnv(9, opponent=by, **options) for by in (opponent, pool))
         infos = [envs.reset(seed=3)[1] for envs in (fixed, pooled)]
         rng = np.random.default_rng(1)
         for _ in range(60):
@@ -168,9 +159,8 @@ def test_results_add_up_and_deals_are_those_without_a_pool() -> None:
         assert final["_opponent"].tolist() == ended.tolist()
         np.testing.assert_array_equal(final["opponent"][ended], before[0][ended])
         ended_by.append(sorted(final["result"]["deal"][ended].tolist()))
-        for opponent, won in zip(
-            final["opponent"][ended], final["result"]["won"][ended], strict=True
-        ):
+        results = final["opponent"][ended], final["result"]["won"][ended]
+        for opponent, won in zip(*results, strict=True):
             counted[int(opponent)].append(int(won))
         before[0] = info["opponent"].copy()
 
@@ -182,9 +172,8 @@ def test_results_add_up_and_deals_are_those_without_a_pool() -> None:
     for index, name in enumerate(NAMED):
         result, won = results[name], counted[index]
         assert result["games"] == len(won) > 20
-        assert [result[key] for key in ("wins", "draws", "losses")] == [
-            won.count(value) for value in (1, 0, -1)
-        ]
+        for key, value in (("wins", 1), ("draws", 0), ("losses", -1)):
+            assert result[key] == won.count(value)
 
 
 def test_a_policy_that_joins_plays_from_the_next_episodes_on_and_one_that_leaves_plays_on() -> None:
@@ -257,9 +246,8 @@ def test_a_model_plays_by_a_copy_of_its_policy() -> None:
 
     pool = OpponentPool(["random"], "small-last", sampling="latest")
     env = GermanWhistVecEnv(8, "small-last", opponent=pool)
-    model = MaskablePPO(
-        "MlpPolicy", env, n_steps=4, batch_size=32, seed=1, policy_kwargs={"net_arch": [8]}
-    )
+    how: dict[str, Any] = {"n_steps": 4, "batch_size": 32, "policy_kwargs": {"net_arch": [8]}}
+    model = MaskablePPO("MlpPolicy", env, seed=1, **how)
     assert pool.add(model) == "MaskablePPO"
     model.learn(32)
     assert pool.add(model) == "MaskablePPO-2"
@@ -275,9 +263,6 @@ def test_a_model_plays_by_a_copy_of_its_policy() -> None:
     assert len(set(map(tuple, draws))) > 1
     model.learn(160)
     assert pool.results()["MaskablePPO-2"]["games"] >= 8
-
-
-# -- bad input
 
 
 @pytest.mark.parametrize(
@@ -313,18 +298,6 @@ def test_an_empty_pool_and_one_of_other_rules_get_a_sentence() -> None:
     GermanWhistEnv(horizon="match", opponent=OpponentPool(["random"], match=Match(25)))
 
 
-def nan(views: Array, rng: Array) -> Array:
-    return np.full(len(views), np.nan)
-
-
-def too_many(views: Array, rng: Array) -> Array:
-    return np.zeros(len(views) + 1, int)
-
-
-def aces(views: Array, rng: Array) -> Array:
-    return np.full(len(views), 51)
-
-
 def fails(views: Array, rng: Array) -> Array:
     raise KeyError("lost")
 
@@ -332,12 +305,15 @@ def fails(views: Array, rng: Array) -> Array:
 @pytest.mark.parametrize(
     ("policy", "why"),
     [
-        (nan, r"agent broken answered with float64 of shape .*one whole number"),
-        (too_many, r"agent broken answered with int64 of shape .*one whole number"),
-        (aces, r"opponent broken chose 51 \(AS\) in game \d, which is not legal"),
+        (lambda views, _: np.full(len(views), np.nan),
+         r"agent broken answered with float64 of shape .*one whole number"),
+        (lambda views, _: np.zeros(len(views) + 1, int),
+         r"agent broken answered with int64 of shape .*one whole number"),
+        (lambda views, _: np.full(len(views), 51),
+         r"opponent broken chose 51 \(AS\) in game \d, which is not legal"),
         (fails, r"opponent broken raised KeyError: 'lost' \(.*test_opponent_pool.py.*\)"),
     ],
-)
+)  # fmt: skip
 def test_answers_that_are_none_name_the_policy_and_a_reset_mends_it(policy: Any, why: str) -> None:
     pool = OpponentPool({"fine": "random", "broken": policy})
     envs = GermanWhistVectorEnv(8, opponent=pool, seat=0)

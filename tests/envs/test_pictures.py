@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import xml.etree.ElementTree as ElementTree
 from typing import Any
 
@@ -33,13 +34,9 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [
-        *({"rules": name} for name in ("open-stock", "draft", "humbug")),
-        {"rules": "small-all", "horizon": "match", "match": 10},
-    ],
-    ids=label,
-)
-def test_render_test_passes_where_positions_of_every_kind_come(options: dict[str, Any]) -> None:
+    [{"rules": "draft"}, {"rules": "small-all", "horizon": "match", "match": 10}], ids=label,
+)  # fmt: skip
+def test_render_test_passes(options: dict[str, Any]) -> None:
     def is_svg(picture: Any) -> bool:
         return ElementTree.fromstring(picture).tag.endswith("svg")
 
@@ -54,7 +51,7 @@ def test_everything_lies_on_the_table_at_every_moment(rules: Any) -> None:
     game = Game(rules, seed=1)
     rng = np.random.default_rng(1)
     while True:
-        if len(game.actions) % 5 == 0 or game.over:
+        if len(game.actions) % 7 == 0 or game.over:
             for seat in (0, 1):
                 other = game.hands[1 - seat] if seat else None
                 scene = scene_of(game.view(seat), other_hand=other)
@@ -128,26 +125,26 @@ def test_a_polygon_is_filled_and_what_comes_later_lies_on_top() -> None:
     assert not found[(rows < 9) | (columns < 9) | (rows + columns > 62)].any()
 
 
-def test_a_window_opens_and_closes_cleanly() -> None:
+def test_a_window_opens_and_closes_cleanly_and_is_not_copied() -> None:
     env = german_whist_v0.env(render_mode="human", render_view=1)
     env.reset(seed=1)
     env.step(int(env.last()[0]["action_mask"].argmax()))
     assert pygame.display.get_init()
-    env.close()
-    env.close()
+    copied = pickle.loads(pickle.dumps(env))
+    copied.step(int(copied.last()[0]["action_mask"].argmax()))
+    for each in (copied, env, env):
+        each.close()
     assert not pygame.display.get_init()
 
 
 def test_one_window_shows_one_picture_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[str] = []
+    shown: list[bytes] = []
     opened: list[Any] = []
     flip, set_mode = pygame.display.flip, pygame.display.set_mode
 
     def seen() -> None:
         flip()
-        surface = pygame.display.get_surface()
-        assert surface is not None
-        shown.append(pygame.image.tobytes(surface, "RGB").hex())
+        shown.append(pygame.image.tobytes(pygame.display.get_surface(), "RGB"))
 
     monkeypatch.setattr(pygame.display, "flip", seen)
     monkeypatch.setattr(
@@ -161,7 +158,7 @@ def test_one_window_shows_one_picture_after_the_other(monkeypatch: pytest.Monkey
         for _ in range(3):
             env.step(int(env.last()[0]["action_mask"].argmax()))
             if env is image:
-                painted.append(env.render().tobytes().hex())  # type: ignore[union-attr]
+                painted.append(env.render().tobytes())  # type: ignore[union-attr]
     assert shown[-3:] == painted
     assert len(set(shown)) == len(shown) >= 3
     assert len(opened) == 1
@@ -187,9 +184,7 @@ def test_gymnasium_vectors_and_sb3_draw_too() -> None:
     assert [type(each) for each in vector.render() or ()] == [str, str]
     sb3 = GermanWhistVecEnv(2, "small-last", render_mode="rgb_array")
     sb3.reset()
-    tiled = sb3.render()
-    assert tiled is not None
-    assert tiled.shape[2] == 3
+    assert np.shape(sb3.render())[2] == 3
     for each in (env, vector, sb3):
         each.close()
 
