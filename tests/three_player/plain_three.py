@@ -36,7 +36,6 @@ class PlainThree:
         self.tell("turned", self.stock[0])
 
     def tell(self, *event: Any) -> None:
-        """Note an event that all three see."""
         for notes in self.notes:
             notes.append(event)
 

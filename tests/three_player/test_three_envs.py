@@ -1,4 +1,4 @@
-"""Environments of the three-player game: API tests, observations, rewards, refusals."""
+"""Environments and players of the three-player game: API, observations, rewards, strength."""
 
 from __future__ import annotations
 
@@ -11,14 +11,22 @@ import pettingzoo
 import pytest
 from gymnasium.spaces import Discrete
 from gymnasium.utils.env_checker import check_env
+from scipy import stats
 from walks import OnlyLegal, api_test, pick, seed_test
 
 from german_whist import german_whist_three_v0
 from german_whist.agents.base import agent_key
 from german_whist.agents.calls import PlayerFault
+from german_whist.engine.cards import card
 from german_whist.engine.game import IllegalAction
 from german_whist.three_player import GermanWhistThreeEnv
-from german_whist.three_player.agents import play_hand, random_card, thrifty_card
+from german_whist.three_player.agents import (
+    play_hand,
+    random_card,
+    three_stream,
+    thrifty_card,
+    won_at_three,
+)
 from german_whist.three_player.game import DUMMY, ThreeGame
 from german_whist.three_player.observation import (
     THREE_LAYOUT,
@@ -40,18 +48,20 @@ def test_api_test_and_seed_test_pass(make: Any) -> None:
     seed_test(make, num_cycles=120)
 
 
-def test_pettingzoo_makes_it_by_name() -> None:
+def test_pettingzoo_makes_it_by_name_and_its_documentation_holds_the_index_table() -> None:
     env = pettingzoo.make("aec", "german_whist/german_whist_three_v0")
     assert env.metadata["name"] == "german_whist_three_v0"
     assert env.possible_agents == ["player_0", "player_1", "player_2"]
     assert env.action_space("player_2") == Discrete(52)
     assert not env.metadata["is_parallelizable"]
+    table = THREE_LAYOUT.table().splitlines()
+    assert all(line in (german_whist_three_v0.__doc__ or "") for line in table)
 
 
 def test_an_episode_is_the_game_move_by_move() -> None:
     env = german_whist_three_v0.env()
     rng = np.random.default_rng(4)
-    for number in range(25):
+    for number in range(10):
         env.reset(**({"seed": 9} if number == 0 else {}))
         game = ThreeGame(9, number)
         returns = dict.fromkeys(env.agents, 0.0)
@@ -79,9 +89,9 @@ def test_an_episode_is_the_game_move_by_move() -> None:
                 assert game.mover == game.declarer
                 assert {*np.flatnonzero(observation["action_mask"])} <= {*game.hands[DUMMY]}
             before = game.pays
-            card = pick(observation["action_mask"], rng)
-            game.play(card)
-            env.step(card)
+            action = pick(observation["action_mask"], rng)
+            game.play(action)
+            env.step(action)
             earned = [new - old for new, old in zip(game.pays, before, strict=True)]
             assert [env.rewards[name] for name in env.possible_agents] == earned
             assert sorted(earned) in ([-1, -1, 2], [0, 0, 0])
@@ -91,10 +101,7 @@ def test_an_episode_is_the_game_move_by_move() -> None:
             order = [(seat + place) % 3 for place in range(3)]
             assert returns[agent] == pays[seat]
             result = results[agent]
-            assert result["tricks"].tolist() == [
-                *(tricks[place_seat] for place_seat in order),
-                tricks[DUMMY],
-            ]
+            assert result["tricks"].tolist() == [tricks[each] for each in (*order, DUMMY)]
             assert result["pays"].tolist() == [pays[place_seat] for place_seat in order]
             assert result["deal"] == number
 
@@ -175,7 +182,7 @@ def illegal(mask: np.ndarray[Any, Any]) -> int:
 @pytest.mark.parametrize("steps", [0, 1, 23, 40, 51])
 def test_an_illegal_action_is_never_better_than_the_worst_legal_result(steps: int) -> None:
     env = german_whist_three_v0.env()
-    for seed in range(5):
+    for seed in range(2):
         env.reset(seed=seed)
         returns = dict.fromkeys(env.agents, 0.0)
         offender = ""
@@ -184,11 +191,8 @@ def test_an_illegal_action_is_never_better_than_the_worst_legal_result(steps: in
             returns[agent] += paid
             if over or cut:
                 assert not observation["action_mask"].any()
-                assert observation["observation"][THREE_LAYOUT.slice("decision")].tolist() == [
-                    0,
-                    0,
-                    1,
-                ]
+                decision = observation["observation"][THREE_LAYOUT.slice("decision")]
+                assert decision.tolist() == [0, 0, 1]
                 assert info["result"]["deal"] == 0
                 env.step(None)
             elif step == steps:
@@ -227,12 +231,6 @@ def test_a_copy_goes_its_own_way(twin_of: Any) -> None:
     assert env.game().actions == twin.game().actions
 
 
-def test_the_documentation_holds_the_index_table() -> None:
-    assert german_whist_three_v0.__doc__ is not None
-    for line in THREE_LAYOUT.table().splitlines():
-        assert line in german_whist_three_v0.__doc__
-
-
 # -- Gymnasium
 
 
@@ -247,7 +245,7 @@ def test_gymnasium_finds_nothing_wrong(mask_in_observation: bool) -> None:
 def test_a_learner_plays_the_same_hands_as_at_the_table_of_all(seat: int | str) -> None:
     env = GermanWhistThreeEnv(opponents=("thrifty", random_card), seat=seat)
     seats, for_dummy = set(), 0
-    for number in range(40):
+    for number in range(20):
         observation, info = env.reset(**({"seed": 6} if number == 0 else {}))
         own = info["seat"]
         seats.add(own)
@@ -271,7 +269,7 @@ def test_a_learner_plays_the_same_hands_as_at_the_table_of_all(seat: int | str) 
         with pytest.raises(IllegalAction, match=r"the episode is over: call reset\(\)"):
             env.step(0)
     assert seats == ({0, 1, 2} if seat == "random" else {seat})
-    assert for_dummy > 20
+    assert for_dummy > 10
 
 
 def test_an_illegal_card_of_a_learner_changes_nothing() -> None:
@@ -302,3 +300,91 @@ def test_opponents_that_fail_are_told_by_name() -> None:
         GermanWhistThreeEnv(seat=3)
     with pytest.raises(TypeError, match=r"no option 'opponent': .*; did you mean 'opponents'"):
         GermanWhistThreeEnv(opponent="random")
+
+
+# -- players
+
+
+def test_thrifty_beats_random_clearly() -> None:
+    won = won_at_three("thrifty", "random", hands=100)
+    assert won.pay - won.interval > 2
+    assert 0.1 < won.interval < 1
+    lost = won_at_three("random", "thrifty", hands=50)
+    assert lost.pay + lost.interval < -1.5
+
+
+def test_a_player_wins_nothing_of_its_like() -> None:
+    for player in ("random", "thrifty"):
+        assert abs(won_at_three(player, player, hands=20).pay) < 1e-9
+
+
+def test_a_measurement_is_the_same_again_and_another_with_another_seed() -> None:
+    assert won_at_three("random", "random", hands=5).interval < 1e-9
+    first, repeated, other = (
+        won_at_three("random", "thrifty", hands=30, seed=s) for s in (4, 4, 5)
+    )
+    assert first == repeated != other
+    assert str(first) == f"{first.pay:+.2f} ± {first.interval:.2f} a hand"
+
+
+def test_few_deals_take_the_quantile_of_student() -> None:
+    pays, key = np.zeros(4), agent_key(1)
+    for number in range(4):
+        for seat in range(3):
+            game = ThreeGame()
+            game.deal(1, number)
+            players = [thrifty_card if place == seat else random_card for place in range(3)]
+            pays[number] += play_hand(game, players, key).pays[seat] / 3
+    won = won_at_three("thrifty", "random", hands=4)
+    assert won.pay == pytest.approx(pays.mean())
+    assert won.interval == pytest.approx(stats.t.ppf(0.975, 3) * stats.sem(pays), rel=1e-4)
+
+
+@pytest.mark.parametrize("player", [["random"], 3, "randm"])
+def test_who_is_no_player_is_named(player: object) -> None:
+    with pytest.raises(ValueError, match="there is no player"):
+        won_at_three(player, "random", 2)
+
+
+@pytest.mark.parametrize("hands", [0, -1, 1, True, 2.5])
+def test_too_few_hands_are_refused(hands: Any) -> None:
+    with pytest.raises(ValueError, match=f"hands is {hands!r}: "):
+        won_at_three("random", "random", hands)
+
+
+def test_random_plays_every_legal_card_alike() -> None:
+    game = ThreeGame(3)
+    key = agent_key(1)
+    counts = dict.fromkeys(game.legal(), 0)
+    for number in range(7000):
+        game.number = number
+        counts[random_card(game.view(), three_stream(key, game))] += 1
+    assert all(abs(count - 1000) < 120 for count in counts.values())
+
+
+def test_streams_differ_from_card_to_card_and_from_seat_to_seat() -> None:
+    game, key, streams = ThreeGame(3), agent_key(1), set()
+    while not game.over:
+        streams.add(int(three_stream(key, game)[0]))
+        game.play(game.legal()[0])
+    assert len(streams) == 52
+    game.deal(3)
+    assert three_stream(agent_key(2), game)[0] not in streams
+
+
+def test_thrifty_leaves_to_the_dummy_only_what_is_not_its_own() -> None:
+    compared = 0
+    for number in range(200):
+        game = ThreeGame(2, number)
+        key = agent_key(0)
+        while not game.over:
+            view = game.view()
+            chosen = card(thrifty_card(view, three_stream(key, game)))
+            if view.turn == DUMMY and view.trick[0] and view.winner == 0:
+                compared += 1
+                assert chosen == min(
+                    game.legal(),
+                    key=lambda legal_card: (legal_card // 13 == game.trump, legal_card % 13),
+                )
+            game.play(chosen)
+    assert compared > 50

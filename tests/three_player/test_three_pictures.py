@@ -21,7 +21,6 @@ from german_whist.three_player.render import scene_of_three, text_of_three
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch) -> None:
-    """Show pictures in windows without a pause."""
     monkeypatch.setattr(pygame.time, "Clock", lambda: type("", (), {"tick": lambda *_: None})())
 
 
