@@ -35,7 +35,6 @@ class Visitor:
     def ask(
         self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
     ) -> tuple[int, Any]:
-        """The status, and what the answer holds."""
         status, _, text = self.raw(method, path, body, headers)
         try:
             return status, json.loads(text)
@@ -45,7 +44,6 @@ class Visitor:
     def raw(
         self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
     ) -> tuple[int, dict[str, str], str]:
-        """The status, the headers and the text of an answer."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         connection.connect()
         connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -65,19 +63,22 @@ class Visitor:
         return answer.status, found, text
 
     def get(self, path: str) -> Any:
-        """What is there, which has to be answered well."""
         status, told = self.ask("GET", path)
         assert status == 200, told
         return told
 
     def post(self, path: str, body: Any = None) -> Any:
-        """What is answered, which has to be well."""
         status, told = self.ask("POST", path, {} if body is None else body)
         assert status in (200, 201), told
         return told
 
+    def analysis(self, path: str) -> Any:
+        """The analysis of a hand whose replay is there, once it is ready."""
+        while not (found := self.get(f"{path}/analysis"))["ready"]:
+            time.sleep(0.02)
+        return found
+
     def listen(self, path: str) -> Iterator[dict[str, Any]]:
-        """What a table's events tell, one after the other."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         cookie = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         connection.request("GET", path, headers={"Cookie": cookie})
@@ -94,8 +95,6 @@ class Visitor:
 
 
 class Running:
-    """A server under way."""
-
     def __init__(self, server: Server, port: int, store: Store) -> None:
         self.server = server
         self.port = port
@@ -108,7 +107,6 @@ class Running:
         return Session.from_state(kept.state)
 
     def visitor(self, person: str | None = None) -> Visitor:
-        """Somebody new."""
         return Visitor(self.port, person)
 
 
@@ -147,26 +145,27 @@ class Seat:
         self.take(told)
 
     def take(self, told: dict[str, Any]) -> None:
-        """Note a state and its events."""
         self.state = told["state"]
         last = self.events[-1]["n"] if self.events else 0
         self.events += [each for each in told.get("events", ()) if each["n"] > last]
 
     def play(self, action: int) -> None:
-        """Play an action."""
         body = {"action": action, "move": self.state["move"]}
         self.take(self.visitor.post(f"{self.path}/play", body))
 
     def wait(self) -> None:
-        """Wait for something to happen."""
         n = self.state["n"]
         for told in self.visitor.listen(f"{self.path}/events?after={n}"):
             self.take(told)
             if self.state["n"] > n:
                 return
 
+    def finish_hand(self, choose: Any = min) -> None:
+        """Play on to the end of this hand."""
+        while self.state["phase"] != "over":
+            self.play_on(choose, 1)
+
     def next(self) -> None:
-        """The next hand."""
         self.take(self.visitor.post(f"{self.path}/next"))
 
     def play_on(self, choose: Any, moves: int = 10_000) -> None:

@@ -47,7 +47,6 @@ class Server:
         self.start()
 
     def start(self) -> None:
-        """Open the table, at the same port as before."""
         self._process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "german_whist", "table", "--no-browser"),
@@ -66,7 +65,6 @@ class Server:
         raise AssertionError("german-whist table ended without naming its address")
 
     def stop(self) -> None:
-        """Close the table."""
         self._process.terminate()
         self._process.wait(PATIENCE / 1000)
         if self._process.stdout is not None:
@@ -114,7 +112,6 @@ class Visit:
         expect(self.page.locator("h1")).not_to_be_empty()
 
     def ask(self, path: str, body: Any = None) -> Any:
-        """What the server answers to the page."""
         return self.page.evaluate(f"([path, body]) => {{ {ASK}; return ask(path, body); }}",
                                   [path, body])  # fmt: skip
 
@@ -125,7 +122,6 @@ class Visit:
         return self.ask("tables", {**usual, **wishes})["state"]["id"]
 
     def sit_down(self, **wishes: Any) -> str:
-        """A table, and its page."""
         self.go(f"table/{(name := self.table(**wishes))}")
         self.page.locator(SHOWN).wait_for()
         return name
@@ -144,12 +140,10 @@ class Visit:
         return self.page.evaluate(script, f"tables/{name}")
 
     def finished_hand(self, **wishes: Any) -> str:
-        """A table whose hand is over."""
         self.finish_hand(name := self.table(**wishes))
         return name
 
     def show_score(self, name: str) -> None:
-        """The score of a table whose hand is over."""
         self.go(f"table/{name}")
         self.page.get_by_role("button", name="Show the score").click()
 
@@ -174,7 +168,6 @@ class Visit:
         return self.page.locator(".hit").evaluate_all("all => all.map(each => each.ariaLabel)")
 
     def wait_for_hand(self, hand: list[str]) -> None:
-        """Until these cards lie there again."""
         script = """hand => hand.join() === [...document.querySelectorAll('.hit')]
             .map(each => each.ariaLabel).join()"""
         self.page.wait_for_function(script, arg=hand)
@@ -213,7 +206,6 @@ class Visit:
         raise AssertionError(f"Tab does not lead to {name}")
 
     def play_by_keys(self) -> None:
-        """One card, by keys alone."""
         move, keyboard = self.move, self.page.keyboard
         keyboard.press("Home")
         for _ in range(26):
@@ -224,7 +216,6 @@ class Visit:
         self.wait_for_more(move)
 
     def set(self, **settings: str) -> None:
-        """Settings, as the page keeps them."""
         script = "([key, told]) => localStorage.setItem(key, JSON.stringify(told))"
         self.page.evaluate(script, [SETTINGS, {"motion": "none", **settings}])
 
@@ -244,7 +235,6 @@ class Visit:
 
 
 def box_of(locator: Locator) -> dict[str, float]:
-    """The place of an element in the window."""
     return locator.first.evaluate("each => each.getBoundingClientRect().toJSON()")
 
 

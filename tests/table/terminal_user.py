@@ -78,16 +78,13 @@ class TerminalUser:
             self.read(0.3)
 
     def type(self, keys):
-        """Press keys all at once."""
         os.write(self._master, keys.encode())
 
     def read_until(self, moment):
-        """Read the program's output until a moment."""
         while (left := moment - time.monotonic()) > 0:
             self.read(left)
 
     def read(self, seconds):
-        """Read the program's output for some seconds."""
         deadline = time.monotonic() + seconds
         while select.select([self._master], [], [], max(0.0, deadline - time.monotonic()))[0]:
             try:
@@ -106,7 +103,6 @@ class TerminalUser:
         return "\n".join(self.lines)
 
     def wait_for(self, words):
-        """Wait for words on the screen."""
         until = time.monotonic() + PATIENCE
         while words not in self.text:
             assert time.monotonic() < until, f"{words} did not come:\n{self.text}"

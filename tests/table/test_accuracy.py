@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 
 import pytest
 from scipy import stats
 
 from german_whist import Game, GameRecord, record_of, write_records
 from german_whist.agents import Player
-from german_whist.cli import main
 from german_whist.table.review.accuracy import Accuracy, Cost, accuracy
 from german_whist.table.review.analysis import AnalysisSettings, analyse
 
@@ -85,35 +83,27 @@ def test_perfect_endings_have_no_mistakes(result: Accuracy) -> None:
     assert ada.accuracy < 100
 
 
-def test_a_single_hand_has_no_interval(
-    records: list[GameRecord], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_single_hand_has_no_interval(records: list[GameRecord], tmp_path, whist) -> None:
     path = tmp_path / "hands.jsonl"
     write_records(path, records)
-    assert main(["analyse", str(path), "--hands", "1", "--search", "flat-mc:8"]) == 0
-    rows = capsys.readouterr().out.splitlines()[2:]
+    rows = whist("analyse", path, "--hands", "1", "--search", "flat-mc:8").out.splitlines()[2:]
     assert len(rows) == 4
     assert all(" ± – " in row for row in rows)
     single = accuracy(records[:1], QUICK)
     assert [endgame_cost(single, name).half_width for name in ("Ada", "Bob")] == [None, None]
 
 
-def test_the_command_prints_and_writes(
-    records: list[GameRecord], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_prints_and_writes(records: list[GameRecord], tmp_path, whist) -> None:
     path, out = tmp_path / "hands.jsonl", tmp_path / "costs.json"
     write_records(path, records)
     words = ["--hands", "2", "--search", "flat-mc:8", "--json", str(out)]
-    assert main(["analyse", str(path), *words]) == 0
-    text = capsys.readouterr().out
+    text = whist("analyse", path, *words).out
     assert text.startswith("2 hands, valued by flat-mc:8; cost of a decision in pay:")
     assert len([line for line in text.splitlines() if line.startswith(("Ada", "Bob"))]) == 4
     assert json.loads(out.read_text(encoding="utf-8"))["hands"] == 2
-    assert main(["analyse", str(path), *words, "--tricks"]) == 0
-    assert "  trick 1" in capsys.readouterr().out
-    assert main(["analyse", str(path), "--hands", "0"]) == 2
-    assert main(["analyse", str(tmp_path / "none.jsonl")]) == 2
-    assert "cannot be read" in capsys.readouterr().err
+    assert "  trick 1" in whist("analyse", path, *words, "--tricks").out
+    assert whist("analyse", path, "--hands", "0", status=2)
+    assert "cannot be read" in whist("analyse", tmp_path / "none.jsonl", status=2).err
 
 
 def test_hands_that_are_paid_in_other_ways_are_not_added_up(records: list[GameRecord]) -> None:

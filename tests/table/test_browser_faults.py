@@ -20,8 +20,7 @@ from tablepage import (
     in_windows,
     visiting,
 )  # fmt: skip
-
-from german_whist.table.review.puzzles import ENDGAME, FOREPLAY, bundled_puzzles
+from test_puzzles import ENDINGS, FOREPLAYS
 
 
 @pytest.mark.parametrize(("motion", "touch"), [("none", False), ("fast", True)])
@@ -167,9 +166,7 @@ def test_words_on_the_felt_are_whole_and_clear_of_each_other(visit: Visit) -> No
         }).map((each) => each.textContent);
     }"""
     cut = "all => all.filter((each) => each.scrollWidth > each.clientWidth).length"
-    endings = [each for each in bundled_puzzles() if each.kind == ENDGAME][:40:13]
-    tricks = [each for each in bundled_puzzles() if each.kind == FOREPLAY][:30:15]
-    for puzzle in (*endings, *tricks):
+    for puzzle in (*ENDINGS[:40:13], *FOREPLAYS[:30:15]):
         visit.go(f"puzzle/{puzzle.id}")
         visit.page.locator(ASKED).wait_for()
         assert visit.page.evaluate(script) == [], puzzle.id

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from serving import running
-from tablepage import OVER, PLAYABLE, Server, visiting
+from tablepage import ASKED, OVER, PLAYABLE, Server, visiting
+from test_puzzles import ENDINGS, FOREPLAYS
 from translation import english_in, in_cyrillic, translated
 
-from german_whist.table.review.puzzles import ENDGAME, FOREPLAY, bundled_puzzles
 from german_whist.table.text.labels import say
 
 ALL_TEXTS = """() => {
@@ -45,12 +45,8 @@ def test_every_page_speaks_the_language_of_the_file(browser, tmp_path) -> None:
 
             hand = visit.sit_down(seed=5)
             visit.play_on()
-            for key, there in (
-                ("p", ".seen"),
-                ("m", ".pages-menu"),
-                (",", ".settings"),
-                ("?", ".keys"),
-            ):
+            shown = {"p": ".seen", "m": ".pages-menu", ",": ".settings", "?": ".keys"}
+            for key, there in shown.items():
                 page.keyboard.press(key)
                 read(f"table, key {key}", there)
                 page.keyboard.press("Escape")
@@ -65,11 +61,10 @@ def test_every_page_speaks_the_language_of_the_file(browser, tmp_path) -> None:
             for step in ("0", "9", "27"):
                 page.get_by_role("slider").fill(step)
                 read(f"replay at {step}", ".plot")
-            for kind in (ENDGAME, FOREPLAY):
-                puzzle = next(each.id for each in bundled_puzzles() if each.kind == kind)
-                look(f"puzzle/{puzzle}", ".felt[data-move=asked]")
+            for puzzle in (ENDINGS[0], FOREPLAYS[0]):
+                look(f"puzzle/{puzzle.id}", ASKED)
                 page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
-                read(f"{kind} answered", ".values")
+                read(f"{puzzle.kind} answered", ".values")
             page.locator(".problem-buttons .primary").wait_for()
             look("learn", ".figures-line")
             page.locator(".lesson .primary").first.click()

@@ -8,10 +8,10 @@ pytest.importorskip("playwright.sync_api", reason="playwright is not installed: 
 
 from playwright.sync_api import Page, expect
 from tablepage import ASKED, AXE, OVER, PLAYABLE, SHOWN, Visit
+from test_puzzles import ENDINGS, FOREPLAYS
 
 from german_whist import load_rules
 from german_whist.engine.describe import chapters
-from german_whist.table.review.puzzles import ENDGAME, FOREPLAY, bundled_puzzles
 
 needs_axe = pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: make test")
 
@@ -34,7 +34,7 @@ def test_the_rules_are_read_in_words(visit: Visit) -> None:
 
 def test_a_puzzle_is_solved_by_keys_and_played_out(visit: Visit) -> None:
     page = visit.page
-    puzzle = next(each for each in bundled_puzzles() if each.kind == ENDGAME)
+    puzzle = ENDINGS[0]
     (best,) = puzzle.position_values().best
     visit.go(f"puzzle/{puzzle.id}")
     page.locator(ASKED).wait_for()
@@ -55,7 +55,7 @@ def test_a_puzzle_is_solved_by_keys_and_played_out(visit: Visit) -> None:
 
 def test_a_wrong_answer_says_what_it_costs_and_may_be_tried_again(visit: Visit) -> None:
     page = visit.page
-    puzzle = next(each for each in bundled_puzzles() if each.kind == FOREPLAY)
+    puzzle = FOREPLAYS[0]
     told = puzzle.position_values()
     wrong = max(told.cards, key=lambda each: each.cost)
     visit.go(f"puzzle/{puzzle.id}")
@@ -203,7 +203,7 @@ def test_axe_finds_nothing_where_people_learn(visit: Visit) -> None:
     visit.go("learn")
     page.locator(".figures-line").first.wait_for()
     found["learn"] = visit.violations()
-    puzzle = next(each for each in bundled_puzzles() if each.kind == ENDGAME)
+    puzzle = ENDINGS[0]
     visit.go(f"puzzle/{puzzle.id}")
     page.locator(ASKED).wait_for()
     found["puzzle"] = visit.violations()

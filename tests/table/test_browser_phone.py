@@ -10,8 +10,7 @@ pytest.importorskip("playwright.sync_api", reason="playwright is not installed: 
 
 from playwright.sync_api import Locator, expect
 from tablepage import ASKED, OVER, PLAYABLE, SHOWN, Visit, box_of, in_windows
-
-from german_whist.table.review.puzzles import ENDGAME, FOREPLAY, bundled_puzzles
+from test_puzzles import ENDINGS, FOREPLAYS
 
 TALL, SMALL, TABLET = (390, 844), (360, 640), (768, 1024)
 on_phones = partial(in_windows, is_mobile=True, has_touch=True)
@@ -28,9 +27,7 @@ def is_in_sight(visit: Visit, locator: Locator) -> bool:
 @on_phones(TALL, SMALL, TABLET)
 def test_puzzles_are_solved_without_scrolling_on_a_felt_that_stands_still(visit: Visit) -> None:
     page = visit.page
-    puzzles = [each for each in bundled_puzzles() if each.kind == ENDGAME][:20:10]
-    puzzles += [each for each in bundled_puzzles() if each.kind == FOREPLAY][:20:10]
-    for puzzle in puzzles:
+    for puzzle in (*ENDINGS[:20:10], *FOREPLAYS[:20:10]):
         visit.go(f"puzzle/{puzzle.id}")
         page.locator(ASKED).wait_for()
         assert is_in_sight(visit, page.locator(".task h2"))

@@ -70,7 +70,6 @@ class Watcher:
 
     @property
     def game(self) -> Game:
-        """All cards, as the server stores them."""
         return self.server.session(self.table).game
 
     @property
@@ -207,8 +206,7 @@ def test_watched_agents_show_both_hands_and_no_face_down_card_of_the_stock(
 def test_no_message_contains_the_seed_of_a_match(visitor: Visitor) -> None:
     match = {"kind": "best", "n": 3}
     seat = Seat(visitor, rules="quick", opponent="easy", match=match, seed=987_654_321)
-    while seat.state["phase"] != "over":
-        seat.play(min(seat.state["legal"]))
+    seat.finish_hand()
     visitor.get("/api/records")
     visitor.get(f"/api/replays/{seat.id}/1")
     visitor.raw("GET", "/api/statistics/export?form=jsonl")

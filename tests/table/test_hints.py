@@ -29,7 +29,6 @@ QUICK = AnalysisSettings(search="flat-mc:24,voids,playout=counting")
 
 
 def positions(rules: str, n: int) -> list[Game]:
-    """The first positions of a hand played at random."""
     game, rng, games = Game(rules, 3), random.Random(3), []
     while len(games) < n:
         games.append(game.clone())

@@ -1,4 +1,4 @@
-"""All that the table says stands in one file, every sentence of which is said somewhere."""
+"""All that the table says stands in one file, each sentence and each field of which is used."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ import random
 import re
 from collections.abc import Iterator
 from functools import reduce
+from inspect import getmembers, isclass
 from operator import getitem
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec import Struct
 from msgspec.structs import astuple
 from terminal_user import FakeTerminal
 from translation import english_in, in_cyrillic, translated
 
 import german_whist.table
 from german_whist import Match, load_rules, named_rules
+from german_whist.table.browser import finished_hands, messages, serve_learning
 from german_whist.table.browser.messages import (
     TableContext,
     deal_events,
@@ -27,6 +30,7 @@ from german_whist.table.browser.messages import (
 )
 from german_whist.table.game.session import PERSON, Session, SessionSettings
 from german_whist.table.game.store import Store
+from german_whist.table.review import replay
 from german_whist.table.review.replay import make_replay
 from german_whist.table.terminal.keys import KeyFrontend
 from german_whist.table.terminal.lines import LineFrontend
@@ -94,7 +98,6 @@ def test_sentences_have_the_form_of_their_person_and_number() -> None:
 
 @pytest.fixture
 def own_labels() -> Iterator[dict[str, Any]]:
-    """A copy of the labels that may be changed."""
     with translated(lambda part: part) as changed:
         yield changed
 
@@ -134,9 +137,9 @@ def test_a_hand_is_told_in_the_language_of_the_file(rules: str) -> None:
     state = table_state(session, around)
     assert state.result is not None
     texts += [*astuple(state.said), state.result.headline, state.result.text]
-    replay = make_replay(session.records[0])
-    texts += [text for step in replay.steps for text in (step.text, step.prompt)]
-    texts += [*replay.players, replay.result.text]
+    shown = make_replay(session.records[0])
+    texts += [text for step in shown.steps for text in (step.text, step.prompt)]
+    texts += [*shown.players, shown.result.text]
     assert len(texts) > 50
     assert not english_in(texts, "easy")
 
@@ -144,10 +147,7 @@ def test_a_hand_is_told_in_the_language_of_the_file(rules: str) -> None:
 @pytest.mark.usefixtures("cyrillic")
 @pytest.mark.parametrize("rules", ["draft", "small-all"])
 def test_the_terminal_speaks_the_language_of_the_file(
-    rules: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    rules: str, tmp_path, capsys, monkeypatch
 ) -> None:
     terminal, store = FakeTerminal(monkeypatch, 100, 30), Store(tmp_path)
     settings = SessionSettings(load_rules(rules), "easy", match=Match(target=2), seed=5)
@@ -175,3 +175,31 @@ def test_the_terminal_speaks_the_language_of_the_file(
     assert len(output.splitlines()) > 100
     assert not english_in(output, *names, "xx", "td")
     store.close()
+
+
+# -- messages
+
+
+def test_no_message_has_a_field_that_no_page_reads() -> None:
+    source = "\n".join(script.read_text(encoding="utf-8") for script in SCRIPTS)
+    for module in (messages, serve_learning, finished_hands, replay):
+        for name, kind in getmembers(module, isclass):
+            if issubclass(kind, Struct) and kind.__module__ == module.__name__:
+                for field in kind.__struct_fields__:
+                    assert re.search(rf"\b{field}\b", source), f"{name}.{field}"
+
+
+@pytest.mark.parametrize("rules", ["classic", "draft"])
+def test_a_trick_is_told_as_won_by_the_seat_that_moves_next(rules: str) -> None:
+    session = Session(SessionSettings(load_rules(rules), "threshold", seed=3))
+    count, rng = 0, random.Random(3)
+    while session.turn is not None:
+        before, legal = take_snapshot(session), session.game.legal()
+        action = rng.choice(legal) if session.turn == PERSON else session.decide()
+        session.play(action) if session.turn == PERSON else session.play_decided(action)
+        events = play_events(session, before, action)
+        winners = [event.who for event in events if event.kind == "won"]
+        if winners and session.turn is not None:
+            assert winners == [session.turn]
+            count += 1
+    assert count == 25

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from statistics import quantiles
 from typing import Any
 
 import msgspec
 import pytest
 from msgspec.structs import replace
-from plain_endgame import PlainEnding
 from serving import Running, Seat, Visitor
 from test_hidden_cards import cards_in
 
@@ -37,17 +35,21 @@ from german_whist.table.review.puzzles import (
 SMALL = load_rules("small-last")
 
 
+ENDINGS, FOREPLAYS = (
+    [puzzle for puzzle in bundled_puzzles() if puzzle.kind == kind] for kind in (ENDGAME, FOREPLAY)
+)
+
+
 def view_of(puzzle: Puzzle) -> View:
-    game = puzzle.position()
-    return game.view()
+    return puzzle.position().view()
 
 
 def test_hundreds_of_puzzles_of_both_kinds_are_bundled_for_beginners_and_experts() -> None:
     puzzles = bundled_puzzles()
     assert len({puzzle.id for puzzle in puzzles}) == len(puzzles)
     assert len({(puzzle.kind, puzzle.deal) for puzzle in puzzles}) == len(puzzles)
-    for kind, count, bands in ((ENDGAME, 200, 8), (FOREPLAY, 20, 5)):
-        ratings = [puzzle.rating for puzzle in puzzles if puzzle.kind == kind]
+    for kind, count, bands in ((ENDINGS, 200, 8), (FOREPLAYS, 20, 5)):
+        ratings = [puzzle.rating for puzzle in kind]
         low, middle, high = quantiles(ratings, n=4)
         assert len(ratings) >= count
         assert low < 800 < high - 350
@@ -62,7 +64,7 @@ def test_puzzles_are_graded_by_todays_players_and_their_ladder() -> None:
 
 
 def test_an_ending_has_one_card_that_wins_or_saves_the_hand() -> None:
-    for puzzle in [puzzle for puzzle in bundled_puzzles() if puzzle.kind == ENDGAME][::12]:
+    for puzzle in ENDINGS[::12]:
         view = view_of(puzzle)
         own, other = view.counting_tricks
         margins = {
@@ -75,27 +77,13 @@ def test_an_ending_has_one_card_that_wins_or_saves_the_hand() -> None:
         assert min(pays.values()) < best
 
 
-def test_exact_values_of_small_puzzles_are_those_of_a_plain_search() -> None:
-    checked = 0
-    for puzzle in bundled_puzzles():
-        view = view_of(puzzle)
-        if puzzle.kind != ENDGAME or len(view.hand) > 4 or view.led is not None:
-            continue
-        other_hand = tuple(map(int, [*view.opponent_known, *view.unseen]))
-        value = PlainEnding(view.trump).value(tuple(map(int, view.hand)), other_hand)
-        assert value == max(moves_of(view).values())
-        checked += 1
-    assert checked
-
-
 def test_the_best_card_of_a_foreplay_puzzle_is_clear_beyond_the_interval() -> None:
-    for puzzle in bundled_puzzles():
-        if puzzle.kind == FOREPLAY:
-            values = puzzle.position_values()
-            (best,) = values.best
-            others = [card for card in values.cards if card.action != best]
-            assert all(card.cost > 2 * card.cost_half_width for card in others)
-            assert len(others) >= 2
+    for puzzle in FOREPLAYS:
+        values = puzzle.position_values()
+        (best,) = values.best
+        others = [card for card in values.cards if card.action != best]
+        assert all(card.cost > 2 * card.cost_half_width for card in others)
+        assert len(others) >= 2
 
 
 def test_puzzles_are_generated_from_a_seed() -> None:
@@ -113,46 +101,37 @@ def line_of(puzzle: Puzzle) -> bytes:
     return msgspec.json.encode(puzzle) + b"\n"
 
 
-def test_the_command_adds_to_a_file_and_the_table_shows_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_adds_to_a_file_and_the_table_shows_it(tmp_path, whist) -> None:
     out = tmp_path / "puzzles.jsonl"
     words = ["puzzles", "make", "--rules", "small-last", "--endgames", "2", "--foreplay", "0"]
-    assert main([*words, "--out", str(out)]) == 0
-    assert "2 puzzles, 2 of them new" in capsys.readouterr().out
-    assert main([*words, "--seed", "7", "--out", str(out)]) == 0
-    assert "4 puzzles, 2 of them new" in capsys.readouterr().out
+    assert "2 puzzles, 2 of them new" in whist(*words, "--out", out).out
+    assert "4 puzzles, 2 of them new" in whist(*words, "--seed", "7", "--out", out).out
     puzzles = read_puzzles(out.read_bytes())
     assert set(all_puzzles(tmp_path)) == {puzzle.id for puzzle in (*bundled_puzzles(), *puzzles)}
     out.write_bytes(b"".join(line_of(replace(puzzle, rating=0.0)) for puzzle in puzzles))
-    assert main(["puzzles", "grade", "--out", str(out)]) == 0
-    assert "4 puzzles graded" in capsys.readouterr().out
+    assert "4 puzzles graded" in whist("puzzles", "grade", "--out", out).out
     assert read_puzzles(out.read_bytes()) == puzzles
     out.write_text("nonsense\n")
-    assert main([*words, "--out", str(out)]) == 2
-    assert "no file of puzzles" in capsys.readouterr().err
+    assert "no file of puzzles" in whist(*words, "--out", out, status=2).err
 
 
 @pytest.mark.parametrize(
-    ("rules", "endgames", "sentence"),
+    ("words", "sentence"),
     [
-        ("race-7", "1", "race-7 has no endings whose exact values are known: give --endgames 0"),
-        ("humbug", "1", "are known and no tricks for a stock: name another rule set"),
-        ("humbug", "0", "are known and no tricks for a stock: name another rule set"),
+        ("race-7 --endgames 1", "has no endings whose exact values are known: give --endgames 0"),
+        ("humbug --endgames 1", "are known and no tricks for a stock: name another rule set"),
+        ("humbug --endgames 0", "are known and no tricks for a stock: name another rule set"),
     ],
 )
 def test_puzzles_that_a_rule_set_has_not_are_not_looked_for(
-    rules: str, endgames: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: str, sentence: str, tmp_path, whist
 ) -> None:
-    words = ["puzzles", "make", "--rules", rules, "--endgames", endgames, "--foreplay", "1"]
-    assert main([*words, "--out", str(tmp_path / "puzzles.jsonl")]) == 2
-    assert sentence in capsys.readouterr().err
-    assert not (tmp_path / "puzzles.jsonl").exists()
+    out, told = tmp_path / "puzzles.jsonl", ["--foreplay", "1", "--rules", *words.split()]
+    assert sentence in whist("puzzles", "make", "--out", out, *told, status=2).err
+    assert not out.exists()
 
 
-def test_puzzles_found_before_ctrl_c_are_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_puzzles_found_before_ctrl_c_are_written(tmp_path, monkeypatch) -> None:
     def interrupted(*_: Any) -> Iterator[Puzzle]:
         yield bundled_puzzles()[0]
         raise KeyboardInterrupt
@@ -167,9 +146,6 @@ def test_a_grade_is_where_the_players_do_as_well_as_they_did() -> None:
     hard = fit_rating([(500, 0.1, 12), (800, 0.1, 12), (1000, 0.3, 12)])
     easy = fit_rating([(500, 0.6, 12), (800, 0.9, 12), (1000, 1.0, 12)])
     assert easy < 800 < 1000 < hard
-
-
-def test_a_deviation_grows_back_with_time() -> None:
     assert Rating(1500, 50).after([], days=1000).deviation == pytest.approx(350)
 
 
@@ -186,7 +162,9 @@ def hidden_cards(view: View) -> set[str]:
     return set() if view.endgame and view.rules.open_endgame else set(map(str, view.unseen))
 
 
-def test_puzzles_rate_their_solver_once_each_and_count_streaks(visitor: Visitor) -> None:
+def test_puzzles_rate_their_solver_once_each_and_count_streaks(
+    service: Running, visitor: Visitor
+) -> None:
     visitor.raw("GET", "/")
     first, second, third, *_ = bundled_puzzles()
     result = answer(visitor, first)
@@ -205,11 +183,12 @@ def test_puzzles_rate_their_solver_once_each_and_count_streaks(visitor: Visitor)
     legal = visitor.get(f"/api/puzzles/{first.id}")["legal"]
     illegal = next(card for card in range(52) if card not in legal)
     assert visitor.ask("POST", f"/api/puzzles/{first.id}/answer", {"action": illegal})[0] == 422
+    day = "/api/puzzles/next?kind=day"
+    assert visitor.get(day)["id"] == service.visitor().get(day)["id"]
 
 
 def test_no_puzzle_tells_a_card_that_its_player_may_not_know(visitor: Visitor) -> None:
-    foreplay = (puzzle for puzzle in bundled_puzzles() if puzzle.kind == FOREPLAY)
-    for puzzle in [*bundled_puzzles()[::40], *foreplay][:24]:
+    for puzzle in [*bundled_puzzles()[::40], *FOREPLAYS][:24]:
         hidden = hidden_cards(view_of(puzzle))
         visitor.heard.clear()
         problem = visitor.get(f"/api/puzzles/{puzzle.id}")
@@ -225,8 +204,7 @@ def test_no_puzzle_tells_a_card_that_its_player_may_not_know(visitor: Visitor) -
 
 
 def test_a_card_is_played_out_against_perfect_defence(visitor: Visitor) -> None:
-    puzzle = next(puzzle for puzzle in bundled_puzzles() if puzzle.kind == ENDGAME)
-    view = view_of(puzzle)
+    puzzle, view = ENDINGS[0], view_of(ENDINGS[0])
     for action, tricks in moves_of(view).items():
         line = visitor.post(f"/api/puzzles/{puzzle.id}/line", {"action": int(action)})
         assert line["text"].startswith(f"{view.counting_tricks[0] + tricks}–")
@@ -236,10 +214,8 @@ def test_a_card_is_played_out_against_perfect_defence(visitor: Visitor) -> None:
 def play_and_analyse(visitor: Visitor) -> tuple[Seat, dict[str, Any]]:
     """A finished hand with mistakes, and its analysis."""
     seat = Seat(visitor, rules="small-last", opponent="medium", seed=2)
-    seat.play_on(min)
-    while not (analysis := visitor.get(f"/api/replays/{seat.id}/1/analysis"))["ready"]:
-        pass
-    return seat, analysis
+    seat.finish_hand()
+    return seat, visitor.analysis(f"/api/replays/{seat.id}/1")
 
 
 def test_mistakes_come_back_as_exercises_without_their_answers(
@@ -276,7 +252,7 @@ def test_mistakes_come_back_as_exercises_without_their_answers(
 def test_an_ending_asks_for_what_its_best_card_does_and_praises_the_only_one(
     visitor: Visitor,
 ) -> None:
-    for puzzle in [each for each in bundled_puzzles() if each.kind == ENDGAME][:60:12]:
+    for puzzle in ENDINGS[:60:12]:
         values = puzzle.position_values()
         best = max(card.value or 0.0 for card in values.cards)
         questions = {100.0: "One card wins the hand", 50.0: "One card saves a tie"}
@@ -284,13 +260,6 @@ def test_an_ending_asks_for_what_its_best_card_does_and_praises_the_only_one(
         assert questions.get(best, "Which card saves the most") in visitor.get(path)["question"]
         answer = visitor.post(f"{path}/answer", {"action": values.best[0]})
         assert answer["verdict"] == "Right: the only good card."
-
-
-def test_the_puzzle_of_the_day_is_the_same_for_all(service: Running, visitor: Visitor) -> None:
-    first, second = (
-        each.get("/api/puzzles/next?kind=day") for each in (visitor, service.visitor())
-    )
-    assert first["id"] == second["id"]
 
 
 # -- again, back, and claimed

@@ -118,10 +118,8 @@ def test_a_restart_in_mid_hand_changes_nothing(tmp_path) -> None:
 
 
 def test_an_agent_whose_turn_it_was_plays_on_after_a_restart(tmp_path) -> None:
-    store, session = (
-        Store(tmp_path),
-        Session(SessionSettings(load_rules("classic"), "hard", seed=4)),
-    )
+    store = Store(tmp_path)
+    session = Session(SessionSettings(load_rules("classic"), "hard", seed=4))
     while not session.agent_to_move:
         session.play(session.view(0).legal()[0])
     name, person, moves = new_id(), store.owner(), session.moves
@@ -137,19 +135,12 @@ def test_an_agent_whose_turn_it_was_plays_on_after_a_restart(tmp_path) -> None:
 def test_a_table_belongs_to_one_person(service: Running) -> None:
     seat = Seat(service.visitor(), opponent="easy")
     for other in (service.visitor(), service.visitor("A" * 24)):
-        for method, path in (
-            ("GET", ""),
-            ("GET", "/events?after=0"),
-            ("POST", "/take-back"),
-            ("DELETE", ""),
-            ("GET", "/help"),
-            ("POST", "/hint"),
-            ("POST", "/next"),
-            ("POST", "/leave"),
-            ("POST", "/speed"),
-        ):
-            status, told = other.ask(method, seat.path + path, {} if method == "POST" else None)
-            assert (status, told) == (404, {"error": "There is no such table."})
+        gets = ("", "/events?after=0", "/help")
+        posts = ("/take-back", "/hint", "/next", "/leave", "/speed")
+        for method, paths in (("GET", gets), ("POST", posts), ("DELETE", ("",))):
+            for path in paths:
+                status, told = other.ask(method, seat.path + path, {} if method == "POST" else None)
+                assert (status, told) == (404, {"error": "There is no such table."})
         body = {"action": seat.state["legal"][0], "move": seat.state["move"]}
         assert other.ask("POST", f"{seat.path}/play", body)[0] == 404
         assert other.ask("GET", f"/api/replays/{seat.id}/1")[0] == 404
@@ -164,8 +155,7 @@ def test_a_hand_that_is_shared_opens_for_others_and_no_other_does(service: Runni
     seat = Seat(visitor, rules="quick", opponent="easy", match=match)
     path = f"/api/replays/{seat.id}/1"
     assert visitor.ask("POST", f"{path}/share", {})[0] == 404  # the hand is not over
-    while seat.state["phase"] != "over":
-        seat.play(min(seat.state["legal"]))
+    seat.finish_hand()
     assert other.ask("POST", f"{path}/share", {})[0] == 404
     shared = visitor.post(f"{path}/share")["replay"]
     assert visitor.post(f"{path}/share")["replay"] == shared
@@ -175,9 +165,8 @@ def test_a_hand_that_is_shared_opens_for_others_and_no_other_does(service: Runni
     mine, theirs = visitor.get(path), other.get(f"{there}/1")
     assert [step["action"] for step in theirs["steps"]] == [s["action"] for s in mine["steps"]]
     assert (mine["players"], theirs["players"]) == (["you", "easy"], ["somebody", "easy"])
-    while not (found := other.get(f"{there}/1/analysis"))["ready"]:
-        time.sleep(0.05)
-    assert not any("you" in each["text"] for each in found["mistakes"])
+    mistakes = other.analysis(f"{there}/1")["mistakes"]
+    assert not any("you" in each["text"] for each in mistakes)
     assert other.raw("GET", f"{there}/1/file")[0] == 200
     seat.next()
     seat.play_on(min)
@@ -189,8 +178,7 @@ def test_a_hand_that_is_shared_opens_for_others_and_no_other_does(service: Runni
 
 def test_leaving_and_forgetting_keep_the_hands_that_were_finished(visitor: Visitor) -> None:
     seat = Seat(visitor, rules="quick", opponent="easy", match={"kind": "best", "n": 5})
-    while seat.state["phase"] != "over":
-        seat.play_on(min, 1)
+    seat.finish_hand()
     seat.next()
     assert visitor.post(f"{seat.path}/leave")["state"]["left"]
     assert visitor.get("/api/tables")[0]["over"]
@@ -320,7 +308,6 @@ _FAILING = f"{Path(__file__).stem}:failing"
 
 
 def failing(views, rng):
-    """No agent at all."""
     return views if not len(views) else 1 // 0
 
 

@@ -101,15 +101,6 @@ def test_nobody_plays_for_agents_that_are_watched() -> None:
     assert session.records[0].meta["players"] == ["medium", "easy"]
 
 
-def test_the_record_of_a_hand_does_not_tell_the_seed_of_the_next() -> None:
-    session = Session(SessionSettings(QUICK, "easy", match=Match(target=5), seed=123_456_789))
-    while session.turn is not None:
-        play_on(session, random.Random(0), 1)
-    line = session.records[0].to_line()
-    assert "seed" not in line
-    assert "123456789" not in line
-
-
 def test_new_sessions_have_different_seeds() -> None:
     assert len({SessionSettings().seed for _ in range(100)}) == 100
 

@@ -6,7 +6,6 @@ import random
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +22,7 @@ QUICK = load_rules("quick")
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(tmp_path) -> Iterator[Store]:
     store = Store(tmp_path)
     yield store
     store.close()
@@ -37,7 +36,7 @@ def finished(seed: int, **settings: Any) -> Session:
     return session
 
 
-def test_a_session_is_stored_and_loaded(store: Store, tmp_path: Path) -> None:
+def test_a_session_is_stored_and_loaded(store: Store, tmp_path) -> None:
     session = Session(SessionSettings(QUICK, "threshold", match=Match(best_of=3), seed=1))
     name, revision = new_id(), 0
     while not session.over:
@@ -93,7 +92,7 @@ def test_fewer_tricks_are_a_better_margin_where_hands_are_played_low(store: Stor
         assert abs(hand.margin) == abs(hand.tricks - hand.tricks_other)
 
 
-def test_no_program_overwrites_what_another_has_saved(store: Store, tmp_path: Path) -> None:
+def test_no_program_overwrites_what_another_has_saved(store: Store, tmp_path) -> None:
     session, name = Session(SessionSettings(QUICK, "easy", seed=1)), new_id()
     revision = store.save(name, "me", session)
     play_on(session, random.Random(0), 2)
@@ -104,15 +103,12 @@ def test_no_program_overwrites_what_another_has_saved(store: Store, tmp_path: Pa
     stored = store.load(name)
     assert stored is not None
     assert stored.state == session.state()
-
-
-def test_the_owner_stays_the_same_person(store: Store, tmp_path: Path) -> None:
     assert Store(tmp_path).owner() == store.owner()
     assert len(store.owner()) == 24
 
 
 @pytest.mark.parametrize("damage", ["text", "torn", "middle"])
-def test_a_damaged_file_is_moved_aside_with_a_sentence(damage: str, tmp_path: Path) -> None:
+def test_a_damaged_file_is_moved_aside_with_a_sentence(damage: str, tmp_path) -> None:
     store = Store(tmp_path)
     store.save(new_id(), "me", finished(1))
     store.close()
@@ -131,7 +127,7 @@ def test_a_damaged_file_is_moved_aside_with_a_sentence(damage: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("version", [1, 99])
-def test_a_file_of_another_version_is_left_alone(version: int, tmp_path: Path) -> None:
+def test_a_file_of_another_version_is_left_alone(version: int, tmp_path) -> None:
     Store(tmp_path).close()
     with closing(sqlite3.connect(tmp_path / FILE)) as connection:
         connection.execute(f"PRAGMA user_version={version}")
@@ -139,16 +135,10 @@ def test_a_file_of_another_version_is_left_alone(version: int, tmp_path: Path) -
         Store(tmp_path)
 
 
-def test_a_named_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+def test_without_a_writable_default_folder_play_continues_in_memory(tmp_path, monkeypatch) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="--data"):
         Store(tmp_path / "file" / "folder")
-
-
-def test_without_a_writable_default_folder_play_continues_in_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").write_text("")
     monkeypatch.setenv("GERMAN_WHIST_DATA", str(tmp_path / "file"))
     store = Store()
     assert store.notice == (

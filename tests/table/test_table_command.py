@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 from serving import Seat, Visitor
 
-from german_whist.cli import main
 from german_whist.table.game.database import FILE
 
 AGENT = """\
@@ -67,14 +66,15 @@ def visit(address: str) -> Visitor:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal as Ctrl-C does")
-def test_ctrl_c_ends_it_at_once_and_the_hand_goes_on_later(tmp_path: Path) -> None:
+def test_ctrl_c_ends_it_at_once_and_the_hand_goes_on_later(tmp_path) -> None:
     with opened(tmp_path) as (process, address):
         visitor = visit(address)
         seat = Seat(visitor, opponent="easy")
         seat.play(seat.state["legal"][0])
-        threading.Thread(
-            target=lambda: list(visitor.listen(f"{seat.path}/events?after={seat.state['n']}"))
-        ).start()
+        assert process.stdout is not None
+        assert process.stdout.readline() == "Ctrl-C ends it; what is under way is kept.\n"
+        events = f"{seat.path}/events?after={seat.state['n']}"
+        threading.Thread(target=lambda: list(visitor.listen(events))).start()
         time.sleep(0.3)
         start = time.monotonic()
         process.send_signal(signal.SIGINT)
@@ -90,67 +90,54 @@ def test_ctrl_c_ends_it_at_once_and_the_hand_goes_on_later(tmp_path: Path) -> No
         assert visitor.get(seat.path)["state"]["move"] == seat.state["move"]
 
 
-@pytest.mark.parametrize(
-    ("folder", "line"),
-    [("data", "Ctrl-C ends it; what is under way is kept.\n"), ("file", "Ctrl-C ends it.\n")],
-)
-def test_it_says_whether_moves_are_saved(
-    folder: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_says_whether_moves_are_saved(tmp_path, monkeypatch) -> None:
     (tmp_path / "file").write_text("")
-    monkeypatch.setenv("GERMAN_WHIST_DATA", str(tmp_path / folder))
+    monkeypatch.setenv("GERMAN_WHIST_DATA", str(tmp_path / "file"))
     with opened(None) as (process, _):
         assert process.stdout is not None
-        assert process.stdout.readline() == line
+        assert process.stdout.readline() == "Ctrl-C ends it.\n"
 
 
-def test_the_address_on_a_network_contains_its_token(tmp_path: Path) -> None:
+def test_the_address_on_a_network_contains_its_token_and_a_damaged_database_is_told(
+    tmp_path,
+) -> None:
     options = ("--host", "0.0.0.0", "--token", "open-sesame")
-    with opened(tmp_path, *options) as (_, address):
+    (tmp_path / FILE).write_bytes(b"nothing of the kind" * 100)
+    with opened(tmp_path, *options) as (process, address):
         assert address.endswith("&token=open-sesame")
         visitor = visit(address)
         assert visitor.ask("GET", "/api/menu")[0] == 200
         assert Visitor(visitor.port).ask("GET", "/api/menu")[0] == 401
+        process.send_signal(signal.SIGINT)
+        assert "is damaged" in process.communicate(timeout=60)[1]
 
 
-def error_of(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    assert main(["table", "--no-browser", *words]) == 2
-    return capsys.readouterr().err
+def test_mistakes_are_answered_in_sentences(tmp_path, whist, monkeypatch) -> None:
+    def error(*words: str) -> str:
+        return whist("table", "--no-browser", *words, status=2).err
 
-
-def test_mistakes_are_answered_in_sentences(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
     data = ("--data", str(tmp_path))
     with socket.create_server(("127.0.0.1", 0)) as other:
         taken = str(other.getsockname()[1])
-        assert f"port {taken} of 127.0.0.1 is taken" in error_of(capsys, "--port", taken, *data)
-    assert "port is 70000" in error_of(capsys, "--port", "70000", *data)
-    assert "cannot listen on 203.0.113.7" in error_of(capsys, "--host", "203.0.113.7", *data)
-    assert "at least 8" in error_of(capsys, "--token", "short", *data)
-    assert "'medum' is not an agent" in error_of(capsys, "medum", *data)
-    assert "no such file" in error_of(capsys, "runs/none", *data)
+        assert f"port {taken} of 127.0.0.1 is taken" in error("--port", taken, *data)
+    assert "port is 70000" in error("--port", "70000", *data)
+    assert "cannot listen on 203.0.113.7" in error("--host", "203.0.113.7", *data)
+    assert "at least 8" in error("--token", "short", *data)
+    assert "'medum' is not an agent" in error("medum", *data)
+    assert "no such file" in error("runs/none", *data)
     (tmp_path / "file").write_text("")
-    assert "--data" in error_of(capsys, "--data", str(tmp_path / "file"))
+    assert "--data" in error("--data", str(tmp_path / "file"))
     (tmp_path / "small_decks.py").write_text(AGENT, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    error = error_of(capsys, "small_decks:Small", *data)
-    assert "Small plays decks of its own" in error
-    assert "play it in the terminal, german-whist play small_decks:Small" in error
-
-
-def test_a_damaged_database_is_reported_at_the_start(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_bytes(b"nothing of the kind" * 100)
-    with opened(tmp_path) as (process, _):
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
-        assert "is damaged" in errors
+    told = error("small_decks:Small", *data)
+    assert "Small plays decks of its own" in told
+    assert "play it in the terminal, german-whist play small_decks:Small" in told
 
 
 @pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_server_of_many_tables_holds_less_than_260_megabytes_of_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path, monkeypatch
 ) -> None:
     # A child of the first server compiles everything; the second one loads it.
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "compiled"))

@@ -175,13 +175,6 @@ def test_a_hand_lies_trumps_first_and_colours_in_turn(trump):
     assert all((a in (1, 2)) != (b in (1, 2)) for a, b in pairwise(suits))
 
 
-def test_a_large_hand_of_custom_rules_fits():
-    view = Game(load_rules({"name": "large", "hand": 26, "trumps": "none"}), seed=1).view(0)
-    text = text_of(board(view, ("you", "they"), "", frames=False), columns=60)
-    assert all(card.symbol in text for card in view.hand)
-    assert len(text.splitlines()) < 20
-
-
 def test_a_name_cannot_move_the_cursor(play, tmp_path, monkeypatch):
     name = "a\x1b[2Jb"
     (tmp_path / "loud.py").write_text("def player(views, rng):\n    return views[0].legal()[0]\n")
@@ -189,7 +182,11 @@ def test_a_name_cannot_move_the_cursor(play, tmp_path, monkeypatch):
     assert name not in play(f"loud:player,{name}")[1]
 
 
-def test_the_rules_are_on_a_page():
+def test_the_rules_and_a_large_hand_fit_a_narrow_window():
+    view = Game(load_rules({"name": "large", "hand": 26, "trumps": "none"}), seed=1).view(0)
+    text = text_of(board(view, ("you", "they"), "", frames=False), columns=60)
+    assert all(card.symbol in text for card in view.hand)
+    assert len(text.splitlines()) < 20
     text = text_of(rules_page(load_rules("draft")), columns=60)
     assert "Cards and deal" in text
     assert max(map(len, text.splitlines())) <= 60

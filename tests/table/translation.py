@@ -28,7 +28,6 @@ def in_cyrillic(part: Any) -> Any:
 
 @contextmanager
 def translated(translate: Callable[[Any], Any]) -> Iterator[dict[str, Any]]:
-    """The labels, translated in a `with` block."""
     labels.cache_clear()
     labels().update(translate(labels()))
     try:
