@@ -23,8 +23,6 @@ class Lawless(RandomAgent):
 
 
 class Raiser(RandomAgent):
-    """Fails over some hands."""
-
     def act(self, views: Array, rng: Array) -> Array:
         bad = np.flatnonzero(views["hand"] % 7 == 0)
         if bad.size:
@@ -51,8 +49,6 @@ class Mortal(RandomAgent):
 
 
 class Doomed(RandomAgent):
-    """Takes every process down."""
-
     def act(self, views: Array, rng: Array) -> Array:
         os._exit(9)
 
@@ -134,32 +130,24 @@ class Diary(Counter):
 
 
 class Talker(RandomAgent):
-    """Says something before it plays."""
-
     def act(self, views: Array, rng: Array) -> Array:
         print("thinking", file=sys.stderr, flush=True)
         return super().act(views, rng)
 
 
 class Closer(RandomAgent):
-    """Closes the stream that reports go to."""
-
     def act(self, views: Array, rng: Array) -> Array:
         sys.stdout.close()
         return super().act(views, rng)
 
 
 class Wanderer(RandomAgent):
-    """Goes to another folder."""
-
     def act(self, views: Array, rng: Array) -> Array:
         os.chdir("/")
         return super().act(views, rng)
 
 
 class Quitter(RandomAgent):
-    """Raises what ends generators."""
-
     def act(self, views: Array, rng: Array) -> Array:
         raise GeneratorExit
 

@@ -37,7 +37,6 @@ def set_of(cards: Iterable[int]) -> int:
 
 @cache
 def cards_dealt(seed: int, number: int) -> tuple[int, ...]:
-    """The cards of a deal in dealing order."""
     return tuple(int(card) for card in Game("classic", seed=seed, number=number).cards_dealt)
 
 

@@ -45,7 +45,6 @@ def interpreters() -> list[str]:
 
 
 def environment(kind: str, interpreter: str) -> Path:
-    """The Python of a virtual environment with these dependencies, made if need be."""
     wanted = [*PROJECT["dependencies"]]
     if kind == "oldest":
         wanted = [each.replace(">=", "==") for each in wanted]

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 # Before NumPy and torch load: where cores are busy, threads that wait for each other spin.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -20,6 +21,7 @@ import compile_once  # noqa: F401
 import pytest
 from hypothesis import HealthCheck, settings
 
+from german_whist.cli import main
 from german_whist.common import threads
 from german_whist.engine.batch import cpu_backend as places
 
@@ -35,18 +37,17 @@ settings.load_profile("whist")
 
 # The longest first, so that none of them begins when all others are done.
 LONG = (
-    *("test_browser_faults", "test_browser", "test_browser_learning", "test_terminal"),
-    *("test_browser_phone", "test_benchmark", "test_hidden_cards", "test_server", "test_ranks"),
-    *("test_equilibrium", "test_documentation", "test_plain_jit", "test_frozen", "test_thinker"),
-    *("test_arena", "test_thinking", "test_validation", "test_compare", "test_lives"),
-    *("test_interpreted", "test_agreement", "test_exploit", "test_endgame_files", "test_disks"),
-    *("test_luck", "test_sweep", "test_players", "test_batch", "test_project", "test_hidden"),
-    *("test_pictures", "test_arena_reports", "test_device_training", "test_device"),
+    *("test_browser_faults", "test_browser", "test_terminal", "test_browser_learning"),
+    *("test_benchmark", "test_frozen", "test_browser_phone", "test_hidden_cards", "test_server"),
+    *("test_thinker", "test_ranks", "test_sweep", "test_equilibrium", "test_thinking"),
+    *("test_documentation", "test_compare", "test_arena", "test_plain_jit", "test_interpreted"),
+    *("test_players", "test_batch", "test_endgame_files", "test_validation", "test_agreement"),
+    *("test_runs", "test_project", "test_lives", "test_exploit", "test_disks", "test_luck"),
+    *("test_hidden", "test_pictures", "test_arena_reports", "test_device_training", "test_device"),
 )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long files begin first."""
     place = {name: number for number, name in enumerate(LONG)}
     items.sort(key=lambda item: place.get(Path(item.fspath).stem, len(LONG)))
 
@@ -68,3 +69,14 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture
+def whist(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+    """`german-whist` in this process: what it tells until it ends with a status."""
+
+    def run(*words: object, status: int = 0) -> Any:
+        assert main([str(word) for word in words]) == status
+        return capsys.readouterr()
+
+    return run

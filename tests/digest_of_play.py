@@ -88,7 +88,6 @@ def _digest_of_worlds(method: str) -> str:
 
 
 def _digest_of_three() -> str:
-    """A hand for three."""
     digest = hashlib.sha256()
     game = ThreeGame(seed=5, number=3)
     while not game.over:

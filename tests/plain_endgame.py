@@ -39,7 +39,6 @@ class PlainEnding:
         return self.best(self.leads(leader, other).values()) if leader else 0
 
     def leads(self, leader: Hand, other: Hand) -> dict[int, int]:
-        """The leader's tricks with each lead."""
         return {
             led: self.worst(self.replies(led, without(leader, led), other).values())
             for led in leader

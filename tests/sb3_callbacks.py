@@ -8,8 +8,6 @@ WORD = "nothing to call"
 
 
 class Counting(BaseCallback):
-    """Keeps what it is told."""
-
     def __init__(self) -> None:
         super().__init__()
         self.events: list[str] = []
@@ -25,8 +23,6 @@ class Counting(BaseCallback):
 
 
 class Stopping(Counting):
-    """Ends a training after some calls."""
-
     after = 40
 
     def _on_step(self) -> bool:

@@ -11,6 +11,7 @@ import shutil
 import struct
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -119,7 +120,6 @@ def dealt(rules: Any = "classic", n: int = 1024, seed: int = 0, **options: Any) 
 
 @cache
 def engine_rules(name: str) -> Rules:
-    """The engine's rules of a named or an odd set."""
     return Rules(name=name, **ODD[name]) if name in ODD else load_rules(name)
 
 
@@ -136,7 +136,6 @@ def plain_twin(game: Game) -> PlainGame:
 
 
 def random_hand(rules: Any = "classic", seed: int = 1, **meta: Any) -> GameRecord:
-    """The record of a hand that was played at random."""
     game, rng = Game(rules, seed=seed), random.Random(seed)
     while not game.over:
         game.play(rng.choice(game.legal()))
@@ -174,7 +173,6 @@ _FIELDS = [(name, not VIEW[name].shape) for name in VIEW.names or ()]
 
 
 def card_bits(cards: Sequence[int]) -> int:
-    """A set of cards as a number."""
     return sum([1 << card for card in cards])
 
 
@@ -265,13 +263,8 @@ def expected_view(
 
 def view_bytes(fields: Mapping[str, Any]) -> bytes:
     """The bytes of a `VIEW` record with these fields, nothing else in it."""
-    flat: list[int] = []
-    for name, single in _FIELDS:
-        if single:
-            flat.append(fields[name])
-        else:
-            flat += fields[name]
-    return struct.pack(_FORMAT, *flat)
+    flat = (([fields[name]] if single else fields[name]) for name, single in _FIELDS)
+    return struct.pack(_FORMAT, *chain.from_iterable(flat))
 
 
 def differences(found: bytes, fields: Mapping[str, Any]) -> str:
@@ -294,7 +287,6 @@ def suit_part(cards: Sequence[int], suit: int) -> int:
 
 
 def played_cards(view: Mapping[str, Any]) -> tuple[list[int], list[int]]:
-    """The cards played by the player and by the opponent."""
     mine: list[int] = []
     others: list[int] = []
     for trick in view["plays"]:
@@ -307,17 +299,12 @@ def played_cards(view: Mapping[str, Any]) -> tuple[list[int], list[int]]:
 
 def plain_suit_order(rules: PlainRules, view: Mapping[str, Any]) -> list[int]:
     """The suits as `trump-first` shows them: `order[place]` is the suit in that place."""
-    mine, others = played_cards(view)
+    sets = rules.deck, view["hand"], *played_cards(view), view["opponent_known"], view["face_up"]
 
     def rank(suit: int) -> tuple[int, ...]:
         return (
             int(suit == view["trump"]),
-            suit_part(rules.deck, suit),
-            suit_part(view["hand"], suit),
-            suit_part(mine, suit),
-            suit_part(others, suit),
-            suit_part(view["opponent_known"], suit),
-            suit_part(view["face_up"], suit),
+            *(suit_part(cards, suit) for cards in sets),
             int(view["shown"] is not None and view["shown"] // 13 == suit),
             suit_part(view["laid_away"], suit),
             view["opponent_void"].get(suit, -1),
@@ -333,7 +320,6 @@ def shown(card: int, order: Sequence[int]) -> int:
 
 
 def plain_mask(actions: Sequence[int], size: int, order: Sequence[int]) -> np.ndarray[Any, Any]:
-    """Legal actions as ones."""
     mask = np.zeros(size, np.int8)
     mask[[shown(action, order) for action in actions]] = 1
     return mask
@@ -379,17 +365,13 @@ def plain_observation(
     groups["leads"][0] = int(leader == view["seat"])
     groups["dealer"][0] = int(view["dealer"] == view["seat"])
     groups["contract"][int(view["low"])] = 1
-    for name, count in (
-        ("draws_left", view["stock_left"] // 2),
-        ("tricks_me", view["counting"][0]),
-        ("tricks_opponent", view["counting"][1]),
-    ):
+    counts = view["stock_left"] // 2, *view["counting"]
+    for name, count in zip(("draws_left", "tricks_me", "tricks_opponent"), counts, strict=True):
         groups[name][:count] = [1] * count
     if needs is not None:
         groups["match"][0] = 1
         for name, need in zip(("match_needs_me", "match_needs_opponent"), needs, strict=True):
-            bits = f"{min(max(need, 0), 127):07b}"
-            groups[name] = [int(bit) for bit in reversed(bits)]
+            groups[name] = [min(max(need, 0), 127) >> bit & 1 for bit in range(7)]
     return np.array([bit for group in groups.values() for bit in group], np.int8)
 
 
@@ -448,10 +430,8 @@ def plain_history(view: Mapping[str, Any], order: Sequence[int]) -> list[tuple[i
 def with_other_hidden_cards(game: Game, seat: int, rng: np.random.Generator) -> Game:
     """The same game as a seat sees it, with the cards that it cannot see exchanged."""
     twin = game.clone()
-    record = twin.record[0]
-    unseen = [
-        card for card in game.rules.deck if int(game.view(seat).record["unseen"][0]) >> card & 1
-    ]
+    record, hidden = twin.record[0], int(game.view(seat).record["unseen"][0])
+    unseen = [card for card in game.rules.deck if hidden >> card & 1]
     exchanged = dict(zip(unseen, rng.permutation(unseen).tolist(), strict=True))
     hand = int(record["hand"][1 - seat])
     cards = [card for card in range(52) if hand >> card & 1]

@@ -103,7 +103,7 @@ LINES = [f"{command} {words}".strip() for command, several in WRONG.items() for 
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place(tmp_path_factory) -> Path:
     place = tmp_path_factory.mktemp("bad")
     for name, content in FILES.items():
         path = place / name
@@ -114,9 +114,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_wrong_words_get_one_sentence(
-    line: str, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_words_get_one_sentence(line: str, place: Path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(place)
     monkeypatch.setenv("GERMAN_WHIST_DATA", str(place / "data"))
     before = sorted(place.iterdir())

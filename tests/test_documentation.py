@@ -21,15 +21,7 @@ from german_whist.training.runs.presets import load_settings, split_seeds
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "docs"))
-from pages import (  # noqa: E402
-    PAGES,
-    SMALLER,
-    blocks,
-    failures,
-    lay_out,
-    programs,
-    run,
-)
+from pages import PAGES, SMALLER, blocks, failures, lay_out, programs, run  # noqa: E402
 
 sys.path.pop(0)
 
@@ -66,15 +58,13 @@ COMMANDS_TOLD = dict(commands())
 
 
 @pytest.fixture(scope="module")
-def laid_out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files that the pages speak of."""
-    folder = tmp_path_factory.mktemp("pages")
-    lay_out(folder)
+def laid_out(tmp_path_factory) -> Path:
+    lay_out(folder := tmp_path_factory.mktemp("pages"))
     return folder
 
 
 @pytest.fixture
-def desk(laid_out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def desk(laid_out: Path, tmp_path, monkeypatch) -> Path:
     """A folder to run examples and commands in, with the files that the pages speak of."""
     shutil.copytree(laid_out, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
@@ -104,7 +94,7 @@ def test_files_that_pages_speak_of_are_there() -> None:
                 assert (ROOT / name).exists(), f"{page.name} speaks of {name}, which is not there"
 
 
-def test_a_block_that_fails_is_told_with_its_line(tmp_path: Path) -> None:
+def test_a_block_that_fails_is_told_with_its_line(tmp_path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# A page\n\n```python\none = 1\n```\n\n```python\none / 0\n```\n")
     assert failures([page]) == ["page.md:8: the example fails: ZeroDivisionError: division by zero"]

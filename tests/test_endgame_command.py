@@ -6,15 +6,13 @@ import json
 
 import pytest
 
-from german_whist.cli import main
 from german_whist.engine import endgame
 
 HANDS = ["AS KS 2H", "QS JS 3H"]
 
 
-def test_an_ending_is_valued_card_by_card(capsys) -> None:
-    assert main(["endgame", *HANDS, "--trump", "none"]) == 0
-    told = capsys.readouterr().out
+def test_an_ending_is_valued_card_by_card(whist) -> None:
+    told = whist("endgame", *HANDS, "--trump", "none").out
     assert told.startswith("the leader takes 2 of 3 tricks with best play by both\n")
     cards = endgame.moves(HANDS, None, 0)
     assert all(f"\n  {card}  {tricks:>3}" in told for card, tricks in cards.items())
@@ -23,20 +21,18 @@ def test_an_ending_is_valued_card_by_card(capsys) -> None:
 
 @pytest.mark.parametrize("trump", ["H", "none"])
 @pytest.mark.parametrize("words", [[], ["--low"]])
-def test_what_is_told_as_json_is_what_python_tells(trump: str, words: list[str], capsys) -> None:
+def test_what_is_told_as_json_is_what_python_tells(trump: str, words: list[str], whist) -> None:
     suit, low = (None if trump == "none" else trump), bool(words)
     hands = ["4S JS 3S", "6S 3H 9H"]  # in a low contract the jack is a mistake
-    assert main(["endgame", *hands, "--trump", trump, "--json", *words]) == 0
-    told = json.loads(capsys.readouterr().out)
+    told = json.loads(whist("endgame", *hands, "--trump", trump, "--json", *words).out)
     assert told["value"] == endgame.value(hands, suit, 0, low=low)
     wanted = endgame.moves(hands, suit, 0, low=low)
     assert told["cards"] == {str(card): tricks for card, tricks in wanted.items()}
 
 
-def test_after_a_lead_the_other_is_to_move(capsys) -> None:
+def test_after_a_lead_the_other_is_to_move(whist) -> None:
     words = ["endgame", "KS 2H", "QS JS 3H", "--led", "AS", "--trump", "none", "--json"]
-    assert main(words) == 0
-    told = json.loads(capsys.readouterr().out)
+    told = json.loads(whist(*words).out)
     assert (told["tricks"], told["cards"].keys()) == (3, {"QS", "JS"})
     assert told["value"] == 3 - max(told["cards"].values())
 
@@ -52,6 +48,5 @@ def test_after_a_lead_the_other_is_to_move(capsys) -> None:
         (["AS", "QS"], "--trump"),
     ],
 )
-def test_what_is_no_ending_is_refused(words: list[str], told: str, capsys) -> None:
-    assert main(["endgame", *words]) == 2
-    assert told in capsys.readouterr().err
+def test_what_is_no_ending_is_refused(words: list[str], told: str, whist) -> None:
+    assert told in whist("endgame", *words, status=2).err

@@ -6,8 +6,6 @@ import json
 import subprocess
 import sys
 
-import pytest
-
 WAYS = {
     "the VecEnv": ("train", "import german_whist.envs.sb3"),
     "OpenSpiel": ("open-spiel", "import german_whist.envs.open_spiel"),
@@ -53,17 +51,10 @@ print(json.dumps(told))
 """
 
 
-@pytest.fixture(scope="module")
-def told() -> dict[str, str]:
-    ways = {way: code for way, (_, code) in WAYS.items()}
-    program = PROGRAM.format(hidden=HIDDEN, ways=ways)
+def test_without_an_extra_a_sentence_names_the_command_that_brings_it() -> None:
+    program = PROGRAM.format(hidden=HIDDEN, ways={way: code for way, (_, code) in WAYS.items()})
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_without_an_extra_a_sentence_names_the_command_that_brings_it(
-    way: str, told: dict[str, str]
-) -> None:
-    assert "is not installed" in told[way]
-    assert f"pip install 'german-whist[{WAYS[way][0]}]'" in told[way]
+    told = json.loads(done.stdout.splitlines()[-1])
+    for way, (extra, _) in WAYS.items():
+        assert "is not installed" in told[way], way
+        assert f"pip install 'german-whist[{extra}]'" in told[way], way

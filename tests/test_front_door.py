@@ -74,14 +74,12 @@ def test_streams_are_as_before_after_a_command() -> None:
 
 
 @pytest.mark.parametrize("words", [["--debug", "rules", "clasic"], ["rules", "clasic", "--debug"]])
-def test_debug_shows_a_traceback_wherever_it_stands(words: list[str], capsys) -> None:
-    assert main(words) == 2
-    told = capsys.readouterr().err
+def test_debug_shows_a_traceback_wherever_it_stands(words: list[str], whist) -> None:
+    told = whist(*words, status=2).err
     assert "Traceback" in told
     assert told.splitlines()[-1].startswith("german-whist rules: 'clasic' is not a rule set")
     assert not os.environ.get(DEBUG)
-    assert main([word for word in words if word != "--debug"]) == 2
-    assert "Traceback" not in capsys.readouterr().err
+    assert "Traceback" not in whist("rules", "clasic", status=2).err
 
 
 def test_processes_that_are_started_inherit_the_wish_for_tracebacks(monkeypatch) -> None:
@@ -105,14 +103,13 @@ def test_processes_that_are_started_inherit_the_wish_for_tracebacks(monkeypatch)
     ],
 )
 def test_whatever_is_raised_ends_in_a_sentence(
-    fault: BaseException, told: str, status: int, monkeypatch, capsys
+    fault: BaseException, told: str, status: int, monkeypatch, whist
 ) -> None:
     def fail(_: object) -> int:
         raise fault
 
     monkeypatch.setattr("german_whist.commands.agents.run", fail)
-    assert main(["agents"]) == status
-    found = capsys.readouterr().err
+    found = whist("agents", status=status).err
     assert told in found
     assert len(found.splitlines()) == 1
 
@@ -167,15 +164,13 @@ def test_a_signal_ends_a_command_though_a_compiler_swallows_it(
         ("ladder --config lader", "'lader' is not a ladder; did you mean 'ladder'?"),
     ],
 )
-def test_what_was_typed_is_answered(line: str, told: str, capsys) -> None:
-    assert main(shlex.split(line)) == 2
-    found = capsys.readouterr()
+def test_what_was_typed_is_answered(line: str, told: str, whist) -> None:
+    found = whist(*shlex.split(line), status=2)
     assert told in found.err
     assert len(found.err.splitlines()) == 1
     assert found.out == ""
 
 
-def test_every_command_has_help_that_names_debug(capsys) -> None:
+def test_every_command_has_help_that_names_debug(whist) -> None:
     for name in COMMANDS:
-        assert main([name, "--help"]) == 0
-        assert "--debug" in capsys.readouterr().out
+        assert "--debug" in whist(name, "--help").out

@@ -40,20 +40,14 @@ print(german_whist.__file__, game.counting_tricks)
 
 
 def run(*command: str | Path, cwd: Path, **environment: str) -> str:
-    done = subprocess.run(
-        [str(part) for part in command],
-        cwd=cwd,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words, env = [str(part) for part in command], {**os.environ, **environment}
+    done = subprocess.run(words, cwd=cwd, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(tmp_path_factory) -> Path:
     """A folder with the sdist, and the wheel that was made from it."""
     folder = tmp_path_factory.mktemp("build")
     copy = shutil.copytree(ROOT, folder / "checkout", ignore=left_out)
@@ -83,19 +77,15 @@ def test_what_was_built_can_be_published(built: Path) -> None:
 
 @pytest.mark.parametrize(("kind", "plain"), [("*.whl", "0"), ("*.tar.gz", "1")])
 def test_what_was_built_installs_elsewhere_and_plays(
-    kind: str, plain: str, built: Path, tmp_path: Path
+    kind: str, plain: str, built: Path, tmp_path
 ) -> None:
     (archive,) = built.glob(kind)
     python = installed(archive, tmp_path / "venv")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     cache = str(tmp_path / "cache")
-    told = run(
-        *(python, "-c", PLAY),
-        cwd=elsewhere,
-        GERMAN_WHIST_CACHE=cache,
-        NUMBA_DISABLE_JIT=plain,
-    )
+    environment = {"GERMAN_WHIST_CACHE": cache, "NUMBA_DISABLE_JIT": plain}
+    told = run(python, "-c", PLAY, cwd=elsewhere, **environment)
     assert told.startswith(str(tmp_path / "venv"))
     command = python.parent / "german-whist"
     assert "small-last" in run(command, "rules", cwd=elsewhere)

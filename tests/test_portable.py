@@ -11,7 +11,6 @@ import time
 from pathlib import Path
 
 import pytest
-import yaml
 from test_project import files_by_name
 
 from german_whist import evaluate
@@ -20,6 +19,7 @@ from german_whist.common.files import CannotWrite, atomic_write
 from german_whist.common.signals import is_alive
 from german_whist.engine.endgame.build import build
 from german_whist.engine.endgame.store import TablebaseKind
+from support import KEY
 
 HOOK = Path(__file__).parent / "portable"
 TINY = ["tiny", "n_envs=64", "batch_size=64", "hidden_sizes=[8]", "eval_hands=20"]
@@ -50,30 +50,28 @@ def command(folder: Path, *words: str, typed: str = "") -> str:
 
 
 @pytest.mark.thorough
-def test_every_module_is_imported(tmp_path: Path) -> None:
+def test_every_module_is_imported(tmp_path) -> None:
     names = [name for name in files_by_name() if not name.endswith("__main__")]
     portable(tmp_path, "-c", EVERY_MODULE.format(names=names))
 
 
-def test_a_card_is_played_in_lines(tmp_path: Path) -> None:
-    words = ["easy", "--fast", "--new", "--seed", "4", "--data", "data"]
-    told = command(tmp_path, "play", *words, typed="AS\n")
+def test_a_card_is_played_in_lines(tmp_path) -> None:
+    words = "play easy --fast --new --seed 4 --data data"
+    told = command(tmp_path, *words.split(), typed="AS\n")
     assert "You lead A♠." in told
     assert "The table is kept as it is" in told
 
 
-def test_two_workers_evaluate(tmp_path: Path) -> None:
-    key, words = "1" * 32, ["--workers", "2", "--json", "found.json"]
-    command(tmp_path, "evaluate", "threshold", "--against", "random", "--hands", "64",
-            "--key", key, *words)  # fmt: skip
+def test_two_workers_evaluate(tmp_path) -> None:
+    words = "threshold --against random --hands 64 --workers 2 --json found.json"
+    command(tmp_path, "evaluate", *words.split(), "--key", KEY)
     found = json.loads((tmp_path / "found.json").read_text("utf-8"))["pairings"][0]
-    alone = evaluate("threshold", "random", hands=64, key=key, workers=1).pairings[0]
-    assert found["win_rate"]["value"] == alone.win_rate.value
-    assert found["hands"] == 64
+    alone = evaluate("threshold", "random", hands=64, key=KEY, workers=1).pairings[0]
+    assert (found["hands"], found["win_rate"]["value"]) == (64, alone.win_rate.value)
 
 
 @pytest.mark.thorough
-def test_a_training_is_measured_beside_it_and_goes_on(tmp_path: Path) -> None:
+def test_a_training_is_measured_beside_it_and_goes_on(tmp_path) -> None:
     command(tmp_path, "train", *TINY, "decisions=2000", "eval_every=1000", "--run", "run")
     told = command(tmp_path, "train", "--resume", "run", "decisions=3000")
     assert "random" in told
@@ -81,12 +79,10 @@ def test_a_training_is_measured_beside_it_and_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_a_benchmark_trains_seeds_side_by_side(tmp_path: Path) -> None:
-    benchmark = {"rules": ["2x4-h2"], "seeds": 3, "decisions": 200, "eval_points": 1,
-                 "algorithms": {"cfr": {}}}  # fmt: skip
-    path = tmp_path / "seeds.yaml"
-    path.write_text(yaml.safe_dump(benchmark), encoding="utf-8")
-    told = command(tmp_path, "benchmark", str(path), "--folder", "here", "--jobs", "2")
+def test_a_benchmark_trains_seeds_side_by_side(tmp_path) -> None:
+    text = "{rules: [2x4-h2], seeds: 3, decisions: 200, eval_points: 1, algorithms: {cfr: {}}}"
+    (tmp_path / "seeds.yaml").write_text(text, encoding="utf-8")
+    told = command(tmp_path, "benchmark", "seeds.yaml", "--folder", "here", "--jobs", "2")
     assert "3 of 3" in told
     assert (tmp_path / "here" / "benchmark.md").exists()
 
@@ -94,7 +90,7 @@ def test_a_benchmark_trains_seeds_side_by_side(tmp_path: Path) -> None:
 # -- files
 
 
-def test_an_open_file_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_open_file_is_waited_for(tmp_path, monkeypatch) -> None:
     path, replace, left = tmp_path / "card.json", os.replace, [3]
 
     def in_use(*paths: Path) -> None:
@@ -120,9 +116,7 @@ def test_an_open_file_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_full_disk_ends_a_build_where_nothing_reserves_room(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_ends_a_build_where_nothing_reserves_room(tmp_path, monkeypatch) -> None:
     """Writing past a disk's end through a map would end the process."""
     monkeypatch.setenv("GERMAN_WHIST_CACHE", str(tmp_path))
     monkeypatch.delattr(os, "posix_fallocate", raising=False)

@@ -273,7 +273,6 @@ def test_pages_install_what_is_pinned_first_the_small_torch_and_name_targets_of_
 
 
 def _of_docs(name: str) -> ModuleType:
-    """One of the programs beside the pages."""
     sys.path.insert(0, str(ROOT / "docs"))
     try:
         return importlib.import_module(name)
@@ -326,7 +325,6 @@ def test_the_pages_made_from_code_are_up_to_date() -> None:
 
 
 def _prose(page: Path) -> str:
-    """A page without its blocks of code."""
     return re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
 
 

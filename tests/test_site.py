@@ -32,7 +32,7 @@ def site() -> ModuleType:
 
 
 @pytest.fixture(scope="module")
-def built(site: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(site: ModuleType, tmp_path_factory) -> Path:
     """The site by `make site`, but for the pages' programs, which `test_documentation.py` runs."""
     out = tmp_path_factory.mktemp("site") / "site"
     with pytest.MonkeyPatch.context() as patch:
@@ -56,12 +56,8 @@ def test_every_module_stands_in_the_reference(built: Path) -> None:
             assert f">{name}<a" in page, f"{path} is not in the reference"
 
 
-def test_options_in_sentences_keep_their_dashes(built: Path) -> None:
-    page = (built / "commands.html").read_text(encoding="utf-8")
-    assert "unless --host names" in page
-
-
-def test_search_works_without_a_server(built: Path) -> None:
+def test_options_keep_their_dashes_and_search_works_without_a_server(built: Path) -> None:
+    assert "unless --host names" in (built / "commands.html").read_text(encoding="utf-8")
     page = (built / "search.html").read_text(encoding="utf-8")
     assert 'src="searchindex.js"' in page
     assert (built / "searchindex.js").read_text(encoding="utf-8").startswith("Search.setIndex(")
@@ -104,13 +100,16 @@ FAULTS = {
 """Pages with a fault each, and what is said of it."""
 
 
-def test_every_fault_in_a_page_breaks_the_build(site: ModuleType, tmp_path: Path) -> None:
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    pages = {name: f"# A {name}\n\n{text}\n" for name, (text, _) in FAULTS.items()}
-    pages |= {"index": "# A page\n", "other": "# Another\n"}
+def written(folder: Path, pages: dict[str, str]) -> Path:
+    (docs := folder / "docs").mkdir()
     for name, text in pages.items():
         (docs / f"{name}.md").write_text(text, encoding="utf-8")
+    return docs
+
+
+def test_every_fault_in_a_page_breaks_the_build(site: ModuleType, tmp_path) -> None:
+    pages = {name: f"# A {name}\n\n{text}\n" for name, (text, _) in FAULTS.items()}
+    docs = written(tmp_path, {**pages, "index": "# A page\n", "other": "# Another\n"})
     said = site.build(tmp_path / "out", docs)
     for name, (_, words) in FAULTS.items():
         assert any(f"{name}.md" in each and words in each for each in said), (name, said)
@@ -118,15 +117,11 @@ def test_every_fault_in_a_page_breaks_the_build(site: ModuleType, tmp_path: Path
 
 
 def test_pages_without_a_fault_build_and_one_that_no_contents_name_is_found(
-    site: ModuleType, tmp_path: Path
+    site: ModuleType, tmp_path
 ) -> None:
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    named = "# A page\n\n[it](named.md#here)\n\n```{toctree}\n:hidden:\n\nnamed\n```\n"
-    (docs / "index.md").write_text(named, encoding="utf-8")
-    for name in ("named", "forgotten"):
-        (docs / f"{name}.md").write_text(f"# It is {name}\n\n## Here\n", encoding="utf-8")
-    assert site.build(tmp_path / "out", docs) == []
+    index = "# A page\n\n[it](named.md#here)\n\n```{toctree}\n:hidden:\n\nnamed\n```\n"
+    pages = {name: f"# It is {name}\n\n## Here\n" for name in ("named", "forgotten")}
+    assert site.build(tmp_path / "out", written(tmp_path, {"index": index, **pages})) == []
     for page in ("index", "forgotten"):
         text = (tmp_path / "out" / f"{page}.html").read_text(encoding="utf-8")
         contents, _, more = text.partition(">More<")
@@ -134,9 +129,7 @@ def test_pages_without_a_fault_build_and_one_that_no_contents_name_is_found(
         assert ">It is forgotten</a>" in more
 
 
-def test_a_program_that_fails_breaks_the_build(
-    site: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_program_that_fails_breaks_the_build(site: ModuleType, tmp_path, monkeypatch) -> None:
     page = tmp_path / "page.md"
     page.write_text("# A page\n\n```python\none / 0\n```\n", encoding="utf-8")
     monkeypatch.setattr(site.pages, "PAGES", [page])

@@ -33,7 +33,7 @@ def typed_programs() -> dict[Path, str]:
 
 
 @pytest.fixture(scope="module")
-def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def package(tmp_path_factory) -> Path:
     """A folder in which checkers find the package under its import name, as when installed."""
     folder = tmp_path_factory.mktemp("links")
     links = folder / "german_whist"
@@ -93,9 +93,7 @@ observation.nothing
 
 
 @pytest.fixture(scope="module")
-def complaints(
-    package: Path, tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
-) -> str:
+def complaints(package: Path, tmp_path_factory, pytestconfig: pytest.Config) -> str:
     """What mypy says of all examples at once: lines of `file.py:line: words`."""
     folder = tmp_path_factory.mktemp("examples")
     wrong, types = Path("wrong.md"), Path("types.md")
@@ -118,19 +116,13 @@ def complaints_of_mypy(folder: Path, package: Path, cache: Path) -> str:
     settings = folder / "mypy.ini"
     unread = ",".join(f"{name}.*" for name in UNREAD)
     settings.write_text(f"[mypy]\n[mypy-{unread}]\nfollow_imports = skip\n", encoding="utf-8")
+    # The package's own files are what an installed package is: typed, and not examined.
+    options = ["--strict", "--no-error-summary", "--follow-imports=silent", f"--cache-dir={cache}"]
     done = subprocess.run(
-        [
-            *(sys.executable, "-m", "mypy", "--strict", "--no-error-summary"),
-            f"--config-file={settings}",
-            # The package's own files are what an installed package is: typed, and not examined.
-            *("--follow-imports=silent", f"--cache-dir={cache}", "."),
-        ],
-        env={**os.environ, "MYPYPATH": str(package)},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        [sys.executable, "-m", "mypy", *options, f"--config-file={settings}", "."],
+        env={**os.environ, "MYPYPATH": str(package)}, cwd=folder,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr
     return done.stdout
 
@@ -138,19 +130,12 @@ def complaints_of_mypy(folder: Path, package: Path, cache: Path) -> str:
 def pyright(*arguments: str | Path, package: Path) -> dict[str, Any]:
     """What pyright tells, with this Python's packages and the package under its import name."""
     here = Path(sys.executable).parent
+    path = os.pathsep.join([str(here), os.environ["PATH"]])
+    more = {"PATH": path, "PYTHONPATH": str(package), "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
     done = subprocess.run(
         [sys.executable, "-m", "pyright", "--outputjson", *map(str, arguments)],
-        env={
-            **os.environ,
-            "PATH": os.pathsep.join([str(here), os.environ["PATH"]]),
-            "PYTHONPATH": str(package),
-            "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1",
-        },
-        cwd=package,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        env={**os.environ, **more}, cwd=package, capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert done.stdout.startswith("{"), done.stdout + done.stderr
     return json.loads(done.stdout)
 

@@ -156,7 +156,6 @@ class Walked:
 
 
 def arrays_in(found: Any) -> list[Array]:
-    """Every array in what an environment returns."""
     if isinstance(found, np.ndarray) and found.dtype == object:
         return arrays_in(list(found))
     if isinstance(found, np.ndarray):
@@ -169,7 +168,6 @@ def arrays_in(found: Any) -> list[Array]:
 
 
 def lies_inside(item: Any, width: int, height: int) -> bool:
-    """Whether an item of a picture lies within it."""
     if isinstance(item, Box):
         corners = [(item.x, item.y), (item.x + item.width, item.y + item.height)]
     elif isinstance(item, Shape):
