@@ -20,7 +20,7 @@ from german_whist.agents import Agent, make_agent
 from german_whist.cli import main
 from german_whist.engine.endgame import moves
 from german_whist.engine.records import read_records, write_records
-from german_whist.engine.rules import Rules, load_rules
+from german_whist.engine.rules import load_rules
 from german_whist.evaluation import Arena
 from german_whist.evaluation import evaluate as evaluate_in_secret
 from german_whist.evaluation import kernels as k
@@ -37,44 +37,37 @@ evaluate = partial(evaluate_in_secret, key=KEY)
 ladder = partial(ladder_in_secret, key=KEY)
 
 
+PERFECT = "threshold", "random-exact"
+
+
 def tally_of(
-    players: tuple[str, str],
-    rules: Rules,
-    pairs: int = 60,
-    *,
-    audited: bool = False,
-    **options: Any,
+    source: Any, players: tuple[str, str] = PERFECT, *, audited: bool = False, **options: Any
 ) -> Tally:
-    config = MatchConfig(rules, None, options.pop("seed", 5), bytes.fromhex(KEY), **options)
+    rules = load_rules(source)
+    config = MatchConfig(rules, None, 5, bytes.fromhex(KEY), **options)
     one, two = (make_agent(name, rules) for name in players)
     trusted = one.perfect_endgame, two.perfect_endgame
-    task = Task(pairs=pairs, trusted_exact=trusted, audited=audited)
+    task = Task(pairs=60, trusted_exact=trusted, audited=audited)
     return play_chunk(((one, two), (one, two)), config, task).tally
+
+
+def same_figures(one: Tally, other: Tally, *names: str) -> bool:
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
 
 
 # -- endings
 
 
 @pytest.mark.parametrize("rules", ["all-margin", "colour", "draft", "small-all"])
-def test_exact_values_are_what_perfect_play_comes_to(rules: str) -> None:
-    players = ("threshold", "random-exact")
-    exact = tally_of(players, load_rules(rules))
-    played = tally_of(players, load_rules(rules), play_out=True)
+def test_exact_values_are_what_perfect_play_comes_to_whether_audited_or_not(rules: str) -> None:
+    exact, played = tally_of(rules), tally_of(rules, play_out=True)
     assert exact.exact
     assert not played.exact
-    assert np.array_equal(exact.sums, played.sums)
-    assert np.array_equal(exact.moments, played.moments)
-
-
-@pytest.mark.parametrize("rules", ["classic", "colour"])
-def test_an_audit_of_perfect_players_changes_no_figure(rules: str) -> None:
-    players = ("threshold", "random-exact")
-    exact = tally_of(players, load_rules(rules))
-    audited = tally_of(players, load_rules(rules), audited=True)
+    assert same_figures(exact, played, "sums", "moments")
+    audited = tally_of(rules, audited=True)
     assert audited.exact
     assert audited.moves > exact.moves
-    for name in ("sums", "course", "moments", "totals"):
-        assert np.array_equal(getattr(exact, name), getattr(audited, name))
+    assert same_figures(exact, audited, "sums", "course", "moments", "totals")
 
 
 @pytest.mark.parametrize("opponent", ["random-exact", "random"])
@@ -140,16 +133,15 @@ def test_who_slips_in_one_pairing_is_believed_in_none() -> None:
 
 
 def test_hands_without_a_foreplay_are_their_value() -> None:
-    rules = Rules("bare", stock=0, trumps="none", hand=8, ranks=4)
-    exact = tally_of(("threshold", "random-exact"), rules)
-    played = tally_of(("threshold", "random-exact"), rules, play_out=True)
+    rules = {"name": "bare", "stock": 0, "trumps": "none", "hand": 8, "ranks": 4}
+    exact = tally_of(rules)
     assert exact.moves == (0, 0)
-    assert np.array_equal(exact.moments, played.moments)
+    assert same_figures(exact, tally_of(rules, play_out=True), "moments")
 
 
 @pytest.mark.parametrize("rules", ["race-7", "race-9"])
 def test_endings_of_races_are_played_out(rules: str) -> None:
-    tally = tally_of(("threshold", "random-exact"), load_rules(rules))
+    tally = tally_of(rules)
     assert not tally.exact
     assert tally.sums[k.ENDINGS] == 0
     assert tally.sums[k.HANDS] == 120
@@ -160,7 +152,7 @@ def test_endings_of_races_are_played_out(rules: str) -> None:
 def test_the_margin_is_the_endings_worth_and_what_was_thrown_away(
     rules: str, players: tuple[str, str]
 ) -> None:
-    tally = tally_of(players, load_rules(rules))
+    tally = tally_of(rules, players)
     sums = tally.sums
     thrown = int(sums[k.THROWN_TWO] - sums[k.THROWN_ONE])
     assert sums[k.ENDING_MARGIN] + 2 * thrown == tally.totals[k.GAME_MARGIN]
@@ -190,27 +182,17 @@ def test_tricks_thrown_away_are_those_of_the_moves_themselves(tmp_path: Path) ->
 # -- the same result, however it is played
 
 
-def test_workers_change_neither_results_nor_the_order_of_records() -> None:
-    written: list[list[str]] = [[], []]
-    results = [
-        evaluate(
-            "threshold", ["random", "random-exact"], hands=200, workers=workers,
-            records=lines.append,
-        )
-        for workers, lines in zip((1, 2), written, strict=True)
-    ]  # fmt: skip
-    assert results[1].workers == 2
-    assert reproducible(results[0]) == reproducible(results[1])
-    assert written[0] == written[1]
-    assert len(written[0]) == 400
-
-
 def test_workers_change_nothing_when_a_precision_ends_the_run() -> None:
-    options: dict[str, Any] = {"rules": "2x5-h3", "until": 0.03, "seed": 3}
-    players = ["threshold", "random-exact", "random"]
-    alone, several = (ladder(players, **options, workers=workers) for workers in (1, 2))
+    """Neither results nor records nor their order."""
+    players, written = ["threshold", "random-exact", "random"], ([], [])
+    alone, several = (
+        ladder(players, "2x5-h3", until=0.03, seed=3, workers=workers, records=lines.append)
+        for workers, lines in zip((1, 2), written, strict=True)
+    )
+    assert several.workers == 2
     assert reproducible(alone) == reproducible(several)
-    assert alone.ladder is not None
+    assert written[0] == written[1]
+    assert len(written[0]) == sum(pairing.hands for pairing in alone.pairings)
     for pairing in alone.pairings:
         assert pairing.win_rate.half_width <= 0.03
         assert pairing.hands < 4_000
@@ -219,21 +201,17 @@ def test_workers_change_nothing_when_a_precision_ends_the_run() -> None:
 def test_chunks_of_any_size_add_up_to_the_same() -> None:
     rules = load_rules("classic")
     agents = (make_agent("random", rules), make_agent("threshold", rules))
-    config = MatchConfig(rules, seed=9)
+    config, parts = MatchConfig(rules, seed=9), Tally()
     whole = play_chunk((agents, agents), config, Task(pairs=50)).tally
-    parts = Tally()
     for start in range(0, 50, 10):
         parts.add(play_chunk((agents, agents), config, Task(start=start, pairs=10)).tally)
     assert parts.pairs == whole.pairs
-    for name in ("sums", "course", "moments", "totals"):
-        assert np.array_equal(getattr(parts, name), getattr(whole, name))
+    assert same_figures(parts, whole, "sums", "course", "moments", "totals")
 
 
 def test_a_mirrored_pairing_has_the_figures_of_exchanged_players() -> None:
-    players = ("threshold", "random")
-    one, two = (
-        evaluate(*names, hands=600, seed=4).pairings[0] for names in (players, players[::-1])
-    )
+    (one,) = evaluate("threshold", "random", hands=600, seed=4).pairings
+    (two,) = evaluate("random", "threshold", hands=600, seed=4).pairings
     mirrored = two.mirror().figures()
     for name, value in one.figures().items():
         assert "ms_a_move" in name or mirrored[name] == pytest.approx(value), name
@@ -247,7 +225,6 @@ def test_seed_and_key_make_the_same_result_again_and_another_key_another() -> No
     assert reproducible(secret) == reproducible(again)
     assert secret.key != other.key
     assert reproducible(secret)["pairings"] != reproducible(other)["pairings"]
-    assert reproducible(secret)["key"] == secret.key
 
 
 # -- matches
@@ -283,12 +260,9 @@ def test_who_remembers_is_told_of_new_hands_before_each_half() -> None:
         assert frozenset().union(*(indices for _, indices in half)) == ALL_EIGHT
 
 
-def test_who_remembers_is_told_of_every_new_hand() -> None:
+def test_who_remembers_is_told_of_every_new_hand_and_can_not_sit_on_both_sides() -> None:
     found = evaluate(f"{PLAYERS}Counter", "random", hands=20, match=Match(best_of=3)).pairings[0]
     assert not found.forfeits
-
-
-def test_one_who_remembers_can_not_sit_on_both_sides() -> None:
     agent = arena_players.Counter()
     with pytest.raises(ValueError, match="make a second one"):
         play_chunk(((agent, agent),) * 2, MatchConfig(load_rules("classic")), Task())
@@ -314,11 +288,8 @@ def test_records_replay_to_the_same_results(
     read = read_records(path)
     assert not read.problems
     assert len(read.records) == pairing.hands
-    halves = 0
-    for record in read.records:
-        pay = record.pays[record.meta["players"].index("threshold")]
-        halves += 1 + (pay > 0) - (pay < 0)
-    assert halves / 2 / pairing.hands == pytest.approx(pairing.hand_win_rate.value)
+    pays = [record.pays[record.meta["players"].index("threshold")] for record in read.records]
+    assert (1 + np.sign(pays)).mean() / 2 == pytest.approx(pairing.hand_win_rate.value)
     write_records(tmp_path / "again.jsonl", read.records)
     assert (tmp_path / "again.jsonl").read_text() == path.read_text()
 
@@ -362,33 +333,22 @@ def test_one_whose_reset_raises_forfeits_those_hands_only(match: Match | None) -
     assert found.complete
 
 
-def test_a_wrong_number_of_answers_counts_as_an_error() -> None:
+def test_a_wrong_number_of_answers_counts_as_an_error_and_so_does_having_no_act() -> None:
     found = evaluate(f"{PLAYERS}Silent", "random", hands=20).pairings[0]
     assert found.win_rate.value == 0
     assert found.forfeits[0].hands == 20
     assert found.margin.value == -13
     assert 0 < found.win_rate.high < 0.5
-
-
-def test_a_player_without_act_is_told_so() -> None:
     found = evaluate(type("Idle", (Agent,), {}), "random", hands=8).pairings[0]
     assert "NotImplementedError: Idle has no act of its own (" in found.forfeits[0].example
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"hands": 0}, "hands is 0"),
-        ({"until": 0.7}, "until is 0.7"),
-        ({"workers": 0}, "workers is 0"),
-        ({"seed": -1}, "seed is -1"),
-        ({"key": "5ec2"}, "key is '5ec2': it has to be 32 hexadecimal digits"),
-        ({"key": "x" * 32}, "key is 'xxx"),
-    ],
-)
-def test_options_that_make_no_sense_are_refused(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        evaluate("random", "random", **options)
+def test_options_that_make_no_sense_are_refused() -> None:
+    wrong = {"hands": 0, "until": 0.7, "workers": 0, "seed": -1}
+    for option in (*wrong.items(), ("key", "5ec2"), ("key", "x" * 32)):
+        name, value = option
+        with pytest.raises(ValueError, match=f"^{name} is {value!r}"):
+            evaluate("random", "random", **{name: value})
 
 
 def test_players_that_are_objects_stay_in_one_process() -> None:
@@ -406,7 +366,7 @@ def test_the_deals_of_a_worker_that_died_are_played_again(
 ) -> None:
     monkeypatch.setenv("MORTAL_MARK", str(tmp_path / "mark"))
     found = evaluate(f"{PLAYERS}Mortal", "threshold", hands=400, seed=8, workers=2)
-    assert any("worker process died" in note for note in found.notes)
+    assert any(re.search("worker process(es)? died", note) for note in found.notes)
     alone = evaluate(f"{PLAYERS}Mortal", "threshold", hands=400, seed=8)
     assert reproducible(found)["pairings"] == reproducible(alone)["pairings"]
 
@@ -421,7 +381,7 @@ def test_workers_that_always_die_end_the_run_with_a_sentence(
 
 
 def test_a_run_that_is_stopped_gives_what_there_is() -> None:
-    seen = []
+    seen: list[int] = []
 
     def stop(arena: Arena) -> None:
         seen.append(arena.hands)

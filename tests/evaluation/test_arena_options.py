@@ -53,23 +53,15 @@ def test_the_command_that_is_told_parses_to_the_same(given_options: dict[str, st
 def test_what_was_not_given_is_left_to_the_run() -> None:
     assert run_options(parsed([])) == {"workers": 1, "on": "local"}
     arguments = parsed(["--hands", "7", "--seed", "0", "--match", "5", "--until", "1%"])
-    assert run_options(arguments) == {
-        "hands": 7,
-        "seed": 0,
-        "match": Match(target=5),
-        "until": 0.01,
-        "workers": 1,
-        "on": "local",
-    }
+    told = {"hands": 7, "seed": 0, "match": Match(target=5), "until": 0.01}
+    assert run_options(arguments) == {**told, "workers": 1, "on": "local"}
     assert run_options(parsed(["--workers", "0"]))["workers"] == os.cpu_count()
     assert run_options(parsed(["--workers", "3"]))["workers"] == 3
 
 
-@pytest.mark.parametrize(
-    ("text", "value"), [("0.5%", 0.005), (" 3% ", 0.03), ("0.02", 0.02), ("49.9%", 0.499)]
-)
-def test_a_precision_is_read_as_percent_or_as_a_share(text: str, value: float) -> None:
-    assert precision_of(text) == pytest.approx(value)
+def test_a_precision_is_read_as_percent_or_as_a_share() -> None:
+    for text, value in (("0.5%", 0.005), (" 3% ", 0.03), ("0.02", 0.02), ("49.9%", 0.499)):
+        assert precision_of(text) == pytest.approx(value)
 
 
 @pytest.mark.parametrize(

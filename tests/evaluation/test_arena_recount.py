@@ -47,13 +47,10 @@ def recounted(record: GameRecord, in_match: bool) -> Hand:
     mine, theirs = record.counting_tricks[me], record.counting_tricks[1 - me]
     paid = record.pays[me]
     hand = Hand(
-        pair=record.number >> 16 if in_match else record.number,
-        half=half,
-        score=0.5 + 0.5 * (paid > 0) - 0.5 * (paid < 0),
-        margin=sign * (mine - theirs),
-        points=paid,
+        pair=record.number >> 16 if in_match else record.number, half=half, points=paid,
+        score=0.5 + 0.5 * (paid > 0) - 0.5 * (paid < 0), margin=sign * (mine - theirs),
         led=record.dealer != me,
-    )
+    )  # fmt: skip
     counted = not record.rules.open_endgame or record.rules.race is not None
     for trick in record.tricks:
         lead = [game.hands[me], game.hands[1 - me]]
@@ -114,20 +111,16 @@ def test_a_pairing_is_what_its_records_add_up_to(
     pairing, hands = played(rules, match, tmp_path)
     assert (pairing.hands, pairing.pairs) == (len(hands), 12)
     assert {hand.pair for hand in hands} == {*range(12)}
-    sums: dict[str, dict[int, float]] = {
-        name: defaultdict(float) for name in ("hands", "score", "margin", "points")
-    }
+    sums: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+    totals: dict[tuple[int, Any], float] = defaultdict(float)
     for hand in hands:
         sums["hands"][hand.pair] += 1
         for name in ("score", "margin", "points"):
             sums[name][hand.pair] += getattr(hand, name)
-    if match is None:
-        results = dict(sums["score"])
-    else:
-        totals: dict[tuple[int, Any], float] = defaultdict(float)
-        for hand in hands:
-            worth = hand.points if match.target else (hand.points > 0) - (hand.points < 0)
-            totals[hand.pair, hand.half] += worth
+        by_points = match is not None and match.target
+        totals[hand.pair, hand.half] += hand.points if by_points else 2 * hand.score - 1
+    results = sums["score"]
+    if match is not None:
         results = defaultdict(float)
         for (pair, _), total in totals.items():
             results[pair] += 0.5 + 0.5 * (total > 0) - 0.5 * (total < 0)

@@ -16,7 +16,7 @@ SEED = 20_260
         ("threshold", "random-exact", 20_000, 0.833, 0.015),
         ("value:13", "threshold", 20_000, 0.50, 0.02),
         ("value:3", "threshold", 20_000, 0.41, 0.02),
-        ("flat-mc:16", "threshold", 1_200, 0.597, 0.03),
+        ("flat-mc:16", "threshold", 500, 0.597, 0.04),
     ],
 )
 def test_known_win_rates_are_found(
@@ -28,19 +28,10 @@ def test_known_win_rates_are_found(
 
 
 @pytest.mark.parametrize(
-    ("player", "hands"),
-    [
-        ("random", 400),
-        ("random-exact", 400),
-        ("threshold", 400),
-        ("value:13", 400),
-        ("counting", 400),
-        ("flat-mc:4", 20),
-        ("flat-mc:3,voids,playout=counting", 20),
-    ],
+    "player", ["random", "threshold", "value:13", "flat-mc:3,voids,playout=counting"]
 )
-def test_an_agent_against_itself_wins_exactly_half(player: str, hands: int) -> None:
-    found = evaluate(player, player, hands=hands, seed=SEED, key=KEY).pairings[0]
+def test_an_agent_against_itself_wins_exactly_half(player: str) -> None:
+    found = evaluate(player, player, hands=20, seed=SEED, key=KEY).pairings[0]
     assert found.win_rate.value == 0.5
     assert found.win_rate.half_width == 0
     assert found.margin.value == 0
