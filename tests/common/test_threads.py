@@ -105,16 +105,7 @@ del last
 """
 
 
-@pytest.mark.parametrize(("first", "counts"), [("", ["4", "4"]), ("last.step()", ["4", "4", "4"])])
-def test_steps_while_the_interpreter_ends_come_to_an_end(first: str, counts: list[str]) -> None:
-    program = AT_THE_END.format(first=first)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
-                          timeout=60, check=True)  # fmt: skip
-    assert done.stdout.split() == counts
-
-
-def test_a_step_while_modules_are_taken_down_stays_on_its_thread() -> None:
-    program = """
+TAKEN_DOWN = """
 import os
 from german_whist.common.threads import ThreadPool
 class Last:
@@ -125,9 +116,20 @@ class Last:
         write(1, b"%d" % self.pool.run(4, count, range(2), cost_ns=10**9))
 last = Last(ThreadPool(2))
 """
+
+
+@pytest.mark.parametrize(
+    ("program", "steps"),
+    [
+        (AT_THE_END.format(first=""), 2),
+        (AT_THE_END.format(first="last.step()"), 3),
+        (TAKEN_DOWN, 1),  # while modules are taken down it stays on its thread
+    ],
+)
+def test_steps_while_the_interpreter_ends_come_to_an_end(program: str, steps: int) -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
                           timeout=60, check=True)  # fmt: skip
-    assert (done.stdout, done.stderr) == ("4", "")
+    assert (done.stdout.split(), done.stderr) == (["4"] * steps, "")
 
 
 def test_nothing_is_held_after_a_run() -> None:

@@ -14,7 +14,7 @@ from checkpoints import written
 
 from german_whist import PolicyAgent, evaluate, ladder
 from german_whist.agents import agent_names
-from german_whist.agents.base import EXACT_SOLVER, OWN_POLICY
+from german_whist.agents.base import EXACT_SOLVER, OWN_POLICY, Agent
 from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS
 from german_whist.agents.checkpoints.input_names import input_names
 from german_whist.agents.external.policies import CallableAgent
@@ -24,7 +24,6 @@ from german_whist.engine.observation.layout import LAYOUT_VERSION
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.reports.html import as_html
 from german_whist.evaluation.reports.text import as_csv, as_markdown, as_text
-from german_whist.evaluation.results import Result
 
 
 def lowest(observations: Any, masks: Any) -> Any:
@@ -47,25 +46,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     card = {
         "network": {"kind": "mlp", "inputs": input_names(np.arange(432)), "hidden_sizes": []},
-        "actions": 52,
-        "layout": "raw",
-        "layout_version": LAYOUT_VERSION,
-        "rules": [load_rules("classic").as_mapping()],
-        "horizon": "hand",
-        "decisions": 3_000_000,
-    }
+        "actions": 52, "layout": "raw", "layout_version": LAYOUT_VERSION, "horizon": "hand",
+        "rules": [load_rules("classic").as_mapping()], "decisions": 3_000_000,
+    }  # fmt: skip
     written(folder / "checkpoints" / "000003000000", weights, card)
     return folder
-
-
-def reports(result: Result) -> dict[str, str]:
-    return {
-        "terminal": as_text(result),
-        "Markdown": as_markdown(result),
-        "HTML": as_html(result, load_rules("classic")),
-        "JSON": result.text(),
-        "CSV": as_csv(result),
-    }
 
 
 @pytest.mark.parametrize("kind", ["evaluate", "ladder"])
@@ -77,12 +62,11 @@ def test_every_report_names_the_checkpoint_and_who_plays_endings(run: Path, kind
         result = evaluate(players[0], [players[1], "random"], hands=20)
     file = run / "checkpoints" / "000003000000.safetensors"
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    for name, text in reports(result).items():
-        assert str(file) in text, name
-        assert "3,000,000 decisions" in text or '"decisions": 3000000' in text, name
-        for endgame, switch in ((EXACT_SOLVER, "endgame=network"), (OWN_POLICY, "endgame=exact")):
-            assert endgame in text, (name, endgame)
-            assert switch in text, (name, switch)
+    page = as_html(result, load_rules("classic"))
+    for text in (as_text(result), as_markdown(result), page, result.text(), as_csv(result)):
+        assert "3,000,000 decisions" in text or '"decisions": 3000000' in text
+        for word in (str(file), EXACT_SOLVER, "endgame=network", OWN_POLICY, "endgame=exact"):
+            assert word in text
     details = {each["name"]: each for each in json.loads(result.text())["details"]}
     assert details["new"]["checkpoints"] == [
         {"file": str(file), "sha256": digest, "run": str(run), "decisions": 3_000_000}
@@ -93,28 +77,21 @@ def test_every_report_names_the_checkpoint_and_who_plays_endings(run: Path, kind
     }  # fmt: skip
 
 
-def switched(run: Path, tmp_path: Path) -> dict[str, Any]:
-    """The same policy with and without the solver, for everything that has the switch."""
-    found: dict[str, Any] = {
+def test_one_switch_gives_endings_to_solver_or_policy(run: Path) -> None:
+    """Of everything that has it."""
+    words = "endgame=exact", "endgame=network"
+    switched: dict[str, list[Agent]] = {
         "PolicyAgent": [PolicyAgent("classic", lowest, exact=each) for each in (True, False)],
-        "function": [
-            make_agent(f"{__name__}:first:endgame={each}") for each in ("exact", "network")
-        ],
-        "callable": [CallableAgent(first, "classic", f"endgame={e}") for e in ("exact", "network")],
-        "checkpoint": [make_agent(f"{run},endgame={each}") for each in ("exact", "network")],
+        "function": [make_agent(f"{__name__}:first:{word}") for word in words],
+        "callable": [CallableAgent(first, "classic", word) for word in words],
+        "checkpoint": [make_agent(f"{run},{word}") for word in words],
     }
-    return found
-
-
-def test_one_switch_gives_endings_to_solver_or_policy(run: Path, tmp_path: Path) -> None:
-    for name, (exact, own) in switched(run, tmp_path).items():
+    for name, (exact, own) in switched.items():
         assert (exact.endgame, own.endgame) == (EXACT_SOLVER, OWN_POLICY), name
         assert exact.perfect_endgame, name
         assert not own.perfect_endgame, name
-        told = ("exact=False", "exact=True")
-        assert (exact.endgame_switch, own.endgame_switch) == (
-            told if name == "PolicyAgent" else ("endgame=network", "endgame=exact")
-        ), name
+        told = ("exact=True", "exact=False") if name == "PolicyAgent" else words
+        assert (own.endgame_switch, exact.endgame_switch) == told, name
         found = evaluate(exact, own, hands=60, seed=1)
         assert found.pairings[0].stages[0].thrown == 0, name
         assert (found.pairings[0].stages[1].thrown or 0) > 0.2, name
@@ -148,11 +125,13 @@ def test_a_function_takes_no_other_words() -> None:
         make_agent(f"{__name__}:first:sample")
 
 
-def test_searches_name_the_networks_that_they_ask(run: Path) -> None:
+def test_searches_name_the_networks_that_they_ask(run: Path, tmp_path: Path) -> None:
     names = [each.file for each in make_agent("thinker:4").checkpoints]
     assert names == ["champion.safetensors", "value.safetensors", "belief.safetensors"]
-    answer = make_agent(f"responder:4,against={run}").checkpoints
-    assert answer[0].run == str(run)
+    moved = tmp_path / "moved"
+    shutil.copytree(run, moved)
+    for folder in (run, moved):
+        assert make_agent(f"responder:4,against={folder}").checkpoints[0].run == str(folder)
 
 
 BUILT_IN = dict(agent_names())  # before other tests register theirs
@@ -183,19 +162,12 @@ def test_what_answers_a_player_is_measured_with_the_same_details(tmp_path: Path)
     from german_whist.training.experiments.best_response import BestResponsePlan, find_best_response
 
     rules = load_rules("2x4-h2")
-    plan = BestResponsePlan(agent="random", rules=rules.as_mapping(), model="random", worlds=2,
-                            decisions=0,
-                hands=20, seed=1)  # fmt: skip
-    said: list[str] = []
-    found = find_best_response(plan, rules, tmp_path / "answer", said.append)
+    plan = BestResponsePlan(
+        agent="random", rules=rules.as_mapping(), model="random", worlds=2, decisions=0, hands=20,
+        seed=1,
+    )  # fmt: skip
+    found = find_best_response(plan, rules, tmp_path / "answer", str)
     assert found.best.details[0].startswith("responder:2,against=random: endgame: exact solver")
     assert found.best.details[1] == "random: endgame: own policy"
     page = (tmp_path / "answer" / "best_response.html").read_text(encoding="utf-8")
     assert all(each in page for each in found.best.details)
-
-
-def test_a_moved_copy_of_a_run_is_told_by_its_own_path(run: Path, tmp_path: Path) -> None:
-    moved = tmp_path / "moved"
-    shutil.copytree(run, moved)
-    (file,) = make_agent(str(moved)).checkpoints
-    assert file.run == str(moved)

@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -119,19 +118,17 @@ def test_who_forfeited_every_hand_is_found_over_all_pairings(rungs: Result) -> N
 
 def test_json_holds_the_whole_result(run: Result) -> None:
     told = json.loads(run.text())
-    assert told["format"] == "german-whist arena"
-    assert told["version"] == 1
+    assert (told["format"], told["version"]) == ("german-whist arena", 1)
     assert told["players"] == ["threshold", "random", "random-exact"]
-    pairing = told["pairings"][0]
-    assert set(pairing["win_rate"]) == {"value", "low", "high"}
-    assert (pairing["pairs"], pairing["hands"]) == (100, 200)
-    assert set(pairing["timing"][0]) == {"ms_a_move", "moves"}
-    assert pairing["stages"][0]["perfect"] is True
-    assert pairing["stages"][1]["thrown"] > 0
-    assert len(pairing["course"]["tricks_won"]) == 26
-    assert told["pairings"][1]["exact_endings"] is True
-    assert told["pairings"][1]["course"]["tricks_won"][13] is None
-    assert told["ladder"] is None
+    first, second = told["pairings"]
+    assert set(first["win_rate"]) == {"value", "low", "high"}
+    assert (first["pairs"], first["hands"]) == (100, 200)
+    assert set(first["timing"][0]) == {"ms_a_move", "moves"}
+    assert first["stages"][0]["perfect"] is True
+    assert first["stages"][1]["thrown"] > 0
+    assert len(first["course"]["tricks_won"]) == 26
+    assert second["exact_endings"] is True
+    assert second["course"]["tricks_won"][13] is told["ladder"] is None
 
 
 def test_a_ladder_of_few_hands_tells_no_interval_that_it_does_not_know() -> None:
@@ -176,12 +173,11 @@ def test_the_page_needs_nothing_from_elsewhere(rungs: Result, rules: str) -> Non
     assert "nan" not in re.sub(r"<[^>]*title>|[a-z-]*nan[a-z]+", "", page)
 
 
-def test_a_plot_tells_the_reach_of_an_interval_as_tables_do() -> None:
+def test_a_plot_tells_the_reach_of_an_interval_and_parts_of_the_margin_add_up(
+    rungs: Result,
+) -> None:
     rates = [("a – b", Estimate(100.0, 1.2, 100.0))]
     assert "100.0 % ± 98.8" in intervals(rates, 50.0, " %", "Win rates")
-
-
-def test_the_parts_of_the_margin_add_up(rungs: Result) -> None:
     for pairing in rungs.pairings:
         total = sum(part for _, part in parts_of_margin(pairing, counts_all=False))
         assert total == pytest.approx(pairing.margin.value)
@@ -293,16 +289,13 @@ def test_ctrl_c_prints_what_there_is(tmp_path: Path) -> None:
         "import sys\nfrom german_whist.common import progress\nprogress._SECONDS_A_LINE = 0.2\n"
         "from german_whist.cli import main\nsys.exit(main(sys.argv[1:]))"
     )
-    command = [sys.executable, "-c", code, *words]
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
+        [sys.executable, "-c", code, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, start_new_session=True,
+    )  # fmt: skip
     assert process.stderr is not None
-    for line in process.stderr:
-        # The first plain line of progress.
-        if " left" in line or "threshold – random" in line:
-            break
-    time.sleep(0.2)
+    while not re.search(" left|threshold – random", process.stderr.readline()):
+        assert process.poll() is None
     os.killpg(process.pid, signal.SIGINT)
     try:
         out, err = process.communicate(timeout=20)
@@ -416,8 +409,8 @@ def test_rules_and_names_are_taken_from_the_players(
     assert "mine – easy one" in found
     told = json.loads(data.read_text(encoding="utf-8"))
     assert told["rules"] == "margin"
-    assert told["players"] == ["mine", "easy one"]
-    assert (told["pairings"][0]["player"], told["pairings"][0]["opponent"]) == ("mine", "easy one")
+    pairing = told["pairings"][0]
+    assert told["players"] == [pairing["player"], pairing["opponent"]] == ["mine", "easy one"]
     shown = page.read_text(encoding="utf-8")
     assert "<title>mine in the arena" in shown
     assert shown.count(margin) == 2  # in the command that made it, and as the file of its weights
@@ -426,24 +419,18 @@ def test_rules_and_names_are_taken_from_the_players(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (
-            ["evaluate", "a=random", "--against", "a=threshold"],
-            "a is what a=threshold and a=random",
-        ),
-        (["ladder", "a=random", "a=random"], "a stands twice"),
-        (["ladder", "champion-1", "PATH"], "there are no rules that all of these play: champion-1"),
-        (["evaluate", "champion-1", "--against", "random", "--rules", "quick"], "champion-1"),
-        (
-            ["exploitability", "random"],
-            "'random' plays any rules: name some with a small deck by --rules",
-        ),
-        (["exploitability", "champion"], "are too large to walk"),
+        ("evaluate a=random --against a=threshold", "a is what a=threshold and a=random"),
+        ("ladder a=random a=random", "a stands twice"),
+        ("ladder champion-1 PATH", "there are no rules that all of these play: champion-1"),
+        ("evaluate champion-1 --against random --rules quick", "champion-1"),
+        ("exploitability random", "plays any rules: name some with a small deck by --rules"),
+        ("exploitability champion", "are too large to walk"),
     ],
 )
 def test_players_that_can_not_meet_get_a_sentence(
-    words: list[str], told: str, margin: str, capsys: pytest.CaptureFixture[str]
+    words: str, told: str, margin: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([margin if word == "PATH" else word for word in words]) == 2
+    assert main([margin if word == "PATH" else word for word in words.split()]) == 2
     found = capsys.readouterr().err
     assert told in found
     assert len([line for line in found.splitlines() if "compiling" not in line]) == 1

@@ -28,14 +28,15 @@ from german_whist.evaluation.exploitability.exact import (
 
 Array = np.ndarray[Any, Any]
 
-TINY: list[dict[str, Any]] = [
-    {"name": "two suits", "suits": 2, "ranks": 3, "hand": 2},
-    {"name": "one suit", "suits": 1, "ranks": 6, "hand": 2},
-    {"name": "three suits", "suits": 3, "ranks": 2, "hand": 2},
-    {"name": "no trumps", "suits": 2, "ranks": 3, "hand": 2, "trumps": "none"},
-    {"name": "low", "suits": 2, "ranks": 3, "hand": 2, "contract": "low"},
-    {"name": "all", "suits": 2, "ranks": 3, "hand": 2, "counts": "all", "pay": "margin"},
-    {"name": "long stock", "suits": 2, "ranks": 3, "hand": 1},
+SMALLEST: dict[str, Any] = {"name": "two suits", "suits": 2, "ranks": 3, "hand": 2}
+TINY = [
+    SMALLEST,
+    SMALLEST | {"name": "one suit", "suits": 1, "ranks": 6},
+    SMALLEST | {"name": "three suits", "suits": 3, "ranks": 2},
+    SMALLEST | {"name": "no trumps", "trumps": "none"},
+    SMALLEST | {"name": "low", "contract": "low"},
+    SMALLEST | {"name": "all", "counts": "all", "pay": "margin"},
+    SMALLEST | {"name": "long stock", "hand": 1},
 ]
 NAMES = [each["name"] for each in TINY]
 
@@ -83,14 +84,11 @@ def value_by_linear_programme(rules: Any) -> float:
     leader, dealer = plan(0), plan(1)
     free = dealer.shape[0]
     found = linprog(
-        np.concatenate([np.zeros(sizes[0]), [-1.0], np.zeros(free - 1)]),
-        A_ub=hstack([-payoff.T, dealer.T]),
-        b_ub=np.zeros(sizes[1]),
-        A_eq=hstack([leader, csr_array((leader.shape[0], free))]),
-        b_eq=np.concatenate([[1.0], np.zeros(leader.shape[0] - 1)]),
+        np.concatenate([np.zeros(sizes[0]), np.eye(1, free)[0] * -1]), method="highs",
+        A_ub=hstack([-payoff.T, dealer.T]), b_ub=np.zeros(sizes[1]),
+        A_eq=hstack([leader, csr_array((leader.shape[0], free))]), b_eq=np.eye(1, leader.shape[0]),
         bounds=[(0, None)] * sizes[0] + [(None, None)] * free,
-        method="highs",
-    )
+    )  # fmt: skip
     assert found.status == 0, found.message
     return -found.fun
 
@@ -173,26 +171,22 @@ def smallest() -> GameTree:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: make_agent("threshold", "2x4-h2"),
         lambda: ByHash("2x4-h2"),
         lambda: ByHash("2x4-h2", draws=False),
         lambda: make_agent(f"nash:{BUNDLED / '2x4-h2'}", "2x4-h2"),
     ],
-    ids=["threshold", "by hash", "by hash but for draws", "nash"],
+    ids=["by hash", "by hash but for draws", "nash"],
 )
 def test_players_are_as_exploitable_as_by_whole_views(
     make: Callable[[], Agent], smallest: GameTree
 ) -> None:
     """A second method: every deal and every play walked by itself, by whole views."""
-    found = measure_exploitability(make(), "2x4-h2")
-    wanted = exploitability_by_brute_force(make(), load_rules("2x4-h2"), tree=smallest)
-    for one, two in (
-        (found.against_dealer, wanted.against_dealer),
-        (found.against_leader, wanted.against_leader),
-        (found.self_play_value, wanted.self_play_value),
-    ):
-        assert one == pytest.approx(two, abs=2e-6)
-    if make().name.startswith("nash"):
+    agent = make()
+    found = measure_exploitability(agent, "2x4-h2")
+    wanted = exploitability_by_brute_force(agent, load_rules("2x4-h2"), tree=smallest)
+    for name in ("against_dealer", "against_leader", "self_play_value"):
+        assert getattr(found, name) == pytest.approx(getattr(wanted, name), abs=2e-6)
+    if agent.name.startswith("nash"):
         assert found.exploitability < 1e-4
     else:
         assert found.exploitability > 0.01
@@ -244,8 +238,8 @@ def test_without_learning_it_is_play_at_random_to_exact_endings(rules: Any) -> N
     agent = make_agent("random-exact", loaded)
     wanted = exploitability_by_brute_force(agent, loaded)
     for found in (CFRPlusSolver(loaded).measure(), measure_exploitability(agent, loaded)):
-        assert found.against_dealer == pytest.approx(wanted.against_dealer, abs=1e-6)
-        assert found.against_leader == pytest.approx(wanted.against_leader, abs=1e-6)
+        for name in ("against_dealer", "against_leader"):
+            assert getattr(found, name) == pytest.approx(getattr(wanted, name), abs=1e-6)
 
 
 @pytest.mark.parametrize(("name", "value"), [("2x4-h2", 0.0605), ("2x5-h3", 0.1069)])
@@ -298,14 +292,9 @@ def test_the_command_solves_and_refuses(tmp_path: Path, capsys: pytest.CaptureFi
     told = capsys.readouterr().out
     assert "going on after 3 iterations" in told
     assert "exploitability 0.005380" in told
-    assert [each.name for each in sorted(tmp_path.iterdir())] == [
-        "2x4-h2.json",
-        "2x4-h2.safetensors",
-    ]
-    player = f"nash:{tmp_path}/2x4-h2"
-    assert (
-        main(["evaluate", player, "--against", "nash", "--rules", "2x4-h2", "--hands", "100"]) == 0
-    )
+    assert {each.name for each in tmp_path.iterdir()} == {"2x4-h2.json", "2x4-h2.safetensors"}
+    words = ["--against", "nash", "--rules", "2x4-h2", "--hands", "100"]
+    assert main(["evaluate", f"nash:{tmp_path}/2x4-h2", *words]) == 0
     for words, wanted in (
         (["classic"], "too large"),
         (["draft"], "no public tree"),

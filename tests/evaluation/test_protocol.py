@@ -34,10 +34,10 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def test_a_published_protocol_does_not_change() -> None:
     first = PROTOCOLS["v1"]
-    assert (first.name, first.seed, first.hands, first.rules, first.decks, first.opponents) == (
-        *("v1", 36_101_894, 2_000, "classic", ("2x4-h2", "2x5-h3")),
-        ("threshold", "counting", "flat-mc:64", "champion-1", "champion", "thinker:64"),
-    )
+    assert (first.name, first.seed, first.hands) == ("v1", 36_101_894, 2_000)
+    assert (first.rules, first.decks) == ("classic", ("2x4-h2", "2x5-h3"))
+    players = ("threshold", "counting", "flat-mc:64", "champion-1", "champion", "thinker:64")
+    assert first.opponents == players
 
 
 def test_the_command_writes_an_entry(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -68,10 +68,10 @@ def test_the_command_writes_an_entry(small: Path, capsys: pytest.CaptureFixture[
 
 def test_an_interval_takes_a_deal_of_all_pairings_as_one_observation(small: Path) -> None:
     entry = evaluate_protocol("counting", SMALL)
-    doubled = replace(entry, deals=entry.deals[1:] * 2)
-    alone = replace(entry, deals=entry.deals[1:])
     expected = pytest.approx(astuple(entry.result.pairings[1].win_rate))
-    assert astuple(doubled.win_rate) == astuple(alone.win_rate) == expected
+    for times in (1, 2):
+        changed = replace(entry, deals=entry.deals[1:] * times)
+        assert astuple(changed.win_rate) == expected
 
 
 def test_a_player_that_does_not_play_a_deck_has_no_exploitability(small: Path) -> None:
