@@ -34,40 +34,40 @@ from german_whist.training.runs.presets import changed_settings, load_settings
 from support import KEY
 
 
-@pytest.mark.parametrize("weights", [FIRST_WEIGHTS, FAMILY_WEIGHTS], ids=lambda path: path.stem)
-def test_a_policy_is_small_and_its_card_has_the_training_commands(weights: Path) -> None:
+def card_of_a_small_one(weights: Path) -> Any:
     checkpoint = read_checkpoint(weights)
     assert weights.stat().st_size < 4_000_000
     assert {array.dtype for array in checkpoint.weights.values()} == {np.dtype(np.float16)}
-    first, *later = [shlex.split(array, comments=True) for array in checkpoint.card.commands]
+    assert checkpoint.card.evaluations
+    return checkpoint.card
+
+
+def check_settings(card: Any, settings: Any) -> None:
+    in_card = {**card.settings, "about": settings.about}
+    assert {name: settings.as_mapping()[name] for name in in_card} == in_card
+
+
+@pytest.mark.parametrize("weights", [FIRST_WEIGHTS, FAMILY_WEIGHTS], ids=lambda path: path.stem)
+def test_a_policy_is_small_and_its_card_has_the_training_commands(weights: Path) -> None:
+    card = card_of_a_small_one(weights)
+    first, *later = [shlex.split(command, comments=True) for command in card.commands]
     assert first[:2] == ["german-whist", "train"]
     settings = load_settings(first[2], first[3:])
     for command in later:
         assert command[:4] == ["german-whist", "train", "--resume", "RUN"]
         settings = changed_settings(settings, command[4:])
-    settings_in_card = {**checkpoint.card.settings, "about": settings.about}
-    assert {name: settings.as_mapping()[name] for name in settings_in_card} == settings_in_card
-    assert checkpoint.card.evaluations
+    check_settings(card, settings)
 
 
 def test_networks_of_the_thinker_are_small_and_name_their_recipe() -> None:
-    champion, first = read_checkpoint(CLASSIC_WEIGHTS), read_checkpoint(FIRST_WEIGHTS).card
-    assert CLASSIC_WEIGHTS.stat().st_size < 4_000_000
-    assert {array.dtype for array in champion.weights.values()} == {np.dtype(np.float16)}
-    assert champion.card.evaluations
-    assert champion.card.init is not None
-    assert first.weights is not None
-    assert champion.card.init.sha256 == first.weights.sha256
-    assert champion.card.weights is not None
-    assert champion.card.weights.sha256 != first.weights.sha256
-    assert champion.card.init.commands == first.commands
-    for card in (champion.card, *map(read_auxiliary_card, (VALUE_WEIGHTS, BELIEF_WEIGHTS))):
+    champion, first = map(card_of_a_small_one, (CLASSIC_WEIGHTS, FIRST_WEIGHTS))
+    assert champion.init.sha256 == first.weights.sha256 != champion.weights.sha256
+    assert champion.init.commands == first.commands
+    for card in (champion, *map(read_auxiliary_card, (VALUE_WEIGHTS, BELIEF_WEIGHTS))):
         (command,) = card.commands
         program, verb, preset, *words = shlex.split(command)
         assert (program, verb) == ("german-whist", "expert-iteration")
-        recipe = load_recipe(preset, words)
-        settings_in_card = {**card.settings, "about": recipe.about}
-        assert {name: recipe.as_mapping()[name] for name in settings_in_card} == settings_in_card
+        check_settings(card, load_recipe(preset, words))
 
 
 def test_the_first_one_beats_the_rules_of_thumb_as_its_card_says() -> None:
@@ -130,6 +130,8 @@ def test_other_games_are_refused_in_a_sentence() -> None:
     tiny = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}
     with pytest.raises(CannotPlay, match=message):
         make_agent("champion", tiny)
+    with pytest.raises(CannotPlay, match=message):
+        evaluate("champion", "random", tiny, hands=2, workers=1)
 
 
 def test_agents_of_one_network_share_its_weights() -> None:

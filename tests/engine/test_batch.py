@@ -1,7 +1,6 @@
 """The batch against the single game and the plain implementation, move by move.
 
-Observations, masks and history rows are compared with plain ones, made in the
-tests from the index table and from what a player noted.
+What is shown is compared with plain rows, made from the index table and from what a player noted.
 """
 
 from __future__ import annotations

@@ -116,16 +116,8 @@ def _without(name: str) -> dict[str, Any]:
     return mapping
 
 
-def _with_tricks(change: Any) -> dict[str, Any]:
-    mapping = mapping_with()
-    change(mapping["tricks"])
-    return mapping
-
-
-def _swap_leader(tricks: list[str]) -> None:
-    tricks[3] = f"{1 - int(tricks[3][0])}{tricks[3][1:]}"
-
-
+TRICKS = mapping_with()["tricks"]
+OTHER_LEADER = f"{1 - int(TRICKS[3][0])}{TRICKS[3][1:]}"
 BROKEN = {
     "not JSON": ("{", "not a line of JSON"),
     "a list": ("[]", "the record: it is an empty list"),
@@ -140,10 +132,8 @@ BROKEN = {
     "with an unknown part": (mapping_with(colour="blue"), "'colour'"),
     "without a deal": (_without("seed"), "either seed"),
     "with two deals": (mapping_with(deal="AS"), "either seed"),
-    "with a number beside a deal": (
-        {**_without("seed"), "deal": "AS KS", "number": 3},
-        "number is 3 beside a deal",
-    ),
+    "with a number beside a deal": ({**_without("seed"), "deal": "AS KS", "number": 3},
+                                    "number is 3 beside a deal"),
     "with too few cards": ({**_without("seed"), "deal": "AS KS"}, "52 cards"),
     "with no cards": ({**_without("seed"), "deal": ["AS"]}, "deal is"),
     "with a negative seed": (mapping_with(seed=-1), "seed is -1"),
@@ -151,9 +141,10 @@ BROKEN = {
     "with a third dealer": (mapping_with(dealer=2), "dealer is 2"),
     "with a broken trick": (mapping_with(tricks=["AS KS"]), "'AS KS' is not a trick"),
     "with a card that is none": (mapping_with(tricks=["0: AX KS"]), "'AX' is not a card"),
-    "with a trick missing": (_with_tricks(lambda tricks: tricks.pop()), "not over after 50"),
-    "with a trick too many": (_with_tricks(lambda tricks: tricks.append("0: 2C 3C")), "is over"),
-    "with a wrong leader": (_with_tricks(_swap_leader), "trick 4 is told as"),
+    "with a trick missing": (mapping_with(tricks=TRICKS[:-1]), "not over after 50"),
+    "with a trick too many": (mapping_with(tricks=[*TRICKS, "0: 2C 3C"]), "is over"),
+    "with a wrong leader": (mapping_with(tricks=[*TRICKS[:3], OTHER_LEADER, *TRICKS[4:]]),
+                            "trick 4 is told as"),
     "with a wrong count": (mapping_with(result={"tricks": [13, 0], "pays": [1, -1]}),
                            r"the result is told as tricks \[13, 0\]"),
     "with one pay": (mapping_with(result={"tricks": [7, 6], "pays": [1]}), "list of 2 whole"),
@@ -161,8 +152,7 @@ BROKEN = {
     "with a match without score": (mapping_with(match={"target": 10}), "'points'"),
     "after the end of its match": (
         mapping_with(match={"target": 10, "points": [10, 0], "hands_won": [2, 0], "hands": 2}),
-        "was over before",
-    ),
+        "was over before"),
 }  # fmt: skip
 
 

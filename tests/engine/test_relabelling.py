@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import random
-from functools import cache
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_hidden import SEEDS, pair_of_games
 
 from german_whist.engine.game import Game
 from german_whist.engine.observation.history import histories, history_rows
 from german_whist.engine.observation.layout import EXCHANGE_LAYOUT, LAYOUT, LAYOUTS, layout_of
-from german_whist.envs import SelfPlayEnv
 from plain_whist import HIDDEN
 from support import EVERY_SET, STYLES, chosen_action, dealt, engine_rules, shown
-
-SEEDS = st.integers(0, 2**32)
-
-
-@cache
-def pair_of_games(name: str, layout: str) -> SelfPlayEnv:
-    return dealt(engine_rules(name), 2, layout=layout)
 
 
 def renamed_suits(name: str, rng: random.Random) -> list[int]:

@@ -140,6 +140,8 @@ def test_options_that_do_not_fit_get_a_sentence() -> None:
         GermanWhistVectorEnv(seat=2)
     with pytest.raises(ValueError, match="num_envs is 0"):
         GermanWhistVectorEnv(0)
+    with pytest.raises(ValueError, match="render_mode is '3d'"):
+        GermanWhistVectorEnv(2, render_mode="3d")
     for env in (GermanWhistEnv(), GermanWhistVectorEnv(2)):
         with pytest.raises(ValueError, match=r"no option 'deel': .*; did you mean 'deal'"):
             env.reset(options={"deel": 1})

@@ -298,10 +298,6 @@ def test_an_empty_pool_and_one_of_other_rules_get_a_sentence() -> None:
     GermanWhistEnv(horizon="match", opponent=OpponentPool(["random"], match=Match(25)))
 
 
-def fails(views: Array, rng: Array) -> Array:
-    raise KeyError("lost")
-
-
 @pytest.mark.parametrize(
     ("policy", "why"),
     [
@@ -311,7 +307,8 @@ def fails(views: Array, rng: Array) -> Array:
          r"agent broken answered with int64 of shape .*one whole number"),
         (lambda views, _: np.full(len(views), 51),
          r"opponent broken chose 51 \(AS\) in game \d, which is not legal"),
-        (fails, r"opponent broken raised KeyError: 'lost' \(.*test_opponent_pool.py.*\)"),
+        (lambda views, _: {}["lost"],
+         r"opponent broken raised KeyError: 'lost' \(.*test_opponent_pool.py.*\)"),
     ],
 )  # fmt: skip
 def test_answers_that_are_none_name_the_policy_and_a_reset_mends_it(policy: Any, why: str) -> None:
