@@ -83,19 +83,15 @@ def test_perfect_endings_have_no_mistakes(result: Accuracy) -> None:
     assert ada.accuracy < 100
 
 
-def test_a_single_hand_has_no_interval(records: list[GameRecord], tmp_path, whist) -> None:
-    path = tmp_path / "hands.jsonl"
+def test_the_command_prints_and_writes(records: list[GameRecord], tmp_path, whist) -> None:
+    path, out = tmp_path / "hands.jsonl", tmp_path / "costs.json"
     write_records(path, records)
+    # A single hand has no interval.
     rows = whist("analyse", path, "--hands", "1", "--search", "flat-mc:8").out.splitlines()[2:]
     assert len(rows) == 4
     assert all(" ± – " in row for row in rows)
     single = accuracy(records[:1], QUICK)
     assert [endgame_cost(single, name).half_width for name in ("Ada", "Bob")] == [None, None]
-
-
-def test_the_command_prints_and_writes(records: list[GameRecord], tmp_path, whist) -> None:
-    path, out = tmp_path / "hands.jsonl", tmp_path / "costs.json"
-    write_records(path, records)
     words = ["--hands", "2", "--search", "flat-mc:8", "--json", str(out)]
     text = whist("analyse", path, *words).out
     assert text.startswith("2 hands, valued by flat-mc:8; cost of a decision in pay:")

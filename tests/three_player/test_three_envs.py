@@ -306,20 +306,16 @@ def test_opponents_that_fail_are_told_by_name() -> None:
 
 
 def test_thrifty_beats_random_clearly() -> None:
-    won = won_at_three("thrifty", "random", hands=100)
+    won = won_at_three("thrifty", "random", hands=60)
     assert won.pay - won.interval > 2
-    assert 0.1 < won.interval < 1
-    lost = won_at_three("random", "thrifty", hands=50)
+    assert 0.1 < won.interval < 1.5
+    lost = won_at_three("random", "thrifty", hands=30)
     assert lost.pay + lost.interval < -1.5
 
 
-def test_a_player_wins_nothing_of_its_like() -> None:
-    for player in ("random", "thrifty"):
-        assert abs(won_at_three(player, player, hands=20).pay) < 1e-9
-
-
 def test_a_measurement_is_the_same_again_and_another_with_another_seed() -> None:
-    assert won_at_three("random", "random", hands=5).interval < 1e-9
+    for player in ("random", "thrifty"):
+        assert abs(won_at_three(player, player, hands=10).pay) < 1e-9
     first, repeated, other = (
         won_at_three("random", "thrifty", hands=30, seed=s) for s in (4, 4, 5)
     )
@@ -340,16 +336,16 @@ def test_few_deals_take_the_quantile_of_student() -> None:
     assert won.interval == pytest.approx(stats.t.ppf(0.975, 3) * stats.sem(pays), rel=1e-4)
 
 
-@pytest.mark.parametrize("player", [["random"], 3, "randm"])
-def test_who_is_no_player_is_named(player: object) -> None:
-    with pytest.raises(ValueError, match="there is no player"):
-        won_at_three(player, "random", 2)
-
-
-@pytest.mark.parametrize("hands", [0, -1, 1, True, 2.5])
-def test_too_few_hands_are_refused(hands: Any) -> None:
-    with pytest.raises(ValueError, match=f"hands is {hands!r}: "):
-        won_at_three("random", "random", hands)
+@pytest.mark.parametrize(
+    ("player", "hands", "told"),
+    [
+        *((player, 2, "there is no player") for player in (["random"], 3, "randm")),
+        *(("random", hands, f"hands is {hands!r}: ") for hands in (0, -1, 1, True, 2.5)),
+    ],
+)
+def test_who_is_no_player_and_too_few_hands_are_refused(player: Any, hands: Any, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        won_at_three(player, "random", hands)
 
 
 def test_random_plays_every_legal_card_alike() -> None:
@@ -374,7 +370,7 @@ def test_streams_differ_from_card_to_card_and_from_seat_to_seat() -> None:
 
 def test_thrifty_leaves_to_the_dummy_only_what_is_not_its_own() -> None:
     compared = 0
-    for number in range(200):
+    for number in range(100):
         game = ThreeGame(2, number)
         key = agent_key(0)
         while not game.over:
@@ -382,9 +378,7 @@ def test_thrifty_leaves_to_the_dummy_only_what_is_not_its_own() -> None:
             chosen = card(thrifty_card(view, three_stream(key, game)))
             if view.turn == DUMMY and view.trick[0] and view.winner == 0:
                 compared += 1
-                assert chosen == min(
-                    game.legal(),
-                    key=lambda legal_card: (legal_card // 13 == game.trump, legal_card % 13),
-                )
+                lowest = min((each // 13 == game.trump, each % 13) for each in game.legal())
+                assert (chosen // 13 == game.trump, chosen % 13) == lowest
             game.play(chosen)
-    assert compared > 50
+    assert compared > 25
