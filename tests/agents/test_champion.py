@@ -112,7 +112,7 @@ def test_networks_are_found_behind_files_of_ones_own(tmp_path: Path, monkeypatch
     assert find_checkpoint("champion-1") == Path("champion-1.safetensors")
 
 
-def test_the_classic_game_has_a_network_of_its_own_by_whatever_name() -> None:
+def test_the_classic_game_has_a_network_of_its_own_and_other_games_have_none() -> None:
     assert champion_for(load_rules("classic")) == CLASSIC_WEIGHTS
     assert champion_for(load_rules({"name": "mine"})) == CLASSIC_WEIGHTS
     assert champion_for(load_rules("draft")) == FAMILY_WEIGHTS
@@ -123,9 +123,6 @@ def test_the_classic_game_has_a_network_of_its_own_by_whatever_name() -> None:
     assert rules_of_champion()[0].name == "classic"
     assert len(rules_of_champion()) > 14
     assert {*rules_of_champion()} <= {*named_rules().values()}
-
-
-def test_other_games_are_refused_in_a_sentence() -> None:
     message = "^champion plays classic, margin, .*, and not tiny$"
     tiny = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}
     with pytest.raises(CannotPlay, match=message):

@@ -204,7 +204,7 @@ def test_where_too_much_is_ruled_out_nothing_is() -> None:
 @pytest.mark.parametrize("sizes", [(30, 20, 12, 5), (30, 17, 9), (30, 6)])
 def test_a_row_comes_out_the_same_in_any_company_and_as_numpy_computes(sizes: Any) -> None:
     rng = np.random.default_rng(1)
-    # RowBuffers that follow each other have much in common, little, or nothing.
+    # Rows that follow each other have much in common, little, or nothing.
     flips = rng.random((25, 30)) < rng.choice([0.05, 0.3, 0.6], size=(25, 1))
     x_of = np.logical_xor.accumulate(flips).astype(np.float32)
     parts, x = [], x_of

@@ -101,15 +101,11 @@ def test_where_the_winner_chooses_a_choice_does_come_up(values: dict[str, Any], 
         rules = Rules(**values)
     except RulesError as error:
         if str(error).startswith("choice is true"):
-            plain = PlainRules(**values)
-            assert not any(chooses(PlainGame(plain, deal, 0), seed) for deal in deals(plain, seed))
+            plain, rng = PlainRules(**values), random.Random(seed)
+            deals = [rng.sample(plain.deck, len(plain.deck)) for _ in range(5)]
+            assert not any(chooses(PlainGame(plain, deal, 0), seed) for deal in deals)
         return
     assert any(chooses(Game(rules, seed, number), number) for number in range(60))
-
-
-def deals(rules: PlainRules, seed: int) -> list[list[int]]:
-    rng = random.Random(seed)
-    return [rng.sample(rules.deck, len(rules.deck)) for _ in range(5)]
 
 
 def chooses(game: Game | PlainGame, seed: int) -> bool:

@@ -9,18 +9,14 @@ import pytest
 from walks import NAMES, OPTIONS, label, picks, suits_shown
 
 from german_whist import german_whist_v0
-from german_whist.agents import Agent, agent_key, decision_streams, make_agent
+from german_whist.agents import agent_key, decision_streams, make_agent
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv
 from german_whist.envs.sb3 import GermanWhistVecEnv
+from support import shown
 
 Array = np.ndarray[Any, Any]
 SEED = 11
 RESULT = ("tricks", "points", "won", "deal")
-
-
-def answer(agent: Agent, views: Array, number: int) -> int:
-    rng = decision_streams(agent_key(SEED), np.array([number], np.uint64), views)
-    return int(agent.act(views, rng)[0])
 
 
 @pytest.mark.parametrize("options", [{"rules": name} for name in NAMES] + OPTIONS, ids=label)
@@ -83,10 +79,11 @@ class Walker:
         """Play the opponent's moves in the AEC environment, by the agent itself."""
         aec = self.aec
         while not aec.is_over and aec.agent_selection != self.learner:
-            view = aec.view(aec.agent_selection)
-            action = answer(self.random, view.record.copy(), self.deal())
+            views = aec.view(aec.agent_selection).record.copy()
+            rng = decision_streams(agent_key(SEED), np.array([self.deal()], np.uint64), views)
+            action = int(self.random.act(views, rng)[0])
             if aec.options.layout == "trump-first":
-                action = shown(aec, action)
+                action = shown(action, suits_shown(aec, aec.agent_selection).tolist())
             aec.step(action)
             self.paid += aec.rewards[self.learner]
 
@@ -121,10 +118,3 @@ class Walker:
         seen = self.aec.observe(self.learner)["observation"]
         np.testing.assert_array_equal(seen, self.gym_seen)
         return seen
-
-
-def shown(aec: german_whist_v0.raw_env, action: int) -> int:
-    if action >= 52:
-        return action
-    order = suits_shown(aec, aec.agent_selection)
-    return int(np.flatnonzero(order == action // 13)[0]) * 13 + action % 13

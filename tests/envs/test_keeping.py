@@ -139,8 +139,6 @@ def test_threads_change_nothing_in_any_environment(kind: str, options: dict[str,
 
 
 class Noted(RandomAgent):
-    """Notes how many views it is asked about at a time."""
-
     def __init__(self, thread_safe: bool) -> None:
         super().__init__("classic")
         self.thread_safe = thread_safe

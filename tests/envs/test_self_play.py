@@ -1,12 +1,19 @@
-"""The two-seat vector serves self-play trainers: arrays that torch wraps, and honest rewards."""
+"""Self-play: honest rewards, arrays that torch wraps, and rule sets that step side by side."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 from walks import picks
 
-from german_whist.envs import SelfPlayEnv
+from german_whist.engine.game import IllegalAction
+from german_whist.engine.observation.layout import EXCHANGE_LAYOUT, LAYOUT
+from german_whist.engine.observation.rule_features import rule_features
+from german_whist.engine.rules import load_rules
+from german_whist.envs import MixedSelfPlayEnv, SelfPlayEnv
+
+RULES = ["all-tricks", "draft", "small-last"]
 
 
 def test_torch_wraps_every_array_without_copying() -> None:
@@ -25,3 +32,74 @@ def test_rewards_of_a_trick_go_to_both_seats() -> None:
         assert (np.abs(now.rewards).sum(axis=1) == (2 if step % 2 == 0 else 0)).all()
     assert now.ended.all()
     assert (total.sum(axis=1) == 0).all()
+
+
+def test_each_rule_set_plays_as_it_does_alone() -> None:
+    env = MixedSelfPlayEnv(8, RULES, layout="trump-first")
+    rng = np.random.default_rng(1)
+    now = env.reset(seed=5)
+    spans = [span for _, span in env.parts()]
+    assert [span.stop - span.start for span in spans] == [2, 3, 3]
+    parts = [part for part, _ in env.parts()]
+    alone = [SelfPlayEnv(part.num_envs, part.rules, layout="trump-first") for part in parts]
+    mine = [each.reset(part.batch.seed) for each, part in zip(alone, parts, strict=True)]
+    first = SelfPlayEnv(2, "all-tricks", layout="trump-first").reset(seed=5)
+    assert mine[0].observations.tolist() == first.observations.tolist()
+    ended = 0
+    for _ in range(120):
+        assert now.masks.shape == (8, 53)
+        for span, each in zip(spans, mine, strict=True):
+            wide = each.masks.shape[1]
+            assert not now.masks[span, wide:].any()
+            for name, array in each._asdict().items():
+                there = getattr(now, name)[span]
+                assert (there[:, :wide] if name == "masks" else there).tolist() == array.tolist()
+        actions = picks(now.masks, rng)
+        mine = [each.step(actions[span]) for each, span in zip(alone, spans, strict=True)]
+        now = env.step(actions)
+        ended += int(now.ended.sum())
+    assert ended > 10
+
+
+def test_what_only_an_exchange_shows_is_zero_for_the_others() -> None:
+    env = MixedSelfPlayEnv(4, ["classic", "humbug"])
+    alone = SelfPlayEnv(2, "classic").reset(seed=7)
+    now = env.reset(seed=7)
+    shape = 4, EXCHANGE_LAYOUT.size
+    assert (now.observations.shape, now.masks.shape) == (shape, (4, 55))
+    assert now.observations[:2, : LAYOUT.size].tolist() == alone.observations.tolist()
+    assert not now.observations[:2, LAYOUT.size :].any()
+    assert not now.masks[:2, 52:].any()
+    assert now.masks[2:].nonzero()[1].tolist() == [53, 54, 53, 54]
+    with pytest.raises(IllegalAction, match="actions run from 0"):
+        env.step([99] * 4)
+    shapes = [part.observe().observations.shape[1] for part, _ in env.parts()]
+    assert shapes == [part.single_observation_space.shape[0] for part, _ in env.parts()]
+
+
+def test_rule_sets_are_told_apart_by_their_features_and_do_not_share_deals() -> None:
+    env = MixedSelfPlayEnv(5, ["classic", "all-tricks"])
+    for game, name in enumerate(2 * ["classic"] + 3 * ["all-tricks"]):
+        assert env.rule_features[game].tolist() == rule_features(load_rules(name)).tolist()
+    first, again = (env.reset(seed=3).observations.tolist() for _ in range(2))
+    assert first == again
+    assert first[0] != first[2]
+
+
+def test_what_goes_on_is_kept_and_restored() -> None:
+    env, other = (MixedSelfPlayEnv(6, RULES) for _ in range(2))
+    now = env.reset(seed=2)
+    rng = np.random.default_rng(2)
+    for _ in range(30):
+        now = env.step(picks(now.masks, rng))
+    restored = other.restore(env.state())
+    assert restored.observations.tolist() == env.observe().observations.tolist()
+    actions = picks(now.masks, rng)
+    for one, two in zip(env.step(actions), other.step(actions), strict=True):
+        assert one.tolist() == two.tolist()
+
+
+@pytest.mark.parametrize(("count", "rules"), [(1, ["classic", "quick"]), (4, [])])
+def test_every_rule_set_needs_a_game(count: int, rules: list[str]) -> None:
+    with pytest.raises(ValueError, match=f"num_envs is {count}, and there are {len(rules)} rule"):
+        MixedSelfPlayEnv(count, rules)
