@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -111,25 +112,18 @@ def write_champion(place: Path) -> None:
     place.with_suffix(".json").write_text(json.dumps(card), encoding="utf-8")
 
 
-def test_where_a_run_is_played_is_checked(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["evaluate", "random", "--against", "threshold", "--hands", "16"]
-    assert main([*words, "--on", "moon"]) == 2
-    assert "on is 'moon': it has to be local, ray, or ray://HOST:PORT" in capsys.readouterr().err
-    try:
-        import ray  # noqa: F401  # pyright: ignore[reportMissingImports]
-    except ImportError:
-        assert main([*words, "--on", "ray"]) == 2
-        assert "pip install 'german-whist[ray]'" in capsys.readouterr().err
-
-
-def test_only_runs_of_several_seeds_are_trained_elsewhere(
+def test_where_a_run_is_played_or_trained_is_checked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("torch")
-    assert main(["train", "tiny", "--on", "ray"]) == 2
-    assert "--on ray is for the runs of several seeds" in capsys.readouterr().err
-    assert main(["train", "--resume", str(tmp_path), "--on", "ray"]) == 2
-    assert "--on ray is for the runs of several seeds" in capsys.readouterr().err
-    assert main(["train", "tiny", "seeds=1,2", "--on", "moon", "--run", str(tmp_path / "m")]) == 2
-    assert "on is 'moon'" in capsys.readouterr().err
-    assert not (tmp_path / "m").exists()
+    evaluate, run = "evaluate random --against threshold --hands 16 --on", tmp_path / "run"
+    for words, message in (
+        (f"{evaluate} moon", "on is 'moon': it has to be local, ray, or ray://HOST:PORT"),
+        ("train tiny --on ray", "--on ray is for the runs of several seeds"),
+        (f"train --resume {tmp_path} --on ray", "--on ray is for the runs of several seeds"),
+        (f"train tiny seeds=1,2 --on moon --run {run}", "on is 'moon'"),
+        *([] if find_spec("ray") else [(f"{evaluate} ray", "pip install 'german-whist[ray]'")]),
+    ):
+        assert main(words.split()) == 2
+        assert message in capsys.readouterr().err
+    assert not run.exists()

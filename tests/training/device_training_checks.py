@@ -67,15 +67,8 @@ def compare(wanted: dict[str, Any]) -> tuple[float, float]:
     begun = here.player()
     for _ in range(2):
         told, theirs = here.iterate(), there.iterate()
-        for name in (
-            "seats",
-            "dones",
-            "rewards",
-            "action_masks",
-            "actions",
-            "observations",
-            "hidden_cards",
-        ):
+        played = "seats", "dones", "rewards", "action_masks", "actions", "observations"
+        for name in (*played, "hidden_cards"):
             mine, found = (getattr(each.collector.buffer, name) for each in (here, there))
             assert np.array_equal(mine, found.numpy()), name
         for name in ("values", "advantages", "log_probs"):

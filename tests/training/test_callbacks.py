@@ -209,10 +209,17 @@ def test_a_callback_stops_a_run_with_a_last_checkpoint(trainer: str, tmp_path: P
     assert "ended after 512 decisions: enough" in log.getvalue()
 
 
-@pytest.mark.parametrize("event", ["on_start", "on_iteration", "on_evaluation", "on_end"])
-def test_a_callback_that_raises_ends_the_run_and_costs_nothing(event: str, tmp_path: Path) -> None:
-    start(tmp_path / "whole", wanted_of("ppo")).go(quiet())
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = start(tmp_path_factory.mktemp("whole") / "run", wanted_of("ppo"))
+    run.go(quiet())
+    return run.folder
 
+
+@pytest.mark.parametrize("event", ["on_start", "on_iteration", "on_evaluation", "on_end"])
+def test_a_callback_that_raises_ends_the_run_and_costs_nothing(
+    event: str, whole: Path, tmp_path: Path
+) -> None:
     def raising(*_: object) -> None:
         raise KeyError("no such thing")
 
@@ -224,7 +231,7 @@ def test_a_callback_that_raises_ends_the_run_and_costs_nothing(event: str, tmp_p
     with pytest.raises(RunStopped, match=output):
         run.go(quiet())
     resume(tmp_path / "run").go(quiet())
-    assert same(arrays_of(tmp_path / "whole"), arrays_of(tmp_path / "run"))
+    assert same(arrays_of(whole), arrays_of(tmp_path / "run"))
 
 
 def found(rate: float, decisions: int, opponent: str = "random") -> EvaluationResult:

@@ -210,24 +210,17 @@ def refuse(*_args: object, **_words: object) -> Any:
 
 
 @pytest.mark.parametrize("name", ["mlflow", "wandb"])
-def test_a_service_that_refuses_a_run_is_heard(
+def test_a_service_that_refuses_a_run_is_heard_and_one_that_is_missing_told_of_at_once(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    config = load_settings("tiny", [*TRACKED, f"callbacks={name}"])
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ValueError, match=f"{name} is not installed: pip install {name}"):
+        start(tmp_path / "run", config)
+    assert not (tmp_path / "run").exists()
     service = SimpleNamespace(
         init=refuse, MlflowClient=lambda _place: SimpleNamespace(get_experiment_by_name=refuse)
     )
     monkeypatch.setitem(sys.modules, name, service)
-    run = start(tmp_path / "run", load_settings("tiny", [*TRACKED, f"callbacks={name}"]))
     with pytest.raises(Refused, match="log in first"):
-        run.go(quiet())
-
-
-@pytest.mark.parametrize("name", ["mlflow", "wandb"])
-def test_what_is_not_installed_is_told_before_anything_is_made(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, name, None)
-    config = load_settings("tiny", [*TRACKED, f"callbacks={name}"])
-    with pytest.raises(ValueError, match=f"{name} is not installed: pip install {name}"):
-        start(tmp_path / "run", config)
-    assert not (tmp_path / "run").exists()
+        start(tmp_path / "run", config).go(quiet())

@@ -141,13 +141,9 @@ def test_a_terminal_gets_the_panel_and_everything_else_lines(
     assert type(live) is LiveDisplay
 
 
-def test_all_against_ones_own_past_are_one_curve() -> None:
-    assert curve_of("itself@50,000") == curve_of("itself@0") == "itself"
+def test_the_past_of_a_checkpoint_is_the_one_half_as_old_and_one_curve(tmp_path: Path) -> None:
+    assert curve_of("itself@50,000") == curve_of("itself@0") == curve_of("itself") == "itself"
     assert curve_of("random") == "random"
-    assert curve_of("itself") == "itself"
-
-
-def test_the_past_of_a_checkpoint_is_the_one_half_as_old(tmp_path: Path) -> None:
     for number in (0, 100, 200, 280, 400, 500):
         for ending in ("safetensors", "json"):
             (tmp_path / f"{number:012d}.{ending}").write_bytes(b"")

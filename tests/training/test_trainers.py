@@ -41,7 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     sys.modules.pop("reinforce", None)
 
 
-def test_the_example_trains_and_its_checkpoint_plays(
+def test_the_example_trains_plays_and_goes_on_to_the_same_weights(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["train", *SMALL]) == 0
@@ -55,6 +55,11 @@ def test_the_example_trains_and_its_checkpoint_plays(
     assert card.commands[0].startswith("german-whist train trainer=reinforce:Reinforce ")
     words = ["--against", "random-exact", "--hands", "40"]
     assert main(["evaluate", str(run), *words]) == 0
+    assert main(["train", *SMALL, "decisions=2500", "--run", "on"]) == 0
+    sys.modules.pop("reinforce")
+    assert main(["train", "--resume", "on", "decisions=5000"]) == 0
+    assert same(arrays_of(run), arrays_of(folder / "on"))
+    assert len(list_checkpoints(folder / "on" / "checkpoints")) == 2
 
 
 @pytest.mark.thorough
@@ -66,15 +71,6 @@ def test_the_example_learns(folder: Path) -> None:
     measured = read_checkpoint(folder / "run").card.evaluations[-1]
     # Whoever knows how random plays wins 60.7 %.
     assert measured.win_rate - measured.half_width > 0.53
-
-
-def test_the_example_goes_on_to_the_same_weights(folder: Path) -> None:
-    assert main(["train", *SMALL, "--run", "whole"]) == 0
-    assert main(["train", *SMALL, "decisions=2500", "--run", "run"]) == 0
-    sys.modules.pop("reinforce")
-    assert main(["train", "--resume", "run", "decisions=5000"]) == 0
-    assert same(arrays_of(folder / "whole"), arrays_of(folder / "run"))
-    assert len(list_checkpoints(folder / "run" / "checkpoints")) == 2
 
 
 @pytest.mark.parametrize(
