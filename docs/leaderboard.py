@@ -29,8 +29,7 @@ every deal of seed {seed} twice with seats exchanged. Wins in per cent, a tie as
 intervals; that of the mean takes a deal, which all opponents play, as one observation. *ms*:
 milliseconds a decision on the machine of the entry, many games at once. Last: exact
 [exploitability](exploitability.md) a hand on small decks; – where the player does not play them, is
-too large for them, or states no probabilities. The JSON of an entry has everything else: points,
-stages, versions, date, machine, digests."""
+too large for them, or states no probabilities."""
 
 
 def entries() -> dict[str, Entry]:
