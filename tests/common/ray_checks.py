@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 import time
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,15 @@ def hands_of(folder: Path, on: str) -> dict[str, str]:
     return {each.name: sha256(each.read_bytes()).hexdigest() for each in files}
 
 
+def n_workers() -> int:
+    """The number of workers that have begun, by the titles that Ray gives to processes."""
+    titles = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            titles.append(path.read_bytes())
+    return sum(title.startswith(b"ray::RayActor") for title in titles)
+
+
 def main(folder: Path) -> None:
     """Play the ladder here, and there."""
     (folder / "here" / "own").mkdir(parents=True)
@@ -104,7 +114,10 @@ def main(folder: Path) -> None:
     killed: list[int] = []
 
     def kill(arena: Any) -> None:
-        if not killed:  # with more chunks to come, both workers are busy
+        if not killed:  # with more chunks to come, once both workers have begun
+            until = time.monotonic() + 120
+            while n_workers() < 2 and time.monotonic() < until:
+                time.sleep(0.2)
             killed.append(arena.hands)
             cluster.remove_node(second, allow_graceful=False)
 
