@@ -29,10 +29,10 @@ class PlainRules:
     """The parameters of one rule set; the defaults are those of `classic`."""
 
     name: str
-    suits: int
-    ranks: int
-    hand: int
-    stock: int
+    suits: int = 4
+    ranks: int = 13
+    hand: int = 13
+    stock: int = 26
     trumps: str = "upcard"  # "upcard" | "none"
     contract: str = "high"  # "high" | "low" | "colour"
     counts: str = "last"  # "last" | "all"
@@ -48,39 +48,6 @@ class PlainRules:
     def __post_init__(self) -> None:
         if self.book is None:
             object.__setattr__(self, "book", self.counting_tricks // 2)
-        self._refuse_unplayable()
-
-    def _refuse_unplayable(self) -> None:
-        words = {
-            "trumps": ("upcard", "none"),
-            "contract": ("high", "low", "colour"),
-            "counts": ("last", "all"),
-            "pay": ("win", "margin", "over_book"),
-            "faced": ("every", "after-first", "never"),
-            "face_up": (1, 2),
-        }
-        for field, allowed in words.items():
-            if getattr(self, field) not in allowed:
-                raise ValueError(f"{field} must be one of {allowed}")
-        if not 1 <= self.suits <= 4:
-            raise ValueError("suits must be 1 to 4")
-        if not 1 <= self.ranks <= 13:
-            raise ValueError("ranks must be 1 to 13")
-        if self.hand < 1:
-            raise ValueError("hand must be at least one card")
-        if self.stock < 0 or self.stock % 2:
-            raise ValueError("stock must be even and not negative: two cards go at a time")
-        if self.exchange and self.stock:
-            raise ValueError("where hands are exchanged there is no stock")
-        if (4 if self.exchange else 2) * self.hand + self.stock > self.suits * self.ranks:
-            raise ValueError("hand and stock ask for more cards than the deck has")
-        first_card_is_seen = self.faced == "every" and (self.stock > 0 or self.exchange)
-        if self.trumps == "upcard" and not first_card_is_seen:
-            raise ValueError("trumps: no first upcard is turned to name them")
-        if self.contract == "colour" and not first_card_is_seen:
-            raise ValueError("contract: no first upcard is turned to name its colour")
-        if self.race is not None and not 1 <= self.race <= self.counting_tricks:
-            raise ValueError("race must be 1 to the number of counting tricks")
 
     @property
     def foreplay_tricks(self) -> int:
@@ -94,46 +61,28 @@ class PlainRules:
     @property
     def deck(self) -> list[int]:
         """The card ids in use: the highest `ranks` ranks of the first `suits` suits."""
-        cards = []
-        for suit in range(self.suits):
-            for rank in range(13 - self.ranks, 13):
-                cards.append(suit * 13 + rank)
-        return cards
+        ranks = range(13 - self.ranks, 13)
+        return [13 * suit + rank for suit in range(self.suits) for rank in ranks]
 
 
 _SETS = [
-    PlainRules("classic", suits=4, ranks=13, hand=13, stock=26),
-    PlainRules("margin", suits=4, ranks=13, hand=13, stock=26, pay="margin"),
-    PlainRules("all-tricks", suits=4, ranks=13, hand=13, stock=26, counts="all"),
-    PlainRules("all-margin", suits=4, ranks=13, hand=13, stock=26, counts="all", pay="margin"),
-    PlainRules(
-        "club-last", suits=4, ranks=13, hand=13, stock=26, pay="over_book", book=6, slam_pay=10
-    ),
-    PlainRules(
-        "club-all", suits=4, ranks=13, hand=13, stock=26, counts="all", pay="over_book", book=13
-    ),
-    PlainRules(
-        "small-last", suits=4, ranks=7, hand=7, stock=14, pay="over_book", book=3, slam_pay=5
-    ),
-    PlainRules(
-        "small-all", suits=4, ranks=7, hand=7, stock=14, counts="all", pay="over_book", book=6
-    ),
-    PlainRules("quick", suits=4, ranks=8, hand=10, stock=12),
-    PlainRules(
-        "colour", suits=4, ranks=13, hand=13, stock=26, contract="colour", pay="over_book", book=6
-    ),
-    PlainRules(
-        "no-trump", suits=4, ranks=13, hand=13, stock=26, trumps="none", faced="after-first"
-    ),
-    PlainRules("open-stock", suits=4, ranks=13, hand=13, stock=26, face_up=2, choice=True),
-    PlainRules("draft", suits=4, ranks=13, hand=13, stock=26, face_up=1, choice=True),
-    PlainRules("race-7", suits=4, ranks=13, hand=13, stock=26, counts="all", race=7),
-    PlainRules("race-9", suits=4, ranks=13, hand=13, stock=26, counts="all", race=9),
-    PlainRules(
-        "humbug", suits=4, ranks=13, hand=13, stock=0, pay="over_book", book=6, exchange=True
-    ),
+    PlainRules("classic"),
+    PlainRules("margin", pay="margin"),
+    PlainRules("all-tricks", counts="all"),
+    PlainRules("all-margin", counts="all", pay="margin"),
+    PlainRules("club-last", pay="over_book", book=6, slam_pay=10),
+    PlainRules("club-all", counts="all", pay="over_book", book=13),
+    PlainRules("small-last", ranks=7, hand=7, stock=14, pay="over_book", book=3, slam_pay=5),
+    PlainRules("small-all", ranks=7, hand=7, stock=14, counts="all", pay="over_book", book=6),
+    PlainRules("quick", ranks=8, hand=10, stock=12),
+    PlainRules("colour", contract="colour", pay="over_book", book=6),
+    PlainRules("no-trump", trumps="none", faced="after-first"),
+    PlainRules("open-stock", face_up=2, choice=True),
+    PlainRules("draft", choice=True),
+    PlainRules("race-7", counts="all", race=7),
+    PlainRules("race-9", counts="all", race=9),
+    PlainRules("humbug", stock=0, pay="over_book", book=6, exchange=True),
 ]
-
 NAMED: dict[str, PlainRules] = {rules.name: rules for rules in _SETS}
 
 
@@ -193,11 +142,9 @@ class _Notebook:
         self.phase = "lead"
         self.turn: int | None = None
         self.face_up: list[int] = []
-        self.any_turned = False
         self.stock_left = rules.stock
         self.plays: list[dict[str, Any]] = []
         self.counting = [0, 0]
-        self.tricks = [0, 0]
         self.opponent_known: set[int] = set()
         self.opponent_hand_size = rules.hand
         self.opponent_void: dict[int, int] = {}
@@ -208,87 +155,58 @@ class _Notebook:
 
     def note(self, event: Event) -> None:
         self.events.append(event)
-        kind = event[0]
-        if kind == "deal":
-            self._note_deal(event[1], event[2])
-        elif kind == "turned":
-            self._note_turned(event[1])
-        elif kind == "shown":
-            self._note_shown(event[1])
-        elif kind == "kept":
-            self.exchanged[event[1]] = False
-        elif kind == "exchanged":
-            self._note_exchanged(event[1])
-        elif kind == "blind":
-            self.laid_away.update(self.hand)
-            self.hand = list(event[1])
-            self.unseen.difference_update(event[1])
-        elif kind == "now":
-            self.phase, self.turn = event[1], event[2]
-        elif kind == "lead":
-            self._note_lead(event[1], event[2])
-        elif kind == "follow":
-            self._note_follow(event[1], event[2])
-        elif kind == "won":
-            self._note_won(event[1])
-        elif kind == "draw":
-            self._note_draw(event[1], event[2], event[3])
-        # "chose" tells no more than the two draws that come after it.
+        match event:  # "chose" tells no more than the two draws that come after it
+            case "deal", dealer, cards:
+                self.dealer, self.hand = dealer, list(cards)
+                self.unseen.difference_update(cards)
+            case "turned", cards:
+                if not self.plays:
+                    self._name_trumps(suit_of(cards[0]))
+                self.face_up = list(cards)
+                self.unseen.difference_update(cards)
+            case "shown", card:
+                self.shown = card
+                self._name_trumps(suit_of(card))
+                if self.dealer != self.seat:
+                    self.opponent_known.add(card)
+                self.unseen.discard(card)
+            case "kept", seat:
+                self.exchanged[seat] = False
+            case "exchanged", seat:
+                self.exchanged[seat] = True
+                if seat == self.dealer and self.shown is not None:
+                    # Everybody knows that the card shown went away with the dealer's hand.
+                    self.opponent_known.discard(self.shown)
+                    self.laid_away.add(self.shown)
+            case "blind", cards:
+                self.laid_away.update(self.hand)
+                self.hand = list(cards)
+                self.unseen.difference_update(cards)
+            case "now", phase, turn:
+                self.phase, self.turn = phase, turn
+            case "lead", seat, card:
+                later = "follow", "own_draw", "opponent_draw", "own_took", "opponent_took"
+                self.plays.append({"leader": seat, "lead": card, **dict.fromkeys(later)})
+                self._note_card_gone(seat, card)
+            case "follow", seat, card:
+                self.plays[-1]["follow"] = card
+                led_suit = suit_of(self.plays[-1]["lead"])
+                if seat != self.seat and suit_of(card) != led_suit:
+                    self.opponent_void[led_suit] = 0
+                self._note_card_gone(seat, card)
+            case "won", seat:
+                # The two cards played for are still in the stock, so it is empty
+                # exactly in stage two.
+                if self.rules.counts == "all" or self.stock_left == 0:
+                    self.counting[seat] += 1
+            case "draw", seat, how, card:
+                self._note_draw(seat, how, card)
 
-    def _note_deal(self, dealer: int, cards: Sequence[int]) -> None:
-        self.dealer = dealer
-        self.hand = list(cards)
-        self.unseen.difference_update(cards)
-
-    def _note_turned(self, cards: Sequence[int]) -> None:
-        if not self.any_turned:
-            self.any_turned = True
-            first_suit = suit_of(cards[0])
-            if self.rules.trumps == "upcard":
-                self.trump = first_suit
-            if self.rules.contract == "colour":
-                self.low = first_suit not in RED_SUITS
-        self.face_up = list(cards)
-        self.unseen.difference_update(cards)
-
-    def _note_shown(self, card: int) -> None:
-        self.shown = card
+    def _name_trumps(self, suit: int) -> None:
         if self.rules.trumps == "upcard":
-            self.trump = suit_of(card)
+            self.trump = suit
         if self.rules.contract == "colour":
-            self.low = suit_of(card) not in RED_SUITS
-        if self.dealer != self.seat:
-            self.opponent_known.add(card)
-        self.unseen.discard(card)
-
-    def _note_exchanged(self, seat: int) -> None:
-        self.exchanged[seat] = True
-        if seat == self.dealer and self.shown is not None:
-            # Everybody knows that the card shown went away with the dealer's hand.
-            self.opponent_known.discard(self.shown)
-            self.laid_away.add(self.shown)
-
-    def _note_lead(self, seat: int, card: int) -> None:
-        self.plays.append(
-            {
-                "leader": seat,
-                "lead": card,
-                "follow": None,
-                "own_draw": None,
-                "opponent_draw": None,
-                "own_took": None,
-                "opponent_took": None,
-            }
-        )
-        self._note_card_gone(seat, card)
-
-    def _note_follow(self, seat: int, card: int) -> None:
-        trick = self.plays[-1]
-        trick["follow"] = card
-        led_suit = suit_of(trick["lead"])
-        if seat != self.seat and suit_of(card) != led_suit:
-            self.opponent_void[led_suit] = 0
-        self._note_card_gone(seat, card)
+            self.low = suit not in RED_SUITS
 
     def _note_card_gone(self, seat: int, card: int) -> None:
         if seat == self.seat:
@@ -298,40 +216,29 @@ class _Notebook:
             self.unseen.discard(card)
             self.opponent_hand_size -= 1
 
-    def _note_won(self, seat: int) -> None:
-        self.tricks[seat] += 1
-        # The two cards played for are still in the stock, so it is empty
-        # exactly in stage two.
-        if self.rules.counts == "all" or self.stock_left == 0:
-            self.counting[seat] += 1
-
     def _note_draw(self, seat: int, how: str, card: int | None) -> None:
-        trick = self.plays[-1]
+        who = "own" if seat == self.seat else "opponent"
+        self.plays[-1] |= {f"{who}_draw": card, f"{who}_took": how}
         self.stock_left -= 1
         if how == "faced":
             self.face_up.remove(card)
         if seat == self.seat:
-            trick["own_draw"], trick["own_took"] = card, how
             self.hand.append(card)
             self.unseen.discard(card)
-        else:
-            trick["opponent_draw"], trick["opponent_took"] = card, how
-            self.opponent_hand_size += 1
-            if card is not None:
-                self.opponent_known.add(card)
-            else:
-                # A card drawn unseen may be of a suit the opponent had none of.
-                # A failure is always noted before the draw of its own trick.
-                for suit in self.opponent_void:
-                    self.opponent_void[suit] += 1
+            return
+        self.opponent_hand_size += 1
+        if card is not None:
+            self.opponent_known.add(card)
+            return
+        # A card drawn unseen may be of a suit the opponent had none of.
+        # A failure is always noted before the draw of its own trick.
+        for suit in self.opponent_void:
+            self.opponent_void[suit] += 1
 
     def view(self) -> dict[str, Any]:
         own, other = self.seat, 1 - self.seat
         trick_open = self.phase in ("follow", "choose")
-        if trick_open:
-            leader = self.plays[-1]["leader"]
-        else:
-            leader = self.turn  # the seat to lead, or None when over
+        leader = self.plays[-1]["leader"] if trick_open else self.turn
         if self.phase == "exchange":
             leader = 1 - self.dealer
         return {
@@ -349,7 +256,6 @@ class _Notebook:
             "leader": leader,
             "plays": [dict(trick) for trick in self.plays],
             "counting": (self.counting[own], self.counting[other]),
-            "tricks_taken": (self.tricks[own], self.tricks[other]),
             "opponent_known": sorted(self.opponent_known),
             "unseen": sorted(self.unseen),
             "opponent_hand_size": self.opponent_hand_size,
@@ -376,22 +282,14 @@ class PlainGame:
     """
 
     def __init__(self, rules: PlainRules, deal: Sequence[int], dealer: int) -> None:
-        if dealer not in (0, 1):
-            raise ValueError("dealer must be seat 0 or 1")
-        if sorted(deal) != rules.deck:
-            raise ValueError("deal must hold every card of the deck once")
+        assert sorted(deal) == rules.deck
         self.rules = rules
         self.dealer = dealer
         self.hands: list[list[int]] = [[], []]
         self.blind: list[list[int]] = [[], []]  # by who may take it
         places = [self.hands[1 - dealer], self.hands[dealer]]
         if rules.exchange:
-            places = [
-                self.blind[1 - dealer],
-                self.hands[1 - dealer],
-                self.blind[dealer],
-                self.hands[dealer],
-            ]
+            places = [self.blind[1 - dealer], places[0], self.blind[dealer], places[1]]
         hands_end = len(places) * rules.hand
         for i in range(hands_end):
             places[i % len(places)].append(deal[i])
@@ -405,7 +303,6 @@ class PlainGame:
         if rules.contract == "colour":
             self.low = suit_of(first_card) not in RED_SUITS
         self.face_up: list[int] = []
-        self.tricks = [0, 0]
         self.counting = [0, 0]
         self.leader = 1 - dealer
         self.led: int | None = None
@@ -420,44 +317,32 @@ class PlainGame:
         self._ask("exchange" if rules.exchange else "lead", self.leader)
 
     def legal(self) -> list[int]:
-        if self.phase == "lead":
-            return playable(self.hands[self.turn], None)
-        if self.phase == "follow":
+        if self.phase in ("lead", "follow"):
             return playable(self.hands[self.turn], self.led)
         if self.phase == "choose":
-            hidden = [HIDDEN] if len(self.face_up) == 1 else []
-            return sorted(self.face_up) + hidden
-        if self.phase == "exchange":
-            return [KEEP, BLIND]
-        return []
+            return sorted(self.face_up) + [HIDDEN] * (len(self.face_up) == 1)
+        return [KEEP, BLIND] if self.phase == "exchange" else []
 
     def play(self, action: int) -> None:
-        if action not in self.legal():
-            raise ValueError(f"action {action} is not legal in phase {self.phase}")
-        if self.phase == "lead":
-            self._play_lead(action)
-        elif self.phase == "follow":
-            self._play_follow(action)
-        elif self.phase == "exchange":
-            self._exchange(action)
-        else:
-            self._play_choice(action)
+        assert action in self.legal(), f"action {action} is not legal in phase {self.phase}"
+        {
+            "lead": self._play_lead,
+            "follow": self._play_follow,
+            "choose": self._play_choice,
+            "exchange": self._exchange,
+        }[self.phase](action)
 
     def pay(self) -> list[int]:
         """What each seat gets for the hand: the winner's pay and its negative."""
-        if self.phase != "over":
-            raise ValueError("the hand is not over")
-        if self.counting[0] == self.counting[1]:
-            return [0, 0]
+        assert self.phase == "over"
         more = 0 if self.counting[0] > self.counting[1] else 1
-        if self.rules.race is not None and self.counting[more] < self.rules.race:
+        raced = self.rules.race is None or self.counting[more] >= self.rules.race
+        if self.counting[0] == self.counting[1] or not raced:
             return [0, 0]
+        points = self._points(self.counting[more], self.counting[1 - more])
         # A low contract pays the same points to the other player.
         winner = 1 - more if self.low else more
-        points = self._points(self.counting[more], self.counting[1 - more])
-        pays = [points, points]
-        pays[1 - winner] = -points
-        return pays
+        return [points, -points] if winner == 0 else [-points, points]
 
     def view(self, seat: int) -> dict[str, Any]:
         """Everything that player may know, from the events it observed.
@@ -475,8 +360,7 @@ class PlainGame:
         - `plays`: the tricks so far, the one under way included as soon as it is
           led, with None for what has not happened or was not seen. `own_took`
           and `opponent_took` tell which kind of stock card was drawn.
-        - `counting`, `tricks_taken`: (own, opponent); a trick is in them as soon
-          as it is won, before the draw.
+        - `counting`: (own, opponent); a trick is in it as soon as it is won, before the draw.
         - `opponent_known`: the cards the opponent took openly and still holds.
         - `unseen`: the cards never seen: the opponent's others, the stock face
           down and the cards set aside. Nothing is inferred: with the stock gone
@@ -518,14 +402,11 @@ class PlainGame:
 
     def _turn_up(self) -> None:
         """Turn the top of the stock face up, where the rules have it so."""
-        first = len(self.stock) == self.rules.stock
-        self.face_up = []
-        if not self.stock or self.rules.faced == "never":
-            return
-        if first and self.rules.faced == "after-first":
-            return
-        self.face_up = self.stock[: self.rules.face_up]
-        self._tell_both(("turned", tuple(self.face_up)))
+        late = self.rules.faced == "after-first" and len(self.stock) == self.rules.stock
+        down = self.rules.faced == "never" or late
+        self.face_up = [] if down else self.stock[: self.rules.face_up]
+        if self.face_up:
+            self._tell_both(("turned", tuple(self.face_up)))
 
     def _play_lead(self, card: int) -> None:
         self.hands[self.turn].remove(card)
@@ -538,7 +419,6 @@ class PlainGame:
         self._tell_both(("follow", self.turn, card))
         winner = self.leader if lead_wins(self.led, card, self.trump) else self.turn
         self.led = None
-        self.tricks[winner] += 1
         if self.rules.counts == "all" or not self.stock:
             self.counting[winner] += 1
         self._tell_both(("won", winner))
@@ -595,78 +475,7 @@ class PlainGame:
 # ---------------------------------------------------------------- all deals that fit
 
 
-def legal_deals(
-    rules: PlainRules,
-    dealer: int,
-    actions: Sequence[int],
-    seat: int,
-    view_events: Sequence[Event],
-) -> Iterator[tuple[frozenset[int], tuple[int, ...], frozenset[int]]]:
-    """Every full deal of a tiny deck that `seat` cannot rule out.
-
-    A full deal is two hands as sets, the stock in order and the cards set aside
-    as a set; all of them are equally likely before the first card is played.
-    Those are kept under which `actions` are legal and show `seat` exactly
-    `view_events`. Each yields where the cards are now: the opponent's hand, the
-    stock that lies face down from its top, the cards set aside. Two full deals
-    that lead to the same place yield it twice, so counts are weights.
-    """
-    events = list(view_events)
-    own = list(events[0][2])
-    if rules.exchange:
-        yield from _legal_exchanges(rules, dealer, actions, seat, events)
-        return
-    stock_seen = _stock_seen(events)
-    # Cards that go to a place this player has not seen.
-    pool = [card for card in rules.deck if card not in own and card not in stock_seen.values()]
-    open_places = [i for i in range(rules.stock) if i not in stock_seen]
-    for other in combinations(pool, rules.hand):
-        rest = [card for card in pool if card not in other]
-        for hidden in permutations(rest, len(open_places)):
-            stock = dict(stock_seen)
-            stock.update(zip(open_places, hidden, strict=True))
-            aside = [card for card in rest if card not in hidden]
-            deal = _dealing_order(own, other, seat != dealer)
-            deal += [stock[i] for i in range(rules.stock)] + aside
-            game = _replay(rules, deal, dealer, actions, seat, events)
-            if game is not None:
-                yield (
-                    frozenset(game.hands[1 - seat]),
-                    tuple(game.stock[len(game.face_up) :]),
-                    frozenset(game.aside),
-                )
-
-
-def _legal_exchanges(
-    rules: PlainRules, dealer: int, actions: Sequence[int], seat: int, events: Sequence[Event]
-) -> Iterator[tuple[frozenset[int], tuple[int, ...], frozenset[int]]]:
-    """The same for four hands; in the place of the stock: both hands beside those played, sorted.
-
-    The hand that `seat` might have taken or laid away comes first.
-    """
-    own = list(events[0][2])
-    shown = next((event[1] for event in events if event[0] == "shown"), None)
-    pool = [card for card in rules.deck if card not in own]
-    for other in combinations(pool, rules.hand):
-        if shown is not None and shown not in (own if seat == dealer else other):
-            continue
-        left = [card for card in pool if card not in other]
-        for first in combinations(left, rules.hand):
-            rest = [card for card in left if card not in first]
-            for second in combinations(rest, rules.hand):
-                aside = [card for card in rest if card not in second]
-                hands = [own, list(other)] if seat != dealer else [list(other), own]
-                if shown is not None:
-                    hands[1] = [card for card in hands[1] if card != shown] + [shown]
-                rounds = zip(first, hands[0], second, hands[1], strict=True)
-                deal = [card for cards in rounds for card in cards] + aside
-                game = _replay(rules, deal, dealer, actions, seat, events)
-                if game is not None:
-                    yield (
-                        frozenset(game.hands[1 - seat]),
-                        (*sorted(game.blind[seat]), *sorted(game.blind[1 - seat])),
-                        frozenset(game.aside),
-                    )
+Places = tuple[frozenset[int], tuple[int, ...], frozenset[int]]
 
 
 def count_full_deals(
@@ -675,9 +484,67 @@ def count_full_deals(
     actions: Sequence[int],
     seat: int,
     view_events: Sequence[Event],
-) -> Counter[tuple[frozenset[int], tuple[int, ...], frozenset[int]]]:
-    """How many full deals lead to each place the cards may be in now."""
-    return Counter(legal_deals(rules, dealer, actions, seat, view_events))
+) -> Counter[Places]:
+    """How many full deals of a tiny deck that `seat` cannot rule out lead to each place of cards.
+
+    A full deal is two hands as sets, the stock in order and the cards set aside
+    as a set; all of them are equally likely before the first card is played.
+    Those are counted under which `actions` are legal and show `seat` exactly
+    `view_events`. A place tells where the cards are now: the opponent's hand, the
+    stock that lies face down from its top, the cards set aside. Where hands are
+    exchanged, in the place of the stock are both hands beside those played, sorted;
+    the one that `seat` might have taken or laid away comes first.
+    """
+    events = list(view_events)
+    deals = _deals_of_four_hands if rules.exchange else _deals_of_two_hands
+    counts: Counter[Places] = Counter()
+    for deal in deals(rules, dealer, seat, events):
+        game = _replay(rules, deal, dealer, actions, seat, events)
+        if game is not None:
+            beside = *sorted(game.blind[seat]), *sorted(game.blind[1 - seat])
+            unseen = *game.stock[len(game.face_up) :], *beside
+            counts[frozenset(game.hands[1 - seat]), unseen, frozenset(game.aside)] += 1
+    return counts
+
+
+def _in_turn(*hands: Sequence[int]) -> list[int]:
+    """Hands as they are dealt, one card at a time."""
+    return [card for cards in zip(*hands, strict=True) for card in cards]
+
+
+def _deals_of_two_hands(
+    rules: PlainRules, dealer: int, seat: int, events: Sequence[Event]
+) -> Iterator[list[int]]:
+    own, stock_seen = events[0][2], _stock_seen(events)
+    # Cards that go to a place this player has not seen.
+    pool = [card for card in rules.deck if card not in own and card not in stock_seen.values()]
+    open_places = [i for i in range(rules.stock) if i not in stock_seen]
+    for other in combinations(pool, rules.hand):
+        rest = [card for card in pool if card not in other]
+        hands = _in_turn(other, own) if seat == dealer else _in_turn(own, other)
+        for hidden in permutations(rest, len(open_places)):
+            stock = stock_seen | dict(zip(open_places, hidden, strict=True))
+            aside = [card for card in rest if card not in hidden]
+            yield [*hands, *(stock[i] for i in range(rules.stock)), *aside]
+
+
+def _deals_of_four_hands(
+    rules: PlainRules, dealer: int, seat: int, events: Sequence[Event]
+) -> Iterator[list[int]]:
+    own = list(events[0][2])
+    shown = next((event[1] for event in events if event[0] == "shown"), None)
+    pool = [card for card in rules.deck if card not in own]
+    for other in combinations(pool, rules.hand):
+        before, last = (list(other), own) if seat == dealer else (own, list(other))
+        if shown is not None and shown not in last:
+            continue
+        last = [card for card in last if card != shown] + [shown] * (shown is not None)
+        left = [card for card in pool if card not in other]
+        for first in combinations(left, rules.hand):
+            rest = [card for card in left if card not in first]
+            for second in combinations(rest, rules.hand):
+                aside = [card for card in rest if card not in second]
+                yield _in_turn(first, before, second, last) + aside
 
 
 def _stock_seen(events: Sequence[Event]) -> dict[int, int]:
@@ -701,13 +568,6 @@ def _stock_seen(events: Sequence[Event]) -> dict[int, int]:
             if drawn == 2:
                 top, faced, drawn = top + 2, 0, 0
     return seen
-
-
-def _dealing_order(own: Sequence[int], other: Sequence[int], own_first: bool) -> list[int]:
-    order = []
-    for own_card, other_card in zip(own, other, strict=True):
-        order += [own_card, other_card] if own_first else [other_card, own_card]
-    return order
 
 
 def _replay(
@@ -746,12 +606,6 @@ class PlainMatch:
     def __init__(
         self, target: int | None = None, best_of: int | None = None, first_dealer: int = 0
     ) -> None:
-        if (target is None) == (best_of is None):
-            raise ValueError("a match needs either target or best_of")
-        if target is not None and target < 1:
-            raise ValueError("target must be at least 1")
-        if best_of is not None and (best_of < 1 or best_of % 2 == 0):
-            raise ValueError("best_of must be odd, or it could end level")
         self.target = target
         self.best_of = best_of
         self.dealer = first_dealer
@@ -760,8 +614,7 @@ class PlainMatch:
 
     def add(self, pays: Sequence[int]) -> None:
         """Enter what a hand paid; only its winner's total moves."""
-        if self.over:
-            raise ValueError("the match is over")
+        assert not self.over
         for seat in (0, 1):
             if pays[seat] > 0:
                 self.totals[seat] += pays[seat]
@@ -772,58 +625,12 @@ class PlainMatch:
     def winner(self) -> int | None:
         """The winning seat, or None while the match goes on."""
         if self.best_of is not None:
-            for seat in (0, 1):
-                if self.hands_won[seat] > self.best_of // 2:
-                    return seat
-            return None
+            more_than_half = [won > self.best_of // 2 for won in self.hands_won]
+            return more_than_half.index(True) if any(more_than_half) else None
         if max(self.totals) < self.target or self.totals[0] == self.totals[1]:
             return None
-        return 0 if self.totals[0] > self.totals[1] else 1
+        return self.totals.index(max(self.totals))
 
     @property
     def over(self) -> bool:
         return self.winner is not None
-
-
-# ---------------------------------------------------------------- the endgame
-
-
-def plain_minimax(
-    hands: Sequence[Sequence[int]],
-    trump: int | None,
-    leader: int,
-    led: int | None = None,
-    low: bool = False,
-    memo: dict[Any, int] | None = None,
-) -> int:
-    """How many of the remaining tricks the leader takes with best play by both.
-
-    The leader is the player who leads the trick under way, whoever is to move.
-    With `led` given, that card has left the leader's hand and the other is to
-    answer; its trick is one of the remaining. Best is most tricks, or fewest
-    where `low`. A `memo` may be shared between calls.
-    """
-    if memo is None:
-        memo = {}
-    mine, theirs = sorted(hands[leader]), sorted(hands[1 - leader])
-    if not theirs:
-        return 0
-    key = (tuple(mine), tuple(theirs), trump, led, low)
-    if key not in memo:
-        values = []
-        if led is None:
-            for card in mine:
-                left = [other for other in mine if other != card]
-                values.append(plain_minimax([left, theirs], trump, 0, card, low, memo))
-            memo[key] = min(values) if low else max(values)
-        else:
-            for card in playable(theirs, led):
-                left = [other for other in theirs if other != card]
-                if lead_wins(led, card, trump):
-                    values.append(1 + plain_minimax([mine, left], trump, 0, None, low, memo))
-                else:
-                    # The other takes this trick and leads: its tricks are not ours.
-                    value = plain_minimax([mine, left], trump, 1, None, low, memo)
-                    values.append(len(mine) - value)
-            memo[key] = max(values) if low else min(values)
-    return memo[key]
