@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +42,10 @@ class Mortal(RandomAgent):
     """Takes its whole process down, the first time in the lives of all its processes."""
 
     def act(self, views: Array, rng: Array) -> Array:
-        mark = Path(os.environ["MORTAL_MARK"])
-        if len(views) > 4 and not mark.exists():
-            mark.touch()
-            os._exit(9)
+        if len(views) > 4:
+            with suppress(FileExistsError):
+                Path(os.environ["MORTAL_MARK"]).touch(exist_ok=False)
+                os._exit(9)
         return super().act(views, rng)
 
 
@@ -54,7 +55,7 @@ class Doomed(RandomAgent):
 
 
 class Counter(RandomAgent):
-    """Remembers by game how often it moved, and checks that it is told of new hands."""
+    """Remembers by game how often it moved, and checks that it is told of games and new hands."""
 
     keeps_state = True
 
@@ -65,8 +66,8 @@ class Counter(RandomAgent):
     def act(self, views: Array, rng: Array, indices: Array | None = None) -> Array:
         assert indices is not None
         for index, trick in zip(indices.tolist(), views["trick"].tolist(), strict=True):
-            assert self.tricks[index] <= trick
-            self.tricks[index] = trick
+            assert self.tricks[index] == trick, "it was not told of a new hand, or of another game"
+            self.tricks[index] = trick + 1
         return super().act(views, rng)
 
     def reset(self, indices: Array) -> None:
