@@ -35,8 +35,7 @@ def small_checkpoint(folder: Path, **changes: Any) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("rules", "ranks"),
-    [("classic", "relative"), ("draft", "absolute"), ("humbug", "relative")],
+    ("rules", "ranks"), [("classic", "relative"), ("draft", "absolute"), ("humbug", "relative")]
 )
 def test_the_graph_plays_as_the_player_does(
     rules: str, ranks: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

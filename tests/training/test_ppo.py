@@ -1,4 +1,4 @@
-"""The trainer's parts: advantages, inputs, hidden cards, and an iteration on every rule set."""
+"""The trainer's parts: inputs, hidden cards, and an iteration on every rule set."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
-from plain_learning import seat_by_seat
 from small_runs import collect, quiet
 
 from german_whist.engine.batch.config import options_from
@@ -26,42 +25,13 @@ from german_whist.envs import SelfPlayEnv
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.settings import PPOSettings
 from german_whist.training.checkpoint import agent_from_weights
-from german_whist.training.rollout.kernels import (
-    GAE,
-    ActionSampling,
-    estimate_advantages,
-    sample_actions,
-)
+from german_whist.training.rollout.kernels import ActionSampling, sample_actions
 from german_whist.training.rollout.network_inputs import inputs_of
 from german_whist.training.rollout.networks import Adam
 from german_whist.training.runs.start import start
 
 # Each set of rules with the horizon that its endings allow.
 RULES = [("classic", "foreplay"), ("draft", "foreplay"), ("humbug", "hand"), ("race-7", "hand")]
-
-
-# -- advantages
-
-
-def test_advantages_are_those_of_each_seat_by_itself() -> None:
-    rng = np.random.default_rng(0)
-    steps, games = 17, 40
-    seats = rng.integers(2, size=(steps, games)).astype(np.uint8)
-    rewards = rng.normal(size=(steps, games, 2)).astype(np.float32)
-    ended = rng.random((steps, games)) < 0.2
-    values = rng.normal(size=(steps, games)).astype(np.float32)
-    last_seats = rng.integers(2, size=games).astype(np.uint8)
-    last_values = rng.normal(size=games).astype(np.float32)
-    out = np.zeros((steps, games), np.float32)
-    gae = GAE(seats, rewards, ended, values, last_seats, last_values, 0.9, 0.8, out)
-    CpuBackend().run_rows(games, estimate_advantages, gae)
-    for game in range(games):
-        after = np.full(2, -last_values[game])
-        after[last_seats[game]] = last_values[game]
-        wanted = seat_by_seat(
-            seats[:, game], rewards[:, game], ended[:, game], values[:, game], after, 0.9, 0.8
-        )
-        assert out[:, game] == pytest.approx(wanted, abs=1e-5)
 
 
 def test_actions_are_drawn_by_their_logits() -> None:

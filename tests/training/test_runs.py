@@ -65,22 +65,6 @@ def test_a_run_leaves_everything_about_it(baseline: Path) -> None:
     assert "<svg" in (baseline / "report.html").read_text(encoding="utf-8")
 
 
-def test_minutes_and_seconds_of_a_run_add_up_over_its_sittings(tmp_path: Path) -> None:
-    run = start(tmp_path / "long", settings())
-    run.state.seconds = 7_200.0
-    run.go(quiet())
-    last = list_checkpoints(tmp_path / "long" / "checkpoints")[-1]
-    assert 120 <= json.loads(last.with_suffix(".json").read_text())["minutes"] < 122
-    assert load_state(tmp_path / "long" / "state.safetensors")[1].seconds > 7_200
-
-
-def test_the_same_settings_come_to_the_same_weights(baseline: Path, tmp_path: Path) -> None:
-    start(tmp_path / "again", settings()).go(quiet())
-    assert same(arrays_of(baseline), arrays_of(tmp_path / "again"))
-    start(tmp_path / "other", settings("seed=4")).go(quiet())
-    assert not same(arrays_of(baseline), arrays_of(tmp_path / "other"))
-
-
 DEADLY = """
 import os
 from pathlib import Path
@@ -117,14 +101,19 @@ def test_a_process_that_is_killed_comes_to_the_same_weights(
 def test_ctrl_c_ends_the_iteration_saves_and_says_how_to_go_on(
     baseline: Path, tmp_path: Path
 ) -> None:
+    """Its time adds up over its sittings."""
     folder = tmp_path / "run"
+    run = start(folder, settings())
+    run.state.seconds = 7_200.0
     with pytest.raises(RunStopped, match=f"--resume {folder}") as stopped:
-        start(folder, settings()).go(interrupted_when(lambda run: len(run.rows) == 3))
+        run.go(interrupted_when(lambda run: len(run.rows) == 3))
     assert stopped.value.status == 130
     run = resume(folder)
     assert len(run.rows) == 3
     run.go(quiet())
     assert same(arrays_of(baseline), arrays_of(folder))
+    assert 120 <= read_checkpoint(list_checkpoints(folder / "checkpoints")[-1]).card.minutes < 122
+    assert load_state(folder / "state.safetensors")[1].seconds > 7_200
 
 
 def test_a_number_that_is_none_stops_the_run_and_the_saved_state_goes_on(
@@ -137,6 +126,8 @@ def test_a_number_that_is_none_stops_the_run_and_the_saved_state_goes_on(
                     run.trainer.network.policy.weight[0, 0] = float("nan")
 
     folder = tmp_path / "run"
+    with pytest.raises(ValueError, match=r"no settings\.yaml"):
+        resume(tmp_path)
     message = r"became n.* last good checkpoint is .*\.safetensors, .* --resume"
     with pytest.raises(RunStopped, match=message):
         start(folder, settings()).go(quiet(), Spoiling())
@@ -248,8 +239,3 @@ def test_a_baseline_is_measured_anew_where_that_alone_is_asked_for(finished: Pat
     played = {(evaluation.opponent, evaluation.hands) for evaluation in card.evaluations}
     assert played >= {("random", 120), ("threshold", 120)}
     assert same(before, arrays_of(finished))
-
-
-def test_what_is_no_run_is_not_resumed(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"no settings\.yaml"):
-        resume(tmp_path)
