@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 
-from faulty_opponents import Lowest  # noqa: E402
-from plain_learning import (  # noqa: E402
+import torch
+from faulty_opponents import Lowest
+from plain_learning import (
     PlainAdam,
     Weights,
     add_gradients,
@@ -28,30 +29,30 @@ from plain_learning import (  # noqa: E402
     forward,
     masked_log_softmax,
 )
-from safetensors.numpy import load_file  # noqa: E402
+from safetensors.numpy import load_file
 
-from german_whist import Game  # noqa: E402
-from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS, VALUE_WEIGHTS  # noqa: E402
-from german_whist.agents.checkpoints.checkpoint import read_checkpoint  # noqa: E402
-from german_whist.agents.networks.policy import NetworkAgent, policy_net  # noqa: E402
-from german_whist.agents.networks.value import INPUTS, N_OUTCOMES, read_value_network  # noqa: E402
-from german_whist.engine.dtypes import VIEW  # noqa: E402
-from german_whist.engine.endgame import value  # noqa: E402
-from german_whist.engine.rules import load_rules  # noqa: E402
-from german_whist.training.expert_iteration import pipeline  # noqa: E402
-from german_whist.training.expert_iteration.belief import BeliefTask  # noqa: E402
-from german_whist.training.expert_iteration.fitting import Fit, FitConfig, make_mlp, write_network  # noqa: E402
-from german_whist.training.expert_iteration.pipeline import policy_layers, run_expert_iteration  # noqa: E402
-from german_whist.training.expert_iteration.recipe import Recipe, load_recipe  # noqa: E402
-from german_whist.training.expert_iteration.search_targets import (  # noqa: E402
+from german_whist import Game
+from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS, VALUE_WEIGHTS
+from german_whist.agents.checkpoints.checkpoint import read_checkpoint
+from german_whist.agents.networks.policy import NetworkAgent, policy_net
+from german_whist.agents.networks.value import INPUTS, N_OUTCOMES, read_value_network
+from german_whist.engine.dtypes import VIEW
+from german_whist.engine.endgame import value
+from german_whist.engine.rules import load_rules
+from german_whist.training.expert_iteration import pipeline
+from german_whist.training.expert_iteration.belief import BeliefTask
+from german_whist.training.expert_iteration.fitting import Fit, FitConfig, make_mlp, write_network
+from german_whist.training.expert_iteration.pipeline import policy_layers, run_expert_iteration
+from german_whist.training.expert_iteration.recipe import Recipe, load_recipe
+from german_whist.training.expert_iteration.search_targets import (
     LookaheadPlayers,
     PolicyTask,
     SearchPlayers,
     play_with_targets,
 )
-from german_whist.training.expert_iteration.self_play import PolicyPlayers  # noqa: E402
-from german_whist.training.expert_iteration.value import ValueTask, lambda_returns  # noqa: E402
-from support import suit_part  # noqa: E402
+from german_whist.training.expert_iteration.self_play import PolicyPlayers
+from german_whist.training.expert_iteration.value import ValueTask, lambda_returns
+from support import suit_part
 
 Array = np.ndarray[Any, Any]
 
