@@ -31,26 +31,8 @@ def test_the_quantile_is_students(count: int) -> None:
     assert quantile(count) == pytest.approx(stats.t.ppf(0.975, free), rel=near)
 
 
-def estimates(x: np.ndarray, h: np.ndarray | None = None) -> tuple[float, float]:
-    h = np.full(len(x), 4) if h is None else h
-    return ratio(Moments(len(x), x.sum(), h.sum(), (x * x).sum(), (x * h).sum(), (h * h).sum()))
-
-
-@pytest.mark.parametrize(("probability", "pairs"), [(0.5, 40), (0.6, 150), (0.9, 150), (0.97, 300)])
-def test_intervals_of_shares_cover_the_truth(probability: float, pairs: int) -> None:
-    generator, covered, rounds = np.random.default_rng(pairs), 0, 1000
-    for _ in range(rounds):
-        # Good cards win in both seats, so the two games of a pair are correlated.
-        luck = generator.normal(size=pairs)
-        wins = [
-            stats.norm.cdf(side * luck + generator.normal(size=pairs) * 0.7) < probability
-            for side in (1, -1)
-        ]
-        # The true share of this mixture, in place of `probability` itself.
-        truth = stats.norm.cdf(stats.norm.ppf(probability) / np.sqrt(1.49))
-        found = share_estimate(*estimates(2 * (wins[0].astype(int) + wins[1])), pairs)
-        covered += found.low <= truth <= found.high
-    assert 0.93 <= covered / rounds <= 0.975
+def estimates(x: np.ndarray) -> tuple[float, float]:
+    return ratio(Moments(len(x), x.sum(), 4 * len(x), (x * x).sum(), 4 * x.sum(), 16 * len(x)))
 
 
 @pytest.mark.parametrize("pairs", [2, 3, 5, 12])
@@ -131,21 +113,6 @@ def test_two_players_have_the_interval_of_the_mean_over_deals(deals: int) -> Non
     free = min(deals - 1, int(2 * deals / (kurtosis - 1)))
     error = won.std(ddof=1) / 2 / np.sqrt(deals)
     assert found.half_width == pytest.approx(stats.t.ppf(0.975, free) * error * slope, rel=1e-3)
-
-
-def test_an_interval_is_wider_where_a_handful_of_deals_decides() -> None:
-    even, few = np.resize([0.0, 2.0], 100), np.ones(100)
-    few[:4] = [1 - 5, 1 + 5, 1 - 5, 1 + 5]  # the same variance, on four deals
-    widths = [
-        fit_ratings(
-            round_robin(2, 200), np.array([[0, 100], [100, 0]]),
-            deal_residuals(2, [(0, 1)], [won]), anchor=1,
-        ).elo[0].half_width
-        for won in (even, few)
-    ]  # fmt: skip
-    assert widths[1] / widths[0] == pytest.approx(
-        stats.t.ppf(0.975, 8) / stats.t.ppf(0.975, 99), rel=1e-3
-    )
 
 
 def test_who_wins_everything_is_rated_by_half_a_tie_without_an_interval() -> None:
@@ -305,29 +272,3 @@ def test_intervals_of_ladders_cover_the_ratings_that_a_long_one_finds(
     print(dict(zip(players, (100 * covered / ladders).tolist(), strict=True)))
     # The standard error of each player's coverage is 1 %.
     assert ((covered[1:] / ladders >= 0.93) & (covered[1:] / ladders <= 0.97)).all()
-
-
-def test_intervals_of_ratios_cover_the_truth() -> None:
-    generator, covered = np.random.default_rng(5), 0
-    for _ in range(1000):
-        hands = generator.integers(2, 9, 80)
-        margins = generator.normal(0.3 * hands, 3 * np.sqrt(hands))
-        found = mean_estimate(*estimates(margins, hands), 80)
-        covered += found.low <= 0.3 <= found.high
-    assert 925 <= covered <= 975
-
-
-def test_intervals_of_ratings_cover_the_truth() -> None:
-    elo = np.array([900.0, 1000.0, 1150.0])
-    games = round_robin(3, 400)
-    win_probs = scores_of(elo, games) / np.maximum(games, 1)
-    generator, covered, rounds = np.random.default_rng(7), np.zeros(3), 600
-    for _ in range(rounds):
-        scores = np.zeros((3, 3))
-        for i, j in ((0, 1), (0, 2), (1, 2)):
-            scores[i, j] = generator.binomial(400, win_probs[i, j])
-            scores[j, i] = 400 - scores[i, j]
-        found = fit_ratings(games, scores, anchor=1).elo
-        covered += [each.low <= true <= each.high for each, true in zip(found, elo, strict=True)]
-    assert covered[1] == rounds
-    assert ((covered[[0, 2]] / rounds > 0.92) & (covered[[0, 2]] / rounds < 0.975)).all()

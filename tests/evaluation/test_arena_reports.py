@@ -116,21 +116,6 @@ def test_who_forfeited_every_hand_is_found_over_all_pairings(rungs: Result) -> N
         assert forfeited_all(replace(rungs, pairings=pairings)) == found
 
 
-def test_json_holds_the_whole_result(run: Result) -> None:
-    told = json.loads(run.text())
-    assert (told["format"], told["version"]) == ("german-whist arena", 1)
-    assert told["players"] == ["threshold", "random", "random-exact"]
-    first, second = told["pairings"]
-    assert set(first["win_rate"]) == {"value", "low", "high"}
-    assert (first["pairs"], first["hands"]) == (100, 200)
-    assert set(first["timing"][0]) == {"ms_a_move", "moves"}
-    assert first["stages"][0]["perfect"] is True
-    assert first["stages"][1]["thrown"] > 0
-    assert len(first["course"]["tricks_won"]) == 26
-    assert second["exact_endings"] is True
-    assert second["course"]["tricks_won"][13] is told["ladder"] is None
-
-
 def test_a_ladder_of_few_hands_tells_no_interval_that_it_does_not_know() -> None:
     few = ladder(["random", "threshold"], hands=20, seed=1, key=KEY)
     assert few.pairings[0].win_rate.value == 1

@@ -139,7 +139,8 @@ QUICK = {
     "network": f"network:{CLASSIC_WEIGHTS}",
 }
 VARIANTS = ["champion:sample", "flat-mc:3,voids", "flat-mc:3,playout=counting"]
-RULES = ["classic", "open-stock", "draft", "2x4-h2"]
+VARIANTS += ["thinker:20,belief=voids"]
+RULES = ["classic", "open-stock", "draft", "2x4-h2", "no-trump", "race-9"]
 PLAYERS = [QUICK.get(name, name) for name in agent_names() if name != "human"]
 
 
