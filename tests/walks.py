@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
-from german_whist import german_whist_v0, named_rules, observe
+from german_whist import german_whist_three_v0, german_whist_v0, named_rules, observe
 from german_whist.engine.observation.history import histories, history_rows
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv
 from german_whist.envs.render.shapes import Box, Shape
@@ -21,7 +21,7 @@ Array = np.ndarray[Any, Any]
 # PettingZoo's api_test imports an old name of PettingZoo's own connect four.
 with warnings.catch_warnings():
     warnings.filterwarnings("ignore", "The old environment creation API", DeprecationWarning)
-    from pettingzoo.test import api_test, render_test, seed_test
+    from pettingzoo.test import api_test, render_test, seed_test  # noqa: F401
 
 NAMES = list(named_rules())
 # Rule sets of 52, 53 and 55 actions; the last has a longer observation.
@@ -78,10 +78,13 @@ KINDS = [
     *(f"vector {mode.value}" for mode in AutoresetMode),
 ]
 every_kind = pytest.mark.parametrize("kind", KINDS)
+every_kind_and_three = pytest.mark.parametrize("kind", [*KINDS, "three"])
 
 
 def make(kind: str, rules: Any, *, opponent: Any = "threshold", **options: Any) -> Any:
-    """An environment of a kind; vectors have three games."""
+    """An environment of a kind; vectors have three games, and three players have no options."""
+    if kind == "three":
+        return german_whist_three_v0.env()
     if kind in ("raw_env", "env"):
         return getattr(german_whist_v0, kind)(rules, **options)
     if kind == "self-play":
@@ -183,10 +186,3 @@ class OnlyLegal(gymnasium.Wrapper[Any, Any, Any, Any]):
     def step(self, action: Any) -> Any:
         legal = np.flatnonzero(self.env.get_wrapper_attr("action_masks")())
         return self.env.step(int(legal[action % len(legal)]))
-
-
-__all__ = [
-    "KINDS", "NAMES", "OPTIONS", "SHAPES", "OnlyLegal", "Walked", "api_test", "arrays_in",
-    "every_kind", "label", "lies_inside", "make", "pick", "picks", "render_test", "seed_test",
-    "suits_shown",
-]  # fmt: skip

@@ -18,6 +18,7 @@ from walks import (
     Walked,
     arrays_in,
     every_kind,
+    every_kind_and_three,
     label,
     make,
     pick,
@@ -37,6 +38,8 @@ from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv
 from german_whist.envs.sb3 import GermanWhistVecEnv
 
 Array = np.ndarray[Any, Any]
+MASKED = "raw_env", "env", "self-play", "three"
+"""What shows a mask always."""
 
 
 def records_of(env: Any) -> Array:
@@ -112,7 +115,7 @@ def test_options_of_sb3_are_for_all_games_alike() -> None:
 # -- copies, pickles, forks
 
 
-@every_kind
+@every_kind_and_three
 @pytest.mark.parametrize("options", [{"rules": "draft"}, *OPTIONS[4:7]], ids=label)
 def test_every_environment_is_copied_and_each_goes_its_own_way(kind: str, options: Any) -> None:
     walked = Walked(make(kind, **options))
@@ -172,10 +175,10 @@ def test_forked_workers_play_as_one_process_does() -> None:
 # -- what is handed out
 
 
-@every_kind
+@every_kind_and_three
 @pytest.mark.parametrize("in_observation", [False, True])
 def test_writing_into_what_was_handed_out_changes_nothing(kind: str, in_observation: bool) -> None:
-    how = {} if kind in ("raw_env", "env", "self-play") else {"mask_in_observation": in_observation}
+    how = {} if kind in MASKED else {"mask_in_observation": in_observation}
     scribbled, twin = (Walked(make(kind, "small-last", reward="tricks", **how)) for _ in range(2))
     for each in (scribbled, twin):
         each.reset(seed=3)
@@ -193,11 +196,11 @@ def test_writing_into_what_was_handed_out_changes_nothing(kind: str, in_observat
         assert [each.tobytes() for each in found] == [each.tobytes() for each in expected]
 
 
-@every_kind
+@every_kind_and_three
 @pytest.mark.parametrize("in_observation", [False, True])
 def test_what_was_handed_out_stays_as_it_was(kind: str, in_observation: bool) -> None:
     how: dict[str, Any] = {"mask_in_observation": in_observation}
-    if kind in ("raw_env", "env", "self-play"):
+    if kind in MASKED:
         how = {"observation": OBSERVATIONS[in_observation]}
     walked = Walked(make(kind, "small-last", **how))
     walked.reset(seed=3)

@@ -1,7 +1,8 @@
-"""The AEC environment passes PettingZoo's own tests and keeps its life cycle to the letter."""
+"""The AEC environments pass PettingZoo's own tests and keep its life cycle to the letter."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,16 @@ from walks import OPTIONS, SHAPES, api_test, label, pick, seed_test
 from german_whist import LAYOUT, german_whist_three_v0, german_whist_v0
 from german_whist.engine.endgame import value
 from german_whist.engine.game import IllegalAction
+from german_whist.three_player import GermanWhistThreeEnv
+from german_whist.three_player.observation import THREE_LAYOUT
+
+MAKERS = {
+    **{label({"rules": name}): partial(german_whist_v0.env, name) for name in SHAPES},
+    **{label(options): partial(german_whist_v0.raw_env, **options) for options in OPTIONS},
+    "three": german_whist_three_v0.env,
+    "three, raw": german_whist_three_v0.raw_env,
+}
+each_module = pytest.mark.parametrize("module", [german_whist_v0, german_whist_three_v0])
 
 
 # PettingZoo's api_test warns of every dict observation; ours is one because of its mask.
@@ -20,19 +31,27 @@ from german_whist.engine.game import IllegalAction
     "ignore:Observation space for each agent probably should be:UserWarning",
     "ignore:Observation is not a NumPy array:UserWarning",
 )
-@pytest.mark.parametrize("options", [{"rules": name} for name in SHAPES] + OPTIONS, ids=label)
-def test_api_test_passes_on_every_option(options: dict[str, Any]) -> None:
-    make = german_whist_v0.raw_env if options in OPTIONS else german_whist_v0.env
-    api_test(make(**options), num_cycles=120)
-    seed_test(lambda: german_whist_v0.env(**options), num_cycles=60)
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_api_test_and_seed_test_pass_on_every_option(make: Any) -> None:
+    api_test(make(), num_cycles=120)
+    seed_test(make, num_cycles=60)
 
 
-def test_pettingzoo_makes_it_by_name() -> None:
-    made = pettingzoo.make("aec", "german_whist/german_whist_v0", rules="draft")
-    assert made.metadata["name"] == "german_whist_v0"
-    assert made.possible_agents == ["player_0", "player_1"]
-    assert made.action_space("player_0") == Discrete(53)
-    assert german_whist_v0.env().action_space("player_0") == Discrete(52)
+@pytest.mark.parametrize(
+    ("name", "options", "agents", "actions"),
+    [
+        ("german_whist_v0", {}, 2, 52),
+        ("german_whist_v0", {"rules": "draft"}, 2, 53),
+        ("german_whist_three_v0", {}, 3, 52),
+    ],
+)
+def test_pettingzoo_makes_it_by_name(name: str, options: Any, agents: int, actions: int) -> None:
+    made = pettingzoo.make("aec", f"german_whist/{name}", **options)
+    assert made.metadata["name"] == name
+    assert made.possible_agents == [f"player_{seat}" for seat in range(agents)]
+    assert [made.action_space(agent) for agent in made.possible_agents] == [
+        Discrete(actions)
+    ] * agents
     assert not made.metadata["is_parallelizable"]
     assert set(made.metadata["render_modes"]) == {"human", "ansi", "rgb_array", "svg"}
 
@@ -51,38 +70,41 @@ def test_masks_are_zero_for_whoever_is_not_to_move_and_after_the_end() -> None:
         env.step(None if over else pick(seen["action_mask"], rng))
 
 
-def illegal(mask: np.ndarray[Any, Any]) -> int:
-    return int(np.flatnonzero(mask == 0)[0])
+LOSSES: list[Any] = [
+    (partial(german_whist_v0.env, rules=rules, reward=reward), worst)
+    for rules, *worsts in (("classic", 1, 13), ("club-all", 13, 26), ("all-tricks", 1, 26))
+    for reward, worst in zip(("points", "margin"), worsts, strict=True)
+]
 
 
 @pytest.mark.filterwarnings("ignore:.*Illegal move made")
-@pytest.mark.parametrize("reward", ["points", "win", "margin", "tricks"])
-@pytest.mark.parametrize("rules", ["classic", "club-all", "all-tricks"])
-@pytest.mark.parametrize("steps", [0, 1, 43])
-def test_an_illegal_action_costs_the_worst_result(rules: str, reward: str, steps: int) -> None:
-    env = german_whist_v0.env(rules=rules, reward=reward)
+@pytest.mark.parametrize(("make", "worst"), [*LOSSES, (german_whist_three_v0.env, 7)])
+@pytest.mark.parametrize("steps", [0, 1, 23, 43, 51])
+def test_an_illegal_action_costs_the_worst_result(make: Any, worst: int, steps: int) -> None:
+    env = make()
     env.reset(seed=3)
+    layout = THREE_LAYOUT if len(env.agents) == 3 else LAYOUT
     got = dict.fromkeys(env.agents, 0.0)
     offender = ""
     for step, agent in enumerate(env.agent_iter()):
-        seen, paid, over, cut, _ = env.last()
+        seen, paid, over, cut, info = env.last()
         got[agent] += paid
         if over or cut:
             assert not seen["action_mask"].any()
+            assert seen["observation"][layout.slice("decision")].tolist()[-2:] == [0, 1]
+            assert info["result"]["deal"] == 0
             env.step(None)
         elif step == steps:
             offender = agent
-            env.step(illegal(seen["action_mask"]))
+            env.step(int(seen["action_mask"].argmin()))
         else:
             env.step(int(seen["action_mask"].argmax()))
-    game_rules = env.unwrapped.rules
-    worst = {"points": game_rules.max_pay, "win": 1}.get(reward, game_rules.counting_tricks)
     assert got[offender] <= -worst
     env.reset(seed=3)
     assert env.last()[0]["action_mask"].any()
 
 
-@pytest.mark.parametrize("module", [german_whist_v0, german_whist_three_v0])
+@each_module
 def test_the_raw_environment_raises_a_sentence_and_goes_on(module: Any) -> None:
     env = module.raw_env()
     for early in (lambda: env.step(0), lambda: env.observe("player_0")):
@@ -107,7 +129,7 @@ def test_the_raw_environment_raises_a_sentence_and_goes_on(module: Any) -> None:
             continue
         before = env.game().actions
         with pytest.raises(IllegalAction, match=r"is not legal for player_\d now: its mask allows"):
-            env.step(illegal(seen["action_mask"]))
+            env.step(int(seen["action_mask"].argmin()))
         assert env.game().actions == before
         env.step(int(seen["action_mask"].argmax()))
     with pytest.raises(IllegalAction, match=r"the episode is over .*call reset\(\)"):
@@ -145,23 +167,30 @@ def test_options_that_do_not_fit_get_a_sentence(options: dict[str, Any], why: st
         (1.5, None, "seed is 1.5"),
         (1, {"number": "x"}, "number is 'x'"),
         (1, {"deal": "AS KD"}, "has 52 cards, this one has 2"),
-        (1, {"dealer": 2}, "dealer is 2"),
-        (1, {"dealer": True}, "dealer is True"),
-        (1, {"deal": 5}, "the deal is 5"),
+        (1, {"dealer": 3}, "dealer is 3: it has to be 0(, 1)? or "),
+        (1, {"dealer": True}, "dealer is True: it has to be 0(, 1)? or "),
+        (1, {"deal": 5}, "the deal is 5: it has to be cards"),
+        (1, {"nmber": 1}, "no option 'nmber': .*; did you mean 'number'"),
     ],
 )
-def test_resets_that_do_not_fit_get_a_sentence(seed: Any, options: Any, why: str) -> None:
-    env = german_whist_v0.env()
+@pytest.mark.parametrize(
+    "make", [german_whist_v0.raw_env, german_whist_three_v0.raw_env, GermanWhistThreeEnv]
+)
+def test_a_reset_that_is_refused_leaves_nothing_to_step(
+    make: Any, seed: Any, options: Any, why: str
+) -> None:
+    env = make()
+    env.reset(seed=1)
     with pytest.raises(ValueError, match=why):
         env.reset(seed=seed, options=options)
+    with pytest.raises(IllegalAction, match="nothing has been dealt yet"):
+        env.step(0)
     env.reset(seed=1)
-    env.step(int(env.last()[0]["action_mask"].argmax()))
 
 
-def test_the_documentation_holds_the_index_table() -> None:
-    assert german_whist_v0.__doc__ is not None
-    for line in LAYOUT.table().splitlines():
-        assert line in german_whist_v0.__doc__
+def test_the_documentation_holds_the_index_tables() -> None:
+    for module, layout in ((german_whist_v0, LAYOUT), (german_whist_three_v0, THREE_LAYOUT)):
+        assert all(line in (module.__doc__ or "") for line in layout.table().splitlines())
 
 
 def test_the_horizon_foreplay_pays_what_best_play_would() -> None:
@@ -178,10 +207,11 @@ def test_the_horizon_foreplay_pays_what_best_play_would() -> None:
         assert env.rewards[f"player_{turn}"] == 2 * best - 10
 
 
-def test_what_it_does_not_have_gets_a_sentence() -> None:
-    with pytest.raises(TypeError, match=r"no option 'rule': .*; did you mean 'rules'"):
-        german_whist_v0.env(rule="classic")
-    with pytest.raises(ValueError, match=r"no option 'nmber': .*; did you mean 'number'"):
-        german_whist_v0.env().reset(options={"nmber": 1})
+@each_module
+def test_what_it_does_not_have_gets_a_sentence(module: Any) -> None:
+    with pytest.raises(TypeError, match="there is no option 'rule'"):
+        module.env(rule="classic")
     with pytest.raises(AttributeError, match="no parallel_env, as the players move in turn"):
-        _ = german_whist_v0.parallel_env
+        _ = module.parallel_env
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = module.nothing

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import pickle
-import xml.etree.ElementTree as ElementTree
+from functools import partial
 from typing import Any
+from xml.etree.ElementTree import fromstring
 
 import numpy as np
 import pygame
 import pytest
-from walks import label, lies_inside, render_test
+from walks import lies_inside, render_test
 
-from german_whist import Game, german_whist_v0
+from german_whist import Game, german_whist_three_v0, german_whist_v0
 from german_whist.engine.cards import CARDS
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv
 from german_whist.envs.render.modes import Painter
@@ -32,18 +33,19 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pygame.time, "Clock", lambda: type("", (), {"tick": lambda *_: None})())
 
 
+MATCH: dict[str, Any] = {"horizon": "match", "match": 10}
+
+
 @pytest.mark.parametrize(
-    "options",
-    [{"rules": "draft"}, {"rules": "small-all", "horizon": "match", "match": 10}], ids=label,
+    "make",
+    [
+        partial(german_whist_v0.env, "draft"), partial(german_whist_v0.env, "small-all", **MATCH),
+        german_whist_three_v0.env,
+    ],
+    ids=["draft", "match", "three"],
 )  # fmt: skip
-def test_render_test_passes(options: dict[str, Any]) -> None:
-    def is_svg(picture: Any) -> bool:
-        return ElementTree.fromstring(picture).tag.endswith("svg")
-
-    def make(render_mode: str) -> Any:
-        return german_whist_v0.env(render_mode=render_mode, **options)
-
-    render_test(make, custom_tests={"svg": is_svg})
+def test_render_test_passes(make: Any) -> None:
+    render_test(make, custom_tests={"svg": lambda svg: fromstring(svg).tag.endswith("svg")})
 
 
 @pytest.mark.parametrize("rules", RULES, ids=str)

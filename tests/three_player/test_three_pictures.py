@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import random
-import xml.etree.ElementTree as ElementTree
 from typing import Any
 
 import numpy as np
-import pygame
 import pytest
-from walks import lies_inside, render_test
+from walks import lies_inside
 
 from german_whist import german_whist_three_v0
 from german_whist.engine.cards import CARDS
@@ -17,11 +15,6 @@ from german_whist.envs.render.shapes import Box
 from german_whist.three_player import GermanWhistThreeEnv
 from german_whist.three_player.game import ThreeGame
 from german_whist.three_player.render import scene_of_three, text_of_three
-
-
-@pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch) -> None:
-    monkeypatch.setattr(pygame.time, "Clock", lambda: type("", (), {"tick": lambda *_: None})())
 
 
 def at(seed: int, cards: int) -> ThreeGame:
@@ -34,16 +27,6 @@ def at(seed: int, cards: int) -> ThreeGame:
 def faces(scene: Any) -> int:
     boxes = [item for item in scene.items if isinstance(item, Box) and item.width == 92]
     return sum(box.fill == "#fdfcf7" for box in boxes)
-
-
-def test_render_test_passes() -> None:
-    def is_svg(picture: Any) -> bool:
-        return ElementTree.fromstring(picture).tag.endswith("svg")
-
-    def make(render_mode: str) -> Any:
-        return german_whist_three_v0.env(render_mode=render_mode)
-
-    render_test(make, custom_tests={"svg": is_svg})
 
 
 @pytest.mark.parametrize("cards", [0, 2, 17, 24, 25, 40, 52])
