@@ -216,6 +216,7 @@ class Visit:
         self.wait_for_more(move)
 
     def set(self, **settings: str) -> None:
+        self.page.goto(self.server.url)
         script = "([key, told]) => localStorage.setItem(key, JSON.stringify(told))"
         self.page.evaluate(script, [SETTINGS, {"motion": "none", **settings}])
 

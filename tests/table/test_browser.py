@@ -10,7 +10,18 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test")
 
 from playwright.sync_api import expect
-from tablepage import AXE, OVER, PLAYABLE, SETTLED, Server, Visit, box_of, visiting
+from tablepage import (
+    ASKED,
+    AXE,
+    OVER,
+    PLAYABLE,
+    SETTLED,
+    SHOWN,
+    Server,
+    Visit,
+    box_of,
+    visiting,
+)  # fmt: skip
 
 needs_axe = pytest.mark.skipif(not AXE.exists(), reason="there is no axe-core here: make browser")
 
@@ -89,7 +100,6 @@ def test_letters_and_digits_find_cards_and_an_illegal_one_is_refused_and_stays(
 
 
 def test_two_clicks_play_a_card_where_that_is_wished(visit: Visit) -> None:
-    visit.page.goto(visit.server.url)
     visit.set(clicks="two")
     visit.sit_down()
     move, card = visit.move, visit.page.locator(PLAYABLE).first
@@ -124,8 +134,6 @@ def test_the_upper_card_of_the_stock_is_clicked_and_a_choice_made(visit: Visit, 
 
 def test_a_hand_is_kept_or_exchanged_by_a_button_or_a_key(visit: Visit) -> None:
     page = visit.page
-    page.goto(visit.server.url)
-    visit.set(motion="none")
     buttons = page.get_by_role("group", name="The exchange").get_by_role("button")
     for wish, keeps in (("Keep the hand", True), ("Take the blind hand", False), ("x", False)):
         visit.sit_down(rules="humbug", opponent="random", seed=5)
@@ -145,7 +153,6 @@ def test_a_hand_is_kept_or_exchanged_by_a_button_or_a_key(visit: Visit) -> None:
 
 
 def test_moving_cards_come_to_rest_where_the_table_says(visit: Visit) -> None:
-    visit.page.goto(visit.server.url)
     visit.set(motion="normal")
     name = visit.sit_down()
     for _ in range(2):
@@ -160,7 +167,6 @@ def test_moving_cards_come_to_rest_where_the_table_says(visit: Visit) -> None:
 
 def test_the_felt_tells_the_story_of_the_hand(visit: Visit) -> None:
     page = visit.page
-    page.goto(visit.server.url)
     visit.set(motion="fast")
     name = visit.sit_down(seed=5)
     expect(page.locator(".stage-label")).to_have_text("Trick 1 of 7, for the stock")
@@ -320,7 +326,6 @@ SIZES = [(360, 640), (740, 360), (844, 390), (768, 1024), (1280, 800), (2560, 13
 @pytest.mark.parametrize("rows", ["one", "stacked"])
 def test_every_card_can_be_reached_on_narrow_and_wide_screens(rows: str, visit: Visit) -> None:
     page = visit.page
-    page.goto(visit.server.url)
     visit.set(rows=rows)
     visit.sit_down(rules="classic", seed=2)
     for width, height in SIZES:
@@ -345,29 +350,36 @@ def test_every_card_can_be_reached_on_narrow_and_wide_screens(rows: str, visit: 
 
 @needs_axe
 def test_axe_finds_nothing_on_any_page(visit: Visit) -> None:
-    page = visit.page
-    name = visit.sit_down()
-    found = {}
-    for key, shown in (("p", ".seen"), ("?", ".keys"), (",", ".settings")):
+    page, found = visit.page, dict[str, list[str]]()
+
+    def look(name: str, ready: str) -> None:
+        page.locator(ready).first.wait_for()
+        found[name] = visit.violations()
+
+    visit.sit_down()
+    for key, shown in (("p", ".seen"), ("?", ".keys"), (",", ".settings"), ("m", ".pages-menu")):
         page.keyboard.press(key)
-        page.locator(shown).first.wait_for()
-        found[shown] = visit.violations()
+        look(shown, shown)
         page.keyboard.press("Escape")
-    visit.finish_hand(name)
-    page.reload()
+    name, decision = visit.hand_with_a_mistake()
     visit.show_score(name)
-    found["score"] = visit.violations()
+    look("score", OVER)
     page.get_by_role("button", name="Replay and analysis").click()
     page.locator(".plot").wait_for()
     page.get_by_role("slider").fill("13")
-    found["replay"] = visit.violations()
-    for place in ("", "watch", "replays", "statistics", "learn", "puzzles/endgame"):
+    look("replay", ".plot")
+    pages = {"": "form", "watch": "form", "replays": ".hand-list", "statistics": ".chart"}
+    pages |= {"learn": ".figures-line", f"exercise/{name}/1/{decision}": ASKED}
+    for place, ready in (pages | {"puzzles/endgame": ASKED}).items():
         visit.go(place)
-        page.locator(
-            "form, .figures, .hand-list, .lesson-body *, [data-move=asked]"
-        ).first.wait_for()
-        found[place or "lobby"] = visit.violations()
+        look(place, ready)
     page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
     page.get_by_role("button", name="Next").wait_for()
-    found["answer"] = visit.violations()
+    look("answer", ".task h2")
+    visit.go("learn")
+    page.get_by_role("button", name="Begin").click()
+    look("lesson", SHOWN)
+    visit.sit_down(player="easy", opponent="medium")
+    page.get_by_role("button", name="Pause (Space)").click()
+    look("watching", ".watch-bar")
     assert not any(found.values()), found

@@ -7,13 +7,11 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test")
 
 from playwright.sync_api import Page, expect
-from tablepage import ASKED, AXE, OVER, PLAYABLE, SHOWN, Visit
+from tablepage import ASKED, OVER, PLAYABLE, SHOWN, Visit
 from test_puzzles import ENDINGS, FOREPLAYS
 
 from german_whist import load_rules
 from german_whist.engine.describe import chapters
-
-needs_axe = pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: make test")
 
 
 def choose(page: Page, action: int) -> None:
@@ -194,37 +192,3 @@ def test_replays_exercises_and_statistics_are_there_for_keys_alone(visit: Visit)
     with page.expect_download() as loading:
         keyboard.press("Enter")
     assert "medium" in loading.value.path().read_text()
-
-
-@needs_axe
-def test_axe_finds_nothing_where_people_learn(visit: Visit) -> None:
-    page = visit.page
-    found: dict[str, list[str]] = {}
-    visit.go("learn")
-    page.locator(".figures-line").first.wait_for()
-    found["learn"] = visit.violations()
-    puzzle = ENDINGS[0]
-    visit.go(f"puzzle/{puzzle.id}")
-    page.locator(ASKED).wait_for()
-    found["puzzle"] = visit.violations()
-    choose(page, puzzle.position_values().best[0])
-    page.locator(".values").wait_for()
-    found["answer"] = visit.violations()
-    visit.go("learn")
-    page.get_by_role("button", name="Begin").click()
-    page.locator(SHOWN).wait_for()
-    found["lesson"] = visit.violations()
-    page.keyboard.press("m")
-    found["menu"] = visit.violations()
-    page.keyboard.press("Escape")
-    name, decision = visit.hand_with_a_mistake()
-    visit.go(f"exercise/{name}/1/{decision}")
-    page.locator(ASKED).wait_for()
-    found["exercise"] = visit.violations()
-    visit.go("statistics")
-    page.locator(".chart").first.wait_for()
-    found["statistics"] = visit.violations()
-    visit.sit_down(player="easy", opponent="medium")
-    page.get_by_role("button", name="Pause (Space)").click()
-    found["watching"] = visit.violations()
-    assert not any(found.values()), found
