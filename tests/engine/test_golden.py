@@ -17,48 +17,31 @@ from german_whist.engine.game import Game
 from german_whist.engine.rng import random_below, random_fraction, stream_key
 from support import dealt
 
-# Rules, seed, number, dealer, the deal, then counting tricks and pays of a fixed way of play.
+FIRST = (
+    "KD 9S 7D 2S AD 9C KH 3D 9H 5S 4C QD 5H 2H 7C JC TC AC QS AS 4D 8S 5C 6C 6H KS "
+    "JH 2D 3C JD TH QC 6S 9D 3S AH 3H 7S TS 8H 4H 8D 6D QH KC 2C 5D 8C 4S JS 7H TD"
+)
+# Rules, seed, number, dealer, then counting tricks and pays of a fixed way of play.
 GOLDEN = [
-    ("classic", 0, 0, 0,
-        "KD 9S 7D 2S AD 9C KH 3D 9H 5S 4C QD 5H 2H 7C JC TC AC QS AS 4D 8S 5C 6C 6H KS "
-        "JH 2D 3C JD TH QC 6S 9D 3S AH 3H 7S TS 8H 4H 8D 6D QH KC 2C 5D 8C 4S JS 7H TD",
-        (6, 7), (-1, 1)),
-    ("classic", 1, 0, 0,
-        "TC TS 3D 5S KD 6D 7H 2D JH 9D 9C 8D 4H 7S 5D KH AS JC JD AD 7C 4D 3H QS 2C 6S "
-        "3C 5C QD TD 6H 3S QC 2S 4C 9S 8S KS 8H AH 7D 5H 8C JS 4S TH QH 2H 9H KC AC 6C",
-        (2, 11), (-1, 1)),
-    ("classic", 1, 1, 0,
-        "KH 6C 2H QS 8C AD 9D QD 8S 3C 8H 6H 6D 9C JH 2S 7H JC 7D 2C JS TH 4H KD 9H 7C "
-        "AH 5H JD 4D 5D AC 5C KC 3S 3D KS TS TD 8D 5S 9S QC AS TC 4S QH 4C 2D 7S 3H 6S",
-        (1, 12), (-1, 1)),
-    ("classic", 18446744073709551615, 18446744073709551615, 0,
-        "6S 2D TS 7S AC 9D 3S 6D 8H 8C JH JD 6C 2C KD 9C QS JC 5C KH 7D KC KS QC TD 3C "
-        "7H AS AH 4D 9H 6H AD 2S 4H 8S QD 3H 4S 5H 5D 9S TH 8D JS 5S 2H QH 4C 3D 7C TC",
-        (11, 2), (1, -1)),
-    ("small-last", 3, 7, 1,
-        "QC 9S AH KS AS JC TS JD 9H 8D KC 9C TC AC KH AD QH KD 8C JS 8H QD JH TH 8S TD 9D QS",
-        (3, 4), (-1, 1)),
-    ("draft", 42, 1000, 1,
-        "2H 8S 7S AS 6H JC 3S JS 5H 4H 3C KS 7C TD 2S JH 9D 9S 3D 4C 4D 5D 2D QH 8H 9C "
-        "2C AC TS 5S 8D 9H QD AD TC KC AH JD 3H TH 7D 6C 6D KD QC KH 6S 8C QS 7H 5C 4S",
-        (5, 8), (-1, 1)),
-    ("quick", 12345678901234567890, 6, 0,
-        "8S JS KS 9D AH 7S AS 7D JD QD AC 7H KC 7C TC 9S TD AD JH QS JC TS 8D 9H QC KD "
-        "QH 8H KH TH 9C 8C",
-        (5, 5), (0, 0)),
-    ("humbug", 6, 3, 1,
-        "7D TS QD 7H 9H 4C 6D 9C 3C JH 8H 5D 3D 2D TH 7S 2S 6C 2C JC 8S KD 8D 3H 8C 2H "
-        "JD JS TC 4D 9S 4S 3S 7C QS QC AC 6H KH 5S AS AD 4H QH AH KS KC 5C 6S 5H 9D TD",
-        (5, 8), (-2, 2)),
-]  # fmt: skip
+    ("classic", 0, 0, 0, (6, 7), (-1, 1)),
+    ("classic", 1, 0, 0, (2, 11), (-1, 1)),
+    ("classic", 1, 1, 0, (1, 12), (-1, 1)),
+    ("classic", 2**64 - 1, 2**64 - 1, 0, (11, 2), (1, -1)),
+    ("small-last", 3, 7, 1, (3, 4), (-1, 1)),
+    ("draft", 42, 1000, 1, (5, 8), (-1, 1)),
+    ("quick", 12345678901234567890, 6, 0, (5, 5), (0, 0)),
+    ("humbug", 6, 3, 1, (5, 8), (-2, 2)),
+]
 
 
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda row: f"{row[0]} {row[1]} {row[2]}")
 def test_golden_games_stay_as_they_are(golden: Any) -> None:
-    name, seed, number, dealer, deal, tricks, pays = golden
-    game = Game(name, seed, number)
-    assert (text_of(game.cards_dealt), game.dealer) == (deal, dealer)
-    again = Game(name)
+    name, seed, number, dealer, tricks, pays = golden
+    game, again = Game(name, seed, number), Game(name)
+    deal = [*map(int, game.rules.deck)]
+    assert dealt_by_hand(deal, seed, number) == dealer == game.dealer
+    assert game.cards_dealt == deal
+    assert (text_of(deal) == FIRST) == (golden is GOLDEN[0])
     again.deal_cards(deal, dealer)
     turn = 0
     while not game.over:
@@ -71,7 +54,7 @@ def test_golden_games_stay_as_they_are(golden: Any) -> None:
     assert (again.counting_tricks, again.pays) == (tricks, pays)
     if number <= 10:  # and in a batch
         record = dealt(name, number + 1, seed, threads=2).batch.records[number]
-        assert text_of(record["deal"][: len(deal.split())].tolist()) == deal
+        assert record["deal"][: len(deal)].tolist() == deal
         assert record["dealer"] == dealer
 
 
@@ -104,18 +87,15 @@ def below_by_hand(state: list[int], n: int) -> int:
             return product >> 32
 
 
-@pytest.mark.parametrize(("seed", "number"), [(0, 0), (3, 99), (2**64 - 1, 2**64 - 1)])
-def test_deals_follow_the_recipe(seed: int, number: int) -> None:
+def dealt_by_hand(deal: list[int], seed: int, number: int) -> int:
+    """Shuffle a deck into a deal of a seed in plain integers, and return who deals it."""
     key = mixed_by_hand((seed + _STEP) & _WORD) ^ (((number + 1) * _B) & _WORD)
     state = [mixed_by_hand(key)]
     dealer = below_by_hand(state, 2)
-    deal = list(range(52))
-    for last in range(51, 0, -1):
+    for last in range(len(deal) - 1, 0, -1):
         other = below_by_hand(state, last + 1)
         deal[last], deal[other] = deal[other], deal[last]
-    game = Game("classic", seed, number)
-    assert game.cards_dealt == deal
-    assert game.dealer == dealer
+    return dealer
 
 
 @pytest.mark.parametrize("n", [3, 5, 7, 48, 52, 1000, 3_000_000_000, 2**32 - 1])
