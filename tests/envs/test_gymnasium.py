@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import product
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from stable_baselines3.common.env_checker import check_env as sb3_check_env
 from walks import OPTIONS, SHAPES, label
 
 from german_whist import observe
@@ -19,19 +21,21 @@ from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv
 
 ID = "german_whist/GermanWhist-v0"
 
-# check_env makes the environment anew by its spec, which does not pass through a wrapper.
 CHECKER_WARNINGS = (
+    # Gymnasium makes the environment anew by its spec, which does not pass through a wrapper.
     "ignore:.*Not able to test alternative render modes:UserWarning",
     "ignore:.*is different from the unwrapped version:UserWarning",
+    # A matrix of events looks like an image to SB3, which advises on its size and type.
+    "ignore:Your observation .* has an unconventional shape:UserWarning",
 )
 
 
 @pytest.mark.filterwarnings(*CHECKER_WARNINGS)
 @pytest.mark.parametrize("options", [{"rules": name} for name in SHAPES] + OPTIONS, ids=label)
-def test_check_env_passes(options: dict[str, Any]) -> None:
-    for in_observation in (False, True):
+def test_checkers_find_nothing_wrong(options: dict[str, Any]) -> None:
+    for in_observation, check in product((False, True), (check_env, sb3_check_env)):
         env = GermanWhistEnv(mask_in_observation=in_observation, illegal="lose", **options)
-        check_env(env, skip_render_check=True)
+        check(env, skip_render_check=True)
 
 
 def test_importing_the_package_loads_no_torch_and_no_plotting() -> None:

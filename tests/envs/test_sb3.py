@@ -10,23 +10,13 @@ from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecMonitor
-from walks import OPTIONS, SHAPES, label, picks
+from walks import picks
 
 from german_whist.engine.game import IllegalAction
 from german_whist.envs import GermanWhistEnv
 from german_whist.envs.sb3 import GermanWhistVecEnv
-
-
-# A matrix of events looks like an image to the checker, which advises on its size and type.
-@pytest.mark.filterwarnings("ignore:Your observation .* has an unconventional shape:UserWarning")
-@pytest.mark.parametrize("options", [{"rules": name} for name in SHAPES] + OPTIONS, ids=label)
-def test_check_env_passes(options: dict[str, Any]) -> None:
-    for in_observation in (False, True):
-        env = GermanWhistEnv(mask_in_observation=in_observation, illegal="lose", **options)
-        check_env(env, skip_render_check=True)
 
 
 def model_of(env: GermanWhistVecEnv, **options: Any) -> MaskablePPO:
