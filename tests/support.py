@@ -135,11 +135,16 @@ def plain_twin(game: Game) -> PlainGame:
     return PlainGame(plain_rules(game.rules.name), deal, game.dealer)
 
 
-def random_hand(rules: Any = "classic", seed: int = 1, **meta: Any) -> GameRecord:
-    game, rng = Game(rules, seed=seed), random.Random(seed)
+def played_out(game: Game, seed: int = 1) -> Game:
+    """A game, once it is played to its end at random."""
+    rng = random.Random(seed)
     while not game.over:
         game.play(rng.choice(game.legal()))
-    return record_of(game, meta)
+    return game
+
+
+def random_hand(rules: Any = "classic", seed: int = 1, **meta: Any) -> GameRecord:
+    return record_of(played_out(Game(rules, seed=seed), seed), meta)
 
 
 # -- players, to get into every corner of the game

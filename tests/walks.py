@@ -11,6 +11,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from german_whist import german_whist_three_v0, german_whist_v0, named_rules, observe
+from german_whist.engine.dtypes import GAME
 from german_whist.engine.observation.history import histories, history_rows
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv
 from german_whist.envs.render.shapes import Box, Shape
@@ -71,6 +72,10 @@ def pick(mask: np.ndarray[Any, Any], rng: np.random.Generator) -> int:
 
 def picks(masks: np.ndarray[Any, Any], rng: np.random.Generator) -> np.ndarray[Any, Any]:
     return np.array([pick(mask, rng) for mask in masks])
+
+
+def records_of(env: Any) -> Array:
+    return env.state()["records"].view(GAME)
 
 
 KINDS = [

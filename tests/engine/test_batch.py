@@ -36,6 +36,7 @@ from support import (
     plain_rules,
     plain_suit_order,
     plain_twin,
+    played_out,
     shown,
     view_bytes,
 )
@@ -359,7 +360,6 @@ def test_history_of_a_match_holds_its_score() -> None:
             own, other = (min(points, 127) for points in (score[seat], score[1 - seat]))
             assert scores == [(SCORE, 1, own, 0), (SCORE, 2, other, 0)]
             assert sum(row[0] == DEALT for row in rows[0].tolist()) == 13
-        while not game.over:
-            game.play(game.legal()[0])
+        played_out(game)
         score = [0, 0] if game.match_over else list(game.points)
         game.deal_next()

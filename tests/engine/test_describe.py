@@ -12,6 +12,7 @@ import pytest
 from german_whist import Game, Rules, load_rules, named_rules
 from german_whist.cli import main
 from german_whist.engine.describe import as_yaml, chapters, describe
+from support import played_out
 
 ALWAYS = ["Two players", "ace high", "follow suit", "The non-dealer leads", "best of 3 or 5"]
 # Rule sets that docs/rules.md does not show, and what a player has to be told of each.
@@ -62,9 +63,7 @@ def test_the_examples_pay_what_the_engine_pays(rules: Rules) -> None:
         examples = [(*pair, "1") for pair in re.findall(r"(\d+)–(\d+)(?! is)", words(rules))]
     examples += [(*pair, "nobody") for pair in re.findall(r"(\d+)–(\d+) is a tie", words(rules))]
     assert examples
-    game = Game(rules)
-    while not game.over:
-        game.play(game.legal()[0])
+    game = played_out(Game(rules))
     for most, least, pay in examples:
         game.record["tricks"][0] = int(most), int(least)
         amount = 0 if pay in ("nothing", "nobody") else int(pay)

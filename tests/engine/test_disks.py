@@ -19,8 +19,8 @@ from german_whist.common.jit.compiler import COMPILED, machine_code_folder
 from german_whist.engine import play
 from german_whist.engine.endgame import tablebase as opening
 from german_whist.engine.endgame.tablebase import tables
-from german_whist.engine.game import Game
-from german_whist.engine.records import append_records, record_of
+from german_whist.engine.records import append_records
+from support import random_hand
 
 compiled_only = pytest.mark.skipif(not COMPILED, reason="the compiler is off")
 
@@ -124,15 +124,13 @@ def test_errors_about_other_files_stay_what_they_are(tmp_path: Path) -> None:
 
 
 def test_records_that_can_not_be_added_are_told_with_their_file(tmp_path: Path) -> None:
-    game = Game(seed=1)
-    while not game.over:
-        game.play(game.legal()[0])
+    records = [random_hand()]
     path = tmp_path / "hands.jsonl"
     with a_disk_of(5), pytest.raises(CannotWrite, match=r"hands\.jsonl cannot be written"):
-        append_records(path, [record_of(game)])
+        append_records(path, records)
     (tmp_path / "file").touch()
     with pytest.raises(CannotWrite, match="a file stands where a folder is needed"):
-        append_records(tmp_path / "file" / "hands.jsonl", [record_of(game)])
+        append_records(tmp_path / "file" / "hands.jsonl", records)
 
 
 @pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES])

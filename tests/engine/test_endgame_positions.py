@@ -11,6 +11,7 @@ from german_whist.engine.cards import card, card_set
 from german_whist.engine.endgame import solver
 from german_whist.engine.game import Game
 from german_whist.engine.rules import Rules
+from support import played_out
 
 
 @pytest.fixture(autouse=True)
@@ -130,8 +131,7 @@ def test_positions_that_are_not_open_are_refused():
     game = to_endgame("classic", 1, random.Random(0))
     with pytest.raises(ValueError, match="the other player is to move"):
         endgame.moves_of(game.view(1 - game.turn))
-    while not game.over:
-        game.play(game.legal()[0])
+    played_out(game)
     with pytest.raises(endgame.NotOpenError, match="the hand is over"):
         endgame.value_of(game.view(0))
 

@@ -10,6 +10,7 @@ import pytest
 from german_whist.engine.game import Game
 from german_whist.engine.records import GameRecord, RecordError, record_of
 from german_whist.engine.rules import Match, Rules, RulesError
+from support import played_out
 
 # A rule set in which each parameter reaches its limit, and what else it needs there.
 REACHED: dict[str, list[tuple[int, dict[str, Any]]]] = {
@@ -49,9 +50,7 @@ def test_matches_reach_from_one_to_ten_thousand() -> None:
 
 
 def mapping_with(**changes: Any) -> dict[str, Any]:
-    game = Game("classic", 5, match=Match(target=10_000))
-    while not game.over:
-        game.play(game.legal()[0])
+    game = played_out(Game("classic", 5, match=Match(target=10_000)))
     mapping = record_of(game).as_mapping()
     mapping["match"] = mapping["match"] | changes
     return mapping

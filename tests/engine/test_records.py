@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from german_whist.engine.records import (
     record_of,
     write_records,
 )
+from support import played_out
 
 ODD = [
     Rules(name="own", suits=4, ranks=7, hand=5, stock=10, pay="margin"),
@@ -28,11 +28,7 @@ ODD = [
 
 
 def played(rules: str | Rules = "classic", seed: int = 7, **how: Any) -> Game:
-    game = Game(rules, seed=seed, **how)
-    rng = random.Random(seed)
-    while not game.over:
-        game.play(rng.choice(game.legal()))
-    return game
+    return played_out(Game(rules, seed=seed, **how), seed)
 
 
 def mapping_with(**changes: Any) -> dict[str, Any]:
@@ -55,11 +51,9 @@ def test_a_record_reads_back_and_replays_to_the_same_end(rules: str | Rules) -> 
 
 def test_a_hand_of_a_match_keeps_the_score_before_it() -> None:
     game = played("margin", 3, match=Match(target=40))
-    rng = random.Random(1)
     while not game.match_over:
         game.deal_next()
-        while not game.over:
-            game.play(rng.choice(game.legal()))
+        played_out(game)
         record = GameRecord.from_line(record_of(game).to_line())
         replayed = record.replay()
         assert replayed.points == game.points
@@ -73,9 +67,7 @@ def test_cards_that_no_seed_dealt_are_written_out() -> None:
     game = Game("small-all")
     order = [*game.rules.deck][::-1]
     game.deal_cards(order, dealer=1)
-    while not game.over:
-        game.play(game.legal()[-1])
-    mapping = record_of(game).as_mapping()
+    mapping = record_of(played_out(game)).as_mapping()
     assert mapping["deal"].startswith("AS KS QS")
     assert "seed" not in mapping
     assert GameRecord.from_line(json.dumps(mapping)).replay().cards_dealt == order
@@ -85,9 +77,7 @@ def test_a_deal_may_be_played_with_the_dealers_exchanged() -> None:
     numbered = Game("classic", seed=2, number=5)
     game = Game("classic", seed=2, number=5)
     game.deal_cards(numbered.cards_dealt, 1 - numbered.dealer)
-    while not game.over:
-        game.play(game.legal()[0])
-    record = record_of(game)
+    record = record_of(played_out(game))
     assert (record.seed, record.number, record.dealer) == (2, 5, 1 - numbered.dealer)
     assert record.replay().pays == game.pays
 

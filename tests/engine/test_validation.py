@@ -24,7 +24,7 @@ from german_whist.engine.records import GameRecord, RecordError, record_of
 from german_whist.engine.rules import Match, Rules, RulesError
 from german_whist.envs import GermanWhistVectorEnv, SelfPlayEnv
 from german_whist.envs.mixed import MixedSelfPlayEnv
-from support import EVERY_SET, dealt, engine_rules
+from support import EVERY_SET, dealt, engine_rules, played_out
 
 try:
     from german_whist.envs.sb3 import GermanWhistVecEnv
@@ -122,10 +122,7 @@ def test_a_score_that_no_match_comes_to_is_refused(field: str, value: Any) -> No
     state = games.state()
     state["records"].view(GAME)[field][0] = value
     never_reached(games, state)
-    game = games.game(0)
-    while not game.over:
-        game.play(game.legal()[0])
-    line = record_of(game).as_mapping()
+    line = record_of(played_out(games.game(0))).as_mapping()
     line["match"][field] = list(value) if isinstance(value, tuple) else value
     with pytest.raises(RecordError):
         GameRecord.from_line(json.dumps(line))

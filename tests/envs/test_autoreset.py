@@ -11,9 +11,8 @@ from gymnasium.utils.env_checker import check_returned_data_not_reused, data_equ
 from gymnasium.utils.performance import benchmark_vector_step
 from gymnasium.vector import AutoresetMode, VectorActionWrapper
 from gymnasium.wrappers import vector as wrappers
-from walks import OPTIONS, label, picks
+from walks import OPTIONS, label, picks, records_of
 
-from german_whist.engine.dtypes import GAME
 from german_whist.engine.game import IllegalAction
 from german_whist.envs import GermanWhistVectorEnv
 
@@ -30,10 +29,6 @@ class OnlyLegalVector(VectorActionWrapper[Any, Any, Any]):
         masks = self.env.unwrapped.action_masks()
         legal = [np.flatnonzero(mask) if mask.any() else np.zeros(1, int) for mask in masks]
         return np.array([each[a % len(each)] for each, a in zip(legal, actions, strict=True)])
-
-
-def records_of(vector: GermanWhistVectorEnv) -> Any:
-    return vector.state()["records"].view(GAME)
 
 
 def step_of(vector: Any, actions: Any, mode: AutoresetMode) -> list[Any]:

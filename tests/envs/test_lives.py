@@ -22,13 +22,13 @@ from walks import (
     label,
     make,
     pick,
+    records_of,
     suits_shown,
 )
 
 from german_whist import Game, german_whist_v0
 from german_whist.agents import Agent
 from german_whist.engine.batch.config import HORIZONS, OBSERVATIONS, REWARDS
-from german_whist.engine.dtypes import GAME
 from german_whist.engine.endgame import tables
 from german_whist.engine.endgame.tablebase import no_tables
 from german_whist.engine.game import IllegalAction
@@ -40,10 +40,6 @@ from german_whist.envs.sb3 import GermanWhistVecEnv
 Array = np.ndarray[Any, Any]
 MASKED = "raw_env", "env", "self-play", "three"
 """What shows a mask always."""
-
-
-def records_of(env: Any) -> Array:
-    return env.state()["records"].view(GAME)
 
 
 def steps_are_refused(env: Any) -> None:

@@ -27,7 +27,7 @@ from german_whist.table.review.analysis import (
 )
 from german_whist.table.review.puzzles import position_before
 from german_whist.table.text.words import action_symbol
-from support import engine_rules
+from support import engine_rules, played_out, random_hand
 
 SEARCH = "flat-mc:25,voids,playout=counting"
 QUICK = AnalysisSettings(search=SEARCH)
@@ -52,17 +52,6 @@ def small(name: str) -> Rules:
     return Rules(name=f"small-{name}", **{**SMALL, **SMALL_SETS[name]})
 
 
-def at_random(game: Game, seed: int) -> Game:
-    rng = random.Random(seed)
-    while not game.over:
-        game.play(rng.choice(game.legal()))
-    return game
-
-
-def hand(rules: Any, seed: int = 1) -> GameRecord:
-    return record_of(at_random(Game(rules, seed=seed), seed))
-
-
 # -- exact
 
 
@@ -70,7 +59,7 @@ def hand(rules: Any, seed: int = 1) -> GameRecord:
 def test_endings_have_the_values_of_plain_minimax(name: str) -> None:
     rules = small(name)
     for seed in range(2):
-        record = hand(rules, seed)
+        record = random_hand(rules, seed)
         analysis, game = analysed(record, QUICK), record.start()
         plain = PlainEnding(game.trump, game.low)
         for decision, action in zip(analysis["decisions"], record.actions, strict=True):
@@ -112,7 +101,7 @@ def plain_pay(rules: Rules, low: bool, own: int, other: int) -> int:
 
 @pytest.mark.parametrize("name", named_rules())
 def test_endings_of_named_sets_have_the_solvers_values_and_their_costs_add_up(name: str) -> None:
-    record = hand(name, 3)
+    record = random_hand(name, 3)
     analysis, game = analysed(record, QUICK), record.start()
     costs, initial = [0.0, 0.0], None
     for decision, action in zip(analysis["decisions"], record.actions, strict=True):
@@ -137,7 +126,7 @@ def test_endings_of_named_sets_have_the_solvers_values_and_their_costs_add_up(na
 
 def test_endings_that_are_not_open_are_estimated_and_races_by_their_winner() -> None:
     for rules in (engine_rules("set aside"), {**SMALL, "race": 3, "contract": "low"}):
-        analysis = analysed(hand(rules), QUICK)
+        analysis = analysed(random_hand(rules), QUICK)
         decisions = analysis["decisions"]
         assert any(decision["stage"] == "endgame" for decision in decisions)
         assert not any(decision["exact"] for decision in decisions)
@@ -154,7 +143,7 @@ def test_hidden_cards_change_nothing(name: str) -> None:
     """The same cards seen, others elsewhere: a player's decisions have the same analysis."""
     rules, rng = engine_rules(name), random.Random(name)
     for seed in range(2):
-        record = hand(rules, seed)
+        record = random_hand(rules, seed)
         analysis, n = analysed(record, QUICK), rng.randrange(3, len(record.actions) // 2)
         game = record.start()
         for action in record.actions[:n]:
@@ -180,7 +169,7 @@ def another_world(view: View, record: GameRecord, n: int) -> GameRecord:
     for action in record.actions[:n]:
         game.play(action)
     assert game.view(view.seat) == view
-    return record_of(at_random(game, n))
+    return record_of(played_out(game, n))
 
 
 def test_estimates_are_those_that_the_search_plays_by() -> None:
@@ -240,7 +229,7 @@ def mean_by_enumeration(view: View, action: int) -> float:
 
 def test_a_mistake_costs_more_than_the_noise_and_the_dearest_comes_first() -> None:
     settings = AnalysisSettings(search="flat-mc:250,voids,playout=counting")
-    record = hand("margin", 5)
+    record = random_hand("margin", 5)
     analysis = analysed(record, settings)
     costs = [mistake["cost"] for mistake in analysis["mistakes"]]
     assert costs == sorted(costs, reverse=True)
@@ -266,14 +255,14 @@ def test_a_mistake_costs_more_than_the_noise_and_the_dearest_comes_first() -> No
 
 
 def test_the_same_record_and_settings_give_the_same_analysis() -> None:
-    record = hand("draft", 2)
+    record = random_hand("draft", 2)
     analysis = analysed(record, QUICK)
     assert analysed(record, QUICK) == analysis == json.loads(json.dumps(analysis))
     assert analysed(record, AnalysisSettings(search=SEARCH, seed=1)) != analysis
 
 
 def test_the_story_has_a_point_a_trick_and_ends_with_the_result() -> None:
-    record = hand("margin", 2)
+    record = random_hand("margin", 2)
     story = analysed(record, QUICK)["story"]
     tricks = [point["trick"] for point in story]
     assert tricks == sorted(set(tricks))
@@ -282,7 +271,7 @@ def test_the_story_has_a_point_a_trick_and_ends_with_the_result() -> None:
 
 
 def test_progress_is_reported_and_the_analysis_can_be_stopped() -> None:
-    record, stop, fractions = hand("small-last"), Event(), list[float]()
+    record, stop, fractions = random_hand("small-last"), Event(), list[float]()
 
     def progress(done: float) -> None:
         fractions.append(done)
@@ -315,7 +304,7 @@ def test_hints_and_analysis_agree() -> None:
 
 def test_a_networks_probabilities_stand_beside_the_estimates() -> None:
     settings = AnalysisSettings(search=SEARCH, network="champion-1")
-    analysis = analysed(hand("classic"), settings)
+    analysis = analysed(random_hand("classic"), settings)
     assert analysis["network"] == "champion-1"
     for decision in analysis["decisions"]:
         probs = [card.get("probability") for card in decision["cards"]]

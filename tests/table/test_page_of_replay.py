@@ -16,16 +16,14 @@ from german_whist.engine.records import GameRecord, record_of
 from german_whist.table.browser.saved_replay import replay_page
 from german_whist.table.review.analysis import AnalysisSettings, analyse
 from german_whist.table.review.replay import make_replay
+from support import played_out
 
 QUICK = AnalysisSettings(search="flat-mc:12,voids,playout=counting")
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)><!-- \u2028'\"&lt;"
 
 
 def hand(rules: Any = "classic", meta: dict[str, Any] | None = None) -> GameRecord:
-    game = Game(rules, seed=3, match=Match(target=10))
-    while not game.over:
-        game.play(game.legal()[0])
-    return record_of(game, meta)
+    return record_of(played_out(Game(rules, seed=3, match=Match(target=10))), meta)
 
 
 class Reader(HTMLParser):

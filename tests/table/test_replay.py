@@ -16,7 +16,7 @@ from german_whist.engine.records import GameRecord, record_of
 from german_whist.table.review.replay import Replay, make_replay
 from german_whist.table.terminal.printed_replay import replay_lines
 from plain_whist import PlainGame
-from support import EVERY_SET, chosen_action, engine_rules, plain_twin
+from support import EVERY_SET, chosen_action, engine_rules, plain_twin, played_out
 
 
 def replay_json(record: GameRecord) -> Any:
@@ -111,12 +111,8 @@ def check_printed(record: GameRecord, replay: Replay) -> None:
 def test_a_hand_of_a_match_tells_its_score() -> None:
     game = Game("classic", seed=4, match=Match(best_of=5))
     for _ in range(2):
-        while not game.over:
-            game.play(game.legal()[-1])
-        game.deal_next()
-    while not game.over:
-        game.play(game.legal()[0])
-    match = replay_json(record_of(game))["match"]
+        played_out(game).deal_next()
+    match = replay_json(record_of(played_out(game)))["match"]
     assert (match["kind"], match["n"], match["hand"]) == ("best", 5, 3)
     assert sum(match["hands_won"]) == 2
 
