@@ -11,8 +11,7 @@ from typing import Any, get_args
 import msgspec
 import numpy as np
 import pytest
-from agent_views import network_card, network_weights
-from checkpoints import weights_entry, written
+from checkpoints import network_card, network_weights, weights_entry, written
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -180,6 +179,7 @@ def test_what_is_no_card_is_refused(text: str, message: str, path: Path) -> None
         ({"network": {**network(["led"]), "rule_features": ["pay", "pay"]}}, "of 'pay' twice"),
         ({"network": network(["laid_away"])}, ".*reads 'laid_away', which no observation by"),
         ({"network": {**CARD["network"], "cells": 3}}, "network: .*has 3 cells: a table"),
+        ({"network": {**CARD["network"], "kind": "tree"}}, "network.kind is 'tree': it has to be"),
         ({"evaluations": [{"opponent": "x"}]}, r"evaluations\[0\]: has no 'win_rate'"),
     ],
 )

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from checkpoints import champion_at
 
 from german_whist.agents.base import CannotPlay
-from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS, rules_of_champion
+from german_whist.agents.checkpoints.bundled import rules_of_champion
 from german_whist.agents.common_rules import common_rules, rules_of_player
 from german_whist.agents.registry import make_agent, named_player
 from german_whist.engine.rules import Rules, load_rules
 
 
-def trained(path: Path, *rules: Rules) -> str:
-    card = json.loads(CLASSIC_WEIGHTS.with_suffix(".json").read_text(encoding="utf-8"))
-    card["rules"] = [rule_set.as_mapping() for rule_set in rules]
-    path.with_suffix(".safetensors").write_bytes(CLASSIC_WEIGHTS.read_bytes())
-    path.with_suffix(".json").write_text(json.dumps(card), encoding="utf-8")
-    return str(path.with_suffix(".safetensors"))
-
-
 @pytest.fixture
 def margin(tmp_path: Path) -> str:
-    return trained(tmp_path / "margin", load_rules("margin"))
+    return champion_at(tmp_path / "margin", load_rules("margin"))
 
 
 def test_players_that_play_anything_play_the_classic_game() -> None:
@@ -45,10 +37,10 @@ def test_a_trained_player_plays_what_its_card_says(margin: str) -> None:
 
 
 def test_the_classic_game_comes_first_whatever_its_name(margin: str, tmp_path: Path) -> None:
-    two_rules = trained(tmp_path / "both", load_rules("margin"), load_rules("classic"))
+    two_rules = champion_at(tmp_path / "both", load_rules("margin"), load_rules("classic"))
     for players in ([two_rules], [two_rules, "champion"]):
         assert common_rules(players) == load_rules("classic")
-    same = trained(tmp_path / "same", Rules(name="mine", pay="margin"))
+    same = champion_at(tmp_path / "same", Rules(name="mine", pay="margin"))
     assert common_rules([two_rules, margin]) == common_rules([margin, same]) == load_rules("margin")
 
 
@@ -68,7 +60,7 @@ def test_a_name_before_a_player_is_what_it_is_called(margin: str, monkeypatch: A
     assert make_agent(f"mine={margin}", "margin").name == "mine"
     # A file with such a name is that file.
     monkeypatch.chdir(Path(margin).parent)
-    trained(Path("a=b"), load_rules("classic"))
+    champion_at(Path("a=b"), load_rules("classic"))
     assert named_player("a=b") == ("a=b", "a=b")
 
 
@@ -96,10 +88,10 @@ TINY = Rules(name="tiny", suits=2, ranks=4, hand=2)
 def test_a_path_of_a_run_or_checkpoint_is_taken_for_its_rules(tmp_path: Path) -> None:
     (tmp_path / "checkpoints").mkdir()
     checkpoint = tmp_path / "checkpoints" / "000000001500"
-    trained(checkpoint, TINY)
+    champion_at(checkpoint, TINY)
     for path in (tmp_path, checkpoint, str(checkpoint.with_suffix(".safetensors"))):
         assert common_rules(["random"], path) == TINY
-    trained(checkpoint, TINY, load_rules("classic"))
+    champion_at(checkpoint, TINY, load_rules("classic"))
     with pytest.raises(CannotPlay, match="plays tiny, classic: name one of them"):
         common_rules(["random"], tmp_path)
 
@@ -108,7 +100,7 @@ def test_what_is_near_a_player_is_told(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "nearby.py").write_text(
         "import numpy as np\n\nfive = 5\n\n\nclass Nap:\n    pass\n"
     )
-    trained(tmp_path / "mine", TINY)
+    champion_at(tmp_path / "mine", TINY)
     monkeypatch.chdir(tmp_path)
     for text, message in (
         ("mine:endgame=network", "after a comma, as in mine,endgame=network"),

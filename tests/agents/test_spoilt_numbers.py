@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from agent_views import act_on, network_card, network_weights, selfplay_views
-from checkpoints import written
+from agent_views import act_on, selfplay_views
+from checkpoints import network_card, network_weights, written
 from safetensors.numpy import load_file
 
 from german_whist import PolicyAgent, evaluate, observe

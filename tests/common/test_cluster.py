@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from checkpoints import champion_at
 
-from german_whist.agents.checkpoints import bundled
-from german_whist.agents.checkpoints.checkpoint import find_checkpoint
 from german_whist.agents.registry import make_agent
 from german_whist.cli import main
 from german_whist.common.executors.cluster import write_files
@@ -20,7 +19,6 @@ from german_whist.evaluation.packing import pack
 
 HERE = Path(__file__).resolve().parent
 RAY = HERE.parent.parent / ".venv-ray" / "bin" / "python"
-CHAMPION = find_checkpoint(Path(bundled.__file__).with_name("champion"))
 
 
 @pytest.mark.thorough
@@ -69,7 +67,7 @@ def test_files_and_code_travel_with_a_player(
     for folder in (home / "runs" / "one" / "checkpoints", tmp_path / "other", away):
         folder.mkdir(parents=True)
     for name, place in (("7", home / "runs" / "one" / "checkpoints"), ("far", tmp_path / "other")):
-        write_champion(place / name)
+        champion_at(place / name)
     (home / "runs" / "one" / "settings.yaml").write_text("trainer: ppo\n", encoding="utf-8")
     (home / "runs" / "one" / "state.safetensors").write_bytes(b"0" * 10_000)
     package = home / "things_of_mine"
@@ -102,14 +100,6 @@ def test_files_and_code_travel_with_a_player(
     monkeypatch.syspath_prepend(str(away))
     for player in called[:-1]:
         assert make_agent(player).name
-
-
-def write_champion(place: Path) -> None:
-    data = CHAMPION.read_bytes()
-    place.with_suffix(".safetensors").write_bytes(data)
-    card = json.loads(CHAMPION.with_suffix(".json").read_text(encoding="utf-8"))
-    card["weights"]["file"] = f"{place.name}.safetensors"
-    place.with_suffix(".json").write_text(json.dumps(card), encoding="utf-8")
 
 
 def test_where_a_run_is_played_or_trained_is_checked(

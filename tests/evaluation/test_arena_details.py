@@ -10,17 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checkpoints import written
+from checkpoints import network_card, network_weights, written
 
 from german_whist import PolicyAgent, evaluate, ladder
 from german_whist.agents import agent_names
 from german_whist.agents.base import EXACT_SOLVER, OWN_POLICY, Agent
 from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS
-from german_whist.agents.checkpoints.input_names import input_names
 from german_whist.agents.external.policies import CallableAgent
 from german_whist.agents.registry import make_agent
 from german_whist.cli import main
-from german_whist.engine.observation.layout import LAYOUT_VERSION
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.reports.html import as_html
 from german_whist.evaluation.reports.text import as_csv, as_markdown, as_text
@@ -39,17 +37,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run's folder with a checkpoint that was trained on whole hands."""
     folder = tmp_path_factory.mktemp("runs") / "mine-1"
     (folder / "checkpoints").mkdir(parents=True)
-    chance = np.random.default_rng(1)
-    weights = {
-        "policy.weight": chance.normal(size=(52, 432)).astype(np.float32),
-        "policy.bias": np.zeros(52, np.float32),
-    }
-    card = {
-        "network": {"kind": "mlp", "inputs": input_names(np.arange(432)), "hidden_sizes": []},
-        "actions": 52, "layout": "raw", "layout_version": LAYOUT_VERSION, "horizon": "hand",
-        "rules": [load_rules("classic").as_mapping()], "decisions": 3_000_000,
-    }  # fmt: skip
-    written(folder / "checkpoints" / "000003000000", weights, card)
+    card = network_card(np.arange(432), [], layout="raw", decisions=3_000_000)
+    written(folder / "checkpoints" / "000003000000", network_weights(432, 52), card)
     return folder
 
 

@@ -14,9 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from checkpoints import champion_at
 
 from german_whist import Match
-from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS
 from german_whist.cli import main
 from german_whist.commands.evaluation_options import forfeited_all
 from german_whist.engine.rules import load_rules
@@ -376,11 +376,7 @@ def test_a_disk_that_fills_meanwhile_costs_that_file_alone(
 @pytest.fixture
 def margin(tmp_path: Path) -> str:
     """A checkpoint that plays the rules `margin`, as its card says."""
-    card = json.loads(CLASSIC_WEIGHTS.with_suffix(".json").read_text(encoding="utf-8"))
-    card["rules"] = [load_rules("margin").as_mapping()]
-    (tmp_path / "player.safetensors").write_bytes(CLASSIC_WEIGHTS.read_bytes())
-    (tmp_path / "player.json").write_text(json.dumps(card), encoding="utf-8")
-    return str(tmp_path / "player.safetensors")
+    return champion_at(tmp_path / "player", load_rules("margin"))
 
 
 def test_rules_and_names_are_taken_from_the_players(

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checkpoints import network_card, network_weights, written
 
 pytest.importorskip("torch")
 
@@ -21,9 +22,7 @@ from german_whist.agents.checkpoints.checkpoint import (
     find_checkpoint,
     read_auxiliary_card,
     read_checkpoint,
-    write_checkpoint,
 )
-from german_whist.agents.checkpoints.schema import CheckpointCard, NetworkCard
 from german_whist.agents.networks.belief import read_belief_network, write_belief_inputs
 from german_whist.agents.networks.mlp import forward_rows, new_mlp_batch
 from german_whist.agents.networks.policy import NetworkAgent, PolicyNet, policy_net
@@ -35,6 +34,7 @@ from german_whist.common.executors import Executor, WorkersLost
 from german_whist.common.typed_settings import SettingsError
 from german_whist.engine.dtypes import VIEW
 from german_whist.engine.endgame import value
+from german_whist.engine.observation.layout import LAYOUT
 from german_whist.engine.play import row
 from german_whist.engine.rules import Rules, load_rules
 from german_whist.engine.view import View
@@ -64,18 +64,10 @@ TINY = load_rules({"name": "tiny", "suits": 2, "ranks": 4, "hand": 2})
 
 
 def policy_for(rules: Rules, folder: Path) -> PolicyNet:
-    rng = np.random.default_rng(1)
-    weights = {
-        "hidden.0.weight": rng.normal(size=(8, 60)).astype(np.float32),
-        "hidden.0.bias": np.zeros(8, np.float32),
-        "policy.weight": rng.normal(size=(52, 8)).astype(np.float32),
-        "policy.bias": np.zeros(52, np.float32),
-    }
-    card = CheckpointCard(
-        network=NetworkCard("mlp", ("own_hand", "upcards[0:8]"), (8,)), actions=52,
-        layout="trump-first", rules=(rules.as_mapping(),), horizon="foreplay",
-    )  # fmt: skip
-    return policy_net(read_checkpoint(write_checkpoint(folder / "policy", weights, card)))
+    own_hand, upcards = LAYOUT.group("own_hand").start, LAYOUT.group("upcards").start
+    inputs = [*range(own_hand, own_hand + 52), *range(upcards, upcards + 8)]
+    card = network_card(inputs, [8], rules=[rules.as_mapping()], horizon="foreplay")
+    return policy_net(read_checkpoint(written(folder / "policy", network_weights(60, 8, 52), card)))
 
 
 # -- hands
