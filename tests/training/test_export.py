@@ -131,8 +131,12 @@ def test_the_graph_of_one_of_the_package_is_written_here(
     assert not [*CLASSIC_WEIGHTS.parent.glob("*.onnx")]
 
 
-def test_a_network_of_several_games_is_written_for_those_that_show_less(tmp_path: Path) -> None:
+def test_a_network_of_several_games_is_written_for_one_also_that_shows_less(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     pytest.importorskip("onnxruntime")
+    assert main(["export", str(FAMILY_WEIGHTS), "-o", str(tmp_path / "x.onnx")]) == 2
+    assert ", and a graph is told no rules" in capsys.readouterr().err
     for name in ("colour", "humbug"):
         path = tmp_path / f"{name}.onnx"
         assert main(["export", "champion", "--rules", name, "-o", str(path)]) == 0

@@ -187,12 +187,6 @@ def test_weights_for_other_rules_play_what_both_know_as_before(
     assert np.isfinite(trainer.iterate()["value_loss"])
 
 
-def test_what_is_not_read_any_more_is_told(tmp_path: Path) -> None:
-    path = checkpoint(tmp_path, rules=[TINY["rules"], WIDER])
-    _, about = begun(path, rules=[TINY["rules"], RACE])
-    assert "inputs that this network lacks are not used" in about
-
-
 def test_a_place_that_a_checkpoint_does_not_know_begins_at_nothing(tmp_path: Path) -> None:
     path = checkpoint(tmp_path)
     trainer, _ = begun(path, rules=[TINY["rules"], WIDER])
@@ -204,12 +198,11 @@ def test_a_place_that_a_checkpoint_does_not_know_begins_at_nothing(tmp_path: Pat
     assert network.rule_features
     assert not weight[:, [*new, *range(len(network.places), weight.shape[1])]].any()
     assert not trainer.player()["policy.weight"][52].any()
-
-
-def test_a_path_that_is_none_makes_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"init: .*nowhere: there is no checkpoint"):
-        start(tmp_path / "run", settings(init=str(tmp_path / "nowhere")))
-    assert not (tmp_path / "run").exists()
+    # And what is not read any more is told.
+    _, about = begun(
+        checkpoint(tmp_path, rules=[TINY["rules"], WIDER]), rules=[TINY["rules"], RACE]
+    )
+    assert "inputs that this network lacks are not used" in about
 
 
 def test_training_begins_with_the_champion(tmp_path: Path) -> None:
@@ -226,6 +219,9 @@ def test_training_begins_with_the_champion(tmp_path: Path) -> None:
     message = r"has hidden_sizes \[512, 256\], and this training \[256"
     with pytest.raises(SettingsError, match=message):
         start(tmp_path / "other", load_settings("quick", ["init=champion"]))
+    with pytest.raises(SettingsError, match=r"init: .*nowhere: there is no checkpoint"):
+        start(tmp_path / "other", settings(init=str(tmp_path / "nowhere")))
+    assert not (tmp_path / "other").exists()
 
 
 def test_sb3_begins_with_the_weights_of_its_own_and_of_ours(tmp_path: Path) -> None:

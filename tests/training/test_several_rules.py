@@ -24,7 +24,7 @@ from german_whist.engine.observation.layout import real_action
 from german_whist.engine.observation.rule_features import RULE_LAYOUT
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.settings import PPOSettings
-from german_whist.training.checkpoint import agent_from_weights, write_player
+from german_whist.training.checkpoint import agent_from_weights
 from german_whist.training.rollout.networks import weights_of
 from german_whist.training.runs.presets import load_settings
 
@@ -159,28 +159,6 @@ def test_a_run_is_measured_and_played_by_each_of_its_rule_sets(
     assert more.decisions >= 500
     assert main(["compare", "both", "more"]) == 0
     assert "random (tiny-all)" in capsys.readouterr().out
-
-
-def test_a_graph_is_of_one_rule_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("onnx")
-    onnxruntime = pytest.importorskip("onnxruntime")
-    trainer = shaken(PPO(settings_of("draft", "small-all")))
-    weights = weights_of(trainer.network)
-    path = write_player(tmp_path / "1", weights, trainer.settings, trainer.network_card())
-    assert main(["export", str(path)]) == 2
-    assert "plays draft, small-all, and a graph is told no rules" in capsys.readouterr().err
-    for games, _ in trainer.games.parts():
-        assert main(["export", str(path), "--rules", games.rules.name]) == 0
-        session = onnxruntime.InferenceSession(str(path.with_suffix(".onnx")))
-        assert session.get_modelmeta().custom_metadata_map["rules"] == games.rules.name
-        now = games.observe()
-        fed = {"observation": now.observations, "action_mask": now.masks}
-        agent = NetworkAgent(games.rules, path, "endgame=network")
-        played = agent.act(games.views(), np.zeros(games.num_envs, np.uint64))
-        shown = session.run(["action"], fed)[0]
-        real = [real_action(int(a), order)
-                for a, order in zip(shown, games.batch.suit_orders, strict=True)]  # fmt: skip
-        assert played.tolist() == real
 
 
 @pytest.mark.parametrize(
