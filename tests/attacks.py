@@ -18,6 +18,7 @@ from german_whist import Game
 from german_whist.agents import agent_key, decision_streams, make_agent
 from german_whist.agents.base import Agent, Array
 from german_whist.agents.heuristic.threshold import ThresholdAgent
+from german_whist.engine.cards import cards_of
 from german_whist.engine.dtypes import SEATS
 from german_whist.engine.rng import stream_key
 from german_whist.evaluation import evaluate
@@ -25,10 +26,6 @@ from support import dealt
 
 HAND = 13
 Streams = Callable[[Array, Array], Array]
-
-
-def cards_in(cards: int) -> list[int]:
-    return [card for card in range(52) if cards >> card & 1]
 
 
 def set_of(cards: Iterable[int]) -> int:
@@ -56,8 +53,8 @@ def one_ply(view: Any, theirs: int, second: int) -> int:
     prize = worth(int(view["upcards"][0])) - worth(second)
 
     def answers(hand: int, led: int) -> list[int]:
-        same = [card for card in cards_in(hand) if card // 13 == led // 13]
-        return same or cards_in(hand)
+        same = [card for card in cards_of(hand) if card // 13 == led // 13]
+        return same or cards_of(hand)
 
     def wins(card: int, led: int) -> bool:
         return card > led if card // 13 == led // 13 else card // 13 == trump
@@ -73,7 +70,7 @@ def one_ply(view: Any, theirs: int, second: int) -> int:
     if view["phase"] == 1:
         led = int(view["led"])
         return max(answers(hand, led), key=lambda card: answered(card, led))
-    return max(cards_in(hand), key=led_to)
+    return max(cards_of(hand), key=led_to)
 
 
 class Attacker(ThresholdAgent):

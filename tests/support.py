@@ -193,24 +193,15 @@ def expected_view(
     leader = view["leader"]
     if leader is None:  # the hand is over: the winner of the last trick stands there
         leader = next(event[1] for event in reversed(view["events"]) if event[0] == "won")
-    own_played, other_played = 0, 0
+    own_played, other_played = map(card_bits, played_cards(view))
     led, followed, my_draws, opponent_draws = ([NO_CARD] * MAX_TRICKS for _ in range(4))
     i_led = [0] * MAX_TRICKS
     unseen_draws = 0
     for index, trick in enumerate(plays):
-        first, second = trick["lead"], trick["follow"]
-        led[index] = first
-        follow = 0
-        if second is not None:
-            followed[index] = second
-            follow = 1 << second
-        if trick["leader"] == me:
-            i_led[index] = 1
-            own_played |= 1 << first
-            other_played |= follow
-        else:
-            own_played |= follow
-            other_played |= 1 << first
+        led[index] = trick["lead"]
+        if trick["follow"] is not None:
+            followed[index] = trick["follow"]
+        i_led[index] = int(trick["leader"] == me)
         if trick["own_took"] is not None:
             my_draws[index] = trick["own_draw"]
             if trick["opponent_took"] == "hidden":

@@ -151,6 +151,7 @@ def test_a_signal_ends_a_command_though_a_compiler_swallows_it(
         ("compare nope=", "'nope=' names no run: nothing follows its ="),
         ("solve 2x4-h2 --target abc", "--target: 'abc' is not a number"),
         ("ladder random threshold --workers -1", "--workers is -1: it has to be from 1"),
+        ("rules --yaml", "name it"),
         ("rules --yml", "there is no option --yml; did you mean '--yaml'?"),
         ("tablebase biuld", "'biuld' is not known; did you mean 'build'?"),
         ("tablebase build --cards many", "--cards: 'many' is not a whole number"),

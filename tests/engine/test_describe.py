@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from german_whist import Game, Rules, load_rules, named_rules
-from german_whist.cli import main
 from german_whist.engine.describe import as_yaml, chapters, describe
 from support import played_out
 
@@ -94,28 +93,11 @@ def test_the_yaml_of_a_set_is_the_set_under_a_name_of_its_own(rules: Rules, tmp_
     assert len(lines) == len(fields(Rules))
 
 
-def test_the_command_lists_every_set_and_explains_one(capsys: Any, tmp_path: Path) -> None:
-    assert main(["rules"]) == 0
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+def test_the_command_lists_every_set_and_explains_one(tmp_path: Path, whist: Any) -> None:
+    lines = [line.split() for line in whist("rules").out.splitlines()]
     for name, rules in named_rules().items():
         assert [name, *rules.about.split()] in lines
-    assert main(["rules", "draft"]) == 0
-    assert capsys.readouterr().out.strip() == describe(load_rules("draft"))
-    assert main(["rules", "draft", "--yaml"]) == 0
+    assert whist("rules", "draft").out.strip() == describe(load_rules("draft"))
     path = tmp_path / "own.yaml"
-    path.write_text(capsys.readouterr().out, encoding="utf-8")
-    assert main(["rules", str(path)]) == 0
-    assert capsys.readouterr().out.startswith("my-draft: ")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [
-        (["rules", "clasic"], "did you mean 'classic'"),
-        (["rules", "missing.yaml"], "cannot be read"),
-        (["rules", "--yaml"], "name it"),
-    ],
-)
-def test_a_wrong_question_gets_a_sentence(arguments: list[str], word: str, capsys: Any) -> None:
-    assert main(arguments) == 2
-    assert word in capsys.readouterr().err
+    path.write_text(whist("rules", "draft", "--yaml").out, encoding="utf-8")
+    assert whist("rules", path).out.startswith("my-draft: ")

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from german_whist.cli import main
 from german_whist.common.jit.compiler import machine_code_folder
 from german_whist.engine.endgame import TablebaseError, new_scratch, solve, store, tables
 from german_whist.engine.endgame import build as build_module
@@ -74,7 +73,7 @@ def test_files_hold_the_layers_and_are_read_only(folder):
         (lambda path: path.write_bytes(b"something else" * 1000), "does not begin"),
     ],
 )
-def test_a_spoilt_file_is_named_and_only_replaced_when_asked(base, harm, words, capsys):
+def test_a_spoilt_file_is_named_and_only_replaced_when_asked(base, harm, words, whist):
     whole = base.read_bytes()
     harm(base)
     for act in (
@@ -86,9 +85,8 @@ def test_a_spoilt_file_is_named_and_only_replaced_when_asked(base, harm, words, 
             act()
         assert str(base) in str(caught.value)
         assert "--rebuild" in str(caught.value)
-    assert main(["tablebase", "verify", "--cards", "3"]) == 2
-    assert str(base) in capsys.readouterr().err
-    assert main(["tablebase", "build", "--cards", "3", "--rebuild"]) == 0
+    assert str(base) in whist("tablebase", "verify", "--cards", 3, status=2).err
+    whist("tablebase", "build", "--cards", 3, "--rebuild")
     assert base.read_bytes() == whole
 
 
@@ -185,32 +183,29 @@ def test_what_was_built_serves_and_what_can_not_be_mapped_does_not(folder, monke
     assert tables().cards == 5
 
 
-def test_the_command_builds_verifies_and_describes(monkeypatch, capsys):
+def test_the_command_builds_verifies_and_describes(monkeypatch, whist):
     monkeypatch.setattr(store, "BASE_CARDS", 10)
-    assert main(["tablebase", "info"]) == 0
-    assert "nothing yet" in capsys.readouterr().out
+    assert "nothing yet" in whist("tablebase", "info").out
+    built = ""
     for options in ([], ["--no-trumps", "--low"]):
-        assert main(["tablebase", "build", "--cards", "5", "--threads", "1", *options]) == 0
-    assert main(["tablebase", "verify", "--cards", "5", "--samples", "20"]) == 0
-    out = capsys.readouterr().out
-    assert "43,945" in out
-    assert "no faults" in out
-    assert main(["tablebase", "verify", "--no-trumps", "--low", "--cards", "5"]) == 0
-    assert main(["tablebase", "info"]) == 0
-    assert "notrumps-low-00-05.endings: notrumps-low, layers 0 to 5" in capsys.readouterr().out
-    assert main(["tablebase", "verify"]) == 2
-    assert "trumps-high-00-10.endings is not there" in capsys.readouterr().err
-    assert main(["tablebase", "build", "--cards", "14"]) == 2
-    assert "cards is 14" in capsys.readouterr().err
+        words = "--cards", 5, *options
+        built += whist("tablebase", "build", "--threads", 1, *words).out
+        built += whist("tablebase", "verify", "--samples", 20, *words).out
+    assert "43,945" in built
+    assert built.count("no faults") == 2
+    told = whist("tablebase", "info").out
+    assert "notrumps-low-00-05.endings: notrumps-low, layers 0 to 5" in told
+    assert "trumps-high-00-10.endings is not there" in whist("tablebase", "verify", status=2).err
+    assert "cards is 14" in whist("tablebase", "build", "--cards", 14, status=2).err
 
 
-def test_verify_finds_a_wrong_entry_behind_a_right_checksum(base, capsys):
+def test_verify_finds_a_wrong_entry_behind_a_right_checksum(base, whist):
     opened = open_layers(LayerFile(TablebaseKind(), 0, 3))
     data = opened.data.copy()
     data[-40] ^= 1
     base.write_bytes(store.header(opened.file, opened.sums, data) + data.tobytes())
-    assert main(["tablebase", "verify", "--cards", "3", "--samples", "1"]) == 1
-    assert "the file says 749" in capsys.readouterr().out
+    told = whist("tablebase", "verify", "--cards", 3, "--samples", 1, status=1).out
+    assert "the file says 749" in told
 
 
 def test_layers_above_the_base_are_read_too(folder):

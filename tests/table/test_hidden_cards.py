@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from serving import Running, Seat, Visitor, running
+from serving import Running, Seat, Visitor
 
 from german_whist import Game, load_rules
 from plain_whist import NAMED, PlainGame
@@ -131,50 +131,46 @@ class Watcher:
     ],
 )
 def test_no_message_of_a_hand_tells_a_card_that_may_not_be_known(
-    rules: str, opponent: str, tmp_path
+    rules: str, opponent: str, service: Running, visitor: Visitor
 ) -> None:
     rng = random.Random(rules + opponent)
-    with running(tmp_path) as server:
-        visitor = server.visitor()
-        seat = Seat(visitor, rules=rules, opponent=opponent, seed=5)
-        watcher = Watcher(visitor, rules, server, seat)
-        visitor.get("/api/tables")
-        n_hints = 0
-        while True:
-            watcher.check()
-            if seat.state["phase"] == "over":
-                break
-            if seat.state["turn"] != 0:
-                seat.wait()
-                continue
-            visitor.get(seat.path)
-            seat.take(next(visitor.listen(f"{seat.path}/events?after=0")))
-            watcher.check()
-            watcher.check_help(visitor.get(f"{seat.path}/help"))
-            if n_hints < 6 or rng.random() < 0.1:
-                n_hints += 1
-                visitor.post(f"{seat.path}/hint")
-            other_hand = [int(card) for card in watcher.game.hands[1]]
-            if other_hand:
-                body = {"action": rng.choice(other_hand), "move": seat.state["move"]}
-                assert visitor.ask("POST", f"{seat.path}/play", body)[0] == 422
-                # The refusal names the card that was asked for, and no other hidden one.
-                assert len(cards_in(visitor.heard.pop()) - watcher.visible()) <= 1
-            visitor.ask("POST", f"{seat.path}/play", {"action": 0, "move": 9999})
-            watcher.check()
-            seat.play(rng.choice(seat.state["legal"]))
-        assert watcher.n_checked > 50
-        kinds = [event["kind"] for event in seat.events]
-        assert load_rules(rules).choice == ("chose" in kinds)
-        hidden = [
-            event["who"]
-            for event in seat.events
-            if event["kind"] == "drew" and event["card"] is None
-        ]
-        assert set(hidden) <= {1}
-        if rules == "classic":
-            winners = [event["who"] for event in seat.events if event["kind"] == "won"]
-            assert (kinds.count("drew"), len(hidden)) == (26, winners[:13].count(0))
+    seat = Seat(visitor, rules=rules, opponent=opponent, seed=5)
+    watcher = Watcher(visitor, rules, service, seat)
+    visitor.get("/api/tables")
+    n_hints = 0
+    while True:
+        watcher.check()
+        if seat.state["phase"] == "over":
+            break
+        if seat.state["turn"] != 0:
+            seat.wait()
+            continue
+        visitor.get(seat.path)
+        seat.take(next(visitor.listen(f"{seat.path}/events?after=0")))
+        watcher.check()
+        watcher.check_help(visitor.get(f"{seat.path}/help"))
+        if n_hints < 6 or rng.random() < 0.1:
+            n_hints += 1
+            visitor.post(f"{seat.path}/hint")
+        other_hand = [int(card) for card in watcher.game.hands[1]]
+        if other_hand:
+            body = {"action": rng.choice(other_hand), "move": seat.state["move"]}
+            assert visitor.ask("POST", f"{seat.path}/play", body)[0] == 422
+            # The refusal names the card that was asked for, and no other hidden one.
+            assert len(cards_in(visitor.heard.pop()) - watcher.visible()) <= 1
+        visitor.ask("POST", f"{seat.path}/play", {"action": 0, "move": 9999})
+        watcher.check()
+        seat.play(rng.choice(seat.state["legal"]))
+    assert watcher.n_checked > 50
+    kinds = [event["kind"] for event in seat.events]
+    assert load_rules(rules).choice == ("chose" in kinds)
+    hidden = [
+        event["who"] for event in seat.events if event["kind"] == "drew" and event["card"] is None
+    ]
+    assert set(hidden) <= {1}
+    if rules == "classic":
+        winners = [event["who"] for event in seat.events if event["kind"] == "won"]
+        assert (kinds.count("drew"), len(hidden)) == (26, winners[:13].count(0))
 
 
 @pytest.mark.parametrize("rules", ["classic", "draft", "open-stock"])

@@ -23,43 +23,39 @@ from german_whist.table.game.store import Store
 
 
 @pytest.mark.parametrize("rules", ["draft", "humbug", "race-7"])
-def test_every_kind_of_rule_set_is_played_to_its_end(rules: str, tmp_path) -> None:
+def test_every_kind_of_rule_set_is_played_to_its_end(rules: str, visitor: Visitor) -> None:
     rng = random.Random(rules)
-    with running(tmp_path) as server:
-        visitor = server.visitor()
-        seat = Seat(visitor, rules=rules, opponent="threshold")
-        seat.play_on(rng.choice)
-        assert seat.state["result"]["text"]
-        assert [each["n"] for each in seat.events] == sorted({each["n"] for each in seat.events})
-        assert seat.events[-1]["kind"] == "hand_over"
-        (record,) = visitor.get("/api/records")
-        assert record["replay"] == {"id": seat.id, "hand": 1} == seat.state["replay"]
-        replay = visitor.get(f"/api/replays/{seat.id}/1")
-        assert len(replay["steps"]) == seat.state["move"]
-        assert visitor.get("/api/statistics")["total"]["hands"] == 1
+    seat = Seat(visitor, rules=rules, opponent="threshold")
+    seat.play_on(rng.choice)
+    assert seat.state["result"]["text"]
+    assert [each["n"] for each in seat.events] == sorted({each["n"] for each in seat.events})
+    assert seat.events[-1]["kind"] == "hand_over"
+    (record,) = visitor.get("/api/records")
+    assert record["replay"] == {"id": seat.id, "hand": 1} == seat.state["replay"]
+    replay = visitor.get(f"/api/replays/{seat.id}/1")
+    assert len(replay["steps"]) == seat.state["move"]
+    assert visitor.get("/api/statistics")["total"]["hands"] == 1
 
 
 @pytest.mark.parametrize("match", [{"kind": "points", "n": 3}, {"kind": "best", "n": 5}], ids=str)
-def test_a_match_goes_to_its_trophy(match: dict, tmp_path) -> None:
+def test_a_match_goes_to_its_trophy(match: dict, visitor: Visitor) -> None:
     rng = random.Random(5)
-    with running(tmp_path) as server:
-        visitor = server.visitor()
-        seat = Seat(visitor, rules="quick", opponent="random", match=match)
-        dealers = [seat.state["dealer"]]
-        while not seat.state["match"]["over"]:
-            seat.play_on(rng.choice, 1)
-            if seat.state["match"]["hand"] > len(dealers):
-                dealers.append(seat.state["dealer"])
-        told = seat.state["match"]
-        assert dealers == [(dealers[0] + k) % 2 for k in range(len(dealers))]
-        assert len(told["hands"]) == told["hand"] == len(dealers) > 2
-        won = [sum(hand["pay"][seat] > 0 for hand in told["hands"]) for seat in (0, 1)]
-        assert told["hands_won"] == won == told["points"]
-        assert told["winner"] == (won[1] > won[0])
-        assert seat.events[-1]["kind"] == "match_over"
-        total = visitor.get("/api/statistics")["total"]
-        assert (total["matches"], total["hands"]) == (1, len(dealers))
-        assert visitor.ask("POST", f"{seat.path}/next")[0] == 422
+    seat = Seat(visitor, rules="quick", opponent="random", match=match)
+    dealers = [seat.state["dealer"]]
+    while not seat.state["match"]["over"]:
+        seat.play_on(rng.choice, 1)
+        if seat.state["match"]["hand"] > len(dealers):
+            dealers.append(seat.state["dealer"])
+    told = seat.state["match"]
+    assert dealers == [(dealers[0] + k) % 2 for k in range(len(dealers))]
+    assert len(told["hands"]) == told["hand"] == len(dealers) > 2
+    won = [sum(hand["pay"][seat] > 0 for hand in told["hands"]) for seat in (0, 1)]
+    assert told["hands_won"] == won == told["points"]
+    assert told["winner"] == (won[1] > won[0])
+    assert seat.events[-1]["kind"] == "match_over"
+    total = visitor.get("/api/statistics")["total"]
+    assert (total["matches"], total["hands"]) == (1, len(dealers))
+    assert visitor.ask("POST", f"{seat.path}/next")[0] == 422
 
 
 def test_a_card_sent_twice_is_played_once_and_an_old_page_is_refused_with_the_present_state(
@@ -248,29 +244,28 @@ def test_a_file_of_records_opens_with_its_broken_lines_told(
     assert "no hand" in answer["error"]
 
 
-def test_many_tables_at_once_make_no_error(tmp_path) -> None:
+def test_many_tables_at_once_make_no_error(service: Running) -> None:
     opponents = ["easy", "medium", "threshold", "counting", "hard"]
     ready = threading.Barrier(24)
 
-    with running(tmp_path) as server:
-        for name in opponents:  # what is compiled once is compiled here
-            Seat(server.visitor(), rules="quick", opponent=name).play_on(min, 4)
+    for name in opponents:  # what is compiled once is compiled here
+        Seat(service.visitor(), rules="quick", opponent=name).play_on(min, 4)
 
-        def sit(number: int) -> int:
-            rng = random.Random(number)
-            visitor = server.visitor()
-            seat = Seat(visitor, rules="quick", opponent=opponents[number % len(opponents)])
-            ready.wait(PATIENCE)
+    def sit(number: int) -> int:
+        rng = random.Random(number)
+        visitor = service.visitor()
+        seat = Seat(visitor, rules="quick", opponent=opponents[number % len(opponents)])
+        ready.wait(PATIENCE)
 
-            def choose(legal: list[int]) -> int:
-                time.sleep(rng.random() * 0.1)
-                return rng.choice(legal)
+        def choose(legal: list[int]) -> int:
+            time.sleep(rng.random() * 0.1)
+            return rng.choice(legal)
 
-            seat.play_on(choose)
-            return visitor.get("/api/statistics")["total"]["hands"]
+        seat.play_on(choose)
+        return visitor.get("/api/statistics")["total"]["hands"]
 
-        with ThreadPoolExecutor(24) as pool:
-            assert list(pool.map(sit, range(24))) == [1] * 24
+    with ThreadPoolExecutor(24) as pool:
+        assert list(pool.map(sit, range(24))) == [1] * 24
 
 
 def test_the_menu_makes_no_agent_and_knows_what_the_champion_plays(monkeypatch) -> None:

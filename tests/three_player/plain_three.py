@@ -22,9 +22,8 @@ class PlainThree:
         self.notes: list[list[Event]] = [[], [], []]
         left_of_dealer = [(dealer + 1) % 3, (dealer + 2) % 3, dealer]
         self.hands: list[list[str]] = [[], [], [], []]
-        for round_of_dealing in range(7):
-            for place, seat in enumerate(left_of_dealer):
-                self.hands[seat].append(deal[3 * round_of_dealing + place])
+        for place in range(21):
+            self.hands[left_of_dealer[place % 3]].append(deal[place])
         self.stock = deal[21:]
         self.trumps = self.stock[0][1]
         self.tricks_taken = [0, 0, 0, 0]
@@ -43,12 +42,8 @@ class PlainThree:
         if self.to_play is None:
             return []
         hand = self.hands[self.to_play]
-        if self.table:
-            suit_led = self.table[0][1][1]
-            of_suit = [card for card in hand if card[1] == suit_led]
-            if of_suit:
-                return of_suit
-        return list(hand)
+        suit_led = self.table[0][1][1] if self.table else ""
+        return [card for card in hand if card[1] == suit_led] or list(hand)
 
     def play(self, card: str) -> None:
         assert card in self.legal()
