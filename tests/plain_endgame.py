@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
+
+import numpy as np
 
 Hand = tuple[int, ...]
 
@@ -19,6 +21,10 @@ def legal_replies(led: int, hand: Hand) -> Hand:
 
 def leader_wins(led: int, reply: int, trump: int | None) -> bool:
     return led > reply if suit(led) == suit(reply) else suit(reply) != trump
+
+
+def card_set(hand: Iterable[int]) -> np.uint64:
+    return np.uint64(sum(1 << card for card in hand))
 
 
 def without(hand: Hand, card: int) -> Hand:

@@ -142,7 +142,7 @@ def play_out(
     return happened
 
 
-@pytest.mark.parametrize("hands", [40, pytest.param(300, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("hands", [30, pytest.param(300, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("name", EVERY_SET)
 def test_engine_plays_as_the_plain_implementation(name: str, hands: int) -> None:
     rng = random.Random(f"agreement {name}")

@@ -31,7 +31,7 @@ def told_by(python: str, script: str, *words: str, **variables: str) -> dict[str
 @pytest.mark.parametrize(
     "rules",
     [
-        ("colour", "race-7", "draft", "humbug"),
+        ("race-7", "draft", "humbug"),
         pytest.param((*named_rules(),), marks=pytest.mark.thorough),
     ],
     ids=["unlike", "every"],

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from plain_endgame import PlainEnding, PlainRace, random_ending, without
+from plain_endgame import PlainEnding, PlainRace, card_set, random_ending, without
 
 from german_whist.engine.endgame import (
     Ending,
@@ -22,10 +22,6 @@ from german_whist.engine.endgame import (
 
 NONE = 4
 KINDS = [(True, False), (True, True), (False, False), (False, True)]
-
-
-def card_set(hand):
-    return np.uint64(sum(1 << card for card in hand))
 
 
 def humblest(cards, trump):

@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from plain_endgame import card_set
 
 from german_whist.engine.endgame import new_scratch, solve, tables_in_memory
 from german_whist.engine.endgame.generator import Classes, check_classes
@@ -152,10 +153,6 @@ def test_symmetric_whist(no_trumps, pair):
 def random_hands(source, n):
     cards = source.sample(range(52), 2 * n)
     return cards[:n], cards[n:]
-
-
-def card_set(hand):
-    return np.uint64(sum(1 << card for card in hand))
 
 
 def test_suits_and_gaps_do_not_matter(trumps):

@@ -166,8 +166,7 @@ def test_races_are_refused_and_solved_by_a_function_of_their_own():
 def random_rows(source, count, most):
     hands = np.zeros((count, 2), np.uint64)
     for row in hands:
-        for seat, hand in enumerate(random_ending(source, most)):
-            row[seat] = sum(1 << c for c in hand)
+        row[:] = list(map(card_set, random_ending(source, most)))
     trumps = np.array([source.randrange(5) for _ in range(count)])
     leaders = np.array([source.randrange(2) for _ in range(count)])
     return hands, trumps, leaders
@@ -198,7 +197,7 @@ def test_arrays_with_a_card_led():
     for k in range(50):
         hand, other_hand = random_ending(source, 6)
         led[k] = hand[0]
-        hands[k] = [sum(1 << c for c in cards) for cards in (without(hand, hand[0]), other_hand)]
+        hands[k] = card_set(without(hand, hand[0])), card_set(other_hand)
     for row, pair, card_led in zip(endgame.moves_many(hands, 2, 0, led), hands, led, strict=True):
         assert legal_in(row) == endgame.moves([int(hand) for hand in pair], 2, 0, int(card_led))
 

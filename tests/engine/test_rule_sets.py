@@ -71,7 +71,7 @@ def plays_out_one_sided(rules: Rules, match: Match | None = None) -> Game:
     return game
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(values=parameters())
 def test_every_set_that_is_accepted_has_hands_that_pay(values: dict[str, Any]) -> None:
     try:
@@ -93,7 +93,7 @@ def test_every_set_of_the_tests_has_a_match_that_ends(name: str) -> None:
     assert max(game.points) == max(game.pays)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(values=parameters(), seed=st.integers(0, 2**32))
 def test_where_the_winner_chooses_a_choice_does_come_up(values: dict[str, Any], seed: int) -> None:
     values["choice"] = True

@@ -78,7 +78,7 @@ def test_no_episode_costs_more_than_worst(name: str, reward: str) -> None:
         check_worst(engine_rules(name), plain_rules(name), reward, match)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(values=parameters(), reward=st.sampled_from(REWARDS), match=st.sampled_from(MATCHES))
 def test_nor_does_one_of_any_rules(values: Any, reward: str, match: Match | None) -> None:
     try:

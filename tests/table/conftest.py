@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,14 @@ def visit(request: pytest.FixtureRequest, server: Any, browser: Any) -> Iterator
     with visiting(server, browser, **getattr(request, "param", {})) as visit:
         yield visit
         assert not visit.complaints
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Any]:
+    from german_whist.table.game.store import Store
+
+    with closing(Store(tmp_path / "data")) as opened:
+        yield opened
 
 
 @pytest.fixture

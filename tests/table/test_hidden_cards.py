@@ -123,11 +123,11 @@ class Watcher:
 @pytest.mark.parametrize(
     ("rules", "opponent"),
     [
-        ("classic", "hard"),
+        ("classic", "medium"),
         ("no-trump", "threshold"),
         ("draft", "counting"),
         ("open-stock", "easy"),
-        ("race-7", "medium"),
+        ("race-7", "easy"),
     ],
 )
 def test_no_message_of_a_hand_tells_a_card_that_may_not_be_known(

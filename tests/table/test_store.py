@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
@@ -21,13 +20,6 @@ from german_whist.table.terminal.play import SessionSaver
 QUICK = load_rules("quick")
 
 
-@pytest.fixture
-def store(tmp_path) -> Iterator[Store]:
-    store = Store(tmp_path)
-    yield store
-    store.close()
-
-
 def finished(seed: int, **settings: Any) -> Session:
     session = Session(
         SessionSettings(**{"rules": QUICK, "opponent": "threshold", **settings}, seed=seed)
@@ -36,14 +28,14 @@ def finished(seed: int, **settings: Any) -> Session:
     return session
 
 
-def test_a_session_is_stored_and_loaded(store: Store, tmp_path) -> None:
+def test_a_session_is_stored_and_loaded(store: Store) -> None:
     session = Session(SessionSettings(QUICK, "threshold", match=Match(best_of=3), seed=1))
     name, revision = new_id(), 0
     while not session.over:
         play_on(session, random.Random(1), 3)
         extra = {"n": revision}
         revision = store.save(name, "me", session, revision=revision, extra=extra)
-        stored = Store(tmp_path).load(name)
+        stored = Store(store.path.parent).load(name)
         assert stored is not None
         assert stored.state == session.state()
         assert (stored.over, stored.revision, stored.extra) == (session.over, revision, extra)
@@ -92,18 +84,18 @@ def test_fewer_tricks_are_a_better_margin_where_hands_are_played_low(store: Stor
         assert abs(hand.margin) == abs(hand.tricks - hand.tricks_other)
 
 
-def test_no_program_overwrites_what_another_has_saved(store: Store, tmp_path) -> None:
+def test_no_program_overwrites_what_another_has_saved(store: Store) -> None:
     session, name = Session(SessionSettings(QUICK, "easy", seed=1)), new_id()
     revision = store.save(name, "me", session)
     play_on(session, random.Random(0), 2)
-    Store(tmp_path).save(name, "me", session, revision=revision)
+    Store(store.path.parent).save(name, "me", session, revision=revision)
     for stale in (revision, 0):
         with pytest.raises(RevisionConflict):
             store.save(name, "me", Session(SessionSettings(QUICK, "easy", seed=1)), revision=stale)
     stored = store.load(name)
     assert stored is not None
     assert stored.state == session.state()
-    assert Store(tmp_path).owner() == store.owner()
+    assert Store(store.path.parent).owner() == store.owner()
     assert len(store.owner()) == 24
 
 

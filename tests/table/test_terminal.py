@@ -3,7 +3,7 @@
 import re
 import signal
 import time
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 
 import pytest
 
@@ -14,7 +14,6 @@ from terminal_user import FakeTerminal, TerminalUser
 
 from german_whist.engine.rules import Match, load_rules
 from german_whist.table.game.session import Session, SessionSettings
-from german_whist.table.game.store import Store
 from german_whist.table.terminal.keys import KeyFrontend
 from german_whist.table.terminal.play import LeaveTable, SessionSaver, TerminalGame
 
@@ -29,12 +28,6 @@ def terminal(tmp_path):
         yield lambda *arguments, **options: stack.enter_context(
             TerminalUser(tmp_path / "data", "play", *arguments, "--fast", **options)
         )
-
-
-@pytest.fixture
-def store(tmp_path):
-    with closing(Store(tmp_path / "data")) as store:
-        yield store
 
 
 def play(session, store):

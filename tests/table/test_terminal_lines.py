@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-from contextlib import closing
 from itertools import pairwise
 
 import pytest
@@ -17,7 +16,6 @@ from german_whist.engine.game import Game
 from german_whist.engine.records import GameRecord
 from german_whist.engine.rules import load_rules
 from german_whist.table.game.session import Session
-from german_whist.table.game.store import Store
 from german_whist.table.terminal import lines
 from german_whist.table.terminal.board import board, in_order, rules_page, seen_page, tricks_page
 
@@ -34,12 +32,6 @@ def play(tmp_path, capsys, monkeypatch):
         return status, *capsys.readouterr()
 
     return run
-
-
-@pytest.fixture
-def store(tmp_path):
-    with closing(Store(tmp_path / "data")) as store:
-        yield store
 
 
 def text_of(*pages, columns=80):
