@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,15 @@ def self_play(hands: int, epsilon: float) -> Array:
     return PolicyPlayers(CLASSIC, policy_net(champion()), hands).play(11, 0, epsilon)
 
 
+def decisions_of(hands: Array, seed: int) -> Iterator[tuple[int, int, Game, int]]:
+    """The numbers of each hand and decision, the game before it, and the card."""
+    for number, hand in enumerate(hands):
+        game = Game("classic", seed=seed, number=number)
+        for decision, card in enumerate(map(int, hand["plays"])):
+            yield number, decision, game, card
+            game.play(card)
+
+
 # -- hands of self-play
 
 
@@ -110,12 +120,9 @@ def test_random_cards_are_marked_in_the_trick_in_which_they_were_played() -> Non
     assert parted > 50
     # Of decisions with a choice a tenth is random, and two of them may share a trick.
     choices = tricks = 0
-    for number, hand in enumerate(explored):
-        game = Game("classic", seed=11, number=number)
-        for decision, card in enumerate(hand["plays"]):
-            choices += len(game.legal()) > 1
-            tricks += decision % 2
-            game.play(int(card))
+    for _, decision, game, _ in decisions_of(explored, 11):
+        choices += len(game.legal()) > 1
+        tricks += decision % 2
     assert marked <= tricks
     assert marked == pytest.approx(0.1 * choices * 0.95, rel=0.15)
 
@@ -241,29 +248,26 @@ def test_search_targets_are_what_every_likely_card_comes_to_in_the_deal_as_it_is
     plain = PolicyPlayers(CLASSIC, policy_net(champion()), 16).play(3, 0, 0.1)
     np.testing.assert_array_equal(tried_hands()["hand"], plain)
     compared = left_out = 0
-    for number, searched in enumerate(tried_hands()[:4]):
-        game = Game("classic", seed=3, number=number)
-        for decision, played in enumerate(searched["hand"]["plays"]):
-            targets = searched["targets"][decision]
-            probs = policy_probs(game)
-            log_probs = {card: math.log(max(prob, 1e-30)) for card, prob in probs.items()}
-            best = max(log_probs.values())
-            # The networks are asked in half the digits there.
-            unsure = [card for card in log_probs if abs(log_probs[card] - best + 6.5) < 0.3]
-            likely = [card for card in log_probs if log_probs[card] > best - 6.5]
-            if not unsure and len(likely) < 2:
-                assert np.isnan(targets).all()
-            elif not unsure:
-                pays = dict(zip(probs, targets, strict=False))
-                assert [card for card in probs if not np.isnan(pays[card])] == likely
-                for card in likely:
-                    expected, pay = target_of(game, card), pays[card]
-                    if math.isnan(expected):
-                        left_out += 1
-                    else:
-                        assert pay == pytest.approx(expected, abs=0.06)
-                        compared += 1
-            game.play(int(played))
+    for number, decision, game, _ in decisions_of(tried_hands()["hand"][:4], 3):
+        targets = tried_hands()["targets"][number, decision]
+        probs = policy_probs(game)
+        log_probs = {card: math.log(max(prob, 1e-30)) for card, prob in probs.items()}
+        best = max(log_probs.values())
+        # The networks are asked in half the digits there.
+        unsure = [card for card in log_probs if abs(log_probs[card] - best + 6.5) < 0.3]
+        likely = [card for card in log_probs if log_probs[card] > best - 6.5]
+        if not unsure and len(likely) < 2:
+            assert np.isnan(targets).all()
+        elif not unsure:
+            pays = dict(zip(probs, targets, strict=False))
+            assert [card for card in probs if not np.isnan(pays[card])] == likely
+            for card in likely:
+                expected, pay = target_of(game, card), pays[card]
+                if math.isnan(expected):
+                    left_out += 1
+                else:
+                    assert pay == pytest.approx(expected, abs=0.06)
+                    compared += 1
     assert compared > 100
     assert left_out < compared / 4
 
@@ -275,22 +279,19 @@ def test_a_policy_learns_each_target_at_its_card_and_in_the_position_it_was_trie
     x, targets = task.read(hands)
     logits = forward(*policy_parts(), (x != 0).astype(float))[-1]
     row = 0
-    for number, searched in enumerate(hands):
-        game = Game("classic", seed=3, number=number)
-        for decision, played in enumerate(searched["hand"]["plays"]):
-            probs = policy_probs(game)
-            pays = dict(zip(probs, searched["targets"][decision], strict=False))
-            tried = [card for card in probs if not np.isnan(pays[card])]
-            if tried:
-                legal = ~np.isnan(targets[row].numpy())
-                probs_of_row = np.exp(logits[row] - logits[row][legal].max())[legal]
-                total = sum(probs[card] for card in tried)
-                expected = sorted((float(pays[card]), probs[card] / total) for card in tried)
-                shares = probs_of_row / probs_of_row.sum()
-                result = sorted(zip(targets[row].numpy()[legal], shares, strict=True))
-                np.testing.assert_allclose(result, expected, atol=1e-3)
-                row += 1
-            game.play(int(played))
+    for number, decision, game, _ in decisions_of(hands["hand"], 3):
+        probs = policy_probs(game)
+        pays = dict(zip(probs, hands["targets"][number, decision], strict=False))
+        tried = [card for card in probs if not np.isnan(pays[card])]
+        if tried:
+            legal = ~np.isnan(targets[row].numpy())
+            probs_of_row = np.exp(logits[row] - logits[row][legal].max())[legal]
+            total = sum(probs[card] for card in tried)
+            expected = sorted((float(pays[card]), probs[card] / total) for card in tried)
+            shares = probs_of_row / probs_of_row.sum()
+            result = sorted(zip(targets[row].numpy()[legal], shares, strict=True))
+            np.testing.assert_allclose(result, expected, atol=1e-3)
+            row += 1
     assert row == len(x) > 60
 
 
@@ -339,15 +340,13 @@ def test_what_a_value_network_reads_of_hands_is_what_the_cards_say() -> None:
     x, leaders, tricks, random_tricks = ValueTask(CLASSIC, 0.8).read(hands)
     assert (tricks.numpy() == hands["tricks"]).all()
     assert (random_tricks.numpy() == hands["random_tricks"]).all()
-    for number, hand in enumerate(hands):
-        game = Game("classic", seed=11, number=number)
-        for decision, card in enumerate(hand["plays"]):
-            if decision % 2 == 0:
-                ones = np.flatnonzero(x[number, decision // 2].float().numpy())
-                assert ones.tolist() == value_inputs(game)
-                assert leaders[number, decision // 2] == game.turn
-            game.play(int(card))
-        assert leaders[number, -1] == game.turn
+    for number, decision, game, card in decisions_of(hands, 11):
+        if decision % 2 == 0:
+            ones = np.flatnonzero(x[number, decision // 2].float().numpy())
+            assert ones.tolist() == value_inputs(game)
+            assert leaders[number, decision // 2] == game.turn
+        if decision == DECISIONS - 1:
+            assert leaders[number, -1] == after(game, card).turn
 
 
 def test_lambda_returns_are_the_forward_view_cut_off_at_random_cards() -> None:
@@ -401,15 +400,12 @@ def test_losses_of_value_and_belief_networks_are_cross_entropies() -> None:
     assert belief_task.loss(net, hands).item() == pytest.approx(belief_loss.mean(), rel=0.01)
     assert belief_task.errors(net, hands) == pytest.approx(belief_loss.mean(axis=0), rel=0.02)
     # Of the cards that a player has not seen, thirteen less those it knows are the other's.
-    for number in range(24):
-        game = Game("classic", seed=11, number=number)
-        for decision, card in enumerate(hands[number]["plays"]):
-            seat = game.turn or 0
-            assert masks[number, decision].sum() == field(game, seat, "unseen").bit_count()
-            other = int((labels[number, decision] * masks[number, decision]).sum())
-            known = field(game, seat, "opponent_known").bit_count()
-            assert other == field(game, seat, "opponent_hand_size") - known
-            game.play(int(card))
+    for number, decision, game, _ in decisions_of(hands, 11):
+        seat = game.turn or 0
+        assert masks[number, decision].sum() == field(game, seat, "unseen").bit_count()
+        other = int((labels[number, decision] * masks[number, decision]).sum())
+        known = field(game, seat, "opponent_known").bit_count()
+        assert other == field(game, seat, "opponent_hand_size") - known
 
 
 # -- fits
