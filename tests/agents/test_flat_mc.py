@@ -22,14 +22,6 @@ def test_of_equal_cards_the_cheaper_is_played() -> None:
     assert card(chosen) == min(view.hand, key=lambda each: (each.suit == view.trump, each.rank))
 
 
-def test_a_race_and_an_ending_with_cards_set_aside_are_searched() -> None:
-    for rules in ("race-9", {"suits": 4, "ranks": 7, "hand": 5, "stock": 10}):
-        player = Player(make_agent("flat-mc:8", rules))
-        game = Game(rules, seed=2)
-        while not game.over:
-            game.play(player.choose(game.view(game.turn or 0)))
-
-
 def test_a_time_a_move_is_spent() -> None:
     player, game = Player(make_agent("flat-mc:100ms")), Game("classic", seed=3)
     view = game.view(game.turn or 0)

@@ -30,8 +30,6 @@ from german_whist.agents.networks.mlp import (
     pack_mlp,
 )
 from german_whist.agents.networks.policy import NetworkAgent
-from german_whist.agents.networks.value import INPUTS as VALUE_INPUTS
-from german_whist.agents.networks.value import MAX_VALUE_INPUTS, write_value_inputs
 from german_whist.agents.search.leaf_values import solve_last_trick
 from german_whist.agents.search.root import MIN_REPLY_PROBABILITY, thinker_actions
 from german_whist.agents.search.simulation import new_search, play_ahead
@@ -242,37 +240,6 @@ def test_the_first_layer_neither_overflows_nor_loses_more_than_a_float_would(sca
         forward(net, np.arange(400), new_forward_buffers(net.sizes), out)
         expected = sign * numbers.reshape(401, 7).sum(axis=0)
         np.testing.assert_allclose(out, expected, rtol=1e-6)
-
-
-def active_value_inputs(game: Game) -> set[int]:
-    active = np.zeros(MAX_VALUE_INPUTS, np.int16)
-    count = write_value_inputs(row(game.rules.record(), 0), row(game.record.copy(), 0), active)
-    return set(active[:count].tolist())
-
-
-def test_value_inputs_do_not_depend_on_the_names_of_suits() -> None:
-    game = at_trick(5, 2, follow=False)
-    active = active_value_inputs(game)
-    assert max(active) < VALUE_INPUTS
-    record = game.record[0]
-
-    def turned(cards: int) -> int:
-        return (cards << 13) & ((1 << 52) - 1) | cards >> 39
-
-    renamed = game.clone()
-    twin = renamed.record[0]
-    for name in ("hand", "known_cards", "played"):
-        twin[name] = [turned(int(cards)) for cards in record[name]]
-    twin["deal"] = (record["deal"] + 13) % 52
-    twin["trump"] = (record["trump"] + 1) % 4
-    assert active_value_inputs(renamed) == active
-    # A card in play that changes hands is seen.
-    leader_hand = int(record["hand"][int(record["leader"])])
-    twin["hand"] = record["hand"]
-    moved = leader_hand & -leader_hand
-    changed = game.clone()
-    changed.record[0]["hand"] = [int(cards) ^ moved for cards in record["hand"]]
-    assert active_value_inputs(changed) != active
 
 
 def test_it_thinks_for_a_time_and_stops_when_one_card_is_left() -> None:

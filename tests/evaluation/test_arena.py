@@ -19,7 +19,7 @@ from german_whist import Match
 from german_whist.agents import Agent, make_agent
 from german_whist.cli import main
 from german_whist.engine.endgame import moves
-from german_whist.engine.records import read_records, write_records
+from german_whist.engine.records import GameRecord, read_records, write_records
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation import Arena
 from german_whist.evaluation import evaluate as evaluate_in_secret
@@ -157,13 +157,12 @@ def test_the_margin_is_the_endings_worth_and_what_was_thrown_away(
     assert (sums[k.THROWN_TWO] == 0) == (players[1] == "threshold")
 
 
-def test_tricks_thrown_away_are_those_of_the_moves_themselves(tmp_path: Path) -> None:
+def test_tricks_thrown_away_are_those_of_the_moves_themselves() -> None:
     lines: list[str] = []
     names = ["random", f"{PLAYERS}Counter"]
     result = Arena(names, [(0, 1)], "small-last", hands=12, key=KEY, records=lines.append).play()
-    (tmp_path / "hands.jsonl").write_text("\n".join(lines))
     thrown = dict.fromkeys(names, 0)
-    for record in read_records(tmp_path / "hands.jsonl").records:
+    for record in map(GameRecord.from_line, lines):
         game = record.start()
         for action in record.actions:
             if not game.stock:

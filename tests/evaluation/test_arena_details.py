@@ -144,19 +144,3 @@ def test_rules_whose_endings_nobody_solves_have_no_switch(run: Path, tmp_path: P
     aside = load_rules({"name": "aside", "stock": 24})
     agent = PolicyAgent(aside, lowest)
     assert (agent.endgame, agent.endgame_switch) == (OWN_POLICY, "")
-
-
-def test_what_answers_a_player_is_measured_with_the_same_details(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
-    from german_whist.training.experiments.best_response import BestResponsePlan, find_best_response
-
-    rules = load_rules("2x4-h2")
-    plan = BestResponsePlan(
-        agent="random", rules=rules.as_mapping(), model="random", worlds=2, decisions=0, hands=20,
-        seed=1,
-    )  # fmt: skip
-    found = find_best_response(plan, rules, tmp_path / "answer", str)
-    assert found.best.details[0].startswith("responder:2,against=random: endgame: exact solver")
-    assert found.best.details[1] == "random: endgame: own policy"
-    page = (tmp_path / "answer" / "best_response.html").read_text(encoding="utf-8")
-    assert all(each in page for each in found.best.details)

@@ -6,14 +6,13 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass, field
 from math import sqrt
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from german_whist import Match
 from german_whist.engine.endgame import moves
-from german_whist.engine.records import GameRecord, read_records
+from german_whist.engine.records import GameRecord
 from german_whist.evaluation import Arena
 from german_whist.evaluation.results import Pairing
 from german_whist.evaluation.statistics import mean_estimate, share_estimate
@@ -71,19 +70,6 @@ def recounted(record: GameRecord, in_match: bool) -> Hand:
     return hand
 
 
-def played(
-    rules: str, match: Match | None, tmp_path: Path, hands: int = 24
-) -> tuple[Pairing, list[Hand]]:
-    lines: list[str] = []
-    arena = Arena(PLAYERS, [(0, 1)], rules, hands=hands, match=match, seed=4, records=lines.append)
-    pairing = arena.play().pairings[0]
-    path = tmp_path / "hands.jsonl"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    read = read_records(path)
-    assert not read.problems
-    return pairing, [recounted(record, match is not None) for record in read.records]
-
-
 def spread(x: dict[int, float], h: dict[int, float]) -> tuple[float, float]:
     """The ratio of two sums over pairs, and its standard error."""
     value, count = sum(x.values()) / sum(h.values()), len(x)
@@ -105,10 +91,11 @@ def mean(values: list[float]) -> float:
     ],
     ids=str,
 )
-def test_a_pairing_is_what_its_records_add_up_to(
-    rules: str, match: Match | None, tmp_path: Path
-) -> None:
-    pairing, hands = played(rules, match, tmp_path)
+def test_a_pairing_is_what_its_records_add_up_to(rules: str, match: Match | None) -> None:
+    lines: list[str] = []
+    arena = Arena(PLAYERS, [(0, 1)], rules, hands=24, match=match, seed=4, records=lines.append)
+    pairing = arena.play().pairings[0]
+    hands = [recounted(GameRecord.from_line(line), match is not None) for line in lines]
     assert (pairing.hands, pairing.pairs) == (len(hands), 12)
     assert {hand.pair for hand in hands} == {*range(12)}
     sums: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))

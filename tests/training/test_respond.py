@@ -49,6 +49,10 @@ def test_the_better_of_both_wins_much_of_what_can_be_won_and_no_more(folder: Pat
     assert len(seeds) == 3, "what was chosen by some hands is measured by others"
     assert 5 not in seeds, "the network was trained on these deals"
     assert len(result.evaluations) >= 5
+    players = result.best.player, "random-exact"
+    assert result.best.details == tuple(f"{each}: endgame: exact solver" for each in players)
+    page = (folder / "best_response.html").read_text(encoding="utf-8")
+    assert all(detail in page for detail in result.best.details)
 
 
 def test_it_goes_on_where_it_was_and_plays_nothing_twice(

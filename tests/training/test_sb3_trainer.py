@@ -151,12 +151,6 @@ def test_earlier_selves_join_and_leave_the_pool_and_play_by_their_weights() -> N
     assert sum(result["games"] for result in results.values()) > 12 * 16
 
 
-def test_without_opponents_it_begins_against_itself() -> None:
-    trainer = SB3Trainer(settings(opponents=()))  # type: ignore[arg-type]
-    trainer.iterate()
-    assert trainer.pool.names[0] == "0 decisions"
-
-
 def test_a_number_that_is_none_stops_it() -> None:
     trainer = SB3Trainer(settings())  # type: ignore[arg-type]
     trainer.iterate()
@@ -164,7 +158,7 @@ def test_a_number_that_is_none_stops_it() -> None:
         trainer.model.policy.action_net.weight.fill_(float("nan"))
     with pytest.raises(Diverged, match="after 256 decisions"):
         trainer.iterate()
-    trainer = SB3Trainer(settings())  # type: ignore[arg-type]
+    trainer = SB3Trainer(settings(opponents=()))  # type: ignore[arg-type]
     train = trainer.model.train
 
     def spoilt() -> None:
@@ -175,6 +169,8 @@ def test_a_number_that_is_none_stops_it() -> None:
     trainer.model.train = spoilt  # type: ignore[method-assign]
     with pytest.raises(Diverged, match="weights became NaN or infinite after 256 decisions"):
         trainer.iterate()
+    # Without opponents it began against itself.
+    assert trainer.pool.names[0] == "0 decisions"
 
 
 def test_what_is_wrong_in_a_callback_is_not_blamed_on_the_weights() -> None:
