@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -100,6 +102,16 @@ def sum_of_made(n: int) -> int:
     return later_part(numbers, 2).sum()
 
 
+@contextmanager
+def frees_what_it_makes() -> Iterator[None]:
+    memory.memsys_enable_stats()
+    before = rtsys.get_allocation_stats()
+    yield
+    after = rtsys.get_allocation_stats()
+    memory.memsys_disable_stats()
+    assert after.alloc - before.alloc == after.free - before.free > 0
+
+
 def test_a_part_that_is_handed_back_outlives_the_array() -> None:
     whole = np.arange(100_000)
     before = sys.getrefcount(whole)
@@ -118,12 +130,29 @@ def test_arrays_made_on_the_way_are_let_go_of() -> None:
     assert out.tolist() == list(range(40_000))
     assert sum_of_listed(numbers) == 4
     references = sys.getrefcount(numbers)
-    memory.memsys_enable_stats()
-    before = rtsys.get_allocation_stats()
-    for _ in range(5):
-        picked(numbers, places, out)
-        assert sum_of_made(50_000) == 50_000 * 49_999 // 2 - 1
-    after = rtsys.get_allocation_stats()
-    memory.memsys_disable_stats()
-    assert after.alloc - before.alloc == after.free - before.free > 0
+    with frees_what_it_makes():
+        for _ in range(5):
+            picked(numbers, places, out)
+            assert sum_of_made(50_000) == 50_000 * 49_999 // 2 - 1
     assert sys.getrefcount(numbers) == references
+
+
+# -- variables that are assigned once
+
+
+@jit
+def kept_numbers(n: int) -> int:
+    first, kept = np.full(3, n), np.full(3, 1)
+    if n > 3:
+        kept = kept + first
+        kept = np.full(3, kept[0])
+    other = np.full(3, 100 * n)
+    while other[0] < 1000:
+        other[0] += n
+    return kept[1] + other[1]
+
+
+def test_an_array_that_is_used_on_one_of_two_paths_is_freed_once() -> None:
+    with frees_what_it_makes():
+        for n in range(1, 9):
+            assert kept_numbers(n) == 100 * n + (n + 1 if n > 3 else 1)
