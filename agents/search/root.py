@@ -133,7 +133,7 @@ def _sample_round(search: ThinkerSearch, view: Record, worlds: int, stream: np.n
         sample_world(search, view, stream)
         leaves = _play_cards(search, leaves)
     play_ahead(search, leaves)
-    values = np.empty(leaves)
+    values = search.values
     evaluate_leaves(search, np.int64(view.seat), leaves, values)
     leaves_per_world = leaves // worlds
     for world in range(worlds):
@@ -224,7 +224,7 @@ def _enumerate_worlds(search: ThinkerSearch, view: Record, n_worlds: int) -> Non
     """
     worlds, leaves, total = 0, 0, 0.0
     remaining = view.unseen
-    stock = np.zeros(1, np.uint8)
+    stock = search.stock[:1]
     while remaining:
         card = lowest(remaining)
         remaining &= remaining - ONE
@@ -239,7 +239,7 @@ def _enumerate_worlds(search: ThinkerSearch, view: Record, n_worlds: int) -> Non
         worlds += 1
     if worlds == 0:
         return
-    values = np.empty(leaves)
+    values = search.values
     _evaluate_replies(search, np.int64(view.seat), leaves, values)
     leaves_per_world = leaves // worlds
     for world in range(worlds):
@@ -263,7 +263,7 @@ def _hand_weight(search: ThinkerSearch, hidden_hand: np.uint64) -> float:
     plan = row(search.plans, 0)
     if plan.weighted == 0:
         return weight
-    counts = np.zeros(4, np.uint8)
+    counts = search.suit_counts
     for suit in range(4):
         counts[suit] = popcount(hidden_hand & suit_set(suit))
     return split_weight(plan, np.uint64(row(search.rules, 0).hand + 1), counts)

@@ -104,8 +104,8 @@ PROGRESS = np.dtype(
 class ThinkerSearch(NamedTuple):
     """A search in games of one contract: rules, exact endings, networks, and a thread's buffers.
 
-    The buffers are fields of their own, since compiled code that takes a named tuple of arrays out
-    of another counts a reference to each of its arrays, every time.
+    Compiled functions that allocate nothing count no references either: so all that they fill is
+    here.
     """
 
     rules: np.ndarray
@@ -136,6 +136,11 @@ class ThinkerSearch(NamedTuple):
     cards: np.ndarray
     priors: np.ndarray
     world_weights: np.ndarray
+    values: np.ndarray
+    """Of each leaf."""
+    stock: np.ndarray
+    suit_positions: np.ndarray
+    suit_counts: np.ndarray
     progress: np.ndarray
 
 
@@ -166,6 +171,10 @@ def new_search(
         np.zeros(MAX_CARDS, np.int64),
         np.zeros(MAX_CARDS),
         np.zeros(ROUND_SIZE),
+        np.zeros(rows),
+        np.zeros(N_CARDS, np.uint8),
+        np.zeros(4, np.int64),
+        np.zeros(4, np.uint8),
         np.array([(0, 0, 0, pruning)], PROGRESS),
     )
 
@@ -180,7 +189,7 @@ def weigh_hands(search: ThinkerSearch, view: Record) -> None:
     plan_determinizations(rules, view, not networks.uses_belief, plan)
     if not networks.uses_belief:
         return
-    rows, positions = search.belief_rows, np.zeros(4, np.int64)
+    rows, positions = search.belief_rows, search.suit_positions
     rows.n_active[0] = write_belief_inputs(
         rules, view, search.policy_buffers.order, positions, rows.active_inputs[0]
     )
@@ -201,9 +210,8 @@ def sample_world(search: ThinkerSearch, view: Record, stream: np.ndarray) -> Non
         )
     else:
         hidden_hand = draw_hand(view, plan, stream)
-    stock = np.zeros(N_CARDS, np.uint8)
-    count = shuffle_cards(view.unseen & ~hidden_hand, stream, stock)
-    place_cards(search, view, hidden_hand, stock[:count])
+    count = shuffle_cards(view.unseen & ~hidden_hand, stream, search.stock)
+    place_cards(search, view, hidden_hand, search.stock[:count])
 
 
 @forceinline
