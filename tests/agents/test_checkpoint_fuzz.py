@@ -50,7 +50,7 @@ CARD: dict[str, Any] = network_card(PLACES, [6], rules=[{"name": "classic"}]) | 
 }
 CARD["network"]["card_ranks"] = "relative"
 WEIGHTS = network_weights(4, 6, 52)
-QUICK = settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture

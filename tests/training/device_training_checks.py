@@ -31,16 +31,13 @@ KINDS: dict[str, dict[str, Any]] = {
     "oracle": {"rules": TINY, "n_steps": 5},
     "whole hands": {"rules": TINY, "horizon": "hand", "critic": "separate",
                     "card_ranks": "absolute"},
-    "earlier selves": {
-        "rules": TINY, "pool_fraction": 0.5, "pool_every": 20, "pool_size": 2, "n_epochs": 2,
-        "kl_coef": 0.1,
-    },
     "others": {
         "rules": TINY, "pool_fraction": 0.5, "opponents": ("random",), "pool_size": 0, "n_steps": 4,
         "critic": "shared",
     },
-    "several rules": {
-        "rules": ("small-last", "humbug"), "horizon": "hand", "n_steps": 4,
+    "several rules and earlier selves": {
+        "rules": ("small-last", "humbug"), "horizon": "hand", "n_steps": 4, "pool_fraction": 0.5,
+        "pool_every": 8, "pool_size": 2, "n_epochs": 2, "kl_coef": 0.1,
     },
 }  # fmt: skip
 

@@ -25,7 +25,7 @@ CHECKS = Path(__file__).resolve().parent / "device_training_checks.py"
 @pytest.mark.parametrize(
     "kinds",
     [
-        ("earlier selves", "several rules"),
+        ("several rules and earlier selves",),
         pytest.param(("oracle", "whole hands", "others"), marks=pytest.mark.thorough),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -78,20 +79,31 @@ def test_sb3_writes_its_own_curves_beside_them(tmp_path: Path) -> None:
     assert "eval/win_rate/threshold" in scalars
 
 
-def test_a_resumed_run_goes_on_with_its_curves(tmp_path: Path) -> None:
+@pytest.fixture
+def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Let seconds go by: files are read in the order of their names, which hold them."""
+    passed, now = [0], time.time
+
+    def wait() -> None:
+        passed[0] += 2
+
+    monkeypatch.setattr(time, "time", lambda: now() + passed[0])
+    return wait
+
+
+def test_a_resumed_run_goes_on_with_its_curves(tmp_path: Path, later: Callable[[], None]) -> None:
     start(tmp_path / "whole", ours()).go(quiet())
     folder = tmp_path / "run"
     run = start(folder, ours())
     with pytest.raises(RunStopped):
         run.go(interrupted_when(lambda run: len(run.rows) == 3))
-    # Files are read in the order of their names, which hold seconds.
-    time.sleep(1.1)
+    later()
     # As if the run had been killed after its state was saved.
     board = TensorBoard()
     board.on_start(run)
     board.write({"train/entropy": 99.0}, run.trainer.decisions + 64)
     board.on_end(run)
-    time.sleep(1.1)
+    later()
     resume(folder).go(quiet())
     whole, scalars = curves(tmp_path / "whole"), curves(folder)
     assert whole.keys() == scalars.keys()
@@ -100,7 +112,9 @@ def test_a_resumed_run_goes_on_with_its_curves(tmp_path: Path) -> None:
     assert len(list((folder / "tensorboard").iterdir())) == 3
 
 
-def test_a_run_that_was_killed_before_its_first_save_has_no_point_twice(tmp_path: Path) -> None:
+def test_a_run_that_was_killed_before_its_first_save_has_no_point_twice(
+    tmp_path: Path, later: Callable[[], None]
+) -> None:
     run = start(tmp_path / "run", ours())
     board = TensorBoard()
     board.on_start(run)
@@ -108,8 +122,7 @@ def test_a_run_that_was_killed_before_its_first_save_has_no_point_twice(tmp_path
         board.write({"train/entropy": 99.0}, decisions)
     board.on_end(run)
     run.close()
-    # Files are read in the order of their names, which hold seconds.
-    time.sleep(1.1)
+    later()
     run = resume(tmp_path / "run")
     run.go(quiet())
     points = curves(tmp_path / "run")["train/entropy"]

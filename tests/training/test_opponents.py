@@ -35,8 +35,8 @@ def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-def trained(folder: Path, trainer: str, opponent: str) -> int:
-    words = [*MET[trainer], *SMALL, f"opponents=faulty_opponents:{opponent}"]
+def trained(folder: Path, trainer: str, opponent: str, *words: str) -> int:
+    words = (*MET[trainer], *SMALL, f"opponents=faulty_opponents:{opponent}", *words)
     return main(["train", *words, "--run", str(folder)])
 
 
@@ -72,7 +72,7 @@ def test_what_an_opponent_writes_into_changes_no_training(tmp_path: Path, traine
         pytest.importorskip("sb3_contrib")
     weights_by_opponent = []
     for opponent in ("Lowest", "Writer"):
-        assert trained(tmp_path / opponent, trainer, opponent) == 0
+        assert trained(tmp_path / opponent, trainer, opponent, "decisions=600") == 0
         weights_by_opponent.append(read_checkpoint(tmp_path / opponent).weights)
     for name, weights in weights_by_opponent[0].items():
         np.testing.assert_array_equal(weights, weights_by_opponent[1][name])
