@@ -97,16 +97,6 @@ def test_shipped_decks_are_played_and_others_refused() -> None:
             make_agent("nash", rules)
 
 
-def test_it_draws_as_often_as_it_says() -> None:
-    agent = make_agent("nash", "2x4-h2")
-    views = np.repeat(Game("2x4-h2", seed=0).view().record, 20_000)
-    rng = decision_streams(agent_key(2), np.arange(len(views)), views)
-    drawn = np.bincount(agent.act(views, rng), minlength=52) / len(views)
-    probs = agent.probabilities(views[:1])[0]  # type: ignore[attr-defined]
-    np.testing.assert_allclose(drawn, probs, atol=0.02)
-    assert 0 < probs.max() < 1
-
-
 def test_what_is_no_solution_of_these_rules_is_told(tmp_path: Path) -> None:
     rules = load_rules(THREE_SUITS)
     size = public_tree(rules).size

@@ -109,15 +109,6 @@ def test_it_plays_the_same_in_any_batch(path: Path) -> None:
         assert together.tolist() == single
 
 
-def test_sampling_follows_the_probabilities(path: Path) -> None:
-    views, _ = situations(1)
-    repeated = np.repeat(views, 20_000)
-    agent = NetworkAgent("classic", path, "sample")
-    drawn = agent.act(repeated, decision_streams(agent_key(3), np.arange(len(repeated)), repeated))
-    frequencies = np.bincount(drawn, minlength=52) / len(repeated)
-    assert np.abs(frequencies - agent.probabilities(views)[0]).max() < 0.02
-
-
 def test_a_path_names_an_agent(path: Path) -> None:
     named = (path, path.with_suffix(".json"), path.with_suffix(""))
     for text in (*map(str, named), f"network:{path}"):

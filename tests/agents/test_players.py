@@ -75,6 +75,18 @@ def test_no_agent_changes_the_arrays_of_its_caller(name: str) -> None:
     assert np.array_equal(agent.act(views, rng), first)
 
 
+@pytest.mark.parametrize(
+    ("name", "rules"), [("nash", "2x4-h2"), ("champion-1:sample", "classic"), ("random", "classic")]
+)
+def test_cards_are_drawn_as_often_as_an_agent_says(name: str, rules: str) -> None:
+    agent: Any = make_agent(name, rules)
+    views = np.repeat(Game(rules, seed=0).view().record, 20_000)
+    drawn = np.bincount(agent.act(views, streams_of(views)), minlength=52) / len(views)
+    probs = agent.probabilities(views[:1])[0]
+    np.testing.assert_allclose(drawn, probs, atol=0.02)
+    assert 0 < probs.max() < 0.95
+
+
 def test_a_search_by_the_clock_returns_action_values() -> None:
     views, _, _ = selfplay_views(count=16, steps=3)
     rng, timed, counted = streams_of(views), make_agent("flat-mc:20ms"), make_agent("flat-mc:64")

@@ -180,11 +180,16 @@ def test_tricks_thrown_away_are_those_of_the_moves_themselves() -> None:
 
 def test_workers_change_nothing_when_a_precision_ends_the_run() -> None:
     """Neither results nor records nor their order."""
-    players, written = ["threshold", "random-exact", "random"], ([], [])
+    players, written, shares = ["threshold", "random-exact", "random"], ([], []), list[float]()
     alone, several = (
-        ladder(players, "2x5-h3", until=0.03, seed=3, workers=workers, records=lines.append)
+        ladder(
+            players, "2x5-h3", until=0.03, seed=3, workers=workers, records=lines.append,
+            progress=lambda arena: shares.append(arena.schedule.fraction_done()),
+        )
         for workers, lines in zip((1, 2), written, strict=True)
-    )
+    )  # fmt: skip
+    # A precision that is reached is all of a run.
+    assert 0 < shares[0] < shares[-1] == 1
     assert several.workers == 2
     assert reproducible(alone) == reproducible(several)
     assert written[0] == written[1]

@@ -9,7 +9,7 @@ import pytest
 
 from german_whist import Match
 from german_whist.common.progress import Progress
-from german_whist.evaluation import Arena, evaluate, ladder
+from german_whist.evaluation import Arena, evaluate
 from german_whist.evaluation.tournament import show_on
 from support import KEY
 
@@ -33,16 +33,6 @@ def test_what_is_done_grows_to_all_and_the_line_tells_the_result_so_far() -> Non
     assert len(shares) > 2
     assert shares == sorted(shares)
     assert shares[-1] == 1
-
-
-def test_a_precision_that_is_reached_is_all_of_a_run() -> None:
-    shares: list[float] = []
-    ladder(
-        ["threshold", "random-exact"], "2x5-h3", until=0.03, key=KEY,
-        progress=lambda arena: shares.append(arena.schedule.fraction_done()),
-    )  # fmt: skip
-    assert shares[-1] == 1
-    assert 0 < shares[0] < 1
 
 
 def test_a_run_is_shown_when_it_is_time(monkeypatch: pytest.MonkeyPatch) -> None:

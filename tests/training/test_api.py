@@ -21,7 +21,9 @@ SMALL = {
 }  # fmt: skip
 
 
-def test_results_of_the_arena_are_tables(capsys: pytest.CaptureFixture[str]) -> None:
+def test_results_of_the_arena_are_tables_where_pandas_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     pandas = pytest.importorskip("pandas")
     found = german_whist.evaluate("threshold", ["random", "random-exact"], hands=40, seed=1)
     frame = found.frame()
@@ -32,6 +34,9 @@ def test_results_of_the_arena_are_tables(capsys: pytest.CaptureFixture[str]) -> 
     assert list(frame.win_rate) == [float(each["win_rate"]) for each in lines]
     assert json.dumps(found.to_json())
     assert capsys.readouterr().out == ""
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ValueError, match="frames need pandas, which is not installed"):
+        found.frame()
 
 
 def test_a_training_is_called_goes_on_and_tells_what_it_came_to(
@@ -63,10 +68,3 @@ def test_a_training_is_called_goes_on_and_tells_what_it_came_to(
         german_whist.train("tiny", ent_ceof=0.1)
     with pytest.raises(ValueError, match="is not empty: go on with --resume"):
         german_whist.train("tiny", folder="mine")
-
-
-def test_frames_without_pandas_are_refused_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    found = german_whist.evaluate("threshold", "random", hands=4)
-    with pytest.raises(ValueError, match="frames need pandas, which is not installed"):
-        found.frame()
