@@ -45,13 +45,6 @@ def test_views_look_as_in_the_environments(rules: str, layout: str, observation:
             assert int(real[k]) not in after.hand
 
 
-def test_one_view_is_observed_as_well() -> None:
-    view = Game("classic", seed=1).view()
-    observed = observe(view, layout="trump-first")
-    assert observed.observations.shape == (1, LAYOUT.size)
-    assert int(observed.real([int(observed.masks[0].argmax())])[0]) in view.legal()
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -96,6 +89,11 @@ def test_a_function_plays_by_logits_or_by_actions() -> None:
     assert np.array_equal(by_logits, by_actions)
     assert np.array_equal(by_logits, [min(legal) for legal in legal_of(views)])
     assert PolicyAgent("classic", lowest).name == "lowest"
+    # One view is observed as well.
+    view = Game("classic", seed=1).view()
+    observed = observe(view, layout="trump-first")
+    assert observed.observations.shape == (1, LAYOUT.size)
+    assert int(observed.real([int(observed.masks[0].argmax())])[0]) in view.legal()
 
 
 def legal_of(views: Any) -> list[list[int]]:

@@ -84,6 +84,11 @@ def test_one_switch_gives_endings_to_solver_or_policy(run: Path) -> None:
         found = evaluate(exact, own, hands=60, seed=1)
         assert found.pairings[0].stages[0].thrown == 0, name
         assert (found.pairings[0].stages[1].thrown or 0) > 0.2, name
+    with pytest.raises(ValueError, match="'sample' is no option of a function"):
+        make_agent(f"{__name__}:first:sample")
+    # Rules whose endings nobody solves have no switch.
+    agent = PolicyAgent({"name": "aside", "stock": 24}, lowest)
+    assert (agent.endgame, agent.endgame_switch) == (OWN_POLICY, "")
 
 
 def test_files_of_other_libraries_have_the_same_switch(tmp_path: Path) -> None:
@@ -107,11 +112,6 @@ def test_files_of_other_libraries_have_the_same_switch(tmp_path: Path) -> None:
         (file,) = agent.checkpoints
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         assert (file.file, file.sha256) == (str(path), digest)
-
-
-def test_a_function_takes_no_other_words() -> None:
-    with pytest.raises(ValueError, match="'sample' is no option of a function"):
-        make_agent(f"{__name__}:first:sample")
 
 
 def test_searches_name_the_networks_that_they_ask(run: Path, tmp_path: Path) -> None:
@@ -138,9 +138,3 @@ def test_the_list_of_players_says_who_plays_endings(capsys: pytest.CaptureFixtur
             assert f"endgame: {agent.endgame}" in told
         elif entry.usage.endswith("endgame=network]"):
             assert entry.endgame == "exact solver, or own policy with endgame=network"
-
-
-def test_rules_whose_endings_nobody_solves_have_no_switch(run: Path, tmp_path: Path) -> None:
-    aside = load_rules({"name": "aside", "stock": 24})
-    agent = PolicyAgent(aside, lowest)
-    assert (agent.endgame, agent.endgame_switch) == (OWN_POLICY, "")

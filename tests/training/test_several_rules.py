@@ -84,18 +84,6 @@ def test_the_player_of_each_rule_set_plays_as_torch_does(rules: tuple[Any, ...])
         now = trainer.games.step((now.masks * rng.random(now.masks.shape)).argmax(axis=1))
 
 
-def test_a_situation_is_played_differently_by_other_rules() -> None:
-    trainer = shaken(PPO(settings_of(HIGH, LOW)))
-    views = [games.views() for games, _ in trainer.games.parts()]
-    player_args = trainer.settings, weights_of(trainer.network), trainer.network_card(), "sample"
-    views[0]["low"] = 1  # seen alike in all but the rules
-    high, low = (
-        agent_from_weights(*player_args, rules=each.rules).network_probabilities(views[0])
-        for each in trainer.settings.all_options
-    )
-    assert not np.allclose(high, low, atol=1e-3)
-
-
 def test_a_resumed_training_comes_to_the_same_weights() -> None:
     settings = settings_of(HIGH, ALL, **OPPONENTS)
     whole, first, second = (PPO(settings) for _ in range(3))
