@@ -155,33 +155,8 @@ class _Notebook:
 
     def note(self, event: Event) -> None:
         self.events.append(event)
-        match event:  # "chose" tells no more than the two draws that come after it
-            case "deal", dealer, cards:
-                self.dealer, self.hand = dealer, list(cards)
-                self.unseen.difference_update(cards)
-            case "turned", cards:
-                if not self.plays:
-                    self._name_trumps(suit_of(cards[0]))
-                self.face_up = list(cards)
-                self.unseen.difference_update(cards)
-            case "shown", card:
-                self.shown = card
-                self._name_trumps(suit_of(card))
-                if self.dealer != self.seat:
-                    self.opponent_known.add(card)
-                self.unseen.discard(card)
-            case "kept", seat:
-                self.exchanged[seat] = False
-            case "exchanged", seat:
-                self.exchanged[seat] = True
-                if seat == self.dealer and self.shown is not None:
-                    # Everybody knows that the card shown went away with the dealer's hand.
-                    self.opponent_known.discard(self.shown)
-                    self.laid_away.add(self.shown)
-            case "blind", cards:
-                self.laid_away.update(self.hand)
-                self.hand = list(cards)
-                self.unseen.difference_update(cards)
+        # The most frequent first; "chose" tells no more than the two draws that come after it.
+        match event:
             case "now", phase, turn:
                 self.phase, self.turn = phase, turn
             case "lead", seat, card:
@@ -201,6 +176,32 @@ class _Notebook:
                     self.counting[seat] += 1
             case "draw", seat, how, card:
                 self._note_draw(seat, how, card)
+            case "turned", cards:
+                if not self.plays:
+                    self._name_trumps(suit_of(cards[0]))
+                self.face_up = list(cards)
+                self.unseen.difference_update(cards)
+            case "deal", dealer, cards:
+                self.dealer, self.hand = dealer, list(cards)
+                self.unseen.difference_update(cards)
+            case "shown", card:
+                self.shown = card
+                self._name_trumps(suit_of(card))
+                if self.dealer != self.seat:
+                    self.opponent_known.add(card)
+                self.unseen.discard(card)
+            case "kept", seat:
+                self.exchanged[seat] = False
+            case "exchanged", seat:
+                self.exchanged[seat] = True
+                if seat == self.dealer and self.shown is not None:
+                    # Everybody knows that the card shown went away with the dealer's hand.
+                    self.opponent_known.discard(self.shown)
+                    self.laid_away.add(self.shown)
+            case "blind", cards:
+                self.laid_away.update(self.hand)
+                self.hand = list(cards)
+                self.unseen.difference_update(cards)
 
     def _name_trumps(self, suit: int) -> None:
         if self.rules.trumps == "upcard":
@@ -325,12 +326,14 @@ class PlainGame:
 
     def play(self, action: int) -> None:
         assert action in self.legal(), f"action {action} is not legal in phase {self.phase}"
-        {
-            "lead": self._play_lead,
-            "follow": self._play_follow,
-            "choose": self._play_choice,
-            "exchange": self._exchange,
-        }[self.phase](action)
+        if self.phase == "lead":
+            self._play_lead(action)
+        elif self.phase == "follow":
+            self._play_follow(action)
+        elif self.phase == "exchange":
+            self._exchange(action)
+        else:
+            self._play_choice(action)
 
     def pay(self) -> list[int]:
         """What each seat gets for the hand: the winner's pay and its negative."""

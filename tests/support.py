@@ -193,15 +193,17 @@ def expected_view(
     leader = view["leader"]
     if leader is None:  # the hand is over: the winner of the last trick stands there
         leader = next(event[1] for event in reversed(view["events"]) if event[0] == "won")
-    own_played, other_played = map(card_bits, played_cards(view))
+    played = [0, 0]  # by me, by the other
     led, followed, my_draws, opponent_draws = ([NO_CARD] * MAX_TRICKS for _ in range(4))
     i_led = [0] * MAX_TRICKS
     unseen_draws = 0
     for index, trick in enumerate(plays):
-        led[index] = trick["lead"]
+        led[index] = lead = trick["lead"]
+        i_led[index] = mine = int(trick["leader"] == me)
+        played[1 - mine] |= 1 << lead
         if trick["follow"] is not None:
             followed[index] = trick["follow"]
-        i_led[index] = int(trick["leader"] == me)
+            played[mine] |= 1 << trick["follow"]
         if trick["own_took"] is not None:
             my_draws[index] = trick["own_draw"]
             if trick["opponent_took"] == "hidden":
@@ -229,7 +231,7 @@ def expected_view(
         "i_led": i_led,
         "hand": card_bits(view["hand"]),
         "opponent_known": card_bits(view["opponent_known"]),
-        "played": (own_played, other_played),
+        "played": played,
         "unseen": card_bits(view["unseen"]),
         "faced": card_bits(face_up),
         "points": (points[me], points[1 - me]),

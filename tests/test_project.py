@@ -196,6 +196,9 @@ main(["rules", "classic"])
 print("LOADED", *sys.modules)
 import german_whist
 german_whist.Game(seed=1)
+import german_whist.envs
+assert "german_whist.envs.german_whist_v0" not in sys.modules
+german_whist.envs.german_whist_v0.env()
 print("LOADED", *sys.modules)
 """
 

@@ -108,7 +108,7 @@ FUZZED: list[tuple[str, dict[str, Any]]] = [
 
 if __name__ == "__main__":
     counts = [
-        play_on_from_corrupted_states(rules, 4, **options)
+        play_on_from_corrupted_states(rules, 3, **options)
         for rules, options in (FUZZED[1], FUZZED[3], FUZZED[4])
     ]
     print(*map(sum, zip(*counts, strict=True)))

@@ -61,7 +61,7 @@ def test_every_state_that_play_reaches_is_accepted(rules: Any, options: dict[str
         games.go_on(rng)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(values=parameters(), seed=st.integers(0, 2**64 - 1), target=st.integers(0, 3))
 def test_so_is_every_state_by_rules_of_any_parameters(values: Any, seed: int, target: int) -> None:
     try:
