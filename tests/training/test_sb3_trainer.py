@@ -29,7 +29,6 @@ from german_whist.training.algorithms.settings import SB3Settings
 from german_whist.training.callbacks.base import Callback, TrainingRun
 from german_whist.training.checkpoint import agent_from_weights
 from german_whist.training.runs.start import resume, start
-from german_whist.training.settings import Settings
 
 TINY = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}
 SMALL = {
@@ -41,7 +40,7 @@ SMALL = {
 }  # fmt: skip
 
 
-def settings(**changes: object) -> Settings:
+def settings(**changes: object) -> SB3Settings:
     return SB3Settings(**{**SMALL, **changes})  # type: ignore[arg-type]
 
 
@@ -70,7 +69,6 @@ def test_against_random_it_comes_close_to_the_best_response() -> None:
         n_envs=64, n_steps=32, hidden_sizes=(64, 64), batch_size=256, learning_rate=2e-3,
         ent_coef=0.01,
     )  # fmt: skip
-    assert isinstance(config, SB3Settings)
     trainer = SB3Trainer(config)
     while trainer.decisions < config.decisions:
         trainer.iterate()
@@ -88,7 +86,6 @@ def test_its_settings_are_those_of_the_model() -> None:
         n_envs=8, n_steps=6, batch_size=12, n_epochs=3, learning_rate=3e-3, clip_range=0.3,
         gamma=0.9, gae_lambda=0.8, ent_coef=0.04, vf_coef=0.7, max_grad_norm=0.6, reward="margin",
     )  # fmt: skip
-    assert isinstance(config, SB3Settings)
     model = SB3Trainer(config).model
     values = (
         model.n_envs, model.n_steps, model.batch_size, model.n_epochs, model.gamma,
@@ -104,7 +101,7 @@ def test_its_settings_are_those_of_the_model() -> None:
 
 def test_decisions_are_the_learners_and_the_budget_is_met_within_one_a_game() -> None:
     config = settings(decisions=1000, n_envs=16, n_steps=16)
-    trainer = SB3Trainer(config)  # type: ignore[arg-type]
+    trainer = SB3Trainer(config)
     rates, hands = [], 0
     while trainer.decisions < 1000:
         before = trainer.hands
@@ -127,7 +124,7 @@ def test_earlier_selves_join_and_leave_the_pool_and_play_by_their_weights() -> N
         decisions=10_000, n_envs=16, n_steps=8, pool_every=256, pool_size=2, opponents=("random",),
         pool_sampling="uniform",
     )  # fmt: skip
-    trainer = SB3Trainer(config)  # type: ignore[arg-type]
+    trainer = SB3Trainer(config)
     pool, played = trainer.pool, set()
     for count in range(1, 13):
         trainer.iterate()
@@ -152,13 +149,13 @@ def test_earlier_selves_join_and_leave_the_pool_and_play_by_their_weights() -> N
 
 
 def test_a_number_that_is_none_stops_it() -> None:
-    trainer = SB3Trainer(settings())  # type: ignore[arg-type]
+    trainer = SB3Trainer(settings())
     trainer.iterate()
     with torch.no_grad():
         trainer.model.policy.action_net.weight.fill_(float("nan"))
     with pytest.raises(Diverged, match="after 256 decisions"):
         trainer.iterate()
-    trainer = SB3Trainer(settings(opponents=()))  # type: ignore[arg-type]
+    trainer = SB3Trainer(settings(opponents=()))
     train = trainer.model.train
 
     def spoilt() -> None:
@@ -178,9 +175,7 @@ def test_what_is_wrong_in_a_callback_is_not_blamed_on_the_weights() -> None:
         def _on_step(self) -> bool:
             raise ValueError("mine")
 
-    config = settings()
-    assert isinstance(config, SB3Settings)
-    trainer = SB3Trainer(config)
+    trainer = SB3Trainer(settings())
     assert trainer.add_callback(Broken())
     with pytest.raises(ValueError, match=r"^mine$"):
         trainer.iterate()
