@@ -35,6 +35,17 @@ def estimates(x: np.ndarray) -> tuple[float, float]:
     return ratio(Moments(len(x), x.sum(), 4 * len(x), (x * x).sum(), 4 * x.sum(), 16 * len(x)))
 
 
+@pytest.mark.parametrize(("probability", "pairs"), [(0.5, 40), (0.6, 150), (0.9, 150), (0.97, 300)])
+def test_intervals_of_shares_cover_the_truth(probability: float, pairs: int) -> None:
+    """Good cards win in both seats, so the two games of a pair are correlated."""
+    normal, rounds = np.random.default_rng(pairs).normal, 1000
+    luck, own = normal(size=(rounds, 1, pairs)), normal(size=(rounds, 2, pairs))
+    wins = np.array([[1], [-1]]) * luck + 0.7 * own < stats.norm.ppf(probability)
+    truth = stats.norm.cdf(stats.norm.ppf(probability) / np.sqrt(1.49))
+    found = [share_estimate(*estimates(2 * won.sum(0)), pairs) for won in wins]
+    assert 0.93 <= np.mean([each.low <= truth <= each.high for each in found]) <= 0.975
+
+
 @pytest.mark.parametrize("pairs", [2, 3, 5, 12])
 def test_few_pairs_take_the_quantile_of_student(pairs: int) -> None:
     t = stats.t.ppf(0.975, pairs - 1)
@@ -269,6 +280,5 @@ def test_intervals_of_ladders_cover_the_ratings_that_a_long_one_finds(
             elo.low <= true.value <= elo.high
             for elo, true in zip(found.ratings.elo, long.ratings.elo, strict=True)
         ]
-    print(dict(zip(players, (100 * covered / ladders).tolist(), strict=True)))
     # The standard error of each player's coverage is 1 %.
     assert ((covered[1:] / ladders >= 0.93) & (covered[1:] / ladders <= 0.97)).all()
