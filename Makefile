@@ -33,8 +33,9 @@ help:
 	@echo "make clean   remove .venv and what was built"
 
 # Where the environment asks that no bytecode be kept, each of many processes would make it anew.
-# A file stays in one process, and so does what its tests share.
-PYTEST := env -u PYTHONDONTWRITEBYTECODE $(RUN) -m pytest -n $$(( $$(nproc) * 3 / 2 )) \
+# A file stays in one process, and so does what its tests share. More processes than cores: tests of
+# pages and of servers wait.
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(RUN) -m pytest -n $$(( $$(nproc) + 2 )) \
     --dist loadfile --no-loadscope-reorder
 test: $(READY) browser
 	$(PYTEST) $(TESTS)
