@@ -8,7 +8,7 @@ nothing wins half against it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any, ClassVar
 
@@ -52,7 +52,7 @@ def one_ply(view: Any, theirs: int, second: int) -> int:
 
     prize = worth(int(view["upcards"][0])) - worth(second)
 
-    def answers(hand: int, led: int) -> list[int]:
+    def answers(hand: int, led: int) -> Sequence[int]:
         same = [card for card in cards_of(hand) if card // 13 == led // 13]
         return same or cards_of(hand)
 
