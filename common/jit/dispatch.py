@@ -114,7 +114,6 @@ class _Lower(Lower):
             for statement in block.body:
                 if isinstance(statement, ir.Assign):
                     assigned[statement.target.name].append(label)
-                # After its deletion, memory of an array is zero, so that none is deleted twice.
                 if isinstance(statement, ir.Del):
                     used[statement.value].add(label)
                 else:
@@ -131,6 +130,7 @@ class _Lower(Lower):
                 self._singly_assigned_vars.add(name)
 
     def _counts_references(self, name: str) -> bool:
+        # Memory is zero once its array is deleted, so that no path deletes an array twice.
         model = self.context.data_model_manager[self.typeof(name)]
         return self.context.enable_nrt and model.contains_nrt_meminfo()
 
