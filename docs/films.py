@@ -2,9 +2,9 @@
 
 `hand.gif` is a hand between the champion and the rules of thumb, by `examples/random_hand.py`.
 `learning.gif` shows the learning curves of the preset `quick`, which trains for some minutes in
-`build/films/quick`; a run that is there is resumed, or only drawn. `settings.png` plots the table
-of `docs/learning.md` that shows which settings of PPO matter. `felt.png` and `replay.png` are
-screenshots of the table in the browser, by Chromium. With names, only these are made.
+`build/films/quick`; a run that is there is resumed, or only drawn.
+`felt.png` and `replay.png` are screenshots of the table in the browser, by Chromium. With names,
+only these are made.
 """
 
 from __future__ import annotations
@@ -124,35 +124,6 @@ REQUEST = """async ([path, body]) => (await fetch('/api/' + path, {
 })).json()"""
 
 
-def settings() -> None:
-    """Win rates against `threshold` with one setting changed, from the page's table."""
-    page = (ROOT / "docs" / "learning.md").read_text(encoding="utf-8")
-    table = page.partition("| changed |")[2].partition("\n\n")[0].splitlines()[2:]
-    labels: list[str] = []
-    rates: list[tuple[float, float]] = []
-    for line in table:
-        label, rate = (cell.strip() for cell in line.strip("|").split("|")[:2])
-        labels.append(label.replace("`", "").replace(" pool_every=500_000", ""))
-        mean, half_width = rate.removesuffix(" %").split(" ± ")
-        rates.append((float(mean), float(half_width)))
-    figure, axes = plt.subplots(figsize=(4.2, 4.0), dpi=160, layout="constrained")
-    figure.set_facecolor(GROUND)
-    axes.set_facecolor(GROUND)
-    base, base_width = rates[0]
-    axes.axvspan(base - base_width, base + base_width, color=COLOURS[1], alpha=0.15, linewidth=0)
-    for row, (mean, half_width) in enumerate(rates):
-        apart = abs(mean - base) > half_width + base_width
-        colour = COLOURS[0] if apart else COLOURS[1]
-        axes.errorbar(mean, row, xerr=half_width, fmt="o", color=colour, linewidth=2, markersize=5)
-    axes.set_yticks(range(len(labels)), labels, fontsize=9, color=INK)
-    axes.invert_yaxis()
-    axes.set_xlabel("hands won against threshold, %", color=INK, fontsize=10)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    figure.savefig(PICTURES / "settings.png")
-    plt.close(figure)
-
-
 @contextmanager
 def opened_table() -> Iterator[Page]:
     """A page at a table of its own, in the light theme and without animations."""
@@ -225,7 +196,6 @@ def replay() -> None:
 PICTURES_BY_NAME: dict[str, Callable[[], None]] = {
     "hand": hand,
     "learning": learning,
-    "settings": settings,
     "felt": felt,
     "replay": replay,
 }
