@@ -8,7 +8,6 @@ diamonds). Ids do not depend on the deck.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from operator import index
 from typing import Any
 
@@ -74,14 +73,17 @@ _CARD_OF_TEXT |= {"10" + SUITS[card.suit]: card for card in CARDS if RANKS[card.
 
 def as_integer(value: Any) -> int | None:
     """An integer from an int, a scalar or a one-element array (NumPy, torch, JAX); else None."""
-    if not isinstance(value, int) and hasattr(value, "item"):
+    try:
+        number = value if isinstance(value, int) else value.item()
+    except (AttributeError, TypeError, ValueError, RuntimeError):
         # Arrays of several numbers have no item; libraries raise different errors.
-        with suppress(TypeError, ValueError, RuntimeError):
-            value = value.item()
-    if isinstance(value, bool):
+        number = value
+    if type(number) is int:
+        return number
+    if isinstance(number, bool):
         return None
     try:
-        return int(index(value))
+        return int(index(number))
     except (TypeError, ValueError):
         return None
 

@@ -117,6 +117,7 @@ from ..common.typing import Array
 from ..engine.batch.batch import Batch, actions_text
 from ..engine.batch.config import GameOptions, Options, RulesLike, checked_keywords, options_from
 from ..engine.batch.kernels import ENDGAME_REACHED, EPISODE_OVER, observe_single, step_single
+from ..engine.cards import as_integer
 from ..engine.game import Game, IllegalAction
 from ..engine.observation.history import HISTORY_ABOUT
 from ..engine.observation.layout import EXCHANGE_LAYOUT, LAYOUT
@@ -216,13 +217,14 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         if self.is_over:
             self._was_dead_step(action)
             return
-        if type(action) is not int or not 0 <= action < self._actions:
-            action = self.check_action(action)
+        number = as_integer(action)
+        if number is None or not 0 <= number < self._actions:
+            number = self.check_action(action)
         observation = np.empty(self._size, np.int8)
         mask = np.empty(self._actions, np.int8)
-        code = step_single(*self._arrays, action, observation, mask)
+        code = step_single(*self._arrays, number, observation, mask)
         if code < 0:
-            raise self._why_illegal(action)
+            raise self._why_illegal(number)
         led_to = code & 7
         self._cumulative_rewards[agent] = 0.0
         if led_to >= EPISODE_OVER:
