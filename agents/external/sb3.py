@@ -43,7 +43,6 @@ class SB3Agent(PolicyAgent):
             model, origin = source, f"the model of {type(source).__name__}"
             kind, name = "a model", type(source).__name__
             network = _copy_of(model.policy)
-        _check_unnormalized(origin, model)
         stored = getattr(_observation_space(model), TRAINED_ON, None)
         trained_on = stored and convert(stored, TrainedOn, origin, "name its layout")
         options = policy_options(policy_words, kind, trained_on)
@@ -59,6 +58,14 @@ class SB3Agent(PolicyAgent):
                 f"{origin} reads observations of the shape {shape}, and those of {self.rules.name} "
                 f"have {layout_of(self.rules).size} places: train it on those"
             )
+        _check_unnormalized(origin, model)
+        try:
+            policy(np.zeros((1, *shape), np.int8), np.ones((1, network.action_space.n), np.int8))
+        except Exception as error:
+            raise CannotPlay(
+                f"{origin} has no logits or Q values for an observation alone, as MaskablePPO, PPO "
+                f"and DQN have: {error}; play it from Python by a function of views"
+            ) from error
 
 
 def _model(path: str, algorithm: str, trusted: bool) -> Any:

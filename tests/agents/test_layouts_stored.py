@@ -86,8 +86,18 @@ def test_a_model_that_stores_no_layout_needs_a_word(tmp_path: Path) -> None:
 
 def test_a_model_of_other_observations_is_refused(tmp_path: Path) -> None:
     env = GermanWhistVecEnv(2, "classic", observation="history")
+    model = sb3.MaskablePPO("MlpPolicy", env, n_steps=2, batch_size=4, device="cpu")
+    model.learn(4).save(tmp_path / "model")
     with pytest.raises(CannotPlay, match="reads observations of the shape"):
-        make_agent(saved(tmp_path / "model.zip", env))
+        make_agent(f"sb3:{tmp_path}/model.zip,trusted")
+
+
+def test_a_recurrent_model_is_refused(tmp_path: Path) -> None:
+    env = GermanWhistVecEnv(2, "classic", illegal="lose")
+    model = sb3.RecurrentPPO("MlpLstmPolicy", env, n_steps=2, batch_size=4, device="cpu")
+    model.save(tmp_path / "model")
+    with pytest.raises(CannotPlay, match="no logits or Q values .*lstm_states"):
+        make_agent(f"sb3:{tmp_path}/model.zip,trusted,algorithm=RecurrentPPO")
 
 
 def test_a_model_behind_a_wrapper_that_changes_numbers_is_refused(tmp_path: Path) -> None:
