@@ -277,7 +277,10 @@ class Result:
     workers: int = 1
 
     def pairing(self, player: str, opponent: str) -> Pairing | None:
-        """The pairing of two players, from the first one's point of view."""
+        """The pairing of two players, from the first one's point of view; None if never played."""
+        for name in (player, opponent):
+            if name not in self.players:
+                raise ValueError(f"{name!r} is none of the players {', '.join(self.players)}")
         for pairing in self.pairings:
             if (pairing.player, pairing.opponent) == (player, opponent):
                 return pairing

@@ -99,6 +99,8 @@ def test_a_pairing_is_found_from_both_sides_and_one_that_was_not_played_is_not(r
     assert turned.win_rate.value == pytest.approx(1 - run.pairings[0].win_rate.value)
     assert run.pairing(second, third) is None
     assert run.win_rate(second, third) is None
+    with pytest.raises(ValueError, match=f"'nobody' is none of the players {first}, "):
+        run.win_rate(first, "nobody")
 
 
 def test_who_forfeited_every_hand_is_found_over_all_pairings(rungs: Result) -> None:
