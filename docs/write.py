@@ -18,7 +18,11 @@ import leaderboard
 from german_whist.cli import COMMANDS, parser_of
 from german_whist.common.typed_settings import CheckedSettings, format_value, list_settings
 from german_whist.engine.describe import Chapter, chapters
-from german_whist.engine.observation.history import HISTORY_ABOUT, HISTORY_VERSION
+from german_whist.engine.observation.history import (
+    HISTORY_ABOUT,
+    HISTORY_VERSION,
+    history_rows,
+)
 from german_whist.engine.observation.layout import (
     EXCHANGE_LAYOUT,
     LAYOUT,
@@ -115,7 +119,8 @@ further input (`german_whist.engine.observation.rule_features`):
 
 ## The history
 
-Version {HISTORY_VERSION}: every event that a player has seen, in order, one row each.
+Version {HISTORY_VERSION}: every event that a player has seen, in order, one int8 row each; in
+`classic` {history_rows(named_rules()["classic"])} rows, zeros after the last.
 In `trump-first` suits keep one order throughout a hand: trumps first, then by the cards dealt to
 the player; equally dealt suits in the order of their first later appearance.
 

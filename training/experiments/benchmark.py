@@ -61,7 +61,7 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
     ]
     rules: Annotated[Names, doc("Rule sets: small decks, or others.", min_length=1)]
     seeds: Annotated[
-        int, doc("Number of seeds, from 1 on; an interval over them needs three.", ge=3, le=10_000)
+        int, doc("Number of seeds (1, 2, …); an interval needs three.", ge=3, le=10_000)
     ] = 5
     decisions: Annotated[PositiveInt, doc("Budget of each run in decisions.")] = 200_000
     eval_points: Annotated[
