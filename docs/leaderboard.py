@@ -19,7 +19,8 @@ _ABOUT = """\
 # The leaderboard
 
 Made by `make docs` from the entries in `leaderboard/`, best first by the mean of the win rates
-against all opponents. `CONTRIBUTING.md` says how to submit one."""
+against all opponents. `CONTRIBUTING.md` says how to submit one. The tuned players are seed 1 of
+[`benchmark full`](benchmark.md); weights of players with `=` are not in the repository."""
 
 _PROTOCOL = """\
 ## {name}
