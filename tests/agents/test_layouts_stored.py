@@ -96,7 +96,7 @@ def test_a_recurrent_model_is_refused(tmp_path: Path) -> None:
     env = GermanWhistVecEnv(2, "classic", illegal="lose")
     model = sb3.RecurrentPPO("MlpLstmPolicy", env, n_steps=2, batch_size=4, device="cpu")
     model.save(tmp_path / "model")
-    with pytest.raises(CannotPlay, match="no logits or Q values .*lstm_states"):
+    with pytest.raises(CannotPlay, match=r"no logits or Q values .*lstm_states"):
         make_agent(f"sb3:{tmp_path}/model.zip,trusted,algorithm=RecurrentPPO")
 
 

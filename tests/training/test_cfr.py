@@ -45,10 +45,7 @@ def mccfr_of(rules: dict[str, Any], averaging: float = 0.0, seed: int = 1) -> MC
 
 @pytest.mark.parametrize("rules", TINY, ids=[rules["name"] for rules in TINY])
 def test_sampled_regrets_are_on_average_those_of_all_deals(rules: dict[str, Any]) -> None:
-    """The vectorised traversal of `solve` adds what all deals together add to regrets.
-
-    Both start from the same regrets, so far above 0 that none becomes negative.
-    """
+    """Both start from the same regrets, so far above 0 that none becomes negative."""
     mccfr, walker = mccfr_of(rules), PublicTreeTraversal(load_rules(rules), 1)
     start = np.random.default_rng(1).uniform(1, 2, len(mccfr.regrets)).astype(np.float32)
     deals = walker.tree.n_roots * walker.tree.n_deals
