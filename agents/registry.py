@@ -148,7 +148,8 @@ def as_agent(
 ) -> Agent:
     """Make an agent from a name, an `Agent`, its class, or a function of views and streams.
 
-    Of a model of Stable-Baselines3 a copy of the policy plays, which samples its actions.
+    Of a model of Stable-Baselines3 a copy of the policy plays, which samples its actions, or takes
+    those of the largest Q values.
     """
     rules = load_rules(rules)
     if isinstance(source, (str, Path)):
@@ -168,7 +169,8 @@ def as_agent(
     if sb3 is not None and isinstance(source, sb3.BaseAlgorithm):
         from .external.sb3 import SB3Agent
 
-        return SB3Agent(rules, source, "sample", match=match)
+        words = () if hasattr(getattr(source, "policy", None), "q_net") else ("sample",)
+        return SB3Agent(rules, source, *words, match=match)
     raise TypeError(
         f"{source!r} is {type_phrase(source)}: an agent is given by name, as an Agent, as a "
         "function of views and random streams, or as a model of Stable-Baselines3"

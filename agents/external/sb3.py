@@ -59,6 +59,11 @@ class SB3Agent(PolicyAgent):
                 f"have {layout_of(self.rules).size} places: train it on those"
             )
         _check_unnormalized(origin, model)
+        if options["sample"] and hasattr(network, "q_net"):
+            raise CannotPlay(f"{origin} has Q values and no probabilities: leave out sample")
+        for name, weights in network.state_dict().items():
+            if not weights.isfinite().all():
+                raise CannotPlay(f"{origin} has weights in {name} that are not finite: train anew")
         try:
             policy(np.zeros((1, *shape), np.int8), np.ones((1, network.action_space.n), np.int8))
         except Exception as error:
@@ -90,7 +95,10 @@ def _model(path: str, algorithm: str, trusted: bool) -> Any:
     try:
         return kind.load(path, device="cpu")
     except Exception as error:
-        raise ValueError(f"{path} cannot be loaded as {algorithm}: {error}") from error
+        raise ValueError(
+            f"{path} cannot be loaded as {algorithm}: {error}; name the algorithm that wrote it, "
+            f"as in sb3:{path},{TRUSTED},algorithm=PPO"
+        ) from error
 
 
 def _observation_space(policy: Any) -> Any:

@@ -13,7 +13,7 @@ from agent_views import act_on, selfplay_views
 
 from german_whist import evaluate, observe
 from german_whist.agents.base import CannotPlay
-from german_whist.agents.registry import make_agent
+from german_whist.agents.registry import as_agent, make_agent
 from german_whist.envs import GermanWhistEnv, GermanWhistVecEnv
 from german_whist.envs.spaces import observation_box
 
@@ -98,6 +98,26 @@ def test_a_recurrent_model_is_refused(tmp_path: Path) -> None:
     model.save(tmp_path / "model")
     with pytest.raises(CannotPlay, match=r"no logits or Q values .*lstm_states"):
         make_agent(f"sb3:{tmp_path}/model.zip,trusted,algorithm=RecurrentPPO")
+
+
+def test_a_model_of_q_values_is_greedy_and_weights_are_finite(tmp_path: Path) -> None:
+    from stable_baselines3 import DQN
+
+    model = DQN("MlpPolicy", GermanWhistEnv(illegal="lose", layout="raw"), seed=1, device="cpu")
+    model.save(tmp_path / "model")
+    name = f"sb3:{tmp_path}/model.zip,trusted"
+    views, *_ = selfplay_views(layout="raw")
+    greedy = [
+        act_on(agent, views) for agent in (as_agent(model), make_agent(f"{name},algorithm=DQN"))
+    ]
+    assert np.array_equal(*greedy)
+    with pytest.raises(CannotPlay, match="has Q values and no probabilities"):
+        make_agent(f"{name},algorithm=DQN,sample")
+    with pytest.raises(ValueError, match=r"cannot be loaded as MaskablePPO.*,algorithm=PPO$"):
+        make_agent(name)
+    next(model.policy.parameters()).data.fill_(np.nan)
+    with pytest.raises(CannotPlay, match=r"the model of DQN has weights in .* not finite"):
+        as_agent(model)
 
 
 def test_a_model_behind_a_wrapper_that_changes_numbers_is_refused(tmp_path: Path) -> None:
