@@ -63,7 +63,7 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[Any, Any]):
     | option | values |
     |---|---|
     | `opponent` | an agent by name, an Agent or its class, `f(views, rng) -> actions`, a model of \
-Stable-Baselines3, or an `OpponentPool` of these |
+Stable-Baselines3, or an `OpponentPool` of these, which draws by a seed of its own |
     | `seat` | `0`, `1`, or `"random"` (default): drawn with the deal |
     | `mask_in_observation` | True for `{"observation": ..., "action_mask": ...}` |
     | `render_mode` | `human`, `ansi`, `rgb_array`, `svg` |

@@ -26,7 +26,6 @@ from ..engine.rules import Match, Rules, load_rules
 from ..engine.seeding import checked_count, checked_seed
 
 UNIFORM, LATEST, PFSP = "uniform", "latest", "pfsp"
-_EMPTY = "the opponent pool is empty: add a policy to it before the first episode"
 # Weight of a result in the win rate of PFSP, relative to the next one against the same policy.
 _DECAY = 0.999
 
@@ -150,8 +149,7 @@ results counting most; 0.5 without results |
     @property
     def probabilities(self) -> Array:
         """Probability that each policy of `names` is drawn; 0 for those that left."""
-        if not self.agents:
-            raise ValueError(_EMPTY)
+        self.check_not_empty()
         weights, members = np.zeros(len(self.names)), list(self.agents)
         if self.sampling == LATEST:
             members = members[-1:]
@@ -198,6 +196,12 @@ results counting most; 0.5 without results |
             )
         }
 
+    def check_not_empty(self) -> None:
+        if not self.agents:
+            raise ValueError(
+                "the opponent pool is empty: add a policy to it before the first episode"
+            )
+
     def check_game(self, options: Options) -> None:
         """Refuse an environment of other rules."""
         if options.rules != self.rules or options.match != self.match:
@@ -232,7 +236,14 @@ results counting most; 0.5 without results |
         names = json.loads(state_array(state, "names").tobytes())
         results = state_array(state, "results")
         members = state_array(state, "members").tolist()
-        if results.shape != (len(names), 5) or not {*members} <= {*range(len(names))}:
+        stream = state_array(state, "stream", 1)
+        if (
+            results.shape != (len(names), 5)
+            or not np.isfinite(results).all()
+            or not {*members} <= {*range(len(names))}
+            or len({*members}) < max(len(members), min(len(names), 1))
+            or stream.dtype != np.uint64
+        ):
             raise ValueError("the state is not of an opponent pool: give what state() returned")
         known: dict[str, object] = {
             self.names[index]: agent.agent for index, agent in self.agents.items()
@@ -250,6 +261,6 @@ results counting most; 0.5 without results |
                 f"give it, as in restore(state, {{{missing[0]!r}: policy}})"
             )
         self._n_fixed = int(state_array(state, "fixed", 1)[0])
-        self._stream = state_array(state, "stream", 1).astype(np.uint64)
+        self._stream = stream.copy()
         self.agents = {index: made.pop(index) for index in members}
         self.names, self._left, self._results = names, made, results.copy()

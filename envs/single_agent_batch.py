@@ -113,13 +113,16 @@ class SingleAgentBatch:
             warm_up_batches()
 
     def replace_opponent(self, opponent: object) -> None:
-        self.pool: OpponentPool | None = None
+        self.pool: OpponentPool | None
         self.opponent: Agent | OpponentPool
         if isinstance(opponent, OpponentPool):
             opponent.check_game(self.options)
+            if self.batch.ready:
+                opponent.check_not_empty()
             self.opponent = self.pool = opponent
         else:
             self.opponent = as_agent(opponent, self.options.rules, match=self.options.match)
+            self.pool = None
             self._agents: dict[int, Agent] = {0: self.opponent}
             self.opponents[:] = 0
         self._reads_tricks = False
@@ -421,6 +424,7 @@ class SingleAgentMixin:
         """Render one game from the learner's seat; None without a render mode."""
         if self._painter is None:
             return None
+        self._batch.batch.check_ready()
         names, seat = self._batch.names(index), int(self._batch.seats[index])
         game, open_hands = self._batch.batch.game(index), self._render_view == OPEN
         return self._painter.paint(game, seat, names, open_hands=open_hands)

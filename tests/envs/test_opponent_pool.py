@@ -234,8 +234,11 @@ def test_pool_and_environment_are_gone_on_from_elsewhere(sampling: str) -> None:
         restored.restore(states[1])
     with pytest.raises(ValueError, match=r"are not all of the 5 policies"):
         restored.restore({**states[1], "opponents": np.full_like(states[1]["opponents"], -1)})
-    with pytest.raises(ValueError, match="not of an opponent pool"):
-        again.restore({**states[0], "members": np.array([9])})
+    results = np.full_like(states[0]["results"], np.nan)
+    for wrong in ({"members": np.array([9])}, {"members": np.array([0, 0])}, {"results": results},
+                  {"members": np.array([], int)}, {"stream": np.array([0.5])}):  # fmt: skip
+        with pytest.raises(ValueError, match="not of an opponent pool"):
+            again.restore({**states[0], **wrong})
 
 
 def test_a_model_plays_by_a_copy_of_its_policy() -> None:
@@ -291,6 +294,12 @@ def test_an_empty_pool_and_one_of_other_rules_get_a_sentence() -> None:
         env.reset(seed=1)
     pool.add("random")
     env.reset(seed=1)
+    with pytest.raises(ValueError, match="pool is empty"):
+        env.opponent = OpponentPool()
+    with pytest.raises(ValueError, match="did you mean"):
+        env.opponent = "treshold"
+    assert env.opponent is pool
+    assert "opponent" in env.step(int(env.action_masks().argmax()))[4]
     with pytest.raises(ValueError, match="made for classic, and humbug is played here"):
         GermanWhistEnv("humbug", opponent=pool)
     with pytest.raises(ValueError, match=r"and classic in a match .to 25 points. is played here"):
