@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -74,6 +75,12 @@ def test_it_trains_what_is_missing_and_tells_a_row_for_each(
     output = capsys.readouterr().out
     assert "1 of 1: slow on 2x4-h2, seed 2" in output
     assert json.loads(results[1].read_text())["exploitability"] == curves[1]
+    for text, why in (("[", "is not valid JSON"), ("[]", "it has to be a mapping"),
+                      ('{"exploitability": []}', "has values of []")):  # fmt: skip
+        results[1].write_text(text, encoding="utf-8")
+        assert main(words) == 2
+        error = capsys.readouterr().err
+        assert re.search(rf"result.json: .*{re.escape(why)}.*; delete it and give", error)
     other = written(tmp_path / "other.yaml", decisions=1024)
     assert main([words[0], other, *words[2:]]) == 2
     assert "was begun with decisions 512, and now it is 1024: name" in capsys.readouterr().err
@@ -165,6 +172,7 @@ def test_a_page_lays_algorithms_side_by_side(tmp_path: Path) -> None:
         ({"algorithms": {"nfsp": {"gamse": 3}}}, "'gamse' is not a setting of the nfsp trainer"),
         ({"rule": []}, "'rule' is not a part of a benchmark; did you mean 'rules'?"),
         ({"rules": ["2x4-h7"]}, "2x4-h7"),
+        ({"rules": ["2x4-h2", "2x4-h2"]}, "rules: '2x4-h2' is there twice: name each"),
     ],
 )
 def test_what_is_wrong_is_told_before_anything_is_trained(

@@ -21,12 +21,14 @@ from ...agents.equilibrium.public_tree import public_tree, why_no_public_tree
 from ...agents.registry import make_agent
 from ...common.executors import Executor
 from ...common.files import write_file
+from ...common.schema import convert, read_json
 from ...common.settings_files import PresetFiles, build_settings, keep_settings
 from ...common.typed_settings import (
     CheckedSettings,
     EvenHands,
     Names,
     PositiveInt,
+    SettingsError,
     doc,
 )
 from ...common.typing import Array
@@ -79,6 +81,10 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
         super().__post_init__()
         for run in self.runs():
             self.run_settings(run)
+        names = [load_rules(rules).name for rules in self.rules]
+        for name in names:
+            if names.count(name) > 1:  # their runs would have the same folders
+                raise SettingsError(f"rules: {name!r} is there twice: name each rule set once")
 
     def runs(self) -> list[BenchmarkRun]:
         return [
@@ -109,7 +115,7 @@ class BenchmarkRun(NamedTuple):
     seed: int
 
     def folder(self, base: Path) -> Path:
-        return base / self.rules / self.algorithm / f"seed-{self.seed}"
+        return base / load_rules(self.rules).name / self.algorithm / f"seed-{self.seed}"
 
 
 Curve = list[tuple[int, float]]
@@ -181,7 +187,16 @@ def is_solvable(rules: Rules) -> bool:
 def _load_curves(runs: Sequence[BenchmarkRun], folder: Path) -> Curves:
     curves: Curves = {}
     for run in runs:
-        results = json.loads((run.folder(folder) / RESULT).read_text(encoding="utf-8"))
+        path, remedy = run.folder(folder) / RESULT, "delete it and give the same command again"
+        results = convert(
+            read_json(path.read_bytes(), path, remedy), dict[str, Curve], path, remedy
+        )
+        metrics = [metric for metric, curve in results.items() if curve]
+        others = [metric for rules, metric in curves if rules == run.rules] or metrics
+        if not metrics or metrics != others:
+            raise ValueError(
+                f"{path}: has values of {metrics}, and other runs of {others}; {remedy}"
+            )
         for metric, curve in results.items():
             by_algorithm = curves.setdefault((run.rules, metric), {})
             by_algorithm.setdefault(run.algorithm, []).append(curve)
@@ -255,7 +270,7 @@ def draw_charts(benchmark: Benchmark, results: Curves) -> dict[str, str]:
 
 
 def chart_name(rules: str, metric: str) -> str:
-    return f"benchmark-{rules}-{metric.replace(' ', '-')}.svg"
+    return f"benchmark-{load_rules(rules).name}-{metric.replace(' ', '-')}.svg"
 
 
 def _text(estimate: Estimate, digits: int = 4) -> str:
