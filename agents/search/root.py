@@ -21,7 +21,14 @@ from ...engine.view import legal_in_view
 from ..base import ViewBatch
 from ..networks.policy import compute_logits
 from ..sampling import masked_argmax, masked_softmax
-from .base import PRIOR, PRUNE_BY_RACING, PRUNE_NOTHING, UNLIKELY, searchable_actions
+from .base import (
+    PRIOR,
+    PRUNE_BY_RACING,
+    PRUNE_NOTHING,
+    UNLIKELY,
+    UNLIKELY_TARGET,
+    searchable_actions,
+)
 from .leaf_values import ending_value_for_seat
 from .simulation import (
     ROUND_SIZE,
@@ -73,6 +80,7 @@ def _start_search(search: ThinkerSearch, view: Record, stream: np.ndarray) -> No
     progress.cards = 0
     progress.worlds = 0
     progress.active = 0
+    unlikely = UNLIKELY if progress.pruning == PRUNE_BY_RACING else UNLIKELY_TARGET
     logits = search.policy_buffers.logits
     top = logits[masked_argmax(logits, cards)]
     log_total = np.log(masked_softmax(logits, cards, search.policy_buffers.weights))
@@ -83,12 +91,14 @@ def _start_search(search: ThinkerSearch, view: Record, stream: np.ndarray) -> No
         search.cards[index] = card
         below_top = np.float64(logits[card] - top)
         search.priors[index] = below_top - log_total
-        if progress.pruning == PRUNE_NOTHING or view.stock_left == 2 or below_top > UNLIKELY:
+        if progress.pruning == PRUNE_NOTHING or view.stock_left == 2 or below_top > unlikely:
             progress.active |= 1 << index
         progress.cards = index + 1
+    if progress.active & (progress.active - 1) == 0:
+        return
     weigh_hands(search, view)
     draw_determinization(rules, view, row(search.plans, 0), stream, row(search.games, 0))
-    if progress.pruning == PRUNE_BY_RACING and view.stock_left > 2:
+    if progress.pruning != PRUNE_NOTHING and view.stock_left > 2:
         _drop_equivalent_cards(view, row(search.games, 0).known_cards[np.int64(view.seat)], search)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from itertools import permutations
+from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from german_whist.agents.networks.mlp import forward_rows, new_mlp_batch
 from german_whist.agents.networks.policy import NetworkAgent, PolicyNet, policy_net
 from german_whist.agents.networks.value import read_value_network
 from german_whist.agents.registry import make_agent
-from german_whist.agents.search.base import UNLIKELY, SearchAgent
+from german_whist.agents.search.base import UNLIKELY_TARGET, SearchAgent
 from german_whist.cli import main
 from german_whist.common.executors import Executor, WorkersLost
 from german_whist.common.typed_settings import SettingsError
@@ -211,7 +211,17 @@ def test_beliefs_come_to_the_enumerated_posteriors_of_a_tiny_deck(tmp_path: Path
 def likely_cards(view: View) -> np.ndarray:
     network = NetworkAgent("classic", CLASSIC_WEIGHTS)
     probs = network.network_probabilities(np.array(view.record, VIEW))[0][view.legal()]
-    return np.flatnonzero(np.log(probs / probs.max()) > UNLIKELY)
+    return np.flatnonzero(np.log(probs / probs.max()) > UNLIKELY_TARGET)
+
+
+def are_equivalent(game: Game, one: int, two: int) -> bool:
+    """Whether two own cards win alike, and the opponent has seen all between them or none."""
+    seat = game.turn or 0
+    view, shown = game.view(seat), game.view(1 - seat).opponent_known
+    gone = {*view.played_by_me, *view.played_by_opponent} - {view.led}
+    cards = {*range(min(one, two), max(one, two) + 1)} - gone
+    seen = {card in shown for card in cards}
+    return one // 13 == two // 13 and cards <= {*view.hand} and len(seen) == 1
 
 
 def test_what_a_search_finds_is_the_advice_where_it_plays() -> None:
@@ -222,7 +232,7 @@ def test_what_a_search_finds_is_the_advice_where_it_plays() -> None:
     again = play_with_targets(searching, 3, 4, 0.0)
     for field in ("hand", "targets"):
         np.testing.assert_array_equal(hands[field][4:], again[field][:4])
-    compared = ruled_out = 0
+    compared = ruled_out = equivalent = 0
     for k, searched in enumerate(hands):
         game = Game("classic", seed=3, number=k)
         for decision, card in enumerate(searched["hand"]["plays"][:26]):
@@ -239,14 +249,21 @@ def test_what_a_search_finds_is_the_advice_where_it_plays() -> None:
                 assert len(columns) == len(view.legal())
                 compared += len(columns)
             else:
-                # All that the policy does not rule out met all worlds, the bad ones too.
-                likely = likely_cards(view)
-                if len(likely) > 1:
-                    np.testing.assert_array_equal(columns, likely)
-                ruled_out += len(view.legal()) - len(columns)
+                # All that the policy does not rule out met all worlds, the bad ones too, of
+                # equivalent cards one.
+                legal, likely = view.legal(), likely_cards(view)
+                searched_cards = [legal[column] for column in columns]
+                assert {*columns} <= {*likely}
+                for a, b in combinations(searched_cards, 2):
+                    assert not are_equivalent(game, a, b)
+                for column in {*likely} - {*columns} if len(columns) else ():
+                    assert any(are_equivalent(game, legal[column], b) for b in searched_cards)
+                    equivalent += 1
+                ruled_out += len(legal) - len(likely)
             game.play(int(card))
     assert compared > 16
     assert ruled_out
+    assert equivalent
 
 
 # -- recipes

@@ -19,7 +19,7 @@ from torch.nn import functional
 from ...agents.networks.mlp import MLPWeights
 from ...agents.networks.policy import PolicyNet, new_policy_buffers
 from ...agents.networks.value import INPUTS, MAX_VALUE_INPUTS, outcome_pays, write_value_inputs
-from ...agents.search.base import SearchAgent
+from ...agents.search.base import UNLIKELY_TARGET, SearchAgent
 from ...agents.search.leaf_values import ending_value, solve_last_trick
 from ...common.jit.bitset import NO_CARDS, ONE, lowest
 from ...common.jit.compiler import jit
@@ -47,9 +47,6 @@ from .self_play import (
     new_policy_inputs,
     write_query,
 )
-
-_MIN_LOGIT = np.float32(-6.5)
-"""Cards with a logit so far below the largest one are not tried."""
 
 
 class LeafGames(NamedTuple):
@@ -102,7 +99,7 @@ def expand(
         while cards:
             card = lowest(cards)
             cards &= cards - ONE
-            if logit_of[card] >= largest + _MIN_LOGIT:
+            if logit_of[card] >= largest + UNLIKELY_TARGET:
                 leaves.games[count] = games[index]
                 play(row(rules, 0), row(leaves.games, count), card)
                 leaves.roots[count] = index
@@ -317,14 +314,20 @@ class PolicyTask:
         self.inputs, self.outputs = len(policy.inputs), int(policy.layers.sizes[-1])
         self.buffers = new_policy_buffers(policy)
 
-    def read(self, hands: Array) -> tuple[Array, Tensor]:
-        """Inputs of the decisions, and their targets by output of the policy."""
+    def read(self, hands: Array) -> tuple[Array, Tensor, Tensor]:
+        """Inputs of the decisions, and by output of the policy their targets and legality."""
         most = len(hands) * int(self.rules["stock"][0])
         batch = new_policy_inputs(self.net, most)
         targets = np.zeros((most, self.outputs), np.float32)
         queries = BatchedPolicy(self.net, self.buffers, batch)
         count = write_decisions(self.rules, hands, queries, np.zeros(1, GAME), targets)
-        return batch.inputs[:count], torch.from_numpy(targets[:count])
+        outputs = np.arange(self.outputs, dtype=np.uint64)
+        legal_outputs = (batch.masks[:count, None] >> outputs) & ONE != 0
+        return (
+            batch.inputs[:count],
+            torch.from_numpy(targets[:count]),
+            torch.from_numpy(legal_outputs),
+        )
 
     def loss(self, net: nn.Module, hands: Array) -> Tensor:
         gain, kl = _gain_and_kl(*self._targets_and_log_probs(net, hands))
@@ -336,23 +339,29 @@ class PolicyTask:
         targets, old, new = self._targets_and_log_probs(net, hands)
         gain, kl = _gain_and_kl(targets, old, new)
         rows = torch.arange(len(targets))
-        greedy_gain = targets[rows, new.argmax(-1)] - targets[rows, old.argmax(-1)]
+        greedy_gain = (targets[rows, new.argmax(-1)] - targets[rows, old.argmax(-1)]).nan_to_num()
         return [float(values.mean()) for values in (gain, kl, greedy_gain)]
 
     def _targets_and_log_probs(self, net: nn.Module, hands: Array) -> tuple[Tensor, Tensor, Tensor]:
-        """Targets, and log probabilities of the old and the new policy among cards with targets."""
-        inputs, targets = self.read(hands)
+        """Targets, and log probabilities of the old and the new policy."""
+        inputs, targets, legal_outputs = self.read(hands)
         with torch.autocast("cpu", torch.bfloat16):
             new_logits = net(torch.from_numpy(inputs).view(torch.bfloat16)).float()
         old, new = (
-            functional.log_softmax(logits.masked_fill(targets.isnan(), -1e9), -1)
+            functional.log_softmax(logits.masked_fill(~legal_outputs, -1e9), -1)
             for logits in (self.old_policy.forward(inputs), new_logits)
         )
         return targets, old, new
 
 
 def _gain_and_kl(targets: Tensor, old: Tensor, new: Tensor) -> tuple[Tensor, Tensor]:
-    """Expected gain of the new policy on the old one, and KL(new ‖ old), by decision."""
-    baseline = (old.exp() * targets.nan_to_num()).sum(-1, keepdim=True)
+    """Expected gain of the new policy on the old one, and KL(new ‖ old), by decision.
+
+    Cards without a target, unlikely ones or equals of another card, count as the old policy's mean.
+    They are part of the divergence: otherwise nothing would hold their probabilities down.
+    """
+    searched_probs = old.exp() * ~targets.isnan()
+    baseline = (searched_probs * targets.nan_to_num()).sum(-1, keepdim=True)
+    baseline = baseline / searched_probs.sum(-1, keepdim=True)
     gain = (new.exp() * (targets - baseline).nan_to_num()).sum(-1)
-    return gain, (new.exp() * (new - old) * ~targets.isnan()).sum(-1)
+    return gain, (new.exp() * (new - old)).sum(-1)
