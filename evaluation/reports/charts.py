@@ -242,6 +242,7 @@ def curves(
     reference: float | None = None,
     tick_text: Callable[[float], str] = short_number,
     border: float | None = None,
+    log_x: bool = False,
 ) -> str:
     """A line chart, with intervals as bands.
 
@@ -249,28 +250,34 @@ def curves(
     """
     low, high = _y_limits([y for line in lines.values() for y in _bounds(line)], reference)
     xs = [x for line in lines.values() for x, _ in line.points]
-    left, right = min([0.0, *xs]), max(xs, default=0.0) or 1.0
+    scale = math.log10 if log_x else float
+    if log_x:
+        left, right = scale(min(xs, default=1.0)) - 0.1, scale(max(xs, default=1.0)) + 0.1
+        ticks = [10.0**power for power in range(math.ceil(left), math.floor(right) + 1)]
+    else:
+        left, right = min([0.0, *xs]), max(xs, default=0.0) or 1.0
+        ticks = round_steps(left, right, max(2, int(width // 140)))
     drawing = Drawing(width, height, f"{y_label} over {x_label}")
     bottom, end = height - _FOOT, width - _RIGHT
 
+    def height_of(y: float) -> float:
+        return bottom - (bottom - _TOP) * (y - low) / (high - low)
+
     def at(x: float, y: float) -> tuple[float, float]:
-        return (
-            _EDGE + (end - _EDGE) * (x - left) / (right - left),
-            bottom - (bottom - _TOP) * (y - low) / (high - low),
-        )
+        return _EDGE + (end - _EDGE) * (scale(x) - left) / (right - left), height_of(y)
 
     for step in round_steps(low, high, 5):
-        y = at(left, step)[1]
+        y = height_of(step)
         drawing.line(_EDGE, y, end, y, "grid")
         drawing.text(_EDGE - 8, y, tick_text(step), "axis", "end")
-    for step in round_steps(left, right, max(2, int(width // 140))):
-        x = at(step, low)[0]
+    for tick in ticks:
+        x = at(tick, low)[0]
         drawing.line(x, bottom, x, bottom + 4, "grid")
-        drawing.text(x, bottom + 14, short_number(step), "axis", "middle")
+        drawing.text(x, bottom + 14, short_number(tick), "axis", "middle")
     drawing.text((_EDGE + end) / 2, height - 10, x_label, "axis", "middle")
     drawing.text(4, 6, y_label, "axis")
     if reference is not None:
-        drawing.line(_EDGE, at(left, reference)[1], end, at(left, reference)[1], "middle")
+        drawing.line(_EDGE, height_of(reference), end, height_of(reference), "middle")
     if border is not None:
         drawing.line(at(border, low)[0], _TOP, at(border, low)[0], bottom, "stage")
     for number, (name, line) in enumerate(lines.items()):
@@ -313,7 +320,7 @@ def _draw_curve(
     drawing.path([at(x, y) for x, y, _ in points], f"curve {kind}")
     for x, y, half in points if len(points) < _MAX_DOTS else ():
         interval = f" ± {half:.2g}" if half and math.isfinite(half) else ""
-        drawing.dot(*at(x, y), f"on {kind}", f"{name} at {x:,.0f}: {y:.4g}{interval}", 2.5)
+        drawing.dot(*at(x, y), f"on {kind}", f"{name} at {short_number(x)}: {y:.4g}{interval}", 2.5)
 
 
 def thinned(points: Sequence[Any], most: int = 400) -> list[Any]:

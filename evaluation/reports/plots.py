@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 from ..formats import percent_with_interval, signed
-from ..results import Pairing, Result
+from ..results import Pairing, Result, ms_a_move
 from ..statistics import Estimate
 from .charts import Curve, Drawing, curves, round_steps, short_number, signed_step
 
@@ -102,6 +104,40 @@ def heat_map(result: Result, players: Sequence[str]) -> str:
             shade = "cell strong" if abs(lead) > 0.6 else "cell"
             drawing.text(x + cell / 2, y + height / 2, f"{100 * rate.value:.1f}", shade, "middle")
     return str(drawing)
+
+
+_BUDGET = re.compile(r":\d+(ms)?")
+
+
+def curves_over_time(result: Result) -> dict[str, Curve]:
+    """Win rates of the opponents over their milliseconds a move, a curve for each kind of agent.
+
+    Empty unless some kind of agent has several budgets.
+    """
+    points: defaultdict[str, list[tuple[float, Estimate]]] = defaultdict(list)
+    player = result.players[0]
+    for pairing in result.pairings:
+        opponent = pairing.mirror()
+        if pairing.player == player and (ms := ms_a_move([opponent])):
+            points[_BUDGET.sub("", opponent.player)].append((ms, opponent.win_rate))
+    if max(map(len, points.values()), default=0) < 2:
+        return {}
+    if ms := ms_a_move(result.pairings):
+        points[player].append((ms, Estimate(0.5, 0.5, 0.5)))
+    lines: dict[str, Curve] = {}
+    for kind, row in points.items():
+        row.sort(key=lambda point: point[0])
+        lines[kind] = Curve(
+            [(ms, 100 * rate.value) for ms, rate in row],
+            [100 * rate.half_width for _, rate in row],
+        )
+    return lines
+
+
+def strength_over_time(player: str, lines: Mapping[str, Curve]) -> str:
+    """A line chart of `curves_over_time`."""
+    label = f"hands won against {player}, in %"
+    return curves(lines, "milliseconds a move", label, reference=50.0, log_x=True)
 
 
 # -- where in the hand the margin arises
