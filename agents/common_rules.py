@@ -9,7 +9,7 @@ from typing import Any
 
 from ..engine.rules import Match, Rules, load_rules
 from .base import Agent, CannotPlay
-from .checkpoints.bundled import CHAMPION, FIRST_CHAMPION, FIRST_WEIGHTS, rules_of_champion
+from .checkpoints.bundled import CHAMPION, EARLIER_CHAMPIONS, rules_of_champion
 from .checkpoints.checkpoint import (
     find_checkpoint,
     is_checkpoint,
@@ -33,8 +33,8 @@ def rules_of_player(player: object) -> tuple[Rules, ...] | None:
     name, _, parameters = text.partition(":")
     if name == CHAMPION:
         return rules_of_champion()
-    if name == FIRST_CHAMPION:
-        path = FIRST_WEIGHTS
+    if name in EARLIER_CHAMPIONS:
+        path = EARLIER_CHAMPIONS[name]
     elif name == "network":
         path = find_checkpoint(parameters.split(",")[0])
     elif name not in agent_names() and is_checkpoint(text.split(",")[0]):

@@ -63,6 +63,8 @@ _BUILT_IN = (
     ("champion", "search.champion:Champion",
      "the trained network that comes with the package", "champion[:sample]"),
     ("champion-1", "search.champion:FirstChampion", "the first champion, to measure against"),
+    ("champion-2", "search.champion:SecondChampion",
+     "the second champion, to measure against", "champion-2[:sample]"),
     ("thinker", "search.thinker:ThinkerAgent",
      "search in sampled worlds, guided by the champion's networks",
      "thinker:64[,last=TRICKS][,ahead=TRICKS][,policy=PATH][,value=PATH][,belief=PATH] or "

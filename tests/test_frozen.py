@@ -56,6 +56,7 @@ AGENTS = {
     "hard": ("hard",),
     "champion": ("champion", "champion:sample"),
     "champion-1": ("champion-1",),
+    "champion-2": ("champion-2",),
     "thinker": ("thinker:8", "thinker:4,last=4"),
     "responder": ("responder:4,against=threshold", "responder:4,against=threshold,ahead=1"),
     "nash": ("nash",),

@@ -1,7 +1,7 @@
 """Bundled weights: which networks the package contains and which rules each one plays.
 
 The classic game has a policy, a value network and a belief network of its own. One policy that
-reads rule features plays all other named rule sets. The first champion stays as a benchmark.
+reads rule features plays all other named rule sets. Earlier champions stay as benchmarks.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from ...engine.rules import Rules
 from ..base import CannotPlay
 from .checkpoint import find_checkpoint, join_rule_names, parse_rules, read_card
 
-CHAMPION, FIRST_CHAMPION = "champion", "champion-1"
+CHAMPION, FIRST_CHAMPION, SECOND_CHAMPION = "champion", "champion-1", "champion-2"
 
 
 def _bundled(name: str) -> Path:
     return Path(__file__).with_name(f"{name}.safetensors")
 
 
-CLASSIC_WEIGHTS, FAMILY_WEIGHTS, FIRST_WEIGHTS = map(
-    _bundled, (CHAMPION, "champion-family", FIRST_CHAMPION)
-)
+CLASSIC_WEIGHTS, FAMILY_WEIGHTS = map(_bundled, (CHAMPION, "champion-family"))
+FIRST_WEIGHTS, SECOND_WEIGHTS = map(_bundled, (FIRST_CHAMPION, SECOND_CHAMPION))
+EARLIER_CHAMPIONS = {FIRST_CHAMPION: FIRST_WEIGHTS, SECOND_CHAMPION: SECOND_WEIGHTS}
 VALUE_WEIGHTS, BELIEF_WEIGHTS = map(_bundled, ("value", "belief"))
 
 

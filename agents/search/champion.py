@@ -7,7 +7,7 @@ the last two tricks for the stock.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from ...engine.rules import Match, Rules, load_rules
 from ..base import Array
@@ -15,8 +15,10 @@ from ..checkpoints.bundled import (
     CHAMPION,
     FIRST_CHAMPION,
     FIRST_WEIGHTS,
-    champion_for,
+    SECOND_CHAMPION,
+    SECOND_WEIGHTS,
     champion_plays,
+    network_for,
 )
 from ..checkpoints.checkpoint import card_lists_rules
 from ..networks.policy import NetworkAgent
@@ -29,12 +31,17 @@ LAST, WORLDS = 2, 10
 class Champion(NetworkAgent):
     """Bundled policy for these rules, with a search at the last tricks for the stock."""
 
+    network: ClassVar[str] = CHAMPION
+    """Name of the bundled policy."""
+
     def __init__(self, rules: Any = "classic", *words: str, match: Match | None = None) -> None:
         """`words` are `greedy`, or `sample` for the network alone."""
         rules = load_rules(rules)
-        super().__init__(rules, champion_for(rules), *words, match=match, name=CHAMPION)
+        weights = network_for(rules, self.network)
+        super().__init__(rules, weights, *words, match=match, name=self.network)
         thinks = not self.sample and can_search(rules)
-        self._thinker = ThinkerAgent(rules, WORLDS, f"last={LAST}") if thinks else None
+        options = f"last={LAST}", f"policy={self.network}"
+        self._thinker = ThinkerAgent(rules, WORLDS, *options) if thinks else None
         self.reads_tricks = self._thinker is not None
         if self._thinker is not None:
             self.checkpoints = tuple(dict.fromkeys(self.checkpoints + self._thinker.checkpoints))
@@ -45,6 +52,16 @@ class Champion(NetworkAgent):
         return act_by_mask(is_late(views, LAST), self._thinker.act, super().act, views, rng)
 
     plays = staticmethod(champion_plays)
+
+
+class SecondChampion(Champion):
+    """The second champion: made as the first, and by a round of expert iteration."""
+
+    network = SECOND_CHAMPION
+
+    @staticmethod
+    def plays(rules: Rules) -> bool:
+        return card_lists_rules(SECOND_WEIGHTS, rules)
 
 
 class FirstChampion(NetworkAgent):

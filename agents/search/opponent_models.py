@@ -21,7 +21,7 @@ from ...engine.rng import random_below
 from ...engine.rules import Rules
 from ...engine.view import legal_in_view
 from ..base import CannotPlay
-from ..checkpoints.bundled import FIRST_WEIGHTS, champion_for
+from ..checkpoints.bundled import EARLIER_CHAMPIONS, champion_for
 from ..checkpoints.checkpoint import (
     find_checkpoint,
     is_checkpoint,
@@ -56,6 +56,7 @@ OPPONENT_MODELS = {
     "counting": (COUNTING, _SURE),
     "flat-mc": (COUNTING, _ROUGHLY),
     "champion-1": (ARGMAX, _SURE),
+    "champion-2": (ARGMAX, _NEARLY),
     "champion": (ARGMAX, _NEARLY),
     "thinker": (SOFTMAX, _NEARLY),
 }
@@ -69,7 +70,7 @@ _NO_NET = PolicyNet(False, False, np.zeros(1, np.int64), NO_MLP)
 def opponent_model(text: str, rules: Rules) -> OpponentModel:
     """Model of an agent by its name or a checkpoint's path."""
     kind, error_rate = OPPONENT_MODELS.get(text.partition(":")[0], (ARGMAX, _SURE))
-    kind = SOFTMAX if text == "champion:sample" else kind
+    kind = SOFTMAX if text in ("champion:sample", "champion-2:sample") else kind
     path = opponent_weights(text, rules)
     if path is None:
         return OpponentModel(kind, error_rate, _NO_NET)
@@ -84,7 +85,7 @@ def opponent_weights(text: str, rules: Rules) -> Path | None:
     if name in OPPONENT_MODELS:
         if OPPONENT_MODELS[name][0] < ARGMAX:
             return None
-        return FIRST_WEIGHTS if name == "champion-1" else champion_for(rules)
+        return EARLIER_CHAMPIONS.get(name) or champion_for(rules)
     if is_checkpoint(text):
         return find_checkpoint(text)
     raise CannotPlay(

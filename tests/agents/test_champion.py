@@ -99,7 +99,7 @@ def test_networks_are_found_behind_files_of_ones_own(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     assert find_checkpoint("champion-1") == FIRST_WEIGHTS
     assert make_agent("thinker:2,last=1,policy=champion-1").name
-    for name in ("champion-2", "sub/champion-1", str(tmp_path / "champion-1")):
+    for name in ("champion-9", "sub/champion-1", str(tmp_path / "champion-1")):
         with pytest.raises(CheckpointError, match="there is no checkpoint"):
             find_checkpoint(name)
     with pytest.raises(CheckpointError, match="is a value network for searches"):

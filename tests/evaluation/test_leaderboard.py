@@ -115,7 +115,7 @@ def test_a_figure_that_does_not_follow_is_found() -> None:
     narrowed = replace(last, win_rate=replace(last.win_rate, low=last.win_rate.value))
     for pairings, told in (
         ((flattered, *middle, last), "win rate against threshold"),
-        ((first, *middle, narrowed), "win rate against thinker:64"),
+        ((first, *middle, narrowed), "win rate against thinker:64,policy=champion-2"),
     ):
         changed = replace(entry, result=replace(entry.result, pairings=pairings))
         assert [*faults_on_paper(changed)] == [told]

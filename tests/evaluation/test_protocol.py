@@ -36,8 +36,8 @@ def test_a_published_protocol_does_not_change() -> None:
     first = PROTOCOLS["v1"]
     assert (first.name, first.seed, first.hands) == ("v1", 36_101_894, 2_000)
     assert (first.rules, first.decks) == ("classic", ("2x4-h2", "2x5-h3"))
-    players = ("threshold", "counting", "flat-mc:64", "champion-1", "champion", "thinker:64")
-    assert first.opponents == players
+    players = "threshold", "counting", "flat-mc:64", "champion-1", "champion-2"
+    assert first.opponents == (*players, "thinker:64,policy=champion-2")
 
 
 def test_the_command_writes_an_entry(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
