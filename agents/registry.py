@@ -67,8 +67,8 @@ _BUILT_IN = (
      "the second champion, to measure against", "champion-2[:sample]"),
     ("thinker", "search.thinker:ThinkerAgent",
      "search in sampled worlds, guided by the champion's networks",
-     "thinker:64[,last=TRICKS][,ahead=TRICKS][,policy=PATH][,value=PATH][,belief=PATH] or "
-     "thinker:5ms"),
+     "thinker:64[,last=TRICKS][,ahead=TRICKS][,prior=WEIGHT][,policy=PATH][,value=PATH]"
+     "[,belief=PATH] or thinker:5ms"),
     ("responder", "search.best_response:ResponderAgent",
      "approximate best response to one agent, by search",
      "responder:64,against=PLAYER[,by=PLAYER][,value=PATH][,ahead=TRICKS]"),

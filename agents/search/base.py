@@ -35,7 +35,7 @@ class SearchBudget:
 
 
 PRIOR = 0.0025
-"""Weight of a card's log prior that is added to its mean value."""
+"""Default weight of a card's log prior that is added to its mean value."""
 UNLIKELY = -36.0
 """Cards whose logit lies this far below the best are not searched, except at the last trick."""
 UNLIKELY_TARGET = -8.0

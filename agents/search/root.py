@@ -22,7 +22,6 @@ from ..base import ViewBatch
 from ..networks.policy import compute_logits
 from ..sampling import masked_argmax, masked_softmax
 from .base import (
-    PRIOR,
     PRUNE_BY_RACING,
     PRUNE_NOTHING,
     UNLIKELY,
@@ -219,10 +218,12 @@ def _score(search: ThinkerSearch, index: int) -> float:
     """Mean value of a card plus its weighted log prior.
 
     Means of few worlds lie close together; the policy, which learned from many more, decides
-    between cards that the search cannot separate.
+    between cards that the search cannot separate. A larger weight keeps the search closer to the
+    policy (Grill and others, "Monte-Carlo Tree Search as Regularized Policy Optimization", 2020).
     """
     worlds = max(1, row(search.progress, 0).worlds)
-    return search.totals[search.cards[index]] / worlds + PRIOR * search.priors[index]
+    mean = search.totals[search.cards[index]] / worlds
+    return mean + search.networks.prior * search.priors[index]
 
 
 @inline_ir

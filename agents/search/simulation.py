@@ -60,7 +60,7 @@ ROUND_SIZE = 16
 
 
 class SearchNetworks(NamedTuple):
-    """Networks of a search, and its depth."""
+    """Networks of a search, its depth, and how it chooses."""
 
     policy: PolicyNet
     value: MLPWeights
@@ -72,10 +72,12 @@ class SearchNetworks(NamedTuple):
     max_pay: float
     ahead: int
     """Further tricks that the policy plays before a leaf is evaluated."""
+    prior: float
+    """Weight of a card's log prior that is added to its mean value."""
 
 
 def search_networks(
-    rules: Rules, policy: Path, value: Path | None, belief: str | Path, ahead: int
+    rules: Rules, policy: Path, value: Path | None, belief: str | Path, ahead: int, prior: float
 ) -> SearchNetworks:
     """Load networks by their paths, refused for other rules."""
     net = policy_net(specialize_checkpoint(read_checkpoint(policy), rules))
@@ -88,6 +90,7 @@ def search_networks(
         outcome_pays(rules),
         float(rules.max_pay),
         ahead,
+        prior,
     )
 
 

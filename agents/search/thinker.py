@@ -12,7 +12,8 @@ values. After the last trick but one, leaves are solved with open cards. The end
 
 `thinker:5ms` has a time per move instead. Further options: `last=TRICKS`, the number of last
 tricks for the stock that it searches (before those the policy network plays); `ahead=TRICKS`, the
-tricks that the policy plays on before a leaf is evaluated; and networks, `policy=PATH`,
+tricks that the policy plays on before a leaf is evaluated; `prior=WEIGHT`, the weight of the
+policy's log prior, in the pay of a hand; and networks, `policy=PATH`,
 `value=PATH`, `belief=PATH`. With `belief=voids`, the default for rules without a belief network,
 hands are sampled by the voids shown alone.
 """
@@ -40,7 +41,7 @@ from ..checkpoints.bundled import (
 from ..checkpoints.checkpoint import find_checkpoint, model_file
 from ..networks.auxiliary import covers_rules
 from ..networks.policy import NetworkAgent
-from .base import PRUNE_BY_RACING, SearchAgent, parse_tricks_option
+from .base import PRIOR, PRUNE_BY_RACING, SearchAgent, parse_tricks_option
 from .root import thinker_actions
 from .simulation import ROUND_SIZE, VOIDS, ThinkerSearch, new_search, search_networks
 
@@ -71,6 +72,20 @@ def act_by_mask(
     return actions
 
 
+def parse_prior(text: str) -> float:
+    """Parse the option `prior`."""
+    try:
+        weight = float(text)
+    except ValueError:
+        weight = -1.0
+    if 0 <= weight < float("inf"):
+        return weight
+    raise ValueError(
+        f"prior is {text!r}: it is the weight of a card's log prior beside its mean value, in the "
+        f"pay of a hand; give a number, as prior={PRIOR}"
+    )
+
+
 class ThinkerAgent(SearchAgent):
     """Search of depth one with policy, value and belief networks."""
 
@@ -96,9 +111,10 @@ class ThinkerAgent(SearchAgent):
                 "belief": "",
                 "last": "all",
                 "ahead": "0",
+                "prior": str(PRIOR),
             },
-            "last=TRICKS and ahead=TRICKS, and networks by name, as in policy=PATH, value=PATH, "
-            f"belief=PATH, and belief={VOIDS}",
+            "last=TRICKS, ahead=TRICKS and prior=WEIGHT, and networks by name, as in policy=PATH, "
+            f"value=PATH, belief=PATH, and belief={VOIDS}",
         )
         self._last = parse_tricks_option(
             "last", options["last"], 1, self.rules, "are searched, the last ones"
@@ -106,12 +122,13 @@ class ThinkerAgent(SearchAgent):
         ahead = parse_tricks_option(
             "ahead", options["ahead"], 0, self.rules, "the policy plays before a leaf is evaluated"
         )
+        prior = parse_prior(options["prior"])
         policy = network_for(self.rules, options["policy"])
         # With two tricks left for the stock all leaves are exact.
         value = Path(options["value"]) if self._last > 2 else None
         default_belief = str(BELIEF_WEIGHTS) if covers_rules(BELIEF_WEIGHTS, self.rules) else VOIDS
         belief = options["belief"] or default_belief
-        self.networks = search_networks(self.rules, policy, value, belief, ahead)
+        self.networks = search_networks(self.rules, policy, value, belief, ahead, prior)
         paths = [policy, value, None if belief == VOIDS else belief]
         self.checkpoints = tuple(model_file(find_checkpoint(path)) for path in paths if path)
         searches_all = 2 * self._last >= self.rules.stock_cards

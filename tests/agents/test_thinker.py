@@ -263,10 +263,31 @@ def test_it_thinks_at_the_last_tricks_alone(name: str, as_thinker: str, last: in
     assert differing > 2
 
 
+@pytest.mark.parametrize("prior", [0.0, 0.03])
+def test_it_plays_the_best_mean_and_weighted_log_prior(prior: float) -> None:
+    network, weighted = NetworkAgent("classic", CLASSIC_WEIGHTS), 0
+    thinker = ThinkerAgent("classic", 8, f"prior={prior}")
+    streams = np.ones(1, np.uint64)
+    for seed in range(12):
+        view = (game := at_trick(1 + seed % 9, seed, follow=bool(seed % 2))).view(game.turn or 0)
+        views, cards = np.array(view.record), view.legal()
+        action, values = thinker.act_with_values(views, streams)
+        searched = ~np.isnan(values[0, : len(cards)])
+        if searched.sum() > 1:
+            policy = np.maximum(network.network_probabilities(views)[0][cards], 1e-30)
+            scores = np.where(searched, values[0, : len(cards)] + prior * np.log(policy), -9)
+            assert action[0] == cards[scores.argmax()]
+            weighted += 1
+    assert weighted > 5
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
         ("thinker:0", "thinker:64"),
+        ("thinker:64,prior=-1", "prior is '-1': it is the weight"),
+        ("thinker:64,prior=warm", "prior is 'warm': it is the weight"),
+        ("thinker:64,prior=inf", "prior is 'inf': it is the weight"),
         ("thinker:64,last=0", "last is '0': .* from 1 to 13 in classic"),
         ("thinker:64,last=14", "last is '14': "),
         ("thinker:64,ahead=14", "ahead is '14': .* from 0 to 13 in classic"),
