@@ -1,9 +1,9 @@
 """Play the published ladders, one for each rule set, and write docs/ladder.md: `make ladder`.
 
-First the champion plays against two opponents in every rule set, then a ladder of each. Results
-are stored as JSON in build/ladder, and not played again. With the names of rule sets only those are
-played; with `--page` nothing is. The page is written from docs/ladder/figures.json, where new
-results replace old ones.
+First the champion plays against two opponents in every rule set, then a ladder of each, then
+against searches with more and more time. Results are stored as JSON in build/ladder, and not played
+again. With the names of rule sets only those are played; with `--page` nothing is. The page is
+written from docs/ladder/figures.json, where new results replace old ones.
 """
 
 from __future__ import annotations
@@ -20,17 +20,26 @@ from typing import Any
 
 from german_whist.engine.rules import named_rules
 from german_whist.evaluation import Result
+from german_whist.evaluation.reports import charts, plots
 from german_whist.evaluation.statistics import Estimate
 
 ROOT = Path(__file__).resolve().parent.parent
 PLAYED = ROOT / "build" / "ladder"
 FIGURES = ROOT / "docs" / "ladder" / "figures.json"
 PAGE = ROOT / "docs" / "ladder.md"
+PICTURE = ROOT / "docs" / "pictures" / "time.svg"
 SEED = 17042026
 KEY = f"{SEED:032}"
 """Of the champion's hands, so that they are the same again."""
 YARDSTICKS = {"counting": 10_000, "flat-mc:64": 10_000}
 """Opponents of the champion, with the number of hands."""
+SEARCHES = [
+    *(f"flat-mc:{n}" for n in (4, 16, 64, 256, 1024, 4096)),
+    *(f"thinker:{n}" for n in (4, 16, 64, 256, 1024)),
+    *(f"thinker:{n},ahead=1" for n in (16, 160, 1600, 8000)),
+]
+"""Opponents of the champion in the chart of strength over time."""
+SEARCH_HANDS = 1000
 
 Figures = dict[str, Any]
 
@@ -72,6 +81,12 @@ def play_ladder(rules: str) -> None:
     play(rules, [*words, "--key", key] if key else words)
 
 
+def play_searches() -> None:
+    """Let the champion play against searches with more and more time."""
+    words = ["evaluate", "champion", "--against", *SEARCHES, "--hands", str(SEARCH_HANDS)]
+    play("searches", [*words, "--reduce-variance", "--seed", str(SEED), "--key", KEY])
+
+
 # -- figures
 
 
@@ -84,6 +99,8 @@ def figures() -> Figures:
                 found["champion"].setdefault(rules, {})[opponent] = _match_figures(result)
         if (result := stored(rules)) is not None:
             found["ladders"][rules] = _ladder_figures(result)
+    if (result := stored("searches")) is not None:
+        found["searches"] = _search_figures(result)
     return found
 
 
@@ -126,6 +143,22 @@ def _ladder_figures(result: Result) -> Figures:
         "machine": result.machine,
         "seconds": round(result.seconds, 1),
         "players": players,
+    }
+
+
+def _search_figures(result: Result) -> Figures:
+    """Of each kind of search the milliseconds a move, and the hands won in %, with intervals."""
+    lines = plots.curves_over_time(result)
+    return {
+        "hands": result.pairings[0].hands,
+        "machine": result.machine,
+        "lines": {
+            kind: [
+                [float(f"{ms:.3g}"), round(wins, 1), round(half_width, 1)]
+                for (ms, wins), half_width in zip(line.points, line.half_widths, strict=True)
+            ]
+            for kind, line in lines.items()
+        },
     }
 
 
@@ -204,11 +237,29 @@ Players that make the same choices have the same rating: in races `threshold`, `
 `counting`, in `humbug` `threshold` and `counting`."""
 
 
+TIME = """\
+## Strength against time per move
+
+![Hands that searches win against the champion, over their time per move](pictures/time.svg)
+
+One run with {hands:,} hands for each search ({machine}); the champion takes {own_ms:g} ms a move.
+
+```
+german-whist evaluate champion --against {searches} --hands {hands} --reduce-variance \
+--seed {seed} --key {key}
+```
+
+{table}"""
+
+
 def page(found: Figures) -> str:
     """The page with these figures."""
     parts = [ABOUT, _classic_section(found["ladders"]["classic"])]
     others = {name: found["ladders"][name] for name in named_rules() if name != "classic"}
-    parts += [_champion_section(found["champion"]), _family_section(others)]
+    parts.append(_champion_section(found["champion"]))
+    if "searches" in found:
+        parts.append(_time_section(found["searches"]))
+    parts.append(_family_section(others))
     return "\n\n".join(parts) + "\n"
 
 
@@ -251,6 +302,27 @@ def _family_section(ladders: Figures) -> str:
     return FAMILY.format(seed=first["seed"], hands=first["hands"], table=table(rows))
 
 
+def _time_section(searches: Figures) -> str:
+    rows = [["search", "ms a move: hands won, %"]]
+    for kind, points in searches["lines"].items():
+        cells = [f"{ms:g}: {wins:.1f} ± {reach:.1f}" for ms, wins, reach in points if reach]
+        if cells:
+            rows.append([f"`{kind}`", "; ".join(cells)])
+    return TIME.format(
+        hands=searches["hands"], own_ms=searches["lines"]["champion"][0][0], seed=SEED, key=KEY,
+        machine=searches["machine"], searches=" ".join(SEARCHES), table=table(rows),
+    )  # fmt: skip
+
+
+def time_picture(searches: Figures) -> str:
+    """The chart of strength against time per move."""
+    lines = {
+        kind: charts.Curve([(ms, wins) for ms, wins, _ in points], [reach for *_, reach in points])
+        for kind, points in searches["lines"].items()
+    }
+    return charts.standalone(plots.strength_over_time("champion", lines), [*lines])
+
+
 def _elo(player: Figures) -> str:
     reach = "" if player["reach"] is None else f" ± {player['reach']}"
     return f"{player['elo']}{reach}"
@@ -275,9 +347,13 @@ def main() -> None:
                 play_opponent(rules, opponent)
         for rules in given.rules:
             play_ladder(rules)
+        if "classic" in given.rules:
+            play_searches()
     found = figures()
     FIGURES.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     PAGE.write_text(page(found), encoding="utf-8")
+    if "searches" in found:
+        PICTURE.write_text(time_picture(found["searches"]), encoding="utf-8")
     print(f"wrote {PAGE}")
 
 
