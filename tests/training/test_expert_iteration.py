@@ -309,7 +309,7 @@ def test_the_loss_of_a_policy_is_its_expected_target_less_a_divergence_from_the_
     net = policy_layers(champion(), task, config)
     old_weights, names = policy_parts()
     with torch.no_grad():
-        net[-1].bias += torch.linspace(-1, 1, len(net[-1].bias))
+        net[-1].bias += torch.linspace(-8, 8, len(net[-1].bias))
     weights = {**old_weights, "policy.bias": net[-1].bias.detach().numpy().astype(np.float64)}
     rows, masks = (x != 0).astype(float), legal_outputs.numpy()
     activations = forward(weights, names, rows)
