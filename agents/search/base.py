@@ -40,7 +40,7 @@ UNLIKELY = -36.0
 """Cards whose logit lies this far below the best are not searched, except at the last trick."""
 UNLIKELY_TARGET = -8.0
 """The same for search targets, which need values of all cards and not the best one alone."""
-PRUNE_BY_RACING, PRUNE_BEFORE, PRUNE_NOTHING = 0, 1, 2
+PRUNE_BY_RACING, PRUNE_AT_START, PRUNE_NOTHING = 0, 1, 2
 """Drop equivalent cards, unlikely ones and those clearly behind; only the first two; none."""
 MOST_SAMPLES = 10_000_000
 _SECONDS_PER_UNIT = {"ms": 0.001, "s": 1.0}
@@ -241,7 +241,7 @@ class SearchAgent(Agent):
         """
         batch = ViewBatch(views, rng.copy(), np.full(len(views), -1, np.int64))
         values = np.full((len(views), MAX_CARDS), np.nan, np.float32)
-        search = self._new_search(PRUNE_BEFORE)
+        search = self._new_search(PRUNE_AT_START)
         for index in range(len(views)):
             single = batch.select(index)
             samples = self.budget.samples
