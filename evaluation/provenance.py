@@ -16,7 +16,7 @@ def machine_text() -> str:
     """Processor, system, versions, and the size of the loaded endgame tablebase."""
     return ", ".join(
         (
-            f"{processor()}, {os.cpu_count()} cores",
+            processor_and_cores(),
             platform.system(),
             f"Python {platform.python_version()}",
             f"NumPy {np.__version__}",
@@ -24,6 +24,10 @@ def machine_text() -> str:
             f"endings of up to {tables().cards} cards from the table",
         )
     )
+
+
+def processor_and_cores() -> str:
+    return f"{processor()}, {os.cpu_count()} cores"
 
 
 def processor() -> str:

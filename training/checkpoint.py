@@ -25,6 +25,7 @@ from ..common.files import write_file
 from ..common.schema import convert, read_json, short_repr
 from ..common.typing import Array
 from ..engine.rules import Rules
+from ..evaluation.provenance import processor_and_cores
 from .settings import Settings
 
 STATE_FORMAT = 4
@@ -124,7 +125,7 @@ def write_player(
     **fields: Any,
 ) -> Path:  # fmt: skip
     """Write a player and its card; returns the path of the weights."""
-    card = card_of(settings, network, **fields, revision=revision())
+    card = card_of(settings, network, **fields, machine=processor_and_cores(), revision=revision())
     return write_checkpoint(path, weights, card)
 
 

@@ -112,6 +112,9 @@ class CheckpointCard(Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tr
     decisions: Count = 0
     hands: Count = 0
     minutes: Annotated[float, Meta(ge=0)] = 0.0
+    """Time of the training; expert iteration adds that of its rounds to the first policy's."""
+    machine: str = ""
+    """Processor and cores of the training's last machine."""
     evaluations: tuple[Measurement, ...] = ()
     init: Origin | None = None
     revision: str | None = None

@@ -45,6 +45,7 @@ CARD: dict[str, Any] = network_card(PLACES, [6], rules=[{"name": "classic"}]) | 
         {"opponent": "half as long", "win_rate": 0.5, "half_width": 0.1, "margin": 0, "hands": 9}
     ],
     "init": {"checkpoint": "champion", "sha256": "", "decisions": 5, "commands": ["a"]},
+    "machine": "a processor, 2 cores",
     "revision": "abc",
     "commands": ["german-whist train tiny"],
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 from itertools import combinations, permutations
@@ -42,6 +43,7 @@ from german_whist.training.expert_iteration import fitting
 from german_whist.training.expert_iteration.belief import BeliefTask
 from german_whist.training.expert_iteration.fitting import Fit, FitConfig, is_fitted, write_network
 from german_whist.training.expert_iteration.pipeline import (
+    MINUTES,
     first_training,
     rounds,
     run_expert_iteration,
@@ -311,6 +313,16 @@ def test_all_can_learn_from_the_hands_of_a_search_and_what_it_found(tmp_path: Pa
     n_lines = len(lines)
     run_expert_iteration(tmp_path / "round", load_recipe("round", words), lines.append)
     assert len(lines) == n_lines
+
+
+def test_a_card_tells_the_machine_and_the_minutes_of_all_commands(tmp_path: Path) -> None:
+    words = ["target_hands=8,6", "determinizations=2", "policy=champion-1"]
+    (tmp_path / MINUTES).write_text("30.5\n", encoding="utf-8")
+    run_expert_iteration(tmp_path, load_recipe("round", words), lambda _: None)
+    before = read_checkpoint(FIRST_WEIGHTS).card.minutes
+    first, second = (read_checkpoint(tmp_path / name).card for name in ("policy-1", "policy"))
+    assert before + 30.5 < first.minutes < second.minutes < before + 30.5 + 5
+    assert f"{os.cpu_count()} cores" in second.machine
 
 
 TRAINING = "{trainer: ppo, decisions: 4000, n_envs: 64, hidden_sizes: [8], eval_opponents: []}"

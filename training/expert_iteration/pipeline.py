@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,13 +30,14 @@ from ...agents.networks.auxiliary import covers_rules
 from ...agents.networks.value import check_value_rules
 from ...agents.search.base import MOST_SAMPLES
 from ...common.executors import LOCAL, Executor, InProcessExecutor, WorkersLost, check_backend
-from ...common.files import atomic_write
+from ...common.files import atomic_write, write_file
 from ...common.settings_files import keep_settings
 from ...common.signals import RunStopped
 from ...common.typed_settings import SettingsError, check_unchanged
 from ...common.typing import Array
 from ...engine.rules import Rules
 from ...evaluation.packing import pack
+from ...evaluation.provenance import processor_and_cores
 from ..checkpoint import revision
 from ..runs.api import train_or_go_on
 from ..runs.presets import PRESETS, load_settings
@@ -64,6 +66,28 @@ _VALIDATION_HANDS = 4096
 TRAINED = "trained"
 """Folder of the training of the first policy."""
 FIRST_POLICY = "policy-0"
+MINUTES = "minutes.txt"
+"""File with the time since the last policy was written."""
+
+
+class Stopwatch:
+    """Minutes of work in a folder, over all commands that resumed it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._before = float(path.read_text(encoding="utf-8")) if path.exists() else 0.0
+        self._began = time.monotonic()
+
+    @property
+    def minutes(self) -> float:
+        return self._before + (time.monotonic() - self._began) / 60
+
+    def save(self) -> None:
+        write_file(self._path, f"{self.minutes:.2f}\n")
+
+    def reset(self) -> None:
+        self._before, self._began = 0.0, time.monotonic()
+        self.save()
 
 
 def run_expert_iteration(
@@ -109,7 +133,8 @@ class Pipeline:
         self, folder: Path, recipe: Recipe, tell: Callable[[str], object], workers: int = 1,
         on: str = LOCAL,
     ) -> None:  # fmt: skip
-        self.folder, self.recipe, self.tell = folder, recipe, tell
+        self.folder, self.recipe, self._tell = folder, recipe, tell
+        self._stopwatch = Stopwatch(folder / MINUTES)
         self.workers, self.on = workers, on
         self.rules = resolve_rules(recipe.rules)
         own = str(folder / "value"), str(folder / "belief")
@@ -164,6 +189,11 @@ class Pipeline:
         if self._needs_first_policy and self._training is None:
             networks_of(self._auxiliary_hands)
 
+    def tell(self, line: str) -> None:
+        """Report progress, and save the time that it took."""
+        self._tell(line)
+        self._stopwatch.save()
+
     def train(self) -> None:
         if self._training is None:
             return
@@ -174,6 +204,7 @@ class Pipeline:
         # A copy: users may train on in the run.
         policy = strip_critic(read_checkpoint(trained.checkpoint))
         write_checkpoint(self.folder / FIRST_POLICY, policy.weights, policy.card)
+        self._stopwatch.reset()
         self.tell(f"train: {trained.checkpoint}")
 
     def _play(self, stage: HandsStage) -> list[Path]:
@@ -233,7 +264,8 @@ class Pipeline:
             task = PolicyTask(self.rules, networks.policy, recipe.kl_coef)
 
             def write(fit: Fit, path: Path, before: Checkpoint = networks.checkpoint) -> None:
-                write_policy(path, fit.average, before, recipe)
+                write_policy(path, fit.average, before, recipe, self._stopwatch.minutes)
+                self._stopwatch.reset()
 
             net = policy_layers(networks.checkpoint, task, config)
             self._fit(stage.policy, task, config, net, stage, write)
@@ -340,14 +372,21 @@ def layers_with(
     return net
 
 
-def write_policy(path: Path, net: nn.Module, before: Checkpoint, recipe: Recipe) -> Path:
-    """Write a policy as a checkpoint of the same kind as the one it was initialized with."""
+def write_policy(
+    path: Path, net: nn.Module, before: Checkpoint, recipe: Recipe, minutes: float
+) -> Path:
+    """Write a policy as a checkpoint of the same kind as the one it was initialized with.
+
+    `minutes` is the time since that one was written.
+    """
     assert before.card.weights is not None
     digest = before.card.weights.sha256
     card = msgspec.structs.replace(
         before.card,
         network=msgspec.structs.replace(before.card.network, critic=None),
         settings=recipe.as_mapping(),
+        minutes=round(before.card.minutes + minutes, 2),
+        machine=processor_and_cores(),
         evaluations=(),
         init=Origin(before.path.name, digest, before.card.decisions, before.card.commands),
         revision=revision(),
