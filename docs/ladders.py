@@ -38,7 +38,7 @@ SEARCHES = [
     *(f"thinker:{n}" for n in (4, 16, 64, 256, 1024)),
     *(f"thinker:{n},ahead=1" for n in (16, 160, 1600, 8000)),
 ]
-"""Opponents of the champion in the chart of strength over time."""
+"""Opponents of the champion in the chart of strength against time per move."""
 SEARCH_HANDS = 1000
 
 Figures = dict[str, Any]
@@ -148,7 +148,7 @@ def _ladder_figures(result: Result) -> Figures:
 
 def _search_figures(result: Result) -> Figures:
     """Of each kind of search the milliseconds a move, and the hands won in %, with intervals."""
-    lines = plots.curves_over_time(result)
+    lines = plots.curves_by_move_time(result)
     return {
         "hands": result.pairings[0].hands,
         "machine": result.machine,
@@ -320,7 +320,7 @@ def time_picture(searches: Figures) -> str:
         kind: charts.Curve([(ms, wins) for ms, wins, _ in points], [reach for *_, reach in points])
         for kind, points in searches["lines"].items()
     }
-    return charts.standalone(plots.strength_over_time("champion", lines), [*lines])
+    return charts.standalone(plots.strength_by_move_time("champion", lines), [*lines])
 
 
 def _elo(player: Figures) -> str:

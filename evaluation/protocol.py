@@ -32,7 +32,10 @@ _FORMAT = "german-whist entry"
 SAMPLE = 4
 """Number of first deals whose game records an entry's digest covers."""
 _RECORDED_NAMES = {"champion-2": "champion", "thinker:64,policy=champion-2": "thinker:64"}
-"""Names in the game records of players that had another name when v1 was published."""
+"""Names in the game records of players that had another name when v1 was published.
+
+`champion` means the newest network of the package, `champion-2` for ever the same one.
+"""
 
 
 @dataclass(frozen=True)

@@ -36,10 +36,16 @@ class SearchBudget:
 
 PRIOR = 0.0025
 """Default weight of a card's log prior that is added to its mean value."""
-UNLIKELY = -36.0
-"""Cards whose logit lies this far below the best are not searched, except at the last trick."""
-UNLIKELY_TARGET = -8.0
-"""The same for search targets, which need values of all cards and not the best one alone."""
+UNLIKELY_IN_PLAY = -36.0
+"""Cards whose logit lies this far below the best are not searched, except at the last trick.
+
+Nearly all cards are: after a few determinizations the race drops those that are clearly behind.
+"""
+UNLIKELY_FOR_TARGETS = -8.0
+"""The same for search targets, which have no race: every card meets all determinizations.
+
+The value of a card of probability e^-8 hardly moves the policy's loss.
+"""
 PRUNE_BY_RACING, PRUNE_AT_START, PRUNE_NOTHING = 0, 1, 2
 """Drop equivalent cards, unlikely ones and those clearly behind; only the first two; none."""
 MOST_SAMPLES = 10_000_000

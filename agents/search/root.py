@@ -24,8 +24,8 @@ from ..sampling import masked_argmax, masked_softmax
 from .base import (
     PRUNE_BY_RACING,
     PRUNE_NOTHING,
-    UNLIKELY,
-    UNLIKELY_TARGET,
+    UNLIKELY_IN_PLAY,
+    UNLIKELY_FOR_TARGETS,
     searchable_actions,
 )
 from .leaf_values import ending_value_for_seat
@@ -79,7 +79,7 @@ def _start_search(search: ThinkerSearch, view: Record, stream: np.ndarray) -> No
     progress.cards = 0
     progress.worlds = 0
     progress.active = 0
-    unlikely = UNLIKELY if progress.pruning == PRUNE_BY_RACING else UNLIKELY_TARGET
+    unlikely = UNLIKELY_IN_PLAY if progress.pruning == PRUNE_BY_RACING else UNLIKELY_FOR_TARGETS
     logits = search.policy_buffers.logits
     top = logits[masked_argmax(logits, cards)]
     log_total = np.log(masked_softmax(logits, cards, search.policy_buffers.weights))
@@ -89,7 +89,7 @@ def _start_search(search: ThinkerSearch, view: Record, stream: np.ndarray) -> No
         index = progress.cards
         search.cards[index] = card
         below_top = np.float64(logits[card] - top)
-        search.priors[index] = below_top - log_total
+        search.log_priors[index] = below_top - log_total
         if progress.pruning == PRUNE_NOTHING or view.stock_left == 2 or below_top > unlikely:
             progress.active |= 1 << index
         progress.cards = index + 1
@@ -115,7 +115,7 @@ def _drop_equivalent_cards(view: Record, known: np.uint64, search: ThinkerSearch
         equal = suit_of(high) == suit_of(low) and cards_out & between == NO_CARDS
         if not equal or ((known >> np.uint64(high)) ^ (known >> np.uint64(low))) & ONE:
             representative = index
-        elif search.priors[index] > search.priors[representative]:
+        elif search.log_priors[index] > search.log_priors[representative]:
             progress.active &= ~(1 << representative)
             representative = index
         else:
@@ -223,7 +223,7 @@ def _score(search: ThinkerSearch, index: int) -> float:
     """
     worlds = max(1, row(search.progress, 0).worlds)
     mean = search.totals[search.cards[index]] / worlds
-    return mean + search.networks.prior * search.priors[index]
+    return mean + search.networks.prior * search.log_priors[index]
 
 
 @inline_ir

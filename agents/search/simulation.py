@@ -137,7 +137,8 @@ class ThinkerSearch(NamedTuple):
     products: np.ndarray
     """Sums of products of two cards' values, by their indices in `cards`."""
     cards: np.ndarray
-    priors: np.ndarray
+    log_priors: np.ndarray
+    """Log probabilities of the cards by the policy."""
     world_weights: np.ndarray
     values: np.ndarray
     """Of each leaf."""

@@ -24,8 +24,8 @@ def as_html(result: Result, rules: Rules) -> str:
             + "<p class='soft'>The row's win rate in % against the column's.</p>")]  # fmt: skip
     if result.pairings:
         parts += ["<h2>Win rates with 95 % intervals</h2>", charts.card(plots.win_rates(result))]
-        if lines := plots.curves_over_time(result):
-            chart = plots.strength_over_time(result.players[0], lines)
+        if lines := plots.curves_by_move_time(result):
+            chart = plots.strength_by_move_time(result.players[0], lines)
             parts += ["<h2>Strength against time per move</h2>",
                       charts.card(charts.figure(chart, charts.keys([*lines])))]  # fmt: skip
         parts += ["<h2>Where in the hand the margin arises</h2>", _KEY]

@@ -109,7 +109,7 @@ def heat_map(result: Result, players: Sequence[str]) -> str:
 _BUDGET = re.compile(r":\d+(ms)?")
 
 
-def curves_over_time(result: Result) -> dict[str, Curve]:
+def curves_by_move_time(result: Result) -> dict[str, Curve]:
     """Win rates of the opponents over their milliseconds a move, a curve for each kind of agent.
 
     Empty unless some kind of agent has several budgets.
@@ -134,8 +134,8 @@ def curves_over_time(result: Result) -> dict[str, Curve]:
     return lines
 
 
-def strength_over_time(player: str, lines: Mapping[str, Curve]) -> str:
-    """A line chart of `curves_over_time`."""
+def strength_by_move_time(player: str, lines: Mapping[str, Curve]) -> str:
+    """A line chart of win rates against a player over time per move, on a logarithmic scale."""
     label = f"hands won against {player}, in %"
     return curves(lines, "milliseconds a move", label, reference=50.0, log_x=True)
 

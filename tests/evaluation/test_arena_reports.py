@@ -25,10 +25,10 @@ from german_whist.evaluation.config import LADDERS, load_ladder
 from german_whist.evaluation.figures import figures_of
 from german_whist.evaluation.reports.html import as_html
 from german_whist.evaluation.reports.plots import (
-    curves_over_time,
+    curves_by_move_time,
     intervals,
     parts_of_margin,
-    strength_over_time,
+    strength_by_move_time,
 )
 from german_whist.evaluation.reports.text import as_markdown, as_text, pairings_table
 from german_whist.evaluation.results import Forfeit, Pairing, Stages
@@ -178,7 +178,7 @@ def test_a_plot_tells_the_reach_of_an_interval_and_parts_of_the_margin_add_up(
 # -- commands
 
 
-def test_a_chart_of_strength_over_time_has_a_curve_for_each_kind_of_search(run: Result) -> None:
+def test_a_chart_of_strength_by_move_time_has_a_curve_for_each_kind_of_search(run: Result) -> None:
     opponents = ["flat-mc:4", "random", "flat-mc:2", "flat-mc:2,voids"]
     result = evaluate("threshold", opponents, "quick", hands=8, seed=1, key=KEY)
     times = {"flat-mc:4": 5.0, "flat-mc:2": 0.5, "flat-mc:2,voids": 1.0, "random": 0.05}
@@ -187,20 +187,20 @@ def test_a_chart_of_strength_over_time_has_a_curve_for_each_kind_of_search(run: 
         for pairing, ms in ((each, times[each.opponent]) for each in result.pairings)
     ]
     result = replace(result, pairings=tuple(pairings))
-    lines = curves_over_time(result)
+    lines = curves_by_move_time(result)
     assert [*lines] == ["flat-mc", "random", "flat-mc,voids", "threshold"]
     wins = [100 - 100 * pairings[k].win_rate.value for k in (2, 0)]
     assert [ms for ms, _ in lines["flat-mc"].points] == pytest.approx([0.5, 5.0])
     assert [y for _, y in lines["flat-mc"].points] == pytest.approx(wins)
     assert [y for _, y in lines["threshold"].points] == [50.0]
-    chart = strength_over_time("threshold", lines)
+    chart = strength_by_move_time("threshold", lines)
     places = re.findall(r'<circle cx="([\d.]+)"[^>]*><title>flat-mc at', chart)
     ticks = re.findall(r'<text x="([\d.]+)"[^>]*class="axis">(?:0.1|1)<', chart)
     tenfold = float(ticks[1]) - float(ticks[0])
     assert tenfold > 0, "ticks of a logarithmic axis"
     assert float(places[1]) - float(places[0]) == pytest.approx(tenfold, abs=0.2)
     assert "Strength against time per move" in as_html(result, load_rules("quick"))
-    assert not curves_over_time(run), "no kind of agent with two budgets"
+    assert not curves_by_move_time(run), "no kind of agent with two budgets"
 
 
 def test_evaluate_writes_every_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

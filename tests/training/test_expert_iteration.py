@@ -325,7 +325,9 @@ def test_the_loss_of_a_policy_is_its_expected_target_less_a_divergence_from_the_
     before = (np.exp(old) * pays).sum(axis=1)
     loss = task.loss(net, tried_hands())
     assert loss.item() == pytest.approx(-(expected - before).mean() + pull * kl.mean(), abs=0.01)
-    gain, divergence, greedy = task.errors(net, tried_hands())
+    metrics = task.metrics(net, tried_hands())
+    assert [*metrics] == ["gain", "kl", "greedy_gain"]
+    (gain,), (divergence,), (greedy,) = metrics.values()
     assert gain == pytest.approx((expected - before).mean(), abs=0.005)
     assert divergence == pytest.approx(kl.mean(), rel=0.05)
     numbers = np.arange(len(pays))
@@ -407,7 +409,8 @@ def test_losses_of_value_and_belief_networks_are_cross_entropies() -> None:
     nats = -np.where(labels > 0, np.log(p), np.log(1 - p))
     belief_loss = np.where(masks > 0, nats, 0).sum(axis=-1)
     assert belief_task.loss(net, hands).item() == pytest.approx(belief_loss.mean(), rel=0.01)
-    assert belief_task.errors(net, hands) == pytest.approx(belief_loss.mean(axis=0), rel=0.02)
+    (entropies,) = belief_task.metrics(net, hands).values()
+    assert entropies == pytest.approx(belief_loss.mean(axis=0), rel=0.02)
     # Of the cards that a player has not seen, thirteen less those it knows are the other's.
     for number, decision, game, _ in decisions_of(hands, 11):
         seat = game.turn or 0
@@ -434,9 +437,9 @@ class Regression:
         rows = torch.from_numpy(hands)
         return ((net(rows[:, 1:4]).squeeze(-1) - rows[:, 4]) ** 2).mean()
 
-    def errors(self, net: Any, hands: Array) -> list[float]:
+    def metrics(self, net: Any, hands: Array) -> dict[str, list[float]]:
         self.checked.append(hands.copy())
-        return [0.0]
+        return {"error": [0.0]}
 
 
 def numbered_files(folder: Path, counts: list[int]) -> list[Path]:
@@ -530,7 +533,7 @@ def test_a_course_keeps_hands_apart_to_check_on_and_writes_averaged_weights(
     recipe = load_recipe("quick", words)
     lines: list[str] = []
     run_expert_iteration(tmp_path, recipe, lines.append)
-    assert not any("training errors" in line for line in lines)
+    assert not any("are of training" in line for line in lines)
     task = PolicyTask(CLASSIC, policy_net(champion()), recipe.kl_coef)
     widths = tuple(champion().card.network.hidden_sizes)
     fits = {
@@ -558,6 +561,10 @@ def test_a_course_keeps_hands_apart_to_check_on_and_writes_averaged_weights(
             assert torch.equal(weight, mean.weight.half())
             assert not torch.equal(weight, param.weight.half())
         line = next(line for line in lines if line.startswith(f"{name}: {fit.steps} of"))
-        errors = [float(text) for text in re.findall(r"-?[\d.]+|nan", line.split("errors")[1])]
-        expected = task.errors(fit.average, np.load(files[-1]))
-        assert errors == pytest.approx(expected, abs=0.00051, nan_ok=True)
+        metrics = task.metrics(fit.average, np.load(files[-1]))
+        shown = line.split("loss")[1]
+        for metric, values in metrics.items():
+            told = re.search(rf" {metric}((?: -?[\d.]+| nan)+)", shown)
+            assert told is not None
+            told_values = [float(text) for text in told[1].split()]
+            assert told_values == pytest.approx(values, abs=0.00051, nan_ok=True)

@@ -99,9 +99,9 @@ class BeliefTask:
         return self._losses(net, hands).mean()
 
     @torch.no_grad()
-    def errors(self, net: nn.Module, hands: Array) -> list[float]:
+    def metrics(self, net: nn.Module, hands: Array) -> dict[str, list[float]]:
         """Cross entropy in nats at each decision."""
-        return self._losses(net, hands).mean(0).tolist()
+        return {"cross_entropy": self._losses(net, hands).mean(0).tolist()}
 
     def _losses(self, net: nn.Module, hands: Array) -> Tensor:
         inputs, labels, masks = self.read(hands)

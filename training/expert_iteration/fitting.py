@@ -60,8 +60,8 @@ class FitTask(Protocol):
 
     def loss(self, net: nn.Module, hands: Array) -> Tensor: ...
 
-    def errors(self, net: nn.Module, hands: Array) -> list[float]:
-        """Error measures for progress lines."""
+    def metrics(self, net: nn.Module, hands: Array) -> dict[str, list[float]]:
+        """Validation metrics by name, each of the whole or of every trick or decision."""
         ...
 
 
@@ -170,10 +170,13 @@ class Fit:
             losses.append(self.train_step(hands))
             last = self.step >= self.steps
             if last or self.step % SAVE_EVERY == 0:
-                errors = self.task.errors(self.average, validation)
+                metrics = self.task.metrics(self.average, validation)
                 loss = float(np.mean(losses[-SAVE_EVERY:]))
-                text = " ".join(f"{error:.3f}" for error in errors)
-                tell(f"{self.step} of {self.steps}  loss {loss:.4f}  errors {text}")
+                text = "  ".join(
+                    " ".join([name, *(f"{value:.3f}" for value in values)])
+                    for name, values in metrics.items()
+                )
+                tell(f"{self.step} of {self.steps}  loss {loss:.4f}  {text}")
                 if not last:
                     self.save(target)
         write(self, target)

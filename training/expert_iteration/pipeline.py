@@ -67,11 +67,11 @@ TRAINED = "trained"
 """Folder of the training of the first policy."""
 FIRST_POLICY = "policy-0"
 MINUTES = "minutes.txt"
-"""File with the time since the last policy was written."""
+"""File with the minutes since self-play ended or the last policy was written."""
 
 
 class Stopwatch:
-    """Minutes of work in a folder, over all commands that resumed it."""
+    """Minutes of work since a reset, over all commands in a folder; saved with each progress line."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -282,7 +282,7 @@ class Pipeline:
         torch.set_num_threads(1)
         validation = np.load(files[-1])[:_VALIDATION_HANDS]
         if len(files) == 1:
-            self.tell(f"{name}: all hands are in one file, so its errors are training errors")
+            self.tell(f"{name}: all hands are in one file, so its metrics are of training")
         fit = Fit(task, config, files[:-1] or files, net)
         fit.restore(target)
         fit.run(target, lambda line: self.tell(f"{name}: {line}"), validation, write)
@@ -377,7 +377,7 @@ def write_policy(
 ) -> Path:
     """Write a policy as a checkpoint of the same kind as the one it was initialized with.
 
-    `minutes` is the time since that one was written.
+    `minutes` is the time of this round.
     """
     assert before.card.weights is not None
     digest = before.card.weights.sha256

@@ -19,7 +19,7 @@ from torch.nn import functional
 from ...agents.networks.mlp import MLPWeights
 from ...agents.networks.policy import PolicyNet, new_policy_buffers
 from ...agents.networks.value import INPUTS, MAX_VALUE_INPUTS, outcome_pays, write_value_inputs
-from ...agents.search.base import UNLIKELY_TARGET, SearchAgent
+from ...agents.search.base import UNLIKELY_FOR_TARGETS, SearchAgent
 from ...agents.search.leaf_values import ending_value, solve_last_trick
 from ...common.jit.bitset import NO_CARDS, ONE, lowest
 from ...common.jit.compiler import jit
@@ -99,7 +99,7 @@ def expand(
         while cards:
             card = lowest(cards)
             cards &= cards - ONE
-            if logit_of[card] >= largest + UNLIKELY_TARGET:
+            if logit_of[card] - largest > UNLIKELY_FOR_TARGETS:
                 leaves.games[count] = games[index]
                 play(row(rules, 0), row(leaves.games, count), card)
                 leaves.roots[count] = index
@@ -334,13 +334,14 @@ class PolicyTask:
         return -gain.mean() + self.kl_coef * kl.mean()
 
     @torch.no_grad()
-    def errors(self, net: nn.Module, hands: Array) -> list[float]:
+    def metrics(self, net: nn.Module, hands: Array) -> dict[str, list[float]]:
         """Gain on the old policy, KL divergence from it, and the gain of greedy play."""
         targets, old, new = self._targets_and_log_probs(net, hands)
         gain, kl = _gain_and_kl(targets, old, new)
         rows = torch.arange(len(targets))
         greedy_gain = (targets[rows, new.argmax(-1)] - targets[rows, old.argmax(-1)]).nan_to_num()
-        return [float(values.mean()) for values in (gain, kl, greedy_gain)]
+        named = {"gain": gain, "kl": kl, "greedy_gain": greedy_gain}
+        return {name: [float(values.mean())] for name, values in named.items()}
 
     def _targets_and_log_probs(self, net: nn.Module, hands: Array) -> tuple[Tensor, Tensor, Tensor]:
         """Targets, and log probabilities of the old and the new policy."""

@@ -116,7 +116,7 @@ class ValueTask:
         return -((targets * log_probs).sum(-1) * mask).sum() / mask.sum()
 
     @torch.no_grad()
-    def errors(self, net: nn.Module, hands: Array) -> list[float]:
+    def metrics(self, net: nn.Module, hands: Array) -> dict[str, list[float]]:
         """Squared error of the win probability at each trick, where no random card follows."""
         inputs, leaders, tricks, random_tricks = self.read(hands)
         with torch.autocast("cpu", torch.bfloat16):
@@ -125,4 +125,5 @@ class ValueTask:
         pays = torch.where(torch.arange(N_OUTCOMES) * 2 > N_OUTCOMES - 1, 1.0, -1.0)
         on_policy = (random_tricks[:, None] >> torch.arange(self.tricks)) == 0
         errors = ((probs - outcomes) @ pays) ** 2
-        return torch.where(on_policy, errors, torch.nan).nanmean(0).tolist()
+        by_trick = torch.where(on_policy, errors, torch.nan).nanmean(0)
+        return {"squared_error": by_trick.tolist()}
