@@ -20,7 +20,8 @@ _ABOUT = """\
 
 Made by `make docs` from the entries in `leaderboard/`, best first by the mean of the win rates
 against all opponents. `CONTRIBUTING.md` says how to submit one. The tuned players are seed 1 of
-[`benchmark full`](benchmark.md); weights of players with `=` are not in the repository."""
+[`benchmark full`](benchmark.md); weights of players with `=` are not in the repository.
+Opponents are networks that stay: `champion`, the newest one, is an entry and no opponent."""
 
 _PROTOCOL = """\
 ## {name}

@@ -80,7 +80,7 @@ class Settings(CheckedSettings, frozen=True, kw_only=True):
         str,
         doc(
             "Checkpoint whose weights initialise the networks: a path, a run's folder, or a "
-            "bundled one: `champion` (of these rules), `champion-1`."
+            "bundled one: `champion` (of these rules), `champion-1`, `champion-2`."
         ),
     ] = ""
     # Environment.

@@ -121,12 +121,13 @@ def _companion(path: Path) -> Path:
 
 
 def is_checkpoint(text: str) -> bool:
-    """Whether a text names a checkpoint: its file, with or without suffix, or a run's folder."""
+    """Whether a text is the path of a checkpoint: its file, with or without suffix, or a folder."""
     path = Path(text)
     return (
         text.endswith((WEIGHTS, CARD))
         or _with_weights_suffix(path).is_file()
         or _run_folder(path) is not None
+        or _recipe_policy(path).is_file()
     )
 
 
@@ -141,6 +142,11 @@ def _run_folder(path: Path) -> Path | None:
         if folder.is_dir() and any(_checkpoints(folder)):
             return folder
     return None
+
+
+def _recipe_policy(folder: Path) -> Path:
+    """The policy of a recipe of expert iteration, which is written at its end."""
+    return folder / f"policy{WEIGHTS}"
 
 
 def _newest_checkpoint(folder: Path) -> Path:
@@ -159,7 +165,11 @@ def _newest_checkpoint(folder: Path) -> Path:
 
 
 def find_checkpoint(source: str | Path) -> Path:
-    """Weights file of a path (weights, card, or the newest of a run) or of a bundled name."""
+    """Weights file of a path or of a bundled name.
+
+    A path is that of weights, of a card, of a run (its newest checkpoint) or of the folder of a
+    recipe of expert iteration (its policy).
+    """
     path = Path(source)
     if path.suffix == CARD:
         path = path.with_suffix(WEIGHTS)
@@ -168,6 +178,8 @@ def find_checkpoint(source: str | Path) -> Path:
     folder = _run_folder(path)
     if folder is not None:
         return _newest_checkpoint(folder)
+    if _recipe_policy(path).is_file():
+        return _recipe_policy(path)
     bundled = Path(__file__).with_name(f"{path.name}{WEIGHTS}")
     if path.name == str(source) and not path.exists() and bundled.is_file():
         return bundled

@@ -24,8 +24,8 @@ from ..sampling import masked_argmax, masked_softmax
 from .base import (
     PRUNE_BY_RACING,
     PRUNE_NOTHING,
-    UNLIKELY_IN_PLAY,
     UNLIKELY_FOR_TARGETS,
+    UNLIKELY_IN_PLAY,
     searchable_actions,
 )
 from .leaf_values import ending_value_for_seat

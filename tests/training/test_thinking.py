@@ -279,6 +279,8 @@ def test_a_course_makes_what_the_thinker_plays_with_and_goes_on(
     assert main(["expert-iteration", "quick", *words, "--folder", str(tmp_path / "mine")]) == 0
     named = capsys.readouterr().out.splitlines()[-1]
     assert make_agent(named).name == named
+    assert find_checkpoint(tmp_path / "mine") == tmp_path / "mine" / "policy.safetensors"
+    assert make_agent(str(tmp_path / "mine")).name == str(tmp_path / "mine")
     before = (tmp_path / "mine" / "policy.safetensors").read_bytes()
     card = read_checkpoint(tmp_path / "mine" / "policy").card
     program, verb, *typed = shlex.split(card.commands[0])

@@ -71,7 +71,10 @@ MINUTES = "minutes.txt"
 
 
 class Stopwatch:
-    """Minutes of work since a reset, over all commands in a folder; saved with each progress line."""
+    """Minutes of work since a reset, over all commands in a folder.
+
+    They are saved with each progress line; what follows the last one before a kill is lost.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
