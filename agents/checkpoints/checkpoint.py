@@ -29,7 +29,7 @@ from ...engine.observation.layout import LAYOUT_VERSION, layout_of
 from ...engine.observation.rule_features import rule_features
 from ...engine.rules import Rules, checked_name, load_rules, named_rules, rules_from_mapping
 from ..base import CannotPlay, ModelFile
-from .input_names import input_places
+from .input_names import input_names, input_places
 from .schema import FORMAT, HIDDEN_SIZE, AuxiliaryCard, CheckpointCard, NetworkCard, WeightsFile
 
 WEIGHTS, CARD = ".safetensors", ".json"
@@ -422,24 +422,27 @@ def card_lists_rules(path: Path, rules: Rules) -> bool:
 def specialize_checkpoint(checkpoint: Checkpoint, rules: Rules, name: str = "") -> Checkpoint:
     """The checkpoint for one rule set, with its constant rule features folded into the first bias.
 
-    Refuses rules that the card does not list; `name` is the agent's name in the error.
+    Inputs that only the observations of its other rule sets have are left out. Refuses rules that the card does not list; `name` is the agent's name in the error.
     """
     check_rules_listed(checkpoint.rules, rules, f"{name or checkpoint.path} plays")
     if len(checkpoint.rules) == 1:
         return checkpoint
     checkpoint = strip_critic(checkpoint)
     network = checkpoint.card.network
-    first, features = len(network.places), network.rule_places
+    places, features = network.places, network.rule_places
+    first = len(places)
     rule_columns = slice(first, first + len(features))
+    observed = places < layout_of(rules).size
     ones = rule_features(rules)[features] == 1
     weights = dict(checkpoint.weights)
     layer = "hidden.0" if network.hidden_sizes else "policy"
     weight = weights[f"{layer}.weight"].astype(np.float32)
-    weights[f"{layer}.weight"] = np.delete(weight, rule_columns, axis=1)
+    weights[f"{layer}.weight"] = weight[:, :first][:, observed]
     weights[f"{layer}.bias"] = weights[f"{layer}.bias"] + weight[:, rule_columns][:, ones].sum(1)
     for part in ("policy.weight", "policy.bias"):
         weights[part] = weights[part][: rules.actions]
-    network = msgspec.structs.replace(network, rule_features=())
+    inputs = input_names(places[observed])
+    network = msgspec.structs.replace(network, inputs=inputs, rule_features=())
     card = msgspec.structs.replace(
         checkpoint.card, network=network, rules=(rules.as_mapping(),), actions=rules.actions
     )

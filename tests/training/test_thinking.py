@@ -317,6 +317,17 @@ def test_all_can_learn_from_the_hands_of_a_search_and_what_it_found(tmp_path: Pa
     assert len(lines) == n_lines
 
 
+def test_a_policy_of_many_rule_sets_learns_on_in_one_of_them(tmp_path: Path) -> None:
+    words = ["rules=quick", "policy=champion", "hands=32", "target_hands=8,6"]
+    words += ["value_hidden_sizes=[8]", "belief_hidden_sizes=[8]"]
+    run_expert_iteration(tmp_path, load_recipe("quick", words), lambda _: None)
+    card = read_checkpoint(tmp_path / "policy").card
+    assert [rules["name"] for rules in card.rules] == ["quick"]
+    assert "exchange" in read_checkpoint(FAMILY_WEIGHTS).card.network.inputs
+    assert "exchange" not in card.network.inputs
+    assert make_agent(str(tmp_path), "quick").rules.name == "quick"
+
+
 def test_a_card_tells_the_machine_and_the_minutes_of_all_commands(tmp_path: Path) -> None:
     words = ["target_hands=8,6", "determinizations=2", "policy=champion-1"]
     (tmp_path / MINUTES).write_text("30.5\n", encoding="utf-8")
