@@ -106,23 +106,24 @@ def heat_map(result: Result, players: Sequence[str]) -> str:
     return str(drawing)
 
 
-_BUDGET = re.compile(r":\d+(ms)?")
+_SEARCH_BUDGET = re.compile(r"^(flat-mc|thinker|responder):[\d.]+(?:ms|s)?(?=,|$)", re.IGNORECASE)
 
 
 def curves_by_move_time(result: Result) -> dict[str, Curve]:
-    """Win rates of the opponents over their milliseconds a move, a curve for each kind of agent.
+    """Win rates against the first player over milliseconds a move, a curve for each kind of agent.
 
-    Empty unless some kind of agent has several budgets.
+    Empty unless some kind of search has several budgets.
     """
     points: defaultdict[str, list[tuple[float, Estimate]]] = defaultdict(list)
-    player = result.players[0]
-    for pairing in result.pairings:
-        opponent = pairing.mirror()
-        if pairing.player == player and (ms := ms_a_move([opponent])):
-            points[_BUDGET.sub("", opponent.player)].append((ms, opponent.win_rate))
+    player, *others = result.players
+    met = [pairing for other in others if (pairing := result.pairing(player, other)) is not None]
+    for opponent in (pairing.mirror() for pairing in met):
+        if ms := ms_a_move([opponent]):
+            kind = _SEARCH_BUDGET.sub(r"\1", opponent.player)
+            points[kind].append((ms, opponent.win_rate))
     if max(map(len, points.values()), default=0) < 2:
         return {}
-    if ms := ms_a_move(result.pairings):
+    if ms := ms_a_move(met):
         points[player].append((ms, Estimate(0.5, 0.5, 0.5)))
     lines: dict[str, Curve] = {}
     for kind, row in points.items():

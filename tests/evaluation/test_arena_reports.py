@@ -203,6 +203,39 @@ def test_a_chart_of_strength_by_move_time_has_a_curve_for_each_kind_of_search(ru
     assert not curves_by_move_time(run), "no kind of agent with two budgets"
 
 
+def test_the_first_player_of_a_ladder_is_compared_with_those_above_it_too() -> None:
+    players = ["threshold", "random", "flat-mc:1", "flat-mc:64"]
+    result = ladder(players, "quick", hands=40, seed=3, key=KEY)
+    assert result.pairings[0].player == "flat-mc:64", "the strongest comes first"
+    lines = curves_by_move_time(result)
+    assert len(lines["flat-mc"].points) == 2
+    rates = [result.win_rate(f"flat-mc:{n}", "threshold") for n in (1, 64)]
+    assert [y for _, y in lines["flat-mc"].points] == [100 * rate.value for rate in rates if rate]
+    ((own_ms, _),) = lines["threshold"].points
+    assert own_ms < lines["flat-mc"].points[0][0]
+
+
+@pytest.mark.parametrize(
+    ("names", "kinds"),
+    [
+        (["thinker:0.5ms", "thinker:1s", "thinker:64"], {"thinker": 3}),
+        (["thinker:4,policy=a:1", "thinker:4,policy=a:2"], {}),
+        (["value:9", "value:13"], {}),
+        (["FLAT-MC:5MS,voids", "FLAT-MC:6,voids"], {"FLAT-MC,voids": 2}),
+    ],
+)
+def test_curves_by_move_time_are_of_one_agent_with_several_budgets(
+    names: list[str], kinds: dict[str, int]
+) -> None:
+    result = evaluate("threshold", "random", "quick", hands=4, seed=1, key=KEY)
+    (pairing,) = result.pairings
+    pairings = tuple(replace(pairing, opponent=name) for name in names)
+    result = replace(result, players=("threshold", *names), pairings=pairings)
+    lines = {kind: len(line.points) for kind, line in curves_by_move_time(result).items()}
+    lines.pop("threshold", None)
+    assert lines == kinds
+
+
 def test_evaluate_writes_every_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = {name: tmp_path / f"run.{name}" for name in ("json", "csv", "records", "html")}
     files = [word for name, path in names.items() for word in (f"--{name}", str(path))]
