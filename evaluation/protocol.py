@@ -34,7 +34,8 @@ SAMPLE = 4
 _RECORDED_NAMES = {"champion-2": "champion", "thinker:64,policy=champion-2": "thinker:64"}
 """Names in the game records of players that had another name when v1 was published.
 
-`champion` means the newest network of the package, `champion-2` for ever the same one.
+`champion` means the newest network of the package, `champion-2` always the same one. Entries hold
+the SHA-256 of all networks of the opponents, those of a search among them.
 """
 
 

@@ -50,5 +50,11 @@ def champion_for(rules: Rules) -> Path:
 
 
 def network_for(rules: Rules, name: str | Path) -> Path:
-    """Weights file of a path or name; `champion` depends on the rules."""
-    return champion_for(rules) if str(name) == CHAMPION else find_checkpoint(name)
+    """Weights file of a path or name; `champion` depends on the rules.
+
+    A champion's name is the bundled one's: a file of one's own in the current folder that is called
+    so is named by a path, as `./champion-2`.
+    """
+    if str(name) == CHAMPION:
+        return champion_for(rules)
+    return EARLIER_CHAMPIONS.get(str(name)) or find_checkpoint(name)

@@ -422,7 +422,8 @@ def card_lists_rules(path: Path, rules: Rules) -> bool:
 def specialize_checkpoint(checkpoint: Checkpoint, rules: Rules, name: str = "") -> Checkpoint:
     """The checkpoint for one rule set, with its constant rule features folded into the first bias.
 
-    Inputs that only the observations of its other rule sets have are left out. Refuses rules that the card does not list; `name` is the agent's name in the error.
+    Inputs that only the observations of its other rule sets have are left out. Refuses rules that
+    the card does not list; `name` is the agent's name in the error.
     """
     check_rules_listed(checkpoint.rules, rules, f"{name or checkpoint.path} plays")
     if len(checkpoint.rules) == 1:

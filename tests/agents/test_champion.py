@@ -13,8 +13,10 @@ from german_whist.agents.base import CannotPlay
 from german_whist.agents.checkpoints.bundled import (
     BELIEF_WEIGHTS,
     CLASSIC_WEIGHTS,
+    EARLIER_CHAMPIONS,
     FAMILY_WEIGHTS,
     FIRST_WEIGHTS,
+    SECOND_WEIGHTS,
     VALUE_WEIGHTS,
     champion_for,
     network_for,
@@ -60,10 +62,14 @@ def test_a_policy_is_small_and_its_card_has_the_training_commands(weights: Path)
 
 
 def test_networks_of_the_thinker_are_small_and_name_their_recipe() -> None:
-    champion, first = map(card_of_a_small_one, (CLASSIC_WEIGHTS, FIRST_WEIGHTS))
-    assert champion.init.sha256 == first.weights.sha256 != champion.weights.sha256
-    assert champion.init.commands == first.commands
-    for card in (champion, *map(read_auxiliary_card, (VALUE_WEIGHTS, BELIEF_WEIGHTS))):
+    weights = CLASSIC_WEIGHTS, SECOND_WEIGHTS, FIRST_WEIGHTS
+    champion, second, first = map(card_of_a_small_one, weights)
+    assert second.init.sha256 == first.weights.sha256 != second.weights.sha256
+    assert second.init.commands == first.commands
+    assert champion.init.commands == champion.commands, "one command made all of it"
+    assert (champion.machine, champion.settings["train"]) == ("AMD EPYC, 2 cores", "champion")
+    auxiliary = map(read_auxiliary_card, (VALUE_WEIGHTS, BELIEF_WEIGHTS))
+    for card in (champion, second, *auxiliary):
         (command,) = card.commands
         program, verb, preset, *words = shlex.split(command)
         assert (program, verb) == ("german-whist", "expert-iteration")
@@ -110,6 +116,15 @@ def test_networks_are_found_behind_files_of_ones_own(tmp_path: Path, monkeypatch
         find_checkpoint("champion-1")
     (tmp_path / "champion-1.safetensors").write_bytes(b"")
     assert find_checkpoint("champion-1") == Path("champion-1.safetensors")
+    # Champions of the package stay what they are: a leaderboard's opponents are among them.
+    for name in ("champion-1", "champion-2"):
+        Path(f"{name}.safetensors").write_bytes(b"")
+        assert (
+            make_agent(name).checkpoints[0].sha256
+            == read_checkpoint(EARLIER_CHAMPIONS[name]).card.weights.sha256
+        )  # type: ignore[union-attr]
+        assert network_for(load_rules("classic"), name) == EARLIER_CHAMPIONS[name]
+        assert network_for(load_rules("classic"), f"./{name}") == Path(f"{name}.safetensors")
 
 
 def test_the_classic_game_has_a_network_of_its_own_and_other_games_have_none() -> None:

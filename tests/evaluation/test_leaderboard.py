@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import astuple, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from german_whist.evaluation.protocol import (
     PROTOCOLS,
     SAMPLE,
     Entry,
+    Protocol,
     digest_of,
     digits_of,
     entry_file,
@@ -33,6 +35,11 @@ def entry_of(name: str) -> Entry:
     return Entry.from_text((FOLDER / name).read_text("utf-8"))
 
 
+@cache
+def opponents_of(protocol: Protocol) -> tuple[PlayerDetails, ...]:
+    return tuple(PlayerDetails.of(name, make_agent(name)) for name in protocol.opponents)
+
+
 def faults_on_paper(entry: Entry) -> Iterator[str]:
     """What contradicts something else in the entry, or its protocol."""
     protocol, result = entry.protocol, entry.result
@@ -44,6 +51,9 @@ def faults_on_paper(entry: Entry) -> Iterator[str]:
     pairings = [(pairing.player, pairing.opponent) for pairing in result.pairings]
     if pairings != [(entry.name, opponent) for opponent in protocol.opponents]:
         yield "players"
+    # With their weights: opponents that search have a value and a belief network besides.
+    if result.details[1:] != opponents_of(protocol):
+        yield "weights of an opponent"
     if {*entry.decks} != {*protocol.decks}:
         yield "decks"
     for pairing, deals in zip(result.pairings, entry.deals, strict=True):
@@ -119,6 +129,10 @@ def test_a_figure_that_does_not_follow_is_found() -> None:
     ):
         changed = replace(entry, result=replace(entry.result, pairings=pairings))
         assert [*faults_on_paper(changed)] == [told]
+    details = entry.result.details
+    other = replace(details[-1], checkpoints=details[0].checkpoints)
+    changed = replace(entry, result=replace(entry.result, details=(*details[:-1], other)))
+    assert [*faults_on_paper(changed)] == ["weights of an opponent"]
     longer = replace(entry, protocol=replace(entry.protocol, hands=entry.protocol.hands + 2))
     assert [*faults_on_paper(longer)] == ["protocol", *["number of deals"] * 6]
 

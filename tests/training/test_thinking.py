@@ -330,12 +330,28 @@ def test_a_policy_of_many_rule_sets_learns_on_in_one_of_them(tmp_path: Path) -> 
 
 def test_a_card_tells_the_machine_and_the_minutes_of_all_commands(tmp_path: Path) -> None:
     words = ["target_hands=8,6", "determinizations=2", "policy=champion-1"]
-    (tmp_path / MINUTES).write_text("30.5\n", encoding="utf-8")
+    (tmp_path / MINUTES).write_text("policy-1 30.5\n", encoding="utf-8")
     run_expert_iteration(tmp_path, load_recipe("round", words), lambda _: None)
     before = read_checkpoint(FIRST_WEIGHTS).card.minutes
     first, second = (read_checkpoint(tmp_path / name).card for name in ("policy-1", "policy"))
     assert before + 30.5 <= first.minutes <= second.minutes < before + 30.5 + 5
     assert f"{os.cpu_count()} cores" in second.machine
+    # After a kill that left the time of a round that is over, the next one counts from 0.
+    (tmp_path / "policy.safetensors").unlink()
+    (tmp_path / MINUTES).write_text("policy-1 30.5\n", encoding="utf-8")
+    run_expert_iteration(tmp_path, load_recipe("round", words), lambda _: None)
+    assert read_checkpoint(tmp_path / "policy").card.minutes < first.minutes + 5
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"30.5", b"policy nan", b"policy -1", b"policy x", b"\xff"]
+)
+def test_minutes_that_are_none_are_refused_before_anything_is_played(
+    tmp_path: Path, content: bytes
+) -> None:
+    (tmp_path / MINUTES).write_bytes(content)
+    with pytest.raises(SettingsError, match=r"minutes\.txt: is to hold a policy and the minutes"):
+        run_expert_iteration(tmp_path, load_recipe("round"), lambda _: None)
 
 
 TRAINING = "{trainer: ppo, decisions: 4000, n_envs: 64, hidden_sizes: [8], eval_opponents: []}"

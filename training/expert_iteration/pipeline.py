@@ -67,30 +67,46 @@ TRAINED = "trained"
 """Folder of the training of the first policy."""
 FIRST_POLICY = "policy-0"
 MINUTES = "minutes.txt"
-"""File with the minutes since self-play ended or the last policy was written."""
+"""File with the policy of the present round, and the minutes spent on it so far."""
 
 
 class Stopwatch:
-    """Minutes of work since a reset, over all commands in a folder.
+    """Minutes of work on a round, over all commands.
 
-    They are saved with each progress line; what follows the last one before a kill is lost.
+    They are saved with each progress line; what follows the last one before a kill is lost. The
+    file names the policy of the round, so that time of an earlier round does not count twice.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, policy: str) -> None:
         self._path = path
-        self._before = float(path.read_text(encoding="utf-8")) if path.exists() else 0.0
-        self._began = time.monotonic()
+        self.start(policy)
+        self._before = self._saved_minutes()
+
+    def start(self, policy: str) -> None:
+        """Count from 0 for the round of this policy."""
+        self._policy, self._before, self._began = policy, 0.0, time.monotonic()
 
     @property
     def minutes(self) -> float:
         return self._before + (time.monotonic() - self._began) / 60
 
     def save(self) -> None:
-        write_file(self._path, f"{self.minutes:.2f}\n")
+        write_file(self._path, f"{self._policy} {self.minutes:.2f}\n")
 
-    def reset(self) -> None:
-        self._before, self._began = 0.0, time.monotonic()
-        self.save()
+    def _saved_minutes(self) -> float:
+        if not self._path.exists():
+            return 0.0
+        try:
+            policy, text = self._path.read_text(encoding="utf-8").split()
+            minutes = float(text)
+            if not 0 <= minutes < math.inf:
+                raise ValueError(f"{text} minutes")
+        except (OSError, ValueError) as error:
+            raise SettingsError(
+                f"{self._path}: is to hold a policy and the minutes of its round, as 'policy-1 "
+                f"30.5' ({error}): delete it, and the round's time counts from 0"
+            ) from None
+        return minutes if policy == self._policy else 0.0
 
 
 def run_expert_iteration(
@@ -137,7 +153,6 @@ class Pipeline:
         on: str = LOCAL,
     ) -> None:  # fmt: skip
         self.folder, self.recipe, self._tell = folder, recipe, tell
-        self._stopwatch = Stopwatch(folder / MINUTES)
         self.workers, self.on = workers, on
         self.rules = resolve_rules(recipe.rules)
         own = str(folder / "value"), str(folder / "belief")
@@ -160,6 +175,7 @@ class Pipeline:
         # Resume after the last round with a policy.
         done = [k for k, stage in enumerate(stages, 1) if is_fitted(folder / stage.policy)]
         self._rounds = stages[max(done, default=0) :]
+        self._stopwatch = Stopwatch(folder / MINUTES, (self._rounds or stages)[0].policy)
         self._needs_first_policy = not (done and all(is_fitted(Path(path)) for path in own))
         self._training = (
             first_training(folder, recipe, self.rules)
@@ -207,7 +223,7 @@ class Pipeline:
         # A copy: users may train on in the run.
         policy = strip_critic(read_checkpoint(trained.checkpoint))
         write_checkpoint(self.folder / FIRST_POLICY, policy.weights, policy.card)
-        self._stopwatch.reset()
+        self._stopwatch.start(self._rounds[0].policy)
         self.tell(f"train: {trained.checkpoint}")
 
     def _play(self, stage: HandsStage) -> list[Path]:
@@ -258,7 +274,9 @@ class Pipeline:
 
     def fit_policies(self) -> None:
         recipe = self.recipe
-        for stage in self._rounds:
+        for number, stage in enumerate(self._rounds):
+            if number:
+                self._stopwatch.start(stage.policy)
             networks = networks_of(stage)
             config = FitConfig(
                 tuple(networks.checkpoint.card.network.hidden_sizes), recipe.policy_epochs, 128,
@@ -268,7 +286,6 @@ class Pipeline:
 
             def write(fit: Fit, path: Path, before: Checkpoint = networks.checkpoint) -> None:
                 write_policy(path, fit.average, before, recipe, self._stopwatch.minutes)
-                self._stopwatch.reset()
 
             net = policy_layers(networks.checkpoint, task, config)
             self._fit(stage.policy, task, config, net, stage, write)
