@@ -33,7 +33,7 @@ from plain_learning import (
 from safetensors.numpy import load_file
 
 from german_whist import Game
-from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS, VALUE_WEIGHTS
+from german_whist.agents.checkpoints.bundled import SECOND_WEIGHTS, VALUE_WEIGHTS
 from german_whist.agents.checkpoints.checkpoint import read_checkpoint
 from german_whist.agents.networks.policy import NetworkAgent, policy_net
 from german_whist.agents.networks.value import INPUTS, N_OUTCOMES, read_value_network
@@ -63,12 +63,12 @@ DECISIONS = 26
 
 @cache
 def champion() -> Any:
-    return read_checkpoint(CLASSIC_WEIGHTS)
+    return read_checkpoint(SECOND_WEIGHTS)
 
 
 @cache
 def policy_agent() -> NetworkAgent:
-    return NetworkAgent("classic", CLASSIC_WEIGHTS)
+    return NetworkAgent("classic", SECOND_WEIGHTS)
 
 
 def policy_parts() -> tuple[Weights, list[str]]:
@@ -527,7 +527,13 @@ def test_a_course_keeps_hands_apart_to_check_on_and_writes_averaged_weights(
 ) -> None:
     monkeypatch.setattr(pipeline, "_LANES", {"hands": 16, "search_targets": 16})
     monkeypatch.setattr(pipeline, "_BATCHES_PER_FILE", 1)
-    words = ["hands=64", "target_hands=64", "value_hidden_sizes=[6]", "belief_hidden_sizes=[6]"]
+    words = [
+        "policy=champion-2",
+        "hands=64",
+        "target_hands=64",
+        "value_hidden_sizes=[6]",
+        "belief_hidden_sizes=[6]",
+    ]
     words += ["value_epochs=8", "belief_epochs=8", "policy_epochs=8"]
     words += ["value_learning_rate=0.5", "belief_learning_rate=0.5", "policy_learning_rate=0.05"]
     recipe = load_recipe("quick", words)
