@@ -9,6 +9,7 @@ written from docs/ladder/figures.json, where new results replace old ones.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import math
 import subprocess
@@ -18,6 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from german_whist.agents.checkpoints.checkpoint import find_checkpoint
 from german_whist.engine.rules import named_rules
 from german_whist.evaluation import Result
 from german_whist.evaluation.reports import charts, plots
@@ -39,18 +41,26 @@ SEARCHES = [
     *(f"thinker:{n},ahead=1" for n in (16, 160, 1600, 8000)),
 ]
 """Opponents of the champion in the chart of strength against time per move."""
-SEARCH_HANDS = 1000
+SEARCH_HANDS = 500
 
 Figures = dict[str, Any]
 
 
 def stored(name: str) -> Result | None:
-    """A complete result, if it is stored; an interrupted run has written what there was."""
+    """A complete result of the present networks, if it is stored.
+
+    An interrupted run has written what there was.
+    """
     path = PLAYED / f"{name}.json"
     if not path.exists():
         return None
     result = Result.from_json(json.loads(path.read_text("utf-8")))
-    return result if result.complete else None
+    played = {file.file: file.sha256 for each in result.details for file in each.checkpoints}
+    current = all(
+        hashlib.sha256(find_checkpoint(Path(file).stem).read_bytes()).hexdigest() == digest
+        for file, digest in played.items()
+    )
+    return result if result.complete and current else None
 
 
 def play(name: str, words: Sequence[str]) -> None:
@@ -84,6 +94,9 @@ def play_ladder(rules: str) -> None:
 def play_searches() -> None:
     """Let the champion play against searches with more and more time."""
     words = ["evaluate", "champion", "--against", *SEARCHES, "--hands", str(SEARCH_HANDS)]
+    result = stored("searches")
+    if result is not None and result.players[1:] != (*SEARCHES,):
+        (PLAYED / "searches.json").unlink()
     play("searches", [*words, "--reduce-variance", "--seed", str(SEED), "--key", KEY])
 
 
@@ -152,6 +165,7 @@ def _search_figures(result: Result) -> Figures:
     return {
         "hands": result.pairings[0].hands,
         "machine": result.machine,
+        "searches": [*result.players[1:]],
         "lines": {
             kind: [
                 [float(f"{ms:.3g}"), round(wins, 1), round(half_width, 1)]
@@ -305,12 +319,12 @@ def _family_section(ladders: Figures) -> str:
 def _time_section(searches: Figures) -> str:
     rows = [["search", "ms a move: hands won, %"]]
     for kind, points in searches["lines"].items():
-        cells = [f"{ms:g}: {wins:.1f} ± {reach:.1f}" for ms, wins, reach in points if reach]
-        if cells:
+        if kind != "champion":
+            cells = [f"{ms:g}: {wins:.1f} ± {reach:.1f}" for ms, wins, reach in points]
             rows.append([f"`{kind}`", "; ".join(cells)])
     return TIME.format(
         hands=searches["hands"], own_ms=searches["lines"]["champion"][0][0], seed=SEED, key=KEY,
-        machine=searches["machine"], searches=" ".join(SEARCHES), table=table(rows),
+        machine=searches["machine"], searches=" ".join(searches["searches"]), table=table(rows),
     )  # fmt: skip
 
 

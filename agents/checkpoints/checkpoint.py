@@ -127,7 +127,7 @@ def is_checkpoint(text: str) -> bool:
         text.endswith((WEIGHTS, CARD))
         or _with_weights_suffix(path).is_file()
         or _run_folder(path) is not None
-        or _recipe_policy(path).is_file()
+        or _recipe_policy(path) is not None
     )
 
 
@@ -144,9 +144,10 @@ def _run_folder(path: Path) -> Path | None:
     return None
 
 
-def _recipe_policy(folder: Path) -> Path:
+def _recipe_policy(folder: Path) -> Path | None:
     """The policy of a recipe of expert iteration, which is written at its end."""
-    return folder / f"policy{WEIGHTS}"
+    path = folder / f"policy{WEIGHTS}"
+    return path if folder.name and path.is_file() else None
 
 
 def _newest_checkpoint(folder: Path) -> Path:
@@ -178,8 +179,8 @@ def find_checkpoint(source: str | Path) -> Path:
     folder = _run_folder(path)
     if folder is not None:
         return _newest_checkpoint(folder)
-    if _recipe_policy(path).is_file():
-        return _recipe_policy(path)
+    if (policy := _recipe_policy(path)) is not None:
+        return policy
     bundled = Path(__file__).with_name(f"{path.name}{WEIGHTS}")
     if path.name == str(source) and not path.exists() and bundled.is_file():
         return bundled
