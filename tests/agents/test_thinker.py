@@ -102,7 +102,7 @@ def test_with_the_true_world_alone_it_plays_an_exactly_best_card(rules: str, fol
     policy = NetworkAgent(rules, champion_for(load_rules(rules)))
     assert isinstance(agent, ThinkerAgent)
     compared = 0
-    for seed in range(40 if rules == "classic" else 16):
+    for seed in range(80 if rules == "classic" else 16):
         game = at_trick(12, seed, follow, rules)
         view = game.view()
         values = {card: card_value(game, card, policy) for card in view.legal()}
@@ -268,7 +268,7 @@ def test_it_plays_the_best_mean_and_weighted_log_prior(prior: float) -> None:
     network, weighted = NetworkAgent("classic", CLASSIC_WEIGHTS), 0
     thinker = ThinkerAgent("classic", 8, f"prior={prior}")
     streams = np.ones(1, np.uint64)
-    for seed in range(12):
+    for seed in range(30):
         view = (game := at_trick(1 + seed % 9, seed, follow=bool(seed % 2))).view(game.turn or 0)
         views, cards = np.array(view.record), view.legal()
         action, values = thinker.act_with_values(views, streams)

@@ -24,13 +24,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from ..agents.checkpoints.bundled import CHAMPION, network_for
+    from ..agents.checkpoints.bundled import CHAMPION, EARLIER_CHAMPIONS, network_for
     from ..agents.checkpoints.checkpoint import is_checkpoint, resolve_rules
     from ..training.export.export import export_half, export_onnx
 
     name = arguments.checkpoint
     source = network_for(resolve_rules(arguments.rules or "classic"), name)
-    bundled = name == CHAMPION or not is_checkpoint(name)
+    bundled = name in (CHAMPION, *EARLIER_CHAMPIONS) or not is_checkpoint(name)
     target = arguments.output or (Path(name) if bundled else source).with_suffix(".onnx")
     if target.exists() and target.samefile(source):
         raise ValueError(f"{target} is the checkpoint itself: name another file to write")
