@@ -19,7 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from german_whist.agents.checkpoints.checkpoint import find_checkpoint
+from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS
 from german_whist.engine.rules import named_rules
 from german_whist.evaluation import Result
 from german_whist.evaluation.reports import charts, plots
@@ -56,8 +56,9 @@ def stored(name: str) -> Result | None:
         return None
     result = Result.from_json(json.loads(path.read_text("utf-8")))
     played = {file.file: file.sha256 for each in result.details for file in each.checkpoints}
+    bundled = {path.name: path for path in CLASSIC_WEIGHTS.parent.glob("*.safetensors")}
     current = all(
-        hashlib.sha256(find_checkpoint(Path(file).stem).read_bytes()).hexdigest() == digest
+        file in bundled and hashlib.sha256(bundled[file].read_bytes()).hexdigest() == digest
         for file, digest in played.items()
     )
     return result if result.complete and current else None

@@ -430,6 +430,13 @@ def test_a_course_can_begin_with_a_training_and_go_round(tmp_path: Path) -> None
     (tmp_path / "first.yaml").write_text(TRAINING, encoding="utf-8")
     run_expert_iteration(folder, recipe, lines.append)
     assert (folder / "policy.safetensors").read_bytes() == made
+    # Also where the policy is there, and the value network, which needs the first policy, is not.
+    for name in ("value", "policy-0"):
+        (folder / f"{name}.safetensors").unlink()
+    shutil.rmtree(folder / "trained")
+    run_expert_iteration(folder, recipe, lines.append)
+    assert (folder / "value.safetensors").exists()
+    assert (folder / "policy.safetensors").read_bytes() == made
 
 
 def test_each_round_is_played_by_what_came_of_the_one_before() -> None:

@@ -175,7 +175,8 @@ class Pipeline:
         # Resume after the last round with a policy.
         done = [k for k, stage in enumerate(stages, 1) if is_fitted(folder / stage.policy)]
         self._rounds = stages[max(done, default=0) :]
-        self._stopwatch = Stopwatch(folder / MINUTES, (self._rounds or stages)[0].policy)
+        self._first_fit = (self._rounds or stages)[0].policy
+        self._stopwatch = Stopwatch(folder / MINUTES, self._first_fit)
         self._needs_first_policy = not (done and all(is_fitted(Path(path)) for path in own))
         self._training = (
             first_training(folder, recipe, self.rules)
@@ -223,7 +224,7 @@ class Pipeline:
         # A copy: users may train on in the run.
         policy = strip_critic(read_checkpoint(trained.checkpoint))
         write_checkpoint(self.folder / FIRST_POLICY, policy.weights, policy.card)
-        self._stopwatch.start(self._rounds[0].policy)
+        self._stopwatch.start(self._first_fit)
         self.tell(f"train: {trained.checkpoint}")
 
     def _play(self, stage: HandsStage) -> list[Path]:
