@@ -29,7 +29,7 @@ _PROTOCOL = """\
 `german-whist evaluate PLAYER --protocol {name}`: `{rules}`, {hands:,} hands against each opponent,
 every deal of seed {seed} twice with seats exchanged. Wins in per cent, a tie as half, with 95 %
 intervals; that of the mean takes a deal, which all opponents play, as one observation. *ms*:
-milliseconds a decision on the machine of the entry, many games at once. Last: exact
+milliseconds a decision on the machine of the entry and at its time, many games at once. Last: exact
 [exploitability](exploitability.md) a hand on small decks; – where the player does not play them, is
 too large for them, or states no probabilities."""
 
