@@ -9,7 +9,6 @@ written from docs/ladder/figures.json, where new results replace old ones.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import math
 import subprocess
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS
+from german_whist.agents.checkpoints.checkpoint import model_file
 from german_whist.engine.rules import named_rules
 from german_whist.evaluation import Result
 from german_whist.evaluation.reports import charts, plots
@@ -55,11 +55,11 @@ def stored(name: str) -> Result | None:
     if not path.exists():
         return None
     result = Result.from_json(json.loads(path.read_text("utf-8")))
-    played = {file.file: file.sha256 for each in result.details for file in each.checkpoints}
-    bundled = {path.name: path for path in CLASSIC_WEIGHTS.parent.glob("*.safetensors")}
+    bundled = CLASSIC_WEIGHTS.parent
     current = all(
-        file in bundled and hashlib.sha256(bundled[file].read_bytes()).hexdigest() == digest
-        for file, digest in played.items()
+        (bundled / file.file).exists() and model_file(bundled / file.file) == file
+        for each in result.details
+        for file in each.checkpoints
     )
     return result if result.complete and current else None
 

@@ -115,8 +115,9 @@ def curves_by_move_time(result: Result) -> dict[str, Curve]:
     Empty unless some kind of search has several budgets.
     """
     points: defaultdict[str, list[tuple[float, Estimate]]] = defaultdict(list)
-    player, *others = result.players
-    met = [pairing for other in others if (pairing := result.pairing(player, other)) is not None]
+    player, *opponents = result.players
+    pairings = [result.pairing(player, opponent) for opponent in opponents]
+    met = [pairing for pairing in pairings if pairing is not None]
     for opponent in (pairing.mirror() for pairing in met):
         if ms := ms_a_move([opponent]):
             kind = _SEARCH_BUDGET.sub(r"\1", opponent.player)
