@@ -157,6 +157,21 @@ def test_markdown_tells_how_it_was_made(rungs: Result) -> None:
     assert "Seed: 1" in page
 
 
+def with_move_times(result: Result, times: dict[str, float]) -> Result:
+    """A result with milliseconds a move that are given for each player."""
+    pairings = [
+        replace(
+            each,
+            stages=tuple(
+                replace(stage, ms_a_move=times[player])
+                for stage, player in zip(each.stages, (each.player, each.opponent), strict=True)
+            ),
+        )
+        for each in result.pairings
+    ]
+    return replace(result, pairings=tuple(pairings))
+
+
 @pytest.mark.parametrize("rules", ["classic", "all-margin"])
 def test_the_page_needs_nothing_from_elsewhere(rungs: Result, rules: str) -> None:
     page = as_html(rungs, load_rules(rules))
@@ -181,18 +196,14 @@ def test_a_plot_tells_the_reach_of_an_interval_and_parts_of_the_margin_add_up(
 def test_a_chart_of_strength_by_move_time_has_a_curve_for_each_kind_of_search(run: Result) -> None:
     opponents = ["flat-mc:4", "random", "flat-mc:2", "flat-mc:2,voids"]
     result = evaluate("threshold", opponents, "quick", hands=8, seed=1, key=KEY)
-    times = {"flat-mc:4": 5.0, "flat-mc:2": 0.5, "flat-mc:2,voids": 1.0, "random": 0.05}
-    pairings = [
-        replace(pairing, stages=(pairing.stages[0], replace(pairing.stages[1], ms_a_move=ms)))
-        for pairing, ms in ((each, times[each.opponent]) for each in result.pairings)
-    ]
-    result = replace(result, pairings=tuple(pairings))
+    searches = {"flat-mc:4": 5.0, "flat-mc:2": 0.5, "flat-mc:2,voids": 1.0}
+    result = with_move_times(result, {"random": 0.05, "threshold": 0.01, **searches})
     lines = curves_by_move_time(result)
     assert [*lines] == ["flat-mc", "random", "flat-mc,voids", "threshold"]
-    wins = [100 - 100 * pairings[k].win_rate.value for k in (2, 0)]
+    wins = [100 - 100 * result.pairings[k].win_rate.value for k in (2, 0)]
     assert [ms for ms, _ in lines["flat-mc"].points] == pytest.approx([0.5, 5.0])
     assert [y for _, y in lines["flat-mc"].points] == pytest.approx(wins)
-    assert [y for _, y in lines["threshold"].points] == [50.0]
+    assert lines["threshold"].points == [(pytest.approx(0.01), 50.0)]
     chart = strength_by_move_time("threshold", lines)
     places = re.findall(r'<circle cx="([\d.]+)"[^>]*><title>flat-mc at', chart)
     ticks = re.findall(r'<text x="([\d.]+)"[^>]*class="axis">(?:0.1|1)<', chart)
@@ -207,12 +218,12 @@ def test_the_first_player_of_a_ladder_is_compared_with_those_above_it_too() -> N
     players = ["threshold", "random", "flat-mc:1", "flat-mc:64"]
     result = ladder(players, "quick", hands=40, seed=3, key=KEY)
     assert result.pairings[0].player == "flat-mc:64", "the strongest comes first"
-    lines = curves_by_move_time(result)
-    assert len(lines["flat-mc"].points) == 2
+    times = {"threshold": 0.01, "random": 0.02, "flat-mc:1": 0.5, "flat-mc:64": 5.0}
+    lines = curves_by_move_time(with_move_times(result, times))
     rates = [result.win_rate(f"flat-mc:{n}", "threshold") for n in (1, 64)]
     assert [y for _, y in lines["flat-mc"].points] == [100 * rate.value for rate in rates if rate]
-    ((own_ms, _),) = lines["threshold"].points
-    assert own_ms < lines["flat-mc"].points[0][0]
+    assert [ms for ms, _ in lines["flat-mc"].points] == pytest.approx([0.5, 5.0])
+    assert lines["threshold"].points == [(pytest.approx(0.01), 50.0)]
 
 
 @pytest.mark.parametrize(
