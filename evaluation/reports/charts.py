@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 PALETTE = ("#b4531b", "#2c6a9b", "#5a7d2a", "#8b4a8b", "#0f7f7a", "#8a6d00")
 _PALETTE_DARK = ("#e8894a", "#6ab0e0", "#a5c96a", "#d09ad0", "#5cc4be", "#d9bd4e")
@@ -228,6 +228,32 @@ class Curve:
     """Of the interval at each point; empty for none."""
 
 
+class _Axis(NamedTuple):
+    """The scale of an axis, its limits on it, and the values of its ticks."""
+
+    scale: Callable[[float], float]
+    low: float
+    high: float
+    ticks: Sequence[float]
+
+    def share(self, value: float) -> float:
+        """How far along the axis a value is, from 0 to 1."""
+        return (self.scale(value) - self.low) / (self.high - self.low)
+
+
+def _log_axis(values: Sequence[float]) -> _Axis:
+    """A logarithmic axis for the positive values; whatever else is drawn at the least of them."""
+    positive = [value for value in values if value > 0] or [1.0]
+    least = min(positive)
+
+    def scale(value: float) -> float:
+        return math.log10(max(value, least))
+
+    low, high = scale(least) - 0.1, scale(max(positive)) + 0.1
+    powers = range(math.ceil(low), math.floor(high) + 1)
+    return _Axis(scale, low, high, [10.0**power for power in powers])
+
+
 _MAX_DOTS = 60
 _EDGE, _TOP, _FOOT, _RIGHT = 58.0, 14.0, 44.0, 16.0
 
@@ -243,35 +269,42 @@ def curves(
     tick_text: Callable[[float], str] = short_number,
     border: float | None = None,
     log_x: bool = False,
+    log_y: bool = False,
 ) -> str:
     """A line chart, with intervals as bands.
 
     `reference` is a y with a horizontal line, `border` an x with a broken vertical line.
     """
-    low, high = _y_limits([y for line in lines.values() for y in _bounds(line)], reference)
     xs = [x for line in lines.values() for x, _ in line.points]
-    scale = math.log10 if log_x else float
+    ys = [y for line in lines.values() for y in _bounds(line)]
     if log_x:
-        left, right = scale(min(xs, default=1.0)) - 0.1, scale(max(xs, default=1.0)) + 0.1
-        ticks = [10.0**power for power in range(math.ceil(left), math.floor(right) + 1)]
+        x_axis = _log_axis(xs)
     else:
         left, right = min([0.0, *xs]), max(xs, default=0.0) or 1.0
-        ticks = round_steps(left, right, max(2, int(width // 140)))
+        x_axis = _Axis(float, left, right, round_steps(left, right, max(2, int(width // 140))))
+    if log_y:
+        y_axis = _log_axis(ys)
+    else:
+        low, high = _y_limits(ys, reference)
+        y_axis = _Axis(float, low, high, round_steps(low, high, 5))
     drawing = Drawing(width, height, f"{y_label} over {x_label}")
     bottom, end = height - _FOOT, width - _RIGHT
 
     def height_of(y: float) -> float:
-        return bottom - (bottom - _TOP) * (y - low) / (high - low)
+        return bottom - (bottom - _TOP) * y_axis.share(y)
+
+    def x_of(x: float) -> float:
+        return _EDGE + (end - _EDGE) * x_axis.share(x)
 
     def at(x: float, y: float) -> tuple[float, float]:
-        return _EDGE + (end - _EDGE) * (scale(x) - left) / (right - left), height_of(y)
+        return x_of(x), height_of(y)
 
-    for step in round_steps(low, high, 5):
+    for step in y_axis.ticks:
         y = height_of(step)
         drawing.line(_EDGE, y, end, y, "grid")
         drawing.text(_EDGE - 8, y, tick_text(step), "axis", "end")
-    for tick in ticks:
-        x = at(tick, low)[0]
+    for tick in x_axis.ticks:
+        x = x_of(tick)
         drawing.line(x, bottom, x, bottom + 4, "grid")
         drawing.text(x, bottom + 14, short_number(tick), "axis", "middle")
     drawing.text((_EDGE + end) / 2, height - 10, x_label, "axis", "middle")
@@ -279,7 +312,7 @@ def curves(
     if reference is not None:
         drawing.line(_EDGE, height_of(reference), end, height_of(reference), "middle")
     if border is not None:
-        drawing.line(at(border, low)[0], _TOP, at(border, low)[0], bottom, "stage")
+        drawing.line(x_of(border), _TOP, x_of(border), bottom, "stage")
     for number, (name, line) in enumerate(lines.items()):
         _draw_curve(drawing, name, line, line_of(number), at)
     return str(drawing)

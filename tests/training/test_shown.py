@@ -219,3 +219,17 @@ def test_a_picture_stands_alone_with_its_colours_and_names() -> None:
     texts = ["".join(each.itertext()) for each in root.iter("{http://www.w3.org/2000/svg}text")]
     assert texts[0] == "● a & b● c"
     assert "--line1" in alone
+
+
+def test_equal_ratios_are_equal_lengths_on_logarithmic_axes() -> None:
+    points = [(0.01, 1.0), (1.0, 0.1), (100.0, 0.01), (10_000.0, 0.0)]
+    picture = curves({"a": Curve(points)}, "x", "y", log_x=True, log_y=True)
+    places = [(float(x), float(y)) for x, y in re.findall(r'cx="(\S+)" cy="(\S+)"', picture)]
+    (x, y), (x_next, y_next), (x_last, y_last), (_, y_zero) = places
+    assert x_last - x_next == pytest.approx(x_next - x, abs=0.2)
+    assert y_last - y_next == pytest.approx(y_next - y, abs=0.2)
+    assert x_next > x
+    assert y_next > y
+    assert y_zero == y_last, "0 has no logarithm: it is drawn as the least value"
+    ticks = re.findall(r'class="axis">([\d.]+ ?k?)<', picture)
+    assert ticks == ["0.01", "0.1", "1", "0.01", "0.1", "1", "10", "100", "1 k", "10 k"]
