@@ -298,7 +298,7 @@ def test_a_policy_learns_each_target_at_its_card_and_in_the_position_it_was_trie
 
 
 def test_the_loss_of_a_policy_is_its_expected_target_less_a_divergence_from_the_old_one() -> None:
-    """E[target] - pull * KL(new, old), its gradient by hand.
+    """E[target] - pull * KL(new, old), its gradient by hand; better cards weigh at least 0.02.
 
     Legal cards that were not tried count as the old policy's mean.
     """
@@ -334,7 +334,11 @@ def test_the_loss_of_a_policy_is_its_expected_target_less_a_divergence_from_the_
     best = pays[numbers, new.argmax(axis=1)] - pays[numbers, old.argmax(axis=1)]
     assert greedy == pytest.approx(best.mean(), abs=0.02)
     loss.backward()
-    d_logits = -probs * (pays - expected[:, None]) + pull * probs * (log_ratio - kl[:, None])
+    better = pays - pull * log_ratio - (expected - pull * kl)[:, None]
+    lacking = np.where(tried & (better > 0), np.maximum(0.02 - probs, 0), 0)
+    assert (lacking * better).sum() > 0.02 * (probs * abs(better)).sum(), "the term matters here"
+    lift = lacking * better
+    d_logits = -probs * better - (lift - probs * lift.sum(axis=1, keepdims=True))
     gradients: Weights = {}
     add_gradients(gradients, weights, names, activations, d_logits / len(x))
     for layer, name in zip([net[0], net[-1]], [names[0], names[-1]], strict=True):

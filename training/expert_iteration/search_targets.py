@@ -48,6 +48,9 @@ from .self_play import (
     write_query,
 )
 
+MIN_WEIGHT = 0.02
+"""Least weight in the policy's gradient of a card that is better than the policy."""
+
 
 class LeafGames(NamedTuple):
     """Games after one card, a row each."""
@@ -330,8 +333,10 @@ class PolicyTask:
         )
 
     def loss(self, net: nn.Module, hands: Array) -> Tensor:
-        gain, kl = _gain_and_kl(*self._targets_and_log_probs(net, hands))
-        return -gain.mean() + self.kl_coef * kl.mean()
+        targets, old, new = self._targets_and_log_probs(net, hands)
+        gain, kl = _gain_and_kl(targets, old, new)
+        lift = _lift(targets, old, new, self.kl_coef)
+        return -gain.mean() + self.kl_coef * kl.mean() - (lift - lift.detach()).mean()
 
     @torch.no_grad()
     def metrics(self, net: nn.Module, hands: Array) -> dict[str, list[float]]:
@@ -361,8 +366,30 @@ def _gain_and_kl(targets: Tensor, old: Tensor, new: Tensor) -> tuple[Tensor, Ten
     Cards without a target, unlikely ones or equals of another card, count as the old policy's mean.
     They are part of the divergence: otherwise nothing would hold their probabilities down.
     """
+    gain = (new.exp() * _advantages(targets, old)).sum(-1)
+    return gain, (new.exp() * (new - old)).sum(-1)
+
+
+def _advantages(targets: Tensor, old: Tensor) -> Tensor:
+    """Targets less the old policy's mean."""
     searched_probs = old.exp() * ~targets.isnan()
     baseline = (searched_probs * targets.nan_to_num()).sum(-1, keepdim=True)
     baseline = baseline / searched_probs.sum(-1, keepdim=True)
-    gain = (new.exp() * (targets - baseline).nan_to_num()).sum(-1)
-    return gain, (new.exp() * (new - old)).sum(-1)
+    return (targets - baseline).nan_to_num()
+
+
+def _lift(targets: Tensor, old: Tensor, new: Tensor, kl_coef: float) -> Tensor:
+    """Σ weight · advantage · log-probability over the better cards that are too unlikely to learn.
+
+    In the gradient of the expected target a card counts by its probability. Where a policy is sure
+    and wrong, that gradient vanishes, as in NeuRD's example (Hennes and others, "Neural Replicator
+    Dynamics", 2020). This adds what is missing to the weight `MIN_WEIGHT`, for cards that are
+    better than the policy: whatever is worse may stay unlikely.
+    """
+    with torch.no_grad():
+        probs = new.exp()
+        improvement = _advantages(targets, old) - kl_coef * (new - old)
+        improvement = improvement - (probs * improvement).sum(-1, keepdim=True)
+        weight = (MIN_WEIGHT - probs).clamp(min=0) * ~targets.isnan()
+        coefficient = weight * improvement.clamp(min=0)
+    return (coefficient * new).sum(-1)
