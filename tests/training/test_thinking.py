@@ -317,21 +317,6 @@ def test_all_can_learn_from_the_hands_of_a_search_and_what_it_found(tmp_path: Pa
     assert len(lines) == n_lines
 
 
-def test_the_last_policy_is_written_at_its_temperature(tmp_path: Path) -> None:
-    words = ["target_hands=8,6", "determinizations=2", "policy=champion-2"]
-    weights = []
-    for name, more in (("one", []), ("two", ["policy_temperature=2"])):
-        run_expert_iteration(tmp_path / name, load_recipe("round", words + more), lambda _: None)
-        weights.append([
-            read_checkpoint(tmp_path / name / policy).weights for policy in ("policy-1", "policy")
-        ])  # fmt: skip
-    (first, last), (same_first, tempered) = weights
-    for layer, values in last.items():
-        np.testing.assert_array_equal(first[layer], same_first[layer])
-        halved = values.astype(np.float32) / 2 if layer.startswith("policy") else values
-        np.testing.assert_array_equal(halved.astype(np.float16), tempered[layer])
-
-
 def test_a_policy_of_many_rule_sets_learns_on_in_one_of_them(tmp_path: Path) -> None:
     words = ["rules=quick", "policy=champion", "hands=32", "target_hands=8,6"]
     words += ["value_hidden_sizes=[8]", "belief_hidden_sizes=[8]"]

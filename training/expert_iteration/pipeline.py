@@ -285,14 +285,8 @@ class Pipeline:
             )  # fmt: skip
             task = PolicyTask(self.rules, networks.policy, recipe.kl_coef)
 
-            temperature = recipe.policy_temperature if stage is self._rounds[-1] else 1.0
-
-            def write(
-                fit: Fit, path: Path, before: Checkpoint = networks.checkpoint,
-                temperature: float = temperature,
-            ) -> None:  # fmt: skip
-                minutes = self._stopwatch.minutes
-                write_policy(path, fit.average, before, recipe, minutes, temperature)
+            def write(fit: Fit, path: Path, before: Checkpoint = networks.checkpoint) -> None:
+                write_policy(path, fit.average, before, recipe, self._stopwatch.minutes)
 
             net = policy_layers(networks.checkpoint, task, config)
             self._fit(stage.policy, task, config, net, stage, write)
@@ -400,12 +394,11 @@ def layers_with(
 
 
 def write_policy(
-    path: Path, net: nn.Module, before: Checkpoint, recipe: Recipe, minutes: float,
-    temperature: float,
-) -> Path:  # fmt: skip
+    path: Path, net: nn.Module, before: Checkpoint, recipe: Recipe, minutes: float
+) -> Path:
     """Write a policy as a checkpoint of the same kind as the one it was initialized with.
 
-    `minutes` is the time of this round; logits are divided by `temperature`.
+    `minutes` is the time of this round.
     """
     assert before.card.weights is not None
     digest = before.card.weights.sha256
@@ -421,10 +414,7 @@ def write_policy(
         commands=(command_of(recipe),),
     )
     names = _policy_layer_names(len(card.network.hidden_sizes))
-    weights = half_weights(net, names)
-    for name in ("policy.weight", "policy.bias"):
-        weights[name] = (weights[name].astype(np.float32) / temperature).astype(np.float16)
-    return write_checkpoint(path, weights, card)
+    return write_checkpoint(path, half_weights(net, names), card)
 
 
 def _policy_layer_names(hidden: int) -> list[str]:

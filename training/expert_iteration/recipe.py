@@ -98,13 +98,6 @@ class Recipe(CheckedSettings, frozen=True, kw_only=True):
     kl_coef: Annotated[
         Positive, doc("Coefficient of KL(policy ‖ previous policy), in units of the reward.")
     ] = 0.01
-    policy_temperature: Annotated[
-        Positive,
-        doc(
-            "Temperature of the last policy, by which its logits are divided: greedy play stays as "
-            "it is, and a search trusts a sharp policy's priors and replies less."
-        ),
-    ] = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
