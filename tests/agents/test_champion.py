@@ -68,6 +68,8 @@ def test_networks_of_the_thinker_are_small_and_name_their_recipe() -> None:
     assert second.init.commands == first.commands
     assert champion.init.commands == champion.commands, "one command made all of it"
     assert (champion.machine, champion.settings["train"]) == ("AMD EPYC, 2 cores", "champion")
+    # A setting of the recipe at the champion's revision, which recipes no longer have.
+    assert champion.settings.pop("policy_temperature") == 2
     auxiliary = map(read_auxiliary_card, (VALUE_WEIGHTS, BELIEF_WEIGHTS))
     for card in (champion, second, *auxiliary):
         (command,) = card.commands
