@@ -334,15 +334,17 @@ class PolicyTask:
 
     def loss(self, net: nn.Module, hands: Array) -> Tensor:
         targets, old, new = self._targets_and_log_probs(net, hands)
-        gain, kl = _gain_and_kl(targets, old, new)
-        lift = _lift(targets, old, new, self.kl_coef)
-        return -gain.mean() + self.kl_coef * kl.mean() - (lift - lift.detach()).mean()
+        advantages = _advantages(targets, old)
+        gain, kl = _gain_and_kl(advantages, old, new)
+        unlikely = _unlikely_cards(targets, advantages, new, self.kl_coef * (new - old))
+        # The last term has a gradient, and the value 0.
+        return -gain.mean() + self.kl_coef * kl.mean() - (unlikely - unlikely.detach()).mean()
 
     @torch.no_grad()
     def metrics(self, net: nn.Module, hands: Array) -> dict[str, list[float]]:
         """Gain on the old policy, KL divergence from it, and the gain of greedy play."""
         targets, old, new = self._targets_and_log_probs(net, hands)
-        gain, kl = _gain_and_kl(targets, old, new)
+        gain, kl = _gain_and_kl(_advantages(targets, old), old, new)
         rows = torch.arange(len(targets))
         greedy_gain = (targets[rows, new.argmax(-1)] - targets[rows, old.argmax(-1)]).nan_to_num()
         named = {"gain": gain, "kl": kl, "greedy_gain": greedy_gain}
@@ -360,36 +362,35 @@ class PolicyTask:
         return targets, old, new
 
 
-def _gain_and_kl(targets: Tensor, old: Tensor, new: Tensor) -> tuple[Tensor, Tensor]:
-    """Expected gain of the new policy on the old one, and KL(new ‖ old), by decision.
-
-    Cards without a target, unlikely ones or equals of another card, count as the old policy's mean.
-    They are part of the divergence: otherwise nothing would hold their probabilities down.
-    """
-    gain = (new.exp() * _advantages(targets, old)).sum(-1)
-    return gain, (new.exp() * (new - old)).sum(-1)
-
-
 def _advantages(targets: Tensor, old: Tensor) -> Tensor:
-    """Targets less the old policy's mean."""
+    """Targets less the old policy's mean.
+
+    Cards without a target, unlikely ones or equals of another card, count as that mean. They are
+    part of the divergence: otherwise nothing would hold their probabilities down.
+    """
     searched_probs = old.exp() * ~targets.isnan()
     baseline = (searched_probs * targets.nan_to_num()).sum(-1, keepdim=True)
     baseline = baseline / searched_probs.sum(-1, keepdim=True)
     return (targets - baseline).nan_to_num()
 
 
-def _lift(targets: Tensor, old: Tensor, new: Tensor, kl_coef: float) -> Tensor:
-    """Σ weight · advantage · log-probability over the better cards that are too unlikely to learn.
+def _gain_and_kl(advantages: Tensor, old: Tensor, new: Tensor) -> tuple[Tensor, Tensor]:
+    """Expected gain of the new policy on the old one, and KL(new ‖ old), by decision."""
+    return (new.exp() * advantages).sum(-1), (new.exp() * (new - old)).sum(-1)
 
-    In the gradient of the expected target a card counts by its probability. Where a policy is sure
-    and wrong, that gradient vanishes, as in NeuRD's example (Hennes and others, "Neural Replicator
-    Dynamics", 2020). This adds what is missing to the weight `MIN_WEIGHT`, for cards that are
-    better than the policy: whatever is worse may stay unlikely.
+
+def _unlikely_cards(targets: Tensor, advantages: Tensor, new: Tensor, penalty: Tensor) -> Tensor:
+    """Weighted log-probability of unlikely cards that are better than the policy, by decision.
+
+    In the gradient of the expected target a card weighs its probability, so a policy that is sure
+    and wrong would not learn. NeuRD (Hennes and others, "Neural Replicator Dynamics", 2020) leaves
+    the weight out; this adds what is missing to `MIN_WEIGHT`. Cards that are worse may stay
+    unlikely. `penalty` is each card's part of the divergence.
     """
     with torch.no_grad():
         probs = new.exp()
-        improvement = _advantages(targets, old) - kl_coef * (new - old)
-        improvement = improvement - (probs * improvement).sum(-1, keepdim=True)
-        weight = (MIN_WEIGHT - probs).clamp(min=0) * ~targets.isnan()
-        coefficient = weight * improvement.clamp(min=0)
-    return (coefficient * new).sum(-1)
+        improvements = advantages - penalty
+        improvements = improvements - (probs * improvements).sum(-1, keepdim=True)
+        weights = (MIN_WEIGHT - probs).clamp(min=0) * ~targets.isnan()
+        coefficients = weights * improvements.clamp(min=0)
+    return (coefficients * new).sum(-1)
