@@ -33,8 +33,8 @@ from plain_learning import (
 from safetensors.numpy import load_file
 
 from german_whist import Game
-from german_whist.agents.checkpoints.bundled import SECOND_WEIGHTS, VALUE_WEIGHTS
-from german_whist.agents.checkpoints.checkpoint import read_checkpoint
+from german_whist.agents.checkpoints.bundled import FAMILY_WEIGHTS, SECOND_WEIGHTS, VALUE_WEIGHTS
+from german_whist.agents.checkpoints.checkpoint import read_checkpoint, specialize_checkpoint
 from german_whist.agents.networks.policy import NetworkAgent, policy_net
 from german_whist.agents.networks.value import INPUTS, N_OUTCOMES, read_value_network
 from german_whist.engine.dtypes import VIEW
@@ -364,24 +364,29 @@ def test_what_a_value_network_reads_of_hands_is_what_the_cards_say() -> None:
             assert leaders[number, -1] == after(game, card).turn
 
 
-def test_lambda_returns_are_the_forward_view_cut_off_at_random_cards() -> None:
+@pytest.mark.parametrize("endgame_tricks", [3, 13])
+def test_lambda_returns_are_the_forward_view_cut_off_at_random_cards(endgame_tricks: int) -> None:
     """Sutton and Barto 2018, 12.1, of whole distributions, each for the leader of its trick."""
     rng = np.random.default_rng(2)
     hands, count, lambda_ = 60, 9, 0.7
-    probs = rng.dirichlet(np.ones(N_OUTCOMES), size=(hands, count))
+    outcomes = endgame_tricks + 1
+    probs = np.zeros((hands, count, N_OUTCOMES))
+    probs[..., :outcomes] = rng.dirichlet(np.ones(outcomes), size=(hands, count))
     leaders = rng.integers(2, size=(hands, count + 1))
-    tricks = rng.integers(N_OUTCOMES, size=hands)
+    tricks = rng.integers(outcomes, size=hands)
     marks = rng.random((hands, count)) < 0.15
     random_tricks = (marks << np.arange(count)).sum(axis=1)
     returns, counted = lambda_returns(
-        *map(torch.from_numpy, (probs, leaders, tricks, random_tricks)), lambda_
+        *map(torch.from_numpy, (probs, leaders, tricks, random_tricks)), lambda_, endgame_tricks
     )
+    assert not returns[..., outcomes:].any()
     for hand in range(hands):
-        outcome = np.eye(N_OUTCOMES)[tricks[hand] if leaders[hand, -1] == 0 else 13 - tricks[hand]]
+        taken = tricks[hand] if leaders[hand, -1] == 0 else endgame_tricks - tricks[hand]
+        outcome = np.eye(outcomes)[taken]
         for trick in range(count):
-            expected, weight = np.zeros(N_OUTCOMES), 1.0
+            expected, weight = np.zeros(outcomes), 1.0
             for later in range(trick + 1, count + 1):
-                prediction = outcome if later == count else probs[hand, later]
+                prediction = outcome if later == count else probs[hand, later, :outcomes]
                 if leaders[hand, later] != leaders[hand, trick]:
                     prediction = prediction[::-1]
                 if later == count or marks[hand, later]:
@@ -389,8 +394,24 @@ def test_lambda_returns_are_the_forward_view_cut_off_at_random_cards() -> None:
                     break
                 expected += weight * (1 - lambda_) * prediction
                 weight *= lambda_
-            assert returns[hand, trick].numpy() == pytest.approx(expected, abs=1e-6)
+            assert returns[hand, trick, :outcomes].numpy() == pytest.approx(expected, abs=1e-6)
     assert (counted.numpy() == ~marks).all()
+
+
+@pytest.mark.parametrize("name", ["quick", "small-last"])
+def test_value_targets_of_smaller_hands_are_numbers_of_tricks_that_there_are(name: str) -> None:
+    rules = load_rules(name)
+    checkpoint = specialize_checkpoint(read_checkpoint(FAMILY_WEIGHTS), rules)
+    hands = PolicyPlayers(rules, policy_net(checkpoint), 24).play(11, 0, 0.1)
+    net = make_mlp(INPUTS, (8,), N_OUTCOMES, 3)
+    with torch.no_grad():
+        for parameter in net.parameters():
+            parameter.zero_()
+        net[-1].bias[rules.hand + 1 :] = -50
+    task = ValueTask(rules, 0.8)
+    assert task.loss(net, hands).item() == pytest.approx(np.log(rules.hand + 1), rel=0.01)
+    (errors,) = task.metrics(net, hands).values()
+    assert all(0.5 < error <= 1.01 for error in errors), "nothing is known, and 1 or -1 comes out"
 
 
 def test_losses_of_value_and_belief_networks_are_cross_entropies() -> None:
@@ -400,7 +421,9 @@ def test_losses_of_value_and_belief_networks_are_cross_entropies() -> None:
     x, leaders, tricks, random_tricks = value_task.read(hands)
     with torch.no_grad():
         log_probs = torch.log_softmax(net(x.float()), -1)
-        targets, counted = lambda_returns(log_probs.exp(), leaders, tricks, random_tricks, 0.8)
+        targets, counted = lambda_returns(
+            log_probs.exp(), leaders, tricks, random_tricks, 0.8, CLASSIC.hand
+        )
         losses = -(targets * log_probs).sum(-1)
         value_loss = float(losses[counted].mean())
     assert 0 < (~counted).sum() < counted.sum()

@@ -54,21 +54,29 @@ def write_positions(
 
 
 def lambda_returns(
-    probs: Tensor, leaders: Tensor, tricks: Tensor, random_tricks: Tensor, lambda_: float
+    probs: Tensor,
+    leaders: Tensor,
+    tricks: Tensor,
+    random_tricks: Tensor,
+    lambda_: float,
+    endgame_tricks: int,
 ) -> tuple[Tensor, Tensor]:
     """λ-returns of each position, and a mask of the positions without a random card in the trick.
 
-    `probs` are the network's predictions for the leader, `(hands, tricks, outcomes)`, `leaders` is
-    `(hands, tricks + 1)`, `tricks` are the endgame tricks of seat 0.
+    A return is that of the leader of its trick: the other player's tricks are what is left of
+    `endgame_tricks`. `probs` are the network's predictions, `(hands, tricks, outcomes)`, `leaders`
+    is `(hands, tricks + 1)`, `tricks` are the endgame tricks of seat 0.
     """
     hands, count, _ = probs.shape
-    leader_tricks = torch.where(leaders[:, -1] == 0, tricks, N_OUTCOMES - 1 - tricks)
+    of_other_player = torch.arange(N_OUTCOMES)
+    of_other_player[: endgame_tricks + 1] = torch.arange(endgame_tricks, -1, -1)
+    leader_tricks = torch.where(leaders[:, -1] == 0, tricks, endgame_tricks - tricks)
     following = functional.one_hot(leader_tricks, N_OUTCOMES).to(probs.dtype)
     returns = torch.empty_like(probs)
     mask = torch.ones(hands, count, dtype=torch.bool)
     for trick in range(count - 1, -1, -1):
         changed_leader = (leaders[:, trick] != leaders[:, trick + 1])[:, None]
-        following = torch.where(changed_leader, following.flip(1), following)
+        following = torch.where(changed_leader, following[:, of_other_player], following)
         returns[:, trick] = following
         is_random = (random_tricks >> trick & 1).bool()
         mask[:, trick] = ~is_random
@@ -86,7 +94,8 @@ class ValueTask:
 
     def __init__(self, rules: Rules, lambda_: float) -> None:
         self.rules, self.lambda_ = rules.record(), lambda_
-        self.tricks = rules.foreplay_tricks
+        self.tricks, self.endgame_tricks = rules.foreplay_tricks, rules.hand
+        self.pays = torch.sign(2 * torch.arange(N_OUTCOMES) - rules.hand).float()
         self.games = np.zeros(1, GAME)
         self.active = np.zeros(MAX_VALUE_INPUTS, np.int16)
         self._inputs = np.zeros((0, self.tricks, INPUTS), np.int16)
@@ -112,18 +121,21 @@ class ValueTask:
             logits = net(inputs).float()
         log_probs = functional.log_softmax(logits, -1)
         probs = log_probs.detach().exp()
-        targets, mask = lambda_returns(probs, leaders, tricks, random_tricks, self.lambda_)
+        targets, mask = lambda_returns(
+            probs, leaders, tricks, random_tricks, self.lambda_, self.endgame_tricks
+        )
         return -((targets * log_probs).sum(-1) * mask).sum() / mask.sum()
 
     @torch.no_grad()
     def metrics(self, net: nn.Module, hands: Array) -> dict[str, list[float]]:
-        """Squared error of the win probability at each trick, where no random card follows."""
+        """Squared error of the expected win, ±1, at each trick where no random card follows."""
         inputs, leaders, tricks, random_tricks = self.read(hands)
         with torch.autocast("cpu", torch.bfloat16):
             probs = net(inputs).float().softmax(-1)
-        outcomes, _ = lambda_returns(probs, leaders, tricks, random_tricks, 1.0)
-        pays = torch.where(torch.arange(N_OUTCOMES) * 2 > N_OUTCOMES - 1, 1.0, -1.0)
+        outcomes, _ = lambda_returns(
+            probs, leaders, tricks, random_tricks, 1.0, self.endgame_tricks
+        )
         on_policy = (random_tricks[:, None] >> torch.arange(self.tricks)) == 0
-        errors = ((probs - outcomes) @ pays) ** 2
+        errors = ((probs - outcomes) @ self.pays) ** 2
         by_trick = torch.where(on_policy, errors, torch.nan).nanmean(0)
         return {"squared_error": by_trick.tolist()}
