@@ -83,7 +83,7 @@ def _write_set(
 def write_belief_inputs(
     rules: Record, view: Record, order: np.ndarray, positions: np.ndarray, out: np.ndarray
 ) -> int:
-    """Write the indices of the active inputs; returns their number.
+    """Write into `out` the indices in `BELIEF_LAYOUT` that are 1 for a view; returns their number.
 
     `order` becomes the suit at each shown position, `positions` the inverse.
     """

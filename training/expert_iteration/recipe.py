@@ -54,8 +54,8 @@ class Recipe(CheckedSettings, frozen=True, kw_only=True):
     policy: Annotated[
         str,
         doc(
-            "Checkpoint of the first policy: a path, a run's folder, or a bundled one: `champion` "
-            "(of these rules), `champion-1`, `champion-2`."
+            "Checkpoint of the first policy, if none is trained: a path, a run's folder, or a "
+            "bundled one: `champion` (of these rules), `champion-1`, `champion-2`."
         ),
     ] = CHAMPION
     seed: Annotated[int, doc("Random seed.", ge=0, le=2**62)] = 1

@@ -306,7 +306,10 @@ def _place_targets(
 
 
 class PolicyTask:
-    """Policy improvement on search targets: maximize E[target] - kl_coef · KL(new ‖ old policy)."""
+    """Policy improvement on search targets: maximize E[target] - kl_coef · KL(new ‖ old policy).
+
+    In the gradient a tried card that is better than the policy weighs `MIN_WEIGHT` at least.
+    """
 
     kind = "mlp"
 
@@ -336,9 +339,9 @@ class PolicyTask:
         targets, old, new = self._targets_and_log_probs(net, hands)
         advantages = _advantages(targets, old)
         gain, kl = _gain_and_kl(advantages, old, new)
-        unlikely = _unlikely_cards(targets, advantages, new, self.kl_coef * (new - old))
+        extra = _min_weight_term(targets, advantages, new, self.kl_coef * (new - old))
         # The last term has a gradient, and the value 0.
-        return -gain.mean() + self.kl_coef * kl.mean() - (unlikely - unlikely.detach()).mean()
+        return -gain.mean() + self.kl_coef * kl.mean() - (extra - extra.detach()).mean()
 
     @torch.no_grad()
     def metrics(self, net: nn.Module, hands: Array) -> dict[str, list[float]]:
@@ -379,8 +382,8 @@ def _gain_and_kl(advantages: Tensor, old: Tensor, new: Tensor) -> tuple[Tensor, 
     return (new.exp() * advantages).sum(-1), (new.exp() * (new - old)).sum(-1)
 
 
-def _unlikely_cards(targets: Tensor, advantages: Tensor, new: Tensor, penalty: Tensor) -> Tensor:
-    """Weighted log-probability of unlikely cards that are better than the policy, by decision.
+def _min_weight_term(targets: Tensor, advantages: Tensor, new: Tensor, penalty: Tensor) -> Tensor:
+    """Weighted log-probabilities of cards that are better than the policy, by decision.
 
     In the gradient of the expected target a card weighs its probability, so a policy that is sure
     and wrong would not learn. NeuRD (Hennes and others, "Neural Replicator Dynamics", 2020) leaves
