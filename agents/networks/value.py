@@ -25,6 +25,8 @@ from ..base import Array, CannotPlay
 from .auxiliary import read_auxiliary
 from .mlp import MLPWeights
 
+MAX_TRICKS = 13
+"""Most tricks of the foreplay."""
 VALUE_LAYOUT = Layout(
     1,
     [
@@ -34,7 +36,7 @@ VALUE_LAYOUT = Layout(
         ("stock", N_CARDS, "the stock cards below it"),
         ("leader_seen", N_CARDS, "cards of the player on lead that the other has seen"),
         ("other_seen", N_CARDS, "cards of the other player that the one on lead has seen"),
-        ("trick", 13, "how many tricks of the foreplay are over, one-hot"),
+        ("trick", MAX_TRICKS, "how many tricks of the foreplay are over, one-hot"),
     ],
 )
 """Index table of the value network's input."""
@@ -158,10 +160,12 @@ def check_value_rules(rules: Rules) -> None:
     """Refuse rules that the network's inputs cannot express."""
     regular = rules.trumps == "upcard" and rules.faced == "every" and not rules.choice
     exact = not inexact_reason(rules)
-    if not (regular and exact and rules.counts == "last" and rules.contract == "high"):
+    short = rules.foreplay_tricks <= MAX_TRICKS
+    if not (regular and exact and short and rules.counts == "last" and rules.contract == "high"):
         raise CannotPlay(
-            f"a value network does not cover {rules.name}: it knows games with one upcard, in "
-            "which the tricks of an open endgame are wanted and alone count"
+            f"a value network does not cover {rules.name}: it knows games with one upcard and at "
+            f"most {MAX_TRICKS} tricks for the stock, in which the tricks of an open endgame are "
+            "wanted and alone count"
         )
 
 

@@ -472,10 +472,11 @@ def test_paths_may_have_commas() -> None:
         ("", ["hand=5"], "did you mean 'hands'"),
         ("", ["hands=many"], "hands"),
         ("", ["hands=-1"], "at least 0"),
-        ("", ["epsilon=2"], "at most 1"),
+        ("", ["epsilon=1"], "less than 1"),
         ("", ["kl_coef=0"], "more than 0"),
         ("", ["hands"], "key=value"),
         ("", ["rules=race-7"], "a value network does not cover race-7"),
+        ("{name: long, hand: 12}", ["rules={first}", "train=''"], "at most 13 tricks for the stock"),
         ("", ["rules=all-tricks", "determinizations=2"], "network does not cover all-tricks"),
         *(
             ("", [f"{kind}_init={kind}", f"{kind}_hidden_sizes=[9]"],
@@ -489,7 +490,8 @@ def test_what_no_course_could_go_on_with_is_refused_before_it_begins(
 ) -> None:
     (tmp_path / "first.yaml").write_text(text, encoding="utf-8")
     lines: list[str] = []
-    words = [*([f"train={tmp_path / 'first.yaml'}"] if text else []), *words]
+    first = tmp_path / "first.yaml"
+    words = [word.format(first=first) for word in ([f"train={first}"] if text else []) + words]
     with pytest.raises(ValueError, match=says):
         run_expert_iteration(tmp_path / "mine", load_recipe("quick", words), lines.append)
     assert not lines

@@ -66,7 +66,9 @@ class Recipe(CheckedSettings, frozen=True, kw_only=True):
             "with search targets, starting from the bundled networks unless others are named."
         ),
     ] = 4_000_000
-    epsilon: Annotated[Fraction, doc("Probability of a uniformly random card in self-play.")] = 0.06
+    epsilon: Annotated[
+        float, doc("Probability of a uniformly random card in self-play.", ge=0, lt=1)
+    ] = 0.06
     determinizations: Annotated[
         NonNegativeInt,
         doc(

@@ -387,8 +387,8 @@ def _min_weight_term(targets: Tensor, advantages: Tensor, new: Tensor, penalty: 
 
     In the gradient of the expected target a card weighs its probability, so a policy that is sure
     and wrong would not learn. NeuRD (Hennes and others, "Neural Replicator Dynamics", 2020) leaves
-    the weight out; this adds what is missing to `MIN_WEIGHT`. Cards that are worse may stay
-    unlikely. `penalty` is each card's part of the divergence.
+    the weight out; this adds what is missing to `MIN_WEIGHT`. Cards that are worse stay below about
+    `MIN_WEIGHT`, and at 0 without noise. `penalty` is each card's part of the divergence.
     """
     with torch.no_grad():
         probs = new.exp()

@@ -124,7 +124,7 @@ class ValueTask:
         targets, mask = lambda_returns(
             probs, leaders, tricks, random_tricks, self.lambda_, self.endgame_tricks
         )
-        return -((targets * log_probs).sum(-1) * mask).sum() / mask.sum()
+        return -((targets * log_probs).sum(-1) * mask).sum() / mask.sum().clamp(min=1)
 
     @torch.no_grad()
     def metrics(self, net: nn.Module, hands: Array) -> dict[str, list[float]]:
