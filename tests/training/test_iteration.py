@@ -320,7 +320,7 @@ def iterated(
         (PPO, {"critic": "separate"}),
         (PPO, {"critic": "shared", "kl_coef": 0.0}),
         (PPO, {"n_steps": 5, "pool_fraction": 0.5, "opponents": ("random",)}),
-        (MMD, {"critic": "separate", "gamma": 1.0}),
+        (MMD, {"critic": "separate", "gamma": 1.0, "seed": 8}),
         (MMD, {"n_steps": 5, "horizon": "match", "reward_scale": UNIT, "ent_coef": 0.0}),
         (MMD, {"pool_fraction": 0.5, "opponents": ("random",), "step_size": 2.0}),
     ],
