@@ -407,7 +407,8 @@ def test_value_targets_of_smaller_hands_are_numbers_of_tricks_that_there_are(nam
     with torch.no_grad():
         for parameter in net.parameters():
             parameter.zero_()
-        net[-1].bias[rules.hand + 1 :] = -50
+        *_, output_bias = net.parameters()
+        output_bias[rules.hand + 1 :] = -50
     task = ValueTask(rules, 0.8)
     assert task.loss(net, hands).item() == pytest.approx(np.log(rules.hand + 1), rel=0.01)
     (errors,) = task.metrics(net, hands).values()
