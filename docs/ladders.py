@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS
-from german_whist.agents.checkpoints.checkpoint import model_file
+from german_whist.agents.checkpoints.checkpoint import model_file, read_card
 from german_whist.engine.rules import named_rules
 from german_whist.evaluation import Result
 from german_whist.evaluation.reports import charts, plots
@@ -166,6 +166,7 @@ def _search_figures(result: Result) -> Figures:
     return {
         "hands": result.pairings[0].hands,
         "machine": result.machine,
+        "revision": read_card(CLASSIC_WEIGHTS).revision,
         "searches": [*result.players[1:]],
         "lines": {
             kind: [
@@ -257,7 +258,8 @@ TIME = """\
 
 ![Hands that searches win against the champion, over their time per move](pictures/time.svg)
 
-One run with {hands:,} hands for each search ({machine}); the champion takes {own_ms:g} ms a move.
+One run with {hands:,} hands for each search ({machine}); the champion, of revision {revision},
+takes {own_ms:g} ms a move.
 
 ```
 german-whist evaluate champion --against {searches} --hands {hands} --reduce-variance \
@@ -325,7 +327,8 @@ def _time_section(searches: Figures) -> str:
             rows.append([f"`{kind}`", "; ".join(cells)])
     return TIME.format(
         hands=searches["hands"], own_ms=searches["lines"]["champion"][0][0], seed=SEED, key=KEY,
-        machine=searches["machine"], searches=" ".join(searches["searches"]), table=table(rows),
+        machine=searches["machine"], revision=searches["revision"],
+        searches=" ".join(searches["searches"]), table=table(rows),
     )  # fmt: skip
 
 
