@@ -23,6 +23,7 @@ from ...agents.networks.policy import (
     encode_policy_input,
     new_policy_buffers,
 )
+from ...agents.networks.value import MAX_TRICKS
 from ...agents.sampling import masked_argmax
 from ...common.jit.bitset import ONE, nth_lowest, popcount
 from ...common.jit.compiler import jit
@@ -37,7 +38,7 @@ from ...engine.rng import random_below, random_fraction, stream_key
 from ...engine.rules import Rules
 from ...engine.view import write_position
 
-MAX_PLAYS = 26
+MAX_PLAYS = 2 * MAX_TRICKS
 BF16_ONE = np.int16(0x3F80)
 """The bits of 1.0 in bfloat16, a type that NumPy lacks."""
 
