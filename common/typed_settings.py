@@ -65,7 +65,12 @@ def check_unchanged(
 ) -> None:
     """Refuse to resume in a folder with other settings than its own."""
     for name, stored_value in stored.items():
-        if name != "about" and stored_value != current.get(name):
+        if name not in current:
+            raise SettingsError(
+                f"{folder} was begun by another version, with {name} {stored_value!r}, a setting "
+                "that this version does not have: name another folder"
+            )
+        if name != "about" and stored_value != current[name]:
             raise SettingsError(
                 f"{folder} was begun with {name} {stored_value!r}, and now it is "
                 f"{current.get(name)!r}: {remedy}"

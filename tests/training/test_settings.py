@@ -11,7 +11,11 @@ import yaml
 
 from german_whist import evaluate
 from german_whist.cli import main
-from german_whist.common.settings_files import format_overrides, parse_overrides
+from german_whist.common.settings_files import (
+    format_overrides,
+    keep_settings,
+    parse_overrides,
+)
 from german_whist.common.typed_settings import CheckedSettings, SettingsError, list_settings
 from german_whist.evaluation.config import LadderConfig, ladder_from
 from german_whist.training.algorithms.registry import own_settings
@@ -259,3 +263,18 @@ def test_no_training_takes_a_number_that_nothing_could_come_of(preset: str, name
 def test_no_integer_setting_takes_another_number(name: str, value: str) -> None:
     with pytest.raises(SettingsError, match=name):
         load_settings("quick", [f"{name}={value}"])
+
+
+def test_a_folder_of_a_version_with_another_setting_is_refused_in_one_sentence(
+    tmp_path: Path,
+) -> None:
+    path, recipe = tmp_path / "settings.yaml", Recipe()
+    keep_settings(path, recipe, "name another")
+    keep_settings(path, recipe, "name another")
+    path.write_text(path.read_text() + "policy_temperature: 0.02\n")
+    with pytest.raises(SettingsError) as caught:
+        keep_settings(path, recipe, "name another")
+    assert str(caught.value) == (
+        f"{tmp_path} was begun by another version, with policy_temperature 0.02, a setting that "
+        "this version does not have: name another folder"
+    )
