@@ -250,11 +250,18 @@ def _log_axis(values: Sequence[float]) -> _Axis:
         return math.log10(max(value, least))
 
     low, high = scale(least) - 0.1, scale(max(positive)) + 0.1
-    powers = range(math.ceil(low), math.floor(high) + 1)
-    return _Axis(scale, low, high, [10.0**power for power in powers])
+    factors = (1, 2, 5) if high - low < _WIDE_IN_DECADES else (1,)
+    ticks = [
+        factor * 10.0**power
+        for power in range(math.floor(low), math.floor(high) + 1)
+        for factor in factors
+    ]
+    return _Axis(scale, low, high, [tick for tick in ticks if low <= math.log10(tick) <= high])
 
 
 _MAX_DOTS = 60
+_WIDE_IN_DECADES = 2.0
+"""From this width a logarithmic axis has ticks at powers of ten alone."""
 _EDGE, _TOP, _FOOT, _RIGHT = 58.0, 14.0, 44.0, 16.0
 
 

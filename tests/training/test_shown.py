@@ -233,3 +233,13 @@ def test_equal_ratios_are_equal_lengths_on_logarithmic_axes() -> None:
     assert y_zero == y_last, "0 has no logarithm: it is drawn as the least value"
     ticks = re.findall(r'class="axis">([\d.]+ ?k?)<', picture)
     assert ticks == ["0.01", "0.1", "1", "0.01", "0.1", "1", "10", "100", "1 k", "10 k"]
+
+
+def test_a_logarithmic_axis_of_few_decades_has_ticks_between_the_powers_of_ten() -> None:
+    picture = curves({"a": Curve([(3.0, 1.0), (60.0, 2.0)])}, "x", "y", log_x=True)
+    places = {
+        text: float(x)
+        for x, text in re.findall(r'<text x="(\S+)" [^>]*middle"[^>]*>(\d+)<', picture)
+    }
+    assert [*places] == ["5", "10", "20", "50"]
+    assert places["10"] - places["5"] == pytest.approx(places["20"] - places["10"], abs=0.2)
