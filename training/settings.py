@@ -55,7 +55,7 @@ class Settings(CheckedSettings, frozen=True, kw_only=True):
             "ent_coef": ("entropy_coeff", "entropy_coef"),
             "vf_coef": ("vf_loss_coeff", "value_coef"),
             "max_grad_norm": ("grad_clip",),
-            "kl_coef": ("target_kl", "kl_coeff"),
+            "kl_coef": ("kl_coeff",),
             "hidden_sizes": ("net_arch", "fcnet_hiddens", "layers", "policy_kwargs"),
             "gamma": ("discount",),
             "replay_size": ("buffer_size",),

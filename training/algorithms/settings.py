@@ -21,9 +21,15 @@ from ..settings import Settings
 
 _BatchSize = Annotated[
     int,
-    doc("Minibatch size in decisions; advantages are normalised within it.", ge=2, le=10**12 - 1),
+    doc(
+        "Minibatch size in decisions; advantages are normalised within it (not in `mmd`).",
+        ge=2,
+        le=10**12 - 1,
+    ),
 ]
-_ClipRange = Annotated[Positive, doc("Clipping range of the probability ratio (PPO's ε).")]
+_ClipRange = Annotated[
+    Positive, doc("Clipping range of the probability ratio (PPO's ε); not used by `mmd`.")
+]
 _Gamma = Annotated[float, doc("Discount factor, for each decision.", gt=0, le=1)]
 _GAELambda = Annotated[Fraction, doc("λ of generalised advantage estimation (GAE).")]
 _NEpochs = Annotated[PositiveInt, doc("Passes over the data of an iteration.")]
@@ -119,7 +125,7 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
     ] = 0.99
     kl_coef: Annotated[
         NonNegative,
-        doc("Coefficient of KL(policy ‖ EMA policy) in the loss."),
+        doc("Coefficient of KL(policy ‖ EMA policy) in the loss; not used by `mmd`."),
     ] = 0.0
 
     def __post_init__(self) -> None:
@@ -243,11 +249,13 @@ class SB3Settings(Settings, frozen=True, kw_only=True):
     ] = "uniform"
     n_epochs: _NEpochs = 4
     batch_size: _BatchSize = 2048
-    learning_rate: _LearningRate = 5e-4
+    learning_rate: Annotated[
+        NonNegative, doc("Learning rate of Adam at the start; falls linearly to 0.")
+    ] = 5e-4
     clip_range: _ClipRange = 0.2
     gamma: _Gamma = 1.0
     gae_lambda: _GAELambda = 0.95
-    ent_coef: _EntCoef = 0.02
+    ent_coef: Annotated[NonNegative, doc("Coefficient of the entropy bonus.")] = 0.02
     vf_coef: _VfCoef = 0.5
     max_grad_norm: _MaxGradNorm = 0.5
     reward_scale: _RewardScale = 1.0
