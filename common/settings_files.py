@@ -128,7 +128,7 @@ def build_with_overrides(
 def keep_settings(path: Path, settings: CheckedSettings, remedy: str) -> None:
     """Write the settings of a new folder; refuse other settings for an old one."""
     if path.exists():
-        check_unchanged(path.parent, read_yaml_mapping(path), settings.as_mapping(), remedy)
+        check_unchanged(path.parent, read_yaml_mapping(path), settings, remedy)
     write_file(path, settings.as_yaml())
 
 

@@ -61,19 +61,23 @@ class CheckedSettings(Struct, frozen=True, kw_only=True, dict=True):
 
 
 def check_unchanged(
-    folder: Path, stored: Mapping[str, Any], current: Mapping[str, Any], remedy: str
+    folder: Path, stored: Mapping[str, Any], settings: CheckedSettings, remedy: str
 ) -> None:
     """Refuse to resume in a folder with other settings than its own."""
-    for name, stored_value in stored.items():
+    current = settings.as_mapping()
+    for name in stored:
         if name not in current:
             raise SettingsError(
-                f"{folder} was begun by another version, with {name} {stored_value!r}, a setting "
-                "that this version does not have: name another folder"
+                f"{folder} was begun with {name} {stored[name]!r}, which is no setting here: name "
+                "another folder, or use the command and the version that began it"
             )
-        if name != "about" and stored_value != current[name]:
+    # What an older version could not set had the effect of the default.
+    defaults = {each.name: _plain(each.default) for each in list_settings(type(settings))}
+    for name, value in current.items():
+        began = stored.get(name, defaults[name])
+        if name != "about" and began != value:
             raise SettingsError(
-                f"{folder} was begun with {name} {stored_value!r}, and now it is "
-                f"{current.get(name)!r}: {remedy}"
+                f"{folder} was begun with {name} {began!r}, and now it is {value!r}: {remedy}"
             )
 
 

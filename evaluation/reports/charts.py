@@ -256,7 +256,8 @@ def _log_axis(values: Sequence[float]) -> _Axis:
         for power in range(math.floor(low), math.floor(high) + 1)
         for factor in factors
     ]
-    return _Axis(scale, low, high, [tick for tick in ticks if low <= math.log10(tick) <= high])
+    shown = [tick for tick in ticks if low <= math.log10(tick) <= high]
+    return _Axis(scale, low, high, shown or round_steps(10**low, 10**high, 3))
 
 
 _MAX_DOTS = 60
@@ -282,7 +283,7 @@ def curves(
 
     `reference` is a y with a horizontal line, `border` an x with a broken vertical line.
     """
-    xs = [x for line in lines.values() for x, _ in line.points]
+    xs = [x for line in lines.values() for x, _ in line.points if math.isfinite(x)]
     ys = [y for line in lines.values() for y in _bounds(line)]
     if log_x:
         x_axis = _log_axis(xs)
@@ -350,7 +351,7 @@ def _draw_curve(
     points = [
         (x, y, half)
         for (x, y), half in zip(line.points, half_widths, strict=True)
-        if math.isfinite(y)
+        if math.isfinite(x) and math.isfinite(y)
     ]
     band = [(x, y, half) for x, y, half in points if half and math.isfinite(half)]
     if len(band) > 1:

@@ -265,16 +265,23 @@ def test_no_integer_setting_takes_another_number(name: str, value: str) -> None:
         load_settings("quick", [f"{name}={value}"])
 
 
-def test_a_folder_of_a_version_with_another_setting_is_refused_in_one_sentence(
+def test_a_folder_of_a_version_with_other_settings_is_refused_in_one_sentence(
     tmp_path: Path,
 ) -> None:
-    path, recipe = tmp_path / "settings.yaml", Recipe()
+    path, recipe = tmp_path / "settings.yaml", Recipe(about="quick")
     keep_settings(path, recipe, "name another")
     keep_settings(path, recipe, "name another")
-    path.write_text(path.read_text() + "policy_temperature: 0.02\n")
+    whole = path.read_text()
+    path.write_text(whole + "policy_temperature: 0.02\n")
     with pytest.raises(SettingsError) as caught:
         keep_settings(path, recipe, "name another")
     assert str(caught.value) == (
-        f"{tmp_path} was begun by another version, with policy_temperature 0.02, a setting that "
-        "this version does not have: name another folder"
+        f"{tmp_path} was begun with policy_temperature 0.02, which is no setting here: name "
+        "another folder, or use the command and the version that began it"
     )
+    # What a version could not set had the effect of today's default.
+    path.write_text(whole.replace("determinizations: 0\n", "").replace("about: quick\n", ""))
+    with pytest.raises(SettingsError, match="begun with determinizations 0, and now it is 16: na"):
+        keep_settings(path, Recipe(determinizations=16), "name another")
+    keep_settings(path, recipe, "name another")
+    assert path.read_text() == whole

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 import sys
 import time
@@ -243,3 +244,14 @@ def test_a_logarithmic_axis_of_few_decades_has_ticks_between_the_powers_of_ten()
     }
     assert [*places] == ["5", "10", "20", "50"]
     assert places["10"] - places["5"] == pytest.approx(places["20"] - places["10"], abs=0.2)
+
+
+@pytest.mark.parametrize("values", [(3.0,), (2.6, 3.9), (0.0026, 0.0039), (math.nan, 3.0)])
+def test_a_logarithmic_axis_between_two_marks_has_ticks_and_draws_numbers_alone(
+    values: tuple[float, ...],
+) -> None:
+    picture = curves({"a": Curve([(value, 1.0) for value in values])}, "x", "y", log_x=True)
+    ticks = re.findall(r'<text x="(\S+)" [^>]*middle"[^>]*>([\d.]+)<', picture)
+    assert ticks
+    assert "nan" not in picture
+    assert picture.count("<circle") == sum(map(math.isfinite, values))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+from io import BytesIO
 from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any
@@ -298,6 +299,30 @@ def test_a_course_makes_what_the_thinker_plays_with_and_goes_on(
     assert len(files) == 2
     with pytest.raises(ValueError, match="was begun with hands 32"):
         run_expert_iteration(tmp_path / "mine", load_recipe("quick", ["hands=16"]), lambda _: None)
+    refuses_what_it_cannot_resume(tmp_path / "mine", words)
+
+
+def refuses_what_it_cannot_resume(folder: Path, words: list[str]) -> None:
+    """Damaged hands and a folder without its settings are refused, and nothing is lost."""
+    recipe, parts = load_recipe("quick", words), {*folder.iterdir()}
+    damaged = next(folder.glob("search_targets*/*.npy"))
+    whole = damaged.read_bytes()
+    (folder / "policy.safetensors").unlink()
+    for content in (b"", whole[:-9], whole[:50], b"hands", npy(np.zeros(3))):
+        damaged.write_bytes(content)
+        with pytest.raises(ValueError, match=f"{damaged.name} is no whole file of hands: delete"):
+            run_expert_iteration(folder, recipe, lambda _: None)
+    damaged.write_bytes(whole)
+    (folder / "settings.yaml").unlink()
+    with pytest.raises(ValueError, match=r"has \w+ and no settings.yaml: put it back"):
+        run_expert_iteration(folder, recipe, lambda _: None)
+    assert parts - {*folder.iterdir()} == {folder / "policy.safetensors", folder / "settings.yaml"}
+
+
+def npy(array: np.ndarray) -> bytes:
+    file = BytesIO()
+    np.save(file, array)
+    return file.getvalue()
 
 
 def test_all_can_learn_from_the_hands_of_a_search_and_what_it_found(tmp_path: Path) -> None:

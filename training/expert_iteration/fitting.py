@@ -33,6 +33,7 @@ from ..rollout.tensor_state import (
     restore_optimizer,
 )
 from .recipe import Recipe, command_of
+from .self_play import load_hands
 
 _MIXED_FILES = 4
 _WARMUP_STEPS = 200
@@ -103,7 +104,7 @@ class Fit:
         """`net` is the network to start from; None: random weights."""
         self.task, self.config = task, config
         self.files = files
-        self.counts = [len(np.load(path, mmap_mode="r")) for path in files]
+        self.counts = [len(load_hands(path)) for path in files]
         self.net = net or make_mlp(task.inputs, config.hidden_sizes, task.outputs, config.seed)
         self.average = copy.deepcopy(self.net).requires_grad_(False)
         self.optimizer = torch.optim.Adam(self.net.parameters(), lr=config.learning_rate)
@@ -132,7 +133,7 @@ class Fit:
                     step += count
                     continue
                 rng = np.random.default_rng([self.config.seed, epoch, number])
-                hands = np.concatenate([np.load(self.files[k]) for k in group])
+                hands = np.concatenate([load_hands(self.files[k]) for k in group])
                 hands = hands[rng.permutation(len(hands))]
                 for batch in range(count):
                     if step >= self.step:
@@ -201,8 +202,8 @@ class Fit:
         before = json.loads(metadata["config"])
         if before != json.loads(json.dumps(asdict(self.config))):
             raise ValueError(
-                f"{path} belongs to a fit with other settings ({before}): give the same, or "
-                "another name for what is fitted"
+                f"{path} belongs to a fit with other settings ({before}): delete it, and the fit "
+                "begins anew"
             )
         self.step = int(metadata["step"])
         restore_module(self.net, tensors, "net.")

@@ -57,6 +57,7 @@ from .fitting import (
 )
 from .recipe import Recipe, command_of
 from .search_targets import PolicyTask
+from .self_play import load_hands
 from .value import ValueTask
 from .workers import ROUND_SEED_STEP, HandsFile, Kind, Networks, make_player, path_settings
 
@@ -119,6 +120,7 @@ def run_expert_iteration(
     """
     pipeline = Pipeline(folder, recipe, tell, workers, check_backend(on))
     pipeline.check()
+    check_begun(folder)
     remedy = "go on with its own settings, or name another folder"
     keep_settings(folder / SETTINGS, recipe, remedy)
     lock = RunLock(folder)
@@ -128,6 +130,17 @@ def run_expert_iteration(
         pipeline.fit_policies()
     finally:
         lock.release()
+
+
+def check_begun(folder: Path) -> None:
+    """Refuse a folder with parts of a run, of whose settings nothing is known."""
+    if (folder / SETTINGS).exists():
+        return
+    for pattern in (TRAINED, "hands", "search_targets*", "policy*.json", "value.*", "belief.*"):
+        for part in folder.glob(pattern):
+            raise SettingsError(
+                f"{folder} has {part.name} and no {SETTINGS}: put it back, or name another folder"
+            )
 
 
 @dataclass(frozen=True)
@@ -301,7 +314,7 @@ class Pipeline:
             return
         files = self._play(stage)
         torch.set_num_threads(1)
-        validation = np.load(files[-1])[:_VALIDATION_HANDS]
+        validation = np.array(load_hands(files[-1])[:_VALIDATION_HANDS])
         if len(files) == 1:
             self.tell(f"{name}: all hands are in one file, so its metrics are of training")
         fit = Fit(task, config, files[:-1] or files, net)
@@ -343,7 +356,7 @@ def first_training(folder: Path, recipe: Recipe, rules: Rules) -> Settings:
     except ValueError as error:
         raise SettingsError(f"train: {error}") from error
     remedy = f"put it back in {recipe.train}, or name another folder"
-    check_unchanged(run, (started or settings).as_mapping(), settings.as_mapping(), remedy)
+    check_unchanged(run, (started or settings).as_mapping(), settings, remedy)
     if not any(rules.same_game(options.rules) for options in settings.all_options):
         raise SettingsError(
             f"train is {recipe.train!r}, a training for other rules than {rules.name}, which the "

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from itertools import pairwise
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -56,6 +57,17 @@ SEARCHED_HAND = np.dtype([("hand", HAND), ("targets", "f4", (MAX_PLAYS, MAX_CARD
 """A hand, and the search targets of the legal cards of each decision, lowest card first, or nan."""
 
 _EXPLORATION = np.uint64(0x5712A7)
+
+
+def load_hands(path: Path) -> Array:
+    """The hands of a file, which stay on disk until they are used."""
+    try:
+        hands = np.load(path, mmap_mode="r")
+    except (OSError, ValueError, EOFError):
+        hands = np.zeros(0)
+    if hands.dtype not in (HAND, SEARCHED_HAND):
+        raise ValueError(f"{path} is no whole file of hands: delete it, and they are played again")
+    return hands
 
 
 def without_targets(hands: Array) -> Array:

@@ -60,7 +60,9 @@ class Networks:
             checkpoint = read_checkpoint(network_for(self.rules, recipe.policy))
             self.checkpoint = specialize_checkpoint(checkpoint, self.rules)
         except CannotPlay as error:
-            raise CannotPlay(f"policy: {error}: give one that does, or policy=champion") from None
+            raise CannotPlay(
+                f"policy: {error}: give one that does, or train one, as in train=FILE.yaml"
+            ) from None
         self.policy = policy_net(self.checkpoint)
         self._player = cache(self._make_player)
 
