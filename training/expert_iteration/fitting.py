@@ -33,7 +33,6 @@ from ..rollout.tensor_state import (
     restore_optimizer,
 )
 from .recipe import Recipe, command_of
-from .self_play import load_hands
 
 _MIXED_FILES = 4
 _WARMUP_STEPS = 200
@@ -104,7 +103,7 @@ class Fit:
         """`net` is the network to start from; None: random weights."""
         self.task, self.config = task, config
         self.files = files
-        self.counts = [len(load_hands(path)) for path in files]
+        self.counts = [len(np.load(path, mmap_mode="r")) for path in files]
         self.net = net or make_mlp(task.inputs, config.hidden_sizes, task.outputs, config.seed)
         self.average = copy.deepcopy(self.net).requires_grad_(False)
         self.optimizer = torch.optim.Adam(self.net.parameters(), lr=config.learning_rate)
@@ -133,7 +132,7 @@ class Fit:
                     step += count
                     continue
                 rng = np.random.default_rng([self.config.seed, epoch, number])
-                hands = np.concatenate([load_hands(self.files[k]) for k in group])
+                hands = np.concatenate([np.load(self.files[k]) for k in group])
                 hands = hands[rng.permutation(len(hands))]
                 for batch in range(count):
                     if step >= self.step:

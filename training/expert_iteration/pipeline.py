@@ -57,7 +57,7 @@ from .fitting import (
 )
 from .recipe import Recipe, command_of
 from .search_targets import PolicyTask
-from .self_play import load_hands
+from .self_play import check_hands
 from .value import ValueTask
 from .workers import ROUND_SEED_STEP, HandsFile, Kind, Networks, make_player, path_settings
 
@@ -248,6 +248,9 @@ class Pipeline:
         folder.mkdir(parents=True, exist_ok=True)
         paths = [folder / f"{stage.recipe.seed}-{number:05d}.npy" for number in range(file_count)]
         missing = [number for number, path in enumerate(paths) if not path.exists()]
+        for path in paths:
+            if path.exists():
+                check_hands(path)
         if missing:
             files = (HandsFile(stage.kind, number, lanes, batches) for number in missing)
             with self._results(stage, lambda: next(files, None)) as results:
@@ -314,7 +317,7 @@ class Pipeline:
             return
         files = self._play(stage)
         torch.set_num_threads(1)
-        validation = np.array(load_hands(files[-1])[:_VALIDATION_HANDS])
+        validation = np.load(files[-1])[:_VALIDATION_HANDS]
         if len(files) == 1:
             self.tell(f"{name}: all hands are in one file, so its metrics are of training")
         fit = Fit(task, config, files[:-1] or files, net)

@@ -59,15 +59,14 @@ SEARCHED_HAND = np.dtype([("hand", HAND), ("targets", "f4", (MAX_PLAYS, MAX_CARD
 _EXPLORATION = np.uint64(0x5712A7)
 
 
-def load_hands(path: Path) -> Array:
-    """The hands of a file, which stay on disk until they are used."""
+def check_hands(path: Path) -> None:
+    """Refuse a file that does not hold hands, or not all of it."""
     try:
-        hands = np.load(path, mmap_mode="r")
+        kind = np.load(path, mmap_mode="r").dtype
     except (OSError, ValueError, EOFError):
-        hands = np.zeros(0)
-    if hands.dtype not in (HAND, SEARCHED_HAND):
+        kind = None
+    if kind not in (HAND, SEARCHED_HAND):
         raise ValueError(f"{path} is no whole file of hands: delete it, and they are played again")
-    return hands
 
 
 def without_targets(hands: Array) -> Array:

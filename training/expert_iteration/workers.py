@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from ...agents.base import CannotPlay
-from ...agents.checkpoints.bundled import network_for
+from ...agents.checkpoints.bundled import CHAMPION, network_for
 from ...agents.checkpoints.checkpoint import read_checkpoint, resolve_rules, specialize_checkpoint
 from ...agents.networks.policy import policy_net
 from ...agents.networks.value import read_value_network
@@ -60,9 +60,8 @@ class Networks:
             checkpoint = read_checkpoint(network_for(self.rules, recipe.policy))
             self.checkpoint = specialize_checkpoint(checkpoint, self.rules)
         except CannotPlay as error:
-            raise CannotPlay(
-                f"policy: {error}: give one that does, or train one, as in train=FILE.yaml"
-            ) from None
+            other = "train one: train=FILE.yaml" if recipe.policy == CHAMPION else "policy=champion"
+            raise CannotPlay(f"policy: {error}: give one that does, or {other}") from None
         self.policy = policy_net(self.checkpoint)
         self._player = cache(self._make_player)
 
