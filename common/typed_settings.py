@@ -72,7 +72,8 @@ def check_unchanged(
                 "another folder, or use the command and the version that began it"
             )
     # What an older version could not set had the effect of the default.
-    defaults = {each.name: _plain(each.default) for each in list_settings(type(settings))}
+    fields = list_settings(type(settings))
+    defaults = {field.name: _plain(field.default) for field in fields}
     for name, value in current.items():
         began = stored.get(name, defaults[name])
         if name != "about" and began != value:
