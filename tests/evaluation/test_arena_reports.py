@@ -480,7 +480,7 @@ def test_rules_and_names_are_taken_from_the_players(
         ("ladder a=random a=random", "a stands twice"),
         ("ladder champion-1 PATH", "there are no rules that all of these play: champion-1"),
         ("evaluate champion-1 --against random --rules quick", "champion-1"),
-        ("exploitability random", "plays any rules: name some with a small deck by --rules"),
+        ("exploitability random", "no rules for 'random': name some with a small deck by --rules"),
         ("exploitability champion", "are too large to walk"),
     ],
 )
