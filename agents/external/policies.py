@@ -36,6 +36,8 @@ class PolicyAgent(Agent):
 
     endgame_switch: str
     checkpoints: tuple[ModelFile, ...]
+    probabilities: Callable[[Array], Array]
+    """`(n, actions)`: probability of each action, exact endings included; only with `sample`."""
 
     def __init__(
         self,
@@ -60,6 +62,8 @@ class PolicyAgent(Agent):
         self.observation: str = checked_choice("observation", observation, OBSERVATIONS)
         self.reads_tricks: bool = observation == "history"
         self.sample: bool = sample
+        if sample:
+            self.probabilities = self._sampling_probabilities
         self.name: str = name or getattr(policy, "__name__", type(policy).__name__)
         self._endgame = EndgamePlayer(self.rules) if exact else None
         if EndgamePlayer.solves(self.rules):
@@ -85,32 +89,53 @@ class PolicyAgent(Agent):
                 raise CannotPlay(f"{path} never saw an ending: leave endgame=network out")
 
     def act(self, views: Array, rng: Array) -> Array:
-        options = {"layout": self.layout, "observation": self.observation}
-        observed = observe(views, self.rules, **options, match=self.match)
-        actions = observed.real(self._chosen(observed, rng))
+        observed = self._observe(views)
+        output = self._query(observed)
+        if output.ndim == 1:
+            chosen = output
+        else:
+            logits = _add_gumbel_noise(output, rng) if self.sample else output
+            chosen = logits.argmax(1)
+        actions = observed.real(chosen)
         if self._endgame is not None:
             self._endgame.improve(views, actions)
         return actions
 
-    def _chosen(self, observed: Observations, rng: Array) -> Array:
+    def _sampling_probabilities(self, views: Array) -> Array:
+        observed = self._observe(views)
+        logits = self._query(observed)
+        if logits.ndim == 1:
+            raise ValueError(
+                f"{self.name} answers with actions, which have no probabilities: leave out sample"
+            )
+        shown = np.exp(logits - logits.max(axis=1, keepdims=True))
+        shown /= shown.sum(axis=1, keepdims=True)
+        probs, rows = np.zeros_like(shown), np.arange(len(views))
+        for action in range(shown.shape[1]):
+            probs[rows, observed.real(np.full(len(views), action))] = shown[:, action]
+        if self._endgame is not None:
+            self._endgame.replace_probabilities(views, probs)
+        return probs
+
+    def _observe(self, views: Array) -> Observations:
+        options = {"layout": self.layout, "observation": self.observation}
+        return observe(views, self.rules, **options, match=self.match)
+
+    def _query(self, observed: Observations) -> Array:
+        """The policy's actions, or its logits with minus infinity for illegal actions."""
         answer = self.policy(observed.observations, observed.masks)
         output = np.asarray(answer.detach().cpu() if hasattr(answer, "detach") else answer)
-        if output.shape == (len(rng),) and output.dtype.kind in "biuf":
+        if output.shape == (len(observed.masks),) and output.dtype.kind in "biuf":
             return self._whole(output)
         if output.shape != observed.masks.shape or output.dtype.kind not in "biuf":
             raise ValueError(
                 f"{self.name} answered with {output.dtype} of shape {output.shape}: logits of "
-                f"shape {observed.masks.shape} are needed, or an action for each of {len(rng)} "
-                "views"
+                f"shape {observed.masks.shape} are needed, or an action for each of "
+                f"{len(observed.masks)} views"
             )
         logits = np.where(observed.masks == 1, output.astype(np.float64), -np.inf)
         self._check_logits(output, logits, observed.masks)
-        if self.sample:
-            # The largest of logits with Gumbel noise is a draw by their probabilities.
-            uniforms = np.array([np.random.default_rng(stream).random(logits.shape[1])
-                                for stream in rng]).reshape(logits.shape)  # fmt: skip
-            logits = logits - np.log(-np.log(np.maximum(uniforms, 1e-300)))
-        return logits.argmax(1)
+        return logits
 
     def _whole(self, actions: Array) -> Array:
         if actions.dtype.kind not in "iu":
@@ -132,6 +157,13 @@ class PolicyAgent(Agent):
                 f"{len(logits)} views: legal actions need finite logits, or minus infinity for "
                 "some of them"
             )
+
+
+def _add_gumbel_noise(logits: Array, rng: Array) -> Array:
+    """The largest of logits with Gumbel noise is a draw by their probabilities."""
+    uniforms = np.array([np.random.default_rng(stream).random(logits.shape[1])
+                         for stream in rng]).reshape(logits.shape)  # fmt: skip
+    return logits - np.log(-np.log(np.maximum(uniforms, 1e-300)))
 
 
 def _wrap_policy(policy: Any) -> Policy:

@@ -19,6 +19,7 @@ from german_whist.agents.registry import make_agent
 from german_whist.cli import main
 from german_whist.engine.dtypes import VIEW
 from german_whist.evaluation import evaluate
+from german_whist.evaluation.exploitability.exact import measure_exploitability
 from german_whist.training.callbacks.base import CALLBACKS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -112,6 +113,41 @@ def test_a_policy_draws_by_its_logits() -> None:
     frequency = np.mean(drawn == cards[0])
     assert frequency == pytest.approx(3 / (2 + len(cards)), abs=0.03)
     assert set(drawn.tolist()) == {*cards}
+
+
+def test_the_probabilities_of_a_policy_are_those_by_which_it_draws() -> None:
+    """In a layout whose suits are others than the real ones, and in open endings."""
+    weights = np.random.default_rng(1).normal(size=(LAYOUT.size, 52))
+
+    def policy(observations: Any, masks: Any) -> Any:
+        return observations @ weights / 5
+
+    drawing = PolicyAgent("classic", policy, layout="trump-first", sample=True)
+    game, views = Game("classic", seed=1), []
+    while not game.over:
+        views.append(game.view().record)
+        game.play(game.legal()[0])
+    chosen = np.array(views, VIEW).reshape(-1)[::4]
+    drawn = act_on(drawing, np.repeat(chosen, 2000)).reshape(-1, 2000)
+    frequencies = np.stack([np.bincount(row, minlength=52) / 2000 for row in drawn])
+    assert drawing.probabilities(chosen) == pytest.approx(frequencies, abs=0.05)
+    assert 1 in frequencies[-1]
+    assert not hasattr(PolicyAgent("classic", policy), "probabilities")
+
+
+def test_the_exploitability_of_a_policy_that_draws_is_exact() -> None:
+    def uniform(observations: Any, masks: Any) -> Any:
+        return np.zeros(masks.shape)
+
+    agent = PolicyAgent("2x4-h2", uniform, layout="trump-first", sample=True)
+    found = measure_exploitability(agent, "2x4-h2")
+    random = measure_exploitability(make_agent("random-exact", "2x4-h2"), "2x4-h2")
+    assert found.exploitability == pytest.approx(random.exploitability)
+    assert not found.estimated
+
+    choosing = PolicyAgent("2x4-h2", lambda _, masks: masks.argmax(1), sample=True, name="mine")
+    with pytest.raises(ValueError, match=r"mine answers with actions, .* leave out sample"):
+        measure_exploitability(choosing, "2x4-h2")
 
 
 @pytest.mark.parametrize(
