@@ -266,7 +266,9 @@ german-whist evaluate champion --against {searches} --hands {hands} --reduce-var
 --seed {seed} --key {key}
 ```
 
-{table}"""
+{table}
+
+`python docs/ladders.py classic` plays this and the classic ladder again, and draws the figure."""
 
 
 def page(found: Figures) -> str:

@@ -219,7 +219,9 @@ def _score(search: ThinkerSearch, index: int) -> float:
 
     Means of few worlds lie close together; the policy, which learned from many more, decides
     between cards that the search cannot separate. A larger weight keeps the search closer to the
-    policy (Grill and others, "Monte-Carlo Tree Search as Regularized Policy Optimization", 2020).
+    policy: the best card is the mode of policy * exp(mean / prior), the optimum under a penalty
+    prior * KL(new policy || policy), as in piKL (Jacob and others, "Modeling Strong and Human-Like
+    Gameplay with KL-Regularized Search", 2022).
     """
     worlds = max(1, row(search.progress, 0).worlds)
     mean = search.totals[search.cards[index]] / worlds

@@ -308,7 +308,7 @@ def _place_targets(
 class PolicyTask:
     """Policy improvement on search targets: maximize E[target] - kl_coef · KL(new ‖ old policy).
 
-    In the gradient a tried card that is better than the policy weighs `MIN_WEIGHT` at least.
+    In the gradient a searched card that is better than the policy weighs `MIN_WEIGHT` at least.
     """
 
     kind = "mlp"
