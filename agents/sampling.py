@@ -1,7 +1,7 @@
-"""Argmax, softmax and sampling over a set of actions, in compiled code.
+"""Argmax, softmax and sampling over a set of actions.
 
-Sums run over actions in rising order, in float64 for any type of logits, so that a draw is the
-same everywhere.
+In compiled code sums run over actions in rising order, in float64 for any type of logits, so that a
+draw is the same everywhere.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 
 from ..common.jit.bitset import ONE
 from ..common.jit.compiler import jit
+from ..common.typing import Array
 
 
 @jit
@@ -22,6 +23,15 @@ def masked_argmax(values: np.ndarray, legal: np.uint64) -> int:
         if (legal >> np.uint64(action)) & ONE and (best < 0 or values[action] > values[best]):
             best = action
     return best
+
+
+def softmax_rows(logits: Array) -> Array:
+    """Probabilities of each row of logits, which are minus infinity for illegal actions.
+
+    In NumPy: whole arrays at once, for results on whose last digit no random draw depends.
+    """
+    probs = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
+    return probs / probs.sum(axis=1, keepdims=True)
 
 
 @jit

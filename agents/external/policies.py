@@ -23,6 +23,7 @@ from ..base import Agent, Array, CannotPlay, ModelFile, check_actions
 from ..name_options import endgame_option, parse_name_options
 from ..networks.observe import Observations, observe
 from ..perfect_endgame import EndgamePlayer
+from ..sampling import softmax_rows
 
 Policy = Callable[[Array, Array], Any]
 """`f(observations, masks)` returning `(n, actions)` logits or `(n,)` actions."""
@@ -108,8 +109,7 @@ class PolicyAgent(Agent):
             raise ValueError(
                 f"{self.name} answers with actions, which have no probabilities: leave out sample"
             )
-        shown = np.exp(logits - logits.max(axis=1, keepdims=True))
-        shown /= shown.sum(axis=1, keepdims=True)
+        shown = softmax_rows(logits)
         probs, rows = np.zeros_like(shown), np.arange(len(views))
         for action in range(shown.shape[1]):
             probs[rows, observed.real(np.full(len(views), action))] = shown[:, action]

@@ -22,7 +22,7 @@ from ..checkpoints.checkpoint import Checkpoint, model_file, read_checkpoint, sp
 from ..equilibrium.tabular import TablePolicy
 from ..name_options import endgame_option, parse_name_options
 from ..perfect_endgame import EndgamePlayer, is_open
-from ..sampling import masked_argmax, masked_softmax, sample
+from ..sampling import masked_argmax, masked_softmax, sample, softmax_rows
 from .mlp import ForwardBuffers, MLPWeights, forward, mlp_weights, new_forward_buffers
 from .relative_ranks import identity_action_map, to_relative_actions, to_relative_ranks
 
@@ -277,7 +277,4 @@ class NetworkAgent(Agent):
             network_logits(self.record, views, self.policy, new_policy_buffers(self.policy), logits)
         else:
             logits = self.policy.logits(self.record, views)
-        # In NumPy instead of `masked_softmax`: whole arrays of rows at once, whose logits are minus
-        # infinity where an action is not legal, and no random draw depends on the last digit.
-        probs = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
-        return probs / probs.sum(axis=1, keepdims=True)
+        return softmax_rows(logits)
