@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ..common.plugins import error_location, error_text
@@ -24,10 +24,11 @@ def call_agent(agent: Agent, views: Array, rng: Array, indices: Array) -> Array:
 
 
 class FaultNamingAgent(Agent):
-    """Wrapper of an opponent whose errors name it and the source line."""
+    """Wrapper of an agent whose errors name it and the source line."""
 
-    def __init__(self, agent: Agent) -> None:
-        self.agent, self.name = agent, agent.name
+    def __init__(self, agent: Agent, role: str = "opponent") -> None:
+        """`role` is what errors call the agent."""
+        self.agent, self.name, self.role = agent, agent.name, role
         self.rules, self.match, self.record = agent.rules, agent.match, agent.record
         self.reads_tricks, self.keeps_state = agent.reads_tricks, agent.keeps_state
         self.reads_draws, self.thread_safe = agent.reads_draws, agent.thread_safe
@@ -41,21 +42,40 @@ class FaultNamingAgent(Agent):
         return self.agent.endgame
 
     def act(self, views: Array, rng: Array, **kwargs: Array) -> Array:
-        with _naming(self):
+        with naming_faults(self, self.role):
             return self.agent.act(views, rng, **kwargs)
 
     def reset(self, indices: Array) -> None:
-        with _naming(self):
+        with naming_faults(self, self.role):
             self.agent.reset(indices)
 
 
 @contextmanager
-def _naming(agent: Agent) -> Iterator[None]:
+def naming_faults(agent: Agent, role: str) -> Iterator[None]:
+    """Context in which an error that the agent raises names it and the source line."""
     try:
         yield
     except (Exception, SystemExit) as error:
-        message = f"opponent {agent.name} raised {error_text(error)} ({error_location(error)})"
+        message = f"{role} {agent.name} raised {error_text(error)} ({error_location(error)})"
         raise PlayerFault(message) from error
+
+
+def own_probabilities(agent: Agent) -> Callable[[Array], Array] | None:
+    """The agent's method `probabilities`, where it says what `act` plays.
+
+    It does not if a subclass overrides `act` alone, nor if the agent keeps state, since its play
+    depends on more than a view.
+    """
+    method = getattr(agent, "probabilities", None)
+    if agent.keeps_state or not callable(method):
+        return None
+    function = getattr(method, "__func__", None)
+    for members in map(vars, type(agent).__mro__ if function is not None else ()):
+        if any(member is function for member in members.values()):
+            break
+        if "act" in members:
+            return None
+    return method
 
 
 def claims_perfect_endgame(agent: Agent) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..common.jit.bitset import NO_CARDS, bit, popcount
 from ..common.jit.compiler import jit, noinline
+from ..common.typing import Array
 from .cards import ACTIONS, CARDS, N_CARDS, Card, cards_of, text_of
 from .dtypes import (
     CHOOSE,
@@ -133,6 +134,14 @@ def leader_of_trick(game: Record) -> int:
     if game.phase == FOLLOW or game.phase == CHOOSE:
         return np.int64(game.leaders[game.trick])
     return np.int64(game.leader)
+
+
+def blank_tricks(views: Array) -> None:
+    """Write no tricks and draws, as agents get views that read no past tricks."""
+    for name in ("led_cards", "followed_cards", "my_draws", "opponent_draws"):
+        views[name] = NO_CARD
+    for name in ("i_led", "took_second"):
+        views[name] = 0
 
 
 @jit

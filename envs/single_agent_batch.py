@@ -26,6 +26,7 @@ from ..engine.dtypes import NO_CARD, OVER, VIEW
 from ..engine.game import IllegalAction
 from ..engine.rules import Rules
 from ..engine.seeding import checked_count, checked_seat
+from ..engine.view import blank_tricks
 from .opponent_pool import OpponentPool
 from .opponents import (
     PendingDecisions,
@@ -104,6 +105,7 @@ class SingleAgentBatch:
         self._key = agent_key(0)
         self._index_buffer = np.zeros(self.n, np.int64)
         self._opponent_views = np.zeros(self.n, VIEW)
+        blank_tricks(self._opponent_views)
         self._rng = np.zeros(self.n, np.uint64)
         self._no_results = results_by_seat(self.batch.results[:0], self.seats[:0])
         self.observations, self.masks = self.batch.new_rows(self.n)

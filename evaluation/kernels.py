@@ -17,7 +17,7 @@ from ..common.jit.bitset import NO_CARDS, ONE, bit, popcount, suit_set
 from ..common.jit.compiler import jit
 from ..common.typing import Array
 from ..engine.cards import N_ACTIONS
-from ..engine.dtypes import GAME, LEAD, MAX_TRICKS, NO_CARD, NO_TRUMP, OVER, VIEW
+from ..engine.dtypes import GAME, LEAD, MAX_TRICKS, NO_TRUMP, OVER, VIEW
 from ..engine.endgame import Ending, Scratch, Tables, solve, solve_moves
 from ..engine.play import (
     Record,
@@ -31,7 +31,7 @@ from ..engine.play import (
     set_up,
 )
 from ..engine.rng import random_below, siphash
-from ..engine.view import legal_in_view, write_position, write_tricks
+from ..engine.view import blank_tricks, legal_in_view, write_position, write_tricks
 
 # Counters over hands. A score is in halves: 2 for a win, 1 for a tie.
 (
@@ -149,9 +149,7 @@ def new_games(rules: Array, count: int) -> Games:
 def new_decisions(count: int) -> Decisions:
     """Buffers for decisions in so many games."""
     views = np.zeros(count, VIEW)
-    # `collect` leaves these fields as they are for agents that do not read the tricks.
-    for name in ("led_cards", "followed_cards", "my_draws", "opponent_draws"):
-        views[name] = NO_CARD
+    blank_tricks(views)  # `collect` leaves them so for agents that do not read the tricks
     return Decisions(views, np.zeros(count, DECISION))
 
 
