@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -58,13 +59,29 @@ def solved_folder() -> Path:
     return cache_folder() / "solved"
 
 
+def check_file_name(rules: Rules) -> None:
+    """Refuse rules whose name cannot be that of a file which a player's name gives."""
+    if Path(rules.name).name != rules.name or re.search(rf",|({CARD}|{WEIGHTS})$", rules.name):
+        raise ValueError(
+            f"the rules are called {rules.name!r}, and files are to be called after them: choose "
+            rf"a name without /, \ and commas that does not end in {CARD} or {WEIGHTS}"
+        )
+
+
 def find_strategy(rules: Rules, path: str | None) -> Path:
     """Weights file at a path, or that of a rule set: solved on this machine, or bundled."""
     if path is not None:
         named = Path(path)
         if named.suffix not in (WEIGHTS, CARD):
             named = named.with_name(named.name + WEIGHTS)
-        return named.with_suffix(WEIGHTS)
+        found = named.with_suffix(WEIGHTS)
+        if not found.exists() and not found.with_suffix(CARD).exists():
+            raise CheckpointError(
+                f"{named.with_suffix('')}: there is no solution: `german-whist solve "
+                f"{rules.name} --folder {named.parent}` writes it, with the file of the rules in "
+                "place of their name if they are your own"
+            )
+        return found
     for folder in (solved_folder(), BUNDLED):
         candidate = folder / f"{rules.name}{WEIGHTS}"
         if candidate.with_suffix(CARD).exists():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,11 @@ from german_whist.cli import main
 from german_whist.engine.dtypes import NO_CARD, UNSEEN_CARD, VIEW
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.exploitability.brute_force import GameTree
-from german_whist.evaluation.exploitability.cfr_plus import CFRPlusSolver, SolvingError
+from german_whist.evaluation.exploitability.cfr_plus import (
+    STATE_VERSION,
+    CFRPlusSolver,
+    SolvingError,
+)
 from german_whist.evaluation.exploitability.exact import (
     exploitability_by_brute_force,
     measure_exploitability,
@@ -264,6 +270,13 @@ def test_it_goes_on_where_it_stopped(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(SolvingError, match="remove it"):
         CFRPlusSolver(TINY[0]).restore(path)
+    header = {"version": STATE_VERSION, "rules": half.rules.as_mapping(), "iterations": 1}
+    for wrong in ([], header | {"iterations": "x"}, header | {"iterations": -3}):
+        card = np.frombuffer(json.dumps(wrong).encode(), np.uint8)
+        with open(path, "wb") as file:
+            np.savez(file, card=card, regrets=half.regrets, sums=half.strategy_sum)
+        with pytest.raises(SolvingError, match="was not written for two suits by this version"):
+            CFRPlusSolver(TINY[0]).restore(path)
 
 
 def test_a_better_solution_is_never_replaced_by_a_worse_one(
@@ -285,6 +298,24 @@ def test_a_better_solution_is_never_replaced_by_a_worse_one(
     assert not (tmp_path / "solved").exists()
 
 
+def test_a_better_solution_of_another_process_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    better, measure = solved("2x4-h2", 30), CFRPlusSolver.measure
+    better.write(tmp_path / "better", better.measure())
+
+    def finds_another(solver: CFRPlusSolver) -> Any:
+        for suffix in (".json", ".safetensors"):
+            shutil.copy((tmp_path / "better").with_suffix(suffix), tmp_path / f"2x4-h2{suffix}")
+        return measure(solver)
+
+    monkeypatch.setattr(CFRPlusSolver, "measure", finds_another)
+    assert main(["solve", "2x4-h2", "--folder", str(tmp_path), "--target", "0.01"]) == 0
+    for suffix in (".json", ".safetensors"):
+        kept = (tmp_path / f"2x4-h2{suffix}").read_bytes()
+        assert kept == (tmp_path / "better").with_suffix(suffix).read_bytes()
+
+
 def test_the_command_solves_and_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     begun = solved("2x4-h2", 3)
     begun.save(tmp_path / "2x4-h2.state.npz")
@@ -295,10 +326,14 @@ def test_the_command_solves_and_refuses(tmp_path: Path, capsys: pytest.CaptureFi
     assert {each.name for each in tmp_path.iterdir()} == {"2x4-h2.json", "2x4-h2.safetensors"}
     words = ["--against", "nash", "--rules", "2x4-h2", "--hands", "100"]
     assert main(["evaluate", f"nash:{tmp_path}/2x4-h2", *words]) == 0
+    comma = tmp_path / "comma.yaml"
+    comma.write_text("{name: 'my, deck', suits: 2, ranks: 4, hand: 2}")
     for words, wanted in (
         (["classic"], "too large"),
         (["draft"], "no public tree"),
         (["2x4-h2", "--target", "0"], "--target is 0.0"),
+        (["2x4-h2", "--target", "1e-12"], "--target is 1e-12: it has to be at least 1e-09"),
+        ([str(comma)], "the rules are called 'my, deck', and files"),
         (["2x4-h2", "--threads", "0"], "--threads: 0 is too small: give at least 1"),
         (["2x4-h3"], "is not a rule set"),
     ):

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from ..agents.checkpoints.checkpoint import CheckpointError
-from ..agents.equilibrium.strategy import SolvedCard, read_strategy, solved_folder
+from ..agents.equilibrium.strategy import SolvedCard, check_file_name, read_strategy, solved_folder
 from ..common.files import check_writable
 from ..common.progress import Progress
 from ..engine.rules import Rules, load_rules
@@ -49,13 +49,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     rules = load_rules(arguments.rules)
     target: float = arguments.target
-    if not 0 < target < math.inf:
-        raise ValueError(f"--target is {target}: it has to be more than 0")
-    if Path(rules.name).name != rules.name:
+    if not _MIN_EXPLOITABILITY <= target < math.inf:
         raise ValueError(
-            f"the rules are called {rules.name!r}, and files are to be called after them: choose "
-            "a name without / or \\"
+            f"--target is {target}: it has to be at least {_MIN_EXPLOITABILITY}, since the sums "
+            "over float32 tell nothing smaller from 0"
         )
+    check_file_name(rules)
     folder: Path = arguments.folder or solved_folder()
     name = "nash" if folder == solved_folder() else f"nash:{folder / rules.name}"
     stored = _stored_solution(rules, folder)
@@ -103,7 +102,10 @@ def run(arguments: argparse.Namespace) -> int:
             if solver.iterations:
                 solver.save(state)
             raise
-    solver.write(folder / rules.name, measured)
+    # Another process may have solved it in the meantime.
+    stored = _stored_solution(rules, folder)
+    if stored is None or measured.exploitability < stored.exploitability:
+        solver.write(folder / rules.name, measured)
     state.unlink(missing_ok=True)
     print(f"{rules.name} is solved: {name} plays it, for instance in")
     print(f"german-whist evaluate {name} --against random-exact --rules {rules.name}")
