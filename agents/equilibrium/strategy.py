@@ -74,14 +74,14 @@ def find_strategy(rules: Rules, path: str | None) -> Path:
         named = Path(path)
         if named.suffix not in (WEIGHTS, CARD):
             named = named.with_name(named.name + WEIGHTS)
-        found = named.with_suffix(WEIGHTS)
-        if not found.exists() and not found.with_suffix(CARD).exists():
+        weights_path = named.with_suffix(WEIGHTS)
+        if not weights_path.exists() and not weights_path.with_suffix(CARD).exists():
             raise CheckpointError(
                 f"{named.with_suffix('')}: there is no solution: `german-whist solve "
                 f"{rules.name} --folder {named.parent}` writes it, with the file of the rules in "
                 "place of their name if they are your own"
             )
-        return found
+        return weights_path
     for folder in (solved_folder(), BUNDLED):
         candidate = folder / f"{rules.name}{WEIGHTS}"
         if candidate.with_suffix(CARD).exists():
