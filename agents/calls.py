@@ -66,16 +66,20 @@ def own_probabilities(agent: Agent) -> Callable[[Array], Array] | None:
     It does not if a subclass overrides `act` alone, nor if the agent keeps state, since its play
     depends on more than a view.
     """
-    method = getattr(agent, "probabilities", None)
+    with naming_faults(agent, "player"):
+        method = getattr(agent, "probabilities", None)
     if agent.keeps_state or not callable(method):
         return None
-    function = getattr(method, "__func__", None)
-    for members in map(vars, type(agent).__mro__ if function is not None else ()):
-        if any(member is function for member in members.values()):
-            break
-        if "act" in members:
-            return None
-    return method
+    name, own = "probabilities", vars(agent)
+    if name in own and getattr(method, "__self__", None) is agent:
+        name = method.__name__
+
+    def place(attribute: str) -> int:
+        """Where it is defined: 0 for the instance, or the class after so many."""
+        classes = enumerate(type(agent).__mro__, 1)
+        return 0 if attribute in own else next((i for i, c in classes if attribute in vars(c)), 0)
+
+    return method if place(name) <= place("act") else None
 
 
 def claims_perfect_endgame(agent: Agent) -> bool:

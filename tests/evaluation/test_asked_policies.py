@@ -99,6 +99,43 @@ def test_a_subclass_with_an_act_of_its_own_is_asked_by_it(base: Any) -> None:
     assert found(Own(rules)) == found(Told(rules)) == found(plain) > 0.1
 
 
+class Static(Lowest):
+    @staticmethod
+    def probabilities(views: Array) -> Array:
+        return Mixed.probabilities(Mixed(load_rules(PUBLIC)), views)
+
+
+class Bound(Mixed):
+    """Has the method under another name, as agents that only sometimes have it."""
+
+    def __init__(self, rules: Any) -> None:
+        super().__init__(rules)
+        self.probabilities = self.others  # type: ignore[method-assign]
+
+    def others(self, views: Array) -> Any:
+        return Mixed.probabilities(self, views)
+
+
+@pytest.mark.parametrize("base", [Static, Bound, Mixed])
+def test_whose_probabilities_they_are_does_not_depend_on_their_form(base: Any) -> None:
+    rules = load_rules(PUBLIC)
+
+    class Own(base):
+        def act(self, views: Array, rng: Array, **_: Array) -> Array:
+            return lowest.act(views, rng)
+
+    class Delegating(Lowest):
+        """Has the method of another agent."""
+
+        def __init__(self, rules: Any) -> None:
+            super().__init__(rules)
+            self.probabilities = base(rules).probabilities
+
+    lowest = Lowest(rules)
+    assert found(Own(rules)) == found(lowest)
+    assert found(base(rules)) == found(Delegating(rules)) == found(Mixed(rules)) != found(lowest)
+
+
 def test_an_agent_that_keeps_state_is_asked_by_its_actions() -> None:
     class Remembering(Mixed):
         keeps_state = True
