@@ -72,16 +72,19 @@ def find_strategy(rules: Rules, path: str | None) -> Path:
     """Weights file at a path, or that of a rule set: solved on this machine, or bundled."""
     if path is not None:
         named = Path(path)
-        if named.suffix not in (WEIGHTS, CARD):
-            named = named.with_name(named.name + WEIGHTS)
-        weights_path = named.with_suffix(WEIGHTS)
-        if not weights_path.exists() and not weights_path.with_suffix(CARD).exists():
+        is_file = named.suffix in (WEIGHTS, CARD)
+        weights_path = named.with_suffix(WEIGHTS) if is_file else Path(f"{named}{WEIGHTS}")
+        if weights_path.exists() or weights_path.with_suffix(CARD).exists():
+            return weights_path
+        if named.is_dir():
             raise CheckpointError(
-                f"{named.with_suffix('')}: there is no solution: `german-whist solve "
-                f"{rules.name} --folder {named.parent}` writes it, with the file of the rules in "
-                "place of their name if they are your own"
+                f"{path}: is a folder: name a solution in it, as nash:{named / rules.name}"
             )
-        return weights_path
+        raise CheckpointError(
+            f"{weights_path.with_suffix('')}: there is no solution: `german-whist solve "
+            f"{rules.name} --folder {named.parent}` (or the file of your own rules) writes that "
+            f"of nash:{named.parent / rules.name}"
+        )
     for folder in (solved_folder(), BUNDLED):
         candidate = folder / f"{rules.name}{WEIGHTS}"
         if candidate.with_suffix(CARD).exists():

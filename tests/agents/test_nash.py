@@ -110,6 +110,11 @@ def test_what_is_no_solution_of_these_rules_is_told(tmp_path: Path) -> None:
         CannotPlay, match=r"mine-2: there is no solution: `german-whist solve three"
     ):
         make_agent(f"nash:{path}-2", rules)
+    for folder in (tmp_path, "."):
+        with pytest.raises(
+            CannotPlay, match=r"is a folder: name a solution in it, as nash:.*three"
+        ):
+            make_agent(f"nash:{folder}", rules)
     write_checkpoint(path, {"cells": np.ones(size - 1, np.uint8)}, card)
     with pytest.raises(CannotPlay, match="solve the deck anew"):
         make_agent(f"nash:{path}", rules)

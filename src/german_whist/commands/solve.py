@@ -56,6 +56,11 @@ def run(arguments: argparse.Namespace) -> int:
         )
     check_file_name(rules)
     folder: Path = arguments.folder or solved_folder()
+    if "," in str(folder):
+        raise ValueError(
+            f"--folder is {str(folder)!r}: the name of a player in it could not hold the comma: "
+            "name another folder"
+        )
     name = "nash" if folder == solved_folder() else f"nash:{folder / rules.name}"
     stored = _stored_solution(rules, folder)
     if stored is not None and stored.exploitability <= target:
