@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..common.jit.bitset import NO_CARDS, bit, popcount
+from ..common.jit.bitset import NO_CARDS, ONE, bit, popcount
 from ..common.jit.compiler import jit, noinline
 from ..common.typing import Array
 from .cards import ACTIONS, CARDS, N_CARDS, Card, cards_of, text_of
@@ -214,6 +214,13 @@ def write_views(rules: np.ndarray, games: np.ndarray, seats: np.ndarray, views: 
 def legal_in_views(rules: np.ndarray, views: np.ndarray, out: np.ndarray) -> None:
     for index in range(len(views)):
         out[index] = legal_in_view(row(rules, 0), row(views, index))
+
+
+def action_masks(rules: Array, views: Array, n_actions: int) -> Array:
+    """`(views, actions)`: whether an action is legal; `rules` is their record."""
+    legal = np.zeros(len(views), np.uint64)
+    legal_in_views(rules, views, legal)
+    return (legal[:, None] >> np.arange(n_actions, dtype=np.uint64)) & ONE == 1
 
 
 @dataclass(frozen=True)

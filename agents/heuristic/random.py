@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ...common.jit.bitset import ONE, nth_lowest, popcount
+from ...common.jit.bitset import nth_lowest, popcount
 from ...common.jit.compiler import jit
 from ...engine.play import row
 from ...engine.rng import random_below
 from ...engine.rules import Match
-from ...engine.view import legal_in_view, legal_in_views
+from ...engine.view import action_masks, legal_in_view
 from ..base import Agent, Array, compile_act
 from ..perfect_endgame import EndgamePlayer
 
@@ -48,9 +48,7 @@ class RandomAgent(Agent):
         return actions
 
     def probabilities(self, views: Array) -> Array:
-        sets = np.zeros(len(views), np.uint64)
-        legal_in_views(self.record, views, sets)
-        legal = sets[:, None] >> np.arange(self.rules.actions, dtype=np.uint64) & ONE
+        legal = action_masks(self.record, views, self.rules.actions)
         return legal / legal.sum(axis=1, keepdims=True)
 
 

@@ -214,7 +214,7 @@ def test_an_error_names_the_player_and_the_line(rules: Any, place: str, error: A
         Faulty.probabilities = fail  # type: ignore[method-assign]
     else:
         Faulty.perfect_endgame = property(fail)  # type: ignore[assignment]
-    where = r" \(test_asked_policies\.py:\d+\)"
+    where = r" \(test_action_probabilities\.py:\d+\)"
     with pytest.raises(ValueError, match=rf"faulty.* raised {type(error).__name__}: .*{where}"):
         found(agent)
 
