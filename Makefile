@@ -25,7 +25,7 @@ help:
 	@echo "make ladder  play the published ladders again (docs/ladder.md; some hours)"
 	@echo "make strength measure search against known truths, with all endings (2.3 GiB)"
 	@echo "make interop run the programs of the pages for other libraries, each in its environment"
-	@echo "make cuda    bring what compiles for GPUs (170 MB), for one more test; no GPU is needed"
+	@echo "make cuda    bring what compiles for GPUs (170 MB), for a thorough test; no GPU is needed"
 	@echo "make ray     bring Ray (70 MB), for a thorough test that plays a ladder on two nodes"
 	@echo "make docs    write the pages that are made from the code"
 	@echo "make site    make the site of the documentation, in build/site"
@@ -40,7 +40,7 @@ PYTEST := env -u PYTHONDONTWRITEBYTECODE $(RUN) -m pytest -n $$(( $$(nproc) + 2 
 test: $(READY) browser
 	$(PYTEST) $(TESTS)
 
-thorough: $(READY) browser ray
+thorough: $(READY) browser ray cuda
 	$(PYTEST) -m thorough $(TESTS)
 	$(if $(TESTS),,$(MAKE) compat)
 

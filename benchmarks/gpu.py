@@ -14,7 +14,7 @@ from german_whist.common.threads import usable_threads
 from german_whist.engine.batch.batch import Batch
 from german_whist.engine.batch.config import options_from
 from german_whist.engine.batch.cuda_backend import CudaBackend, NoDevice, check_device
-from german_whist.engine.batch.results import RESULT
+from german_whist.engine.batch.results import RESULT, StepResult
 from german_whist.engine.dtypes import GAME
 from german_whist.engine.random_play import random_hands
 
@@ -81,10 +81,10 @@ def _random_play_of_host() -> Row:
     return Row(f"the same on the host's {threads} threads", speed / 1e9, "G card plays/s")
 
 
-def _step_outputs(games: Batch) -> tuple[Any, ...]:
+def _step_outputs(games: Batch) -> StepResult:
     empty = games.backend.empty
     views = games.observe(games.all_games, seats := games.turns())
-    return (*views, seats, empty((games.n, 2), np.float32), empty(games.n, np.bool_))
+    return StepResult(*views, seats, empty((games.n, 2), np.float32), empty(games.n, np.bool_))
 
 
 def _steps(size: int, horizon: str = "hand") -> Row:
@@ -100,7 +100,7 @@ def _steps(size: int, horizon: str = "hand") -> Row:
     def work() -> float:
         for step in range(steps):
             games.run(size, random_actions_of_all, np.uint64(step), actions)
-            games.step(games.all_games, games.checked_actions(actions), *outputs)
+            games.step(games.all_games, games.checked_actions(actions), outputs)
         return float(steps * size)
 
     speed = rate(_synchronised(work), 3)
@@ -132,9 +132,10 @@ def _steps_of_host() -> Row:
 
         total, steps = 0.0, 26
         for _ in range(steps):
-            chosen = (outputs[1] * rng.random(outputs[1].shape, np.float32)).argmax(axis=1)
+            masks = outputs.masks
+            chosen = (masks * rng.random(masks.shape, np.float32)).argmax(axis=1)
             start = time.perf_counter()
-            games.step(games.all_games, chosen, *outputs)
+            games.step(games.all_games, chosen, outputs)
             total += time.perf_counter() - start
         return size * steps / total
 

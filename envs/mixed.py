@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..engine.batch.batch import STATE_ARRAYS, Array, action_array
+from ..engine.batch.batch import STATE_ARRAYS, Array
 from ..engine.batch.config import GameOptions, RulesLike, checked_keywords
 from ..engine.batch.results import StepResult
 from ..engine.observation.rule_features import rule_features
@@ -83,7 +83,7 @@ class MixedSelfPlayEnv:
         return self._each(lambda part, _: part.observe())
 
     def step(self, actions: Any) -> StepResult:
-        chosen = action_array(actions, self.num_envs)
+        chosen = self._parts[0].batch.action_array(actions, self.num_envs)
         return self._each(lambda part, k: part.step(chosen[self._spans[k]]))
 
     def _each(self, call: Callable[[SelfPlayEnv, int], StepResult]) -> StepResult:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from ...common.suggestions import suggest, type_phrase
-from ...common.threads import STEP_NS
+from ...common.threads import STEP_NS, usable_threads
 from ...common.typing import Array as Array
 from ..cards import N_ACTIONS, action_text, as_integer
 from ..dtypes import GAME, OVER, VIEW
@@ -295,11 +295,17 @@ class Batch:
             self.run(len(endings), step_all, endings, best, True, rows)
 
     def _endgame_tricks(self, indices: Array) -> tuple[Array, Any]:
-        backend, gpu = self.backend, self.gpu
+        gpu = self.gpu
         if gpu is not None and gpu.has_all_endings:
             return indices, gpu.best_tricks(self._thread_arrays, indices)
-        endings = indices[backend.to_host(self.events)[indices] == ENDGAME_REACHED]
-        return endings, best_tricks(backend.to_host(self.records)[endings])
+        endings = indices[self.backend.to_host(self.events)[indices] == ENDGAME_REACHED]
+        # All records of a GPU are copied, so only where there is an ending.
+        return endings, self._solved(endings) if len(endings) else endings
+
+    def _solved(self, endings: Array) -> Array:
+        """Tricks of the leader in these games, which have reached the endgame."""
+        threads = 1 if self.gpu is None else usable_threads()
+        return best_tricks(self.backend.to_host(self.records)[endings], threads)
 
     def play(self, indices: Array, actions: Array, *, relabelled: bool) -> Array:
         """Play an action in each of these games; returns those in which it began a new hand.
@@ -317,8 +323,7 @@ class Batch:
 
     def close(self, indices: Array) -> None:
         """End the episodes of games that have reached the endgame, scored with perfect play."""
-        best = best_tricks(self.backend.to_host(self.records)[indices])
-        self.run(len(indices), score_endgames, indices, best)
+        self.run(len(indices), score_endgames, indices, self._solved(indices))
 
     def abandon(self, indices: Array, seats: Array) -> None:
         """End the episodes of these games, each as lost by its seat."""
@@ -468,6 +473,14 @@ class Batch:
             raise ValueError("a game comes twice among the indices")
         return array
 
+    def action_array(self, actions: Any, count: int) -> Any:
+        """Actions for `count` games as an array where the games of this batch are."""
+        if self.gpu is None:
+            return action_array(actions, count)
+        array = self.gpu.to_device(actions)
+        _check_integers(array, count)
+        return array
+
     def checked_actions(self, actions: Any, indices: Array | None = None) -> Array:
         """Validate one action for each game, or for each of `where`.
 
@@ -475,8 +488,7 @@ class Batch:
         """
         self.check_ready()
         if self.gpu is not None and indices is None:
-            device_actions = self.gpu.to_device(actions)
-            _check_integers(device_actions, self.n)
+            device_actions = self.action_array(actions, self.n)
             return self.gpu.replace_illegal(self._thread_arrays, device_actions)
         indices = self.all_games if indices is None else indices
         array = action_array(actions, len(indices))

@@ -78,6 +78,11 @@ class CudaBackend:
             return _copied(array)
         if SIMULATED:
             return np.asarray(array).view(_SimulatedArray)
+        if getattr(array, "__cuda_ndarray__", False):
+            # An array of numba already: wrapping it again takes longer than a launch.
+            return array
+        if not hasattr(array, "__cuda_array_interface__"):
+            return _copied(np.asarray(array))
         from numba import cuda
 
         return cuda.as_cuda_array(array, sync=False)

@@ -27,13 +27,13 @@ def inexact_reason(rules: Rules) -> str:
     return ""
 
 
-def best_tricks(games: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def best_tricks(games: np.ndarray[Any, Any], threads: int = 1) -> np.ndarray[Any, Any]:
     """Tricks that the player to lead takes in each endgame, with perfect play by both."""
     best = np.zeros(len(games), np.int64)
     for low in (False, True):
         indices = np.flatnonzero(games["low"] == low)
         if len(indices):
             part = games[indices]
-            tricks = values(part["hand"], part["trump"], part["turn"], low, threads=1)
+            tricks = values(part["hand"], part["trump"], part["turn"], low, threads)
             best[indices] = tricks
     return best

@@ -58,7 +58,7 @@ ROWS = {
     training.sample_actions: (
         types.NamedTuple((LOGITS, BYTES, CHANCES, NUMBERS, CHANCES), training.ActionSampling),
     ),
-    training.draw_chances: (types.uint64, CHANCES),
+    training.draw_uniforms: (types.uint64, CHANCES),
     training.estimate_advantages: (
         types.NamedTuple(
             (ORDERS, array("f4", 3), array("?", 2), LOGITS, SEATS, CHANCES, types.float64,
@@ -66,7 +66,7 @@ ROWS = {
             training.GAE,
         ),
     ),
-    training.write_hidden: (
+    training.write_hidden_cards: (
         types.NamedTuple(
             (array(RULES), RECORDS, SEATS, ORDERS, WORDS, BYTES), training.HiddenCards
         ),

@@ -43,6 +43,7 @@ def test_kernels_play_and_show_what_a_batch_does_by_rule_sets(rules: tuple[str, 
     assert min(counts.values()) > 10
 
 
+@pytest.mark.thorough
 def test_kernels_compile_for_gpus_that_are_not_here() -> None:
     if not CUDA.exists():
         pytest.skip("numba-cuda is not here: `make cuda` puts it into .venv-cuda (170 MB)")

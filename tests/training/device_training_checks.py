@@ -2,7 +2,7 @@
 
 `NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1 python tests/training/device_training_checks.py` prints,
 for each kind of training, or for those that are named, how far the weights of the two came apart,
-and how far they moved.
+and how far they moved. Without the two variables they train on a GPU.
 """
 
 from __future__ import annotations
@@ -19,7 +19,11 @@ from torch import Tensor
 from german_whist.engine.rules import Rules
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.settings import PPOSettings
-from german_whist.training.rollout.backends import CpuTrainingBackend
+from german_whist.training.rollout.backends import (
+    CpuTrainingBackend,
+    CudaTrainingBackend,
+    TrainingBackend,
+)
 from german_whist.training.rollout.kernels import draw_uniforms
 
 TINY = Rules(name="tiny", suits=3, ranks=6, hand=3)
@@ -48,9 +52,9 @@ def uniforms_as_there(self: CpuTrainingBackend, random: np.random.Generator, cou
     return drawn
 
 
-def order_as_there(_: CpuTrainingBackend, random: np.random.Generator, count: int) -> Tensor:
+def same_order(self: TrainingBackend, random: np.random.Generator, count: int) -> Tensor:
     rng = torch.Generator().manual_seed(int(random.integers(2**63)))
-    return torch.randperm(count, generator=rng)
+    return torch.randperm(count, generator=rng).to(self.device)
 
 
 def apart(one: dict[str, Any], other: dict[str, Any]) -> float:
@@ -67,10 +71,10 @@ def compare(wanted: dict[str, Any]) -> tuple[float, float]:
         played = "seats", "dones", "rewards", "action_masks", "actions", "observations"
         for name in (*played, "hidden_cards"):
             mine, found = (getattr(each.collector.buffer, name) for each in (here, there))
-            assert np.array_equal(mine, found.numpy()), name
+            assert np.array_equal(mine, found.cpu().numpy()), name
         for name in ("values", "advantages", "log_probs"):
             mine, found = (getattr(each.collector.buffer, name) for each in (here, there))
-            assert mine == pytest.approx(found.numpy(), abs=2e-5), name
+            assert mine == pytest.approx(found.cpu().numpy(), abs=2e-5), name
         assert (told.keys(), here.decisions, here.hands) == (
             theirs.keys(), there.decisions, there.hands,
         )  # fmt: skip
@@ -89,7 +93,8 @@ def main(kinds: list[str]) -> None:
     """All of these kinds."""
     torch.set_num_threads(1)
     # The same random numbers on both sides.
-    CpuTrainingBackend.uniforms, CpuTrainingBackend.permutation = uniforms_as_there, order_as_there  # type: ignore[method-assign]
+    CpuTrainingBackend.uniforms = uniforms_as_there  # type: ignore[method-assign]
+    CpuTrainingBackend.permutation = CudaTrainingBackend.permutation = same_order  # type: ignore[method-assign]
     print(json.dumps({name: compare(KINDS[name]) for name in kinds}))
 
 
