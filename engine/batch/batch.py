@@ -475,8 +475,10 @@ class Batch:
 
     def action_array(self, actions: Any, count: int) -> Any:
         """Actions for `count` games as an array where the games of this batch are."""
+        if self.gpu is None or not self.gpu.is_device_array(actions):
+            actions = action_array(actions, count)
         if self.gpu is None:
-            return action_array(actions, count)
+            return actions
         array = self.gpu.to_device(actions)
         _check_integers(array, count)
         return array

@@ -81,11 +81,13 @@ class CudaBackend:
         if getattr(array, "__cuda_ndarray__", False):
             # An array of numba already: wrapping it again takes longer than a launch.
             return array
-        if not hasattr(array, "__cuda_array_interface__"):
-            return _copied(np.asarray(array))
         from numba import cuda
 
         return cuda.as_cuda_array(array, sync=False)
+
+    def is_device_array(self, array: Any) -> bool:
+        """Whether an array is in device memory: one of numba, or a tensor."""
+        return isinstance(array, _SimulatedArray) or hasattr(array, "__cuda_array_interface__")
 
     def to_host(self, array: Any) -> Array:
         if isinstance(array, np.ndarray):

@@ -24,7 +24,7 @@ from german_whist.engine.rng import random_below, stream_key
 from german_whist.engine.rules import Rules
 from german_whist.envs import SelfPlayEnv
 
-N = 2
+N = 2 if SIMULATED else 64
 to_host = CudaBackend().to_host
 TINY = Rules(name="tiny", suits=3, ranks=6, hand=3)
 
@@ -118,10 +118,12 @@ def check_illegal() -> None:
     with pytest.raises(IllegalAction, match="game 1 was not legal"):
         games.batch.check()
     games.batch.check()
-    with pytest.raises(IllegalAction, match=r"shape \(3,\): one for each of 2"):
+    with pytest.raises(IllegalAction, match=rf"shape \(3,\): one for each of {N}"):
         games.step(np.zeros(3, np.int64))
     with pytest.raises(IllegalAction, match="float64: they have to be whole"):
-        games.step(np.zeros(2))
+        games.step(np.zeros(N))
+    with pytest.raises(IllegalAction, match="that NumPy cannot read"):
+        games.step([[1], [1, 2]])
 
 
 def check_nothing_but_kernels_computes() -> None:
