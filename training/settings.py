@@ -145,7 +145,7 @@ class Settings(CheckedSettings, frozen=True, kw_only=True):
     threads: Annotated[NonNegativeInt, doc("Threads of torch; 0: one for each core.")] = 0
     precision: Annotated[
         Literal["float32", "mixed"],
-        doc("`mixed` multiplies matrices in bfloat16, where the device supports it."),
+        doc("`mixed` multiplies matrices in bfloat16 where there are instructions for it."),
     ] = "float32"
 
     def __post_init__(self) -> None:

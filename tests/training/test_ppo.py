@@ -25,6 +25,7 @@ from german_whist.envs import SelfPlayEnv
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.settings import PPOSettings
 from german_whist.training.checkpoint import agent_from_weights
+from german_whist.training.rollout import backends
 from german_whist.training.rollout.kernels import ActionSampling, sample_actions
 from german_whist.training.rollout.network_inputs import inputs_of
 from german_whist.training.rollout.networks import Adam
@@ -185,12 +186,17 @@ def test_it_trains_and_plays_by_rules_of_every_kind(name: str, horizon: Any) -> 
     assert now.masks.any(axis=1).all()
 
 
-def test_mixed_precision_comes_close_to_the_full() -> None:
+@pytest.mark.parametrize("has_bfloat16", [True, False])
+def test_mixed_precision_comes_close_to_the_full_and_is_it_without_its_instructions(
+    has_bfloat16: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backends, "has_bfloat16", lambda: has_bfloat16)
     settings: Any = {"n_envs": 64, "hidden_sizes": (32,), "batch_size": 512}
     full = PPO(PPOSettings(**settings)).iterate()
     mixed = PPO(PPOSettings(**settings, precision="mixed")).iterate()
     for name in ("entropy", "value_loss"):
         assert full[name] == pytest.approx(mixed[name], rel=0.05)
+    assert (full == mixed) is not has_bfloat16
 
 
 @pytest.mark.thorough

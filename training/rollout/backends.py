@@ -6,6 +6,7 @@ differences between the two are in this file.
 
 from __future__ import annotations
 
+import platform
 from typing import Any
 
 import numpy as np
@@ -37,13 +38,22 @@ class _TorchDevice:
         return [tensor.to(dtype) for tensor in inputs]
 
 
+def has_bfloat16() -> bool:
+    """Whether the CPU has instructions for bfloat16, whose emulation is slower than float32."""
+    if platform.machine().lower() not in ("x86_64", "amd64"):
+        return True
+    # torch 2.8 has no public function for this.
+    return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+
+
 class CpuTrainingBackend(_TorchDevice):
     """Games and network on the CPU."""
 
     games_device = "cpu"
 
     def __init__(self, precision: str = "float32") -> None:
-        self.device, self.precision = torch.device("cpu"), precision
+        self.device = torch.device("cpu")
+        self.precision = precision if has_bfloat16() else "float32"
         self.batch_backend: Backend = CpuBackend()
 
     def zeros(self, shape: Any, dtype: Any) -> Array:
