@@ -300,9 +300,9 @@ class Batch:
             return indices, gpu.best_tricks(self._thread_arrays, indices)
         endings = indices[self.backend.to_host(self.events)[indices] == ENDGAME_REACHED]
         # All records of a GPU are copied, so only where there is an ending.
-        return endings, self._solved(endings) if len(endings) else endings
+        return endings, self._solve_endings(endings) if len(endings) else endings
 
-    def _solved(self, endings: Array) -> Array:
+    def _solve_endings(self, endings: Array) -> Array:
         """Tricks of the leader in these games, which have reached the endgame."""
         threads = 1 if self.gpu is None else usable_threads()
         return best_tricks(self.backend.to_host(self.records)[endings], threads)
@@ -323,7 +323,7 @@ class Batch:
 
     def close(self, indices: Array) -> None:
         """End the episodes of games that have reached the endgame, scored with perfect play."""
-        self.run(len(indices), score_endgames, indices, self._solved(indices))
+        self.run(len(indices), score_endgames, indices, self._solve_endings(indices))
 
     def abandon(self, indices: Array, seats: Array) -> None:
         """End the episodes of these games, each as lost by its seat."""
@@ -476,9 +476,7 @@ class Batch:
     def action_array(self, actions: Any, count: int) -> Any:
         """Actions for `count` games as an array where the games of this batch are."""
         if self.gpu is None or not self.gpu.is_device_array(actions):
-            actions = action_array(actions, count)
-        if self.gpu is None:
-            return actions
+            return self.backend.to_device(action_array(actions, count))
         array = self.gpu.to_device(actions)
         _check_integers(array, count)
         return array

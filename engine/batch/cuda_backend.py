@@ -79,7 +79,6 @@ class CudaBackend:
         if SIMULATED:
             return np.asarray(array).view(_SimulatedArray)
         if getattr(array, "__cuda_ndarray__", False):
-            # An array of numba already: wrapping it again takes longer than a launch.
             return array
         from numba import cuda
 
