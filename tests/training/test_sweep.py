@@ -24,19 +24,23 @@ from german_whist.agents.checkpoints.checkpoint import (
     write_checkpoint,
 )
 from german_whist.cli import main
+from german_whist.common.signals import RunStopped
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.formats import percent_with_interval
 from german_whist.training.callbacks.evaluation import EVALUATION_SEED, evaluate_checkpoint
 from german_whist.training.checkpoint import EvaluationResult, RunState, load_state, save_state
+from german_whist.training.experiments import sweep as sweeping
 from german_whist.training.experiments.benchmark import sampled_exploitability
 from german_whist.training.experiments.search_space import Range, load_sweep
 from german_whist.training.experiments.sweep import (
     JOURNAL,
     PruningCallback,
+    affordable_decisions,
     mean_win_rate,
     run_sweep,
 )
-from german_whist.training.runs.presets import load_settings
+from german_whist.training.runs.presets import load_settings, settings_from
+from german_whist.training.runs.store import STATE
 from german_whist.training.settings import Settings
 
 pytest.importorskip("torch")
@@ -385,3 +389,49 @@ def test_a_range_is_read_as_settings_are(tmp_path: Path) -> None:
     # YAML takes a number without a point for a word.
     path.write_text("space: {learning_rate: {low: 1e-4, high: 1e-2, log: true}}")
     assert load_sweep(path).space == {"learning_rate": Range(low=1e-4, high=1e-2, log=True)}
+
+
+def test_trial_seconds_buy_the_decisions_of_a_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter(range(10_000))
+    monkeypatch.setattr(sweeping, "process_time", lambda: next(clock))
+    settings = settings_from({"rules": "2x4-h2", "trainer": "cfr", "iteration": 256})
+    # The clock goes on by a second in each iteration, which has at least 256 decisions.
+    assert 2_500 <= affordable_decisions(settings, 10) <= 2_700
+
+    monkeypatch.setattr(sweeping, "affordable_decisions", lambda *_: 640)
+    base = {**TABLES["settings"], "decisions": 1_000_000}
+    path = written(tmp_path, **{**TABLES, "settings": base}, trials=1, trial_seconds=1)
+    result = run_sweep(load_sweep(path), tmp_path / "sweep", say=lambda _: None)
+    assert load_state(tmp_path / "sweep" / "trials" / "0" / STATE)[1].trainer["decisions"] >= 640
+    assert load_settings(tmp_path / "sweep" / "best.yaml").decisions == 640
+    assert result.best.settings["decisions"] == 640
+
+
+def test_resumed_trial_keeps_its_measured_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep = load_sweep(written(tmp_path, **TABLES, trials=1, trial_seconds=1))
+    monkeypatch.setattr(sweeping, "affordable_decisions", lambda *_: 512)
+    folder = tmp_path / "sweep"
+    folder.mkdir()
+    trial = study_of(folder).ask({"averaging": optuna.distributions.FloatDistribution(0.0, 2.0)})
+    trial.set_user_attr("process", (socket.gethostname(), os.getpid(), 1))
+    trial.set_user_attr("decisions", 384)
+    budgets = list[int]()
+
+    def stop(settings: Settings, *_: object, **__: object) -> None:
+        budgets.append(settings.decisions)
+        raise RunStopped("interrupted", 130)
+
+    monkeypatch.setattr(sweeping, "train_or_go_on", stop)
+    with pytest.raises(RunStopped):
+        run_sweep(sweep, folder, say=lambda _: None)
+    assert budgets == [384]
+
+
+def test_sweep_refuses_two_budgets_of_a_trial(tmp_path: Path) -> None:
+    space = {"decisions": [640, 1280]}
+    with pytest.raises(ValueError, match="trial_seconds is 1 and sets the decisions of a trial"):
+        load_sweep(written(tmp_path, **{**TABLES, "space": space}, trial_seconds=1))

@@ -14,6 +14,7 @@ from ...common.typed_settings import (
     CheckedSettings,
     EvenHands,
     Names,
+    NonNegative,
     Positive,
     PositiveInt,
     Seed,
@@ -27,6 +28,9 @@ from ...evaluation.statistics import Estimate
 from ..runs.presets import PRESETS, settings_from
 from ..settings import Settings
 from .benchmark import is_solvable
+
+BUDGET = "decisions"
+"""The setting that a trial does not sample, but has from its budget in processor time."""
 
 
 class Range(CheckedSettings, frozen=True, kw_only=True):
@@ -61,6 +65,13 @@ class Sweep(CheckedSettings, frozen=True, kw_only=True):
     trials: Annotated[
         PositiveInt, doc("Number of trials, those of other machines and earlier sessions included.")
     ] = 20
+    trial_seconds: Annotated[
+        NonNegative,
+        doc(
+            "Budget of a trial in seconds of processor time: its `decisions` are as many as fit, "
+            "by the speed of its first iterations. 0: `decisions` of the settings, in every trial."
+        ),
+    ] = 0.0
     finalists: Annotated[
         PositiveInt, doc("Number of best trials that are evaluated again, on fresh deals.")
     ] = 4
@@ -100,6 +111,11 @@ def load_sweep(path: str | Path) -> Sweep:
                 f"{path}: eval_opponents is empty, and the exploitability of {options.rules.name} "
                 "is not computed: name opponents, or a small deck as the rules"
             )
+    if sweep.trial_seconds and BUDGET in sweep.space:
+        raise SettingsError(
+            f"{path}: trial_seconds is {sweep.trial_seconds:g} and sets the decisions of a trial: "
+            "leave one of the two out"
+        )
     for name, choices in sweep.space.items():
         for value in choices if isinstance(choices, list) else (choices.low, choices.high):
             settings_from({**base.as_mapping(), name: value}, f"{path}: space")
@@ -157,11 +173,13 @@ def distribution(base: Settings, name: str, choices: Range | list[Any]) -> Any:
 
 
 def trial_settings(trial: Any) -> dict[str, Any]:
-    """The settings that a trial sampled."""
-    return {
+    """The settings that a trial sampled, and its budget in decisions where it has its own."""
+    sampled = {
         name: yaml.safe_load(value) if isinstance(value, str) else value
         for name, value in trial.params.items()
     }
+    budget = trial.user_attrs.get(BUDGET)
+    return sampled if budget is None else {**sampled, BUDGET: budget}
 
 
 def make_pruner(name: str) -> Any:

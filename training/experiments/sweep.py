@@ -12,8 +12,10 @@ import socket
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
+from time import process_time
 from typing import Any
 
+import numpy as np
 from msgspec import Struct
 
 from ...agents.checkpoints.checkpoint import find_checkpoint
@@ -25,6 +27,7 @@ from ...common.settings_files import format_overrides
 from ...common.signals import UNSTABLE, RunStopped, is_alive
 from ...common.typed_settings import SettingsError
 from ...evaluation.statistics import Estimate
+from ..algorithms.registry import make_trainer
 from ..callbacks.base import Callback, TrainingRun
 from ..callbacks.evaluation import EVALUATION_SEED, evaluate_checkpoint
 from ..checkpoint import EvaluationResult, load_state
@@ -34,6 +37,7 @@ from ..runs.store import STATE
 from ..settings import Settings
 from .benchmark import sampled_exploitability
 from .search_space import (
+    BUDGET,
     Sweep,
     base_settings,
     distribution,
@@ -45,6 +49,8 @@ from .search_space import (
 from .separate_runs import Say, Training, train_runs
 
 BEST, TRIALS, JOURNAL, TABLE = "best.yaml", "trials", "optuna.log", "trials.csv"
+_TIMED_ITERATIONS, _TIMED_PART = 4, 0.03
+"""Iterations that a budget in processor time is measured by: at least so many, that part of it."""
 _FINALISTS_SEED = EVALUATION_SEED + 1
 _CONFIRMATION_SEED = EVALUATION_SEED + 2
 
@@ -124,7 +130,7 @@ def run_sweep(
         trials += [study.ask(space) for _ in range(count - len(trials))]
         trainings: list[Training] = []
         for trial in trials:
-            settings = settings_from({**base.as_mapping(), **trial_settings(trial)})
+            settings = _settings_of(trial, base, sweep)
             pruning = PruningCallback(storage, folder.name, sweep.pruner, trial._trial_id)
             training = Training(
                 f"trial {trial.number}", folder / TRIALS / str(trial.number),
@@ -194,6 +200,32 @@ def _train(training: Training, say: Say) -> int:
         say(str(stopped))
         return UNSTABLE
     return 0
+
+
+def _settings_of(trial: Any, base: Settings, sweep: Sweep) -> Settings:
+    """Settings of a trial; its budget is measured once, so that a resumed trial keeps it."""
+    settings = settings_from({**base.as_mapping(), **trial_settings(trial)})
+    if not sweep.trial_seconds or BUDGET in trial.user_attrs:
+        return settings
+    trial.set_user_attr(BUDGET, affordable_decisions(settings, sweep.trial_seconds))
+    return settings_from({**base.as_mapping(), **trial_settings(trial)})
+
+
+def affordable_decisions(settings: Settings, seconds: float) -> int:
+    """Decisions that are trained in so many seconds of processor time, to two digits.
+
+    By the lower quartile of the times of some iterations: other processes make iterations slower,
+    never faster, and the first of a trainer with a replay buffer do not learn yet.
+    """
+    trainer, times, began = make_trainer(settings), list[float](), process_time()
+    try:
+        while len(times) < _TIMED_ITERATIONS or process_time() - began < _TIMED_PART * seconds:
+            before, start = trainer.decisions, process_time()
+            trainer.iterate()
+            times.append((process_time() - start) / max(1, trainer.decisions - before))
+    finally:
+        trainer.close()
+    return int(float(f"{seconds / max(np.quantile(times, 0.25), 1e-12):.2g}"))
 
 
 def _report(study: Any, sweep: Sweep, trial: Any, training: Training, code: int, say: Say) -> None:
