@@ -11,9 +11,11 @@ from contextlib import contextmanager
 from typing import Any
 
 END_SIGNALS = tuple(
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name)
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
+    if hasattr(signal, name)
 )
-"""Signals that ask a process to end."""
+"""Signals that ask a process to end; a terminal that is closed sends SIGHUP."""
 
 UNSTABLE = 3
 """Exit status of a run whose losses or weights became infinite or NaN."""
@@ -25,6 +27,14 @@ class RunStopped(Exception):
     def __init__(self, text: str, status: int = 1) -> None:
         super().__init__(text)
         self.status = status
+
+
+def is_left_alone(number: int) -> bool:
+    """Whether a signal keeps its handler: under `nohup` SIGHUP stays ignored, and a handler that
+    was not installed by Python (None) could not be restored."""
+    handler = signal.getsignal(number)
+    hangup = getattr(signal, "SIGHUP", None)
+    return handler is None or (number == hangup and handler == signal.SIG_IGN)
 
 
 class SignalGuard:
@@ -44,7 +54,9 @@ class SignalGuard:
     def __enter__(self) -> SignalGuard:
         if threading.current_thread() is threading.main_thread():
             self._previous = {
-                number: signal.signal(number, self._record) for number in self._numbers
+                number: signal.signal(number, self._record)
+                for number in self._numbers
+                if not is_left_alone(number)
             }
         return self
 

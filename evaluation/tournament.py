@@ -286,7 +286,12 @@ class Arena:
 
     def _notes(self, pairings: tuple[Pairing, ...], ladder: Ladder | None) -> Iterator[str]:
         if self._stopped_by:
-            yield f"The run is not complete: {self._stopped_by}."
+            resume = (
+                ""
+                if self._journal is None
+                else (f"; the same command goes on from {self._journal.path}")
+            )
+            yield f"The run is not complete: {self._stopped_by}{resume}."
         if self._journal is not None and self._journal.fault:
             yield f"{self._journal.path} could not be written to the end: {self._journal.fault}."
         if any(pairing.exact_endings for pairing in pairings):

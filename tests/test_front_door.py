@@ -115,7 +115,7 @@ def test_whatever_is_raised_ends_in_a_sentence(
 
 
 @pytest.mark.parametrize("swallowed", [False, True])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_ends_a_command_though_a_compiler_swallows_it(
     number: signal.Signals, swallowed: bool, monkeypatch, capsys
 ) -> None:

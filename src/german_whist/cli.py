@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 
 from . import __version__
 from .common.console import DEBUG, lasting_streams, show_traceback
+from .common.signals import END_SIGNALS, is_left_alone
 from .common.suggestions import suggest
 
 GROUPS = {
@@ -232,8 +233,8 @@ def _sentence(error: Exception) -> str:
 
 
 @contextmanager
-def _interrupt_on_sigterm() -> Generator[list[int]]:
-    """Raise KeyboardInterrupt on SIGTERM too; yields the list of signals received."""
+def _interrupt_on_signals() -> Generator[list[int]]:
+    """Raise KeyboardInterrupt on SIGTERM and SIGHUP too; yields the list of signals received."""
     signals: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield signals
@@ -243,9 +244,11 @@ def _interrupt_on_sigterm() -> Generator[list[int]]:
         signals.append(number)
         raise KeyboardInterrupt
 
-    handlers = {signal.SIGTERM: signal.getsignal(signal.SIGTERM)}
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        handlers[signal.SIGINT] = signal.default_int_handler
+    handlers = {
+        number: signal.getsignal(number) for number in END_SIGNALS if not is_left_alone(number)
+    }
+    if handlers.get(signal.SIGINT) is not signal.default_int_handler:
+        handlers.pop(signal.SIGINT, None)
     for number in handlers:
         signal.signal(number, handle)
     try:
@@ -272,7 +275,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with (
         _debug_variable(len(words) < len(arguments)),
         lasting_streams() as write_error,
-        _interrupt_on_sigterm() as signals,
+        _interrupt_on_signals() as signals,
     ):
         try:
             status = _run(words, signals)

@@ -380,7 +380,8 @@ def test_workers_that_always_die_end_the_run_with_a_sentence(
 
 @pytest.mark.parametrize("command", ["evaluate", "ladder"])
 @pytest.mark.parametrize(
-    ("number", "why"), [(signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM")]
+    ("number", "why"),
+    [(signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM"), (signal.SIGHUP, "SIGHUP")],
 )
 def test_a_command_says_which_signal_stopped_it(
     command: str, number: int, why: str, monkeypatch: pytest.MonkeyPatch,

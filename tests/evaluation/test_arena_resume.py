@@ -73,6 +73,7 @@ def test_the_command_goes_on_with_the_key_of_its_file(
     words += ["--resume", str(tmp_path / "kept"), "--json", str(tmp_path / "result.json")]
     stopping.before = 5
     assert main(words) == 130
+    assert f"the same command goes on from {tmp_path / 'kept'}" in capsys.readouterr().out
     key = json.loads((tmp_path / "result.json").read_text("utf-8"))["key"]
     assert main(words) == 0
     result = json.loads((tmp_path / "result.json").read_text("utf-8"))
