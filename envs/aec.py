@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from gymnasium import spaces
 from pettingzoo.utils.wrappers import TerminateIllegalWrapper
@@ -16,6 +17,26 @@ from .render.modes import OPEN, painter_for
 from .typed_aec import Observation, TypedAEC
 
 _SET_BY_RESET = ("rewards", "_cumulative_rewards", "terminations", "truncations", "infos")
+
+
+class RenderOptions(TypedDict, total=False):
+    """Keyword options of every AEC environment.
+
+    | option | values, the default first |
+    |---|---|
+    | `render_mode` | None, `human`, `ansi`, `rgb_array`, `svg` |
+    | `render_view` | `"open"`, all hands; the number of a seat, what its player may know |
+    """
+
+    render_mode: str | None
+    render_view: str | int
+
+
+def options_table(*options: type) -> str:
+    """The rows of these options' docstrings as one table."""
+    texts = [inspect.getdoc(each) or "" for each in options]
+    head, *rows = [line for text in texts for line in text.splitlines() if line.startswith("|")]
+    return "\n".join([head, *(row for row in dict.fromkeys(rows) if row != head)])
 
 
 class GameAEC(TypedAEC):

@@ -79,18 +79,9 @@ At the end `infos[agent]["result"]` is the result from that agent's point of vie
 
 ### Options
 
-| option | values |
-|---|---|
-| `rules` | a name (`classic`, `draft`, ...), a `Rules`, a mapping, or the path of a YAML file |
-| `reward` | `points`, `win`, `margin`, `tricks` |
-| `layout` | `raw`, the real suits; `trump-first`, suits relabelled, actions and mask to match |
-| `horizon` | `hand`; `foreplay`, which ends when the stock is empty and pays the exact value \
-of the ending; `match`; `auto`, which is `foreplay` where endings are exact, else \
-`hand` |
-| `match` | with horizon `match`: points to play to (default 25), or a `Match` |
-| `observation` | `vector`, `history` |
-| `render_mode` | `human`, `ansi`, `rgb_array`, `svg` |
-| `render_view` | `"open"`, both hands; 0 or 1, the view of that seat |
+`rules` is a name (`classic`, `draft`, ...), a `Rules`, a mapping, or the path of a YAML file.
+
+[OPTIONS]
 
 `reset(seed=s)` gives deal 0 of seed `s`, and every `reset()` after it the next deal; these are
 the deals of `Game` and `SelfPlayEnv`. `reset(options={"deal": cards, "dealer": seat})` sets up a
@@ -123,7 +114,13 @@ from ..engine.observation.history import HISTORY_ABOUT
 from ..engine.observation.layout import EXCHANGE_LAYOUT, LAYOUT
 from ..engine.rules import Rules
 from ..engine.view import View
-from .aec import GameAEC, IllegalActionLoses, no_parallel_env
+from .aec import (
+    GameAEC,
+    IllegalActionLoses,
+    RenderOptions,
+    no_parallel_env,
+    options_table,
+)
 from .render.modes import OPEN, RENDER_MODES, warn_without_render_mode
 from .spaces import dict_space
 from .typed_aec import Observation, Wrapped
@@ -140,10 +137,15 @@ if __doc__:
         .replace("[LAYOUT_TABLE]", LAYOUT.table())
         .replace("[EXCHANGE_TABLE]", EXCHANGE_LAYOUT.table(LAYOUT.size))
         .replace("[HISTORY_TABLE]", HISTORY_ABOUT)
+        .replace("[OPTIONS]", options_table(GameOptions, RenderOptions))
     )
 
 
-def env(rules: RulesLike = "classic", **options: Any) -> Wrapped[raw_env]:
+class EnvOptions(GameOptions, RenderOptions, total=False):
+    """Keyword options of `env` and `raw_env`, beside the rules."""
+
+
+def env(rules: RulesLike = "classic", **options: Unpack[EnvOptions]) -> Wrapped[raw_env]:
     """The environment with PettingZoo's wrappers: an illegal action loses."""
     return Wrapped(IllegalActionLoses(raw_env(rules, **options)))
 

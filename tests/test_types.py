@@ -47,6 +47,7 @@ def package(tmp_path_factory) -> Path:
 
 # What a checker has to know of what the package gives, and what it has to find wrong.
 TYPES = """
+import german_whist
 import numpy as np
 import numpy.typing as npt
 from german_whist import Game, GameRecord, View, german_whist_v0, read_records, record_of
@@ -67,7 +68,9 @@ assert_type(GermanWhistEnv().action_masks(), npt.NDArray[np.bool_])
 assert_type(GermanWhistEnv().view(), View)
 assert_type(read_records("hands.jsonl")[0], list[GameRecord])
 
-env = german_whist_v0.env()
+german_whist_v0.raw_env("classic", layout="trump-first", observation="history", match=None)
+german_whist.german_whist_three_v0.env(render_mode="svg", render_view=1)
+env = german_whist_v0.env("draft", reward="win", horizon="foreplay", render_view=0)
 assert_type(env.last()[0], dict[str, npt.NDArray[np.int8]])
 assert_type(env.last()[1], float)
 assert_type(env.agent_selection, str)
@@ -80,6 +83,7 @@ for agent in env.agent_iter():
 """
 WRONG = """
 ```python
+import german_whist
 from german_whist import Game, german_whist_v0
 
 game = Game("classic", sede=1)
@@ -88,6 +92,9 @@ env = german_whist_v0.env()
 env.reset(seed="1")
 observation, *_ = env.last()
 observation.nothing
+german_whist_v0.env(rewards="win")
+german_whist_v0.raw_env("classic", horizon=3)
+german_whist.german_whist_three_v0.env(reward="win")
 ```
 """
 
@@ -151,7 +158,18 @@ def test_what_the_package_gives_has_its_type(complaints: str) -> None:
 
 def test_a_wrong_example_is_found_on_its_line(complaints: str) -> None:
     lines = {int(line) for line in re.findall(r"^page_wrong\.py:(\d+)", complaints, re.MULTILINE)}
-    assert {5, 6, 8, 10} <= lines
+    assert {6, 7, 9, 11, 12, 13, 14} <= lines
+
+
+@pytest.mark.parametrize(("text", "lines"), [(TYPES, []), (WRONG, [6, 7, 9, 11, 12, 13, 14])])
+def test_pyright_checks_option_names_in_a_users_file(
+    text: str, lines: list[int], package: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "users.py"
+    file.write_text(text.replace("```python", "").replace("```", ""), encoding="utf-8")
+    found = pyright(file, package=package)["generalDiagnostics"]
+    errors = [each["range"]["start"]["line"] + 1 for each in found if each["severity"] == "error"]
+    assert sorted(set(errors)) == lines
 
 
 def test_every_public_name_has_a_known_type(package: Path) -> None:

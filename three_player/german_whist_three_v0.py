@@ -65,10 +65,7 @@ left and right, and the dummy's; `pays`, of the three; `deal`, the deal's number
 
 ### Options
 
-| option | values |
-|---|---|
-| `render_mode` | `human`, `ansi`, `rgb_array`, `svg` |
-| `render_view` | `"open"`, all hands; 0, 1 or 2, what that seat may know |
+[OPTIONS]
 
 `reset(seed=s)` gives deal 0 of seed `s`, and every `reset()` after it the next deal; these are
 the deals of `ThreeGame`. `reset(options={"deal": cards, "dealer": seat})` sets up a deal, in
@@ -89,22 +86,33 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine.batch.config import checked_keywords
 from ..engine.cards import N_CARDS, action_text
-from ..envs.aec import GameAEC, IllegalActionLoses, no_parallel_env
+from ..envs.aec import (
+    GameAEC,
+    IllegalActionLoses,
+    RenderOptions,
+    no_parallel_env,
+    options_table,
+)
 from ..envs.render.modes import OPEN, RENDER_MODES
 from ..envs.typed_aec import Observation, Wrapped
 from .episodes import ThreeTable
 from .game import HAND, ThreeGame, ThreeView
 from .observation import THREE_LAYOUT, three_space
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 AGENTS = ("player_0", "player_1", "player_2")
 
 if __doc__:
-    __doc__ = __doc__.replace("[LAYOUT_VERSION]", str(THREE_LAYOUT.version)).replace(
-        "[LAYOUT_TABLE]", THREE_LAYOUT.table()
+    __doc__ = (
+        __doc__.replace("[LAYOUT_VERSION]", str(THREE_LAYOUT.version))
+        .replace("[LAYOUT_TABLE]", THREE_LAYOUT.table())
+        .replace("[OPTIONS]", options_table(RenderOptions))
     )
 
 
-def env(**options: Any) -> Wrapped[raw_env]:
+def env(**options: Unpack[RenderOptions]) -> Wrapped[raw_env]:
     """The environment with PettingZoo's wrappers: an illegal action loses."""
     return Wrapped(IllegalActionLoses(raw_env(**options)))
 

@@ -46,7 +46,14 @@ _Return = TypeVar("_Return")
 class GameOptions(TypedDict, total=False):
     """Keyword options of everything that steps games, beside the rules.
 
-    The default of each is the first of its values; a match is played to 25 points.
+    | option | values, the default first |
+    |---|---|
+    | `reward` | `points`, `win`, `margin`, `tricks` |
+    | `layout` | `raw`, the real suits; `trump-first`, suits relabelled, actions and mask to match |
+    | `horizon` | `hand`; `foreplay`, which ends when the stock is empty and pays the exact value \
+of the ending; `match`; `auto`, which is `foreplay` where endings are exact, else `hand` |
+    | `observation` | `vector`, `history` |
+    | `match` | with horizon `match`: points to play to (25), or a `Match` |
     """
 
     reward: str

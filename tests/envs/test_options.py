@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any
 
@@ -11,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rule_parameters import parameters, results
 
-from german_whist import Match, Rules, RulesError
-from german_whist.engine.batch.config import AUTO, REWARDS, Options, options_from
+from german_whist import Match, Rules, RulesError, german_whist_three_v0, german_whist_v0
+from german_whist.engine.batch.config import AUTO, REWARDS, GameOptions, Options, options_from
+from german_whist.envs.aec import RenderOptions
 from plain_whist import NAMED, PlainMatch, PlainRules
 from support import EVERY_SET, engine_rules, plain_rules
 
@@ -104,6 +106,28 @@ def test_worst_is_as_small_as_it_can_be(rules: str, reward: str, match: Any, wor
     options = options_from(rules, reward=reward, horizon=horizon, match=match)
     assert options.max_loss == worst
     assert greatest_loss(NAMED[rules], reward, match) == worst
+
+
+@pytest.mark.parametrize(
+    ("function", "typed", "more"),
+    [
+        (options_from, GameOptions, {"rules"}),
+        (german_whist_v0.raw_env, german_whist_v0.EnvOptions, {"rules"}),
+        (german_whist_three_v0.raw_env, RenderOptions, set()),
+    ],
+)
+def test_typed_options_are_those_accepted(function: Any, typed: Any, more: set[str]) -> None:
+    with pytest.raises(TypeError, match="there is no option 'x': ") as error:
+        function(x=1)
+    accepted = str(error.value).partition("there are ")[2].split(", ")
+    assert set(accepted) == set(typed.__annotations__) | more
+
+
+@pytest.mark.parametrize("module", [german_whist_v0, german_whist_three_v0])
+def test_every_typed_option_is_on_the_reference_page(module: Any) -> None:
+    typed = getattr(module, "EnvOptions", RenderOptions)
+    rows = re.findall(r"^\| `(\w+)` \|", module.__doc__.partition("### Options")[2], re.MULTILINE)
+    assert set(rows) == set(typed.__annotations__)
 
 
 def test_options_are_made_of_what_was_given() -> None:
