@@ -22,7 +22,7 @@ help:
 	@echo "make train   train a player in some minutes, and measure it"
 	@echo "make lint    check style, and types: Python on Linux, macOS and Windows, and JavaScript"
 	@echo "make bench   measure the speed of the engine beside others"
-	@echo "make ladder  play the published ladders again (docs/ladder.md; some hours)"
+	@echo "make ladder  play the published ladders again (docs/results/ladder.md; some hours)"
 	@echo "make strength measure search against known truths, with all endings (2.3 GiB)"
 	@echo "make interop run the programs of the pages for other libraries, each in its environment"
 	@echo "make cuda    bring what compiles for GPUs (170 MB), for a thorough test; no GPU is needed"
@@ -81,7 +81,7 @@ bench: $(READY)
 	$(RUN) -m benchmarks
 
 ladder: $(READY)
-	$(RUN) docs/ladders.py
+	$(RUN) docs/scripts/ladders.py
 
 strength: $(READY)
 	$(RUN) -m german_whist tablebase build --cards 13
@@ -105,13 +105,13 @@ ray: $(READY)
 	$(call beside,ray)
 
 docs: $(READY)
-	$(RUN) docs/write.py
+	$(RUN) docs/scripts/write.py
 
 site: $(READY)
-	$(RUN) docs/build_site.py
+	$(RUN) docs/scripts/build_site.py
 
 films: $(READY) browser
-	$(RUN) docs/films.py
+	$(RUN) docs/scripts/films.py
 
 clean:
 	rm -rf $(VENV) .venv-interop-* .venv-cuda .venv-ray .venv-oldest .venv-newest build dist *.egg-info src/*.egg-info

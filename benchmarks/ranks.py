@@ -2,7 +2,7 @@
 
 Each process plays as many games and learns from an equal part of each minibatch, so two should
 learn from twice as many decisions a second. The cost of averaging predicts the speed of more
-processes, see `docs/scale.md`.
+processes, see `docs/guide/scale.md`.
 """
 
 from __future__ import annotations

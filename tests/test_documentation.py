@@ -20,7 +20,7 @@ from german_whist.cli import COMMANDS, main, parsed
 from german_whist.training.runs.presets import load_settings, split_seeds
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "docs"))
+sys.path.insert(0, str(ROOT / "docs" / "scripts"))
 from pages import PAGES, SMALLER, blocks, failures, lay_out, programs, run  # noqa: E402
 
 sys.path.pop(0)
@@ -129,7 +129,7 @@ def test_every_pattern_of_what_is_run_is_of_a_page() -> None:
 
 
 def test_every_rule_set_has_its_ratings_and_the_champion_plays_it() -> None:
-    page = (ROOT / "docs" / "ladder.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "results" / "ladder.md").read_text(encoding="utf-8")
     assert "\n## classic\n" in page
     for name in german_whist.named_rules():
         rows = re.findall(rf"^\| `{name}` \| \d+", page, re.MULTILINE)

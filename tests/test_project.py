@@ -262,7 +262,7 @@ def test_constraints_pin_everything_that_pyproject_names() -> None:
 
 def test_pages_install_what_is_pinned_first_the_small_torch_and_name_targets_of_make() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for page in ("README.md", "docs/start.md"):
+    for page in ("README.md", "docs/guide/start.md"):
         text = (ROOT / page).read_text(encoding="utf-8")
         commands = re.findall(r"^pip install .*", text, re.MULTILINE)
         assert "--extra-index-url" in commands[0]
@@ -276,7 +276,7 @@ def test_pages_install_what_is_pinned_first_the_small_torch_and_name_targets_of_
 
 
 def _of_docs(name: str) -> ModuleType:
-    sys.path.insert(0, str(ROOT / "docs"))
+    sys.path.insert(0, str(ROOT / "docs" / "scripts"))
     try:
         return importlib.import_module(name)
     finally:

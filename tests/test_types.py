@@ -19,7 +19,7 @@ import german_whist
 from german_whist import agents, envs
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "docs"))
+sys.path.insert(0, str(ROOT / "docs" / "scripts"))
 from pages import module_of, program, programs  # noqa: E402
 
 sys.path.pop(0)

@@ -2,7 +2,7 @@
 
 Each playable card gets a score, a sum of counted features with fixed weights, and the highest
 score is played. The weights are interpolated over the foreplay, and were fitted to search values
-(see docs/players.md).
+(see docs/develop/agents.md).
 
 - *Parting with a card* costs by its rank, the number of cards above and below it that are still
   out, and the length of its suit: top cards, long suits and trumps are kept.

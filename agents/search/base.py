@@ -44,7 +44,8 @@ Nearly all cards are: after a few determinizations the race drops those that are
 UNLIKELY_FOR_TARGETS = -8.0
 """The same for search targets, which have no race: every card meets all determinizations.
 
-All cards take up to three times as long; docs/exploitability.md says what policies learn from them.
+All cards take up to three times as long; docs/results/exploitability.md says what policies learn
+from them.
 """
 PRUNE_BY_RACING, PRUNE_AT_START, PRUNE_NOTHING = 0, 1, 2
 """Drop equivalent cards, unlikely ones and those clearly behind; only the first two; none."""

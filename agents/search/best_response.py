@@ -10,7 +10,7 @@ one trick or more (`ahead`); with `value=none`, and for rules that it does not c
 played out. The card with the best mean is played, plus a small weight for the log prior if `by`
 is a network. `opponent_models` lists the agents that have models.
 
-Its win rate is a lower bound of the opponent's exploitability (docs/exploitability.md).
+Its win rate is a lower bound of the opponent's exploitability (docs/results/exploitability.md).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 """The web server: the page, and its JSON interface.
 
 Handlers validate their request, and respond with JSON; refusals are sentences with a status.
-docs/table.md describes the interface.
+docs/guide/table.md describes the interface.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from german_whist.engine.describe import as_yaml, chapters, describe
 from support import played_out
 
 ALWAYS = ["Two players", "ace high", "follow suit", "The non-dealer leads", "best of 3 or 5"]
-# Rule sets that docs/rules.md does not show, and what a player has to be told of each.
+# Rule sets that docs/reference/rules.md does not show, and what a player has to be told of each.
 ODD: dict[str, tuple[Rules, list[str]]] = {
     "low": (Rules(suits=2, ranks=6, hand=3, contract="low", pay="margin"),
         ["12 cards, nine to ace of clubs and diamonds", "Play low", "3 for 3–0 go to the player"]),

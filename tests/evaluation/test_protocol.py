@@ -51,7 +51,7 @@ def test_the_command_writes_an_entry(small: Path, capsys: pytest.CaptureFixture[
     assert entry.result.command == "german-whist evaluate mine=value:13 --protocol v1"
     assert entry.result.version
     assert "Numba" in (entry.result.machine or "")
-    # Exact: the table of solved decks in docs/exploitability.md.
+    # Exact: the table of solved decks in docs/results/exploitability.md.
     assert entry.decks["2x4-h2"].exploitability == pytest.approx(0.1077, abs=1e-4)
     assert "exploitability on 2x4-h2: 0.1077 a hand" in shown.out
     # A mean over opponents, and an interval over deals that all of them play.

@@ -20,7 +20,7 @@ from german_whist.common.typed_settings import SettingsError
 from german_whist.training.algorithms.registry import TRAINERS, make_trainer, trainer_kind
 from german_whist.training.runs.presets import command_of, load_settings
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "algorithms.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "algorithms.md"
 TRAINER = "trainer=reinforce:Reinforce"
 SMALL = [
     *(TRAINER, "n_envs=64", "decisions=5000", "eval_every=3000", "save_every=1000"),

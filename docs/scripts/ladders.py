@@ -1,0 +1,382 @@
+"""Play the published ladders, one for each rule set, and write their page: `make ladder`.
+
+First the champion plays against two opponents in every rule set, then a ladder of each, then
+against searches with more and more time. Results are stored as JSON in build/ladder, and not played
+again. With the names of rule sets only those are played; with `--page` nothing is. The page is
+written from docs/results/ladder.json, where new results replace old ones.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS
+from german_whist.agents.checkpoints.checkpoint import model_file, read_card
+from german_whist.engine.rules import named_rules
+from german_whist.evaluation import Result
+from german_whist.evaluation.reports import charts, plots
+from german_whist.evaluation.statistics import Estimate
+
+ROOT = Path(__file__).resolve().parents[2]
+PLAYED = ROOT / "build" / "ladder"
+FIGURES = ROOT / "docs" / "results" / "ladder.json"
+PAGE = ROOT / "docs" / "results" / "ladder.md"
+PICTURE = ROOT / "docs" / "pictures" / "time.svg"
+SEED = 17042026
+KEY = f"{SEED:032}"
+"""Of the champion's hands, so that they are the same again."""
+YARDSTICKS = {"counting": 10_000, "flat-mc:64": 10_000}
+"""Opponents of the champion, with the number of hands."""
+SEARCHES = [
+    *(f"flat-mc:{n}" for n in (4, 16, 64, 256, 1024, 4096)),
+    *(f"thinker:{n}" for n in (4, 16, 64, 256, 1024)),
+    *(f"thinker:{n},ahead=1" for n in (16, 160, 1600, 8000)),
+]
+"""Opponents of the champion in the chart of strength against time per move."""
+SEARCH_HANDS = 500
+
+Figures = dict[str, Any]
+
+
+def stored(name: str) -> Result | None:
+    """A complete result of the present networks, if it is stored.
+
+    An interrupted run has written what there was.
+    """
+    path = PLAYED / f"{name}.json"
+    if not path.exists():
+        return None
+    result = Result.from_json(json.loads(path.read_text("utf-8")))
+    bundled = CLASSIC_WEIGHTS.parent
+    current = all(
+        (bundled / file.file).exists() and model_file(bundled / file.file) == file
+        for each in result.details
+        for file in each.checkpoints
+    )
+    return result if result.complete and current else None
+
+
+def play(name: str, words: Sequence[str]) -> None:
+    """Store the result of a command of the arena as JSON, once."""
+    if stored(name) is None:
+        print(f"{name}: {' '.join(words)}", flush=True)
+        command = [sys.executable, "-m", "german_whist", *words]
+        subprocess.run([*command, "--json", str(PLAYED / f"{name}.json")], check=True)
+
+
+def result_name(rules: str, opponent: str) -> str:
+    """The name of the champion's hands against a player."""
+    return f"{rules}-{opponent.replace(':', '-')}"
+
+
+def play_opponent(rules: str, opponent: str) -> None:
+    """Let the champion play against one player."""
+    words = ["evaluate", "champion", "--against", opponent, "--rules", rules]
+    words += ["--hands", str(YARDSTICKS[opponent]), "--seed", str(SEED), "--key", KEY]
+    play(result_name(rules, opponent), words)
+
+
+def play_ladder(rules: str) -> None:
+    """Play the ladder of a rule set: of the classic one with more players."""
+    config = ["--config", "ladder"] if rules == "classic" else ["--config", "family"]
+    key = figures()["ladders"].get(rules, {}).get("key")
+    words = ["ladder", *config, "--rules", rules]
+    play(rules, [*words, "--key", key] if key else words)
+
+
+def play_searches() -> None:
+    """Let the champion play against searches with more and more time."""
+    words = ["evaluate", "champion", "--against", *SEARCHES, "--hands", str(SEARCH_HANDS)]
+    result = stored("searches")
+    if result is not None and result.players[1:] != (*SEARCHES,):
+        (PLAYED / "searches.json").unlink()
+    play("searches", [*words, "--reduce-variance", "--seed", str(SEED), "--key", KEY])
+
+
+# -- figures
+
+
+def figures() -> Figures:
+    """The figures of the page, those of stored results among them."""
+    found: Figures = json.loads(FIGURES.read_text("utf-8"))
+    for rules in named_rules():
+        for opponent in YARDSTICKS:
+            if (result := stored(result_name(rules, opponent))) is not None:
+                found["champion"].setdefault(rules, {})[opponent] = _match_figures(result)
+        if (result := stored(rules)) is not None:
+            found["ladders"][rules] = _ladder_figures(result)
+    if (result := stored("searches")) is not None:
+        found["searches"] = _search_figures(result)
+    return found
+
+
+def _match_figures(result: Result) -> Figures:
+    pairing = result.pairings[0]
+    return {
+        "wins": _value_and_reach(asdict(pairing.win_rate), 100, 1),
+        "pay": _value_and_reach(asdict(pairing.points), 1, 3),
+        "hands": pairing.hands,
+    }
+
+
+def _ladder_figures(result: Result) -> Figures:
+    assert result.ladder is not None
+    ranked = result.ladder.ranked()
+    players: Figures = {}
+    for player, elo in ranked:
+        met = {other: result.pairing(player, other) for other, _ in ranked if other != player}
+        pairings = [pairing for pairing in met.values() if pairing is not None]
+        win_rates = [pairing.win_rate.value for pairing in pairings]
+        thrown = _mean([pairing.stages[0].thrown for pairing in pairings], 2)
+        players[player] = {
+            "elo": round(elo.value),
+            "reach": _reach(elo, player == result.ladder.anchor),
+            "mean_wins": round(100 * sum(win_rates) / len(win_rates), 1),
+            "upcards": _mean([pairing.stages[0].upcards for pairing in pairings], 2),
+            "ending_margin": _mean([pairing.ending_margin for pairing in pairings], 2),
+            "thrown": 0.0 if pairings[0].stages[0].perfect and thrown is not None else thrown,
+            "ms_a_move": _mean([pairing.stages[0].ms_a_move for pairing in pairings], 4),
+            "wins": {
+                other: round(100 * pairing.win_rate.value, 1)
+                for other, pairing in met.items()
+                if pairing is not None
+            },
+        }
+    return {
+        "hands": sum(2 * pairing.pairs for pairing in result.pairings),
+        "seed": result.seed,
+        "key": result.key,
+        "machine": result.machine,
+        "seconds": round(result.seconds, 1),
+        "players": players,
+    }
+
+
+def _search_figures(result: Result) -> Figures:
+    """Of each kind of search the milliseconds a move, and the hands won in %, with intervals."""
+    lines = plots.curves_by_move_time(result)
+    return {
+        "hands": result.pairings[0].hands,
+        "machine": result.machine,
+        "revision": read_card(CLASSIC_WEIGHTS).revision,
+        "searches": [*result.players[1:]],
+        "lines": {
+            kind: [
+                [float(f"{ms:.3g}"), round(wins, 1), round(half_width, 1)]
+                for (ms, wins), half_width in zip(line.points, line.half_widths, strict=True)
+            ]
+            for kind, line in lines.items()
+        },
+    }
+
+
+def _reach(elo: Estimate, anchor: bool) -> int | None:
+    """Half of a rating's interval, where it has one."""
+    return None if anchor or math.isinf(elo.half_width) else round(elo.half_width)
+
+
+def _mean(values: Sequence[float | None], digits: int) -> float | None:
+    known = [value for value in values if value is not None]
+    return round(sum(known) / len(known), digits) if known else None
+
+
+def _value_and_reach(estimate: dict[str, float], factor: float, digits: int) -> list[float]:
+    """An estimate and half of its interval."""
+    reach = factor * (estimate["high"] - estimate["low"]) / 2
+    return [round(factor * estimate["value"], digits), round(reach, digits)]
+
+
+def estimate_text(estimate: dict[str, float], factor: float, form: str) -> str:
+    """A figure with half of its interval."""
+    reach = factor * (estimate["high"] - estimate["low"]) / 2
+    return f"{format(factor * estimate['value'], form)} ± {format(reach, form.lstrip('+'))}"
+
+
+# -- the page
+
+ABOUT = """\
+# The ladder
+
+Elo ratings of the players in every rule set, and the champion's results. Every deal is played twice
+with seats exchanged. Both hands are known in the endgame of these rule sets, apart from `humbug`
+and races, and every player but `random` plays it perfectly (exact solver). An endgame between two
+such players is not played: its exact value takes its place.
+
+Elo is fitted by maximum likelihood (Bradley–Terry, a tie as half a win), with `threshold` at 1000.
+The 95 % intervals take each deal as one observation, since all pairings share the deals.
+
+`make ladder` plays all of it again, in some hours of one core, and resumes what was interrupted.
+Cross tables, stages and keys of all sets are in `docs/results/ladder.json`."""
+
+CLASSIC = """\
+## classic
+
+`german-whist ladder --config ladder --key {key}`: seed {seed}, {hands:,} hands, \
+{minutes:.0f} minutes of one core ({machine}).
+
+{ratings}
+
+*Upcards*: tricks of the foreplay won, a hand. *Ending*: margin of the endgame under perfect play by
+both, which the foreplay decides. `random` loses {thrown:.2f} tricks of an endgame against perfect
+play."""
+
+CHAMPION = """\
+## The champion in every rule set
+
+Hands won in per cent, a tie counting half, and points a hand, with 95 % intervals, over
+{hands:,} hands each:
+
+```
+german-whist evaluate champion --against PLAYER --rules NAME --hands {hands} --seed {seed} \
+--key {key}
+```
+
+{table}"""
+
+FAMILY = """\
+## Elo in the other rule sets
+
+`german-whist ladder --config family --rules NAME`, with the set's `--key`: seed {seed}, {hands:,} \
+hands a set. `threshold` has 1000:
+
+{table}
+
+Players that make the same choices have the same rating: in races `threshold`, `value:13` and
+`counting`, in `humbug` `threshold` and `counting`."""
+
+
+TIME = """\
+## Strength against time per move
+
+![Hands that searches win against the champion, over their time per move](../pictures/time.svg)
+
+One run with {hands:,} hands for each search ({machine}); the champion, of revision {revision},
+takes {own_ms:g} ms a move.
+
+```
+german-whist evaluate champion --against {searches} --hands {hands} --reduce-variance \
+--seed {seed} --key {key}
+```
+
+{table}
+
+`python docs/scripts/ladders.py classic` plays this and the classic ladder again, and draws the \
+figure."""
+
+
+def page(found: Figures) -> str:
+    """The page with these figures."""
+    parts = [ABOUT, _classic_section(found["ladders"]["classic"])]
+    others = {name: found["ladders"][name] for name in named_rules() if name != "classic"}
+    parts.append(_champion_section(found["champion"]))
+    if "searches" in found:
+        parts.append(_time_section(found["searches"]))
+    parts.append(_family_section(others))
+    return "\n\n".join(parts) + "\n"
+
+
+def _classic_section(ladder: Figures) -> str:
+    players = ladder["players"]
+    ratings = [["player", "Elo", "wins, %", "upcards", "ending"]]
+    for place, (name, player) in enumerate(players.items(), 1):
+        figures = [f"{player['mean_wins']:.1f}", f"{player['upcards']:.2f}",
+                   f"{player['ending_margin']:+.2f}"]  # fmt: skip
+        ratings.append([f"{place}. `{name}`", _elo(player), *figures])
+    return CLASSIC.format(
+        **{name: ladder[name] for name in ("key", "seed", "hands", "machine")},
+        minutes=ladder["seconds"] / 60,
+        thrown=players["random"]["thrown"],
+        ratings=table(ratings),
+    )
+
+
+def _champion_section(champion: Figures) -> str:
+    rows = [["rule set"]]
+    for opponent in YARDSTICKS:
+        rows[0] += [f"against `{opponent}`", "points"]
+    for rules in named_rules():
+        cells = [f"`{rules}`"]
+        for opponent in YARDSTICKS:
+            result = champion[rules][opponent]
+            (wins, wins_reach), (pay, pay_reach) = result["wins"], result["pay"]
+            cells += [f"{wins:.1f} ± {wins_reach:.1f}", f"{pay:+.3f} ± {pay_reach:.3f}"]
+        rows.append(cells)
+    hands = next(iter(YARDSTICKS.values()))
+    return CHAMPION.format(hands=hands, seed=SEED, key=KEY, table=table(rows))
+
+
+def _family_section(ladders: Figures) -> str:
+    first = next(iter(ladders.values()))
+    names = [name for name in first["players"] if name != "threshold"]
+    rows = [["rule set", *(f"`{name}`" for name in names)]]
+    for rules, ladder in ladders.items():
+        rows.append([f"`{rules}`", *(_elo(ladder["players"][name]) for name in names)])
+    return FAMILY.format(seed=first["seed"], hands=first["hands"], table=table(rows))
+
+
+def _time_section(searches: Figures) -> str:
+    rows = [["search", "ms a move: hands won, %"]]
+    for kind, points in searches["lines"].items():
+        if kind != "champion":
+            cells = [f"{ms:g}: {wins:.1f} ± {reach:.1f}" for ms, wins, reach in points]
+            rows.append([f"`{kind}`", "; ".join(cells)])
+    return TIME.format(
+        hands=searches["hands"], own_ms=searches["lines"]["champion"][0][0], seed=SEED, key=KEY,
+        machine=searches["machine"], revision=searches["revision"],
+        searches=" ".join(searches["searches"]), table=table(rows),
+    )  # fmt: skip
+
+
+def time_picture(searches: Figures) -> str:
+    """The chart of strength against time per move."""
+    lines = {
+        kind: charts.Curve([(ms, wins) for ms, wins, _ in points], [reach for *_, reach in points])
+        for kind, points in searches["lines"].items()
+    }
+    return charts.standalone(plots.strength_by_move_time("champion", lines), [*lines])
+
+
+def _elo(player: Figures) -> str:
+    reach = "" if player["reach"] is None else f" ± {player['reach']}"
+    return f"{player['elo']}{reach}"
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown: a header and rows, numbers to the right."""
+    marks = ["---", *["--:"] * (len(rows[0]) - 1)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (rows[0], marks, *rows[1:]))
+
+
+def main() -> None:
+    """Play what is asked for, and write figures and page."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("rules", nargs="*", default=[*named_rules()], help="rule sets (all)")
+    parser.add_argument("--page", action="store_true", help="play nothing, write the page")
+    given = parser.parse_args()
+    if not given.page:
+        PLAYED.mkdir(parents=True, exist_ok=True)
+        for opponent in YARDSTICKS:
+            for rules in given.rules:
+                play_opponent(rules, opponent)
+        for rules in given.rules:
+            play_ladder(rules)
+        if "classic" in given.rules:
+            play_searches()
+    found = figures()
+    FIGURES.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    PAGE.write_text(page(found), encoding="utf-8")
+    if "searches" in found:
+        PICTURE.write_text(time_picture(found["searches"]), encoding="utf-8")
+    print(f"wrote {PAGE}")
+
+
+if __name__ == "__main__":
+    main()

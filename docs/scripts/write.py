@@ -1,0 +1,330 @@
+"""Write the pages that are made from the code: `make docs`. A test holds them to it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections import Counter
+from inspect import getdoc
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import ladders
+from message_types import message_types
+from msgspec import NODEFAULT, inspect, structs
+
+import leaderboard
+from german_whist.cli import COMMANDS, parser_of
+from german_whist.common.typed_settings import CheckedSettings, format_value, list_settings
+from german_whist.engine.describe import Chapter, chapters
+from german_whist.engine.observation.history import (
+    HISTORY_ABOUT,
+    HISTORY_VERSION,
+    history_rows,
+)
+from german_whist.engine.observation.layout import (
+    EXCHANGE_LAYOUT,
+    LAYOUT,
+    LAYOUT_VERSION,
+    Group,
+    Layout,
+)
+from german_whist.engine.observation.rule_features import RULE_LAYOUT
+from german_whist.engine.rules import named_rules, solved_rules
+from german_whist.envs import german_whist_v0
+from german_whist.envs.gymnasium_env import GermanWhistEnv, GermanWhistVectorEnv
+from german_whist.envs.mixed import MixedSelfPlayEnv
+from german_whist.envs.opponent_pool import OpponentPool
+from german_whist.envs.sb3 import GermanWhistVecEnv
+from german_whist.envs.self_play import SelfPlayEnv
+from german_whist.evaluation.config import LadderConfig
+from german_whist.three_player import german_whist_three_v0
+from german_whist.three_player.gym_env import GermanWhistThreeEnv
+from german_whist.three_player.observation import THREE_LAYOUT
+from german_whist.training.algorithms.registry import own_settings
+from german_whist.training.experiments.benchmark import Benchmark
+from german_whist.training.experiments.search_space import Range, Sweep
+from german_whist.training.expert_iteration.recipe import Recipe
+from german_whist.training.settings import Settings
+
+ENVIRONMENTS = {
+    "PettingZoo: german_whist_v0": german_whist_v0,
+    "Gymnasium: GermanWhist-v0": GermanWhistEnv,
+    "The Gymnasium vector": GermanWhistVectorEnv,
+    "Opponent pool": OpponentPool,
+    "Self-play": SelfPlayEnv,
+    "Several rule sets": MixedSelfPlayEnv,
+    "Stable-Baselines3": GermanWhistVecEnv,
+    "Three players, PettingZoo: german_whist_three_v0": german_whist_three_v0,
+    "Three players, Gymnasium: GermanWhistThree-v0": GermanWhistThreeEnv,
+}
+
+SMALL_DECKS = """\
+Classic games with few cards, named by suits, ranks and hand size, and accepted wherever a rule set
+is. `german-whist solve NAME` computes an equilibrium
+([exploitability](../results/exploitability.md))."""
+
+
+def _rules_page() -> str:
+    names = {f"[`{name}`](#{name})": rules.about for name, rules in named_rules().items()}
+    parts = [
+        "# The rule sets",
+        "Made from the code by `make docs`. `classic` is described in full, every other set by the "
+        "sentences that differ. `german-whist rules NAME` prints the full rules of a set, and with "
+        "`--yaml` its parameters, to start a set of your own from.",
+        _table("name", names),
+    ]
+    classic = chapters(named_rules()["classic"])
+    known = {sentence for chapter in classic for sentence in _sentences(chapter)}
+    titles = {chapter.title for chapter in classic}
+    for name, rules in named_rules().items():
+        parts.append(f"## {name}")
+        for chapter in chapters(rules):
+            own = _sentences(chapter)
+            if name != "classic":
+                own = [sentence for sentence in own if sentence not in known]
+            if own:
+                parts.append(f"**{chapter.title}.** {' '.join(own)}")
+            elif chapter.title not in titles:
+                parts.append(f"**{chapter.title}.** As in `classic`.")
+    decks = {f"`{name}`": rules.about for name, rules in solved_rules().items()}
+    parts += ["## Small decks", SMALL_DECKS, _table("name", decks)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _sentences(chapter: Chapter) -> list[str]:
+    return re.split(r"(?<=[.]) (?=[A-Z0-9])", " ".join(chapter.paragraphs))
+
+
+# Other files whose fields are settings, beside the presets of trainings.
+FILES: dict[str, type[CheckedSettings]] = {
+    "Benchmarks of `benchmark`": Benchmark,
+    "Sweeps of `sweep`": Sweep,
+    "Ranges of a sweep's `space`": Range,
+    "Recipes of `expert-iteration`": Recipe,
+    "Ladders of `--config`": LadderConfig,
+}
+
+
+def _environments_page() -> str:
+    parts = [
+        "# Environments, reference",
+        "Made from the docstrings by `make docs`. [Use the environments](../guide/envs.md) has "
+        "examples.",
+    ]
+    for title, documented in ENVIRONMENTS.items():
+        parts += [f"## {title}", getdoc(documented) or ""]
+    return "\n\n".join(parts) + "\n"
+
+
+def _observation_page() -> str:
+    extra = EXCHANGE_LAYOUT.size - LAYOUT.size
+    return f"""\
+# Observations
+
+Made from the code by `make docs`. A row such as `tricks_{{me,opponent}}` stands for several groups:
+its meaning is that of the first, and the others hold the same for the other players.
+
+## The vector
+
+Layout {LAYOUT_VERSION}: {LAYOUT.size} int8 values, the same for every rule set; where hands are \
+exchanged, {extra} more follow.
+In the layout `raw` suits keep their order. In `trump-first` trumps come first and the side suits
+follow in an order that depends on the player's own cards; actions and mask are relabelled too.
+`LAYOUT.slice("own_hand")` is the slice of a group. Card ids are suit × 13 + rank, with suits clubs,
+diamonds, hearts, spades and ranks two to ace.
+
+{_layout_table(LAYOUT)}
+
+Only rule sets with an exchange (`humbug`) append these, {EXCHANGE_LAYOUT.size} values in all.
+`german_whist.engine.observation.layout.layout_of(rules)` returns the layout of a rule set.
+
+{_layout_table(EXCHANGE_LAYOUT, LAYOUT.size)}
+
+## The rules
+
+A network for several rule sets gets some of these {RULE_LAYOUT.size} features of the rules as \
+further input (`german_whist.engine.observation.rule_features`):
+
+{_layout_table(RULE_LAYOUT)}
+
+## The history
+
+Version {HISTORY_VERSION}: every event that a player has seen, in order, one int8 row each; in
+`classic` {history_rows(named_rules()["classic"])} rows, zeros after the last.
+In `trump-first` suits keep one order throughout a hand: trumps first, then by the cards dealt to
+the player; equally dealt suits in the order of their first later appearance.
+
+{HISTORY_ABOUT}
+
+## The three-player game
+
+Layout {THREE_LAYOUT.version}: {THREE_LAYOUT.size} int8 values, each 0 or 1
+([the game](../guide/three_players.md)).
+
+{_layout_table(THREE_LAYOUT)}
+"""
+
+
+def _layout_table(layout: Layout, start: int = 0) -> str:
+    """Groups of a layout from an index on; neighbours of the same kind share a row."""
+    lines = ["| group | index | meaning |", "|---|---|---|"]
+    groups = [group for group in layout.groups if group.start >= start]
+    for (name, size), row in groupby(groups, _name_and_size):
+        first, *others = row
+        end = first.start + (1 + len(others)) * size - 1
+        index = f"{first.start}–{end}" if end > first.start else str(first.start)
+        if others:
+            players = ",".join(group.name.rpartition("_")[2] for group in (first, *others))
+            index, name = f"{index}, {size} each", f"{name}_{{{players}}}"
+        else:
+            name = first.name
+        lines.append(f"| `{name}` | {index} | {first.about} |")
+    return "\n".join(lines)
+
+
+def _name_and_size(group: Group) -> tuple[str, int]:
+    name, _, player = group.name.rpartition("_")
+    return name if player in _PLAYERS else group.name, group.size
+
+
+_PLAYERS = ("me", "opponent", "left", "right", "dummy")
+
+
+def _settings_page() -> str:
+    parts = [
+        "# Settings",
+        "Made from the code by `make docs`. `german-whist train PRESET --show` prints the settings "
+        "of a preset with their values. A setting without a default is required. Ranges stand in "
+        "italics: *≥ 1*, *in [0, 1]*, *> 0*.",
+        f"## Every trainer\n\n{_settings_table(Settings)}",
+    ]
+    trainers = own_settings()
+    for name, kind in trainers.items():
+        parts.append(f"## `trainer: {name}`\n\n{(kind.__doc__ or '').strip()}")
+        base = next((base for base in kind.__mro__[1:] if base in trainers.values()), Settings)
+        inherited = next((name for name, other in trainers.items() if other is base), None)
+        if inherited:
+            parts.append(
+                f"All settings of [`trainer: {inherited}`](#trainer-{inherited}). New, or with "
+                "another default:"
+            )
+        parts.append(_settings_table(kind, base))
+    for title, kind in FILES.items():
+        parts.append(f"## {title}\n\n{(kind.__doc__ or '').strip()}\n\n{_settings_table(kind)}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _settings_table(kind: type[CheckedSettings], base: type[CheckedSettings] | None = None) -> str:
+    """The settings of a kind that its base does not have with the same default."""
+    inherited = {setting.name: setting for setting in list_settings(base)} if base else {}
+    lines = ["| setting | default | description |", "|---|---|---|"]
+    for setting, field in zip(list_settings(kind), structs.fields(kind), strict=True):
+        # The heading of a trainer's settings names it.
+        if setting != inherited.get(setting.name) and (base is None or setting.name != "trainer"):
+            default = "" if setting.default is NODEFAULT else f"`{format_value(setting.default)}`"
+            text = f"{setting.about} {_range(inspect.type_info(field.type), setting.about)}"
+            lines.append(f"| `{setting.name}` | {default} | {text.strip()} |")
+    return "\n".join(lines)
+
+
+# Larger bounds than this keep a typing error from filling the memory: nothing to choose by.
+_LARGEST_BOUND = 100_000
+
+
+def _range(kind: Any, about: str) -> str:
+    """Values that a setting takes, unless its default or its description show them."""
+    if isinstance(kind, inspect.Metadata):
+        return _range(kind.type, about)
+    if isinstance(kind, inspect.UnionType):
+        return next(filter(None, (_range(each, about) for each in kind.types)), "")
+    if isinstance(kind, inspect.LiteralType):
+        values = [f"`{value}`" for value in kind.values]
+        return "" if all(value in about for value in values) else f"*One of {', '.join(values)}.*"
+    if not isinstance(kind, (inspect.IntType, inspect.FloatType)):
+        return ""
+    low = kind.ge if kind.gt is None else kind.gt
+    high = kind.le if kind.lt is None else kind.lt
+    if low is None:
+        return ""
+    even = "even, " if kind.multiple_of == 2 else ""
+    if high is None or high > _LARGEST_BOUND:
+        return f"*{even}{'≥' if kind.gt is None else '>'} {low:g}*"
+    left, right = "[" if kind.gt is None else "(", "]" if kind.lt is None else ")"
+    return f"*{even}in {left}{low:g}, {high:g}{right}*"
+
+
+_OPTION = re.compile(r"--[\w-]+")
+
+
+def _commands_page() -> str:
+    parsers = {name: parser_of(name) for name in COMMANDS}
+    tables: dict[str, dict[str, str]] = {}
+    for name, (_, parser) in parsers.items():
+        tables[name] = _arguments(parser)
+        for action, part in parser.subparsers.choices.items() if parser.subparsers else ():
+            tables[f"{name} {action}"] = _arguments(part)
+    uses = Counter(option for table in tables.values() for option in table.items())
+    shared = {
+        shown: text for (shown, text), count in uses.items() if count > 1 and shown.startswith("`-")
+    }
+    parts = [
+        "# Commands",
+        "Made from the code by `make docs`; a command's `--help` prints the same. Every "
+        "command takes `--debug`, which shows the traceback of an error.",
+        ", ".join(f"[`{name}`](#{name})" for name in COMMANDS),
+    ]
+    for name, table in tables.items():
+        if name in parsers:
+            parts += [f"## {name}", (parsers[name][0].__doc__ or "").strip()]
+        else:
+            parts.append(f"### {name}")
+        own = {shown: text for shown, text in table.items() if shared.get(shown) != text}
+        also = [option for shown in table if shown not in own for option in _OPTION.findall(shown)]
+        if own:
+            parts.append(_table("argument", own))
+        if also:
+            parts.append(f"[Shared options](#shared-options): `{'`, `'.join(also)}`.")
+    parts += ["## Shared options", _table("argument", shared)]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _table(column: str, rows: dict[str, str]) -> str:
+    lines = [f"| {shown} | {text} |" for shown, text in rows.items()]
+    return "\n".join([f"| {column} | description |", "|---|---|", *lines])
+
+
+def _arguments(parser: argparse.ArgumentParser) -> dict[str, str]:
+    """The arguments of a command as they are typed, and their help."""
+    rows: dict[str, str] = {}
+    for action in parser._actions:
+        if {"--help", "--debug"}.intersection(action.option_strings):
+            continue
+        value = action.metavar or (action.nargs != 0 and action.dest.upper()) or ""
+        if isinstance(action, argparse._SubParsersAction):
+            value = "|".join(action.choices)
+        shown = " ".join([", ".join(action.option_strings), str(value)]).strip()
+        text = parser._get_formatter()._expand_help(action) if action.help else ""
+        rows[f"`{shown}`".replace("|", "\\|")] = text
+    return rows
+
+
+def pages() -> dict[str, str]:
+    """Every page that is made from the code, by file name."""
+    return {
+        "reference/environments.md": _environments_page(),
+        "reference/commands.md": _commands_page(),
+        "results/ladder.md": ladders.page(json.loads(ladders.FIGURES.read_text("utf-8"))),
+        "results/leaderboard.md": leaderboard.page(leaderboard.entries()),
+        "reference/observation.md": _observation_page(),
+        "reference/rules.md": _rules_page(),
+        "reference/settings.md": _settings_page(),
+        "../table/browser/messages.d.ts": message_types(),
+    }
+
+
+if __name__ == "__main__":
+    for name, text in pages().items():
+        (Path(__file__).parents[1] / name).write_text(text, encoding="utf-8")
