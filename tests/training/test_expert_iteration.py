@@ -49,6 +49,7 @@ from german_whist.training.expert_iteration.search_targets import (
     LookaheadPlayers,
     PolicyTask,
     SearchPlayers,
+    _min_weight_term,
     play_with_targets,
 )
 from german_whist.training.expert_iteration.self_play import PolicyPlayers
@@ -348,6 +349,26 @@ def test_the_loss_of_a_policy_is_its_expected_target_less_a_divergence_from_the_
 
 
 # -- targets of value networks
+
+
+def test_min_weight_term_lifts_only_better_rare_cards() -> None:
+    """The gradient by each log-probability is what a better card lacks to the least weight."""
+    probs = torch.tensor([[0.9, 0.075, 0.011, 0.009, 0.005], [0.5, 0.49, 0.004, 0.003, 0.003]])
+    targets = torch.tensor([[0.0, 0.4, 0.5, -0.5, torch.nan], [-0.1, 0.1, 0.2, torch.nan, -0.9]])
+    advantages, penalty = targets.nan_to_num() - 0.05, 0.01 * torch.arange(10.0).view(2, 5)
+    new = probs.log().requires_grad_()
+    _min_weight_term(targets, advantages, new, penalty).sum().backward()
+    gradient = new.grad
+    assert gradient is not None
+    for row in range(2):
+        improvements = advantages[row] - penalty[row]
+        mean = float((probs[row] * improvements).sum())
+        for card in range(5):
+            better = float(improvements[card]) - mean
+            lifted = not math.isnan(targets[row, card]) and better > 0 and probs[row, card] < 0.02
+            expected = (0.02 - float(probs[row, card])) * better if lifted else 0.0
+            assert float(gradient[row, card]) == pytest.approx(expected, abs=1e-7)
+    assert gradient.count_nonzero() == 2
 
 
 def test_what_a_value_network_reads_of_hands_is_what_the_cards_say() -> None:

@@ -417,6 +417,19 @@ def test_the_pool_takes_the_average_when_it_is_due_and_lets_others_go_when_it_is
     assert len(joined) > 2
 
 
+def test_pool_draws_agents_and_all_snapshots_evenly() -> None:
+    trainer = PPO(settings(pool_fraction=0.5, opponents=("random",)))
+    pool, drawn = trainer.pool, [0] * 4
+    for number in range(3):
+        weights = trainer.network.state_dict()
+        pool.snapshots.append({name: torch.full_like(weights[name], number) for name in weights})
+    for _ in range(400):
+        pool.sample_opponent(trainer.rng)
+        agent = pool.current is not None
+        drawn[3 if agent else int(next(pool.snapshot.parameters()).flatten()[0])] += 1
+    assert min(drawn) > 60, "the newest snapshot, number 2, is drawn as often as the others"
+
+
 @pytest.mark.parametrize(("horizon", "steps"), [("hand", 16), ("foreplay", 8), ("match", 24)])
 def test_an_opponent_that_remembers_is_told_of_hands_and_games(horizon: str, steps: int) -> None:
     """An iteration is some whole hands, of eight decisions, or of four up to the ending."""
@@ -467,9 +480,10 @@ def test_a_training_ends_within_one_decision_a_game_of_its_budget(
 
 
 def test_one_decision_alone_is_not_learnt_from() -> None:
-    trainer = PPO(settings(n_envs=1, n_steps=1, batch_size=2))
+    trainer = PPO(settings(n_envs=1, n_steps=2, batch_size=2, decisions=3))
+    assert trainer.iterate()["grad_norm"] > 0
     before = weights_of(trainer.network)
     metrics = trainer.iterate()
     assert metrics["grad_norm"] == 0
     same(weights_of(trainer.network), before)
-    assert trainer.decisions == 1
+    assert trainer.decisions == 3
