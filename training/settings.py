@@ -32,7 +32,7 @@ class Settings(CheckedSettings, frozen=True, kw_only=True):
     """Settings of every trainer: environment, budget, evaluation, machine."""
 
     fixed: ClassVar[tuple[str, ...]] = (
-        *("trainer", "rules", "horizon", "layout", "seed"),
+        *("trainer", "rules", "reward", "horizon", "layout", "seed"),
         *("hidden_sizes", "n_envs", "n_steps", "init"),
     )
     """Settings that a resumed run cannot change."""
@@ -187,6 +187,11 @@ class Settings(CheckedSettings, frozen=True, kw_only=True):
                     "name: give each once, under a name of its own"
                 )
         return tuple(all_options)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences on settings that have another effect than they say, for the start of a run."""
+        return ()
 
     @property
     def card_horizon(self) -> str:

@@ -59,8 +59,13 @@ class Checkpoint:
 
     @property
     def policy_layers(self) -> list[tuple[Array, Array]]:
-        names = [*(f"hidden.{k}" for k in range(len(self.card.network.hidden_sizes))), "policy"]
-        return [(self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]) for name in names]
+        return policy_layers(self.weights, self.card.network)
+
+
+def policy_layers(weights: Mapping[str, Array], network: NetworkCard) -> list[tuple[Array, Array]]:
+    """Weights and biases of a policy's layers, from the inputs to the logits."""
+    names = [*(f"hidden.{k}" for k in range(len(network.hidden_sizes))), "policy"]
+    return [(weights[f"{name}.weight"], weights[f"{name}.bias"]) for name in names]
 
 
 def parse_rules(listed: Iterable[dict[str, Any]], source: object) -> tuple[Rules, ...]:
@@ -74,7 +79,13 @@ def parse_rules(listed: Iterable[dict[str, Any]], source: object) -> tuple[Rules
 
 
 def write_checkpoint(path: Path, weights: Mapping[str, Array], card: Struct) -> Path:
-    """Write the weights, then the card; `path` is the common name without suffix."""
+    """Write the weights, then the card; `path` is the common name without suffix.
+
+    Weights that no agent could read are an ArithmeticError: the training diverged.
+    """
+    for name, array in weights.items():
+        if not np.isfinite(array).all():
+            raise ArithmeticError(f"{name} became NaN or infinite: {path}{WEIGHTS} is not written")
     data = save({name: np.ascontiguousarray(array) for name, array in weights.items()})
     weights_file = WeightsFile(path.name + WEIGHTS, len(data), hashlib.sha256(data).hexdigest())
     weights_path = path.with_name(path.name + WEIGHTS)
@@ -338,18 +349,25 @@ _MAX_OUTPUT = 1e37
 
 
 def check_output_bound(path: Path, layers: Iterable[tuple[Array, Array]]) -> None:
-    """Refuse layers whose outputs may overflow float32.
+    """Refuse layers whose outputs may overflow float32."""
+    if may_overflow(layers):
+        raise CheckpointError(
+            f"{path}: its weights are so large that its outputs may become infinite; {REMEDY}"
+        )
 
-    `layers` are weights and biases; the inputs of the first layer are zeros and ones.
+
+def may_overflow(layers: Iterable[tuple[Array, Array]]) -> bool:
+    """Whether outputs of layers, given as weights and biases, may overflow float32.
+
+    The inputs of the first layer are zeros and ones.
     """
     bound = 1.0
     for weight, bias in layers:
         rows = np.abs(weight.astype(np.float64)).sum(axis=1) * bound + np.abs(bias)
         bound = float(rows.max(initial=0.0))
         if bound > _MAX_OUTPUT:
-            raise CheckpointError(
-                f"{path}: its weights are so large that its outputs may become infinite; {REMEDY}"
-            )
+            return True
+    return False
 
 
 def weight_shapes(network: NetworkCard, actions: int) -> Iterator[tuple[str, Shape]]:

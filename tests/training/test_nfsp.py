@@ -27,6 +27,7 @@ from plain_learning import (
 
 from german_whist.agents.networks.relative_ranks import gather_rows
 from german_whist.engine.batch.cpu_backend import CpuBackend
+from german_whist.training.algorithms.base import Diverged
 from german_whist.training.algorithms.nfsp import NFSP
 from german_whist.training.algorithms.settings import NFSPSettings
 from german_whist.training.rollout.networks import weights_of
@@ -375,3 +376,11 @@ def test_a_full_replay_buffer_holds_the_last_rows() -> None:
     for start in range(0, 1000, 37):
         buffer.add(numbered(buffer, range(start, min(start + 37, 1000))))
     assert set(buffer.rows["number"]) == set(range(950, 1000))
+
+
+def test_nfsp_calls_an_action_against_its_mask_divergence() -> None:
+    trainer = NFSP(settings(anticipatory=1.0, epsilon=0.0))
+    with torch.no_grad():
+        trainer.q_network.policy.bias.copy_(-1e12 * torch.arange(float(trainer.n_actions)))
+    with pytest.raises(Diverged, match="so large that an illegal action was chosen"):
+        trainer.iterate()

@@ -22,7 +22,7 @@ from small_runs import arrays_of, interrupted_when, quiet, same
 
 from german_whist.agents.checkpoints.checkpoint import list_checkpoints, read_checkpoint
 from german_whist.cli import main
-from german_whist.common.signals import RunStopped
+from german_whist.common.signals import UNSTABLE, RunStopped
 from german_whist.common.typed_settings import SettingsError
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.callbacks.base import Callback, TrainingRun
@@ -154,6 +154,25 @@ def test_weights_that_the_last_step_made_infinite_are_not_saved(tmp_path: Path) 
     with pytest.raises(RunStopped, match=r"weights of value\.weight became NaN"):
         run.go(quiet())
     assert all(np.isfinite(array).all() for array in arrays_of(tmp_path / "run").values())
+
+
+def test_weights_that_no_agent_could_read_end_the_run(tmp_path: Path) -> None:
+    run = start(tmp_path / "run", settings("kl_coef=0", "pool_fraction=0"))
+    assert isinstance(run.trainer, PPO)
+    with torch.no_grad():
+        for parameter in run.trainer.ema_network.parameters():
+            parameter.fill_(1e20)
+    with pytest.raises(RunStopped, match=r"the training diverged: after .* decisions") as stopped:
+        run.go(quiet())
+    assert stopped.value.status == UNSTABLE
+    assert not list_checkpoints(tmp_path / "run" / "checkpoints")
+
+
+def test_a_batch_larger_than_an_iteration_is_reported(tmp_path: Path) -> None:
+    assert not settings().notes
+    run = start(tmp_path / "run", settings("batch_size=100_000_000"))
+    run.close()
+    assert "batch_size is 100,000,000, and an iteration has 512 decisions" in run.note
 
 
 def test_a_full_disk_costs_no_earlier_checkpoint(

@@ -170,6 +170,30 @@ def test_a_number_that_is_none_stops_it() -> None:
     assert trainer.pool.names[0] == "0 decisions"
 
 
+def test_sb3_calls_an_action_against_its_mask_divergence() -> None:
+    trainer = SB3Trainer(settings())
+    with torch.no_grad():
+        bias = trainer.model.policy.action_net.bias
+        bias.copy_(-1e12 * torch.arange(float(len(bias))))
+    with pytest.raises(Diverged, match="so large that an illegal action was chosen"):
+        trainer.iterate()
+
+
+@pytest.mark.parametrize(
+    ("n_envs", "n_steps", "batch_size", "decisions"),
+    [(1, 2, 2, 5), (3, 3, 2, 27), (3, 3, 4, 27), (7, 1, 2, 21)],
+)
+def test_sb3_trains_on_the_smallest_rollouts(
+    n_envs: int, n_steps: int, batch_size: int, decisions: int
+) -> None:
+    config = settings(
+        n_envs=n_envs, n_steps=n_steps, batch_size=batch_size, decisions=decisions, reward="win",
+    )  # fmt: skip
+    trainer = SB3Trainer(config)
+    while trainer.decisions < decisions:
+        assert np.isfinite([*trainer.iterate().values()]).all()
+
+
 def test_what_is_wrong_in_a_callback_is_not_blamed_on_the_weights() -> None:
     class Broken(BaseCallback):
         def _on_step(self) -> bool:

@@ -73,6 +73,7 @@ def test_settings_of_a_run_under_way_may_change_except_what_shapes_it() -> None:
     assert (after.decisions, after.seed) == (20_000_000, 4)
     assert changed_settings(before, []) == before
     fixed = "hidden_sizes=64 rules=draft n_envs=12 critic=separate card_ranks=absolute seed=5"
+    fixed += " reward=margin"
     for word in fixed.split():
         name = word.partition("=")[0]
         with pytest.raises(SettingsError, match=f"{name} is .* in this run and cannot become"):
@@ -110,6 +111,12 @@ def test_settings_of_a_run_under_way_may_change_except_what_shapes_it() -> None:
         ("sb3 opponents=[] pool_size=0", "opponents is empty, and pool_size is 0"),
         ("sb3 opponents=[] pool_every=1e9", "opponents is empty: a policy joins"),
         ("sb3 n_envs=1 n_steps=1", "a single decision cannot be learnt from"),
+        ("n_envs=1 n_steps=1", "a single decision of the learner, and nothing is learnt"),
+        ("n_envs=1 n_steps=2 pool_fraction=1", "a single decision of the learner"),
+        ("trainer=nfsp batch_size=1e8", "100,000,000, and replay_size 50,000: give a batch"),
+        ("trainer=nfsp batch_size=9 reservoir_size=8", "batch_size is 9, and reservoir_size 8"),
+        ("trainer=cfr precision=mixed", "precision is 'mixed': cfr computes a table on the CPU"),
+        ("trainer=cfr device=cuda", "device is 'cuda': cfr computes a table"),
         ("sb3 precision=mixed", "float32 alone"),
         *(
             (preset + word, message)
@@ -128,7 +135,8 @@ def test_settings_of_a_run_under_way_may_change_except_what_shapes_it() -> None:
     ],
 )
 def test_what_does_not_fit_or_would_do_nothing_is_refused(words: str, message: str) -> None:
-    preset = "sb3" if words.startswith("sb3 ") else "quick"
+    own = words.startswith(("trainer=nfsp", "trainer=cfr"))
+    preset = "sb3" if words.startswith("sb3 ") else None if own else "quick"
     with pytest.raises(SettingsError, match=message):
         load_settings(preset, words.removeprefix("sb3 ").split())
 

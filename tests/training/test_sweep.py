@@ -235,6 +235,18 @@ def test_a_trial_that_promises_nothing_is_ended_early(
     assert not (tmp_path / "sweep" / "best.yaml").exists()
 
 
+def test_sweep_counts_a_diverged_trial_and_goes_on(tmp_path: Path) -> None:
+    settings = {"trainer": "nfsp", "rules": "2x4-h2", "decisions": 1000, "n_envs": 32,
+                "hidden_sizes": [8], "threads": 1, "eval_opponents": ["random"]}  # fmt: skip
+    path = written(
+        tmp_path, preset="", settings=settings, space={"learning_rate": [1e5, 1e6]}, trials=2,
+    )  # fmt: skip
+    lines = list[str]()
+    with pytest.raises(ValueError, match="none of its 2 trials was trained to its end"):
+        run_sweep(load_sweep(path), tmp_path / "sweep", say=lines.append)
+    assert sum(", diverged: " in line for line in lines) == 2
+
+
 @pytest.mark.usefixtures("no_tensorboard")
 def test_trials_side_by_side_come_to_what_they_come_to_one_by_one(tmp_path: Path) -> None:
     sweep = load_sweep(written(tmp_path, **TABLES, trials=2, sampler="Random", pruner="Nop"))

@@ -79,6 +79,12 @@ class CFRSettings(Settings, frozen=True, kw_only=True):
                 f"horizon is {self.horizon!r}: cfr ends hands with the foreplay, at the exact "
                 "value of the endgame; leave it out"
             )
+        if self.precision != "float32" or self.device == "cuda":
+            name = "device" if self.device == "cuda" else "precision"
+            raise SettingsError(
+                f"{name} is {getattr(self, name)!r}: cfr computes a table on the CPU, without "
+                "torch; leave it out"
+            )
         if self.init:
             raise SettingsError(
                 f"init is {self.init!r}: cfr learns a table, which begins with nothing; leave it "

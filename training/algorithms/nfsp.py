@@ -36,7 +36,7 @@ from ..rollout.tensor_state import (
     restore_optimizer,
     with_prefix,
 )
-from .base import Arrays, Trainer, TrainerState, torch_device
+from .base import MASK_IGNORED, Arrays, Diverged, Trainer, TrainerState, torch_device
 from .settings import NFSPSettings
 
 _ILLEGAL_LOGIT = -1e9
@@ -140,6 +140,8 @@ class NFSP(Trainer):
             transitions["next_action_mask"] = action_masks[completed]
             self.replay_buffer.add(transitions)
             active = np.flatnonzero(running)
+            if not action_masks[active, actions[active]].all():
+                raise Diverged(MASK_IGNORED)
             movers = active, seats[active]
             pending["observation"][movers] = observations[active]
             pending["action"][movers] = actions[active]

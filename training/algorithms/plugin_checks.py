@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 import msgspec
 import numpy as np
 
-from ...agents.checkpoints.checkpoint import weight_shapes
+from ...agents.checkpoints.checkpoint import may_overflow, policy_layers, weight_shapes
 from ...agents.checkpoints.schema import NetworkCard
 from ...common.plugins import error_location, error_text
 from ...common.suggestions import type_phrase
@@ -71,13 +71,21 @@ def check_progress(trainer: Trainer, idle: int) -> None:
 
 
 def checked_player(trainer: Trainer) -> tuple[Arrays, NetworkCard]:
-    """Weights of the player and their card; NaN or infinity is an ArithmeticError."""
+    """Weights of the player and their card; those that no agent could read are an error.
+
+    It is an ArithmeticError, as for every training that diverged.
+    """
     weights, card = guarded(trainer.player), guarded(trainer.network_card)
     for name, array in weights.items():
         if not np.isfinite(array).all():
             raise ArithmeticError(
                 f"{name} became NaN or infinite after {trainer.decisions:,} decisions"
             )
+    if card.kind == "mlp" and may_overflow(policy_layers(weights, card)):
+        raise ArithmeticError(
+            f"the training diverged: after {trainer.decisions:,} decisions the weights are so "
+            "large that outputs of the network may become infinite"
+        )
     return weights, card
 
 

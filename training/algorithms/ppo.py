@@ -107,6 +107,12 @@ class PPO(Trainer):
                 f"n_envs is {settings.n_envs}, which {ranks.world_size} processes cannot share "
                 f"evenly: give {ranks.world_size * max(1, n_envs)} or another multiple"
             )
+        if settings.iteration < 2 * ranks.world_size:
+            raise ValueError(
+                f"n_envs is {settings.n_envs} and n_steps is {settings.n_steps}: each of "
+                f"{ranks.world_size} processes plays a single decision in an iteration, and "
+                "nothing is learnt from it; raise one of them"
+            )
         self.backend = make_backend(device, settings.precision)
         self.collector = SelfPlayCollector(settings, n_envs, self.backend)
         self.games = self.collector.games

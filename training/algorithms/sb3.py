@@ -37,7 +37,7 @@ from ..rollout.tensor_state import (
     restore_optimizer,
     with_prefix,
 )
-from .base import Diverged, Trainer, TrainerState, torch_device
+from .base import MASK_IGNORED, Diverged, Trainer, TrainerState, torch_device
 from .settings import SB3Settings
 
 _METRICS = {
@@ -82,6 +82,12 @@ class ScaledVecEnv(GermanWhistVecEnv):
     def __init__(self, *args: Any, reward_scale: float, **options: Any) -> None:
         super().__init__(*args, **options)
         self.reward_scale = reward_scale
+
+    def step_async(self, actions: Array) -> None:
+        """Refuse actions outside of the masks: SB3 chooses those only by logits below -1e8."""
+        if not self.action_masks()[np.arange(self.num_envs), actions].all():
+            raise Diverged(MASK_IGNORED)
+        super().step_async(actions)
 
     def step_wait(self) -> tuple[Any, Any, Any, list[dict[str, Any]]]:
         observations, rewards, dones, infos = super().step_wait()
@@ -253,6 +259,8 @@ class SB3Trainer(Trainer):
         metrics = {name: float(values.get(key, 0.0)) for key, name in _METRICS.items()}
         model.logger.dump(model.num_timesteps)
         metrics["entropy"] = -metrics["entropy"]
+        if math.isnan(metrics["explained_variance"]):  # SB3's value where all returns are equal
+            metrics["explained_variance"] = 0.0
         metrics["learning_rate"] = self._learning_rate()
         if not self._is_finite():
             raise Diverged(_NOT_FINITE.format(self.decisions))
@@ -266,10 +274,11 @@ class SB3Trainer(Trainer):
         if n_steps != model.n_steps:
             model.n_steps = model.rollout_buffer.buffer_size = n_steps
             model.rollout_buffer.reset()
+        n_samples = n_steps * settings.n_envs
+        model.batch_size = _batch_size(n_samples, settings.batch_size)
+        model.normalize_advantage = n_samples > 1
         try:
-            model.learn(
-                n_steps * settings.n_envs, callback=self.callbacks, reset_num_timesteps=False
-            )
+            model.learn(n_samples, callback=self.callbacks, reset_num_timesteps=False)
         except ValueError as error:
             if self._is_finite():
                 raise
@@ -377,3 +386,13 @@ class SB3Trainer(Trainer):
         kind, position, has_gauss, gauss = state.numpy
         np.random.set_state((kind, arrays["numpy"], position, has_gauss, gauss))
         self.decisions, self.hands = state.decisions, state.hands
+
+
+def _batch_size(n_samples: int, batch_size: int) -> int:
+    """The batch size, or the next one that leaves no minibatch of a single sample.
+
+    SB3 divides by the standard deviation of advantages in a minibatch, which one sample lacks.
+    """
+    while batch_size < n_samples and n_samples % batch_size == 1:
+        batch_size += 1
+    return batch_size

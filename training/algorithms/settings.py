@@ -137,11 +137,22 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
                 f"n_envs is {self.n_envs}: each of {len(self.all_options)} rule sets needs a game"
             )
         self._check_pool()
+        # In a game against the pool every other decision is the learner's.
+        games = self.n_envs - int(self.pool_fraction * self.n_envs) / 2
+        if games * (self.n_steps or self.episode) < 2:
+            raise SettingsError(
+                f"n_envs is {self.n_envs} and n_steps is {self.n_steps}: an iteration has a single "
+                "decision of the learner, and nothing is learnt from it; raise one of them"
+            )
 
     @property
     def iteration(self) -> int:
         """Maximum number of decisions in an iteration."""
         return self.n_envs * (self.n_steps or self.episode)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return _notes_on_batch_size(self)
 
     @property
     def episode(self) -> int:
@@ -227,6 +238,12 @@ class NFSPSettings(Settings, frozen=True, kw_only=True):
         super().__post_init__()
         if not self.anticipatory:
             raise SettingsError("anticipatory is 0: no best response plays, so nothing is learnt")
+        for name in ("replay_size", "reservoir_size"):
+            if self.batch_size > getattr(self, name):
+                raise SettingsError(
+                    f"batch_size is {self.batch_size:,}, and {name} {getattr(self, name):,}: give "
+                    "a batch that the buffer can hold"
+                )
         if self.precision != "float32":
             raise SettingsError(f"precision is {self.precision!r}: nfsp learns in float32 alone")
 
@@ -274,6 +291,19 @@ class SB3Settings(Settings, frozen=True, kw_only=True):
     def iteration(self) -> int:
         """Decisions of an iteration."""
         return self.n_envs * self.n_steps
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return _notes_on_batch_size(self)
+
+
+def _notes_on_batch_size(settings: PPOSettings | SB3Settings) -> tuple[str, ...]:
+    if settings.batch_size <= settings.iteration:
+        return ()
+    return (
+        f"batch_size is {settings.batch_size:,}, and an iteration has {settings.iteration:,} "
+        "decisions at most: all of them are one minibatch",
+    )
 
 
 def _episode_length(options: Options) -> int:

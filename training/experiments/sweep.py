@@ -234,7 +234,7 @@ def _report(study: Any, sweep: Sweep, trial: Any, training: Training, code: int,
     pruned = study.get_trials(deepcopy=False)[trial.number].state == _state("PRUNED")
     if code or pruned:
         study.tell(trial, state=_state("PRUNED"), skip_if_finished=True)
-        result = "ended early"
+        result = "diverged" if code else "ended early"
     else:
         evaluations = load_state(training.folder / STATE)[1].evaluations
         last = max((evaluation.decisions for evaluation in evaluations), default=0)

@@ -24,6 +24,7 @@ from torch import Tensor, nn
 from ...agents.checkpoints.checkpoint import CARD, WEIGHTS, write_checkpoint
 from ...agents.checkpoints.schema import AuxiliaryCard, AuxiliaryKind
 from ...common.files import write_file
+from ...common.signals import UNSTABLE, RunStopped
 from ...common.typing import Array, Arrays
 from ...engine.rules import Rules
 from ..rollout.tensor_state import (
@@ -168,6 +169,12 @@ class Fit:
             if self.step >= self.steps:
                 break
             losses.append(self.train_step(hands))
+            if not math.isfinite(losses[-1]):
+                raise RunStopped(
+                    f"the fit of {target} diverged: its loss became {losses[-1]} in step "
+                    f"{self.step}; give a smaller learning rate, in another folder",
+                    UNSTABLE,
+                )
             last = self.step >= self.steps
             if last or self.step % SAVE_EVERY == 0:
                 metrics = self.task.metrics(self.average, validation)

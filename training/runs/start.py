@@ -55,9 +55,11 @@ def start(
     store = RunStore(ranks.broadcast(folder), lock)
     if ranks.is_first:
         store.write_settings(settings)
-    state, note = RunState(trainer={}, commands=[command_of(settings)]), ""
+    state, notes = RunState(trainer={}, commands=[command_of(settings)]), [*settings.notes]
     if warm_start is not None:
-        state.init, note = warm_start.origin, warm_start.note
+        state.init = warm_start.origin
+        notes.append(warm_start.note)
+    note = "; ".join(filter(None, notes))
     run = Run(store, settings, trainer, state, run_callbacks, note=note)
     run.save()
     return run
