@@ -130,11 +130,22 @@ def write_player(
 
 
 def revision() -> str | None:
-    """Git revision of the code, with `-dirty` if it has changes; None outside a checkout."""
+    """Git revision of the code, with `-dirty` if it has changes; None outside a checkout.
+
+    A package that is installed within another repository, as in its virtual environment, has none.
+    """
+    package = Path(__file__).resolve().parents[1]
+    top = _git(package, "rev-parse", "--show-toplevel")
+    if top is None or Path(top).resolve() != package:
+        return None
+    return _git(package, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
+
+
+def _git(folder: Path, *words: str) -> str | None:
+    """What git prints in a folder; None if it fails or prints nothing."""
     try:
         result = subprocess.run(
-            ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],
-            cwd=Path(__file__).resolve().parent, capture_output=True, encoding="utf-8", check=True,
+            ["git", *words], cwd=folder, capture_output=True, encoding="utf-8", check=True,
             timeout=10,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError):

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 from collections.abc import Mapping
 from multiprocessing import get_context
@@ -24,6 +25,7 @@ from german_whist.agents.checkpoints.checkpoint import list_checkpoints, read_ch
 from german_whist.cli import main
 from german_whist.common.signals import UNSTABLE, RunStopped
 from german_whist.common.typed_settings import SettingsError
+from german_whist.training import checkpoint
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.callbacks.base import Callback, TrainingRun
 from german_whist.training.checkpoint import load_state
@@ -166,6 +168,23 @@ def test_weights_that_no_agent_could_read_end_the_run(tmp_path: Path) -> None:
         run.go(quiet())
     assert stopped.value.status == UNSTABLE
     assert not list_checkpoints(tmp_path / "run" / "checkpoints")
+
+
+@pytest.mark.parametrize(
+    ("package", "known"),
+    [("", True), (".venv/lib/python3.12/site-packages/german_whist", False), ("vendored", False)],
+)
+def test_revision_is_that_of_the_packages_own_checkout(
+    package: str, known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = tmp_path / package / "training" / "checkpoint.py"
+    module.parent.mkdir(parents=True)
+    module.touch()
+    identity = ["-c", "user.name=me", "-c", "user.email=me@localhost"]
+    for words in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-qm", "Begin"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    monkeypatch.setattr(checkpoint, "__file__", str(module))
+    assert (checkpoint.revision() is not None) == known
 
 
 def test_a_batch_larger_than_an_iteration_is_reported(tmp_path: Path) -> None:
