@@ -168,8 +168,45 @@ def file_lock(path: Path) -> Generator[None]:
         yield
 
 
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """`yaml.SafeLoader` that refuses duplicate keys."""
+_MAX_YAML_BYTES = 1_000_000
+_MAX_YAML_NODES = 100_000
+"""Values in a file, those of aliases counted wherever they stand."""
+
+
+class _SettingsLoader(yaml.SafeLoader):
+    """`yaml.SafeLoader` that refuses duplicate keys, and aliases that expand to a huge content.
+
+    A few lines of aliases within aliases stand for thousands of millions of values, which every
+    later copy, check or message would go through.
+    """
+
+    def get_single_node(self) -> yaml.Node | None:
+        node = super().get_single_node()
+        if node is not None:
+            self._count(node, {})
+        return node
+
+    def _count(self, node: yaml.Node, counts: dict[yaml.Node, int]) -> int:
+        """Number of values in a node; `counts` are known ones, 0 for nodes around it."""
+        if node in counts:
+            if not counts[node]:
+                raise yaml.MarkedYAMLError(
+                    problem="an alias stands within its own anchor", problem_mark=node.start_mark
+                )
+            return counts[node]
+        counts[node], count = 0, 1
+        if isinstance(node, yaml.CollectionNode):
+            parts = cast(list[Any], node.value)
+            if isinstance(node, yaml.MappingNode):
+                parts = [each for pair in parts for each in pair]
+            count += sum(self._count(part, counts) for part in parts)
+        if count > _MAX_YAML_NODES:
+            raise yaml.MarkedYAMLError(
+                problem=f"it holds more than {_MAX_YAML_NODES:,} values, aliases counted",
+                problem_mark=node.start_mark,
+            )
+        counts[node] = count
+        return count
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         names: list[Any] = []
@@ -193,7 +230,9 @@ def _yaml_error(path: Path, error: Exception) -> str:
 def read_yaml_mapping(path: Path) -> dict[str, Any]:
     """Read a YAML file that holds a mapping; errors name the file."""
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeyLoader)
+        if path.stat().st_size > _MAX_YAML_BYTES:
+            raise ValueError(f"more than {_MAX_YAML_BYTES:,} bytes")
+        content = yaml.load(path.read_text(encoding="utf-8"), _SettingsLoader)
     except OSError as error:
         raise ValueError(f"{path}: cannot be read ({error.strerror or error})") from error
     except RecursionError as error:

@@ -24,6 +24,7 @@ from ..name_options import endgame_option, parse_name_options
 from ..networks.observe import Observations, observe
 from ..perfect_endgame import EndgamePlayer
 from ..sampling import softmax_rows
+from .onnx_operators import graph_operators
 
 Policy = Callable[[Array, Array], Any]
 """`f(observations, masks)` returning `(n, actions)` logits or `(n,)` actions."""
@@ -228,6 +229,15 @@ class OnnxAgent(PolicyAgent):
             ) from None
         if not Path(path).is_file():
             raise ValueError(f"{path!r} is no file: name a graph, as in onnx:player.onnx")
+        try:
+            repeating = sorted(_REPEATING & graph_operators(Path(path).read_bytes()))
+        except ValueError as error:
+            raise ValueError(f"{path} cannot be read as ONNX: {error}") from None
+        if repeating:
+            raise ValueError(
+                f"{path} has the operator {repeating[0]}, which may run for ever: export the "
+                "policy without loops"
+            )
         session_options = onnxruntime.SessionOptions()
         session_options.intra_op_num_threads = 1
         try:
@@ -257,6 +267,8 @@ class OnnxAgent(PolicyAgent):
         self.checkpoints = (file_of(path),)
 
 
+_REPEATING = {"Loop", "Scan"}
+"""Operators of ONNX that run a graph again and again."""
 _DTYPES = {
     "tensor(int8)": np.int8, "tensor(float)": np.float32, "tensor(bool)": np.bool_,
     "tensor(double)": np.float64, "tensor(int64)": np.int64, "tensor(uint8)": np.uint8,

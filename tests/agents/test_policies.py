@@ -203,6 +203,49 @@ def test_a_graph_that_can_not_play_is_refused(text: str, rules: str, why: str, g
     assert isinstance(error.value, CannotPlay) == (rules != "classic" or "never" in why)
 
 
+@pytest.mark.parametrize("place", ["graph", "branch", "function"])
+def test_onnx_agent_refuses_graphs_with_loops(place: str, tmp_path: Path) -> None:
+    """A loop without an end, in the graph, in a branch of an `If` or in a local function."""
+    onnx = pytest.importorskip("onnx")
+    helper, boolean, number = onnx.helper, onnx.TensorProto.BOOL, onnx.TensorProto.FLOAT
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]
+    value = helper.make_tensor_value_info
+    true = helper.make_node(
+        "Constant", [], ["go"], value=helper.make_tensor("", boolean, [], [True])
+    )
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["x"], ["y"]), helper.make_node("Identity", ["c"], ["d"])],
+        "body", [value("i", onnx.TensorProto.INT64, []), value("c", boolean, []),
+                 value("x", number, None)],
+        [value("d", boolean, []), value("y", number, None)],
+    )  # fmt: skip
+    nodes = [true, helper.make_node("Loop", ["", "go", "observation"], ["logits"], body=body)]
+    if place == "branch":
+        branch = helper.make_graph(nodes, "branch", [], [value("logits", number, None)])
+        branches = {"then_branch": branch, "else_branch": branch}
+        nodes = [true, helper.make_node("If", ["go"], ["logits"], **branches)]
+    functions = []
+    if place == "function":
+        outputs = ["observation"], ["logits"]
+        functions = [helper.make_function("own", "Forever", *outputs, nodes, opsets)]
+        nodes = [helper.make_node("Forever", *outputs, domain="own")]
+    graph = helper.make_graph(
+        nodes, "policy", [value("observation", number, ["n", LAYOUT.size])],
+        [value("logits", number, ["n", 52])],
+    )  # fmt: skip
+    model = helper.make_model(graph, opset_imports=opsets, functions=functions)
+    onnx.save(model, tmp_path / "loop.onnx")
+    with pytest.raises(ValueError, match="has the operator Loop, which may run for ever"):
+        make_agent(f"onnx:{tmp_path}/loop.onnx,layout=raw")
+
+
+@pytest.mark.parametrize("data", [b"", b"    ORTM    ", b"\x3a\xff", b"\x3b"])
+def test_onnx_agent_refuses_bytes_without_a_graph(data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "bytes.onnx").write_bytes(data)
+    with pytest.raises(ValueError, match="cannot be read as ONNX"):
+        make_agent(f"onnx:{tmp_path}/bytes.onnx,layout=raw")
+
+
 def test_a_package_makes_its_players_known(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     source, target = tmp_path / "source", tmp_path / "installed"
     shutil.copytree(ROOT / "docs" / "plugin", source, ignore=lambda *_: {"__pycache__", "build"})

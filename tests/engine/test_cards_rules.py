@@ -149,6 +149,14 @@ def test_what_can_not_be_played_is_refused_with_its_value(values: Any, sentence:
         load_rules(values)
 
 
+def _nested_aliases(levels: int) -> str:
+    """A list in which each level holds the one before ten times."""
+    lines = ["x0: &x0 [x]"]
+    for level in range(1, levels):
+        lines.append(f"x{level}: &x{level} [{', '.join(10 * [f'*x{level - 1}'])}]")
+    return "\n".join(lines)
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -166,6 +174,12 @@ def test_what_can_not_be_played_is_refused_with_its_value(values: Any, sentence:
         ("hand: " + 5000 * "9" + "\n", "not valid YAML"),
         ("name: \xff\xfe\n", "is not valid YAML"),
         ("name: !!python/object/apply:os.getcwd []\n", "not valid YAML"),
+        (_nested_aliases(20), "line 6 is not valid YAML: it holds more than 100,000 values"),
+        (
+            _nested_aliases(3) + "\nname: &a [*a]\n",
+            "line 4 is not valid YAML: an alias stands within its own anchor",
+        ),
+        ("name: x\n" + 200_000 * "#......\n", "not valid YAML: more than 1,000,000 bytes"),
     ],
 )
 def test_broken_files_are_refused_with_their_name(text: str, sentence: str, tmp_path: Path) -> None:
