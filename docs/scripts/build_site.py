@@ -6,6 +6,7 @@ Errors name the page and the line.
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -29,6 +30,7 @@ def build(out: Path, docs: Path = DOCS) -> list[str]:
     if docs == DOCS:
         for folder in ("examples", "leaderboard"):
             shutil.copytree(ROOT / folder, source / folder, ignore=NOT_COPIED)
+        shutil.copy(ROOT / "CITATION.cff", source)
         for name, text in {**reference(), **root_pages()}.items():
             (source / "docs" / name).parent.mkdir(exist_ok=True)
             (source / "docs" / name).write_text(text, encoding="utf-8")
@@ -45,14 +47,27 @@ def build(out: Path, docs: Path = DOCS) -> list[str]:
 
 
 def root_pages() -> dict[str, str]:
-    """CONTRIBUTING.md and CHANGELOG.md with links as pages of the site."""
-    names = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changes.md"}
+    """The pages of the top folder, with links as of the site; the contents follow README.md."""
+    names = {
+        "README.md": "index.md",
+        "CONTRIBUTING.md": "develop/contributing.md",
+        "CHANGELOG.md": "develop/changes.md",
+    }
     texts: dict[str, str] = {}
     for name, page in names.items():
-        text = (ROOT / name).read_text(encoding="utf-8").replace("](docs/", "](../")
-        for target, target_page in names.items():
-            text = text.replace(f"]({target})", f"]({target_page})")
-        texts[f"develop/{page}"] = text
+        up = "../" * page.count("/")
+
+        def site_link(match: re.Match[str], up: str = up) -> str:
+            target = match[1]
+            if target in names:
+                return f"]({up}{names[target]}"
+            if target.startswith("docs/"):
+                return f"]({up}{target.removeprefix('docs/')}"
+            return f"](../{up}{target}" if (ROOT / target).exists() else match[0]
+
+        texts[page] = re.sub(r"\]\(([^)#\s]+)", site_link, (ROOT / name).read_text("utf-8"))
+    contents = (DOCS / "index.md").read_text("utf-8")
+    texts["index.md"] += "\n" + contents[contents.index("```{toctree}") :]
     return texts
 
 

@@ -26,10 +26,11 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-from german_whist import Game, record_of
+from german_whist import Game, german_whist_v0, record_of
 from german_whist.agents import Player
 
 mpl.use("Agg")
@@ -154,8 +155,11 @@ def opened_table() -> Iterator[Page]:
 
 
 def photograph(page: Page, name: str) -> None:
-    """Write a screenshot in few colours."""
-    picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    write_picture(Image.open(io.BytesIO(page.screenshot())).convert("RGB"), name)
+
+
+def write_picture(picture: Image.Image, name: str) -> None:
+    """Write a picture in few colours."""
     picture.quantize(128, dither=Image.Dither.NONE).save(PICTURES / name, optimize=True)
 
 
@@ -171,6 +175,18 @@ def felt() -> None:
         page.locator(".felt[data-move]").wait_for()
         page.wait_for_timeout(1000)
         photograph(page, "felt.png")
+
+
+def trick() -> None:
+    """Show a trick of the foreplay, for which a trump is turned up."""
+    env = german_whist_v0.raw_env(render_mode="rgb_array", render_view=0)
+    env.reset(seed=434)
+    rng = np.random.default_rng(434)
+    for _ in range(5):
+        observation = env.last()[0]
+        assert observation is not None
+        env.step(int(rng.choice(np.flatnonzero(observation["action_mask"]))))
+    write_picture(Image.fromarray(env.render()).resize((640, 410)), "trick.png")
 
 
 def replay() -> None:
@@ -197,6 +213,7 @@ PICTURES_BY_NAME: dict[str, Callable[[], None]] = {
     "hand": hand,
     "learning": learning,
     "felt": felt,
+    "trick": trick,
     "replay": replay,
 }
 
