@@ -57,6 +57,8 @@ class MixedSelfPlayEnv:
             SelfPlayEnv(span.stop - span.start, rules, threads=threads, device=device, **options)
             for rules, span in zip(loaded, self._spans, strict=True)
         ]
+        for part, span in self.parts():
+            part.batch.first_game = span.start
         self.actions: int = max(rule_set.actions for rule_set in loaded)
         shapes = [part.options.observation_shape for part in self._parts]
         self._observation_shape = tuple(map(max, zip(*shapes, strict=True)))
@@ -83,7 +85,12 @@ class MixedSelfPlayEnv:
         return self._each(lambda part, _: part.observe())
 
     def step(self, actions: Any) -> StepResult:
-        chosen = self._parts[0].batch.action_array(actions, self.num_envs)
+        """Play an action of the seat to move in every game, or in none if one is illegal."""
+        first = self._parts[0].batch
+        chosen = first.action_array(actions, self.num_envs)
+        if first.gpu is None:  # a GPU's steps raise nothing
+            for part, span in self.parts():
+                part.batch.checked_actions(chosen[span])
         return self._each(lambda part, k: part.step(chosen[self._spans[k]]))
 
     def _each(self, call: Callable[[SelfPlayEnv, int], StepResult]) -> StepResult:

@@ -181,6 +181,8 @@ class Batch:
             self._thread_arrays.append(self.arrays._replace(workspace=zeros(1, WORKSPACE)))
         self.all_games: Array = self.backend.constant(np.arange(n))
         self._ends_at_endgame = options.horizon == "foreplay"
+        self.first_game: int = 0
+        """Number of its first game in errors: its games may be a part of more."""
         self.ready: bool = False
         """Whether the batch can step: not before a reset, nor after a failed one."""
         self._dealt = False
@@ -376,13 +378,14 @@ class Batch:
         if invalid >= 0:
             raise ValueError(
                 f"the state is not of games by the rules {rules.name}: play never leads to "
-                f"the record of game {invalid}, so give what state() returned for the same options"
+                f"the record of game {self.first_game + invalid}, so give what state() returned "
+                "for the same options"
             )
         if not over and (records["phase"] == OVER).any():
+            game = self.first_game + int((records["phase"] == OVER).argmax())
             raise ValueError(
-                f"the hand of game {int((records['phase'] == OVER).argmax())} is over in the "
-                "state, and here a new hand follows at once: give what state() returned for "
-                "the same options"
+                f"the hand of game {game} is over in the state, and here a new hand follows at "
+                "once: give what state() returned for the same options"
             )
         return records, checked_seed(seed)
 
@@ -504,7 +507,7 @@ class Batch:
         game = -1 if self.gpu is None else self.gpu.first_illegal()
         if game >= 0:
             raise IllegalAction(
-                f"the action in game {game} was not legal, and another was played: actions have "
+                f"the action in game {self.first_game + game} was not legal, and another was played: actions have "
                 "to be among those of the mask"
             )
 
@@ -520,4 +523,4 @@ class Batch:
             text = actions_text([action], self.options)
             legal = actions_text(action_list(self.legal[index]), self.options)
             reason = f"its mask allows {legal or 'nothing'}"
-        return f"action {text} is not legal in game {index}: {reason}"
+        return f"action {text} is not legal in game {self.first_game + index}: {reason}"

@@ -7,6 +7,7 @@ import pytest
 import torch
 from walks import picks
 
+from german_whist.engine.dtypes import GAME
 from german_whist.engine.game import IllegalAction
 from german_whist.engine.observation.layout import EXCHANGE_LAYOUT, LAYOUT
 from german_whist.engine.observation.rule_features import rule_features
@@ -71,8 +72,6 @@ def test_what_only_an_exchange_shows_is_zero_for_the_others() -> None:
     assert not now.observations[:2, LAYOUT.size :].any()
     assert not now.masks[:2, 52:].any()
     assert now.masks[2:].nonzero()[1].tolist() == [53, 54, 53, 54]
-    with pytest.raises(IllegalAction, match="actions run from 0"):
-        env.step([99] * 4)
     shapes = [part.observe().observations.shape[1] for part, _ in env.parts()]
     assert shapes == [part.single_observation_space.shape[0] for part, _ in env.parts()]
 
@@ -97,6 +96,38 @@ def test_what_goes_on_is_kept_and_restored() -> None:
     actions = picks(now.masks, rng)
     for one, two in zip(env.step(actions), other.step(actions), strict=True):
         assert one.tolist() == two.tolist()
+
+
+@pytest.mark.parametrize(
+    ("game", "action", "reason"), [(5, 99, "from 0 to 51"), (4, 0, "its mask")]
+)
+def test_mixed_step_with_an_illegal_action_changes_no_game(
+    game: int, action: int, reason: str
+) -> None:
+    env = MixedSelfPlayEnv(6, RULES, reward="tricks")
+    now = env.reset(seed=2)
+    for _ in range(3):
+        now = env.step(now.masks.argmax(axis=1))
+    before = {name: array.tobytes() for name, array in env.state().items()}
+    actions = now.masks.argmax(axis=1)
+    actions[game] = action if action else now.masks[game].argmin()
+    with pytest.raises(IllegalAction, match=f"is not legal in game {game}: .*{reason}"):
+        env.step(actions)
+    assert {name: array.tobytes() for name, array in env.state().items()} == before
+    twin = MixedSelfPlayEnv(6, RULES, reward="tricks")
+    twin.restore(env.state())
+    actions = now.masks.argmax(axis=1)
+    for found, expected in zip(env.step(actions), twin.step(actions), strict=True):
+        assert found.tolist() == expected.tolist()
+
+
+def test_mixed_restore_names_a_game_by_its_number_in_the_whole() -> None:
+    env = MixedSelfPlayEnv(6, RULES)
+    env.reset(seed=2)
+    state = env.state()
+    state["records.2"].view(GAME)["turn"][1] = 2
+    with pytest.raises(ValueError, match="the record of game 5"):
+        env.restore(state)
 
 
 @pytest.mark.parametrize(("count", "rules"), [(1, ["classic", "quick"]), (4, [])])
