@@ -104,8 +104,6 @@ class SingleAgentBatch:
         """The opponent of each episode, an index into the names of the pool, if there is one."""
         self._key = agent_key(0)
         self._index_buffer = np.zeros(self.n, np.int64)
-        self._opponent_views = np.zeros(self.n, VIEW)
-        blank_tricks(self._opponent_views)
         self._rng = np.zeros(self.n, np.uint64)
         self._no_results = results_by_seat(self.batch.results[:0], self.seats[:0])
         self.observations, self.masks = self.batch.new_rows(self.n)
@@ -128,9 +126,9 @@ class SingleAgentBatch:
             self._agents: dict[int, Agent] = {0: self.opponent}
             self.opponents[:] = 0
         self._reads_tricks = False
-        for name in ("led_cards", "followed_cards", "my_draws", "opponent_draws"):
-            self._opponent_views[name] = NO_CARD
-        self._opponent_views["i_led"] = 0
+        # An agent that reads no tricks must not see those that another one did.
+        self._opponent_views = np.zeros(self.n, VIEW)
+        blank_tricks(self._opponent_views)
         # A pool that is still empty may be filled before the first reset.
         if self.pool is None or self.batch.ready:
             self._assign_opponents(self.batch.all_games)

@@ -15,11 +15,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from german_whist.engine.dtypes import MAX_TRICKS, VIEW
 from german_whist.engine.game import Game, IllegalAction
 from german_whist.engine.observation.history import histories, history_rows
 from german_whist.engine.observation.layout import LAYOUTS
 from german_whist.engine.rules import Rules
-from german_whist.engine.view import View
+from german_whist.engine.view import View, blank_tricks
 from german_whist.envs import SelfPlayEnv
 from plain_whist import PlainGame, PlainRules
 from support import (
@@ -52,6 +53,16 @@ def position(name: str, seed: int) -> tuple[Game, PlainGame]:
         game.play(action)
         plain.play(action)
     return game, plain
+
+
+def test_blank_tricks_are_those_of_a_view_before_the_first_trick() -> None:
+    blank = np.zeros(1, VIEW)
+    blank_tricks(blank)
+    dealt_view = Game("classic", seed=1).view(0).record
+    names = [name for name in VIEW.names or () if VIEW[name].shape == (MAX_TRICKS,)]
+    assert names
+    for name in names:
+        assert blank[name].tolist() == dealt_view[name].tolist(), name
 
 
 def exchanged(game: Game, seat: int, exchange: dict[int, int]) -> Game:

@@ -11,6 +11,7 @@ from walks import OPTIONS, SHAPES, label
 
 from german_whist import observe
 from german_whist.agents import Agent, CannotPlay
+from german_whist.agents.heuristic.random import RandomAgent
 from german_whist.engine.game import IllegalAction
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv
 
@@ -95,6 +96,38 @@ def test_opponents_are_functions_agents_and_classes() -> None:
     assert opponent.asked[:10].min() >= 12
     assert vector.step(info["action_mask"].argmax(axis=1))[2].all()
     assert opponent.asked.max() <= 1
+
+
+class Seen(Agent):
+    """Plays its lowest card, and keeps the views that it got."""
+
+    reads_tricks = False
+
+    def __init__(self, rules: Any, *, match: Any = None) -> None:
+        super().__init__(rules, match=match)
+        self.views: list[bytes] = []
+
+    def act(self, views: Any, rng: Any) -> Any:
+        self.views.append(views.tobytes())
+        return observe(views, self.rules).masks.argmax(axis=1)
+
+
+@pytest.mark.parametrize("rules", ["classic", "draft", "open-stock", "humbug"])
+def test_new_opponent_gets_the_views_of_a_fresh_batch(rules: str) -> None:
+    vector, fresh = (GermanWhistVectorEnv(20, rules, seat=1) for _ in range(2))
+    vector.opponent = RandomAgent(rules).act  # of a function, nobody knows what it reads
+    info = vector.reset(seed=1)[1]
+    for _ in range(9):
+        info = vector.step(info["action_mask"].argmax(axis=1))[4]
+    views = []
+    for env in (vector, fresh):
+        env.opponent = seen = Seen(rules)
+        seen.views.clear()
+        info = env.reset(seed=2)[1]
+        for _ in range(9):
+            info = env.step(info["action_mask"].argmax(axis=1))[4]
+        views.append(seen.views)
+    assert views[0] == views[1]
 
 
 def test_opponents_that_can_not_play_say_so() -> None:
