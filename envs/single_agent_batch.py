@@ -22,7 +22,7 @@ from ..engine.batch.batch import READ_NS, RESET_OPTIONS, Array, Batch, action_ar
 from ..engine.batch.config import GameOptions, Options, RulesLike, checked_choice, options_from
 from ..engine.batch.kernels import ENDGAME_REACHED, EPISODE_OVER, NO_EVENT
 from ..engine.batch.results import results_by_seat
-from ..engine.dtypes import NO_CARD, OVER, VIEW
+from ..engine.dtypes import OVER, VIEW
 from ..engine.game import IllegalAction
 from ..engine.rules import Rules
 from ..engine.seeding import checked_count, checked_seat
@@ -260,7 +260,7 @@ class SingleAgentBatch:
         )
 
     def begin_next(self, indices: Array) -> None:
-        self.batch.deal_next(indices)
+        self.batch.begin_next(indices)
         self._begin(indices)
 
     def state(self) -> dict[str, Array]:

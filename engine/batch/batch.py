@@ -32,8 +32,8 @@ from .kernels import (
     NEXT_HAND,
     WORKSPACE,
     BatchArrays,
+    begin_next_all,
     clear_all,
-    deal_next_all,
     first_illegal,
     observe_all,
     play_all,
@@ -272,8 +272,9 @@ class Batch:
         game.deal_cards(self.rules.deck if deal is None else deal, 0 if dealer is None else dealer)
         return game
 
-    def deal_next(self, indices: Array) -> None:
-        self.run(len(indices), deal_next_all, indices)
+    def begin_next(self, indices: Array) -> None:
+        """Start the next episodes in games whose episode is over: in a match, a new one."""
+        self.run(len(indices), begin_next_all, indices)
 
     # -- stepping
 
@@ -507,8 +508,8 @@ class Batch:
         game = -1 if self.gpu is None else self.gpu.first_illegal()
         if game >= 0:
             raise IllegalAction(
-                f"the action in game {self.first_game + game} was not legal, and another was played: actions have "
-                "to be among those of the mask"
+                f"the action in game {self.first_game + game} was not legal, and another was "
+                "played: actions have to be among those of the mask"
             )
 
     def check_ready(self) -> None:

@@ -274,10 +274,17 @@ def reset_all(
 
 
 @jit
-def deal_next_all(arrays: BatchArrays, indices: np.ndarray, start: int, stop: int) -> int:
+def begin_next_all(arrays: BatchArrays, indices: np.ndarray, start: int, stop: int) -> int:
+    """Start the next episode in each game of `indices`, wherever its last one ended.
+
+    A match ends early by an illegal action too, so its score says nothing of whether it is over.
+    """
     config, stream = row(arrays.config, 0), row(arrays.workspace, 0).stream
     for index in indices[start:stop]:
-        deal_next_hand(config, row(arrays.games, index), len(arrays.games), stream)
+        game = row(arrays.games, index)
+        new_match(game)
+        number = game.number + np.uint64(len(arrays.games))
+        deal_numbered(config.rules, game, config.seed, number, stream)
     return 0
 
 

@@ -40,7 +40,7 @@ class WaitingBatch(Batch):
         """Deal where a hand is over, and play random cards."""
         over = np.flatnonzero(self.records["phase"] == OVER)
         if len(over):
-            self.deal_next(over)
+            self.begin_next(over)
         masks = self.masks()
         self.play_on((masks * rng.random(masks.shape)).argmax(axis=1))
 
@@ -92,7 +92,7 @@ def play_on_from_corrupted_states(rules: str, trials: int, **options: Any) -> tu
             assert (tricks.sum(axis=1) == most).all(), field
         # All is as play leaves it at the end.
         games.restore(games.state())
-        games.deal_next(games.all_games)
+        games.begin_next(games.all_games)
         assert (games.records["phase"] != OVER).all()
     return trials - accepted, accepted
 

@@ -117,7 +117,7 @@ def test_a_score_that_no_match_comes_to_is_refused(field: str, value: Any) -> No
     games = WaitingBatch("classic", 1, 1, match=match)
     while games.records["hands"][0] != 1:
         over = np.flatnonzero(games.records["phase"] == OVER)
-        games.deal_next(over)
+        games.begin_next(over)
         games.play_on(games.masks().argmax(axis=1))
     state = games.state()
     state["records"].view(GAME)[field][0] = value

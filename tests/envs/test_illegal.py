@@ -78,6 +78,37 @@ def test_it_costs_what_it_costs_in_pettingzoo_in_every_mode(reward: str, horizon
             assert info["action_mask"][0].any()
 
 
+@pytest.mark.parametrize("kind", ["sb3", "gymnasium", *MODES])
+def test_match_after_an_illegal_action_begins_at_no_points(kind: str) -> None:
+    options: dict[str, Any] = {"rules": "small-last", "horizon": "match", "illegal": "lose"}
+    env: Any
+    if kind == "sb3":
+        env = pytest.importorskip("german_whist.envs.sb3").GermanWhistVecEnv(1, **options)
+        env.seed(SEED)
+    elif kind == "gymnasium":
+        env = GermanWhistEnv(**options)
+    else:
+        env = GermanWhistVectorEnv(1, autoreset_mode=kind, **options)
+    env.reset(**({} if kind == "sb3" else {"seed": SEED}))
+
+    def step(illegal: bool) -> None:
+        mask = np.ravel(env.action_masks())
+        action = int(mask.argmin() if illegal else mask.argmax())
+        env.step(action if kind == "gymnasium" else np.array([action]))
+
+    def game() -> Any:
+        return env.state()["records"].view(GAME)[0]
+
+    while game()["hands"] < 3:
+        step(illegal=False)
+    step(illegal=True)
+    if kind == "NextStep":
+        step(illegal=False)
+    elif kind in ("Disabled", "gymnasium"):
+        env.reset(**({"options": {"reset_mask": np.ones(1, bool)}} if kind == "Disabled" else {}))
+    assert (game()["hands"], game()["points"].tolist(), game()["trick"]) == (0, [0, 0], 0)
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_random_actions_end_every_episode_and_a_state_is_gone_on_from(mode: str) -> None:
     options: dict[str, Any] = {"reward": "tricks", "horizon": "foreplay", "illegal": "lose"}
