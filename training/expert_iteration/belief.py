@@ -18,7 +18,7 @@ from ...engine.dtypes import GAME, VIEW
 from ...engine.play import play, row
 from ...engine.rules import Rules
 from ...engine.view import write_view
-from .self_play import BF16_ONE, deal_again, without_targets
+from .self_play import BF16_ONE, deal_again, evaluate_network, without_targets
 
 
 class PositionBuffers(NamedTuple):
@@ -105,7 +105,6 @@ class BeliefTask:
 
     def _losses(self, net: nn.Module, hands: Array) -> Tensor:
         inputs, labels, masks = self.read(hands)
-        with torch.autocast("cpu", torch.bfloat16):
-            logits = net(inputs).float()
+        logits = evaluate_network(net, inputs)
         losses = functional.binary_cross_entropy_with_logits(logits, labels, reduction="none")
         return (losses * masks).sum(-1)

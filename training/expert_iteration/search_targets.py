@@ -43,6 +43,7 @@ from .self_play import (
     PolicyPlayers,
     TorchMLP,
     deal_again,
+    evaluate_network,
     greedy_cards,
     new_policy_inputs,
     write_query,
@@ -356,8 +357,7 @@ class PolicyTask:
     def _targets_and_log_probs(self, net: nn.Module, hands: Array) -> tuple[Tensor, Tensor, Tensor]:
         """Targets, and log probabilities of the old and the new policy."""
         inputs, targets, legal_outputs = self.read(hands)
-        with torch.autocast("cpu", torch.bfloat16):
-            new_logits = net(torch.from_numpy(inputs).view(torch.bfloat16)).float()
+        new_logits = evaluate_network(net, torch.from_numpy(inputs).view(torch.bfloat16))
         old, new = (
             functional.log_softmax(logits.masked_fill(~legal_outputs, -1e9), -1)
             for logits in (self.old_policy.forward(inputs), new_logits)

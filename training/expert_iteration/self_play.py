@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from ...agents.networks.mlp import MLPWeights
@@ -38,6 +38,7 @@ from ...engine.play import Record, deal_numbered, legal, play, row, set_up
 from ...engine.rng import random_below, random_fraction, stream_key
 from ...engine.rules import Rules
 from ...engine.view import write_position
+from ..rollout.precision import has_bfloat16
 
 MAX_PLAYS = 2 * MAX_TRICKS
 BF16_ONE = np.int16(0x3F80)
@@ -74,22 +75,30 @@ def without_targets(hands: Array) -> Array:
     return np.ascontiguousarray(hands["hand"]) if hands.dtype == SEARCHED_HAND else hands
 
 
+def evaluate_network(net: nn.Module, inputs: Tensor) -> Tensor:
+    """Outputs in float32; matrices are multiplied in bfloat16 where the CPU can."""
+    mixed = has_bfloat16()
+    with torch.autocast("cpu", torch.bfloat16, enabled=mixed):
+        return net(inputs if mixed else inputs.float()).float()
+
+
 class TorchMLP:
-    """A compiled network's weights as an MLP in torch, evaluated in bfloat16."""
+    """A compiled network's weights as an MLP in torch, in bfloat16 where the CPU multiplies it."""
 
     def __init__(self, net: MLPWeights) -> None:
         start = 0
+        self.precision = torch.bfloat16 if has_bfloat16() else torch.float32
         self.layers: list[tuple[Tensor, Tensor]] = []
         for n, m in pairwise(net.sizes.tolist()):
             weight = torch.from_numpy(net.weights[start : start + n * m].reshape(n, m).T.copy())
             bias = torch.from_numpy(net.weights[start + n * m : start + n * m + m].copy())
-            self.layers.append((weight.bfloat16(), bias.bfloat16()))
+            self.layers.append((weight.to(self.precision), bias.to(self.precision)))
             start += (n + 1) * m
 
     @torch.no_grad()
     def forward(self, inputs: Array) -> Tensor:
         """Outputs for a batch of inputs, which hold the bits of bfloat16 numbers."""
-        x = torch.from_numpy(inputs).view(torch.bfloat16)
+        x = torch.from_numpy(inputs).view(torch.bfloat16).to(self.precision)
         for weight, bias in self.layers[:-1]:
             x = functional.relu(functional.linear(x, weight, bias))
         return functional.linear(x, *self.layers[-1]).float()

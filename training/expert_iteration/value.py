@@ -20,7 +20,7 @@ from ...common.typing import Array
 from ...engine.dtypes import GAME
 from ...engine.play import play, row
 from ...engine.rules import Rules
-from .self_play import BF16_ONE, deal_again, without_targets
+from .self_play import BF16_ONE, deal_again, evaluate_network, without_targets
 
 
 class TrickPositions(NamedTuple):
@@ -117,9 +117,7 @@ class ValueTask:
 
     def loss(self, net: nn.Module, hands: Array) -> Tensor:
         inputs, leaders, tricks, random_tricks = self.read(hands)
-        with torch.autocast("cpu", torch.bfloat16):
-            logits = net(inputs).float()
-        log_probs = functional.log_softmax(logits, -1)
+        log_probs = functional.log_softmax(evaluate_network(net, inputs), -1)
         probs = log_probs.detach().exp()
         targets, mask = lambda_returns(
             probs, leaders, tricks, random_tricks, self.lambda_, self.endgame_tricks
@@ -130,8 +128,7 @@ class ValueTask:
     def metrics(self, net: nn.Module, hands: Array) -> dict[str, list[float]]:
         """Squared error of the expected win, ±1, at each trick where no random card follows."""
         inputs, leaders, tricks, random_tricks = self.read(hands)
-        with torch.autocast("cpu", torch.bfloat16):
-            probs = net(inputs).float().softmax(-1)
+        probs = evaluate_network(net, inputs).softmax(-1)
         outcomes, _ = lambda_returns(
             probs, leaders, tricks, random_tricks, 1.0, self.endgame_tricks
         )

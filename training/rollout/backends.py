@@ -6,7 +6,6 @@ differences between the two are in this file.
 
 from __future__ import annotations
 
-import platform
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from ...engine.batch.batch import Backend
 from ...engine.batch.cpu_backend import CpuBackend
 from ...engine.batch.results import StepResult
 from .kernels import draw_uniforms
+from .precision import has_bfloat16
 
 Array = Any
 """An array of NumPy on the CPU, a tensor of torch on a GPU."""
@@ -36,14 +36,6 @@ class _TorchDevice:
         """Inputs of the network, stored as int8, in the precision that it computes in."""
         dtype = torch.bfloat16 if self.precision == "mixed" else torch.float32
         return [tensor.to(dtype) for tensor in inputs]
-
-
-def has_bfloat16() -> bool:
-    """Whether the CPU has instructions for bfloat16, whose emulation is slower than float32."""
-    if platform.machine().lower() not in ("x86_64", "amd64"):
-        return True
-    # torch 2.8 has no public function for this.
-    return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
 
 
 class CpuTrainingBackend(_TorchDevice):
