@@ -1,11 +1,11 @@
 """Numba decorators, their disk cache, and the message before a first compilation.
 
 Numba's own disk cache misses changes in functions of other modules. Here the name of the cache
-folder contains a hash of every source file that a function could call into, so outdated machine
-code is never loaded. Functions from outside this package, whose sources are unknown, are compiled
-by `numba.jit`, anew in each process. `NUMBA_DISABLE_JIT=1` runs everything as plain Python. A
-damaged or incompatible cache file is compiled anew. On a full or read-only disk nothing is cached,
-which is reported once.
+folder contains a hash of every source file that a function could call into, and of the settings of
+numba that change the code, so outdated machine code is never loaded. Functions from outside this
+package, whose sources are unknown, are compiled by `numba.jit`, anew in each process.
+`NUMBA_DISABLE_JIT=1` runs everything as plain Python. A damaged or incompatible cache file is
+compiled anew. On a full or read-only disk nothing is cached, which is reported once.
 
 `common/jit/dispatch.py` links the functions of this package and uses numba internals. With a numba
 version that has other internals, or with `GERMAN_WHIST_PLAIN_JIT=1`, `numba.jit` compiles these
@@ -44,6 +44,30 @@ _MAX_FOLDERS = 6
 PLAIN_JIT = "GERMAN_WHIST_PLAIN_JIT"
 
 
+_CODE_SETTINGS = (
+    "OPT",
+    "BOUNDSCHECK",
+    "LOOP_VECTORIZE",
+    "SLP_VECTORIZE",
+    "CPU_NAME",
+    "CPU_FEATURES",
+    "ENABLE_AVX",
+    "DISABLE_INTEL_SVML",
+    "USING_SVML",
+    "DEBUGINFO_DEFAULT",
+    "DEBUG_NRT",
+    "NRT_STATS",
+    "EXTEND_VARIABLE_LIFETIMES",
+    "LLVM_REFPRUNE_PASS",
+    "LLVM_REFPRUNE_FLAGS",
+)
+"""Settings of numba that change the machine code of a function."""
+
+
+def _code_settings() -> str:
+    return " ".join(f"{name}={getattr(numba.config, name, None)!r}" for name in _CODE_SETTINGS)
+
+
 def _base_folder() -> Path:
     named = os.environ.get("NUMBA_CACHE_DIR")
     return Path(named) if named else cache_folder() / "compiled"
@@ -55,7 +79,8 @@ def _platform() -> tuple[str, ...]:
 
 def _source_key(package: str) -> str:
     digest = hashlib.sha256()
-    for part in (*_platform(), "linked" if _linking_dispatcher() else "plain"):
+    linking = "linked" if _linking_dispatcher() else "plain"
+    for part in (*_platform(), linking, _code_settings()):
         digest.update(part.encode())
     for name in PACKAGES[: PACKAGES.index(package) + 1]:
         for path in sorted((_SOURCE_ROOT / name).rglob("*.py")):

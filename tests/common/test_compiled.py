@@ -157,6 +157,26 @@ def test_another_compiler_or_machine_has_other_folders(
     assert machine_code_folder() != before
 
 
+@pytest.mark.parametrize(
+    ("setting", "value", "changes_code"),
+    [
+        ("OPT", 0, True),
+        ("BOUNDSCHECK", 1, True),
+        ("LOOP_VECTORIZE", 0, True),
+        ("DEBUGINFO_DEFAULT", 1, True),
+        ("NUMBA_NUM_THREADS", 7, False),
+    ],
+)
+def test_settings_of_numba_that_change_code_have_other_folders(
+    setting: str, value: int, changes_code: bool, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert home.exists()
+    before = machine_code_folder()
+    monkeypatch.setattr(compiled, "_folders", {})
+    monkeypatch.setattr(f"numba.config.{setting}", value)
+    assert (machine_code_folder() != before) is changes_code
+
+
 def test_the_newest_folders_of_a_room_stay_and_of_the_old_those_of_today(home: Path) -> None:
     cache, now = home / "cache", time.time()
     for number in range(9):
