@@ -20,7 +20,7 @@ from ..common.typing import Array as Array
 from ..engine.dtypes import OVER, VIEW
 from ..engine.play import Record, row
 from ..engine.rng import SipKey, key_of_bytes, secret_of_seed, siphash
-from ..engine.rules import Match, Rules, load_rules
+from ..engine.rules import Match, Rules, as_match, load_rules
 
 if TYPE_CHECKING:
     from .perfect_endgame import EndgamePlayer
@@ -76,7 +76,8 @@ class Agent:
 
     keeps_state: bool = False
     """Whether it has memory. Then `act` gets `indices`, the game number behind each view, and
-    `reset` is called when a new hand begins in some games.
+    `reset` is called when a new hand begins in some games. Games of several environments that one
+    object plays in have different numbers.
     """
 
     thread_safe: bool = False
@@ -92,9 +93,9 @@ class Agent:
 
     _endgame: EndgamePlayer | None = None
 
-    def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
+    def __init__(self, rules: Any = "classic", *, match: Match | int | None = None) -> None:
         self.rules: Rules = load_rules(rules)
-        self.match = match
+        self.match: Match | None = as_match(match)
         self.record: npt.NDArray[np.void] = self.rules.record(match)
 
     @property

@@ -55,13 +55,16 @@ def common_rules(players: Iterable[object], rules: Any = None) -> Rules:
     for candidate in (load_rules(_DEFAULT_RULES), *first_listed):
         if all(any(map(candidate.same_game, listed)) for _, listed in bound):
             return candidate
+    every_set = [rules for _, listed in bound for rules in listed]
     played = "; ".join(
-        dict.fromkeys(f"{title} plays {join_rule_names(listed)}" for title, listed in bound)
+        dict.fromkeys(
+            f"{title} plays {join_rule_names(listed, every_set)}" for title, listed in bound
+        )
     )
     raise CannotPlay(f"there are no rules that all of these play: {played}")
 
 
-def load_agent(player: object, rules: Any = None, *, match: Match | None = None) -> Agent:
+def load_agent(player: object, rules: Any = None, *, match: Match | int | None = None) -> Agent:
     """Load an agent by its name with parameters, or by the path of a checkpoint or run.
 
     Also takes an `Agent`, its class, or a function of views and random streams. The default of
@@ -70,6 +73,8 @@ def load_agent(player: object, rules: Any = None, *, match: Match | None = None)
     >>> load_agent("flat-mc:64").name
     'flat-mc:64'
     """
+    if match is None and isinstance(player, Agent):
+        match = player.match
     return as_agent(player, common_rules([player], rules), match=match)
 
 

@@ -9,8 +9,9 @@ import numpy as np
 from ..engine.cards import CARDS, N_CARDS, action_text
 from ..engine.dtypes import VIEW
 from ..engine.view import View
-from .base import Agent, agent_key, decision_streams
+from .base import Agent, Array, agent_key, decision_streams
 from .calls import call_agent
+from .game_numbers import reserve_game_numbers
 from .registry import as_agent
 
 
@@ -28,6 +29,7 @@ class Player:
             rules = agent.rules if isinstance(agent, Agent) else "classic"
         self.agent: Agent = as_agent(agent, rules, match=getattr(agent, "match", None))
         self._key = agent_key(seed)
+        self._number = reserve_game_numbers(self.agent, 1)
 
     def choose(self, view: View, deal: int = 0) -> int:
         """Choose an action for a view of the player to move, in deal number `deal` of the seed."""
@@ -35,7 +37,7 @@ class Player:
         if not views["to_move"][0]:
             raise ValueError(f"seat {view.seat} is not to move in this view, so it cannot choose")
         rng = decision_streams(self._key, np.array([deal], np.uint64), views)
-        action = int(call_agent(self.agent, views, rng, np.zeros(1, np.int64))[0])
+        action = int(call_agent(self.agent, views, rng, self._indices())[0])
         if action not in view.legal():
             allowed = ", ".join(action_text(legal_action) for legal_action in view.legal())
             raise ValueError(
@@ -46,4 +48,7 @@ class Player:
 
     def begin(self) -> None:
         """Start a new hand."""
-        self.agent.reset(np.zeros(1, np.int64))
+        self.agent.reset(self._indices())
+
+    def _indices(self) -> Array:
+        return np.array([self._number.first])

@@ -7,6 +7,7 @@ Parameters follow the first colon, separated by commas. A name of one's own stan
 
 from __future__ import annotations
 
+import copy
 import inspect
 import os
 import re
@@ -18,7 +19,7 @@ from typing import Any
 
 from ..common.plugins import Entry, Registry, error_location, error_text, load_source
 from ..common.suggestions import suggest, type_phrase
-from ..engine.rules import Match, Rules, load_rules
+from ..engine.rules import Match, Rules, as_match, load_rules, name_beside
 from .base import EXACT_SOLVER, OWN_POLICY, Agent, CannotPlay
 from .checkpoints.checkpoint import WEIGHTS, is_checkpoint
 
@@ -120,10 +121,10 @@ def make_agent(
     text: str,
     rules: str | Path | Rules | Mapping[str, Any] = "classic",
     *,
-    match: Match | None = None,
+    match: Match | int | None = None,
 ) -> Agent:
     """Make an agent by its name with parameters."""
-    rules = load_rules(rules)
+    rules, match = load_rules(rules), as_match(match)
     title, text = named_player(text)
     name, _, parameter_text = text.partition(":")
     entries = agent_names()
@@ -146,24 +147,20 @@ def as_agent(
     source: object,
     rules: str | Path | Rules | Mapping[str, Any] = "classic",
     *,
-    match: Match | None = None,
+    match: Match | int | None = None,
 ) -> Agent:
     """Make an agent from a name, an `Agent`, its class, or a function of views and streams.
 
     Of a model of Stable-Baselines3 a copy of the policy plays, which samples its actions, or takes
     those of the largest Q values.
     """
-    rules = load_rules(rules)
+    rules, match = load_rules(rules), as_match(match)
     if isinstance(source, (str, Path)):
         return make_agent(str(source), rules, match=match)
     if isinstance(source, type) and issubclass(source, Agent):
         return source(rules, match=match)
     if isinstance(source, Agent):
-        if source.rules != rules:
-            raise CannotPlay(
-                f"{source.name} was made for the rules {source.rules.name}, and {rules.name} are "
-                "played here: make it anew for these"
-            )
+        _check_made_for(source, source.name, rules, match)
         return source
     if callable(source):
         return _function_agent(source, rules, [], match)
@@ -179,6 +176,23 @@ def as_agent(
     )
 
 
+def _check_made_for(agent: Agent, name: str, rules: Rules, match: Match | None) -> None:
+    """Refuse an agent object that was made for other rules, or for another match."""
+    if agent.rules != rules:
+        raise CannotPlay(
+            f"{name} was made for the rules {name_beside(agent.rules, [rules])}, and "
+            f"{name_beside(rules, [agent.rules])} are played here: make it anew for these"
+        )
+    if agent.match != match:
+        made, played = (
+            "single hands" if each is None else f"a match ({each})" for each in (agent.match, match)
+        )
+        raise CannotPlay(
+            f"{name} was made for {made}, and {played} is played here: make it anew, with "
+            f"match={match!r}"
+        )
+
+
 def _load(source: str | Factory) -> Factory:
     factory: Any = load_source(source)
     if not callable(factory) and not isinstance(factory, Agent):
@@ -192,6 +206,19 @@ def _function_agent(
     from .external.policies import CallableAgent  # loads what most players do without
 
     return CallableAgent(function, rules, *words, match=match)
+
+
+def _copy(agent: Agent, text: str) -> Agent:
+    """Copy of an agent that a module holds, for a name and a memory of its own."""
+    if not agent.keeps_state:
+        return copy.copy(agent)
+    try:
+        return copy.deepcopy(agent)
+    except Exception as error:
+        raise ValueError(
+            f"{text} keeps state and cannot be copied ({error_text(error)}): name its class, or a "
+            "function that makes it"
+        ) from error
 
 
 def _takes_views(function: Factory) -> bool:
@@ -225,8 +252,14 @@ class _AgentSpec:
                 f"{self.text} makes {type_phrase(agent)}, which is not an Agent: make its class a "
                 "subclass of german_whist.agents.Agent"
             )
+        if agent is factory:
+            _check_made_for(agent, self.text, self.rules, self.match)
+            return _copy(agent, self.text)
         if agent.rules != self.rules:
-            raise CannotPlay(f"{self.text} plays {agent.rules.name} and not {self.rules.name}")
+            raise CannotPlay(
+                f"{self.text} plays {name_beside(agent.rules, [self.rules])} and not "
+                f"{name_beside(self.rules, [agent.rules])}"
+            )
         return agent
 
     def _call_factory(self) -> object:

@@ -58,7 +58,7 @@ from .play import (
     row,
     set_up,
 )
-from .rules import Match, Rules, load_rules
+from .rules import Match, Rules, as_match, load_rules
 from .seeding import checked_seat, checked_seed
 from .validation import first_impossible
 from .view import View, write_view
@@ -154,12 +154,12 @@ class Game:
         seed: int = 0,
         number: int = 0,
         *,
-        match: Match | None = None,
+        match: Match | int | None = None,
     ) -> None:
         """Deal hand `number` of a seed; with `match`, scores add up over hands (`deal_next`)."""
         warm_up("single game", "engine", _compile_play)
         self.rules: Rules = load_rules(rules)
-        self.match = match
+        self.match: Match | None = as_match(match)
         self._use_state(np.zeros(1, _SINGLE_GAME))
         self._state["rules"] = self.rules.record(match)
         self.deal(seed, number)
@@ -177,10 +177,11 @@ class Game:
         rules: Rules,
         record: np.ndarray[Any, Any],
         *,
-        match: Match | None = None,
+        match: Match | int | None = None,
         seed: int = 0,
     ) -> Game:
         """The game of a one-element `GAME` array; `seed` is that of its deal."""
+        match = as_match(match)
         if first_impossible(rules, match, record, stopped=True) >= 0:
             raise ValueError(
                 f"play by the rules {rules.name} never leads to this record: give the record of a "

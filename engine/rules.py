@@ -7,7 +7,7 @@ them from one `RULES` record.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from importlib.resources import files
@@ -68,6 +68,15 @@ class Match:
 
     def __str__(self) -> str:
         return f"to {self.target} points" if self.target else f"best of {self.best_of} hands"
+
+
+def as_match(match: Match | int | None) -> Match | None:
+    """A match to a number of points, or as given; None for single hands."""
+    if match is None or isinstance(match, Match):
+        return match
+    if isinstance(match, (bool, np.bool_)) or not isinstance(match, (int, np.integer)):
+        raise RulesError(f"match is {match!r}: give a number of points or a Match")
+    return Match(target=int(match))
 
 
 @dataclass(frozen=True)
@@ -203,9 +212,9 @@ class Rules:
             return 2 * (self.race - 1) <= self.counting_tricks
         return self.pay != "over_book" or self.effective_book < majority
 
-    def record(self, match: Match | None = None) -> npt.NDArray[np.void]:
+    def record(self, match: Match | int | None = None) -> npt.NDArray[np.void]:
         """Parameters for compiled code: a one-element `RULES` array."""
-        return np.array(_record(self, match))
+        return np.array(_record(self, as_match(match)))
 
     def as_mapping(self) -> dict[str, Any]:
         """Fields that differ from the defaults, as in a YAML file."""
@@ -332,6 +341,18 @@ class Rules:
             f"book is {book}{default}: nobody takes more than {most} counting tricks{race}, so no "
             f"hand would ever pay; it has to be less than {most}{slam}"
         )
+
+
+def name_beside(rules: Rules, others: Iterable[Rules]) -> str:
+    """Name of a rule set, with the parameters in which others of the same name differ from it."""
+    twins = [other for other in others if other.name == rules.name]
+    differing = [
+        (field_.name, getattr(rules, field_.name))
+        for field_ in fields(Rules)
+        if any(getattr(twin, field_.name) != getattr(rules, field_.name) for twin in twins)
+    ]
+    values = ", ".join(f"{name} {value}" for name, value in differing)
+    return f"{rules.name} ({values})" if values else rules.name
 
 
 def _is_integer(value: object) -> TypeGuard[int]:

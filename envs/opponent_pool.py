@@ -22,7 +22,7 @@ from ..common.suggestions import type_phrase
 from ..engine.batch.batch import state_array
 from ..engine.batch.config import Options, RulesLike, checked_choice
 from ..engine.rng import random_below, random_fraction
-from ..engine.rules import Match, Rules, load_rules
+from ..engine.rules import Match, Rules, as_match, load_rules, name_beside
 from ..engine.seeding import checked_count, checked_seed
 
 UNIFORM, LATEST, PFSP = "uniform", "latest", "pfsp"
@@ -65,7 +65,7 @@ results counting most; 0.5 without results |
         policies: Iterable[object] | Mapping[str, object] = (),
         rules: RulesLike = "classic",
         *,
-        match: Match | None = None,
+        match: Match | int | None = None,
         sampling: str = UNIFORM,
         size: int | None = None,
         seed: int = 0,
@@ -76,7 +76,7 @@ results counting most; 0.5 without results |
         Opponents are drawn from a random stream of the pool's own, which `seed` begins.
         """
         self.rules: Rules = load_rules(rules)
-        self.match = match
+        self.match: Match | None = as_match(match)
         self.sampling: str = checked_choice("sampling", sampling, (UNIFORM, LATEST, PFSP))
         self.names: list[str] = []
         """Names of all policies that ever joined."""
@@ -206,7 +206,8 @@ results counting most; 0.5 without results |
         """Refuse an environment of other rules."""
         if options.rules != self.rules or options.match != self.match:
             played, own = (
-                rules.name + ("" if match is None else f" in a match ({match})")
+                name_beside(rules, [options.rules, self.rules])
+                + ("" if match is None else f" in a match ({match})")
                 for rules, match in ((options.rules, options.match), (self.rules, self.match))
             )
             raise ValueError(

@@ -159,14 +159,31 @@ def is_random(agent: Agent) -> bool:
     return type(agent.agent if isinstance(agent, FaultNamingAgent) else agent) is RandomAgent
 
 
-def query_opponent(batch: Batch, agent: Agent, decisions: PendingDecisions) -> Array:
+class OpponentGames(NamedTuple):
+    """Games of a batch in which one agent is the opponent."""
+
+    agent: Agent
+    first_number: int
+    """The number by which the agent knows the first game of the batch."""
+    indices: Array
+
+    @property
+    def numbers(self) -> Array:
+        """Fresh array of the numbers by which the agent knows these games."""
+        return self.indices + self.first_number
+
+
+def query_opponent(batch: Batch, games: OpponentGames, decisions: PendingDecisions) -> Array:
     """An agent's actions; an illegal one raises `PlayerFault`."""
+    agent, numbers = games.agent, games.numbers
     count = len(decisions.indices)
     actions = np.empty(count, np.int64)
     if agent.thread_safe:
-        illegal = batch.run(count, _query_part, agent, decisions, actions, cost_ns=_NS_PER_ACTION)
+        illegal = batch.run(
+            count, _query_part, agent, decisions, numbers, actions, cost_ns=_NS_PER_ACTION
+        )
     else:
-        illegal = _query_part(batch.arrays, agent, decisions, actions, 0, count)
+        illegal = _query_part(batch.arrays, agent, decisions, numbers, actions, 0, count)
     if illegal:
         illegal = first_illegal_action(batch.arrays, decisions.indices, actions)
         index = int(decisions.indices[illegal])
@@ -183,11 +200,11 @@ def _query_part(
     arrays: BatchArrays,
     agent: Agent,
     decisions: PendingDecisions,
+    numbers: Array,
     actions: Array,
     start: int,
     stop: int,
 ) -> int:
     rows = slice(start, stop)
-    indices = decisions.indices[rows]
-    actions[rows] = call_agent(agent, decisions.views[rows], decisions.rng[rows], indices)
-    return int(first_illegal_action(arrays, indices, actions[rows]) >= 0)
+    actions[rows] = call_agent(agent, decisions.views[rows], decisions.rng[rows], numbers[rows])
+    return int(first_illegal_action(arrays, decisions.indices[rows], actions[rows]) >= 0)

@@ -15,6 +15,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
 from ..agents.base import Agent, agent_key
+from ..agents.game_numbers import GameNumbers, reserve_game_numbers
 from ..agents.heuristic.random import RandomAgent
 from ..agents.registry import as_agent
 from ..common.jit.compiler import warm_up
@@ -29,6 +30,7 @@ from ..engine.seeding import checked_count, checked_seat
 from ..engine.view import blank_tricks
 from .opponent_pool import OpponentPool
 from .opponents import (
+    OpponentGames,
     PendingDecisions,
     draw_seats,
     find_opponent_turns,
@@ -102,6 +104,9 @@ class SingleAgentBatch:
         """Games between two episodes; none with SAME_STEP."""
         self.opponents = np.zeros(self.n, np.int64)
         """The opponent of each episode, an index into the names of the pool, if there is one."""
+        self._agents: dict[int, Agent] = {}
+        # Of each of these agents; several environments may play against one that keeps state.
+        self._numbers: dict[int, GameNumbers] = {}
         self._key = agent_key(0)
         self._index_buffer = np.zeros(self.n, np.int64)
         self._rng = np.zeros(self.n, np.uint64)
@@ -123,7 +128,7 @@ class SingleAgentBatch:
         else:
             self.opponent = as_agent(opponent, self.options.rules, match=self.options.match)
             self.pool = None
-            self._agents: dict[int, Agent] = {0: self.opponent}
+            self._use_agents({0: self.opponent})
             self.opponents[:] = 0
         self._reads_tricks = False
         # An agent that reads no tricks must not see those that another one did.
@@ -171,7 +176,14 @@ class SingleAgentBatch:
         assert self.pool is not None
         agents = self.pool.agents
         playing = np.flatnonzero(np.bincount(self.opponents)).tolist()
-        self._agents = {index: agents.get(index) or self._agents[index] for index in playing}
+        self._use_agents({index: agents.get(index) or self._agents[index] for index in playing})
+
+    def _use_agents(self, agents: dict[int, Agent]) -> None:
+        numbers = {k: self._numbers[k] for k in agents if self._agents.get(k) is agents[k]}
+        self._numbers.clear()
+        for index, agent in agents.items():
+            self._numbers[index] = numbers.get(index) or reserve_game_numbers(agent, self.n)
+        self._agents = agents
 
     @contextmanager
     def _unready_on_error(self) -> Iterator[None]:
@@ -295,9 +307,8 @@ class SingleAgentBatch:
                     f"opponents of the state are not all of the {len(self.pool.names)} policies of "
                     "the opponent pool: restore the pool's own state before"
                 )
-            self._agents = {
-                index: self.pool.agent(index) for index in np.unique(opponents).tolist()
-            }
+            playing = np.unique(opponents).tolist()
+            self._use_agents({index: self.pool.agent(index) for index in playing})
             self.opponents[:] = opponents
         self.batch.restore(state, abandoned=self._illegal_loses)
         self._key = agent_key(self.batch.seed)
@@ -326,17 +337,17 @@ class SingleAgentBatch:
 
     def _notify_opponents(self, dealt: Array) -> None:
         # A match has several hands: reset notifications come before each of them.
-        for agent, games in self._by_agent(dealt):
-            agent.reset(games.copy())
+        for games in self._by_agent(dealt):
+            games.agent.reset(games.numbers)
 
-    def _by_agent(self, indices: Array) -> list[tuple[Agent, Array]]:
+    def _by_agent(self, indices: Array) -> list[OpponentGames]:
         """These games by the agent that is their opponent."""
-        if len(self._agents) == 1:
-            parts = [(agent, indices) for agent in self._agents.values()]
-        else:
-            opponents = self.opponents[indices]
-            parts = [(agent, indices[opponents == k]) for k, agent in self._agents.items()]
-        return [(agent, games) for agent, games in parts if len(games)]
+        parts, one = [], len(self._agents) == 1
+        for k, agent in self._agents.items():
+            games = indices if one else indices[self.opponents[indices] == k]
+            if len(games):
+                parts.append(OpponentGames(agent, self._numbers[k].first, games))
+        return parts
 
     def _play_opponent(self, indices: Array) -> None:
         """Let the opponent move in these games until the learner is to move in all of them."""
@@ -353,21 +364,21 @@ class SingleAgentBatch:
             indices = buffer[:count].copy() if contiguous else buffer[buffer >= 0]
             parts = self._by_agent(indices)
             # Each agent's decisions side by side: one call for all of its games.
-            indices = np.concatenate([games for _, games in parts])
+            indices = np.concatenate([games.indices for games in parts])
             decisions = PendingDecisions(indices, self._opponent_views[:count], self._rng[:count])
             batch.run(count, write_decisions, self._key, self._reads_tricks, decisions)
             actions, start = np.empty(count, np.int64), 0
-            for agent, games in parts:
-                rows = slice(start, start := start + len(games))
+            for games in parts:
+                rows = slice(start, start := start + len(games.indices))
                 actions[rows] = query_opponent(
-                    batch, agent, PendingDecisions(*(array[rows] for array in decisions))
+                    batch, games, PendingDecisions(*(array[rows] for array in decisions))
                 )
             self._notify_opponents(batch.play(indices, actions, relabelled=False))
 
     def _play_random(self, indices: Array) -> Array:
         """Let random opponents move, without views; returns the games of the others."""
         batch, others = self.batch, [indices[:0]]
-        for agent, games in self._by_agent(indices):
+        for agent, _, games in self._by_agent(indices):
             if not is_random(agent):
                 others.append(games)
             elif batch.run(len(games), play_random, self._key, games, self.seats):

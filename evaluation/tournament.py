@@ -28,7 +28,7 @@ from ..common.typing import Array
 from ..engine.batch.config import RulesLike
 from ..engine.dtypes import SEATS
 from ..engine.rng import KEY_BYTES, fresh_secret
-from ..engine.rules import Match
+from ..engine.rules import Match, as_match
 from .aivat import check_luck
 from .formats import percent_with_interval
 from .journal import Journal
@@ -91,7 +91,7 @@ class Arena:
         *,
         hands: int | None = None,
         until: float | None = None,
-        match: Match | None = None,
+        match: Match | int | None = None,
         seed: int = 0,
         key: str | None = None,
         workers: int = 1,
@@ -106,6 +106,7 @@ class Arena:
         self._journal = None if resume is None else Journal(resume)
         if self._journal is not None and key is None:
             key = self._journal.key
+        match = as_match(match)
         self.config = MatchConfig(
             common_rules(players, rules), match, _checked_int(seed, "seed", 0, 2**64 - 1),
             fresh_secret() if key is None else _key_bytes(key),

@@ -27,7 +27,14 @@ from ...common.typing import Array
 from ...engine.batch.config import AUTO, exact_horizon
 from ...engine.observation.layout import LAYOUT_VERSION, layout_of
 from ...engine.observation.rule_features import rule_features
-from ...engine.rules import Rules, checked_name, load_rules, named_rules, rules_from_mapping
+from ...engine.rules import (
+    Rules,
+    checked_name,
+    load_rules,
+    name_beside,
+    named_rules,
+    rules_from_mapping,
+)
 from ..base import CannotPlay, ModelFile
 from .input_names import input_names, input_places
 from .schema import FORMAT, HIDDEN_SIZE, AuxiliaryCard, CheckpointCard, NetworkCard, WeightsFile
@@ -422,15 +429,18 @@ def resolve_rules(source: Any) -> Rules:
     return rules
 
 
-def join_rule_names(rule_sets: Iterable[Rules]) -> str:
-    return ", ".join(rules.name for rules in rule_sets)
+def join_rule_names(rule_sets: Iterable[Rules], beside: Iterable[Rules] = ()) -> str:
+    """Names, with the parameters that tell a rule set from those of its name in `beside`."""
+    others = [*beside]
+    return ", ".join(name_beside(rules, others) for rules in rule_sets)
 
 
 def check_rules_listed(listed: Iterable[Rules], rules: Rules, subject: str) -> None:
     """Refuse rules that are not listed, under any name; `subject` begins the error."""
     listed_rules = [*listed]
     if not any(map(rules.same_game, listed_rules)):
-        raise CannotPlay(f"{subject} {join_rule_names(listed_rules)}, and not {rules.name}")
+        listed_names = join_rule_names(listed_rules, [rules])
+        raise CannotPlay(f"{subject} {listed_names}, and not {name_beside(rules, listed_rules)}")
 
 
 def card_lists_rules(path: Path, rules: Rules) -> bool:

@@ -18,7 +18,7 @@ from msgspec import Struct
 from ...common.schema import convert, read_json
 from ...engine.batch.config import OBSERVATIONS, checked_choice
 from ...engine.observation.layout import LAYOUT_VERSION, LAYOUTS, OBSERVATION_SIZE
-from ...engine.rules import Match, rules_from_mapping
+from ...engine.rules import Match, name_beside, rules_from_mapping
 from ..base import Agent, Array, CannotPlay, ModelFile, check_actions
 from ..name_options import endgame_option, parse_name_options
 from ..networks.observe import Observations, observe
@@ -83,8 +83,8 @@ class PolicyAgent(Agent):
             )
         listed = [rules_from_mapping(mapping, path) for mapping in trained_on.rules]
         if listed and not any(map(self.rules.same_game, listed)):
-            names = ", ".join(mapping.name for mapping in listed)
-            raise CannotPlay(f"{path} plays {names}, and not {self.rules.name}")
+            names = ", ".join(name_beside(one, [self.rules]) for one in listed)
+            raise CannotPlay(f"{path} plays {names}, and not {name_beside(self.rules, listed)}")
         if trained_on.horizon == "foreplay" and EndgamePlayer.solves(self.rules):
             self.endgame_switch = ""
             if not exact:

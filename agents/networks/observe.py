@@ -85,7 +85,7 @@ def observe(
     *,
     layout: str = "raw",
     observation: str = "vector",
-    match: Match | None = None,
+    match: Match | int | None = None,
 ) -> Observations:
     """Encode views as the environments do with these options.
 

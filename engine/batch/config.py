@@ -20,7 +20,7 @@ from ..dtypes import RULES
 from ..endgame.game_values import inexact_reason
 from ..observation.history import HISTORY_COLUMNS, history_rows
 from ..observation.layout import LAYOUT_VERSION, LAYOUTS, layout_of
-from ..rules import Match, Pay, Rules, load_rules
+from ..rules import Match, Pay, Rules, as_match, load_rules
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -178,11 +178,7 @@ def options_from(rules: RulesLike = "classic", **options: Unpack[GameOptions]) -
         selected[name] = checked_choice(name, options.get(name, values[0]), values)
     if selected["horizon"] == AUTO:
         selected["horizon"] = exact_horizon(loaded)
-    horizon, match = selected["horizon"], options.get("match")
-    if isinstance(match, (int, np.integer)) and not isinstance(match, bool):
-        match = Match(target=int(match))
-    if match is not None and not isinstance(match, Match):
-        raise ValueError(f"match is {match!r}: give a number of points or a Match")
+    horizon, match = selected["horizon"], as_match(options.get("match"))
     if match is not None and horizon != "match":
         raise ValueError(f"match is {match}, which needs horizon 'match' and not {horizon!r}")
     if horizon == "match" and match is None:

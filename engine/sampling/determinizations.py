@@ -620,7 +620,7 @@ def _compile_all() -> None:
 
 
 def sample_determinizations(
-    view: View, n: int, seed: int = 0, method: str = "plain", *, match: Match | None = None
+    view: View, n: int, seed: int = 0, method: str = "plain", *, match: Match | int | None = None
 ) -> np.ndarray[Any, Any]:
     """Sample `n` determinizations of a view, as an array of `GAME` records."""
     if method not in METHODS:

@@ -21,7 +21,9 @@ from german_whist.agents import (
     make_agent,
     register_agent,
 )
+from german_whist.agents.common_rules import load_agent
 from german_whist.common.jit import compiler as compiled
+from german_whist.engine.rules import Match, Rules
 from support import ODD, dealt
 
 NAMES = ["random", "random-exact", "threshold"]
@@ -122,6 +124,70 @@ def test_modules_of_the_current_folder_are_found(tmp_path: Path, monkeypatch: An
         make_agent("other_here:Not")
     with pytest.raises(ValueError, match=r"named as a module.* as players_here:Mine"):
         make_agent("players_here.py:Mine")
+
+
+class Counter(Agent):
+    """Holds a list that it adds to."""
+
+    name = "counter"
+
+    def __init__(self, keeps_state: bool, **options: Any) -> None:
+        super().__init__(**options)
+        self.keeps_state, self.memory = keeps_state, [0]
+
+
+STATELESS, STATEFUL = Counter(keeps_state=False), Counter(keeps_state=True)
+IN_A_MATCH = Counter(keeps_state=True, match=9)
+
+
+@pytest.mark.parametrize("instance", ["STATELESS", "STATEFUL"])
+def test_names_of_one_instance_make_agents_of_their_own(instance: str) -> None:
+    one, two = (make_agent(f"{name}=test_base:{instance}") for name in ("a", "b"))
+    original = globals()[instance]
+    assert (one.name, two.name, original.name) == ("a", "b", "counter")
+    assert (one.memory is two.memory) is not original.keeps_state
+
+
+def test_stateful_instance_that_cannot_be_copied_is_refused(monkeypatch: Any) -> None:
+    monkeypatch.setattr(STATEFUL, "memory", (number for number in range(3)))
+    with pytest.raises(ValueError, match=r"STATEFUL keeps state and cannot be copied .*its class"):
+        make_agent("test_base:STATEFUL")
+
+
+@pytest.mark.parametrize(
+    ("make", "match", "reason"),
+    [
+        (lambda match: as_agent(STATELESS, match=match), 9, "made for single hands, and a match"),
+        (lambda match: as_agent(IN_A_MATCH, match=match), None, "match .to 9 points., and single"),
+        (lambda match: make_agent("test_base:IN_A_MATCH", match=match), 25, "to 9 points.*to 25"),
+    ],
+)
+def test_agent_object_of_another_match_is_refused(make: Any, match: Any, reason: str) -> None:
+    with pytest.raises(CannotPlay, match=reason):
+        make(match)
+    assert as_agent(IN_A_MATCH, match=9) is IN_A_MATCH
+    assert load_agent(IN_A_MATCH) is IN_A_MATCH
+
+
+@pytest.mark.parametrize("name", ["random", "threshold", "champion", "flat-mc:2", "thinker:2"])
+def test_match_of_an_agent_may_be_a_number_of_points(name: str) -> None:
+    assert make_agent(name, match=25).match == Match(target=25)
+
+
+def test_rules_of_one_name_are_told_apart_by_what_differs() -> None:
+    one, other = (Rules("t2", hand=hand, suits=2) for hand in (6, 8))
+    with pytest.raises(CannotPlay, match=r"t2 \(hand 6, stock 14\), and t2 \(hand 8, stock 10\)"):
+        as_agent(make_agent("random", one), other)
+
+
+def test_players_of_one_agent_object_remember_apart() -> None:
+    agent = Counter(keeps_state=True)
+    numbers: list[list[int]] = []
+    agent.reset = lambda indices: numbers.append(indices.tolist())  # type: ignore[method-assign]
+    one, two = Player(agent), Player(agent)
+    one.begin()
+    two.begin()
+    assert numbers == [[0], [1]]
 
 
 def test_other_packages_add_names_by_entry_points(tmp_path: Path, monkeypatch: Any) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import gc
 from typing import Any
 
 import gymnasium
@@ -12,7 +14,6 @@ from walks import picks
 
 from german_whist.agents.heuristic.random import RandomAgent
 from german_whist.agents.registry import make_agent
-from german_whist.engine.rules import Match
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, OpponentPool
 from support import dealt
 
@@ -37,6 +38,27 @@ class Forgetful(RandomAgent):
     def act(self, views: Array, rng: Array, indices: Any = None) -> Array:
         self.count[indices] += 1
         assert (self.count[indices] <= 26).all()
+        return super().act(views, rng)
+
+
+class Watchful(RandomAgent):
+    """Keeps state: the cards of each game's hand, of which none is ever lost."""
+
+    keeps_state = True
+
+    def __init__(self, rules: Any, *, match: Any = None) -> None:
+        super().__init__(rules, match=match)
+        self.cards: dict[int, int] = {}
+
+    def reset(self, indices: Array) -> None:
+        for index in indices.tolist():
+            self.cards.pop(index, None)
+
+    def act(self, views: Array, rng: Array, indices: Any = None) -> Array:
+        for view, index in zip(views, indices.tolist(), strict=True):
+            cards, before = int(view["hand"] | view["played"][0]), self.cards.get(index, 0)
+            assert cards & before == before, f"game {index} is another one"
+            self.cards[index] = cards
         return super().act(views, rng)
 
 
@@ -140,6 +162,27 @@ def test_a_pool_of_one_plays_as_the_fixed_opponent(mode: str) -> None:
             if mode == "Disabled" and (ended := steps[0][2]).any():
                 reset = {"reset_mask": ended.copy()}
                 infos = [envs.reset(options=reset)[1] for envs in (fixed, pooled)]
+
+
+@pytest.mark.parametrize("pooled", [True, False])
+def test_one_stateful_agent_serves_several_environments(pooled: bool) -> None:
+    agent = Watchful("classic")
+    opponent: Any = OpponentPool([agent, "threshold"]) if pooled else agent
+    one, two = (GermanWhistVectorEnv(4, opponent=opponent) for _ in range(2))
+    infos = [env.reset(seed=seed)[1] for seed, env in enumerate((one, two))]
+    for step in range(40):
+        for index, env in enumerate((one, two)):
+            infos[index] = play(env, infos[index], 1, seed=step)[0][4]
+    # A copy goes on with the memory of its own agent.
+    twin, info = copy.deepcopy((two, infos[1]))
+    play(twin, info, 40)
+    assert {*agent.cards} <= {*range(8)}
+    # The numbers of an environment that is gone are free again.
+    del one
+    gc.collect()
+    play(three := GermanWhistVectorEnv(4, opponent=opponent), three.reset(seed=3)[1], 40)
+    play(two, infos[1], 40)
+    assert {*agent.cards} <= {*range(8)}
 
 
 def test_results_add_up_and_deals_are_those_without_a_pool() -> None:
@@ -280,6 +323,8 @@ def test_a_model_plays_by_a_copy_of_its_policy() -> None:
         ([["random"]], {"size": 0}, "size is 0: it has to be a number from 1"),
         ([["random"]], {"seed": -1}, "seed is -1"),
         ([[RandomAgent("humbug")]], {}, "made for the rules humbug, and classic are played here"),
+        ([[RandomAgent()]], {"match": 9}, r"made for single hands, and a match .to 9 points. is"),
+        ([["random"]], {"match": "9"}, "match is '9': give a number of points or a Match"),
     ],
 )
 def test_pools_that_cannot_be_get_a_sentence(arguments: Any, options: Any, why: str) -> None:
@@ -304,7 +349,7 @@ def test_an_empty_pool_and_one_of_other_rules_get_a_sentence() -> None:
         GermanWhistEnv("humbug", opponent=pool)
     with pytest.raises(ValueError, match=r"and classic in a match .to 25 points. is played here"):
         GermanWhistEnv(opponent=pool, horizon="match")
-    GermanWhistEnv(horizon="match", opponent=OpponentPool(["random"], match=Match(25)))
+    GermanWhistEnv(horizon="match", opponent=OpponentPool(["random"], match=25))
 
 
 @pytest.mark.parametrize(
