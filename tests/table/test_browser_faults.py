@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -61,7 +63,7 @@ def test_a_click_on_the_next_hand_is_no_first_half_of_one_on_a_card(visit: Visit
     before = len(played_by_me(visit, name))
     # Two clicks in one place belong together, whatever lies there at the second ...
     visit.press(*at)
-    page.locator(PLAYABLE).first.wait_for()
+    visit.computed(PLAYABLE)
     assert page.evaluate("at => Boolean(document.elementFromPoint(...at).closest('.hit'))", at)
     visit.press(*at, after=0.3)
     page.wait_for_timeout(500)
@@ -163,7 +165,7 @@ def test_words_on_the_felt_are_whole_and_clear_of_each_other(visit: Visit) -> No
 
     for puzzle in (*ENDINGS[:40:13], *FOREPLAYS[:30:15]):
         visit.go(f"puzzle/{puzzle.id}")
-        page.locator(ASKED).wait_for()
+        visit.computed(ASKED)
         check()
     visit.sit_down(rules="classic", seed=5)
     for _ in range(3):
@@ -305,34 +307,102 @@ def test_a_replay_tells_whose_view_its_values_are_and_has_its_step_in_the_addres
     page, name = visit.page, visit.sit_down(seed=6)
     visit.finish_hand(name)
     visit.go(f"replay/{name}/1")
-    page.locator(".plot").wait_for()
+    visit.computed(".plot")
     expect(page.locator(".plot-value")).to_contain_text("You, as you saw it:")
     said = set()
     for step in range(1, 5):
         said.add(page.locator(".values caption").inner_text().rpartition(", ")[2])
         page.keyboard.press("ArrowRight")
         expect(page.locator(".replay-count")).to_contain_text(f"{step} / ")
-        assert page.url.endswith(f"#/replay/{name}/1/{step}")
+        expect(page).to_have_url(re.compile(f"#/replay/{name}/1/{step}$"))
     assert said == {"as you saw it", "as Easy saw it"}
     page.reload()
     expect(page.locator(".replay-count")).to_contain_text("4 / ")
 
 
+# Addresses that the page sets, where frames are drawn a second late.
+SLOW_FRAMES = """window.addresses = [];
+const frame = requestAnimationFrame.bind(window), replace = history.replaceState.bind(history);
+window.requestAnimationFrame = (draw) => frame(() => setTimeout(draw, 1000));
+history.replaceState = (state, title, address) => {
+    window.addresses.push(address);
+    replace(state, title, address);
+};"""
+
+
+def hold(requests: list[Route]) -> Callable[[Route], None]:
+    """A route that keeps the requests that write until a test lets them go on."""
+    return lambda route: (
+        requests.append(route) if route.request.method == "POST" else route.continue_()
+    )
+
+
+def test_a_replay_that_is_analysed_opens_at_the_step_of_its_address(visit: Visit) -> None:
+    page = visit.page
+    page.add_init_script(SLOW_FRAMES)
+    name, _ = visit.hand_with_a_mistake()
+    address = f"#/replay/{name}/1/5"
+    visit.go(address.removeprefix("#/"))
+    page.wait_for_function("() => window.addresses.length > 1")
+    assert set(page.evaluate("window.addresses")) == {address}
+    expect(page.locator(".replay-count")).to_contain_text("5 / ")
+
+
+def test_a_replay_left_while_it_loads_keeps_the_address(visit: Visit) -> None:
+    page, held, name = visit.page, list[Route](), visit.finished_hand()
+    page.route(f"**/api/replays/{name}/1", lambda route: held.append(route))
+    page.evaluate("address => location.hash = address", f"#/replay/{name}/1")
+    expect(page.locator("h1")).to_have_text("Replay")
+    visit.go("learn")
+    with page.expect_response(f"**/api/replays/{name}/1"):
+        held.pop().continue_()
+    page.evaluate("new Promise((done) => setTimeout(() => requestAnimationFrame(done), 200))")
+    assert page.evaluate("location.hash") == "#/learn"
+
+
+def test_a_refused_event_stream_is_asked_for_again_after_a_pause(visit: Visit) -> None:
+    asked = list[Route]()
+
+    def refuse(route: Route) -> None:
+        asked.append(route)
+        route.fulfill(status=429, json={"error": "too many pages"})
+
+    visit.page.route("**/events?*", refuse)
+    visit.sit_down()
+    visit.page.wait_for_timeout(1500)
+    assert 0 < len(asked) <= 2
+    visit.go("learn")
+    asked.clear()
+    visit.page.wait_for_timeout(1500)
+    assert not asked
+    visit.complaints.clear()
+
+
+def test_an_answer_that_is_sent_is_not_sent_again_nor_left(visit: Visit) -> None:
+    page, held = visit.page, list[Route]()
+    visit.go(f"puzzle/{ENDINGS[0].id}")
+    visit.computed(ASKED)
+    page.route("**/answer", hold(held))
+    page.route("**/line", hold(held))
+    for key in ("Home", "Enter", "ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_timeout(200)
+    assert len(held) == 1
+    held.pop().continue_()
+    visit.computed(".values")
+
+
 def test_what_takes_long_is_told_at_once(visit: Visit) -> None:
     page, held = visit.page, list[Route]()
-
-    def hold(route: Route) -> None:
-        held.append(route) if route.request.method == "POST" else route.continue_()
-
     visit.go()
-    page.route(lambda url: url.endswith("/api/tables"), hold)
+    page.route(lambda url: url.endswith("/api/tables"), hold(held))
     page.get_by_role("button", name="Play").click()
     expect(page.get_by_role("alert")).to_contain_text("The first table on a machine takes")
     held.pop().continue_()
-    page.locator(PLAYABLE).first.wait_for()
+    visit.computed(PLAYABLE)
     page.unroute_all()
     visit.sit_down(rules="classic", opponent="random", seed=11)
-    page.route("**/play", hold)
+    page.route("**/play", hold(held))
     page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
     expect(page.locator(".prompt")).to_contain_text("Random is to play")
     held.pop().continue_()

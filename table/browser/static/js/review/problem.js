@@ -40,7 +40,8 @@ class ProblemPage {
   constructor(source) {
     this.source = source;
     this.closed = false;
-    this.playing = false;
+    /* An answer, a line or the next problem is under way. */
+    this.busy = false;
     /** @type {Problem | null} */
     this.problem = null;
     /** @type {AnswerResult | null} */
@@ -115,10 +116,10 @@ class ProblemPage {
   /** @param {number} action */
   async answer(action) {
     const { problem } = this;
-    if (this.playing || !problem) return;
+    if (this.busy || !problem) return;
     if (this.answered) return void this.playOut(problem, this.answered, action);
     if (!problem.legal.includes(action)) return void toast(whyNot(problem, action));
-    await attempt(async () => {
+    await this.alone(async () => {
       /** @type {AnswerResult} */
       const found = await post(`${this.source.path(problem.id)}/answer`, { action });
       this.answered = found;
@@ -147,8 +148,7 @@ class ProblemPage {
   /** @type {(problem: Problem, answered: AnswerResult, action: number) => Promise<void>} */
   async playOut(problem, answered, action) {
     if (!problem.open || !problem.legal.includes(action)) return;
-    this.playing = true;
-    await attempt(async () => {
+    await this.alone(async () => {
       /** @type {PlayoutLine} */
       const { text, steps } = await post(`${this.source.path(problem.id)}/line`, { action });
       const card = cardOf(action);
@@ -164,7 +164,6 @@ class ProblemPage {
       said.textContent = `${text}.`;
       this.foot.replaceChildren(button(() => this.back(problem, answered), "", say("problem.back")), button(() => this.next(), "primary", say("problem.next")));
     });
-    this.playing = false;
   }
 
   /** @type {(problem: Problem, answered: AnswerResult) => Promise<void>} */
@@ -174,7 +173,16 @@ class ProblemPage {
   }
 
   async next() {
-    if (!this.playing) await attempt(async () => this.load(await this.source.next()));
+    if (!this.busy) await this.alone(async () => this.load(await this.source.next()));
+  }
+
+  /** Does what the server is asked for, and nothing else meanwhile; why it was refused is told in a toast.
+   * @param {() => Promise<void>} task
+   */
+  async alone(task) {
+    this.busy = true;
+    await attempt(task);
+    this.busy = false;
   }
 
   /** @param {KeyboardEvent} event */

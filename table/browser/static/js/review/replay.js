@@ -37,6 +37,7 @@ export class ReplayPage {
   async open() {
     /** @type {Replay} */
     const replay = await get(this.path);
+    if (this.closed) return; // The address is another page's by now.
     this.title.replaceChildren(capital(listed(replay.players)), h("small", {}, `${replay.rules} · ${replay.result.text}`));
     const view = new ReplayView(replay, { ready: false, done: 0 }, { felt: feltOptions, first: this.first, onstep: (step) => this.note(step) });
     this.view = view;

@@ -51,7 +51,8 @@ export class ReplayView {
   constructor(replay, analysis, options) {
     this.replay = replay;
     this.options = options;
-    this.at = 0;
+    this.at = this.clamp(options.first ?? 0);
+    this.closed = false;
     /** @type {View} */
     this.view = "both";
     /** @type {Analysis | null} */
@@ -91,10 +92,12 @@ export class ReplayView {
     this.resized = new ResizeObserver(() => this.drawStory());
     this.resized.observe(this.controls);
     this.setAnalysis(analysis);
-    requestAnimationFrame(() => this.go(options.first ?? 0, true));
+    // The felt has a size once the page has been laid out; an analysis may be there before.
+    requestAnimationFrame(() => this.closed || this.go(this.at, true));
   }
 
   close() {
+    this.closed = true;
     clearInterval(this.playing);
     this.felt.close();
     this.resized.disconnect();
@@ -102,6 +105,11 @@ export class ReplayView {
 
   get last() {
     return this.replay.steps.length;
+  }
+
+  /** @param {number} step */
+  clamp(step) {
+    return Math.max(0, Math.min(this.last, step));
   }
 
   /** Takes up the analysis, or how far it is.
@@ -188,7 +196,7 @@ export class ReplayView {
    * @param {number} step
    */
   go(step, still = false) {
-    this.at = Math.max(0, Math.min(this.last, step));
+    this.at = this.clamp(step);
     const next = this.replay.steps.at(this.at);
     const before = next?.before ?? this.replay.final;
     const bottom = this.view === 1 ? 1 : 0;

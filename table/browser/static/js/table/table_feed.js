@@ -61,7 +61,8 @@ export class TableFeed {
   async gone() {
     try {
       await get(this.path);
-      this.stream?.begin();
+      await pause(ASK_AGAIN); // It was refused, as where too many pages listen.
+      if (!this.closed) this.stream?.look();
     } catch (error) {
       if (error instanceof Refused) toast(error.message);
       else setTimeout(() => !this.closed && this.gone(), ASK_AGAIN);
