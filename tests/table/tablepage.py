@@ -19,8 +19,10 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 AXE = ROOT / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 SETTINGS = "german-whist-settings"
 PLAYABLE = ".hit:not([aria-disabled])"
-PATIENCE = 300_000
-"""Milliseconds: the first of all may compile the players, and others may compute meanwhile."""
+PATIENCE = 10_000
+"""Milliseconds for what the page does by itself, on a busy machine."""
+COMPUTING = 300_000
+"""Milliseconds for the server, which may compile agents or analyse a hand first."""
 SHOWN = ".felt[data-move]"
 ASKED = ".felt[data-move=asked]"
 # The felt is laid out for the size that it has.
@@ -66,7 +68,7 @@ class Server:
 
     def stop(self) -> None:
         self._process.terminate()
-        self._process.wait(PATIENCE / 1000)
+        self._process.wait(COMPUTING / 1000)
         if self._process.stdout is not None:
             self._process.stdout.close()
 
@@ -79,6 +81,7 @@ class Visit:
         self.context = context
         self.page: Page = context.new_page()
         self.page.set_default_timeout(PATIENCE)
+        self.page.set_default_navigation_timeout(COMPUTING)
         self.devtools = context.new_cdp_session(self.page)
         self._pressed = 0.0
         self.complaints: list[str] = []
@@ -109,7 +112,13 @@ class Visit:
     def go(self, place: str = "") -> None:
         """Open a page by the address after #."""
         self.page.goto(f"{self.server.url}#/{place}")
-        expect(self.page.locator("h1")).not_to_be_empty()
+        expect(self.page.locator("h1")).not_to_be_empty(timeout=COMPUTING)
+
+    def computed(self, place: str) -> Locator:
+        """An element that the page shows once the server has computed what it tells."""
+        found = self.page.locator(place).first
+        found.wait_for(timeout=COMPUTING)
+        return found
 
     def ask(self, path: str, body: Any = None) -> Any:
         return self.page.evaluate(f"([path, body]) => {{ {ASK}; return ask(path, body); }}",
@@ -123,7 +132,7 @@ class Visit:
 
     def sit_down(self, **wishes: Any) -> str:
         self.go(f"table/{(name := self.table(**wishes))}")
-        self.page.locator(SHOWN).wait_for()
+        self.computed(SHOWN)
         return name
 
     def finish_hand(self, name: str) -> dict[str, Any]:
@@ -151,7 +160,7 @@ class Visit:
         """A table whose hand is over, and a decision of it that was a mistake of the person's."""
         for seed in range(2, 8):
             name = self.finished_hand(opponent="medium", seed=seed)
-            while not (analysis := self.ask(f"replays/{name}/1/analysis"))["ready"]:
+            while not (analysis := self.ask(f"replays/{name}/1/analysis")).get("ready"):
                 self.page.wait_for_timeout(100)
             if mine := [each["n"] for each in analysis["mistakes"] if each["who"] == 0]:
                 return name, mine[0]
@@ -178,12 +187,12 @@ class Visit:
             || (![move, undefined].includes(document.querySelector('.felt').dataset.move)
                 && (document.querySelector('.hit:not([aria-disabled])')
                     || document.querySelector('.after-hand:not([hidden])')))"""
-        self.page.wait_for_function(script, arg=[move, OVER])
+        self.page.wait_for_function(script, arg=[move, OVER], timeout=COMPUTING)
 
     def play_on(self) -> None:
         """One card, by a click on its outer edge, which no other card covers."""
-        move = self.move
-        self.page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
+        card, move = self.computed(PLAYABLE), self.move
+        card.click(position={"x": 6, "y": 12})
         self.wait_for_more(move)
 
     def is_over(self) -> bool:
@@ -206,6 +215,7 @@ class Visit:
         raise AssertionError(f"Tab does not lead to {name}")
 
     def play_by_keys(self) -> None:
+        self.computed(PLAYABLE)
         move, keyboard = self.move, self.page.keyboard
         keyboard.press("Home")
         for _ in range(26):

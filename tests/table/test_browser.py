@@ -41,7 +41,7 @@ def test_a_match_is_played_by_clicks_from_the_lobby_to_the_statistics(visit: Vis
     page.get_by_label("Rule set").select_option("small-last")
     page.get_by_label("Best of", exact=True).check()
     page.get_by_role("button", name="Play").click()
-    page.locator(PLAYABLE).first.wait_for()
+    visit.computed(PLAYABLE)
     hands = 0
     while True:
         while not visit.is_over():
@@ -56,7 +56,7 @@ def test_a_match_is_played_by_clicks_from_the_lobby_to_the_statistics(visit: Vis
             page.keyboard.press("n")
         else:
             page.get_by_role("button", name="Next hand").click()
-        page.locator(PLAYABLE).first.wait_for()
+        visit.computed(PLAYABLE)
     expect(page.locator(f"{OVER} h2")).to_contain_text("the match")
     won = page.locator(f"{OVER} h2").inner_text().startswith("You")
     assert page.locator(".trophy").count() == won
@@ -202,6 +202,7 @@ def test_the_felt_tells_the_story_of_the_hand(visit: Visit) -> None:
     expect(page.locator(".seen td")).to_have_count(28)
     expect(page.locator(".seen .seen-hand")).to_have_count(7)
     page.keyboard.press("i")
+    visit.computed(".card.hinted")
     expect(page.locator(".card.hinted")).to_have_count(1)
     expect(page.locator(".help-hint")).not_to_be_empty()
 
@@ -218,7 +219,7 @@ def test_a_hand_survives_a_reload_and_a_server_that_begins_again(browser, tmp_pa
         before = visit.hand
         page.reload()
         visit.wait_for_hand(before)
-        page.locator(PLAYABLE).first.wait_for()
+        visit.computed(PLAYABLE)
         assert not visit.complaints
         server.stop()
         page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
@@ -229,7 +230,7 @@ def test_a_hand_survives_a_reload_and_a_server_that_begins_again(browser, tmp_pa
         visit.play_on()
         visit.go()
         page.locator(".table-list a").click()
-        page.locator(PLAYABLE).first.wait_for()
+        visit.computed(PLAYABLE)
     server.stop()
 
 
@@ -276,7 +277,7 @@ def test_a_hand_is_replayed_and_analysed(visit: Visit) -> None:
     expect(page.locator(".replay-count")).to_contain_text("2 / ")
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".replay-count")).to_contain_text("1 / ")
-    page.locator(".plot").wait_for()
+    visit.computed(".plot")
     page.get_by_role("slider").fill("12")
     expect(page.locator(".values tr.played")).to_have_count(1)
     page.get_by_role("slider").fill("0")
@@ -353,7 +354,7 @@ def test_axe_finds_nothing_on_any_page(visit: Visit) -> None:
     page, found = visit.page, dict[str, list[str]]()
 
     def look(name: str, ready: str) -> None:
-        page.locator(ready).first.wait_for()
+        visit.computed(ready)
         found[name] = visit.violations()
 
     visit.sit_down()
@@ -365,7 +366,7 @@ def test_axe_finds_nothing_on_any_page(visit: Visit) -> None:
     visit.show_score(name)
     look("score", OVER)
     page.get_by_role("button", name="Replay and analysis").click()
-    page.locator(".plot").wait_for()
+    visit.computed(".plot")
     page.get_by_role("slider").fill("13")
     look("replay", ".plot")
     pages = {"": "form", "watch": "form", "replays": ".hand-list", "statistics": ".chart"}
@@ -374,7 +375,7 @@ def test_axe_finds_nothing_on_any_page(visit: Visit) -> None:
         visit.go(place)
         look(place, ready)
     page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
-    page.get_by_role("button", name="Next").wait_for()
+    visit.computed(".values")
     look("answer", ".task h2")
     visit.go("learn")
     page.get_by_role("button", name="Begin").click()

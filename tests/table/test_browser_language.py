@@ -36,7 +36,7 @@ def test_every_page_speaks_the_language_of_the_file(browser, tmp_path) -> None:
             page = visit.page
 
             def read(name: str, ready: str) -> None:
-                page.locator(ready).first.wait_for()
+                visit.computed(ready)
                 heard[name] = page.evaluate(ALL_TEXTS)
 
             def look(name: str, ready: str) -> None:
@@ -57,7 +57,7 @@ def test_every_page_speaks_the_language_of_the_file(browser, tmp_path) -> None:
             page.locator(f"{OVER} summary").click()
             read("score", ".turning:not(:has-text('…'))")
             page.locator("button[value=replay]").click()
-            page.locator(".plot").wait_for()
+            visit.computed(".plot")
             for step in ("0", "9", "27"):
                 page.get_by_role("slider").fill(step)
                 read(f"replay at {step}", ".plot")

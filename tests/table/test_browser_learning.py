@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test")
 
 from playwright.sync_api import Page, expect
-from tablepage import ASKED, OVER, PLAYABLE, SHOWN, Visit
+from tablepage import ASKED, COMPUTING, OVER, PLAYABLE, SHOWN, Visit
 from test_puzzles import ENDINGS, FOREPLAYS
 
 from german_whist import load_rules
@@ -35,18 +37,19 @@ def test_a_puzzle_is_solved_by_keys_and_played_out(visit: Visit) -> None:
     puzzle = ENDINGS[0]
     (best,) = puzzle.position_values().best
     visit.go(f"puzzle/{puzzle.id}")
-    page.locator(ASKED).wait_for()
+    visit.computed(ASKED)
     choose(page, best)
+    visit.computed(".values")
     expect(page.locator(".task h2")).to_contain_text("Right")
     expect(page.locator(".values tr.best")).to_have_count(1)
     expect(page.locator(".task")).to_contain_text("1 in a row")
     page.locator(".felt[data-move=answered]").wait_for()
     wrong = next(each.action for each in puzzle.position_values().cards if each.action != best)
     choose(page, wrong)
-    expect(page.locator(".line li").first).to_be_visible()
+    visit.computed(".line li")
     page.get_by_role("button", name="Back to the position").click()
     page.keyboard.press("n")
-    page.locator(ASKED).wait_for()
+    visit.computed(ASKED)
     visit.go("learn")
     expect(page.locator(".figures-line").first).to_contain_text("1 of 1 puzzle solved")
 
@@ -57,25 +60,26 @@ def test_a_wrong_answer_says_what_it_costs_and_may_be_tried_again(visit: Visit) 
     told = puzzle.position_values()
     wrong = max(told.cards, key=lambda each: each.cost)
     visit.go(f"puzzle/{puzzle.id}")
-    page.locator(ASKED).wait_for()
+    visit.computed(ASKED)
     choose(page, wrong.action)
+    visit.computed(".values")
     expect(page.locator(".task h2")).to_contain_text("That costs about")
     expect(page.locator(".card.hinted")).to_have_count(1)
     page.get_by_role("button", name="Try again").click()
-    page.locator(ASKED).wait_for()
+    visit.computed(ASKED)
 
 
 def test_the_turning_point_leads_to_its_step(visit: Visit) -> None:
     page = visit.page
     for seed in range(2, 8):
         visit.show_score(visit.finished_hand(seed=seed))
-        page.locator(".turning a, .turning:has-text('decided')").wait_for()
+        visit.computed(".turning a, .turning:has-text('decided')")
         if page.locator(".turning a").count():
             break
+    step = str(page.locator(".turning a").get_attribute("href")).rpartition("/")[2]
     page.locator(".turning a").click()
-    expect(page.locator(".replay-count")).to_contain_text(" / ")
-    step = int(page.url.rsplit("/", 1)[1])
     expect(page.locator(".replay-count")).to_contain_text(f"{step} / ")
+    expect(page).to_have_url(re.compile(f"/{step}$"))
 
 
 def test_the_same_deal_is_played_from_the_other_seat(visit: Visit) -> None:
@@ -83,9 +87,9 @@ def test_the_same_deal_is_played_from_the_other_seat(visit: Visit) -> None:
     visit.show_score(name := visit.finished_hand(seed=5))
     page.locator(f"{OVER} summary").click()
     page.get_by_role("button", name="Same deal, other seat").click()
-    page.wait_for_function("name => !location.hash.includes(name)", arg=name)
-    page.locator(SHOWN).wait_for()
-    other = page.url.rsplit("/", 1)[1]
+    expect(page).not_to_have_url(re.compile(name), timeout=COMPUTING)
+    visit.computed(SHOWN)
+    other = page.evaluate("location.hash").rpartition("/")[2]
     visit.finish_hand(other)
     page.reload()
     visit.show_score(other)
@@ -135,7 +139,7 @@ def test_the_lobby_and_the_first_hand_are_there_for_keys_alone(visit: Visit) -> 
     expect(page.locator("h1")).to_have_text("Learn")
     visit.tab_to("Begin")
     keyboard.press("Enter")
-    page.locator(SHOWN).wait_for()
+    visit.computed(SHOWN)
     while not page.locator(".after-hand:visible").count():
         visit.play_by_keys()
     expect(page.locator(".guide")).to_contain_text("That was the hand")
@@ -153,7 +157,7 @@ def test_the_lobby_and_the_first_hand_are_there_for_keys_alone(visit: Visit) -> 
     page.get_by_role("button", name="Play").focus()
     keyboard.press("Enter")
     expect(page.locator("h1")).to_contain_text("Small last")
-    page.locator(PLAYABLE).first.wait_for()
+    visit.computed(PLAYABLE)
     visit.play_by_keys()
 
 
@@ -163,7 +167,7 @@ def test_replays_exercises_and_statistics_are_there_for_keys_alone(visit: Visit)
     visit.go("replays")
     visit.tab_to("Small last against Medium")
     keyboard.press("Enter")
-    page.locator(".totals").wait_for()
+    visit.computed(".totals")
     visit.tab_to("only mine")
     keyboard.press("Space")
     page.locator(".mistake-list button").first.wait_for()
@@ -177,12 +181,12 @@ def test_replays_exercises_and_statistics_are_there_for_keys_alone(visit: Visit)
     page.locator(".hand-list a").first.wait_for()
     visit.tab_to("Small last against Medium")
     keyboard.press("Enter")
-    page.locator(ASKED).wait_for()
+    visit.computed(ASKED)
     keyboard.press("Home")
     while not page.locator(f":focus{PLAYABLE}").count():
         keyboard.press("ArrowRight")
     keyboard.press("Enter")
-    expect(page.locator(".values")).to_be_visible()
+    visit.computed(".values")
     keyboard.press("m")
     visit.tab_to("Statistics")
     keyboard.press("Enter")

@@ -29,14 +29,14 @@ def test_puzzles_are_solved_without_scrolling_on_a_felt_that_stands_still(visit:
     page = visit.page
     for puzzle in (*ENDINGS[:20:10], *FOREPLAYS[:20:10]):
         visit.go(f"puzzle/{puzzle.id}")
-        page.locator(ASKED).wait_for()
+        visit.computed(ASKED)
         assert is_in_sight(visit, page.locator(".task h2"))
         assert box_of(page.locator(".task h2"))["bottom"] < box_of(page.locator(".felt"))["top"] + 1
         assert all(is_in_sight(visit, each) for each in page.locator(".hit").all())
         felt = box_of(page.locator(".felt"))
         page.locator(PLAYABLE).first.tap(position={"x": 8, "y": 14})
         following = page.get_by_role("button", name="Next")
-        following.wait_for()
+        visit.computed(".task h2.good, .task h2.bad")
         assert is_in_sight(visit, following)
         assert is_in_sight(visit, page.locator(".task h2"))
         assert page.evaluate("innerHeight < 700") or box_of(page.locator(".felt")) == felt
@@ -60,7 +60,7 @@ def test_play_and_a_first_hand_are_on_the_first_screen(visit: Visit) -> None:
     page.get_by_label("Rule set").select_option("small-last")
     page.locator("[name=opponent][value=easy]").check()
     play.click()
-    page.locator(PLAYABLE).first.wait_for()
+    visit.computed(PLAYABLE)
     visit.go()
     expect(play).to_contain_text("Easy · Small last")
     expect(begin).to_be_hidden()
@@ -88,7 +88,7 @@ def test_a_hint_stays_above_the_felt_until_its_decision_is_made(visit: Visit) ->
     page.get_by_role("button", name="Hint").tap()
     guide = page.locator(".guide:not([hidden])")
     guide.wait_for()
-    page.locator(".card.hinted").wait_for()
+    visit.computed(".card.hinted")
     box, felt = box_of(guide), box_of(page.locator(".felt"))
     assert box["width"] >= page.evaluate("innerWidth") - 1
     assert box["bottom"] <= felt["top"] + 1
@@ -105,7 +105,7 @@ def test_the_guided_hand_leaves_the_felt_three_quarters(visit: Visit) -> None:
     page = visit.page
     visit.go("learn")
     page.get_by_role("button", name="Begin").tap()
-    page.locator(SHOWN).wait_for()
+    visit.computed(SHOWN)
     height = page.evaluate("innerHeight")
     while not page.locator(".after-hand:visible").count():
         assert box_of(page.locator(".guide"))["height"] <= 0.25 * height
@@ -141,4 +141,4 @@ def test_the_score_names_the_numbers_and_has_three_buttons(visit: Visit) -> None
     assert result["text"] not in page.locator(f"{OVER} p:not(.sr-only)").all_inner_texts()
     page.locator(f"{OVER} summary").tap()
     expect(page.get_by_role("button", name="Same deal, other seat")).to_be_visible()
-    page.locator(".turning a, .turning:has-text('decided')").wait_for()
+    visit.computed(".turning a, .turning:has-text('decided')")
