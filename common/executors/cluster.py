@@ -1,49 +1,54 @@
-"""Workers on a Ray cluster: actors, each with its own cores and working folder."""
+"""Workers on a Ray cluster: plain tasks of Ray, which give their cores back when they are done."""
 
 from __future__ import annotations
 
 import importlib
 import os
+import pickle
 import signal
 import socket
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from .worker import TaskFactory, TaskOutcome, TaskRunner, WorkerDied, WorkersLost
+from .worker import TaskFactory, TaskRunner, WorkerDied, result_of
 
 RAY = "ray"
-_MAX_START_SECONDS = 300.0
-"""Limit for a free core while no worker is busy."""
 _MAX_CONNECT_SECONDS = 10.0
 """Limit for a connection to the cluster."""
-_MAX_FAILED_STARTS = 3
+_EXECUTOR = "GERMAN_WHIST_EXECUTOR"
+"""Environment variable with a name of the executor: Ray reuses a process only within one."""
+
+# In a process of Ray:
+_folder: tempfile.TemporaryDirectory[str] | None = None
+_runner: TaskRunner | None = None
+_lines: list[str] = []
 
 
-class RayActor:
-    """Ray actor that runs tasks on a machine of the cluster."""
-
-    def __init__(self, make: TaskFactory, setup: Any, files: dict[str, bytes]) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="german-whist-")
+def run_task(
+    driver_version: str, factory: bytes, files: dict[str, bytes], task: bytes
+) -> tuple[bytes, list[str]]:
+    """Run a task in a process of Ray; returns its outcome and the lines that it printed."""
+    global _folder, _runner
+    if _runner is None:
+        if driver_version != package_version():
+            raise ValueError(
+                f"a machine of the cluster has german-whist {package_version()}, and this one "
+                f"{driver_version}: install the same everywhere"
+            )
+        _folder = tempfile.TemporaryDirectory(prefix="german-whist-")
         # The current folder is on the module search path.
-        os.chdir(self._folder.name)
+        os.chdir(_folder.name)
         write_files(files, Path())
-        self._lines: list[str] = []
-        self._tasks = TaskRunner(make, setup, self._lines.append)
-
-    def version(self) -> str:
-        return package_version()
-
-    def call(self, task: Any) -> tuple[TaskOutcome, list[str]]:
-        outcome = self._tasks.call(task)
-        lines = [*self._lines]
-        self._lines.clear()
-        return outcome, lines
+        _runner = TaskRunner(factory, _lines.append)
+    outcome = _runner.call(task)
+    lines = [*_lines]
+    _lines.clear()
+    return outcome, lines
 
 
 def package_version() -> str:
@@ -116,70 +121,55 @@ class Cluster:
         self, on: str, make: TaskFactory, setup: Any, files: dict[str, bytes], threads: int
     ) -> None:
         self._ray = connect_ray(on)
-        self._actor = self._ray.remote(num_cpus=threads, max_restarts=0)(RayActor)
-        # Put into the object store once, instead of with every worker.
-        self._arguments = [self._ray.put(part) for part in (make, setup, files)]
-
-    def worker(self, idle: Callable[[], bool], ended: Callable[[], bool]) -> RayWorker | None:
-        """A new worker, once the cluster has free cores; None if the executor ended first.
-
-        While no other worker is busy, it has to start within five minutes.
-        """
-        ray, fault = self._ray, ""
-        for _ in range(_MAX_FAILED_STARTS):
-            actor = self._actor.remote(*self._arguments)
-            version, waiting_since = actor.version.remote(), time.monotonic()
-            while not ray.wait([version], timeout=1)[0]:
-                if ended():
-                    ray.kill(actor)
-                    return None
-                if not idle():
-                    waiting_since = time.monotonic()
-                elif time.monotonic() - waiting_since > _MAX_START_SECONDS:
-                    raise WorkersLost(
-                        f"no machine of the cluster had a core free for {_MAX_START_SECONDS:.0f} "
-                        "seconds"
-                    )
-            try:
-                actor_version = ray.get(version)
-            except ray.exceptions.RayTaskError as error:
-                raise ValueError(
-                    f"a worker of the cluster could not begin: {error.cause}"
-                ) from None
-            except ray.exceptions.RayError as error:
-                fault = _first_line(error)
-                continue
-            if actor_version != package_version():
-                raise ValueError(
-                    f"a machine of the cluster has german-whist {actor_version}, and this one "
-                    f"{package_version()}: install the same everywhere"
-                )
-            return RayWorker(ray, actor)
-        raise WorkersLost(
-            f"{_MAX_FAILED_STARTS} workers in a row died on the cluster before they had begun: "
-            f"{fault}"
+        cores = [node["Resources"].get("CPU", 0) for node in self._ray.nodes() if node["Alive"]]
+        if threads > max(cores, default=0) > 0:
+            raise ValueError(
+                f"threads is {threads}: no machine of the cluster has more than {max(cores):.0f} "
+                "cores"
+            )
+        environment = {"env_vars": {_EXECUTOR: os.urandom(8).hex()}}
+        # Lost tasks are given out again by the executor, which reports deaths.
+        self._task = self._ray.remote(num_cpus=threads, max_retries=0, runtime_env=environment)(
+            run_task
         )
+        # Put into the object store once, instead of with every task.
+        shared = package_version(), pickle.dumps((make, setup)), files
+        self._shared = [self._ray.put(part) for part in shared]
+
+    def worker(self) -> RayWorker:
+        return RayWorker(self._ray, lambda task: self._task.remote(*self._shared, task))
 
 
 class RayWorker:
-    """Handle of a Ray actor, with the interface of `LocalWorker`."""
+    """One task at a time on the cluster, with the interface of `LocalWorker`."""
 
-    def __init__(self, ray: Any, actor: Any) -> None:
-        self._ray, self._actor = ray, actor
+    def __init__(self, ray: Any, submit: Callable[[bytes], Any]) -> None:
+        self._ray, self._submit = ray, submit
+        self._running: Any = None
+        self._ended = False
 
-    def call(self, task: Any, line: Callable[[str], object]) -> TaskOutcome:
+    def call(self, task: Any, line: Callable[[str], object]) -> Any:
+        self._running = self._submit(pickle.dumps(task))
+        if self._ended:
+            self.end()
         try:
-            outcome, lines = self._ray.get(self._actor.call.remote(task))
+            outcome, lines = self._ray.get(self._running)
+        except self._ray.exceptions.RayTaskError as error:
+            raise ValueError(f"a worker of the cluster could not begin: {error.cause}") from None
         except self._ray.exceptions.RayError as error:
             raise WorkerDied(_first_line(error)) from None
         for printed in lines:
             line(printed)
-        return outcome
+        return result_of(outcome)
 
     def end(self) -> None:
-        self._ray.kill(self._actor)
+        self._ended = True
+        if self._running is not None:
+            # Without force Ray waits for Python, and a compiled function or a sleep goes on.
+            self._ray.cancel(self._running, force=True)
 
-    close = end
+    def close(self) -> None:
+        pass
 
 
 def _first_line(error: Exception) -> str:

@@ -1,19 +1,19 @@
 # pyright: strict
-"""Executors: tasks are submitted to workers, which are local processes or Ray actors."""
+"""Executors: tasks are submitted to workers, which are local processes or Ray tasks."""
 
 from __future__ import annotations
 
-import os
 import sys
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from threading import Condition, Thread, current_thread
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
+from functools import partial
+from threading import Lock
 from typing import Any, Generic, Protocol, TypeVar
 
+from ..threads import usable_threads
 from .cluster import RAY, Cluster, connect_ray
 from .local import LOCAL, LocalWorker
-from .worker import TaskOutcome, WorkerDied, WorkersLost
+from .worker import WorkerDied, WorkersLost
 
 T = TypeVar("T")
 """A task; its `str` describes it, as in "the deals 0 to 63"."""
@@ -33,22 +33,16 @@ def check_backend(on: str) -> str:
 
 
 def count_cores(on: str) -> int:
-    """Number of cores on this machine or on the Ray cluster."""
+    """Number of cores that this process may use, or of the Ray cluster."""
     if on == LOCAL:
-        return os.cpu_count() or 1
+        return usable_threads()
     return max(1, int(connect_ray(on).cluster_resources().get("CPU", 1)))
 
 
 class _Worker(Protocol):
-    def call(self, task: Any, line: Callable[[str], object]) -> TaskOutcome: ...
+    def call(self, task: Any, line: Callable[[str], object]) -> Any: ...
     def end(self) -> None: ...
     def close(self) -> None: ...
-
-
-class _Job(Generic[T, R]):
-    def __init__(self, task: T) -> None:
-        self.task, self.deaths = task, 0
-        self.future: Future[R] = Future()
 
 
 def _print_to_stderr(_: object, line: str) -> None:
@@ -84,6 +78,9 @@ class Executor(Generic[T, R]):
     reason when a worker dies; its task is then retried on another one.
     """
 
+    # A pool of processes (`concurrent.futures`, `loky`) ends all workers when one of them dies, so
+    # each thread of a pool of threads has a process of its own.
+
     def __init__(
         self,
         make: Callable[[Any], Callable[[T], R]],
@@ -102,18 +99,16 @@ class Executor(Generic[T, R]):
         self.n_replaced = 0
         """Number of dead workers that were replaced."""
         self._on_line, self._on_death = on_line, on_death
-        self._changed = Condition()
-        self._jobs: deque[_Job[T, R]] = deque()
-        self._busy = 0
+        self._threads = ThreadPoolExecutor(workers)
+        self._lock = Lock()
         self._ended = False
         self._workers: set[_Worker] = set()
-        self._threads: list[Thread] = []
-        self._start: Callable[[], _Worker | None]
+        self._idle: list[_Worker] = []
+        self._start: Callable[[], _Worker]
         if check_backend(on) == LOCAL:
             self._start = lambda: LocalWorker(make, setup, threads)
         else:
-            cluster = Cluster(on, make, setup, files or {}, max(1, threads))
-            self._start = lambda: cluster.worker(lambda: self._busy == 0, lambda: self._ended)
+            self._start = Cluster(on, make, setup, files or {}, max(1, threads)).worker
 
     def __enter__(self) -> Executor[T, R]:
         return self
@@ -122,15 +117,8 @@ class Executor(Generic[T, R]):
         self.close()
 
     def submit(self, task: T) -> Future[R]:
-        job: _Job[T, R] = _Job(task)
-        with self._changed:
-            self._jobs.append(job)
-            if len(self._threads) < min(self.workers, self._busy + len(self._jobs)):
-                thread = Thread(target=self._serve, daemon=True)
-                self._threads.append(thread)
-                thread.start()
-            self._changed.notify()
-        return job.future
+        """Run a task once a worker is free; after `close` this raises RuntimeError."""
+        return self._threads.submit(self._run, task)
 
     def results(self, next_task: Callable[[], T | None]) -> Iterator[tuple[T, R]]:
         """Tasks and results in order of completion.
@@ -147,95 +135,53 @@ class Executor(Generic[T, R]):
                 yield pending.pop(future), future.result()
 
     def close(self) -> None:
-        """End all workers and cancel the pending tasks."""
-        with self._changed:
+        """End all workers and cancel the pending tasks: their results raise CancelledError."""
+        with self._lock:
             self._ended = True
-            left, threads = [*self._jobs], [*self._threads]
-            self._jobs.clear()
             for worker in self._workers:
                 worker.end()
-            self._changed.notify_all()
-        for job in left:
-            job.future.cancel()
-        for thread in threads:
-            thread.join()
+        self._threads.shutdown(cancel_futures=True)
+        for worker in self._workers:
+            worker.close()
 
-    def _serve(self) -> None:
-        worker: _Worker | None = None
-        try:
-            while (worker := worker or self._start_worker()) and (job := self._next_job()):
-                try:
-                    outcome = self._call_task(worker, job.task)
-                except WorkerDied as death:
-                    self._close(worker)
-                    worker = None
-                    self._requeue(job, death)
-                    continue
-                with self._changed:
-                    self._busy -= 1
-                if outcome.error is not None:
-                    job.future.set_exception(outcome.error)
-                else:
-                    job.future.set_result(outcome.result)
-        except Exception as error:  # no worker can start
-            with self._changed:
-                left = [*self._jobs]
-                self._jobs.clear()
-            for job in left:
-                job.future.set_exception(error)
-        finally:
-            with self._changed:
-                self._threads.remove(current_thread())
-            if worker is not None:
-                self._close(worker)
+    def _run(self, task: T) -> R:
+        reason = ""
+        for _ in range(MAX_DEATHS):
+            try:
+                return self._call(task)
+            except WorkerDied as death:
+                reason = str(death)
+            with self._lock:
+                if self._ended:
+                    raise CancelledError
+                self.n_replaced += 1
+            if self._on_death is not None:
+                self._on_death(task, reason)
+        raise WorkersLost(f"{MAX_DEATHS} workers in a row died ({reason}) of {task}")
 
-    def _call_task(self, worker: _Worker, task: T) -> TaskOutcome:
+    def _call(self, task: T) -> R:
+        worker = self._free_worker()
         try:
-            return worker.call(task, lambda line: self._on_line(task, line))
+            return worker.call(task, partial(self._on_line, task))
         except WorkerDied:
+            with self._lock:
+                self._workers.discard(worker)
+            worker.close()
             raise
-        except Exception as error:  # a task that cannot be pickled
-            return TaskOutcome(error=error)
+        finally:
+            with self._lock:
+                if worker in self._workers:
+                    self._idle.append(worker)
 
-    def _start_worker(self) -> _Worker | None:
-        worker = self._start()
-        if worker is None:
-            return None
-        with self._changed:
-            self._workers.add(worker)
+    def _free_worker(self) -> _Worker:
+        with self._lock:
             if self._ended:
+                raise CancelledError
+            if self._idle:
+                return self._idle.pop()
+        worker = self._start()
+        with self._lock:
+            self._workers.add(worker)
+            if self._ended:  # meanwhile
                 worker.end()
         return worker
-
-    def _close(self, worker: _Worker) -> None:
-        with self._changed:
-            self._workers.discard(worker)
-        worker.close()
-
-    def _next_job(self) -> _Job[T, R] | None:
-        with self._changed:
-            while not self._jobs and not self._ended:
-                self._changed.wait()
-            if self._ended:
-                return None
-            self._busy += 1
-            return self._jobs.popleft()
-
-    def _requeue(self, job: _Job[T, R], death: WorkerDied) -> None:
-        with self._changed:
-            self._busy -= 1
-            if self._ended:
-                job.future.cancel()
-                return
-            self.n_replaced += 1
-            job.deaths += 1
-            given_up = job.deaths >= MAX_DEATHS
-            if not given_up:
-                self._jobs.appendleft(job)
-                self._changed.notify()
-        if self._on_death is not None:
-            self._on_death(job.task, str(death))
-        if given_up:
-            job.future.set_exception(
-                WorkersLost(f"{MAX_DEATHS} workers in a row died ({death}) of {job.task}")
-            )

@@ -12,52 +12,68 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, Any
 
-from .worker import TaskFactory, TaskOutcome, WorkerDied
+from .worker import TaskFactory, WorkerDied, result_of
 
 LOCAL = "local"
-_THREAD_SETTINGS = (
-    *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"),
-    *("VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS"),
-)
+_THREAD_SETTINGS = [
+    f"{library}_NUM_THREADS" for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "NUMBA")
+] + ["VECLIB_MAXIMUM_THREADS"]
 
 
 class LocalWorker:
     """Worker process that ignores Ctrl-C."""
 
     def __init__(self, make: TaskFactory, setup: Any, threads: int) -> None:
+        factory = pickle.dumps((make, setup))
         # Started by its import path, so scripts need no `if __name__ == "__main__"`.
         code = (
             f"import sys; sys.path[:] = {sys.path!r}; from {__package__}.worker import main; main()"
         )
         settings = dict.fromkeys(_THREAD_SETTINGS, str(threads)) if threads else {}
         apart = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)  # only on Windows
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            env={**os.environ, **settings}, creationflags=apart, start_new_session=not apart,
-        )  # fmt: skip
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", code],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, **settings},
+                creationflags=apart,
+                start_new_session=not apart,
+            )
+        except OSError as error:
+            raise WorkerDied(f"no process could be started: {error}") from None
         self._tasks: IO[bytes] = self._process.stdin  # type: ignore[assignment]
         self._outcomes: IO[bytes] = self._process.stdout  # type: ignore[assignment]
-        self._send((make, setup))
+        self._send(factory)
 
-    def _send(self, message: Any) -> None:
-        data = pickle.dumps(pickle.dumps(message))
+    def _send(self, data: bytes) -> None:
         with suppress(OSError):  # a worker that died is noticed when its outcome is read
-            self._tasks.write(data)
+            pickle.dump(data, self._tasks)
             self._tasks.flush()
 
-    def call(self, task: Any, line: Callable[[str], object]) -> TaskOutcome:
-        """Run a task; `line` is called with each line that it prints."""
-        self._send(task)
+    def call(self, task: Any, line: Callable[[str], object]) -> Any:
+        """Run a task and return its result; `line` is called with each line that it prints.
+
+        An exception of the task or of `line` is raised once the task has ended.
+        """
+        self._send(pickle.dumps(task))
+        line_error: Exception | None = None
         while True:
             try:
-                message: str | TaskOutcome = pickle.load(self._outcomes)
+                message: str | bytes = pickle.load(self._outcomes)
             except (EOFError, OSError, pickle.UnpicklingError):
                 code = self._process.wait()
                 reason = f"signal {-code}" if code < 0 else f"exit status {code}"
                 raise WorkerDied(reason) from None
-            if isinstance(message, TaskOutcome):
-                return message
-            line(message)
+            if isinstance(message, bytes):
+                break
+            try:
+                line(message)
+            except Exception as error:
+                line_error = error
+        if line_error is not None:
+            raise line_error
+        return result_of(message)
 
     def end(self) -> None:
         """Signal the process to end; training saves a checkpoint first."""

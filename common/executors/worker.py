@@ -9,9 +9,10 @@ import pickle
 import signal
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout, suppress
+from functools import cached_property
 from queue import SimpleQueue
 from threading import Lock, Thread
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from ..console import show_traceback
 
@@ -20,18 +21,11 @@ TaskFactory = Callable[[Any], Callable[[Any], Any]]
 
 
 class WorkersLost(RuntimeError):
-    """A task killed every worker that ran it, or the cluster has no free core."""
+    """A task killed every worker that ran it."""
 
 
 class WorkerDied(Exception):
-    """A worker process ended while running a task."""
-
-
-class TaskOutcome(NamedTuple):
-    """Result of a task, or the exception that it raised."""
-
-    result: Any = None
-    error: Exception | None = None
+    """A worker process ended while running a task, or could not be started."""
 
 
 class _Lines(io.TextIOBase):
@@ -55,25 +49,37 @@ class _Lines(io.TextIOBase):
 
 
 class TaskRunner:
-    """Runs tasks one after another; the function for them is made on the first call."""
+    """Runs pickled tasks one after another; outcomes are pickled, for `result_of`.
 
-    def __init__(self, make: TaskFactory, setup: Any, line: Callable[[str], object]) -> None:
-        self._make, self._setup = make, setup
-        self._call: Callable[[Any], Any] | None = None
+    `factory` is a pickled `TaskFactory` with its setup; the first call makes the function.
+    """
+
+    def __init__(self, factory: bytes, line: Callable[[str], object]) -> None:
+        self._factory = factory
         self._stream = _Lines(line)
 
-    def call(self, task: Any) -> TaskOutcome:
-        """Run a task; an exception becomes part of the outcome."""
+    @cached_property
+    def _call(self) -> Callable[[Any], Any]:
+        make, setup = pickle.loads(self._factory)
+        return make(setup)
+
+    def call(self, task: bytes) -> bytes:
         with redirect_stdout(self._stream), redirect_stderr(self._stream):
             try:
-                if self._call is None:
-                    self._call = self._make(self._setup)
-                return TaskOutcome(self._call(task))
+                return pickle.dumps((self._call(pickle.loads(task)), None))
             except Exception as error:
                 show_traceback()
-                return TaskOutcome(error=_portable(error))
+                return pickle.dumps((None, _portable(error)))
             finally:
                 self._stream.finish()
+
+
+def result_of(outcome: bytes) -> Any:
+    """The result of a task; raises the exception that the task raised."""
+    result, error = pickle.loads(outcome)
+    if error is not None:
+        raise error
+    return result
 
 
 def _portable(error: Exception) -> Exception:
@@ -93,7 +99,11 @@ def _listen(stream: IO[bytes], tasks: SimpleQueue[bytes | None]) -> None:
 
 
 def main() -> None:
-    """Entry point of a worker process: tasks on stdin, outcomes and printed lines on stdout."""
+    """Entry point of a worker process: tasks on stdin, outcomes and printed lines on stdout.
+
+    The first message is the factory. Messages are pickled bytes, and lines pickled text, so that a
+    task or an outcome that cannot be read leaves the pipe at the next one.
+    """
     stdin, stdout = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     # Input and output of tasks must not use these pipes.
     null = os.open(os.devnull, os.O_RDONLY)
@@ -101,7 +111,7 @@ def main() -> None:
     os.dup2(2, 1)
     lock = Lock()
 
-    def send(message: str | TaskOutcome) -> None:
+    def send(message: str | bytes) -> None:
         data = pickle.dumps(message)
         # The parent may have ended already, while training still saves.
         with lock, suppress(OSError):
@@ -112,12 +122,7 @@ def main() -> None:
     Thread(target=_listen, args=(stdin, tasks), daemon=True).start()
     runner: TaskRunner | None = None
     while (data := tasks.get()) is not None:
-        try:
-            message: Any = pickle.loads(data)
-            if runner is None:
-                make, setup = message
-                runner = TaskRunner(make, setup, send)
-            else:
-                send(runner.call(message))
-        except Exception as error:  # not picklable
-            send(TaskOutcome(error=_portable(error)))
+        if runner is None:
+            runner = TaskRunner(data, send)
+        else:
+            send(runner.call(data))

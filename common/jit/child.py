@@ -41,15 +41,14 @@ class ChildCompiler:
             self._worker = self._worker or LocalWorker(_compiler, None, threads=0)
             task = function.__module__, function.__qualname__, signature
             try:
-                outcome = self._worker.call(task, lambda line: print(line, file=sys.stderr))
+                self._worker.call(task, lambda line: print(line, file=sys.stderr))
             except WorkerDied:
                 self._end()
                 raise
-            self._timer = Timer(_IDLE_SECONDS, self.close)
-            self._timer.daemon = True
-            self._timer.start()
-        if outcome.error is not None:
-            raise outcome.error
+            finally:
+                self._timer = Timer(_IDLE_SECONDS, self.close)
+                self._timer.daemon = True
+                self._timer.start()
 
     def close(self) -> None:
         """End the child; the next function starts another one."""

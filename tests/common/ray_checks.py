@@ -86,12 +86,12 @@ def hands_of(folder: Path, on: str) -> dict[str, str]:
 
 
 def n_workers() -> int:
-    """The number of workers that have begun, by the titles that Ray gives to processes."""
+    """The number of tasks that have begun, by the titles that Ray gives to processes."""
     titles = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
             titles.append(path.read_bytes())
-    return sum(title.startswith(b"ray::RayActor") for title in titles)
+    return sum(title.startswith(b"ray::run_task") for title in titles)
 
 
 def main(folder: Path) -> None:

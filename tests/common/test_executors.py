@@ -9,22 +9,23 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any
 
 import pytest
 from processes import children_of, wait_for_end
 
-from german_whist.common.executors import Executor, WorkersLost
+from german_whist.common.executors import Executor, WorkersLost, count_cores
 
-SCRIPT = """
+BUSY = """
 import time
 from german_whist.common.executors import Executor
 from test_executors import named
-executor = Executor(named, "sleep")
-executor.submit(1000)
-print("begun", flush=True)
-time.sleep(1000)
+with Executor(named, "sleep", 2) as executor:
+    futures = [executor.submit(1000), executor.submit(1000)]
+    print("begun", flush=True)
+    futures[0].result()
 """
 
 
@@ -37,6 +38,22 @@ def odd(_: Any) -> None:
     raise Odd(1, 2)
 
 
+class Elsewhere:
+    """What only the process that made it can read."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _only_in, (os.getpid(),)
+
+
+def _only_in(pid: int) -> None:
+    if os.getpid() != pid:
+        raise ValueError("it is read elsewhere")
+
+
+def elsewhere(_: Any) -> Elsewhere:
+    return Elsewhere()
+
+
 def die_once(mark: str) -> str:
     path = Path(mark)
     if not path.exists():
@@ -46,8 +63,17 @@ def die_once(mark: str) -> str:
 
 
 def named(name: str) -> Callable[[Any], Any]:
-    return {"factorial": math.factorial, "exit": os._exit, "die_once": die_once, "any": any_of,
-            "odd": odd, "print": print, "sleep": time.sleep}[name]  # fmt: skip
+    return {
+        "factorial": math.factorial,
+        "exit": os._exit,
+        "die_once": die_once,
+        "any": any_of,
+        "odd": odd,
+        "elsewhere": elsewhere,
+        "print": print,
+        "sleep": time.sleep,
+        "pid": lambda _: os.getpid(),
+    }[name]
 
 
 def any_of(task: tuple[str, Any]) -> Any:
@@ -81,6 +107,58 @@ def test_errors_and_lines_come_back_and_the_worker_goes_on() -> None:
         executor.submit(1).result()
 
 
+@pytest.mark.parametrize("task", [("print", "a line"), ("elsewhere", 0)])
+def test_a_task_that_fails_on_its_way_back_shifts_no_results(task: tuple[str, Any]) -> None:
+    def closed(_: Any, line: str) -> None:
+        raise OSError(f"no stream for {line}")
+
+    with Executor(named, "any", on_line=closed) as executor:
+        failed = executor.submit(task)
+        others = [executor.submit(("factorial", n)) for n in range(4)]
+        with pytest.raises((OSError, ValueError), match=r"no stream for a line|read elsewhere"):
+            failed.result()
+        assert [other.result(20) for other in others] == [1, 1, 2, 6]
+
+
+def test_a_worker_that_cannot_start_costs_no_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    popen, started = subprocess.Popen, list[Any]()
+
+    def first_fails(*arguments: Any, **options: Any) -> Any:
+        started.append(arguments)
+        if len(started) == 1:
+            raise OSError("Resource temporarily unavailable")
+        return popen(*arguments, **options)
+
+    monkeypatch.setattr(subprocess, "Popen", first_fails)
+    deaths: list[str] = []
+    with Executor(named, "factorial", on_death=lambda _, cause: deaths.append(cause)) as executor:
+        futures = [executor.submit(n) for n in range(3)]
+        assert [future.result(20) for future in futures] == [1, 1, 2]
+    assert "Resource temporarily unavailable" in deaths[0]
+
+
+def test_a_killed_worker_costs_only_its_own_task(tmp_path: Path) -> None:
+    with Executor(named, "any", 2) as executor:
+        long = executor.submit(("sleep", 2))
+        assert executor.submit(("die_once", str(tmp_path / "mark"))).result() == "done"
+        assert long.result() is None
+    assert executor.n_replaced == 1
+
+
+def test_executors_share_no_processes() -> None:
+    pids: list[int] = []
+    for _ in range(2):
+        with Executor(named, "pid") as executor:
+            pids += [executor.submit(n).result() for n in range(2)]
+    assert pids[0] == pids[1] != pids[2] == pids[3] != os.getpid()
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="only Linux has an affinity")
+def test_cores_are_those_that_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 3, 5})
+    assert count_cores("local") == 3
+
+
 def test_a_task_whose_worker_died_is_given_out_again(tmp_path: Path) -> None:
     deaths: list[Any] = []
     with Executor(named, "die_once", on_death=lambda *death: deaths.append(death)) as executor:
@@ -102,22 +180,33 @@ def test_what_is_under_way_ends_with_the_context() -> None:
     with Executor(named, "sleep") as executor:
         busy, waiting = executor.submit(1000), executor.submit(1000)
         children_of(os.getpid(), wait=20)
-    assert busy.cancelled()
-    assert waiting.cancelled()
+    for future in (busy, waiting):
+        with pytest.raises(CancelledError):
+            future.result()
     assert not children_of(os.getpid())
+    with pytest.raises(RuntimeError):
+        executor.submit(1)
 
 
-def test_a_worker_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_workers_end_with_the_process_that_started_them(tmp_path: Path, number: int) -> None:
     script = tmp_path / "script.py"
-    script.write_text(SCRIPT, encoding="utf-8")
+    script.write_text(BUSY, encoding="utf-8")
     tests = Path(__file__).resolve().parents[1]
     with subprocess.Popen(
-        [sys.executable, str(script)], stdout=subprocess.PIPE,
+        [sys.executable, str(script)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": f"{tests}:{tests / 'common'}"},
-    ) as process:  # fmt: skip
+        start_new_session=True,
+    ) as process:
         assert process.stdout is not None
+        assert process.stderr is not None
         assert process.stdout.readline() == b"begun\n"
-        (worker,) = children_of(process.pid, wait=20)
-        time.sleep(1)  # it is busy
-        process.send_signal(signal.SIGKILL)
-    assert wait_for_end(worker, 10)
+        workers = children_of(process.pid, wait=20)
+        time.sleep(1)  # they are busy
+        os.killpg(process.pid, number)  # as Ctrl-C in a terminal
+        assert process.wait(20) == -number
+        told = process.stderr.read().decode()
+    assert told.count("Traceback") == told.count("KeyboardInterrupt") == (number == signal.SIGINT)
+    assert all(wait_for_end(worker, 10) for worker in workers)

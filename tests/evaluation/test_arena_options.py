@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from german_whist.commands.evaluation_options import (
     records_into,
     run_options,
 )
+from german_whist.common.threads import usable_threads
 from german_whist.engine.rules import Match
 from german_whist.evaluation.config import ladder_from
 
@@ -55,7 +55,7 @@ def test_what_was_not_given_is_left_to_the_run() -> None:
     arguments = parsed(["--hands", "7", "--seed", "0", "--match", "5", "--until", "1%"])
     told = {"hands": 7, "seed": 0, "match": Match(target=5), "until": 0.01}
     assert run_options(arguments) == {**told, "workers": 1, "on": "local"}
-    assert run_options(parsed(["--workers", "0"]))["workers"] == os.cpu_count()
+    assert run_options(parsed(["--workers", "0"]))["workers"] == usable_threads()
     assert run_options(parsed(["--workers", "3"]))["workers"] == 3
 
 
