@@ -12,13 +12,14 @@ import sqlite3
 import threading
 import time
 from collections.abc import Generator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 
 FILE = "table.sqlite3"
+_SUFFIXES = ("", "-wal", "-shm")
 _VERSION = 4
 _IN_MEMORY = ":memory:"
 _BUSY_SECONDS = 5.0
@@ -119,6 +120,12 @@ class Database:
             return self._connect(self.path)
 
     def _connect(self, target: Path | str) -> sqlite3.Connection:
+        if target != _IN_MEMORY:
+            # Before SQLite writes into it: the files beside it get the permissions of this one.
+            self.path.touch(0o600)
+            for suffix in _SUFFIXES:
+                with suppress(FileNotFoundError):
+                    self._part(suffix).chmod(0o600)
         connection = sqlite3.connect(
             target, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
@@ -132,9 +139,10 @@ class Database:
         except BaseException:
             connection.close()
             raise
-        if target != _IN_MEMORY:
-            self.path.chmod(0o600)
         return connection
+
+    def _part(self, suffix: str) -> Path:
+        return self.path.with_name(FILE + suffix)
 
     def _create_schema(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")
@@ -152,8 +160,8 @@ class Database:
 
     def _rename_damaged(self, error: Exception) -> str:
         damaged = self.path.with_name(f"{FILE}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
-        for suffix in ("", "-wal", "-shm"):
-            part = self.path.with_name(FILE + suffix)
+        for suffix in _SUFFIXES:
+            part = self._part(suffix)
             if part.exists():
                 part.replace(damaged.with_name(damaged.name + suffix))
         return (

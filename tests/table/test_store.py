@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sqlite3
 from contextlib import closing
@@ -141,6 +142,19 @@ def test_without_a_writable_default_folder_play_continues_in_memory(tmp_path, mo
     store.save(new_id(), store.owner(), finished(1))
     assert len(store.hands.by_person(store.owner())) == 1
     assert Store(tmp_path).persistent
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has other permissions")
+@pytest.mark.parametrize("before", ["", "closed", "open to all"])
+def test_only_its_user_reads_the_database_and_the_files_beside_it(before: str, tmp_path) -> None:
+    if before:
+        Store(tmp_path).close()
+    if before == "open to all":
+        (tmp_path / FILE).chmod(0o644)
+    with closing(Store(tmp_path)) as store:
+        store.owner()
+        modes = {path.name: oct(path.stat().st_mode & 0o777) for path in tmp_path.iterdir()}
+    assert modes == dict.fromkeys([FILE, f"{FILE}-wal", f"{FILE}-shm"], "0o600")
 
 
 def test_a_full_disk_leaves_saved_sessions_intact(store: Store) -> None:
