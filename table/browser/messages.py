@@ -226,7 +226,7 @@ def describe_view(view: View, names: tuple[str, str]) -> TableText:
 def display_names(session: Session) -> tuple[str, str]:
     """The players' names in sentences: the person is `you`."""
     first, second = map(words.display_name, session.settings.names)
-    return (first if session.settings.watched else you()), second
+    return words.distinct((first if session.settings.watched else you(), second))
 
 
 def _table_text(
@@ -237,6 +237,8 @@ def _table_text(
     prompt = words.prompt(view, names, context.thinking)
     if context.left:
         prompt = say("hand.closed")
+    elif context.trouble is not None:
+        prompt = say("hand.failed", name=names[PERSON if view.to_move else OPPONENT])
     elif session.over and settings.match is not None:
         prompt = say("headline.match_over")
     opponent_view = session.view(OPPONENT) if settings.watched else None

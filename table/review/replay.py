@@ -136,9 +136,7 @@ def player_names(record: GameRecord) -> tuple[str, str]:
         for seat, name in enumerate(cast("list[object]", recorded)[: len(names)]):
             if isinstance(name, str) and plain_text(name):
                 names[seat] = you() if name == words.ME else plain_text(name)
-    if names[0] == names[1]:
-        names = [f"{name} ({seat})" for seat, name in enumerate(names)]
-    return names[0], names[1]
+    return words.distinct(names)
 
 
 def replay_result(record: GameRecord) -> ReplayResult:

@@ -42,6 +42,13 @@ def display_name(name: str) -> str:
     return capital(name) if name.partition(":")[0] in agent_names() else name
 
 
+def distinct(names: Sequence[str]) -> tuple[str, str]:
+    """Two names in a sentence, with their seats where they are equal."""
+    if names[0] == names[1]:
+        return f"{names[0]} (0)", f"{names[1]} (1)"
+    return names[0], names[1]
+
+
 def title_of(name: str) -> str:
     """A name as a heading: `open-stock` is `Open stock`."""
     return name.replace("-", " ").capitalize()
