@@ -52,7 +52,7 @@ class HandHandlers:
         person = find_person(request) or new_id()
         text = await read_text(request, UPLOAD_LIMIT)
         response = json_response(await run_in_threadpool(self._finished.open, person, text), 201)
-        set_cookie(response, PERSON_COOKIE, person)
+        set_cookie(request, response, PERSON_COOKIE, person)
         return response
 
     def replay(self, request: Request) -> Response:

@@ -311,14 +311,16 @@ class _PageHandlers:
         if token is None and key is None:
             response = self._page.response(request)
             if not find_person(request):
-                set_cookie(response, PERSON_COOKIE, new_id())
+                set_cookie(request, response, PERSON_COOKIE, new_id())
             return response
         response = RedirectResponse("/", 303)
         if token is not None and self._access.token is not None:
-            set_cookie(response, TOKEN_COOKIE, self._access.token)  # the middleware has compared it
+            set_cookie(
+                request, response, TOKEN_COOKIE, self._access.token
+            )  # the middleware has compared it
         owner = self._services.store.owner()
         if key is not None and hmac.compare_digest(key.encode(), owner.encode()):
-            set_cookie(response, PERSON_COOKIE, owner)
+            set_cookie(request, response, PERSON_COOKIE, owner)
         return response
 
     def later(self, request: Request) -> Response:

@@ -35,8 +35,10 @@ COMMAND = [sys.executable, "-m", "german_whist", "table", "--no-browser", "--por
 
 
 @contextmanager
-def opened(folder: Path | None, *more: str) -> Iterator[tuple[subprocess.Popen, str]]:
-    """The running command, and the address that it prints."""
+def opened(
+    folder: Path | None, *more: str, before: list[str] | None = None
+) -> Iterator[tuple[subprocess.Popen, str]]:
+    """The running command, and the address that it prints; lines before that go to `before`."""
     process = subprocess.Popen(
         [*COMMAND, *(() if folder is None else ("--data", str(folder))), *more],
         stdout=subprocess.PIPE,
@@ -48,6 +50,8 @@ def opened(folder: Path | None, *more: str) -> Iterator[tuple[subprocess.Popen, 
     try:
         line = ""
         while not line.startswith("German Whist: "):
+            if line and before is not None:
+                before.append(line.strip())
             line = process.stdout.readline()
             assert line, process.communicate()
         yield process, line.removeprefix("German Whist: ").strip()
@@ -97,9 +101,17 @@ def test_the_address_on_a_network_contains_its_token_and_moves_that_are_not_save
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("GERMAN_WHIST_DATA", str(tmp_path / "file"))
-    with opened(None, "--host", "0.0.0.0", "--token", "open-sesame") as (process, address):
+    before: list[str] = []
+    network = ("--host", "0.0.0.0", "--token", "open-sesame")
+    with opened(None, *network, before=before) as (process, address):
         assert process.stdout is not None
         assert process.stdout.readline() == "Ctrl-C ends it.\n"
+        others, warning = before
+        assert re.fullmatch(r"For others: http://\S+:\d+/\?token=open-sesame", others)
+        assert "//127." not in others
+        assert "//0.0.0.0" not in others
+        assert "not encrypted" in warning
+        assert "//127.0.0.1" in address
         assert address.endswith("&token=open-sesame")
         visitor = visit(address)
         assert visitor.ask("GET", "/api/menu")[0] == 200

@@ -19,6 +19,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 PORT = 5252
+_OWN = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
+"""Where this machine reaches a server that listens on all addresses."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,11 +62,17 @@ def run(arguments: argparse.Namespace) -> int:
     ):
         if store.notice:
             print(f"german-whist table: {store.notice}", file=sys.stderr)
-        address = _address(arguments.host, listening.getsockname()[1])
-        page = f"{address}?person={store.owner()}"
+        port = listening.getsockname()[1]
+        own = _address(_OWN.get(arguments.host) or arguments.host, port)
+        page = f"{own}?person={store.owner()}"
         if access.token is not None:
             page += f"&token={access.token}"
-            print(f"For others: {address}?token={access.token}")
+            others = _address(_network_host(arguments.host), port)
+            print(f"For others: {others}?token={access.token}")
+            print(
+                "Connections are not encrypted: on a network that strangers may read put a TLS "
+                "proxy in front, and give its name by --name"
+            )
         print(f"German Whist: {page}")
         print(
             "Ctrl-C ends it" + ("; what is under way is kept." if store.persistent else "."),
@@ -103,9 +111,21 @@ def _listening(host: str, port: int) -> socket.socket:
         ) from error
 
 
+def _network_host(host: str) -> str:
+    """This machine's address on the network, where it listens on all of its addresses."""
+    if host not in _OWN:
+        return host
+    family, elsewhere = (
+        (socket.AF_INET6, "2001:db8::1") if host == "::" else (socket.AF_INET, "192.0.2.1")
+    )
+    # Nothing is sent; the system only chooses the address that it would send from.
+    with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.connect((elsewhere, 9))
+        return probe.getsockname()[0]
+    return socket.gethostname()
+
+
 def _address(host: str, port: int) -> str:
-    loopback = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
-    host = loopback.get(host, host)
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
 
 
