@@ -20,6 +20,7 @@ from .messages import TableSummary
 
 OPEN_TABLES_PER_PERSON = 100
 OPEN_TABLES_IN_ALL = 2_000
+_IDLE_SECONDS = 24 * 3600
 _TABLES_IN_MEMORY = 256
 
 
@@ -67,7 +68,9 @@ class LiveTables:
     def open(self, person: str, settings: SessionSettings) -> LiveTable:
         if self.store.open_sessions(person) >= OPEN_TABLES_PER_PERSON:
             raise LimitExceeded(say("refused.many_tables", n=OPEN_TABLES_PER_PERSON))
-        if self.store.open_sessions() >= OPEN_TABLES_IN_ALL:
+        # Strangers do not keep the owner out, and each other for a day at most.
+        full = self.store.open_sessions() >= OPEN_TABLES_IN_ALL and person != self.store.owner()
+        if full and not self.store.forget_idle(_IDLE_SECONDS):
             raise LimitExceeded(say("refused.many_in_all"))
         table = LiveTable(new_id(), person, Session(settings, self.opponents.make), self)
         table.begin()

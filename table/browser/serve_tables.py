@@ -66,7 +66,7 @@ class TableHandlers:
 
         table = await run_in_threadpool(open_table)
         response = json_response(table.message(0), 201)
-        set_cookie(response, PERSON_COOKIE, person)
+        set_cookie(request, response, PERSON_COOKIE, person)
         return response
 
     def _same_deal(
@@ -116,7 +116,8 @@ class TableHandlers:
                     update = await run_in_threadpool(table.message, after)
                     first, after = False, update.state.n
                     yield b"id: %d\ndata: %s\n\n" % (after, msgspec.json.encode(update))
-                due = table.seconds_to_wait()
+                # Not on the event loop: a thread that plays may hold the table's lock for long.
+                due = await run_in_threadpool(table.seconds_to_wait)
                 if due == 0:
                     await run_in_threadpool(table.advance)
                     continue

@@ -114,6 +114,16 @@ class Store(Database):
         ((count,),) = self.rows(query, person)
         return count
 
+    def forget_idle(self, seconds: float) -> int:
+        """Delete unfinished sessions that others than the owner have not used for so long."""
+        with self.transaction() as connection:
+            cursor = connection.execute(
+                "DELETE FROM sessions WHERE NOT over AND updated < ? AND person NOT IN"
+                " (SELECT person FROM persons WHERE name = 'owner')",
+                (time.time() - seconds,),
+            )
+            return cursor.rowcount
+
     def forget(self, name: str) -> None:
         """Delete a session; its finished hands stay."""
         with self.transaction() as connection:

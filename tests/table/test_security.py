@@ -204,10 +204,13 @@ def test_the_page_may_run_its_own_script_and_comes_packed_and_once(visitor: Visi
     assert visitor.raw("GET", "/", headers={"If-None-Match": headers["etag"]})[0] == 304
 
 
-def test_cookies_are_out_of_reach(server: Running) -> None:
-    cookie = server.visitor().raw("GET", "/")[1]["set-cookie"].lower()
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_cookies_are_out_of_reach(server: Running, scheme: str) -> None:
+    headers = {"X-Forwarded-Proto": scheme}
+    cookie = server.visitor().raw("GET", "/", headers=headers)[1]["set-cookie"].lower()
     assert "httponly" in cookie
     assert "samesite=strict" in cookie
+    assert ("secure" in cookie) == (scheme == "https")
 
 
 def test_every_answer_forbids_what_is_foreign(visitor: Visitor) -> None:
@@ -239,6 +242,20 @@ def test_nobody_opens_tables_without_end(tmp_path, monkeypatch) -> None:
         Seat(visitor, opponent="easy")
         Seat(server.visitor(), opponent="easy")
         assert "too many" in refused(429, server.visitor().ask("POST", "/api/tables", {}))
+
+
+def test_strangers_who_fill_the_server_do_not_keep_its_owner_out(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("german_whist.table.browser.live_tables.OPEN_TABLES_IN_ALL", 2)
+    with running(tmp_path) as server:
+        owner = server.visitor(server.store.owner())
+        seats = [Seat(server.visitor(), opponent="easy"), Seat(owner, opponent="easy")]
+        assert "too many" in refused(429, server.visitor().ask("POST", "/api/tables", {}))
+        Seat(owner, opponent="easy")
+        # What nobody has used for a day makes room.
+        monkeypatch.setattr("german_whist.table.browser.live_tables._IDLE_SECONDS", -1)
+        Seat(server.visitor(), opponent="easy")
+        assert seats[0].visitor.ask("GET", seats[0].path)[0] == 404
+        assert len(owner.get("/api/tables")) == 2
 
 
 def test_a_network_asks_for_its_token(tmp_path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import random
 import re
 import threading
@@ -16,6 +17,7 @@ from german_whist import GameRecord, load_rules, named_rules
 from german_whist.agents import make_agent, register_agent
 from german_whist.agents.base import CannotPlay
 from german_whist.agents.registry import agent_names
+from german_whist.table.browser.requests import PERSON_COOKIE
 from german_whist.table.game import opponents
 from german_whist.table.game.database import new_id
 from german_whist.table.game.session import Session, SessionSettings
@@ -268,6 +270,30 @@ def test_many_tables_at_once_make_no_error(service: Running) -> None:
         assert list(pool.map(sit, range(24))) == [1] * 24
 
 
+def test_a_busy_table_does_not_hold_up_the_server(service: Running) -> None:
+    seat = Seat(service.visitor(), rules="quick", opponent="easy")
+    listening = seat.visitor.listen(f"{seat.path}/events")
+    next(listening)
+    live = service.server._services.live.get(seat.visitor.cookies[PERSON_COOKIE], seat.id)
+    with live._lock:
+        live.events.notify()
+        other = http.client.HTTPConnection("127.0.0.1", service.port, timeout=10)
+        other.request("GET", "/manifest.webmanifest")
+        assert other.getresponse().status == 200
+        other.close()
+    listening.close()
+
+
+def test_two_agents_of_one_name_are_told_apart(visitor: Visitor) -> None:
+    seat = Seat(visitor, rules="quick", opponent="random", player="random")
+    visitor.post(f"{seat.path}/speed", {"delay_ms": 50})
+    while not seat.state["said"]["last"]:
+        seat.wait()
+    assert re.search(
+        r"Random \(\d\) won and drew \S+, Random \(\d\) \S+", seat.state["said"]["last"]
+    )
+
+
 def test_the_menu_makes_no_agent_and_knows_what_the_champion_plays(monkeypatch) -> None:
     made = []
     monkeypatch.setattr(opponents, "make_agent", lambda name, *_, **__: made.append(name))
@@ -295,6 +321,7 @@ def test_an_agent_that_fails_stops_its_table_and_no_other(tmp_path) -> None:
         while not seat.state["trouble"]:
             seat.wait()
         assert "failing cannot go on (ZeroDivisionError)" in seat.state["trouble"]
+        assert seat.state["said"]["prompt"] == "Failing cannot go on"
         Seat(visitor, rules="quick", opponent="easy").play_on(min)
         assert visitor.post(f"{seat.path}/leave")["state"]["left"]
 
