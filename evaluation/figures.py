@@ -18,7 +18,7 @@ from ..common.typing import Array
 from ..engine.dtypes import SEATS
 from . import kernels as k
 from .aivat import LUCK_UNITS
-from .statistics import Estimate, Moments, mean_estimate, ratio, share_estimate
+from .statistics import Estimate, Moments, mean_estimate, ratio, share_error, share_estimate
 
 # -- counters
 
@@ -169,16 +169,20 @@ def _share_per_pair(pairs: int, x: float, xx: float) -> tuple[float, float]:
     return ratio(Moments(pairs, x, most * pairs, xx, most * x, most**2 * pairs))
 
 
-def _share_interval(tally: Tally, share: float, error: float) -> Estimate:
+def _share_interval(
+    tally: Tally, share: float, error: float, as_played: float, games: int
+) -> Estimate:
+    if not tally.reduce_variance or not error:
+        return share_estimate(share, error, tally.pairs, games)
     # With variance reduction the share is no count of wins, so no score interval applies.
-    interval = mean_estimate if tally.reduce_variance else share_estimate
-    return interval(share, error, tally.pairs)
+    return mean_estimate(share, share_error(as_played, error, tally.pairs, games), tally.pairs)
 
 
 def win_rate_of(tally: Tally) -> Estimate:
     """Share of games won, with the interval over pairs."""
-    moments = _reduced_moments(tally, k.RESULT)
-    return _share_interval(tally, *_share_per_pair(tally.pairs, moments.x, moments.xx))
+    moments, games = _reduced_moments(tally, k.RESULT), SEATS * tally.pairs
+    share, error = _share_per_pair(tally.pairs, moments.x, moments.xx)
+    return _share_interval(tally, share, error, tally.totals[k.RESULT] / (2 * games), games)
 
 
 def as_played_of(tally: Tally) -> Estimate | None:
@@ -191,7 +195,9 @@ def as_played_of(tally: Tally) -> Estimate | None:
 
 def hand_win_rate_of(tally: Tally) -> Estimate:
     share, error = ratio(_reduced_moments(tally, k.GAME_SCORE))
-    return _share_interval(tally, share / 2, error / 2)
+    hands = int(tally.totals[k.GAME_HANDS])
+    as_played = tally.totals[k.GAME_SCORE] / (2 * hands)
+    return _share_interval(tally, share / 2, error / 2, as_played, hands)
 
 
 def mean(total: int, count: int, default: float | None = None) -> Callable[..., float | None]:
@@ -211,8 +217,8 @@ def mean_by_player(
 def mean_per_hand(total: int) -> Callable[[Tally], Estimate]:
     def compute(tally: Tally) -> Estimate:
         value, error = ratio(_reduced_moments(tally, total))
-        # Equal results in all pairs do not bound the next one, unless the players play alike.
-        return mean_estimate(value, error if error or not value else math.inf, tally.pairs)
+        # Equal results in all pairs do not bound the next one.
+        return mean_estimate(value, error or math.inf, tally.pairs)
 
     return compute
 

@@ -21,6 +21,7 @@ import numpy as np
 from ..agents.registry import make_agent
 from ..common.executors import LOCAL
 from ..common.typing import Array
+from ..engine.dtypes import SEATS
 from ..engine.rules import load_rules
 from .exploitability.exact import measure_exploitability
 from .match import Chunk, MatchConfig, MatchPlayer, Task
@@ -110,7 +111,8 @@ class Entry:
         """Mean over the opponents; a deal, which all of them play, is one observation."""
         scores = np.mean([[*map(int, digits)] for digits in self.deals], axis=0) / 4
         error = float(scores.std(ddof=1)) / math.sqrt(len(scores))
-        return share_estimate(float(scores.mean()), error, len(scores))
+        games = SEATS * len(scores) * len(self.deals)
+        return share_estimate(float(scores.mean()), error, len(scores), games)
 
     @property
     def ms_a_move(self) -> float:

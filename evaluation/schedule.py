@@ -121,8 +121,7 @@ class Limits:
         part = tally.pairs / self.pairs
         if self.until is not None and tally.pairs:
             # The interval shrinks with the square root of the pairs.
-            half_width = win_rate_of(tally).half_width
-            part = max(part, min(1.0, (self.until / half_width) ** 2) if half_width else 1.0)
+            part = max(part, min(1.0, (self.until / win_rate_of(tally).half_width) ** 2))
         return part
 
 

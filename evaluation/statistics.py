@@ -18,6 +18,9 @@ from ..common.student_t import NORMAL_QUANTILE, quantile
 from ..common.typing import Array
 
 ELO_SCALE = 400 / math.log(10)
+# Without a pair that differs the interval is then about ± 1.4 / pairs, as of paired proportions
+# with one more pair won and one more lost (Bonett and Price 2012).
+_PRIOR_PAIRS = 4
 
 
 @dataclass(frozen=True)
@@ -81,19 +84,30 @@ def mean_of(values: ArrayLike) -> Estimate:
     return mean_estimate(float(observations.mean()), float(error), count)
 
 
-def share_estimate(share: float, error: float, count: int) -> Estimate:
+def share_error(share: float, error: float, pairs: int, games: int) -> float:
+    """The standard error of a share, with the correlation of a pair's games shrunk towards none.
+
+    Where the games of nearly all pairs cancelled, the pairs that differed are too few to tell how
+    many do: their variance is averaged with that of independent games, which weighs as much as
+    `_PRIOR_PAIRS` pairs. Among hundreds of pairs that differ this changes nothing that is printed.
+    """
+    independent = max(share * (1 - share), 0.0) / games
+    shrunk = (pairs * error**2 + _PRIOR_PAIRS * independent) / (pairs + _PRIOR_PAIRS)
+    return max(error, math.sqrt(shrunk))
+
+
+def share_estimate(share: float, error: float, pairs: int, games: int | None = None) -> Estimate:
     """A share between 0 and 1 with its score interval (Wilson 1927).
 
-    The effective number of trials follows from the standard error over pairs; if all or no
-    pairs were won, each pair is a trial.
+    The effective number of trials follows from the standard error over pairs (`share_error`); if
+    all or no pairs were won, each pair is a trial. `games` is by default two a pair.
     """
     if math.isinf(error):
         return Estimate(share, 0.0, 1.0)
+    error = share_error(share, error, pairs, 2 * pairs if games is None else games)
     variance = share * (1 - share)
-    if variance > 0 and error == 0:
-        return Estimate(share, share, share)
-    trials = variance / error**2 if variance > 0 else float(count)
-    z2 = quantile(count) ** 2
+    trials = variance / error**2 if variance > 0 else float(pairs)
+    z2 = quantile(pairs) ** 2
     center = (share + z2 / (2 * trials)) / (1 + z2 / trials)
     half = math.sqrt(z2 * (variance / trials + z2 / (4 * trials**2))) / (1 + z2 / trials)
     # Rounding must not move a bound past the share itself.

@@ -50,7 +50,7 @@ def test_intervals_of_shares_cover_the_truth(probability: float, pairs: int) -> 
 def test_few_pairs_take_the_quantile_of_student(pairs: int) -> None:
     t = stats.t.ppf(0.975, pairs - 1)
     assert mean_estimate(0.3, 0.1, pairs).half_width == pytest.approx(0.1 * t, rel=1e-3)
-    found = share_estimate(0.3, 0.1, pairs)
+    found = share_estimate(0.3, 0.1, pairs, games=1000)
     for end in (found.low, found.high):  # Wilson's ends are so far from the share
         far = t * 0.1 * np.sqrt(end * (1 - end) / (0.3 * 0.7))
         assert abs(end - 0.3) == pytest.approx(far, rel=1e-3)
@@ -63,9 +63,46 @@ def test_extreme_samples_have_the_intervals_that_they_deserve() -> None:
         assert 0.1 < found.high - found.low < 0.3
     always = share_estimate(1.0, 0.0, 10)
     assert always.half_width == always.value - always.low > 0.2
-    assert share_estimate(*estimates(np.full(20, 2)), 20).half_width == 0
+    level = share_estimate(*estimates(np.full(20, 2)), 20)
+    assert level.low == pytest.approx(0.5 - level.half_width)
+    assert 0.05 < level.half_width < 0.08
     single = share_estimate(*estimates(np.array([2])), 1)
     assert (single.low, single.high) == (0.0, 1.0)
+
+
+# Probabilities of deals of which both games are lost, of split ones, and of those of which both
+# are won: `counting` against `threshold`, players that are nearly equal, and one that is better
+# where they differ.
+PAIRS = {
+    "similar": (0.11, 0.59, 0.30),
+    "nearly equal": (0.0, 0.998, 0.002),
+    "equal": (0.0025, 0.995, 0.0025),
+    "better": (0.0, 0.95, 0.05),
+    "strong": (0.01, 0.18, 0.81),
+}
+
+
+@pytest.mark.parametrize("hands", [4, 6, 10, 20, 200, 1000])
+@pytest.mark.parametrize("probabilities", PAIRS.values(), ids=PAIRS)
+def test_intervals_cover_the_truth_where_few_deals_differ(
+    probabilities: tuple[float, float, float], hands: int
+) -> None:
+    """The standard error of the coverage is 0.5 %."""
+    lost, _, won = probabilities
+    truth, pairs, rounds = (1 + won - lost) / 2, hands // 2, 2000
+    counts = np.random.default_rng(hands).multinomial(pairs, probabilities, rounds)
+    covered = 0
+    for sample, times in zip(*np.unique(counts, axis=0, return_counts=True), strict=True):
+        found = share_estimate(*estimates(np.repeat([0, 2, 4], sample)), pairs)
+        covered += times * (found.low <= truth <= found.high)
+    assert covered / rounds >= 0.93
+
+
+def test_interval_of_many_hands_is_that_of_their_variance() -> None:
+    wins = np.repeat([0, 2, 4], (120, 660, 220))
+    value, error = estimates(wins)
+    found = share_estimate(value, error, 1000)
+    assert found.half_width == pytest.approx(quantile(1000) * error, rel=0.005)
 
 
 # -- ratings
@@ -212,7 +249,7 @@ def half_widths_by_hand(
 
 
 @pytest.mark.parametrize(
-    ("options", "deals"), [({"hands": 60}, {30}), ({"until": 0.04, "hands": 400}, {128, 136, 160})]
+    ("options", "deals"), [({"hands": 60}, {30}), ({"until": 0.04, "hands": 400}, {128, 160, 168})]
 )
 def test_intervals_of_ratings_are_those_of_residuals_added_up_by_deal(
     options: dict[str, float], deals: set[int]
@@ -248,6 +285,26 @@ def test_figures_that_never_varied_tell_no_interval() -> None:
     assert pairing.points.value == 1
     assert pairing.points.half_width == np.inf
     assert np.isfinite(pairing.margin.half_width)
+
+
+def test_players_that_tied_every_deal_have_an_interval() -> None:
+    (pairing,) = evaluate("counting", "a=counting", hands=200, seed=2, key="00" * 16).pairings
+    for rate in (pairing.win_rate, pairing.hand_win_rate):
+        assert rate.value == 0.5
+        assert 0.01 < rate.half_width < 0.02
+    for number in (pairing.margin, pairing.points):
+        assert number.value == 0
+        assert number.half_width == np.inf
+
+
+@pytest.mark.parametrize("reduce_variance", [False, True])
+def test_until_goes_on_where_every_deal_is_tied(reduce_variance: bool) -> None:
+    found = evaluate(
+        "counting", "a=counting", "classic", hands=600, until=0.005, seed=2, key="00" * 16,
+        reduce_variance=reduce_variance,
+    )  # fmt: skip
+    assert found.pairings[0].hands > 256
+    assert found.pairings[0].win_rate.half_width <= 0.005
 
 
 def test_two_players_that_tie_every_deal_have_no_interval() -> None:

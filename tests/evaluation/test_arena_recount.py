@@ -113,11 +113,11 @@ def test_a_pairing_is_what_its_records_add_up_to(rules: str, match: Match | None
             results[pair] += 0.5 + 0.5 * (total > 0) - 0.5 * (total < 0)
     share, error = spread(results, dict.fromkeys(results, 2.0))
     assert flat(pairing.win_rate) == pytest.approx(flat(share_estimate(share, error, 12)))
-    found = share_estimate(*spread(sums["score"], sums["hands"]), 12)
+    found = share_estimate(*spread(sums["score"], sums["hands"]), 12, games=len(hands))
     assert flat(pairing.hand_win_rate) == pytest.approx(flat(found))
     for name in ("margin", "points"):
         value, error = spread(sums[name], sums["hands"])
-        found = mean_estimate(value, error if error or not value else math.inf, 12)
+        found = mean_estimate(value, error or math.inf, 12)
         assert flat(getattr(pairing, name)) == pytest.approx(flat(found))
     assert pairing.as_leader == pytest.approx(mean([each.score for each in hands if each.led]))
     assert pairing.as_dealer == pytest.approx(mean([each.score for each in hands if not each.led]))

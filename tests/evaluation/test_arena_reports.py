@@ -146,7 +146,7 @@ def test_players_that_play_the_same_cards_are_told_so() -> None:
     assert alike.count("came out level") == 1
     measured = evaluate("random", "random", hands=40, seed=1, key=KEY)
     assert "random and random came out level on every deal" in measured.notes[-1]
-    assert measured.pairings[0].margin.half_width == 0
+    assert measured.pairings[0].margin.value == 0
 
 
 def test_markdown_tells_how_it_was_made(rungs: Result) -> None:

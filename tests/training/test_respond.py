@@ -68,6 +68,18 @@ def test_it_goes_on_where_it_was_and_plays_nothing_twice(
     assert "the network while it was trained" in (folder / PAGE).read_text()
 
 
+def test_lower_bound_of_four_hands_is_far_below_a_half(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["best-response", "random-exact", "--rules", DECK, "--worlds", "4", "--seed", "5"]
+    words += ["--decisions", "0", "--hands", "4", "--out", str(tmp_path)]
+    for _ in range(2):  # the second reads what the first stored
+        assert main(words) == 0
+        found = re.search(r"wins at least (\d+\.\d) %", capsys.readouterr().out)
+        assert found
+        assert float(found[1]) < 40
+
+
 def test_a_training_that_was_stopped_says_that_the_same_command_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,6 +8,7 @@ fresh deals: its result there is the bound. Small decks have the exact value (`e
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from html import escape
 from pathlib import Path
@@ -69,14 +70,16 @@ class MatchResult(Struct, frozen=True, kw_only=True):
     """Half of the 95 % interval of the win rate."""
     points: float
     """Mean pay of a hand."""
-    points_half_width: float
+    points_half_width: float | None
+    """None where the points of all deals were equal, which bounds nothing."""
     details: tuple[str, ...] = ()
     """Endgame player and weight files of both players."""
 
     def text(self) -> str:
+        half = "" if self.points_half_width is None else f" ± {self.points_half_width:.4f}"
         return (
             f"wins {100 * self.win_rate:.1f} ± {100 * self.half_width:.1f} % of {self.hands:,} "
-            f"hands, {self.points:+.4f} ± {self.points_half_width:.4f} a hand"
+            f"hands, {self.points:+.4f}{half} a hand"
         )
 
 
@@ -152,10 +155,12 @@ def _play_match(
     key = secret_of_seed(seed, "best response").hex()
     result = evaluate(player, plan.agent, rules, hands=plan.hands, seed=seed, key=key)
     pairing = result.pairings[0]
+    points_half_width = pairing.points.half_width
     match = MatchResult(
         player=player, hands=pairing.hands, seed=seed, key=result.key,
         win_rate=pairing.win_rate.value, half_width=pairing.win_rate.half_width,
-        points=pairing.points.value, points_half_width=pairing.points.half_width,
+        points=pairing.points.value,
+        points_half_width=points_half_width if math.isfinite(points_half_width) else None,
         details=tuple(map(str, result.details)),
     )  # fmt: skip
     write_file(path, msgspec.json.encode(match))

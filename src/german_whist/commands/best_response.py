@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     except RunStopped as stopped:
         print(f"the results so far are in {folder}; the same command goes on")
         return stopped.status
-    low = 100 * (best.win_rate - best.half_width)
+    low = 100 * max(best.win_rate - best.half_width, 0.0)
     print(f"{best.player} {best.text()}")
     print("\n".join(best.details))
     print(f"wins at least {low:.1f} % of hands against {agent} in {rules.name}")
