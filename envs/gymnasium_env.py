@@ -21,8 +21,9 @@ from ..engine.batch.batch import VECTOR_RESET_OPTIONS, Array, checked_action
 from ..engine.batch.config import GameOptions, RulesLike, checked_keywords
 from ..engine.batch.results import result_dicts
 from ..engine.view import View
+from .illegal import LOSE
 from .render.modes import RENDER_MODES, SEAT, warn_without_render_mode
-from .single_agent_batch import RAISE, RANDOM_SEAT, LearnerStep, SingleAgentMixin
+from .single_agent_batch import RANDOM_SEAT, LearnerStep, SingleAgentMixin
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -68,7 +69,8 @@ Stable-Baselines3, or an `OpponentPool` of these, which draws by a seed of its o
     | `mask_in_observation` | True for `{"observation": ..., "action_mask": ...}` |
     | `render_mode` | `human`, `ansi`, `rgb_array`, `svg` |
     | `render_view` | `"seat"`, the learner's view, or `"open"`, both hands |
-    | `illegal` | what an illegal action does: `"raise"` (default) or `"lose"` |
+    | `illegal` | what an illegal action does: `"lose"` (default), the end of the episode, or \
+`"raise"` |
     | others | those of `german_whist_v0`, such as `rules`, `reward`, `horizon` and `layout` |
 
     ### Info
@@ -80,9 +82,10 @@ Stable-Baselines3, or an `OpponentPool` of these, which draws by a seed of its o
     | `opponent` | with a pool | index of the episode's opponent in `pool.names` |
     | `result` | last step | `tricks`, `points`: own, the other's; `won`: 1, 0, -1; `deal` |
 
-    An illegal action raises `IllegalAction` with a sentence, and nothing changes. With
-    `illegal="lose"` it ends the episode as a loss, by a reward that brings the return to the
-    worst of an episode or below: for learners that do not read the mask.
+    An illegal action ends the episode as a loss, by a reward that brings the return to the worst
+    of an episode or below; the first of a process warns. With `illegal="raise"`, for learners that
+    read the mask, it raises `IllegalAction` with a sentence, and nothing changes. A number that is
+    no action at all always raises.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium reads it from the class
@@ -100,7 +103,7 @@ Stable-Baselines3, or an `OpponentPool` of these, which draws by a seed of its o
         mask_in_observation: bool = False,
         render_mode: str | None = None,
         render_view: str = SEAT,
-        illegal: str = RAISE,
+        illegal: str = LOSE,
         **options: Unpack[GameOptions],
     ) -> None:
         observation_space, actions = self._set_up(
@@ -221,7 +224,7 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[Any, Any, Any]):
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
         render_mode: str | None = None,
         render_view: str = SEAT,
-        illegal: str = RAISE,
+        illegal: str = LOSE,
         **options: Unpack[GameOptions],
     ) -> None:
         mode = _checked_mode(autoreset_mode)

@@ -16,8 +16,9 @@ from ..common.suggestions import not_installed
 from ..engine.batch.batch import Array, state_array
 from ..engine.batch.config import GameOptions, RulesLike, checked_keywords
 from ..engine.batch.results import result_dicts
+from .illegal import LOSE
 from .render.modes import SEAT
-from .single_agent_batch import RAISE, RANDOM_SEAT, LearnerStep, SingleAgentMixin
+from .single_agent_batch import RANDOM_SEAT, LearnerStep, SingleAgentMixin
 
 try:
     from stable_baselines3.common.monitor import Monitor
@@ -67,7 +68,7 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
         mask_in_observation: bool = False,
         render_mode: str | None = None,
         render_view: str = SEAT,
-        illegal: str = RAISE,
+        illegal: str = LOSE,
         threads: int = 1,
         **options: Unpack[GameOptions],
     ) -> None:

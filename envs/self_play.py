@@ -15,7 +15,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from ..common.jit.compiler import warm_up
-from ..engine.batch.batch import Array, Batch
+from ..engine.batch.batch import Array, Batch, own_array
 from ..engine.batch.config import GameOptions, Options, RulesLike, checked_keywords, options_from
 from ..engine.batch.kernels import NO_EVENT
 from ..engine.batch.results import StepResult
@@ -161,7 +161,7 @@ class SelfPlayEnv:
             seat_of_game = np.broadcast_to(seats, seat_of_game.shape)
         if seat_of_game.size and not ((seat_of_game >= 0) & (seat_of_game < SEATS)).all():
             raise ValueError("a seat is out of range: seats are 0 and 1")
-        return batch.views(np.ascontiguousarray(seat_of_game, np.uint8), games)
+        return batch.views(own_array(seat_of_game, np.uint8), games)
 
     def game(self, index: int) -> Game:
         """An independent copy of one game."""

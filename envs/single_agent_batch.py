@@ -21,13 +21,14 @@ from ..agents.registry import as_agent
 from ..common.jit.compiler import warm_up
 from ..engine.batch.batch import READ_NS, RESET_OPTIONS, Array, Batch, action_array, state_array
 from ..engine.batch.config import GameOptions, Options, RulesLike, checked_choice, options_from
-from ..engine.batch.kernels import ENDGAME_REACHED, EPISODE_OVER, NO_EVENT
+from ..engine.batch.kernels import ENDGAME_REACHED, EPISODE_OVER, NO_EVENT, first_illegal
 from ..engine.batch.results import results_by_seat
 from ..engine.dtypes import OVER, VIEW
 from ..engine.game import IllegalAction
 from ..engine.rules import Rules
 from ..engine.seeding import checked_count, checked_seat
 from ..engine.view import blank_tricks
+from .illegal import LOSE, RAISE, warn_of_illegal_action
 from .opponent_pool import OpponentPool
 from .opponents import (
     OpponentGames,
@@ -45,8 +46,6 @@ from .render.modes import OPEN, SEAT, Painter, painter_for
 from .spaces import dict_space, observation_box
 
 RANDOM_SEAT = "random"
-RAISE, LOSE = "raise", "lose"
-"""Effect of an illegal action: an error, or the end of the episode as a loss."""
 
 
 class LearnerStep(NamedTuple):
@@ -85,7 +84,7 @@ class SingleAgentBatch:
         copy: bool = True,
         threads: int = 1,
         autoreset: AutoresetMode = AutoresetMode.SAME_STEP,
-        illegal: str = RAISE,
+        illegal: str = LOSE,
         warm: bool = True,
     ) -> None:
         """`autoreset` is Gymnasium's: when the next episode begins."""
@@ -96,7 +95,7 @@ class SingleAgentBatch:
         self._fixed_seat = -1 if seat == RANDOM_SEAT else int(seat)
         self._rows = None if copy else self.batch.new_rows(self.n)
         self.autoreset = autoreset
-        self._illegal_loses = checked_choice("illegal", illegal, (RAISE, LOSE)) == LOSE
+        self._illegal_loses = checked_choice("illegal", illegal, (LOSE, RAISE)) == LOSE
         self.seats = np.zeros(self.n, np.uint8)
         self.returns = np.zeros(self.n)
         """The learner's rewards in the current episodes, summed."""
@@ -257,8 +256,11 @@ class SingleAgentBatch:
         if not self._illegal_loses:
             return games, batch.checked_actions(actions, playing), games[:0]
         chosen = action_array(actions, len(games))
+        if first_illegal(batch.legal, games, chosen) < 0:
+            return games, chosen, games[:0]
         outside = (chosen < 0) | (chosen >= self.options.rules.actions)
         batch.checked_actions(chosen[outside], games[outside])
+        warn_of_illegal_action()
         legal = (batch.legal[games] >> chosen.view(np.uint64) & np.uint64(1)).astype(np.bool_)
         return games[legal], chosen[legal], games[~legal]
 

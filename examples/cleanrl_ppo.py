@@ -25,7 +25,7 @@ torch.manual_seed(1)
 torch.set_num_threads(1)
 envs = gymnasium.make_vec(
     "german_whist/GermanWhist-v0", args.games, opponent="threshold", reward="win",
-    layout="trump-first", horizon="foreplay",
+    layout="trump-first", horizon="foreplay", illegal="raise",
 )  # fmt: skip
 observation, info = envs.reset(seed=1)
 size = observation.shape[1]

@@ -20,7 +20,12 @@ def train(steps: int, n_envs: int, seed: int, pool: OpponentPool) -> MaskablePPO
     """Train for a number of decisions."""
     # Suits in the order of their role in the game, and rewards by the exact value of the endgame.
     vec_env = GermanWhistVecEnv(
-        n_envs, opponent=pool, reward="win", layout="trump-first", horizon="foreplay"
+        n_envs,
+        opponent=pool,
+        reward="win",
+        layout="trump-first",
+        horizon="foreplay",
+        illegal="raise",
     )
     vec_env.seed(seed)
     model = MaskablePPO(

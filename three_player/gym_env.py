@@ -12,16 +12,17 @@ from gymnasium import spaces
 from ..agents.base import agent_key
 from ..agents.calls import PlayerFault
 from ..engine.batch.batch import checked_action
-from ..engine.batch.config import checked_keywords
+from ..engine.batch.config import checked_choice, checked_keywords
 from ..engine.cards import N_CARDS
 from ..engine.game import IllegalAction
 from ..engine.rng import random_below, stream_key
 from ..engine.seeding import checked_seat
+from ..envs.illegal import LOSE, RAISE, warn_of_illegal_action
 from ..envs.render.modes import OPEN, RENDER_MODES, SEAT, painter_for
 from ..envs.single_agent_batch import RANDOM_SEAT
 from .agents import ThreePlayer, three_player, three_stream
 from .episodes import ThreeTable
-from .game import PLAYERS, ThreeView
+from .game import HAND, PLAYERS, ThreeView
 from .observation import three_space
 
 _SEATS = np.uint64(0x7365617473)
@@ -42,6 +43,8 @@ class GermanWhistThreeEnv(gymnasium.Env[Any, Any]):
     | option | values |
     |---|---|
     | `opponents` | a player by name, or a function of view and stream; or left and right |
+    | `illegal` | what an illegal action does: `"lose"` (default), the end of the episode at its \
+worst reward, or `"raise"` |
     | `seat` | `0`, `1`, `2`, or `"random"` (default): drawn with the deal |
     | `mask_in_observation` | True for `{"observation": ..., "action_mask": ...}` |
     | `render_mode` | `human`, `ansi`, `rgb_array`, `svg` |
@@ -70,6 +73,7 @@ class GermanWhistThreeEnv(gymnasium.Env[Any, Any]):
         mask_in_observation: bool = False,
         render_mode: str | None = None,
         render_view: str = SEAT,
+        illegal: str = LOSE,
     ) -> None:
         self.opponents: tuple[ThreePlayer, ThreePlayer] = _opponent_pair(opponents)
         """The agents at the left and at the right; replaceable at any time."""
@@ -77,6 +81,7 @@ class GermanWhistThreeEnv(gymnasium.Env[Any, Any]):
         self._fixed_seat = seat
         self.seat: int = 0
         self._mask_in_observation = mask_in_observation
+        self._illegal_loses = checked_choice("illegal", illegal, (LOSE, RAISE)) == LOSE
         shown = three_space()
         self.observation_space: spaces.Space[Any] = (
             shown if mask_in_observation else shown["observation"]
@@ -118,13 +123,23 @@ class GermanWhistThreeEnv(gymnasium.Env[Any, Any]):
         if table.over:
             raise IllegalAction("the episode is over: call reset() to deal again")
         before = table.game.pays[self.seat]
-        table.game.play(number)
-        self._play_others()
+        if self._illegal_loses and self._is_illegal(number):
+            warn_of_illegal_action()
+            table.stopped = True
+            reward = float(-HAND - max(before, 0))
+        else:
+            table.game.play(number)
+            self._play_others()
+            reward = float(table.game.pays[self.seat] - before)
         self._show_people()
         observation, info = self._shown()
         if table.over:
             info["result"] = table.result(self.seat)
-        return observation, float(table.game.pays[self.seat] - before), table.over, False, info
+        return observation, reward, table.over, False, info
+
+    def _is_illegal(self, number: int) -> bool:
+        """Whether an action is not legal now; a number that is no action at all raises later."""
+        return 0 <= number < N_CARDS and not self._table.game.legal_set >> number & 1
 
     def _play_others(self) -> None:
         game, table = self._table.game, self._table

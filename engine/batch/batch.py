@@ -107,7 +107,13 @@ def action_array(actions: Any, count: int) -> Array:
             "a list of whole numbers, or a tensor on the CPU"
         ) from error
     _check_integers(array, count)
-    return np.ascontiguousarray(array, np.int64)
+    return own_array(array, np.int64)
+
+
+def own_array(array: Any, dtype: Any) -> Array:
+    """A contiguous array that may be written to: for others numba would compile kernels anew."""
+    array = np.ascontiguousarray(array, dtype)
+    return array if array.flags.writeable else array.copy()
 
 
 def _check_integers(actions: Any, count: int) -> None:
@@ -469,7 +475,7 @@ class Batch:
             raise ValueError(
                 f"indices are {array.dtype} of shape {array.shape}: give a list of game numbers"
             )
-        array = array.astype(np.int64, copy=False)
+        array = own_array(array, np.int64)
         outside = array[(array < 0) | (array >= self.n)]
         if outside.size:
             raise ValueError(f"there is no game {outside[0]}: games run from 0 to {self.n - 1}")

@@ -7,6 +7,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.utils.env_checker import check_env
 from walks import OPTIONS, SHAPES, label
 
 from german_whist import observe
@@ -23,6 +24,8 @@ CHECKER_WARNINGS = (
     "ignore:.*is different from the unwrapped version:UserWarning",
     # A matrix of events looks like an image to SB3, which advises on its size and type.
     "ignore:Your observation .* has an unconventional shape:UserWarning",
+    # Checkers sample actions without the mask.
+    "ignore:.*illegal action ends:UserWarning",
 )
 
 
@@ -32,8 +35,15 @@ CHECKER_WARNINGS = (
 def test_checkers_find_nothing_wrong(library: str, options: dict[str, Any]) -> None:
     checker = pytest.importorskip(f"{library}.env_checker")
     for in_observation in (False, True):
-        env = GermanWhistEnv(mask_in_observation=in_observation, illegal="lose", **options)
+        env = GermanWhistEnv(mask_in_observation=in_observation, **options)
         checker.check_env(env, skip_render_check=True)
+
+
+@pytest.mark.filterwarnings("ignore:.*illegal action ends")
+@pytest.mark.parametrize("name", [ID, "german_whist/GermanWhistThree-v0"])
+def test_gymnasiums_checker_passes_on_what_make_gives(name: str) -> None:
+    with gymnasium.make(name) as env:
+        check_env(env.unwrapped)
 
 
 def test_the_learner_gets_both_seats_or_the_one_it_asks_for() -> None:

@@ -1,9 +1,11 @@
-"""With `illegal="lose"` an illegal action ends the episode, as in PettingZoo's environment."""
+"""An illegal action ends the episode, as in PettingZoo's environment, or raises where asked."""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
@@ -13,7 +15,10 @@ from german_whist import observe
 from german_whist.engine.batch.config import HORIZONS, REWARDS
 from german_whist.engine.dtypes import GAME
 from german_whist.engine.game import IllegalAction
-from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv
+from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, illegal
+from german_whist.three_player import GermanWhistThreeEnv
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*illegal action ends")
 
 Array = np.ndarray[Any, Any]
 SEED = 4
@@ -49,7 +54,7 @@ def test_it_costs_what_it_costs_in_pettingzoo_in_every_mode(reward: str, horizon
     options: dict[str, Any] = {"reward": reward, "horizon": horizon}
     for mode in MODES:
         envs = GermanWhistVectorEnv(
-            n, "small-last", opponent=lowest, illegal="lose", autoreset_mode=mode, **options
+            n, "small-last", opponent=lowest, autoreset_mode=mode, **options
         )
         for steps in (0, 4, 20) if horizon == "match" else (0, 4):
             info = envs.reset(seed=SEED)[1]
@@ -80,7 +85,7 @@ def test_it_costs_what_it_costs_in_pettingzoo_in_every_mode(reward: str, horizon
 
 @pytest.mark.parametrize("kind", ["sb3", "gymnasium", *MODES])
 def test_match_after_an_illegal_action_begins_at_no_points(kind: str) -> None:
-    options: dict[str, Any] = {"rules": "small-last", "horizon": "match", "illegal": "lose"}
+    options: dict[str, Any] = {"rules": "small-last", "horizon": "match"}
     env: Any
     if kind == "sb3":
         env = pytest.importorskip("german_whist.envs.sb3").GermanWhistVecEnv(1, **options)
@@ -111,7 +116,7 @@ def test_match_after_an_illegal_action_begins_at_no_points(kind: str) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_random_actions_end_every_episode_and_a_state_is_gone_on_from(mode: str) -> None:
-    options: dict[str, Any] = {"reward": "tricks", "horizon": "foreplay", "illegal": "lose"}
+    options: dict[str, Any] = {"reward": "tricks", "horizon": "foreplay"}
     envs, again = (
         GermanWhistVectorEnv(64, "draft", autoreset_mode=mode, **options) for _ in range(2)
     )
@@ -137,7 +142,7 @@ def test_random_actions_end_every_episode_and_a_state_is_gone_on_from(mode: str)
 
 
 def test_actions_that_there_are_not_and_options_that_there_are_not_get_a_sentence() -> None:
-    env = GermanWhistEnv(illegal="lose")
+    env = GermanWhistEnv()
     env.reset(seed=1)
     for action in (52, -1):
         with pytest.raises(IllegalAction, match=f"action {action} is not legal.*from 0 to 51"):
@@ -147,8 +152,46 @@ def test_actions_that_there_are_not_and_options_that_there_are_not_get_a_sentenc
     assert env.step(int(env.action_masks().argmin()))[2]
     with pytest.raises(IllegalAction, match="the episode is over"):
         env.step(0)
-    with pytest.raises(ValueError, match="illegal is 'loose': it has to be one of raise, lose"):
+    with pytest.raises(ValueError, match="illegal is 'loose': it has to be one of lose, raise"):
         GermanWhistEnv(illegal="loose")
+
+
+@pytest.mark.parametrize("make", [GermanWhistEnv, GermanWhistVectorEnv, "sb3", "three"])
+def test_first_illegal_action_of_a_process_warns_of_the_mask(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if make == "sb3":
+        make = pytest.importorskip("german_whist.envs.sb3").GermanWhistVecEnv
+    elif make == "three":
+        make = GermanWhistThreeEnv
+    env = make()
+    monkeypatch.setattr(illegal, "_warned", False)
+    for expected in (1, 0):
+        env.reset()
+        actions = np.atleast_2d(env.action_masks()).argmin(axis=1)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            env.step(int(actions[0]) if isinstance(env, gymnasium.Env) else actions)
+        assert len(caught) == expected
+        assert all("info['action_mask']" in str(each.message) for each in caught)
+
+
+@pytest.mark.parametrize("make", [GermanWhistEnv, GermanWhistVectorEnv, "sb3"])
+def test_illegal_action_raises_where_asked_and_changes_nothing(make: Any) -> None:
+    if make == "sb3":
+        make = pytest.importorskip("german_whist.envs.sb3").GermanWhistVecEnv
+    env = make(illegal="raise")
+    env.reset()
+    before = env.state()["records"].tobytes()
+    masks = np.atleast_2d(env.action_masks())
+    for actions in (masks.argmin(axis=1), masks.argmax(axis=1)):
+        action = int(actions[0]) if isinstance(env, gymnasium.Env) else actions
+        if masks[0, actions[0]]:
+            env.step(action)
+        else:
+            with pytest.raises(IllegalAction, match=r"not legal in game 0: its mask allows"):
+                env.step(action)
+            assert env.state()["records"].tobytes() == before
 
 
 def test_plain_ppo_and_a_monitor_need_no_masks() -> None:
@@ -157,7 +200,7 @@ def test_plain_ppo_and_a_monitor_need_no_masks() -> None:
 
     from german_whist.envs.sb3 import GermanWhistVecEnv
 
-    env = GermanWhistVecEnv(8, "small-last", reward="tricks", illegal="lose")
+    env = GermanWhistVecEnv(8, "small-last", reward="tricks")
     model = PPO("MlpPolicy", env, n_steps=8, batch_size=64, seed=1, device="cpu").learn(128)
     lost = [info for info in model.ep_info_buffer or () if info["l"] < 14]
     assert lost

@@ -133,7 +133,9 @@ def test_every_typed_option_is_on_the_reference_page(module: Any) -> None:
 
 
 def test_the_recommended_options_are_the_trainings_defaults() -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "envs.md").read_text(encoding="utf-8")
+    page = (Path(__file__).resolve().parents[2] / "docs" / "guide" / "envs.md").read_text(
+        encoding="utf-8"
+    )
     advice = re.search(r"\*\*To learn, choose `(.*)`\*\*", page)
     assert advice is not None
     recommended = dict(re.findall(r'(\w+)="([^"]+)"', advice[1]))

@@ -23,7 +23,7 @@ from german_whist.three_player.agents import (
     thrifty_card,
     won_at_three,
 )
-from german_whist.three_player.game import DUMMY, ThreeGame
+from german_whist.three_player.game import DUMMY, HAND, ThreeGame
 from german_whist.three_player.observation import mask_for_three, observation_for_three
 
 
@@ -151,13 +151,32 @@ def test_a_learner_plays_the_same_hands_as_at_the_table_of_all(seat: int | str) 
 
 
 def test_an_illegal_card_of_a_learner_changes_nothing() -> None:
-    env = GermanWhistThreeEnv(seat=1)
+    env = GermanWhistThreeEnv(seat=1, illegal="raise")
     env.reset(seed=2)
     view = env.view()
     with pytest.raises(IllegalAction, match=r"is not in the hand of|does not follow suit"):
         env.step(env.action_masks().argmin())
     assert env.view() == view
     env.step(env.action_masks().argmax())
+
+
+@pytest.mark.filterwarnings("ignore:.*illegal action ends")
+@pytest.mark.parametrize("steps", [0, 9, 14])
+def test_illegal_card_of_a_learner_ends_at_the_worst_return(steps: int) -> None:
+    env = GermanWhistThreeEnv(seat=1, opponents="thrifty")
+    _, info = env.reset(seed=2)
+    total = 0.0
+    for step in range(steps + 1):
+        mask = info["action_mask"]
+        action = mask.argmin() if step == steps else mask.argmax()
+        _, reward, over, cut, info = env.step(int(action))
+        total += reward
+    assert (over, cut) == (True, False)
+    assert total <= -HAND
+    assert not info["action_mask"].any()
+    assert info["result"]["deal"] == 0
+    with pytest.raises(IllegalAction, match="the episode is over"):
+        env.step(0)
 
 
 def test_opponents_that_fail_are_told_by_name() -> None:

@@ -203,6 +203,7 @@ class SB3Trainer(Trainer):
             layout=settings.layout,
             horizon=settings.horizon,
             reward_scale=settings.reward_scale,
+            illegal="raise",
         )
         self.model = Model(
             "MlpPolicy",

@@ -1,0 +1,22 @@
+"""What an illegal action of a learner does in an environment with opponents."""
+
+from __future__ import annotations
+
+import gymnasium
+
+LOSE, RAISE = "lose", "raise"
+"""The episode ends at its worst reward, or an error."""
+
+_warned = False
+
+
+def warn_of_illegal_action() -> None:
+    """Warn, once per process, that a learner does not read the mask."""
+    global _warned
+    if not _warned:
+        _warned = True
+        gymnasium.logger.warn(
+            "an illegal action ends the episode at its worst reward, and this is said once: "
+            "choose among the ones in info['action_mask'], or make the environment with "
+            "illegal='raise' if your code does"
+        )
