@@ -7,14 +7,21 @@ import difflib
 from collections.abc import Iterable
 
 _MAX_SUGGESTIONS, _CUTOFF = 2, 0.5
+_INSTALL_PAGE = "docs/guide/start.md"
 
 
-def not_installed(module: str | None, extra: str) -> ModuleNotFoundError:
-    """The error for a missing optional dependency, with the install command."""
+def not_installed(purpose: str, module: str | None, extra: str) -> str:
+    """Error sentence for a missing optional dependency: what needs it, and the extra with it."""
     package = (module or "").partition(".")[0]
-    return ModuleNotFoundError(
-        f"{package} is not installed: pip install 'german-whist[{extra}]'", name=module
-    )
+    return f"{purpose} needs {package}, which is not installed: {install_hint(extra)}"
+
+
+def install_hint(extra: str) -> str:
+    """Command that installs an extra, and the page about it.
+
+    The command names no package of an index: none is published there.
+    """
+    return f'pip install ".[{extra}]" in a clone of the repository ({_INSTALL_PAGE})'
 
 
 def type_phrase(value: object) -> str:

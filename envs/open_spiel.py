@@ -28,7 +28,8 @@ from ..engine.rules import Rules, load_rules
 try:
     import pyspiel
 except ModuleNotFoundError as error:
-    raise not_installed(error.name, "open-spiel") from error
+    sentence = not_installed("the game in OpenSpiel", error.name, "open-spiel")
+    raise ModuleNotFoundError(sentence, name=error.name) from error
 
 _SMALLEST = "{suits: 2, ranks: 4, hand: 2}"
 _TYPE = pyspiel.GameType(

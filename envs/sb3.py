@@ -24,7 +24,8 @@ try:
     from stable_baselines3.common.monitor import Monitor
     from stable_baselines3.common.vec_env import VecEnv
 except ModuleNotFoundError as error:
-    raise not_installed(error.name, "train") from error
+    sentence = not_installed("GermanWhistVecEnv", error.name, "train")
+    raise ModuleNotFoundError(sentence, name=error.name) from error
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

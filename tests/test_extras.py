@@ -1,60 +1,142 @@
-"""Where an extra is not installed, a sentence names it and the command that installs it."""
+"""Without an extra, an error names what needs it, the command that installs it, and the page."""
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
-WAYS = {
-    "the VecEnv": ("train", "import german_whist.envs.sb3"),
-    "OpenSpiel": ("open-spiel", "import german_whist.envs.open_spiel"),
-    "pictures": (
+import pytest
+
+from german_whist.common.suggestions import install_hint
+
+ROOT = Path(__file__).resolve().parent.parent
+CLI = "from german_whist.cli import main\nassert main({words}) == 2\nraise SystemExit"
+# What the error says first, the extra that it names, and code that needs the extra.
+NEEDS = {
+    "GermanWhistVecEnv needs stable_baselines3": ("train", "import german_whist.envs.sb3"),
+    "the game in OpenSpiel needs pyspiel": ("open-spiel", "import german_whist.envs.open_spiel"),
+    "a picture needs PIL": (
         "render",
         "from german_whist import german_whist_v0\n"
         "env = german_whist_v0.env(render_mode='rgb_array')\nenv.reset(seed=1)\nenv.render()",
     ),
-    "a Gymnasium window": (
+    "a picture needs pygame": (
         "render",
-        "import gymnasium\nimport german_whist\n"
+        "import gymnasium\nimport german_whist\nsys.modules['PIL'] = sys\n"
         "env = gymnasium.make('german_whist/GermanWhist-v0', render_mode='human')\n"
         "env.reset(seed=1)",
     ),
-    "ONNX": ("onnx", "from german_whist.agents import make_agent\nmake_agent('onnx:some.onnx')"),
-    "a model of SB3": (
+    "an ONNX agent needs onnxruntime": (
+        "onnx",
+        "from german_whist.agents import make_agent\nmake_agent('onnx:some.onnx')",
+    ),
+    "an export to ONNX needs onnx": ("onnx", CLI.format(words=["export", "champion"])),
+    "a model of Stable-Baselines3 needs sb3_contrib": (
         "train",
         "import tempfile\n"
         "from german_whist.agents import make_agent\n"
         "with tempfile.NamedTemporaryFile(suffix='.zip') as model:\n"
         "    make_agent(f'sb3:{model.name},trusted')",
     ),
-    "training": ("train", "from german_whist import train\ntrain('tiny', folder='here')"),
-    "a sweep": (
+    "training needs torch": ("train", "from german_whist import train\ntrain('tiny', folder='x')"),
+    "training needs sb3_contrib": (
+        "train",
+        "from german_whist.training.algorithms.base import missing\n"
+        "try:\n    import sb3_contrib\nexcept ImportError as error:\n    raise missing(error)",
+    ),
+    "TensorBoard's log needs torch": (
+        "train",
+        "from types import SimpleNamespace\n"
+        "from german_whist.training.callbacks.loggers import TensorBoard\n"
+        "TensorBoard().on_start(SimpleNamespace(say=sys.exit))",
+    ),
+    "a sweep needs optuna": (
         "sweep",
         "from german_whist.training.experiments.search_space import import_optuna\nimport_optuna()",
     ),
-    "the table": ("table", "from german_whist.cli import main\nsys.exit(main(['table']))"),
+    "the table in the browser needs uvicorn": ("table", CLI.format(words=["table"])),
+    "--on ray needs ray": (
+        "ray",
+        CLI.format(words=["evaluate", "random", "--against", "threshold", "--on", "ray"]),
+    ),
+    "a GPU needs numba-cuda": (
+        "cuda",
+        "from german_whist.engine.batch.cuda_backend import check_device\ncheck_device()",
+    ),
+    "there is no GPU that numba can use here": (
+        "cuda",
+        "from types import SimpleNamespace\nimport numba\n"
+        "from german_whist.engine.batch.cuda_backend import check_device\n"
+        "numba.cuda = SimpleNamespace(is_available=bool)\ncheck_device()",
+    ),
 }
-HIDDEN = ["optuna", "torch", "stable_baselines3", "sb3_contrib", "pyspiel", "PIL", "pygame", "onnx",
-          "onnxruntime", "starlette", "uvicorn"]  # fmt: skip
+HIDDEN = [
+    "PIL",
+    "numba.cuda",
+    "onnx",
+    "onnxruntime",
+    "optuna",
+    "pygame",
+    "pyspiel",
+    "ray",
+    "sb3_contrib",
+    "stable_baselines3",
+    "starlette",
+    "tensorboard",
+    "torch",
+    "uvicorn",
+]
 PROGRAM = """
 import contextlib, io, json, sys
-sys.modules.update(dict.fromkeys({hidden!r}))
-told = {{}}
-for way, code in {ways!r}.items():
+hidden, errors = dict.fromkeys({hidden!r}), {{}}
+for need, code in {needs!r}.items():
+    sys.modules.update(hidden)
     with contextlib.redirect_stderr(io.StringIO()) as out:
         try:
             exec(code, {{"sys": sys}})
         except (Exception, SystemExit) as error:
-            told[way] = f"{{out.getvalue()}}{{error}}"
-print(json.dumps(told))
+            errors[need] = f"{{out.getvalue()}}{{error}}"
+print(json.dumps(errors))
 """
 
 
-def test_without_an_extra_a_sentence_names_the_command_that_brings_it() -> None:
-    program = PROGRAM.format(hidden=HIDDEN, ways={way: code for way, (_, code) in WAYS.items()})
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
-    told = json.loads(done.stdout.splitlines()[-1])
-    for way, (extra, _) in WAYS.items():
-        assert "is not installed" in told[way], way
-        assert f"pip install 'german-whist[{extra}]'" in told[way], way
+@pytest.fixture(scope="module")
+def errors(tmp_path_factory) -> dict[str, str]:
+    """The error of every piece of code where no extra is installed."""
+    code = {need: code for need, (_, code) in NEEDS.items()}
+    program = PROGRAM.format(hidden=HIDDEN, needs=code)
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path_factory.mktemp("errors"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("need", NEEDS)
+def test_missing_extra_is_named_with_command_and_page(need: str, errors: dict[str, str]) -> None:
+    extra, _ = NEEDS[need]
+    assert need in errors[need]
+    assert f'pip install ".[{extra}]" in a clone of the repository' in errors[need]
+
+
+def test_install_page_lists_every_extra_of_a_hint() -> None:
+    page = re.search(r"\((docs/.*\.md)\)$", install_hint("train"))
+    assert page
+    rows = re.findall(r"^\| (`.*`) \|", (ROOT / page[1]).read_text("utf-8"), re.MULTILINE)
+    assert {extra for extra, _ in NEEDS.values()} <= {*re.findall(r"`([\w-]+)`", " ".join(rows))}
+
+
+def test_no_file_installs_the_package_from_an_index() -> None:
+    """Nothing is published: a name on an index would be a stranger's."""
+    unowned = re.compile(r"(pip3? install|uv add)[^`\n]*['\" ]german[-_]whist\b(?!-\d)")
+    suffixes = {".py", ".md", ".ipynb", ".js", ".json", ".toml", ".yaml", ".yml"}
+    for path in [*ROOT.glob("*.md"), *ROOT.glob("[!.b]*/**/*"), *ROOT.glob("benchmarks/**/*")]:
+        if path.suffix in suffixes:
+            assert not unowned.search(path.read_text("utf-8")), path

@@ -16,6 +16,7 @@ import numpy as np
 from msgspec import Struct
 
 from ...common.schema import convert, read_json
+from ...common.suggestions import not_installed
 from ...engine.batch.config import OBSERVATIONS, checked_choice
 from ...engine.observation.layout import LAYOUT_VERSION, LAYOUTS, OBSERVATION_SIZE
 from ...engine.rules import Match, name_beside, rules_from_mapping
@@ -223,10 +224,7 @@ class OnnxAgent(PolicyAgent):
         try:
             import onnxruntime  # type: ignore[import-untyped]
         except ImportError:
-            raise ValueError(
-                "onnx files are played by onnxruntime, which is not installed: pip install "
-                "'german-whist[onnx]'"
-            ) from None
+            raise ValueError(not_installed("an ONNX agent", "onnxruntime", "onnx")) from None
         if not Path(path).is_file():
             raise ValueError(f"{path!r} is no file: name a graph, as in onnx:player.onnx")
         try:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...common.schema import convert
+from ...common.suggestions import not_installed
 from ...engine.batch.config import TRAINED_ON
 from ...engine.observation.layout import layout_of
 from ...engine.rules import Match
@@ -85,10 +86,8 @@ def _model(path: str, algorithm: str, trusted: bool) -> Any:
         import sb3_contrib
         import stable_baselines3
     except ImportError as error:
-        raise ValueError(
-            f"{error.name} is not installed, which plays models of Stable-Baselines3: pip "
-            "install 'german-whist[train]'"
-        ) from None
+        purpose = "a model of Stable-Baselines3"
+        raise ValueError(not_installed(purpose, error.name, "train")) from None
     kind = getattr(sb3_contrib, algorithm, None) or getattr(stable_baselines3, algorithm, None)
     if kind is None:
         raise ValueError(f"{algorithm!r} is no algorithm of Stable-Baselines3 or sb3-contrib")

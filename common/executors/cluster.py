@@ -15,6 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from ..suggestions import not_installed
 from .worker import TaskFactory, TaskRunner, WorkerDied, result_of
 
 RAY = "ray"
@@ -70,9 +71,7 @@ def connect_ray(on: str) -> Any:
     try:
         ray: Any = importlib.import_module("ray")
     except ImportError:
-        raise ValueError(
-            "--on ray needs Ray, which is not installed: pip install 'german-whist[ray]'"
-        ) from None
+        raise ValueError(not_installed("--on ray", "ray", "ray")) from None
     if ray.is_initialized():
         return ray
     quiet: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numba import config
 
+from ...common.suggestions import install_hint, not_installed
 from ...common.threads import STEP_NS
 from ...common.typing import Array
 from ..endgame import Tables
@@ -31,14 +32,12 @@ def check_device() -> None:
     try:
         from numba import cuda
     except ImportError as error:
-        raise NoDevice(
-            f"a GPU needs numba-cuda ({error}): pip install 'german-whist[cuda]'"
-        ) from None
+        raise NoDevice(f"{not_installed('a GPU', 'numba-cuda', 'cuda')}: {error}") from None
     if not cuda.is_available():
         reason = "" if SIMULATED else str(getattr(cuda, "cuda_error", lambda: "")() or "")
         raise NoDevice(
             f"there is no GPU that numba can use here{reason and ': ' + reason}: use the CPU, or "
-            "install its driver and 'german-whist[cuda]'"
+            f"install its driver and {install_hint('cuda')}"
         )
 
 

@@ -76,4 +76,4 @@ def _need_pictures() -> None:
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "hide")
     for name in ("PIL", "pygame"):
         if importlib.util.find_spec(name) is None:
-            raise not_installed(name, "render")
+            raise ModuleNotFoundError(not_installed("a picture", name, "render"), name=name)

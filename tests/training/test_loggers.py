@@ -138,7 +138,7 @@ def test_without_tensorboard_a_run_says_so_once_and_works(
     words = OURS if preset == "tiny" else SB3
     log = io.StringIO()
     start(tmp_path / "run", load_settings(preset, words)).go(ConsoleLog(log))
-    assert log.getvalue().count("TensorBoard is not installed") == 1
+    assert log.getvalue().count("needs tensorboard, which is not installed") == 1
     assert not (tmp_path / "run" / "tensorboard").exists()
     assert (tmp_path / "run" / "progress.csv").exists()
 

@@ -15,6 +15,7 @@ import numpy as np
 from msgspec import Struct
 
 from ...agents.checkpoints.schema import Count, NetworkCard
+from ...common.suggestions import not_installed
 from ...common.threads import usable_threads
 from ...common.typed_settings import SettingsError
 from ...common.typing import Arrays as Arrays
@@ -131,7 +132,4 @@ def missing(error: ImportError) -> Exception:
     """The error to raise instead if a package for training is not installed."""
     if error.name is None or error.name.split(".")[0] not in _PACKAGES:
         return error
-    return ValueError(
-        f"training needs {error.name.split('.')[0]}, which is not installed: pip install "
-        "'german-whist[train]'"
-    )
+    return ValueError(not_installed("training", error.name, "train"))

@@ -8,15 +8,12 @@ from hashlib import sha256
 from importlib.util import find_spec
 from typing import Any
 
+from ...common.suggestions import not_installed
 from ..checkpoint import EvaluationResult
 from .base import Callback, TrainingRun
 from .evaluation import curve_of
 
 BOARD = "tensorboard"
-MISSING = (
-    "TensorBoard is not installed, so no files are written for it: pip install "
-    "'german-whist[train]'"
-)
 
 
 class Logger(Callback):
@@ -41,9 +38,11 @@ class TensorBoard(Logger):
     _writer: Any = None
 
     def on_start(self, run: TrainingRun) -> None:
-        if find_spec("tensorboard") is None or find_spec("torch") is None:  # torch writes for it
-            run.say(MISSING)
-            return
+        for package in ("torch", "tensorboard"):  # torch writes for it
+            if find_spec(package) is None:
+                sentence = not_installed("TensorBoard's log", package, "train")
+                run.say(f"{sentence}; no log is written")
+                return
         from torch.utils.tensorboard import SummaryWriter  # pyright: ignore
 
         decisions = run.trainer.decisions

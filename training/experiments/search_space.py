@@ -10,6 +10,7 @@ import yaml
 
 from ...common.files import read_yaml_mapping
 from ...common.settings_files import build_settings
+from ...common.suggestions import not_installed
 from ...common.typed_settings import (
     CheckedSettings,
     EvenHands,
@@ -154,8 +155,7 @@ def import_optuna() -> Any:
     try:
         import optuna
     except ImportError:
-        raise ValueError("sweeps need optuna, which is not installed: pip install "
-                         "'german-whist[sweep]'") from None  # fmt: skip
+        raise ValueError(not_installed("a sweep", "optuna", "sweep")) from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna
 

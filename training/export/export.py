@@ -27,6 +27,7 @@ from ...agents.checkpoints.checkpoint import (
     write_checkpoint,
 )
 from ...common.files import write_file
+from ...common.suggestions import not_installed
 from ...engine.observation.layout import layout_of
 
 OPSET = 17
@@ -147,10 +148,7 @@ def export_onnx(source: str | Path, target: Path, rules: Any = None) -> Exported
     """Write a checkpoint as ONNX, checked against torch; `rules` choose one of several sets."""
     for package, extra in (("onnx", "onnx"), ("torch", "train")):
         if find_spec(package) is None:
-            raise ValueError(
-                f"{package} is not installed, and a graph is written and checked with it: "
-                f"pip install 'german-whist[{extra}]'"
-            )
+            raise ValueError(not_installed("an export to ONNX", package, extra))
     checkpoint = read_checkpoint(source)
     if checkpoint.card.network.kind == "table":
         raise ValueError(f"{checkpoint.path}: is a table; only networks are written as ONNX")

@@ -18,6 +18,8 @@ import webbrowser
 from contextlib import closing, suppress
 from pathlib import Path
 
+from ..common.suggestions import not_installed
+
 PORT = 5252
 _OWN = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 """Where this machine reaches a server that listens on all addresses."""
@@ -44,10 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in ("starlette", "uvicorn"):
             raise
-        raise ValueError(
-            f"{error.name} is not installed: pip install 'german-whist[table]' adds what the page "
-            "needs; german-whist play needs nothing more"
-        ) from error
+        sentence = not_installed("the table in the browser", error.name, "table")
+        raise ValueError(f"{sentence}; german-whist play needs nothing more") from error
     from ..common.jit.compiler import compile_in_child
     from ..table.browser.security import Access
     from ..table.game.opponents import Opponents
