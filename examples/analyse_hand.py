@@ -1,7 +1,9 @@
 """Analysis of a hand: mistakes, turning point, and a plot of the first player's expectation.
 
 `python examples/analyse_hand.py` lets two players play a hand, values every decision, and writes
-`hand.png`. It needs matplotlib. `german-whist analyse` does the same for a file of hands.
+`hand.png`. `german-whist analyse` does the same for a file of hands.
+
+Install in a clone: `pip install . matplotlib`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""PPO in one file in CleanRL's manner, on the Gymnasium vector. It needs torch.
+"""PPO in one file in CleanRL's manner, on the Gymnasium vector.
 
 `python examples/cleanrl_ppo.py` learns ten minutes of one core against `threshold`.
+Install in a clone: `pip install ".[train]"`.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""PPO with a GRU over the `history` observation, in one file. It needs torch.
+"""PPO with a GRU over the `history` observation. Install in a clone: `pip install ".[train]"`.
 
 `python examples/history_gru.py` learns ten minutes of one core against `threshold`.
 """

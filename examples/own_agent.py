@@ -1,6 +1,8 @@
 """A custom agent on a ladder with three others; every deal is played twice, with seats exchanged.
 
 `python examples/own_agent.py` prints every pairing with its interval, and the ladder.
+
+Install in a clone: `pip install .`.
 """
 
 from __future__ import annotations

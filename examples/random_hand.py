@@ -1,8 +1,9 @@
 """A hand of random cards in pictures: as text, as SVG, and as an animated GIF.
 
 `python examples/random_hand.py` prints the table every 13 decisions, and writes `hand.svg` and
-`hand.gif`; `--players champion threshold` lets other agents play. Pictures need
-`pip install 'german-whist[render]'`.
+`hand.gif`; `--players champion threshold` lets other agents play.
+
+Install in a clone: `pip install ".[render]"`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 It sees every hand with trumps as the first suit, so that it has one game to learn instead of
 four. `python examples/three_players.py` trains and evaluates; `--steps 2000` only shows that it
-runs. It needs `pip install 'german-whist[train]'`.
+runs. Install in a clone: `pip install ".[train]"`.
 """
 
 import argparse

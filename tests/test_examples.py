@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import runpy
 import sys
+from importlib.metadata import distribution
 from pathlib import Path
 
 import matplotlib as mpl
 import pytest
+from environments import PACKAGE, brought_by, install_line, modules, requirements_of
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 # With what words each is run, and what it has to tell and write.
@@ -23,15 +26,35 @@ RUNS = {
 }  # fmt: skip
 NOTEBOOK = EXAMPLES / "quickstart.ipynb"
 BUDGET = "DECISIONS, HANDS = 6_000_000, 4_000"
-CELLS = [
-    cell for cell in json.loads(NOTEBOOK.read_text("utf-8"))["cells"] if cell["cell_type"] == "code"
-]
+ALL_CELLS = json.loads(NOTEBOOK.read_text("utf-8"))["cells"]
+CELLS = [cell for cell in ALL_CELLS if cell["cell_type"] == "code"]
+
+
+def text_and_code(name: str) -> tuple[str, str]:
+    """The text with the install line of an example or the notebook, and its code."""
+    if name != NOTEBOOK.stem:
+        code = (EXAMPLES / f"{name}.py").read_text("utf-8")
+        return ast.get_docstring(ast.parse(code)) or "", code
+    sources = ["".join(cell["source"]) for cell in CELLS]
+    sources[0] = sources[0].replace(BUDGET, "DECISIONS, HANDS = 6_000, 20")
+    return "".join(ALL_CELLS[0]["source"]), "\n".join(sources)
 
 
 def test_every_example_is_run_and_short() -> None:
     examples = {path.stem: path.read_text(encoding="utf-8") for path in EXAMPLES.glob("*.py")}
     assert {*examples} == {*RUNS}
     assert all(len(text.splitlines()) < 80 for text in examples.values())
+
+
+@pytest.mark.parametrize("name", [*RUNS, NOTEBOOK.stem])
+def test_install_line_of_an_example_brings_its_imports(name: str) -> None:
+    text, code = text_and_code(name)
+    brought = brought_by(requirements_of(install_line(text)), distribution(PACKAGE))
+    nodes = [*ast.walk(ast.parse(code))]
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+    known = modules(brought) | sys.stdlib_module_names | {"german_whist"}
+    assert {name.split(".")[0] for name in names} <= known
 
 
 @pytest.mark.filterwarnings("default")

@@ -1,4 +1,4 @@
-"""The built wheel and sdist install elsewhere and play.
+"""The built wheel and sdist install elsewhere and play; examples run with their install lines.
 
 Of the thorough tests: `make thorough`.
 """
@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import os
 import shutil
-import site
 import subprocess
 import sys
 import venv
+from importlib.metadata import distribution, distributions
 from pathlib import Path
 
 import pytest
+from environments import PACKAGE, brought_by, install_line, requirements_of, show_only
+from test_examples import NOTEBOOK, RUNS, text_and_code
 
 pytestmark = pytest.mark.thorough
 ROOT = Path(__file__).resolve().parent.parent
@@ -56,18 +58,24 @@ def built(tmp_path_factory) -> Path:
     return out
 
 
-def installed(archive: Path, folder: Path) -> Path:
-    """The Python of a new environment with the archive installed, and nothing of this checkout."""
-    venv.create(folder, with_pip=False)
-    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    # Packages that the project needs are borrowed; a path in a .pth file runs no .pth files
-    # that lie there, so this checkout's editable install is not among them.
-    own = run(python, "-c", "import site; print(site.getsitepackages()[0])", cwd=folder).strip()
-    borrowed = [each for each in [*site.getsitepackages(), *sys.path] if "site-packages" in each]
-    Path(own, "borrowed.pth").write_text("\n".join(dict.fromkeys(borrowed)) + "\n")
-    options = ("--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check")
-    run(sys.executable, "-m", "pip", "--python", python, "install", *options, archive, cwd=folder)
-    return python
+class Environment:
+    """A new environment with the archive installed, and nothing else yet."""
+
+    def __init__(self, archive: Path, folder: Path) -> None:
+        venv.create(folder, with_pip=False)
+        self.python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+        where = "import sysconfig; print(sysconfig.get_path('purelib'))"
+        self._packages = Path(run(self.python, "-c", where, cwd=folder).strip())
+        # Setuptools builds the sdist.
+        show_only([distribution("setuptools")], self._packages)
+        options = ("--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check")
+        pip = (sys.executable, "-m", "pip", "--python", self.python, "install", *options)
+        run(*pip, archive, cwd=folder)
+
+    def show(self, line: str) -> None:
+        """Have what a line of `pip install` brings, and no more."""
+        (package,) = distributions(name=PACKAGE, path=[str(self._packages)])
+        show_only(brought_by(requirements_of(line), package), self._packages)
 
 
 def test_what_was_built_can_be_published(built: Path) -> None:
@@ -80,15 +88,34 @@ def test_what_was_built_installs_elsewhere_and_plays(
     kind: str, plain: str, built: Path, tmp_path
 ) -> None:
     (archive,) = built.glob(kind)
-    python = installed(archive, tmp_path / "venv")
+    environment = Environment(archive, tmp_path / "venv")
+    environment.show("pip install .")
+    python = environment.python
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     cache = str(tmp_path / "cache")
-    environment = {"GERMAN_WHIST_CACHE": cache, "NUMBA_DISABLE_JIT": plain}
-    told = run(python, "-c", PLAY, cwd=elsewhere, **environment)
+    told = run(python, "-c", PLAY, cwd=elsewhere, GERMAN_WHIST_CACHE=cache, NUMBA_DISABLE_JIT=plain)
     assert told.startswith(str(tmp_path / "venv"))
     command = python.parent / "german-whist"
     assert "small-last" in run(command, "rules", cwd=elsewhere)
     assert "8–5 pays 2" in run(command, "rules", "club-last", cwd=elsewhere, PYTHONUTF8="1")
     package = Path(told.split()[0]).parent
     assert (package / "py.typed").exists()
+
+
+@pytest.fixture(scope="module")
+def wheel_environment(built: Path, tmp_path_factory) -> Environment:
+    return Environment(next(built.glob("*.whl")), tmp_path_factory.mktemp("examples") / "venv")
+
+
+@pytest.mark.parametrize("name", [*RUNS, NOTEBOOK.stem])
+def test_example_runs_with_what_its_install_line_brings(
+    name: str, wheel_environment: Environment, tmp_path
+) -> None:
+    text, code = text_and_code(name)
+    words, output, written = RUNS.get(name, ([], "champion", ()))
+    wheel_environment.show(install_line(text))
+    (tmp_path / "example.py").write_text(code, encoding="utf-8")
+    told = run(wheel_environment.python, "example.py", *words, cwd=tmp_path, MPLBACKEND="agg")
+    assert output in told
+    assert {*written} <= {path.name for path in tmp_path.iterdir()}

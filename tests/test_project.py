@@ -263,9 +263,11 @@ def test_constraints_pin_everything_that_pyproject_names() -> None:
 def test_readme_commands_need_no_variable_and_name_make_targets() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    commands = re.findall(r"^(?:uv )?pip install .*", text, re.MULTILINE)
-    assert commands[0] == 'pip install ".[train,table]"'
-    assert "$" not in "".join(commands)
+    for page in (text, (ROOT / "docs" / "guide" / "start.md").read_text(encoding="utf-8")):
+        commands = re.findall(r"^(?:uv )?pip install .*", page, re.MULTILINE)
+        assert commands[0] == 'pip install ".[train,table]"'
+        assert 'uv pip install --torch-backend=cpu ".[train,table]"' in page
+        assert "$" not in "".join(commands)
     for target in re.findall(r"^make (\w+)$", text, re.MULTILINE):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE)
     assert "\nmake test\n" in text
