@@ -68,12 +68,6 @@ WRONG = {
         *("random --rules 2x4-h2 --samples 0", "random --rules 2x4-h2 --samples -1"),
         *("random --rules 2x6-h3", "threshold --rules classic", "nash --rules 2x8-h7"),
     ),
-    "best-response": (
-        *("", "''", "missing", "human", "random --hands 0", "random --hands x", "random --seed -1"),
-        *("random --worlds 0", "random --decisions -1", "random --rules missing.yaml"),
-        *("threshold --model human --decisions 0 --out r", "threshold --out file"),
-        *(f"random --decisions {10**30}", f"random --hands {10**30}", "random --hands 11"),
-    ),
     "solve": (
         *("", "missing", "classic", "draft", "2x4-h2 --target 0", "2x4-h2 --target nan"),
         *("2x4-h2 --target x", "2x4-h2 --threads 0", "2x4-h2 --folder file", "2x4-h2 2x5-h2"),

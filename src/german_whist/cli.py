@@ -51,7 +51,6 @@ GROUPS = {
         "tablebase": "build, verify or describe the endgame tablebase",
         "solve": "compute an equilibrium of a small deck",
         "exploitability": "compute a player's exact exploitability on a small deck",
-        "best-response": "lower bound on a player's exploitability, by search and training",
     },
 }
 """Commands and their descriptions, in the groups of `--help`."""

@@ -73,7 +73,6 @@ def test_an_older_checkpoint_never_plays_for_the_newest(run: Path, use: str, los
         ["evaluate", "RUN", "--against", "random", "--hands", "2"],
         ["ladder", "random", "RUN", "--hands", "2"],
         ["export", "RUN", "-o", "OUT.onnx"],
-        ["best-response", "RUN", "--out", "OUT", *("--decisions", "0", "--worlds", "1")],
         ["play", "RUN", "--plain"],
     ],
 )

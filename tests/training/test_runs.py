@@ -31,6 +31,7 @@ from german_whist.training.callbacks.base import Callback, TrainingRun
 from german_whist.training.checkpoint import load_state
 from german_whist.training.runs.presets import load_settings
 from german_whist.training.runs.start import resume, start
+from german_whist.training.runs.store import begun
 from german_whist.training.settings import Settings
 
 SMALL = [
@@ -277,3 +278,13 @@ def test_a_baseline_is_measured_anew_where_that_alone_is_asked_for(finished: Pat
     played = {(evaluation.opponent, evaluation.hands) for evaluation in card.evaluations}
     assert played >= {("random", 120), ("threshold", 120)}
     assert same(before, arrays_of(finished))
+
+
+@pytest.mark.parametrize("left", ["settings.yaml", ".settings.yaml.7-0a1b2c3d"])
+def test_begun_clears_what_a_run_left_that_saved_nothing(tmp_path: Path, left: str) -> None:
+    run = tmp_path / "run"
+    assert not begun(run)
+    run.mkdir()
+    (run / left).touch()
+    assert not begun(run)
+    assert not run.exists()
