@@ -13,7 +13,7 @@ from base64 import b64encode
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from posixpath import basename, dirname, join, normpath
+from posixpath import dirname, join, normpath
 from typing import Any
 from urllib.parse import quote
 
@@ -37,7 +37,8 @@ const later = async (name) => {{
 }};"""
 _ADD = """export const add = (modules) => {
   const [labels, style] = %s, sheet = new CSSStyleSheet();
-  for (const name in labels) Object.assign(modules.words.LABELS[name] ??= {}, labels[name]);
+  const { LABELS } = modules["base/words.js"];
+  for (const name in labels) Object.assign(LABELS[name] ??= {}, labels[name]);
   sheet.replaceSync(style);
   document.adoptedStyleSheets.push(sheet);
   %s
@@ -117,12 +118,8 @@ def _add_module(name: str, parts: dict[str, str], later: list[str]) -> None:
     for _, path in _IMPORT.findall(source):
         if path_of(path) not in parts:
             _add_module(path_of(path), parts, later)
-    body = _IMPORT.sub(lambda match: f"const {match[1]} = modules.{_variable(match[2])};", source)
-    body = _LATER.sub(lambda match: f'later("{_variable(match[1])}")', body)
+    body = _IMPORT.sub(lambda match: f'const {match[1]} = modules["{path_of(match[2])}"];', source)
+    body = _LATER.sub(lambda match: f'later("{path_of(match[1])}")', body)
     exports = ", ".join(_EXPORT.findall(body))
     body = _EXPORT.sub("", body)
-    parts[name] = f"modules.{_variable(name)} = (() => {{\n{body}\nreturn {{ {exports} }};\n}})();"
-
-
-def _variable(path: str) -> str:
-    return basename(path).removesuffix(".js")
+    parts[name] = f'modules["{name}"] = (() => {{\n{body}\nreturn {{ {exports} }};\n}})();'
