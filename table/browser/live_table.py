@@ -208,12 +208,20 @@ class LiveTable:
             self.events.add([TableEvent("claimed", PERSON, text)])
             self._continue()
 
-    def note_hint(self) -> None:
+    def view_for_hint(self) -> View:
+        """The view of a person who asks for a hint: the hand is not rated from now on.
+
+        Before the hint is there, the hand may be over, and another one begun.
+        """
         with self._lock:
+            view = self.session.view(PERSON)
+            if not view.to_move or self.session.settings.watched:
+                raise StaleMove(say("refused.no_advice"))
             if not self.session.helped:
                 self.session.helped = True
                 self.events.add([TableEvent("helped", PERSON, "")])
                 self._save()
+            return view
 
     def next_hand(self, move: int | None = None) -> None:
         with self._lock:

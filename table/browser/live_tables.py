@@ -6,7 +6,6 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from weakref import WeakValueDictionary
 
 from ...common.threads import usable_threads
@@ -45,25 +44,28 @@ class LiveTables:
         # One lock for each table that is being loaded.
         self._loading: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
         self.closing = False
-        self._executor = ThreadPoolExecutor(max(1, usable_threads()), "thinking")
+        self._thinking = threading.Semaphore(max(1, usable_threads()))
 
     def close(self) -> None:
         """Release all listeners, and start no further agent decision; every move is saved."""
         self.closing = True
         for table in list(self._tables.values()):
             table.events.notify()
-        self._executor.shutdown(wait=False, cancel_futures=True)
 
     def run_in_background(self, think: Callable[[], None]) -> None:
         def run() -> None:
-            try:
-                think()
-            except RevisionConflict:
-                pass
-            except Exception:
-                log.exception("thinking failed")
+            with self._thinking:
+                if self.closing:
+                    return
+                try:
+                    think()
+                except RevisionConflict:
+                    pass
+                except Exception:
+                    log.exception("thinking failed")
 
-        self._executor.submit(run)
+        # Not in a pool of threads, whose end a program waits for: an agent may think for ever.
+        threading.Thread(target=run, name="thinking", daemon=True).start()
 
     def open(self, person: str, settings: SessionSettings) -> LiveTable:
         if self.store.open_sessions(person) >= OPEN_TABLES_PER_PERSON:

@@ -19,7 +19,7 @@ from ..game.database import new_id
 from ..game.session import SessionSettings
 from ..review.hints import Hint, seen_cards
 from ..text.labels import say
-from .live_table import LiveTable, StaleMove
+from .live_table import LiveTable
 from .live_tables import LimitExceeded
 from .messages import TableUpdate
 from .requests import (
@@ -180,12 +180,6 @@ class TableHandlers:
         await read_request(request, EmptyRequest)
 
         def compute() -> Hint:
-            table = self._table(request)
-            view = table.person_view()
-            if not view.to_move or table.session.settings.watched:
-                raise StaleMove(say("refused.no_advice"))
-            hint = self._services.hints.hint(view)
-            table.note_hint()
-            return hint
+            return self._services.hints.hint(self._table(request).view_for_hint())
 
         return json_response(await run_in_threadpool(compute))

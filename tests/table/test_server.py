@@ -17,11 +17,13 @@ from german_whist import GameRecord, load_rules, named_rules
 from german_whist.agents import make_agent, register_agent
 from german_whist.agents.base import CannotPlay
 from german_whist.agents.registry import agent_names
+from german_whist.engine.view import View
 from german_whist.table.browser.requests import PERSON_COOKIE
 from german_whist.table.game import opponents
 from german_whist.table.game.database import new_id
 from german_whist.table.game.session import Session, SessionSettings
 from german_whist.table.game.store import Store
+from german_whist.table.review.hints import Hint, HintService
 
 
 @pytest.mark.parametrize("rules", ["draft", "humbug", "race-7"])
@@ -282,6 +284,30 @@ def test_a_busy_table_does_not_hold_up_the_server(service: Running) -> None:
         assert other.getresponse().status == 200
         other.close()
     listening.close()
+
+
+def test_a_hint_counts_for_the_hand_that_it_was_asked_in(service: Running, monkeypatch) -> None:
+    asked, answer = threading.Event(), threading.Event()
+    hint_of = HintService.hint
+
+    def slow_hint(hints: HintService, view: View) -> Hint:
+        asked.set()
+        answer.wait(PATIENCE)
+        return hint_of(hints, view)
+
+    monkeypatch.setattr(HintService, "hint", slow_hint)
+    match = {"kind": "points", "n": 50}
+    seat = Seat(service.visitor(), rules="quick", opponent="easy", match=match)
+    with ThreadPoolExecutor(1) as pool:
+        hint = pool.submit(seat.visitor.post, f"{seat.path}/hint")
+        asked.wait(PATIENCE)
+        seat.finish_hand()
+        rated = seat.state["rated"]
+        seat.next()
+        answer.set()
+        assert hint.result()["why"]
+    assert not rated
+    assert seat.visitor.get(seat.path)["state"]["rated"]
 
 
 def test_two_agents_of_one_name_are_told_apart(visitor: Visitor) -> None:

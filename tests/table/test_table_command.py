@@ -31,6 +31,16 @@ class Small(Agent):
     def act(self, views, rng):
         raise NotImplementedError
 """
+SLOW_AGENT = """\
+import time
+from german_whist.agents.heuristic.random import RandomAgent
+
+
+class Slow(RandomAgent):
+    def act(self, views, rng):
+        time.sleep(1000 if len(views) else 0)
+        return super().act(views, rng)
+"""
 COMMAND = [sys.executable, "-m", "german_whist", "table", "--no-browser", "--port", "0"]
 
 
@@ -94,6 +104,21 @@ def test_ctrl_c_ends_it_at_once_and_the_hand_goes_on_later(tmp_path) -> None:
         (table,) = visitor.get("/api/tables")
         assert table["id"] == seat.id
         assert visitor.get(seat.path)["state"]["move"] == seat.state["move"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal as a service does")
+def test_one_signal_ends_it_although_an_agent_thinks_for_ever(tmp_path, monkeypatch) -> None:
+    (tmp_path / "slow.py").write_text(SLOW_AGENT, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with opened(tmp_path / "data", "slow:Slow") as (process, address):
+        seat = Seat(visit(address), rules="quick", opponent="slow:Slow")
+        if seat.state["turn"] == 0:
+            seat.play(seat.state["legal"][0])
+        assert seat.state["thinking"]
+        process.terminate()
+        output, _ = process.communicate(timeout=30)
+        assert output.endswith("The table is closed.\n")
+        assert process.returncode == 0
 
 
 def test_the_address_on_a_network_contains_its_token_and_moves_that_are_not_saved_are_told(
