@@ -19,6 +19,7 @@ from typing import Any
 
 from ..common.plugins import Entry, Registry, error_location, error_text, load_source
 from ..common.suggestions import suggest, type_phrase
+from ..common.trust import check_trusted
 from ..engine.rules import Match, Rules, as_match, load_rules, name_beside
 from .base import EXACT_SOLVER, OWN_POLICY, Agent, CannotPlay
 from .checkpoints.checkpoint import WEIGHTS, is_checkpoint
@@ -134,6 +135,7 @@ def make_agent(
         factory, usage = _load(entries[name].source), entries[name].usage
     elif not name.endswith(".py") and (match_object := _MODULE_AND_OBJECT.fullmatch(text)):
         module, target, parameter_text = match_object.groups(default="")
+        check_trusted(f"{module}:{target}")
         factory, usage = _load(f"{module}:{target}"), None
     else:
         raise ValueError(_unknown_message(text, name, list(entries)))

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from .suggestions import suggest
+from .trust import check_trusted
 
 _ROOT = __name__.partition(".")[0] + "."
 
@@ -88,6 +89,7 @@ class Registry:
         if text in entries:
             return load_source(entries[text].source)
         if ":" in text:
+            check_trusted(text)
             return import_object(text)
         hint = f"{self.noun}s of your own are named as module:object"
         raise ValueError(f"{text!r} is not a {self.noun}{suggest(text, entries, more=hint)}")

@@ -17,6 +17,7 @@ from typing import Any
 from ..agents.checkpoints.checkpoint import CheckpointError, find_checkpoint, is_checkpoint
 from ..agents.registry import agent_names
 from ..common.executors import LOCAL
+from ..common.trust import check_trusted
 
 PackedFiles = dict[str, bytes]
 """Contents by relative path."""
@@ -25,7 +26,8 @@ MAX_BYTES = 1 << 30
 _ELSEWHERE = "elsewhere"
 _PACKAGE = __name__.partition(".")[0]
 _PARTS = re.compile(r"[^=,:]+")
-_MODULE = re.compile(r"(?<![\w./-])([A-Za-z_][\w.]*):(?=[A-Za-z_])")
+_MODULE = re.compile(r"(?<![\w./-])([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
+_PICKLE = re.compile(r"\bsb3:([^,]+),(?:[^,]*,)*trusted\b")
 
 
 def pack(players: Iterable[Any], on: str) -> tuple[list[Any], PackedFiles]:
@@ -57,8 +59,12 @@ def _files(folder: Path) -> list[Path]:
 
 def _pack_player(player: str | Path, files: PackedFiles) -> str:
     text = str(player)
-    for module in _MODULE.findall(text):
+    # Workers of a cluster know nothing of the command.
+    for path in _PICKLE.findall(text):
+        check_trusted(f"sb3:{path}")
+    for module, target in _MODULE.findall(text):
         if module not in agent_names():
+            check_trusted(f"{module}:{target}")
             _pack_module(module, files)
     return _PARTS.sub(lambda part: _pack_part(part[0], files), text)
 

@@ -32,9 +32,10 @@ class Stopping(Counting):
 READY = Counting()
 
 
-def needing(number: int) -> BaseCallback:
-    return READY
+class Needing(Counting):
+    def __init__(self, number: int) -> None:
+        raise AssertionError(number)
 
 
-def wrong() -> str:
-    return WORD
+def made() -> BaseCallback:
+    raise AssertionError("a function is never called")

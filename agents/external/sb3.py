@@ -14,6 +14,7 @@ import numpy as np
 
 from ...common.schema import convert
 from ...common.suggestions import not_installed
+from ...common.trust import check_trusted
 from ...engine.batch.config import TRAINED_ON
 from ...engine.observation.layout import layout_of
 from ...engine.rules import Match
@@ -82,6 +83,7 @@ def _model(path: str, algorithm: str, trusted: bool) -> Any:
             f"{path} holds pickles, which can run any code when they are loaded: "
             f"if you trust it, say so, as in sb3:{path},{TRUSTED}"
         )
+    check_trusted(f"sb3:{path}")
     try:
         import sb3_contrib
         import stable_baselines3

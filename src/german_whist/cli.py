@@ -23,6 +23,7 @@ from . import __version__
 from .common.console import DEBUG, lasting_streams, show_traceback
 from .common.signals import END_SIGNALS, is_left_alone
 from .common.suggestions import suggest
+from .common.trust import restricted_to
 
 GROUPS = {
     "play": {
@@ -273,6 +274,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = [word for word in arguments if word != _DEBUG_OPTION]
     with (
         _debug_variable(len(words) < len(arguments)),
+        restricted_to(arguments),
         lasting_streams() as write_error,
         _interrupt_on_signals() as signals,
     ):

@@ -124,9 +124,10 @@ def test_the_callbacks_of_sb3_do_what_they_do_there(tmp_path: Path) -> None:
         ("no_such_module:Stop", "module no_such_module cannot be imported"),
         (f"{HERE}:Nothing", "has no 'Nothing'"),
         (f"{HERE}:WORD", "WORD is a str, which is no callback of a run, nor one that the trainer"),
-        (f"{HERE}:wrong", "wrong is a str, which is no callback of a run"),
+        (f"{HERE}:made", "made is a function, which is no callback of a run"),
+        ("os:abort", "os:abort is a builtin_function_or_method, which is no callback"),
         ("mlflo", "callbacks: 'mlflo' is not a callback; did you mean 'mlflow'?"),
-        (f"{HERE}:needing", "cannot be made without arguments"),
+        (f"{HERE}:Needing", "cannot be made without arguments"),
     ],
 )
 def test_what_is_no_callback_is_refused_with_a_sentence(

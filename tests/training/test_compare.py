@@ -166,7 +166,8 @@ def test_one_command_trains_with_several_seeds(
     # What was ended before it began, or saved anything, begins.
     shutil.rmtree(folder / "seed-4")
     (folder / "seed-4").mkdir()
-    assert main(["train", "--resume", str(folder), "decisions=1280"]) == 0
+    trust = ["--trust", "deadly:Once"]
+    assert main(["train", "--resume", str(folder), "decisions=1280", *trust]) == 0
     again = compare([folder]).trainings[0]
     assert [run.name for run in again.folders] == ["seed-3", "seed-4"]
     assert again.settings["decisions"] == 1280

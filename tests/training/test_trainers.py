@@ -57,7 +57,8 @@ def test_the_example_trains_plays_and_goes_on_to_the_same_weights(
     assert main(["evaluate", str(run), *words]) == 0
     assert main(["train", *SMALL, "decisions=2500", "--run", "on"]) == 0
     sys.modules.pop("reinforce")
-    assert main(["train", "--resume", "on", "decisions=5000"]) == 0
+    trust = ["--trust", "reinforce:Reinforce"]
+    assert main(["train", "--resume", "on", "decisions=5000", *trust]) == 0
     assert same(arrays_of(run), arrays_of(folder / "on"))
     assert len(list_checkpoints(folder / "on" / "checkpoints")) == 2
 

@@ -48,6 +48,8 @@ class Trainer(ABC):
     """Structure of the settings."""
     several_ranks: ClassVar[bool] = False
     """Whether it trains in several processes; then `from_settings` takes `Ranks` as well."""
+    callback_kinds: ClassVar[tuple[type, ...]] = ()
+    """Base classes of the callbacks that `add_callback` takes."""
 
     def __init__(self, settings: Any) -> None:
         self.settings = settings

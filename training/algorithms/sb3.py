@@ -179,6 +179,7 @@ class SB3Trainer(Trainer):
     """MaskablePPO as a run steps it."""
 
     settings_kind = SB3Settings
+    callback_kinds = (BaseCallback,)
 
     def __init__(self, settings: SB3Settings, device: str = "cpu") -> None:
         super().__init__(settings)

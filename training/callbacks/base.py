@@ -87,13 +87,16 @@ CALLBACKS.add("mlflow", f"{__package__}.loggers:MLflow", "writes the run to MLfl
 CALLBACKS.add("wandb", f"{__package__}.loggers:WandB", "writes the run to Weights & Biases")
 
 
-def named_callback(name: str) -> object:
-    """Callback by name: an object as it is, or the result of a class or function."""
+def named_callback(name: str, kinds: tuple[type, ...] = ()) -> object:
+    """Object by the name of a callback; a subclass of `Callback` or `kinds` is called.
+
+    Nothing else is called, so that a name cannot stand for any function there is.
+    """
     try:
         callback = CALLBACKS.find(name)
     except ValueError as error:
         raise ValueError(f"callbacks: {error}") from None
-    if isinstance(callback, Callback) or not callable(callback):
+    if not isinstance(callback, type) or not issubclass(callback, (Callback, *kinds)):
         return callback
     try:
         return callback()
@@ -101,8 +104,8 @@ def named_callback(name: str) -> object:
         raise ValueError(f"{name}: {error}") from error
     except Exception as error:
         raise ValueError(
-            f"{name} cannot be made without arguments: {error_text(error)}; name a function that "
-            "returns the callback"
+            f"{name} cannot be made without arguments: {error_text(error)}; name an object that is "
+            "made of it in your module"
         ) from error
 
 

@@ -121,7 +121,8 @@ def _callbacks(
 ) -> list[Callback]:
     """The callbacks of a run; objects of other classes go to the trainer, if it takes them."""
     callbacks: list[Callback] = []
-    named = [(name, named_callback(name)) for name in settings.callbacks]
+    kinds = trainer.callback_kinds
+    named = [(name, named_callback(name, kinds)) for name in settings.callbacks]
     for name, callback in [
         *named,
         *((type(callback).__name__, callback) for callback in additional),

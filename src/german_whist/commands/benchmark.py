@@ -11,6 +11,8 @@ import argparse
 import shlex
 from pathlib import Path
 
+from .worker_options import add_trust_option
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("benchmark", metavar="BENCHMARK", help="`small`, `full`, or a YAML file")
@@ -20,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs", type="positive", metavar="N", default=1, help="number of processes (default: 1)"
     )
+    add_trust_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

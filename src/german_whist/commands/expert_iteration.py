@@ -15,7 +15,7 @@ from ..common.settings_files import two_columns
 from ..common.typed_settings import commented_yaml
 from ..training.algorithms.base import missing
 from ..training.expert_iteration.recipe import RECIPES, load_recipe
-from .worker_options import add_worker_options, worker_options
+from .worker_options import add_trust_option, add_worker_options, worker_options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--folder", type=Path, metavar="FOLDER", help="default: runs/expert-iteration-RECIPE"
     )
     add_worker_options(parser)
+    add_trust_option(parser)
     parser.add_argument("--list", action="store_true", help="list the recipes")
     parser.add_argument("--show", action="store_true", help="print the resolved settings")
 

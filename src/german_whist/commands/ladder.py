@@ -15,6 +15,7 @@ from ..agents.registry import named_player
 from ..evaluation.config import LadderConfig, load_ladder
 from ..evaluation.tournament import ladder
 from .evaluation_options import Report, add_run_options, command_line
+from .worker_options import add_trust_option
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the player whose rating is set to 1000 (default: the config's; without one the mean "
         "of all is)",
     )  # fmt: skip
+    add_trust_option(parser)
     add_run_options(parser)
 
 
@@ -36,6 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
     for name in ("config", "anchor"):
         if (value := getattr(arguments, name)) is not None:
             words += [f"--{name}", value]
+    for code in arguments.trust:
+        words += ["--trust", code]
     command = command_line("ladder", arguments, words)
     players = arguments.players or list(config.players)
     anchor = arguments.anchor

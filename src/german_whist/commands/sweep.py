@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from .worker_options import add_backend_option, worker_options
+from .worker_options import add_backend_option, add_trust_option, worker_options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "when all are done",
     )  # fmt: skip
     add_backend_option(parser)
+    add_trust_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

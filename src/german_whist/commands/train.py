@@ -18,6 +18,7 @@ from ..common.suggestions import suggest
 from ..common.typed_settings import commented_yaml
 from ..training.distributed import rank_and_world_size
 from ..training.runs.presets import PRESETS, load_settings, setting_names, split_seeds
+from .worker_options import add_trust_option
 
 if TYPE_CHECKING:
     from ..training.experiments.compare import Comparison
@@ -46,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--on", metavar="local|ray|ray://HOST:PORT",
         help="where the runs of seeds=1,2,... are trained: this machine, or a Ray cluster",
     )  # fmt: skip
+    add_trust_option(parser)
     parser.add_argument("--list", action="store_true", help="list the presets")
     parser.add_argument(
         "--show", action="store_true", help="print all settings with their descriptions"

@@ -17,6 +17,14 @@ def add_worker_options(parser: argparse.ArgumentParser) -> None:
     add_backend_option(parser)
 
 
+def add_trust_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--trust`; `common.trust` looks for its value among the words of the command."""
+    parser.add_argument(
+        "--trust", action="append", default=[], metavar="NAME",
+        help="load code that a file of settings names: module:object, or sb3:PATH",
+    )  # fmt: skip
+
+
 def add_backend_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--on", metavar="local|ray|ray://HOST:PORT", default=LOCAL,
