@@ -51,6 +51,7 @@ class Journal:
             self._run = msgspec.json.decode(first, type=dict[str, Any] | None)
             for line in map(_LINES.decode, lines):
                 line.chunk.scores = line.chunk.scores.astype(np.float32)
+                line.chunk.luck = line.chunk.luck.astype(np.float32)
                 self._chunks[line.task] = line.chunk
         except msgspec.MsgspecError as error:
             raise ValueError(

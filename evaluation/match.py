@@ -104,8 +104,9 @@ class Chunk:
 
     tally: Tally
     scores: Array
-    """Of two games of each deal, those that player one won, a tie as half; less its luck with
-    variance reduction. All are exact in single precision."""
+    """Of two games of each deal, those that player one won, a tie as half."""
+    luck: Array = field(default_factory=lambda: np.zeros(0, np.float32))
+    """Its luck in these, with variance reduction. All are exact in single precision."""
     records: list[str] = field(default_factory=list)
 
 
@@ -186,8 +187,12 @@ def play_chunk(halves: Halves, config: MatchConfig, task: Task) -> Chunk:
         tally.exact = True
         tally.course[[kernels.PLAYED, kernels.WON], foreplay:] = 0
         tally.course[kernels.TRUMPS :, foreplay + 1 :] = 0
-    scores = by_pair[:, kernels.RESULT] - by_pair[:, kernels.SCORE_LUCK] / LUCK_UNITS
-    return Chunk(tally, (scores / SEATS).astype(np.float32), [line for _, _, line in sorted(lines)])
+    chunk = Chunk(tally, (by_pair[:, kernels.RESULT] / SEATS).astype(np.float32))
+    if config.reduce_variance:
+        luck = by_pair[:, kernels.SCORE_LUCK] / (LUCK_UNITS * SEATS)
+        chunk.luck = luck.astype(np.float32)
+    chunk.records = [line for _, _, line in sorted(lines)]
+    return chunk
 
 
 class _Half:

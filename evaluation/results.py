@@ -424,6 +424,13 @@ def _mirror(record: T) -> T:
     return replace(record, **values)  # type: ignore[type-var]
 
 
+def is_rated_as_played(pairing: Pairing) -> bool:
+    """Whether ratings count a pairing with its luck: a win rate without it that may be 0 or 100 %
+    or beyond has no rating, or one that is large by accident."""
+    reduced = pairing.as_played is not None
+    return reduced and (pairing.win_rate.low <= 0 or pairing.win_rate.high >= 1)
+
+
 def fit_ladder(
     players: tuple[str, ...],
     pairings: tuple[Pairing, ...],
@@ -432,14 +439,15 @@ def fit_ladder(
 ) -> Ladder | None:
     """Ratings from the pairings; None unless pairings connect all players.
 
-    `scores` holds for each pairing the games that its player won on each deal.
+    `scores` holds for each pairing the games that its player won on each deal, as ratings count
+    them.
     """
     count = len(players)
     games, wins = np.zeros((count, count)), np.zeros((count, count))
     indices = [(players.index(p.player), players.index(p.opponent)) for p in pairings]
-    for (i, j), pairing in zip(indices, pairings, strict=True):
-        games[i, j] = games[j, i] = SEATS * pairing.pairs
-        wins[i, j] = pairing.win_rate.value * games[i, j]
+    for (i, j), deal_scores in zip(indices, scores, strict=True):
+        games[i, j] = games[j, i] = SEATS * len(deal_scores)
+        wins[i, j] = np.sum(deal_scores, dtype=float)
         wins[j, i] = games[i, j] - wins[i, j]
     if count < 2 or not is_connected(games):
         return None

@@ -143,6 +143,8 @@ class PairingProgress:
     tally: Tally = field(default_factory=Tally)
     scores: list[Array] = field(default_factory=list)
     """Scores of the deals, by chunk."""
+    luck: list[Array] = field(default_factory=list)
+    """Luck in these scores, with variance reduction."""
     done: bool = False
 
 
@@ -215,6 +217,7 @@ class Schedule:
             pairing.counted += 1
             pairing.tally.add(ready.tally)
             pairing.scores.append(ready.scores)
+            pairing.luck.append(ready.luck)
             pairing.done = self._limits.reached(pairing.tally)
         if pairing.done:
             pairing.waiting.clear()

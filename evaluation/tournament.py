@@ -40,6 +40,7 @@ from .results import (
     PlayerDetails,
     Result,
     fit_ladder,
+    is_rated_as_played,
     pairing_from_tally,
     sort_by_rating,
 )
@@ -247,6 +248,17 @@ class Arena:
         """For each pairing with results, the games that its player won on each deal."""
         return [np.concatenate(self.schedule.pairings[index].scores) for index in self._started()]
 
+    def _rated_scores(self, pairings: Sequence[Pairing]) -> list[Array]:
+        """The scores for ratings: without luck, but as played where `is_rated_as_played`."""
+        rated = self.scores()
+        if self.config.reduce_variance:
+            for number, index in enumerate(self._started()):
+                if not is_rated_as_played(pairings[number]):
+                    rated[number] = rated[number] - np.concatenate(
+                        self.schedule.pairings[index].luck
+                    )
+        return rated
+
     def status(self) -> str:
         """The pairing in play with its result so far, and the number of hands in all."""
         hands = f"{self.hands:,} {'matches' if self.config.match else 'hands'}"
@@ -264,7 +276,7 @@ class Arena:
         pairings = tuple(map(self.pairing, started))
         ladder: Ladder | None = None
         if self._rated:
-            ladder = fit_ladder(self.names, pairings, self.scores(), self._anchor)
+            ladder = fit_ladder(self.names, pairings, self._rated_scores(pairings), self._anchor)
         if ladder is not None:
             pairings = sort_by_rating(ladder, pairings)
         config = self.config
@@ -305,6 +317,7 @@ class Arena:
                 "Win rate, margin and points are without the luck of the stock, which is zero on "
                 "average; the win rate with it is under as played."
             )
+            yield from _notes_on_reduced(pairings, ladder is not None)
         yield from self._audit.notes()
         if self._replaced:
             count = self._replaced
@@ -326,6 +339,19 @@ class Arena:
         yield from (f"{forfeit}." for forfeit in forfeits)
         if forfeits and self.config.records:
             yield "Forfeited hands have no record."
+
+
+def _notes_on_reduced(pairings: Sequence[Pairing], rated: bool) -> Iterator[str]:
+    """What to know of win rates without luck that reach 0 or 100 %."""
+    beyond = [pairing for pairing in pairings if is_rated_as_played(pairing)]
+    if not beyond:
+        return
+    names = ", ".join(f"{pairing.player} – {pairing.opponent}" for pairing in beyond)
+    ratings = " Ratings count these as played." if rated else ""
+    yield (
+        f"Less luck, a win rate or its interval can reach beyond 0 or 100 % ({names}): the true "
+        f"one lies within, and more hands bring the estimate there.{ratings}"
+    )
 
 
 def show_on(progress: Progress) -> Callable[[Arena], None]:

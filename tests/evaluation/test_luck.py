@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from itertools import permutations, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -110,6 +111,27 @@ def test_a_rating_is_as_sure_as_the_win_rate_less_luck() -> None:
     slope = ELO_SCALE / (rate.value * (1 - rate.value))
     # Each is half as far from the mean of both as from the other.
     assert elo.half_width == pytest.approx(slope * rate.half_width / 2)
+
+
+def test_ladder_rates_win_rates_beyond_100_percent_as_played() -> None:
+    players: list[str] = ["random", "threshold", "champion-1", "counting"]
+    options: dict[str, Any] = {"hands": 20, "seed": 6, "key": KEY, "anchor": "threshold"}
+    found = ladder(players, **options, reduce_variance=True)
+    beyond = [pair for pair in found.pairings if pair.win_rate.high >= 1 or pair.win_rate.low <= 0]
+    assert any(pair.win_rate.value > 1 or pair.win_rate.value < 0 for pair in beyond)
+    assert found.ladder is not None
+    for rating in found.ladder.ratings.elo:
+        assert abs(rating.value - 1000) < 1000
+    note = next(note for note in found.notes if "beyond 0 or 100 %" in note)
+    assert note.endswith("Ratings count these as played.")
+    assert all(f"{pair.player} – {pair.opponent}" in note for pair in beyond)
+
+
+def test_evaluation_explains_win_rates_beyond_100_percent() -> None:
+    found = evaluate("champion-1", "random", hands=20, seed=6, key=KEY, reduce_variance=True)
+    assert found.pairings[0].win_rate.high > 1
+    note = next(note for note in found.notes if "beyond 0 or 100 %" in note)
+    assert "Ratings" not in note
 
 
 def test_what_one_seat_is_lucky_with_the_other_is_unlucky_with() -> None:
