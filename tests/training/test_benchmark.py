@@ -18,8 +18,12 @@ from processes import children_of, wait_for_end
 from scipy import stats
 
 from german_whist import Game
+from german_whist.agents.checkpoints.checkpoint import FOLDER, list_checkpoints
+from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.cli import main
+from german_whist.engine.rules import load_rules
 from german_whist.evaluation import evaluate
+from german_whist.evaluation.exploitability.exact import measure_exploitability
 from german_whist.training.experiments.benchmark import (
     _train,
     draw_charts,
@@ -92,6 +96,7 @@ def test_players_are_evaluated_on_deals_that_no_training_of_theirs_has_played(
     seeds: list[int] = []
 
     def recorded(*words: Any, **options: Any) -> Any:
+        assert words[0].endswith(",sample")
         seeds.append(options["seed"])
         return evaluate(*words, **options)
 
@@ -111,6 +116,26 @@ def test_players_are_evaluated_on_deals_that_no_training_of_theirs_has_played(
 
     (seed,) = seeds
     assert not deals(run.seed) & deals(seed)
+
+
+@pytest.mark.usefixtures("no_tensorboard")
+def test_benchmark_measures_players_that_sample(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "sampled.yaml", decisions=64, eval_points=1,
+        algorithms={"ppo": {"n_envs": 2, "hidden_sizes": [4], "batch_size": 2}},
+    )  # fmt: skip
+    benchmark, found = load_benchmark(path), tmp_path / "found"
+    run = benchmark.runs()[0]
+    _train(benchmark, run, found)
+    folder, rules = run.folder(found), load_rules(run.rules)
+    curve = json.loads((folder / "result.json").read_text())["exploitability"]
+    (checkpoint,) = list_checkpoints(folder / FOLDER)
+    sampled, greedy = (
+        measure_exploitability(NetworkAgent(rules, checkpoint, mode), rules).exploitability
+        for mode in ("sample", "greedy")
+    )
+    assert curve[-1][1] == pytest.approx(sampled)
+    assert abs(sampled - greedy) > 0.01
 
 
 @pytest.mark.usefixtures("no_tensorboard")
