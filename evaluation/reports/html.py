@@ -76,6 +76,6 @@ def _origin(result: Result) -> list[str]:
     lines = []
     for line in origin_of(result):
         label, _, code = line.removeprefix("- ").partition("`")
-        text = escape(label) + (f"<code>{escape(code.rstrip('`'))}</code>" if code else "")
+        text = escape(label) + (f"<code>{escape(code.strip('`').strip())}</code>" if code else "")
         lines.append(f"<p>{text}</p>")
     return lines

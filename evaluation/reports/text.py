@@ -7,7 +7,16 @@ from dataclasses import dataclass
 
 from ...common.serialization import csv_text
 from ..figures import figures_of
-from ..formats import duration, in_columns, milliseconds, percent, plus_minus, signed
+from ..formats import (
+    duration,
+    in_columns,
+    markdown_code,
+    markdown_text,
+    milliseconds,
+    percent,
+    plus_minus,
+    signed,
+)
 from ..results import Ladder, Pairing, Result, Stages, ms_a_move
 
 
@@ -188,15 +197,16 @@ def _text_table(table: Table) -> str:
 
 
 def as_markdown(result: Result, heading: str = "Ladder", about: str = "") -> str:
-    parts = [f"# {heading}"]
+    parts = [f"# {markdown_text(heading)}"]
     if about:
-        parts.append(about.strip())
-    parts.append(title_of(result)[0].upper() + title_of(result)[1:] + ".")
+        parts.append(about.strip().replace("<", "&lt;"))
+    title = title_of(result)
+    parts.append(markdown_text(title[0].upper() + title[1:]) + ".")
     for table in tables_of(result):
         parts += [f"## {table.title}", _markdown_table(table)]
         if table.note:
-            parts.append(table.note)
-    parts += list(result.notes)
+            parts.append(markdown_text(table.note))
+    parts += map(markdown_text, result.notes)
     parts += ["## How it was made", "\n".join(origin_of(result))]
     return "\n\n".join(parts) + "\n"
 
@@ -205,7 +215,7 @@ def origin_of(result: Result) -> list[str]:
     """Command, seed and machine of a run, as lines of a Markdown list."""
     lines = []
     if result.command:
-        lines.append(f"- Command: `{result.command}`")
+        lines.append(f"- Command: {markdown_code(result.command)}")
     lines.append(f"- Seed: {result.seed}; key: {result.key}; version {result.version}")
     if result.machine:
         lines.append(f"- Machine: {result.machine}")
@@ -216,7 +226,7 @@ def origin_of(result: Result) -> list[str]:
 
 def _markdown_table(table: Table) -> str:
     def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+        return "| " + " | ".join(map(markdown_text, cells)) + " |"
 
     marks = [*["---"] * table.left, *["---:"] * (len(table.header) - table.left)]
     return "\n".join([line(table.header), line(marks), *map(line, table.rows)])

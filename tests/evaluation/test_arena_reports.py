@@ -157,6 +157,20 @@ def test_markdown_tells_how_it_was_made(rungs: Result) -> None:
     assert "Seed: 1" in page
 
 
+def test_markdown_escapes_what_a_name_contains() -> None:
+    names = "<script>alert(1)<script>", "a|b`c*d*", "[x] _e_ f_g"
+    result = evaluate(f"{names[0]}=random", [f"{name}=random" for name in names[1:]], hands=4)
+    result = replace(result, command="evaluate '`a`'", notes=(f"{names[0]} raised <b>\n# x",))
+    page = as_markdown(result, f"{names[0]} in the arena", "About <script>.")
+    assert "<" not in page
+    assert "\n# &lt;script&gt;alert(1)&lt;script&gt; in the arena\n" in f"\n{page}"
+    assert r"a\|b\`c\*d\*" in page
+    assert r"\[x\] \_e\_ f_g" in page
+    assert "raised &lt;b&gt; # x" in page
+    assert "- Command: `` evaluate '`a`' ``\n" in page
+    assert "<code>evaluate &#x27;`a`&#x27;</code>" in as_html(result, load_rules("classic"))
+
+
 def with_move_times(result: Result, times: dict[str, float]) -> Result:
     """A result with milliseconds a move that are given for each player."""
     pairings = [
