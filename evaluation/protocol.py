@@ -80,11 +80,13 @@ class DeckResult:
 
     exploitability: float | None
     reason: str = ""
+    """Why there is none, or which claim of the player was refuted."""
 
     def __str__(self) -> str:
         if self.exploitability is None:
             return f"not computed: {self.reason}"
-        return f"{self.exploitability:.4f} a hand"
+        note = f"; {self.reason}" if self.reason else ""
+        return f"{self.exploitability:.4f} a hand{note}"
 
 
 @dataclass(frozen=True)
@@ -205,6 +207,7 @@ def digest_of(chunks: Sequence[Chunk]) -> str:
 
 def _deck_result(player: str, deck: str) -> DeckResult:
     try:
-        return DeckResult(measure_exploitability(make_agent(player, deck), deck).exploitability)
+        result = measure_exploitability(make_agent(player, deck), deck)
+        return DeckResult(result.exploitability, result.note)
     except ValueError as error:  # other rules, too large for the agent, or no probabilities
         return DeckResult(None, str(error))
