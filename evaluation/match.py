@@ -114,7 +114,8 @@ class MatchPlayer:
     """The agents of all pairings in one process, made on first use.
 
     Agents given by name are made anew for each pairing, each half of its deals, each side
-    and each attempt: none meets a deal twice, so none can remember it.
+    and each attempt: none meets a deal twice. What their modules and classes hold, all of them
+    share, so code that remembers there can know a deal from its other half.
     """
 
     def __init__(
@@ -152,6 +153,26 @@ def chunk_player(
     """The function that a worker calls with its tasks; players stand pairing by pairing."""
     config, players = setup
     return MatchPlayer(list(zip(players[::2], players[1::2], strict=True)), config).play
+
+
+def half_player(
+    setup: tuple[MatchConfig, tuple[PlayerSpec, PlayerSpec], int],
+) -> Callable[[Task], Array]:
+    """The function that plays one half of a task's deals, for a worker that plays no other half.
+
+    It returns for each deal the game that player one won, in halves: 0, 1 or 2.
+    """
+    config, specs, number = setup
+    one, two = (as_agent(spec, config.rules, match=config.match) for spec in specs)
+
+    def play(task: Task) -> Array:
+        half = _Half((one, two), config, task, number)
+        half.play()
+        wins = np.zeros(task.pairs, np.int64)
+        wins[half.batch.pairs] = half.batch.totals[:, kernels.RESULT]
+        return wins
+
+    return play
 
 
 def play_chunk(halves: Halves, config: MatchConfig, task: Task) -> Chunk:

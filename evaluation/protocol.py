@@ -1,7 +1,9 @@
 """Protocols: frozen suites of opponents, deals and decks; their results are leaderboard entries.
 
 The seed of a protocol is public and is also the key of all other random numbers: the command of an
-entry gives the same figures again, and any of its deals can be replayed alone.
+entry gives the same figures again, and any of its deals can be replayed alone. Public deals can be
+learnt by heart. An entry therefore gets results on fresh deals too, which follow from a hash of
+what was submitted and of a value that nobody knew then.
 """
 
 from __future__ import annotations
@@ -10,23 +12,26 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
+from ..agents.checkpoints.checkpoint import CARD, WEIGHTS, read_raw_card
 from ..agents.registry import make_agent
-from ..common.executors import LOCAL
+from ..common.executors import LOCAL, Executor
 from ..common.typing import Array
 from ..engine.dtypes import SEATS
 from ..engine.rules import load_rules
 from .exploitability.exact import measure_exploitability
-from .match import Chunk, MatchConfig, MatchPlayer, Task
-from .results import Result, ms_a_move
-from .statistics import Estimate, share_estimate
+from .match import Chunk, MatchConfig, MatchPlayer, Task, half_player
+from .results import PlayerDetails, Result, ms_a_move
+from .statistics import Estimate, mean_estimate, share_error, share_estimate
 from .tournament import Arena
 
 _FORMAT = "german-whist entry"
@@ -38,6 +43,20 @@ _RECORDED_NAMES = {"champion-2": "champion", "thinker:64,policy=champion-2": "th
 `champion` means the newest network of the package, `champion-2` always the same one. Entries hold
 the SHA-256 of all networks of the opponents, those of a search among them.
 """
+
+
+LEARNT = 4.0
+"""Standard errors by which public deals are won more often than fresh ones if they were learnt.
+
+By chance once in 30,000 entries.
+"""
+
+
+class Deals(NamedTuple):
+    """Seed of the deals, and key of all other random numbers in hexadecimal."""
+
+    seed: int
+    key: str
 
 
 @dataclass(frozen=True)
@@ -57,6 +76,10 @@ class Protocol:
     @property
     def key(self) -> str:
         return f"{self.seed:032}"
+
+    @property
+    def public_deals(self) -> Deals:
+        return Deals(self.seed, self.key)
 
 
 PROTOCOLS = {
@@ -90,6 +113,18 @@ class DeckResult:
 
 
 @dataclass(frozen=True)
+class FreshDeals:
+    """Results on deals that were unknown when the player was submitted."""
+
+    value: str
+    """Published after the submission; or a maintainer's secret, which the entry reveals."""
+    secret: bool
+    """Whether a maintainer drew the value."""
+    deals: tuple[str, ...]
+    """As in `Entry`."""
+
+
+@dataclass(frozen=True)
 class Entry:
     """The results of a player under a protocol: a file of the leaderboard."""
 
@@ -103,6 +138,7 @@ class Entry:
     records: str
     """SHA-256 of the game records of the first deals against all opponents."""
     decks: dict[str, DeckResult] = field(default_factory=dict)
+    fresh: FreshDeals | None = None
 
     @property
     def name(self) -> str:
@@ -111,10 +147,34 @@ class Entry:
     @property
     def win_rate(self) -> Estimate:
         """Mean over the opponents; a deal, which all of them play, is one observation."""
-        scores = np.mean([[*map(int, digits)] for digits in self.deals], axis=0) / 4
-        error = float(scores.std(ddof=1)) / math.sqrt(len(scores))
-        games = SEATS * len(scores) * len(self.deals)
-        return share_estimate(float(scores.mean()), error, len(scores), games)
+        return mean_win_rate(self.deals)
+
+    @property
+    def submission(self) -> str:
+        """SHA-256 of the player, of its weights and of its results on the public deals."""
+        weights = _weights(self.result.details[0])
+        content = [self.protocol.name, self.player, weights, self.deals, self.records]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+    def fresh_deals(self, value: str) -> Deals:
+        """The deals that follow from this submission and a value."""
+        digest = hashlib.sha256(f"{self.submission} {value}".encode()).digest()
+        return Deals(int.from_bytes(digest[:8], "little") >> 1, digest[8:24].hex())
+
+    @property
+    def difference(self) -> Estimate | None:
+        """Mean win rate on the public deals minus that on fresh ones; None without these."""
+        if self.fresh is None:
+            return None
+        return mean_estimate(*_difference(self.deals, self.fresh.deals), len(self.deals[0]))
+
+    @property
+    def learnt(self) -> bool:
+        """Whether the public deals are won more often than fresh ones, beyond chance."""
+        if self.fresh is None:
+            return False
+        difference, error = _difference(self.deals, self.fresh.deals)
+        return difference > LEARNT * error
 
     @property
     def ms_a_move(self) -> float:
@@ -130,6 +190,8 @@ class Entry:
             "decks": {deck: asdict(result) for deck, result in self.decks.items()},
             "result": self.result.to_json(),
         }
+        if self.fresh is not None:
+            data["fresh"] = asdict(self.fresh)
         lines = [
             f'"{name}": {json.dumps(value, ensure_ascii=False, allow_nan=False)}'
             for name, value in data.items()
@@ -145,6 +207,35 @@ class Entry:
         return msgspec.convert(data, Entry, from_attributes=True)
 
 
+def _weights(details: PlayerDetails) -> list[str]:
+    return sorted(file.sha256 for file in details.checkpoints)
+
+
+def _mean_and_error(deals: Sequence[str]) -> tuple[float, float]:
+    """Mean win rate over opponents by digits of deals, and its standard error over deals."""
+    scores = np.mean([[*map(int, digits)] for digits in deals], axis=0) / 4
+    return float(scores.mean()), float(scores.std(ddof=1)) / math.sqrt(len(scores))
+
+
+def _games(deals: Sequence[str]) -> int:
+    return SEATS * len(deals[0]) * len(deals)
+
+
+def _difference(public: Sequence[str], fresh: Sequence[str]) -> tuple[float, float]:
+    """Mean win rate on public deals minus that on fresh ones, and its standard error."""
+    shares, errors = zip(*map(_mean_and_error, (public, fresh)), strict=True)
+    bounded = [
+        share_error(share, error, len(deals[0]), _games(deals))
+        for share, error, deals in zip(shares, errors, (public, fresh), strict=True)
+    ]
+    return shares[0] - shares[1], math.hypot(*bounded)
+
+
+def mean_win_rate(deals: Sequence[str]) -> Estimate:
+    """Mean win rate of some opponents' digits; a deal, which all play, is one observation."""
+    return share_estimate(*_mean_and_error(deals), len(deals[0]), _games(deals))
+
+
 def evaluate_protocol(
     player: str,
     protocol: Protocol,
@@ -158,38 +249,115 @@ def evaluate_protocol(
 
     Where the run was stopped early, the entry has no exploitability.
     """
-    arena = Arena(
-        [player, *protocol.opponents],
-        [(0, index) for index in range(1, 1 + len(protocol.opponents))],
-        protocol.rules, hands=protocol.hands, seed=protocol.seed, key=protocol.key,
-        workers=workers, on=on, resume=resume,
-    )  # fmt: skip
+    arena = _arena(player, protocol, protocol.public_deals, workers, on, resume)
     result = arena.play(progress)
-    sample = replay(player, protocol, 0, SAMPLE) if result.complete else []
+    notes = *result.notes, *seen_deals(result.details[0], protocol)
+    sample: list[Chunk] = []
+    if result.complete:
+        (sample,) = replay(player, protocol, protocol.public_deals, [0])
     return Entry(
         protocol,
         player,
         datetime.now(timezone.utc).date().isoformat(),
-        result,
+        replace(result, notes=notes),
         tuple(map(digits_of, arena.scores())),
         digest_of(sample),
         {deck: _deck_result(player, deck) for deck in protocol.decks if result.complete},
     )
 
 
+def evaluate_fresh(
+    entry: Entry,
+    value: str | None,
+    progress: Callable[[Arena], None] | None = None,
+    *,
+    workers: int = 1,
+    on: str = LOCAL,
+    resume: Path | None = None,
+) -> tuple[Entry, Result]:
+    """Play fresh deals for a submitted entry: the entry with them, and their result.
+
+    `value` was published after the submission; None draws a secret one.
+    """
+    secret, value = value is None, value or secrets.token_hex(16)
+    arena = _arena(entry.player, entry.protocol, entry.fresh_deals(value), workers, on, resume)
+    submitted, here = entry.result.details[0], arena.details[0]
+    if (_weights(submitted), submitted.endgame) != (_weights(here), here.endgame):
+        raise ValueError(
+            f"{entry.player} has other weights, or another who plays its endgames, than the entry "
+            "that was submitted: play the protocol again without --fresh, and submit that"
+        )
+    result = arena.play(progress)
+    fresh = FreshDeals(value, secret, tuple(map(digits_of, arena.scores())))
+    return replace(entry, fresh=fresh), result
+
+
+def _arena(
+    player: str, protocol: Protocol, deals: Deals, workers: int, on: str, resume: Path | None
+) -> Arena:
+    return Arena(
+        [player, *protocol.opponents],
+        [(0, index) for index in range(1, 1 + len(protocol.opponents))],
+        protocol.rules, hands=protocol.hands, seed=deals.seed, key=deals.key,
+        workers=workers, on=on, resume=resume,
+    )  # fmt: skip
+
+
+def seen_deals(details: PlayerDetails, protocol: Protocol) -> Iterator[str]:
+    """A sentence for each network that was trained on the deals of a protocol, by its card."""
+    for model in details.checkpoints:
+        path = Path(model.file)
+        if path.suffix != WEIGHTS or not path.with_suffix(CARD).exists():
+            continue  # networks of the package, and files that do not name their seed
+        card = read_raw_card(path)
+        settings, hands = card.get("settings"), card.get("hands")
+        if isinstance(settings, dict) and settings.get("seed") == protocol.seed:
+            count = f"{hands:,} " if isinstance(hands, int) else ""
+            yield (
+                f"{details.name} was trained with seed {protocol.seed}, that of the protocol: the "
+                f"{count}hands of its training began with these deals."
+            )
+
+
 def entry_file(name: str) -> str:
     return re.sub(r"[^\w.-]+", "-", name) + ".json"
 
 
-def replay(player: str, protocol: Protocol, start: int, pairs: int) -> list[Chunk]:
-    """Play some deals of a protocol against each opponent, with the record of every hand."""
-    key = bytes.fromhex(protocol.key)
-    config = MatchConfig(load_rules(protocol.rules), seed=protocol.seed, key=key, records=True)
+def replay(
+    player: str, protocol: Protocol, deals: Deals, starts: Sequence[int], pairs: int = SAMPLE
+) -> list[list[Chunk]]:
+    """Play so many deals from each start against each opponent, with the record of every hand."""
+    config = _config(protocol, deals, records=True)
     match_player = MatchPlayer([(player, opponent) for opponent in protocol.opponents], config)
     return [
-        match_player.play(Task(pairing, start=start, pairs=pairs))
-        for pairing in range(len(protocol.opponents))
+        [
+            match_player.play(Task(pairing, start=start, pairs=pairs))
+            for pairing in range(len(protocol.opponents))
+        ]
+        for start in starts
     ]
+
+
+def replay_apart(
+    player: str, protocol: Protocol, deals: Deals, starts: Sequence[int], opponent: str
+) -> list[str]:
+    """Play `SAMPLE` deals from each start, both halves of a deal in processes of their own.
+
+    A player that remembers more than its object does then knows no deal from its other half, nor
+    from another pairing. Returns the digits of the deals from each start.
+    """
+    config, totals = _config(protocol, deals), np.zeros((len(starts), SAMPLE), np.int64)
+    for half in range(SEATS):
+        setup = config, (player, opponent), half
+        with Executor(half_player, setup) as executor:
+            for index, start in enumerate(starts):
+                totals[index] += executor.submit(Task(start=start, pairs=SAMPLE)).result()
+    return ["".join(map(str, row)) for row in totals.tolist()]
+
+
+def _config(protocol: Protocol, deals: Deals, records: bool = False) -> MatchConfig:
+    rules, key = load_rules(protocol.rules), bytes.fromhex(deals.key)
+    return MatchConfig(rules, seed=deals.seed, key=key, records=records)
 
 
 def digits_of(scores: Array) -> str:

@@ -8,8 +8,15 @@ from pathlib import Path
 from ladders import table
 
 from german_whist.agents.base import EXACT_SOLVER, OWN_POLICY
-from german_whist.evaluation.formats import milliseconds
-from german_whist.evaluation.protocol import PROTOCOLS, Entry, Protocol, entry_file
+from german_whist.agents.registry import agent_names, named_player
+from german_whist.evaluation.formats import markdown_code, milliseconds
+from german_whist.evaluation.protocol import (
+    PROTOCOLS,
+    Entry,
+    Protocol,
+    entry_file,
+    mean_win_rate,
+)
 from german_whist.evaluation.statistics import Estimate
 
 _BY = {EXACT_SOLVER: "the exact solver", OWN_POLICY: "the player's own policy"}
@@ -21,17 +28,26 @@ _ABOUT = """\
 Made by `make docs` from the entries in `leaderboard/`, best first by the mean of the win rates
 against all opponents. `CONTRIBUTING.md` says how to submit one. The tuned players are seed 1 of
 [`benchmark full`](benchmark.md); weights of players with `=` are not in the repository.
-Opponents are networks that stay: `champion`, the newest one, is an entry and no opponent."""
+Opponents are networks that stay: `champion`, the newest one, is an entry and no opponent.
+
+*Deals*: the deals of a protocol are public, so that anybody repeats an entry, and can be learnt by
+heart. Win rates are therefore those of fresh deals as soon as an entry has them. `published` deals
+follow from a hash of the submission and a value that was published after it, `secret` ones from a
+value that a maintainer drew and the entry reveals. A player whose deals are `public` may know them.
+*Public − fresh* is how much more of the public deals the player wins, in points; beyond 4 standard
+errors (by chance once in 30,000 entries) it has **learnt** them. *Unverified* are entries whose
+player does not come with the package: of all others the tests play deals again, drawn anew at each
+run."""
 
 _PROTOCOL = """\
 ## {name}
 
 `german-whist evaluate PLAYER --protocol {name}`: `{rules}`, {hands:,} hands against each opponent,
-every deal of seed {seed} twice with seats exchanged. Wins in per cent, a tie as half, with 95 %
-intervals; that of the mean takes a deal, which all opponents play, as one observation. *ms*:
-milliseconds a decision on the machine of the entry and at its time, many games at once. Last: exact
-[exploitability](exploitability.md) a hand on small decks; – where the player does not play them, is
-too large for them, or states no probabilities."""
+every deal twice with seats exchanged; the public deals are those of seed {seed}. Wins in per cent,
+a tie as half, with 95 % intervals; that of the mean takes a deal, which all opponents play, as one
+observation. *ms*: milliseconds a decision on the machine of the entry and at its time, many games
+at once. Last: exact [exploitability](exploitability.md) a hand on small decks; – where the player
+does not play them, is too large for them, or states no probabilities that its play confirms."""
 
 
 def entries() -> dict[str, Entry]:
@@ -54,7 +70,7 @@ def page(found: dict[str, Entry]) -> str:
     for protocol in PROTOCOLS.values():
         ranked = sorted(
             (entry for entry in found.values() if entry.protocol == protocol),
-            key=lambda entry: -entry.win_rate.value,
+            key=lambda entry: -mean_win_rate(_deals(entry)).value,
         )
         parts.append(_PROTOCOL.format(**vars(protocol)))
         for endgame in _BY:
@@ -64,16 +80,24 @@ def page(found: dict[str, Entry]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def _deals(entry: Entry) -> tuple[str, ...]:
+    return entry.deals if entry.fresh is None else entry.fresh.deals
+
+
 def _ranking(protocol: Protocol, block: Sequence[Entry]) -> str:
-    names = [f"`{name}`" for name in (*protocol.opponents, *protocol.decks)]
+    names = [markdown_code(name) for name in (*protocol.opponents, *protocol.decks)]
     opponents = len(protocol.opponents)
-    rows = [["player", "mean", *names[:opponents], "ms", *names[opponents:]]]
+    header = ["player", "deals", "public − fresh", "mean", *names[:opponents], "ms"]
+    rows = [[*header, *names[opponents:]]]
     for entry in block:
-        rates = [entry.win_rate, *(pairing.win_rate for pairing in entry.result.pairings)]
+        deals = _deals(entry)
+        rates = [mean_win_rate(deals), *(mean_win_rate([digits]) for digits in deals)]
         decks = [entry.decks[deck].exploitability for deck in protocol.decks]
         rows.append(
             [
                 _player(entry),
+                _source(entry),
+                _difference(entry),
                 *map(_percent, rates),
                 milliseconds(entry.ms_a_move),
                 *("–" if value is None else f"{value:.4f}" for value in decks),
@@ -86,7 +110,36 @@ def _percent(rate: Estimate) -> str:
     return f"{100 * rate.value:.1f} ± {100 * rate.half_width:.1f}"
 
 
+def _source(entry: Entry) -> str:
+    if entry.fresh is None:
+        return "public"
+    return "secret" if entry.fresh.secret else "published"
+
+
+def _difference(entry: Entry) -> str:
+    if entry.difference is None:
+        return "–"
+    text = f"{100 * entry.difference.value:+.1f} ± {100 * entry.difference.half_width:.1f}"
+    return f"{text}, **learnt**" if entry.learnt else text
+
+
 def _player(entry: Entry) -> str:
     """The name with a link to the entry, and what the command names in its place."""
-    link = f"[`{entry.name}`](../../leaderboard/{entry_file(entry.name)})"
-    return link if entry.name == entry.player else f"{link}: `{entry.player}`"
+    name = markdown_code(entry.name, in_table=True)
+    link = f"[{name}](../../leaderboard/{entry_file(entry.name)})"
+    if entry.name != entry.player:
+        link += f": {markdown_code(entry.player, in_table=True)}"
+    return link if comes_with_package(entry.player) else f"{link}, unverified"
+
+
+def comes_with_package(player: str) -> bool:
+    """Whether everybody has a player: it is named without files or modules."""
+    text = named_player(player)[1]
+    name = text.partition(":")[0]
+    known = agent_names().get(name)
+    source = str(known.source) if known is not None else ""
+    needs_file = name in ("network", "onnx", "sb3") or any(mark in text for mark in _FILE_MARKS)
+    return source.startswith("german_whist.agents.") and not needs_file
+
+
+_FILE_MARKS = "/", "\\", ".safetensors"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, replace
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +17,18 @@ from german_whist.evaluation.exploitability.exact import measure_exploitability
 from german_whist.evaluation.protocol import (
     PROTOCOLS,
     SAMPLE,
+    Deals,
     Entry,
+    FreshDeals,
     Protocol,
     digest_of,
     digits_of,
     entry_file,
+    evaluate_fresh,
+    evaluate_protocol,
     replay,
+    replay_apart,
+    seen_deals,
 )
 from german_whist.evaluation.results import PlayerDetails
 from german_whist.evaluation.statistics import share_estimate
@@ -68,21 +75,53 @@ def faults_on_paper(entry: Entry) -> Iterator[str]:
         # Rules of classic: a win pays 1, a loss takes it.
         if pairing.points.value != pytest.approx(2 * share - 1):
             yield f"points against {pairing.opponent}"
+    if entry.fresh is not None:
+        if [*map(len, entry.fresh.deals)] != [*map(len, entry.deals)]:
+            yield "number of fresh deals"
+        elif entry.learnt:
+            yield "public deals are won more often than fresh ones"
 
 
-def faults_in_play(entry: Entry, starts: tuple[int, ...] = (0,)) -> Iterator[str]:
-    """What is not found again by those who have the player."""
-    names = zip(entry.result.players, (entry.player, *entry.protocol.opponents), strict=True)
-    details = [PlayerDetails.of(name, make_agent(player)) for name, player in names]
+def drawn_starts(entry: Entry, count: int) -> list[int]:
+    """First deals of random samples, other ones at each run of the tests."""
+    chunks = len(entry.deals[0]) // SAMPLE
+    return [SAMPLE * int(chunk) for chunk in np.random.default_rng().choice(chunks, count)]
+
+
+def faults_in_play(
+    entry: Entry, starts: Sequence[int] = (), apart: Sequence[str] = ()
+) -> Iterator[str]:
+    """What is not found again by those who have the player.
+
+    `apart` names opponents against whom the halves of deals are played in fresh processes.
+    """
+    protocol, names = entry.protocol, (entry.player, *entry.protocol.opponents)
+    agents = [make_agent(player) for player in names]
+    details = map(PlayerDetails.of, entry.result.players, agents)
     if entry.result.details != (*details,):
         yield "weights, or who plays endgames"
-    for start in starts:
-        chunks = replay(entry.player, entry.protocol, start, SAMPLE)
-        if start == 0 and digest_of(chunks) != entry.records:
+    if {*seen_deals(entry.result.details[0], protocol)} - {*entry.result.notes}:
+        yield "trained on the deals of the protocol"
+    for kind, deals, wanted in results_of(entry):
+        first = [0] if kind == "public" else []
+        played = replay(entry.player, protocol, deals, [*first, *starts])
+        if first and digest_of(played.pop(0)) != entry.records:
             yield "records of the first deals"
-        for deals, chunk in zip(entry.deals, chunks, strict=True):
-            if digits_of(chunk.scores) != deals[start : start + SAMPLE]:
-                yield f"deals from {start} on"
+        for start, chunks in zip(starts, played, strict=True):
+            found = [digits_of(chunk.scores) for chunk in chunks]
+            if found != [digits[start : start + SAMPLE] for digits in wanted]:
+                yield f"{kind} deals from {start} on"
+        for opponent in apart:
+            digits = wanted[protocol.opponents.index(opponent)]
+            again = replay_apart(entry.player, protocol, deals, starts, opponent)
+            if again != [digits[start : start + SAMPLE] for start in starts]:
+                yield f"{kind} deals against {opponent}, each half in a fresh process"
+
+
+def results_of(entry: Entry) -> Iterator[tuple[str, Deals, tuple[str, ...]]]:
+    yield "public", entry.protocol.public_deals, entry.deals
+    if entry.fresh is not None:
+        yield "fresh", entry.fresh_deals(entry.fresh.value), entry.fresh.deals
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -103,15 +142,17 @@ def with_player(file: str) -> Entry:
 
 
 @pytest.mark.parametrize("file", [file for file in FILES if entry_of(file).ms_a_move < FAST_MS])
-def test_the_first_deals_of_a_fast_player_are_played_again(file: str) -> None:
-    assert [*faults_in_play(with_player(file))] == []
+def test_entry_repeats_on_deals_drawn_anew(file: str) -> None:
+    entry = with_player(file)
+    assert [*faults_in_play(entry, drawn_starts(entry, 2))] == []
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("file", FILES)
-def test_deals_and_decks_of_an_entry_are_played_again(file: str) -> None:
+def test_entry_repeats_its_deals_and_decks(file: str) -> None:
     entry = with_player(file)
-    assert [*faults_in_play(entry, (0, *range(50, len(entry.deals[0]), 250)))] == []
+    starts = drawn_starts(entry, 8)
+    assert [*faults_in_play(entry, starts, entry.protocol.opponents)] == []
     for deck, result in entry.decks.items():
         if result.exploitability is not None:
             again = measure_exploitability(make_agent(entry.player, deck), deck).exploitability
@@ -141,6 +182,72 @@ def test_deals_that_were_not_played_are_found() -> None:
     entry = entry_of("counting.json")
     reshuffled = replace(entry, deals=tuple("".join(sorted(deals)) for deals in entry.deals))
     assert [*faults_on_paper(reshuffled)] == []
-    assert {*faults_in_play(reshuffled)} == {"deals from 0 on"}
+    assert {*faults_in_play(reshuffled, [0])} == {"public deals from 0 on"}
     another = replace(reshuffled, player="mine=threshold")
-    assert {*faults_in_play(another)} == {"records of the first deals", "deals from 0 on"}
+    found = {*faults_in_play(another, [0])}
+    assert found == {"records of the first deals", "public deals from 0 on"}
+
+
+def test_entry_forged_between_known_deals_is_found() -> None:
+    """Real results where earlier tests looked, and the best ones everywhere else."""
+    entry = entry_of("counting.json")
+    known = {start + place for start in (0, 50, 300, 550, 800) for place in range(SAMPLE)}
+    forged = replace(
+        entry,
+        deals=tuple(
+            "".join(digit if deal in known else "4" for deal, digit in enumerate(digits))
+            for digits in entry.deals
+        ),
+    )
+    found = [*faults_in_play(forged, drawn_starts(forged, 2))]
+    assert any(fault.startswith("public deals from ") for fault in found)
+
+
+def small_protocol(hands: int, opponent: str) -> Protocol:
+    return replace(PROTOCOLS["v1"], hands=hands, opponents=(opponent,), decks=())
+
+
+def test_learnt_deals_are_told_by_fresh_ones() -> None:
+    protocol = small_protocol(400, "threshold")
+    entry, _ = evaluate_fresh(evaluate_protocol("deceivers:LearntDeals", protocol), "any value")
+    assert entry.learnt
+    assert "public deals are won more often than fresh ones" in [*faults_on_paper(entry)]
+    honest, _ = evaluate_fresh(evaluate_protocol("counting", protocol), None)
+    assert not honest.learnt
+    assert honest.fresh is not None
+    assert honest.fresh.secret
+    assert len(honest.fresh.value) == 32
+
+
+def test_memory_of_a_module_is_told_by_fresh_processes() -> None:
+    entry = evaluate_protocol("deceivers:Remembering", small_protocol(80, "threshold"))
+    found = [*faults_in_play(entry, drawn_starts(entry, 8), ["threshold"])]
+    assert "public deals against threshold, each half in a fresh process" in found
+    honest = evaluate_protocol("counting", small_protocol(80, "threshold"))
+    assert [*faults_in_play(honest, drawn_starts(honest, 8), ["threshold"])] == []
+
+
+@pytest.fixture
+def page(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, Entry]], str]:
+    monkeypatch.syspath_prepend(str(FOLDER.parent / "docs" / "scripts"))
+    return import_module("leaderboard").page  # type: ignore[no-any-return]
+
+
+def test_page_says_which_deals_and_who_can_repeat_them(
+    page: Callable[[dict[str, Entry]], str],
+) -> None:
+    entries = {name: entry_of(name) for name in ("counting.json", "quick.json", "threshold.json")}
+    counting = entries["counting.json"]
+    low = tuple("".join(str(int(digit) // 2) for digit in digits) for digits in counting.deals)
+    entries["counting.json"] = replace(counting, fresh=FreshDeals("x", True, low))
+    quick = entries["quick.json"]
+    entries["quick.json"] = replace(quick, fresh=FreshDeals("drand 1", False, quick.deals))
+    rows = {line.split("`")[1]: line for line in page(entries).splitlines() if "](../lead" in line}
+    assert [*rows] == ["quick", "threshold", "counting"]  # by the mean over fresh deals
+    assert "| secret | +" in rows["counting"]
+    assert ", **learnt** | " in rows["counting"]
+    assert "`quick=runs/quick-1`, unverified | published | +0.0 ± " in rows["quick"]
+    assert "threshold.json) | public | – | 34.7 ± 1.0 |" in rows["threshold"]
+    named = replace(quick.result, players=("a|b`<script>", *quick.result.players[1:]))
+    entries["quick.json"] = replace(quick, result=named)
+    assert r"[`` a\|b`<script> ``](../leaderboard/a-b-script-.json)" in page(entries)

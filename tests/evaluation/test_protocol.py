@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import astuple, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS
 from german_whist.cli import main
 from german_whist.evaluation import protocol as protocols
 from german_whist.evaluation.protocol import (
@@ -60,9 +62,11 @@ def test_the_command_writes_an_entry(small: Path, capsys: pytest.CaptureFixture[
     assert f"v1: {100 * entry.win_rate.value:.1f} ± " in shown.out
     assert 0 < entry.ms_a_move < 50
     # Any deals of it can be replayed alone, the same on any number of workers.
-    chunks = replay(entry.player, SMALL, 7, 5)
+    deals = SMALL.public_deals
+    (first,) = replay(entry.player, SMALL, deals, [0])
+    (chunks,) = replay(entry.player, SMALL, deals, [7], 5)
     assert [digits_of(chunk.scores) for chunk in chunks] == [deals[7:12] for deals in entry.deals]
-    assert digest_of(replay(entry.player, SMALL, 0, protocols.SAMPLE)) == entry.records
+    assert digest_of(first) == entry.records
     assert digest_of(chunks) != entry.records
 
 
@@ -99,9 +103,68 @@ def test_a_run_goes_on_and_an_incomplete_one_writes_no_entry(
     assert resumed.deals == evaluate_protocol("threshold", SMALL).deals
 
 
+def test_fresh_deals_follow_from_submission_and_value(
+    small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["evaluate", "counting", "--protocol", "v1"]
+    assert main(words) == 0
+    submitted = Entry.from_text((small / "counting.json").read_text("utf-8"))
+    assert f"submission: {submitted.submission}" in capsys.readouterr().out
+    assert main([*words, "--fresh", "drand 42"]) == 0
+    assert "of hands on fresh deals by the value drand 42," in capsys.readouterr().out
+    text = (small / "counting.json").read_text("utf-8")
+    entry = Entry.from_text(text)
+    assert entry.text() == text
+    assert replace(entry, fresh=None) == submitted
+    assert entry.submission == submitted.submission
+    assert entry.fresh is not None
+    assert (entry.fresh.value, entry.fresh.secret) == ("drand 42", False)
+    deals = submitted.fresh_deals("drand 42")
+    (chunks,) = replay("counting", SMALL, deals, [3])
+    assert [digits_of(chunk.scores) for chunk in chunks] == [
+        digits[3:7] for digits in entry.fresh.deals
+    ]
+    # Neither another value nor another player has these deals.
+    stronger = replace(submitted, deals=("4" * 20, *submitted.deals[1:]))
+    seeds = [deals, submitted.fresh_deals("drand 43"), stronger.fresh_deals("drand 42")]
+    assert len({each.seed for each in seeds}) == len({each.key for each in seeds}) == 3
+
+
+def test_fresh_deals_need_the_submitted_player(
+    small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["evaluate", "mine=random", "--protocol", "v1", "--fresh", "secret"]
+    assert main(words) == 2
+    assert (
+        "for an entry that was submitted, and mine.json does not exist" in capsys.readouterr().err
+    )
+    assert main(words[:4]) == 0
+    words[1] = "mine=random-exact"
+    assert main(words) == 2
+    assert "mine.json is the entry of mine=random under v1" in capsys.readouterr().err
+    entry = Entry.from_text((small / "mine.json").read_text("utf-8"))
+    (small / "mine.json").write_text(replace(entry, player=words[1]).text(), "utf-8")
+    assert main(words) == 2
+    assert "mine=random-exact has other weights, or another who" in capsys.readouterr().err
+
+
+def test_protocol_tells_training_on_its_deals(small: Path) -> None:
+    for suffix in (".json", ".safetensors"):
+        shutil.copy(FIRST_WEIGHTS.with_suffix(suffix), f"own{suffix}")
+    card = json.loads(Path("own.json").read_text("utf-8"))
+    card["settings"]["seed"] = SMALL.seed
+    Path("own.json").write_text(json.dumps(card), "utf-8")
+    result = evaluate_protocol("mine=own.safetensors", replace(SMALL, decks=())).result
+    (note,) = [note for note in result.notes if "was trained" in note]
+    assert note.startswith("mine was trained with seed 36101894, that of the protocol: the ")
+    other = evaluate_protocol("champion-1", replace(SMALL, decks=())).result
+    assert not any("was trained" in note for note in other.notes)
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
+        ("random --fresh 4 --against random", "--fresh 4 is for an entry of a protocol: name"),
         ("--protocol v2 random", "--protocol: 'v2' is not known; did you mean 'v1'?"),
         ("--protocol v1", "the player to measure is missing: name it, as in "),
         ("random", "the opponents are missing: name them after --against, as in "),

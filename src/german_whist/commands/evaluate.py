@@ -6,13 +6,15 @@ parameters after a comma: runs/quick-1,endgame=network. NAME=PATH says what one 
 called: mine=runs/quick-1. The same seed gives the same result on any
 number of workers, except for players with a time limit.
 
---protocol v1 plays the fixed suite of the leaderboard and writes an entry for it.
+--protocol v1 plays the fixed suite of the leaderboard and writes an entry for it; with --fresh it
+plays the entry's player on deals that nobody knew when it was submitted.
 """
 
 from __future__ import annotations
 
 import argparse
 import shlex
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -20,8 +22,16 @@ from ..agents.common_rules import common_rules
 from ..agents.registry import named_player
 from ..common.progress import Progress
 from ..engine.rules import load_rules
-from ..evaluation.formats import percent_with_interval
-from ..evaluation.protocol import PROTOCOLS, entry_file, evaluate_protocol
+from ..evaluation.formats import number_with_interval, percent_with_interval
+from ..evaluation.protocol import (
+    PROTOCOLS,
+    Entry,
+    Protocol,
+    entry_file,
+    evaluate_fresh,
+    evaluate_protocol,
+    mean_win_rate,
+)
 from ..evaluation.tournament import evaluate, show_on
 from .evaluation_options import Report, add_run_options, command_line
 from .worker_options import worker_options
@@ -36,6 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"play a fixed suite, {' or '.join(PROTOCOLS)}; --json is then its entry for the "
         "leaderboard (default: PLAYER.json)",
     )  # fmt: skip
+    parser.add_argument(
+        "--fresh", metavar="VALUE",
+        help="play new deals for the entry in --json, by a VALUE that was published after the "
+        "entry was submitted, or `secret` for one that is drawn now",
+    )  # fmt: skip
     add_run_options(parser)
 
 
@@ -48,6 +63,11 @@ _FIXED = (
 def run(arguments: argparse.Namespace) -> int:
     if arguments.protocol is not None:
         return _run_protocol(arguments)
+    if arguments.fresh is not None:
+        raise ValueError(
+            f"--fresh {arguments.fresh} is for an entry of a protocol: name that by --protocol "
+            f"{next(iter(PROTOCOLS))}"
+        )
     if arguments.against is None:
         raise ValueError(
             "the opponents are missing: name them after --against, as in `evaluate threshold "
@@ -79,6 +99,8 @@ def _run_protocol(arguments: argparse.Namespace) -> int:
             )
     rules = load_rules(protocol.rules)
     arguments.json = arguments.json or Path(entry_file(named_player(player)[0]))
+    if arguments.fresh is not None:
+        return _run_fresh(arguments, player, protocol)
     command = shlex.join(["german-whist", "evaluate", player, "--protocol", protocol.name])
     report = Report(arguments, command)
     with Progress("playing") as progress:
@@ -89,10 +111,56 @@ def _run_protocol(arguments: argparse.Namespace) -> int:
             resume=arguments.resume,
             **worker_options(arguments),
         )
-    status = report.finish(entry.result, rules, entry)
+    status = report.finish(entry.result, rules, lambda result: replace(entry, result=result).text())
     if entry.result.complete:
         win_rate = percent_with_interval(entry.win_rate)
         print(f"\n{protocol.name}: {win_rate} of hands against all {len(entry.deals)} on average")
+        print(f"submission: {entry.submission}")
     for deck, result in entry.decks.items():
         print(f"exploitability on {deck}: {result}")
     return status
+
+
+def _run_fresh(arguments: argparse.Namespace, player: str, protocol: Protocol) -> int:
+    """Play fresh deals for a submitted entry, and add them to its file."""
+    path, value = arguments.json, arguments.fresh
+    submitted = _submitted_entry(path, player, protocol)
+    words = [player, "--protocol", protocol.name, "--fresh", value]
+    report = Report(arguments, shlex.join(["german-whist", "evaluate", *words]))
+    with Progress("playing") as progress:
+        entry, result = evaluate_fresh(
+            submitted,
+            None if value == "secret" else value,
+            show_on(progress),
+            resume=arguments.resume,
+            **worker_options(arguments),
+        )
+    status = report.finish(result, load_rules(protocol.rules), lambda _: entry.text())
+    if entry.fresh is None or entry.difference is None or not result.complete:
+        return status
+    fresh = percent_with_interval(mean_win_rate(entry.fresh.deals))
+    print(f"\n{protocol.name}: {fresh} of hands on fresh deals by the value {entry.fresh.value},")
+    public = percent_with_interval(entry.win_rate)
+    apart = number_with_interval(entry.difference.scaled(100), 1)
+    print(f"{public} on the public ones, {apart} points more")
+    if entry.learnt:
+        print(f"{entry.name} knows the public deals: it wins more of them than chance allows")
+    return status or int(entry.learnt)
+
+
+def _submitted_entry(path: Path, player: str, protocol: Protocol) -> Entry:
+    if not path.exists():
+        raise ValueError(
+            f"--fresh plays new deals for an entry that was submitted, and {path} does not exist: "
+            "play the protocol without --fresh first, or name its file by --json"
+        )
+    try:
+        entry = Entry.from_text(path.read_text("utf-8"))
+    except (ValueError, KeyError) as error:
+        raise ValueError(f"{path} is no entry: {error}") from error
+    if (entry.player, entry.protocol) != (player, protocol):
+        raise ValueError(
+            f"{path} is the entry of {entry.player} under {entry.protocol.name}, and {player} was "
+            "named: name the player as the entry does"
+        )
+    return entry

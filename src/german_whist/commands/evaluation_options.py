@@ -18,7 +18,6 @@ from ..common.executors.cluster import package_version
 from ..common.files import atomic_write, check_writable, write_file
 from ..common.progress import Progress
 from ..engine.rules import Match, Rules, RulesError
-from ..evaluation.protocol import Entry
 from ..evaluation.provenance import machine_text
 from ..evaluation.reports.html import as_html
 from ..evaluation.reports.text import as_csv, as_markdown, as_text
@@ -208,10 +207,12 @@ class Report:
                 )
             return self.finish(result, rules)
 
-    def finish(self, result: Result, rules: Rules, entry: Entry | None = None) -> int:
+    def finish(
+        self, result: Result, rules: Rules, entry: Callable[[Result], str] | None = None
+    ) -> int:
         """Write the files and print the report; the exit status.
 
-        With an entry, the results of a protocol, that is the JSON, if it is complete.
+        `entry` gives the JSON of a protocol's results, which is written if they are complete.
         """
         command = self._command if entry is not None else f"{self._command} --key {result.key}"
         result = replace(result, command=command, machine=machine_text(), version=package_version())
@@ -242,9 +243,11 @@ class Report:
             print(message, file=sys.stderr)
         return status if written else status or 1
 
-    def _text(self, name: str, result: Result, rules: Rules, entry: Entry | None) -> str:
+    def _text(
+        self, name: str, result: Result, rules: Rules, entry: Callable[[Result], str] | None
+    ) -> str:
         if name == "json":
-            return result.text() if entry is None else replace(entry, result=result).text()
+            return result.text() if entry is None else entry(result)
         if name == "csv":
             return as_csv(result)
         if name == "html":
