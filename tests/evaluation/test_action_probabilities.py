@@ -106,7 +106,7 @@ def test_a_subclass_with_an_act_of_its_own_is_asked_by_it(base: Any) -> None:
 
 class Static(Mixed):
     @staticmethod
-    def probabilities(views: Array) -> Array:
+    def probabilities(views: Array) -> Array:  # type: ignore[override]
         return Mixed.probabilities(Mixed(load_rules(PUBLIC)), views)
 
 
