@@ -242,7 +242,9 @@ def test_page_says_which_deals_and_who_can_repeat_them(
     entries["counting.json"] = replace(counting, fresh=FreshDeals("x", True, low))
     quick = entries["quick.json"]
     entries["quick.json"] = replace(quick, fresh=FreshDeals("drand 1", False, quick.deals))
-    rows = {line.split("`")[1]: line for line in page(entries).splitlines() if "](../../lead" in line}
+    rows = {
+        line.split("`")[1]: line for line in page(entries).splitlines() if "](../../lead" in line
+    }
     assert [*rows] == ["quick", "threshold", "counting"]  # by the mean over fresh deals
     assert "| secret | +" in rows["counting"]
     assert ", **learnt** | " in rows["counting"]
