@@ -286,17 +286,17 @@ TRAININGS: dict[str, dict[str, Any]] = {
     },
     "cfr": {"trainer": "cfr", "rules": "2x4-h2", "decisions": 20000},
 }  # fmt: skip
-# What a run tells of its last iteration, by the names of `progress.csv`.
+# What a run tells of its last whole iteration, by the names of `progress.csv`.
 _TOLD = {"policy": "policy_loss", "value": "value_loss", "entropy": "entropy"}
 
 
 def training(name: str, folder: Path, **changes: Any) -> dict[str, Any]:
-    """The weights of a short training and what it told of its last iteration."""
+    """The weights of a short training and what it told of its last whole iteration."""
     own = TRAININGS[name]
     left_out = ("hidden_sizes", "precision", "device") if own["trainer"] == "cfr" else ()
     common = {key: value for key, value in _COMMON.items() if key not in left_out}
     trained = german_whist.train({**common, **own, **changes}, folder=folder, quiet=True)
-    row = trained.rows[-1]
+    row = next(row for row in reversed(trained.rows) if "decisions_per_second" in row)
     return {
         "weights": weights_in(trained.checkpoint),
         "played": [trained.decisions, trained.hands],

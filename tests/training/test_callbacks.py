@@ -200,6 +200,33 @@ def test_a_callback_is_told_of_a_run_and_stops_it_with_a_last_checkpoint(
 
 
 @pytest.fixture(scope="module")
+@pytest.mark.parametrize("trainer", ["ppo", "sb3", "cfr"])
+def test_cut_iteration_is_in_no_curve(trainer: str, tmp_path: Path) -> None:
+    class Watching(Callback):
+        def __init__(self) -> None:
+            self.metrics: list[Mapping[str, float]] = []
+
+        def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
+            self.metrics.append(metrics)
+
+    small = ["trainer=cfr", "rules=2x4-h2", "iteration=600", "decisions=1500", "final_eval_hands=2"]
+    config = load_settings(None, small) if trainer == "cfr" else wanted_of(trainer)
+    watching = Watching()
+    run = start(tmp_path / "run", config, callbacks=[watching])
+    run.go(quiet())
+    *whole, cut = run.rows
+    assert cut.keys() == {"decisions", "hands_played", "seconds"}
+    assert cut["decisions"] == run.trainer.decisions >= 1500
+    assert len(watching.metrics) == len(whole) > 1
+    for row in whole:
+        assert row.keys() >= {"entropy", "decisions_per_second"}
+    # No chart has a point of it.
+    page = (run.folder / "report.html").read_text(encoding="utf-8")
+    entropy = re.search(r'aria-label="entropy over decisions".*?</svg>', page, re.S)
+    assert entropy is not None
+    assert entropy.group().count("<circle") == len(whole)
+
+
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = start(tmp_path_factory.mktemp("whole") / "run", wanted_of("ppo"))
     run.go(quiet())

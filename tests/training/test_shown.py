@@ -132,6 +132,23 @@ def test_the_panel_shows_the_run_and_its_latest_measurements(
     assert "itself@0" not in text
 
 
+def test_panel_shows_the_final_evaluation(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    live, run = LiveDisplay(), a_run(50_000)
+    live.on_iteration(run, TOLD)
+    run.trainer.decisions = 100_000
+    live.on_checkpoint(run, Path("100000.safetensors"))
+    run.evaluations = [*MEASURED, measured(100_000, "[threshold] <b>", 0.75)]
+    live.on_evaluation(run, run.evaluations[-1:])
+    live.close()
+    text = capsys.readouterr().out
+    assert re.search(r"against \[threshold\] <b> +75\.0 ± 1\.2 % at 100,000", text)
+    assert "100,000 of 200,000" in text
+    # Metrics are those of the last whole iteration.
+    assert re.search(r"entropy +1\.234", text)
+
+
 def test_a_terminal_gets_the_panel_and_everything_else_lines(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -180,18 +197,18 @@ def test_the_page_draws_every_measurement_to_scale_with_its_interval(tmp_path: P
     page = page_of(tmp_path, [], MEASURED)
     assert "<title>my &lt;run&gt;</title>" in page
     (picture,) = figures(page)
-    # The curves of random, the threshold and its own past: 25, 75, 100; 50; 62.5, 50.
+    # The curves of random and the threshold: 25, 75, 100; 50. Its own past is in the table alone.
     (first, *others) = shapes(picture, "polyline")
     a_percent = (first[2][1] - first[0][1]) / 75
     values = [[25 + (y - first[0][1]) / a_percent for _, y in each] for each in (first, *others)]
     assert [value for curve in values for value in curve] == pytest.approx(
-        [25, 75, 100, 50, 62.5, 50], abs=0.1
+        [25, 75, 100, 50], abs=0.1
     )
     early, middle, late = (x for x, _ in first)
     assert middle == (early + late) / 2
-    assert [[x for x, _ in each] for each in others] == [[early], [middle, late]]
+    assert [[x for x, _ in each] for each in others] == [[early]]
     bands = shapes(picture, "polygon")
-    assert len(bands) == 2  # one point alone has no band
+    assert len(bands) == 1  # one point alone has no band
     upper, lower = bands[0][0][1], bands[0][-1][1]
     assert (lower - upper) / -a_percent == pytest.approx(2 * 1.23, abs=0.05)
     assert "[threshold] &lt;b&gt;" in page

@@ -68,8 +68,9 @@ class Trainer(ABC):
     def iterate(self) -> dict[str, float]:
         """Train for one iteration, increase `decisions` and `hands`, and return metrics.
 
-        An iteration that was cut short returns none. NaN or infinity in a metric ends the run, and
-        so does an `ArithmeticError`.
+        One that was cut short by the budget or a callback returns none: they would be of the first
+        decisions of hands, and curves would end in a spike. So does one that learnt nothing. NaN or
+        infinity in a metric ends the run, and so does an `ArithmeticError`.
         """
 
     @abstractmethod

@@ -283,6 +283,8 @@ class CFR(Trainer):
         decisions, hands = run_iterations(self.mccfr, self.hands, budget, settings.averaging, sums)
         self.decisions += decisions
         self.hands += hands
+        if budget < settings.iteration:
+            return {}
         visited, entropy = (sums / max(decisions, 1)).tolist()
         return {"known": visited, "entropy": entropy}
 

@@ -105,7 +105,9 @@ class NFSP(Trainer):
             if self.updates % self.settings.target_update_every == 0:
                 self.target_q_network.load_state_dict(self.q_network.state_dict())
         self.hands += self.settings.n_envs
-        value_loss, policy_loss = np.mean(losses, axis=0).tolist() if losses else (0.0, 0.0)
+        if not losses:
+            return {}
+        value_loss, policy_loss = np.mean(losses, axis=0).tolist()
         return {"value_loss": value_loss, "policy_loss": policy_loss}
 
     # -- collecting

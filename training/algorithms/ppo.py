@@ -145,7 +145,7 @@ class PPO(Trainer):
     # -- one iteration
 
     def iterate(self) -> dict[str, float]:
-        """Collect a rollout, and update the network from it."""
+        """Collect a rollout, and update the network from it; the last may be cut short."""
         before = self.decisions
         n_steps = self._n_steps()
         rollout = self.collector.collect(self.network, self.pool, n_steps, self.rng)
@@ -161,7 +161,7 @@ class PPO(Trainer):
         metrics["hands"] = float(hands)
         self._check_finite(metrics)
         self._grow_pool(before)
-        return metrics
+        return metrics if n_steps == self.collector.n_steps else {}
 
     def _n_steps(self) -> int:
         """Steps of this iteration: fewer in the last, so that the budget is met closely."""

@@ -259,14 +259,16 @@ class SB3Trainer(Trainer):
         self._grow_pool(self.decisions - timesteps)
         values = model.logger.name_to_value
         metrics = {name: float(values.get(key, 0.0)) for key, name in _METRICS.items()}
-        model.logger.dump(model.num_timesteps)
+        is_whole = model.n_steps == self.settings.n_steps
+        if is_whole:
+            model.logger.dump(model.num_timesteps)
         metrics["entropy"] = -metrics["entropy"]
         if math.isnan(metrics["explained_variance"]):  # SB3's value where all returns are equal
             metrics["explained_variance"] = 0.0
         metrics["learning_rate"] = self._learning_rate()
         if not self._is_finite():
             raise Diverged(_NOT_FINITE.format(self.decisions))
-        return metrics
+        return metrics if is_whole else {}
 
     def _learn(self) -> None:
         """Call `learn` for one rollout: shorter in the last, so that the budget is met closely."""

@@ -60,7 +60,7 @@ class Callback:
         """A session begins: the first, or a resumed one."""
 
     def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
-        """An iteration has ended, with these metrics."""
+        """An iteration has ended, with these metrics; not after one that was cut short."""
 
     def on_evaluation(self, run: TrainingRun, results: Sequence[EvaluationResult]) -> None:
         """A checkpoint was evaluated, with these results."""

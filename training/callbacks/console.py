@@ -6,6 +6,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import IO, Any
 
 from ..checkpoint import EvaluationResult
@@ -98,12 +99,13 @@ def _main_metrics(metrics: Mapping[str, float]) -> list[tuple[str, str]]:
 
 
 class LiveDisplay(ConsoleLog):
-    """Panel in a terminal, redrawn after each iteration."""
+    """Panel in a terminal, redrawn after iterations, checkpoints and evaluations."""
 
     def __init__(self) -> None:
         super().__init__(sys.stdout)
         from rich.live import Live
 
+        self._metrics: Mapping[str, float] = {}
         self._live: Any = Live(refresh_per_second=4)
         self._live.start()
 
@@ -112,7 +114,19 @@ class LiveDisplay(ConsoleLog):
 
     def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
         self._estimate.add(time.monotonic(), run.trainer.decisions)
-        self._live.update(_panel(run, metrics, self._estimate))
+        self._metrics = metrics
+        self._draw(run)
+
+    def on_checkpoint(self, run: TrainingRun, path: Path) -> None:
+        # The last iteration may have been cut short: then there was no event of it.
+        self._draw(run)
+
+    def on_evaluation(self, run: TrainingRun, results: Sequence[EvaluationResult]) -> None:
+        super().on_evaluation(run, results)
+        self._draw(run)
+
+    def _draw(self, run: TrainingRun) -> None:
+        self._live.update(_panel(run, self._metrics, self._estimate))
 
     def close(self) -> None:
         """Leave the last panel on the screen."""

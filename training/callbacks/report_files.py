@@ -18,7 +18,7 @@ from ...evaluation.reports import charts as pictures
 from ..checkpoint import EvaluationResult
 from ..settings import Settings
 from .base import Callback, TrainingRun
-from .evaluation import RESULT_COLUMNS, curve_of, result_row
+from .evaluation import ITSELF, RESULT_COLUMNS, result_row
 
 TABLE, EVALUATIONS, REPORT = "progress.csv", "evaluations.csv", "report.html"
 LEARNING = (
@@ -41,7 +41,11 @@ def write_report(
     name = path.parent.name
     parts = [f"<h1>{escape(name)}</h1><p class='soft'>{escape(settings.about)}</p>"]
     if results:
-        parts += ["<h2>Win rates</h2>", pictures.card(_win_rate_curves(results))]
+        # Not of its earlier checkpoints: each evaluation has another one, a stronger one.
+        drawn = [result for result in results if not result.opponent.startswith(f"{ITSELF}@")]
+        parts.append("<h2>Win rates</h2>")
+        if drawn:
+            parts.append(pictures.card(_win_rate_curves(drawn)))
         rows_of_results = [[f"{result.decisions:,}", *result_row(result)] for result in results]
         table = pictures.table(["decisions", *RESULT_COLUMNS], rows_of_results)
         parts.append(pictures.card(table))
@@ -50,15 +54,15 @@ def write_report(
             f"<p class='soft'>Each row is of the checkpoint {escape(checkpoint)}, "
             f"its decisions written with twelve digits. Endgame: {escape(endgame)}.</p>"
         )
-    if rows:
-        parts.append("<h2>Learning</h2><section class='side'>")
-        for key, about in LEARNING:
-            points = [(row["decisions"], row[key]) for row in rows if key in row]
-            if points:
-                curve = {key: pictures.Curve(pictures.thinned(points))}
-                picture = pictures.curves(curve, "decisions", key, width=480, height=240)
-                parts.append(pictures.figure(picture, escape(about)))
-        parts.append("</section>")
+    figures: list[str] = []
+    for key, about in LEARNING:
+        points = [(row["decisions"], row[key]) for row in rows if key in row]
+        if points:
+            curve = {key: pictures.Curve(pictures.thinned(points))}
+            picture = pictures.curves(curve, "decisions", key, width=480, height=240)
+            figures.append(pictures.figure(picture, escape(about)))
+    if figures:
+        parts += ["<h2>Learning</h2><section class='side'>", *figures, "</section>"]
     parts.append(f"<h2>Settings</h2><pre>{escape(settings.as_yaml())}</pre>")
     write_file(path, pictures.page(name, parts))
 
@@ -74,7 +78,7 @@ def endgame_player(settings: Settings) -> str:
 def _win_rate_curves(results: Sequence[EvaluationResult]) -> str:
     by_curve: dict[str, list[EvaluationResult]] = {}
     for result in results:
-        by_curve.setdefault(curve_of(result.title), []).append(result)
+        by_curve.setdefault(result.title, []).append(result)
     curves = {
         name: pictures.Curve(
             [(result.decisions, 100 * result.win_rate) for result in results],

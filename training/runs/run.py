@@ -138,9 +138,9 @@ class Run(TrainingRun):
                 now = trainer.decisions
                 idle = 0 if now > before else idle + 1
                 check_progress(trainer, idle)
-                metrics.setdefault(
-                    "decisions_per_second", (now - before) / max(time.monotonic() - began, 1e-9)
-                )
+                if metrics:
+                    speed = (now - before) / max(time.monotonic() - began, 1e-9)
+                    metrics.setdefault("decisions_per_second", speed)
                 # The budget's last checkpoint is evaluated below, and more thoroughly.
                 passed = _passed(before, now, settings.eval_every)
                 state.due = passed and now < settings.decisions
@@ -235,7 +235,8 @@ class Run(TrainingRun):
                 **{name: float(f"{value:.6g}") for name, value in metrics.items()},
             }
         )
-        self._notify("on_iteration", metrics)
+        if metrics:
+            self._notify("on_iteration", metrics)
 
     # -- checkpoints and their evaluation
 
