@@ -16,8 +16,7 @@ from faulty_opponents import Lowest, Writer
 from german_whist.agents.checkpoints.checkpoint import read_checkpoint
 from german_whist.cli import main
 from german_whist.envs.gymnasium_env import GermanWhistVectorEnv
-from german_whist.training.checkpoint import load_state
-from german_whist.training.runs.store import STATE
+from german_whist.training.runs.start import resume
 
 SMALL = ["n_envs=16", "hidden_sizes=8", "batch_size=64", "threads=1", "decisions=3000", "seed=3"]
 SMALL += ["eval_hands=20", "final_eval_hands=20", "eval_opponents=random", "save_every=1_000_000"]
@@ -62,8 +61,9 @@ def test_a_fault_of_an_opponent_names_it_and_costs_nothing_that_was_learnt(
     assert f"opponent faulty_opponents:{says}" in output
     assert f"train --resume {tmp_path / 'run'}" in output
     assert "fault of the program" not in output
-    _, state = load_state(tmp_path / "run" / STATE)
-    assert state.trainer["decisions"] > 0
+    run = resume(tmp_path / "run")
+    assert run.trainer.decisions > 0
+    run.close()
 
 
 @pytest.mark.parametrize("trainer", [*MET])

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 
 from ...agents.base import Agent
 from ...agents.checkpoints.input_names import input_names
+from ...agents.calls import PlayerFault
 from ...agents.checkpoints.schema import Count, NetworkCard
 from ...common.schema import convert
 from ...common.typing import Array
@@ -37,7 +38,8 @@ from ..rollout.tensor_state import (
     restore_optimizer,
     with_prefix,
 )
-from .base import MASK_IGNORED, Diverged, Trainer, TrainerState, torch_device
+from .base import MASK_IGNORED, Arrays, Diverged, Trainer, TrainerState, torch_device
+from .plugin_checks import TrainerFault
 from .settings import SB3Settings
 
 _METRICS = {
@@ -244,10 +246,18 @@ class SB3Trainer(Trainer):
 
     def iterate(self) -> dict[str, float]:
         """Collect a rollout and learn from it, as SB3 does; a callback may cut it short."""
+        self._state_before_fault: tuple[Arrays, dict[str, Any]] | None = None
+        """State from which to resume if an opponent fails in the middle of a step."""
         model, before = self.model, self.model.num_timesteps
         if not len(self.pool):
             self._add_policy()
-        self._learn()
+        # Copies nothing of the networks, which do not learn before the rollout is complete.
+        state = self.state()
+        try:
+            self._learn()
+        except PlayerFault:
+            self._state_before_fault = state
+            raise
         timesteps = model.num_timesteps - before
         self.decisions += timesteps
         self.hands += int(model.rollout_buffer.episode_starts.sum())
@@ -347,14 +357,16 @@ class SB3Trainer(Trainer):
 
     # -- state
 
-    def state(self) -> tuple[dict[str, Array], dict[str, Any]]:
+    def state(self) -> tuple[Arrays, dict[str, Any]]:
+        if self._state_before_fault is not None:
+            return self._state_before_fault
         model = self.model
         arrays = module_arrays("policy.", model.policy.state_dict())
         arrays |= optimizer_arrays("optimizer.", model.policy.optimizer)
         for index, weights in enumerate(self.snapshots.values()):
             arrays |= {f"snapshots.{index}.{name}": array for name, array in weights.items()}
         arrays |= {f"pool.{name}": array for name, array in self.pool.state().items()}
-        arrays |= {f"games.{name}": array for name, array in self.games.state().items()}
+        # SB3 deals the games in the first iteration.
         if model._last_episode_starts is not None:
             arrays["starts"] = model._last_episode_starts
         arrays["torch"] = torch.get_rng_state().numpy()
@@ -380,9 +392,11 @@ class SB3Trainer(Trainer):
             for index, name in enumerate(state.snapshots)
         }
         snapshot_agents = {name: self._snapshot_agent(name) for name in self.snapshots}
+            arrays |= {f"games.{name}": array for name, array in self.games.state().items()}
         self.pool.restore(with_prefix(arrays, "pool."), snapshot_agents)
-        model._last_obs = self.games.restore(with_prefix(arrays, "games."))
-        model._last_episode_starts = arrays.get("starts")
+        if "starts" in arrays:
+            model._last_obs = self.games.restore(with_prefix(arrays, "games."))
+            model._last_episode_starts = arrays["starts"]
         model.num_timesteps = state.decisions
         model._n_updates = state.updates
         self.callbacks.calls = state.calls

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
 import time
 from contextlib import suppress
@@ -53,13 +52,6 @@ def _owner(folder: Path) -> str:
         return f" by process {owner['pid']} on {owner['host']} since {owner['since']}"
     except (OSError, ValueError, KeyError, TypeError):
         return " by another process"
-
-
-def clear(folder: Path) -> None:
-    """Delete the directory of a run that saved no state; refused while it is being trained."""
-    if folder.exists():
-        RunLock(folder).release()
-        shutil.rmtree(folder)
 
 
 def lock_new_folder(folder: Path) -> RunLock:

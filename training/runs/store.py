@@ -20,7 +20,7 @@ from ...common.typing import Array
 from ..checkpoint import EvaluationResult, RunState, load_state
 from ..settings import Settings
 from .presets import settings_from
-from .run_lock import RunLock, clear
+from .run_lock import RunLock
 
 SETTINGS, STATE, LOG = "settings.yaml", "state.safetensors", "log.txt"
 
@@ -81,13 +81,34 @@ def settings_of(folder: Path) -> Settings:
 
 
 def begun(folder: Path) -> bool:
-    """Whether a run can be resumed; deletes one that saved no state, so that it starts anew.
+    """Whether a run can be resumed; deletes the files of one that saved no state.
 
-    Refused while it is being trained. Directories without settings of a run stay as they are.
+    Refused while it is being trained. Whatever else lies in the directory stays.
     """
-    if (folder / STATE).exists() or list_checkpoints(folder / FOLDER):
+    if _is_saved(folder):
         return True
-    # A run writes its settings first, under a longer name until the file is complete.
-    if any(folder.glob(f"*{SETTINGS}*")):
-        clear(folder)
+    if _first_files(folder):
+        lock = RunLock(folder)
+        try:
+            if _is_saved(folder):  # by a process that ended just now
+                return True
+            for path in _first_files(folder):
+                path.unlink()
+        finally:
+            lock.release()
     return False
+
+
+def _is_saved(folder: Path) -> bool:
+    return (folder / STATE).exists() or bool(list_checkpoints(folder / FOLDER))
+
+
+def _first_files(folder: Path) -> list[Path]:
+    """What a run writes before its first state is complete."""
+    if not folder.is_dir():
+        return []
+    # Incomplete files have longer names (`atomic_write`).
+    partial = f".{SETTINGS}.", f".{STATE}."
+    return [
+        path for path in folder.iterdir() if path.name == SETTINGS or path.name.startswith(partial)
+    ]

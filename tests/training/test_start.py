@@ -1,0 +1,125 @@
+"""A run that is killed before its first save begins anew or is resumed, to the same weights."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("sb3_contrib")
+
+from small_runs import arrays_of, quiet, same
+
+from german_whist.common.signals import RunStopped
+from german_whist.training.callbacks.base import Callback, TrainingRun
+from german_whist.training.runs.api import train_or_go_on
+from german_whist.training.runs.presets import settings_from
+from german_whist.training.runs.start import resume, start
+from german_whist.training.runs.store import begun
+from german_whist.training.settings import Settings
+
+SMALL = {
+    "rules": {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}, "decisions": 400,
+    "eval_every": 10_000, "save_every": 100, "eval_opponents": (), "final_eval_hands": 2,
+    "eval_mode": "sync", "threads": 1,
+}  # fmt: skip
+NETWORKS = {"n_envs": 16, "hidden_sizes": (8,), "batch_size": 64, "horizon": "hand"}
+TRAINERS = {
+    "ppo": {**NETWORKS, "pool_fraction": 0.5, "opponents": ("random",)},
+    "mmd": NETWORKS,
+    "nfsp": NETWORKS,
+    "cfr": {"iteration": 128},
+    "sb3": {**NETWORKS, "n_steps": 8, "opponents": ("random", "threshold")},
+    "sb3 alone": {**NETWORKS, "trainer": "sb3", "n_steps": 8, "pool_every": 100, "opponents": ()},
+}
+
+
+def settings(trainer: str) -> Settings:
+    return settings_from({"trainer": trainer, **SMALL, **TRAINERS[trainer]})
+
+
+@contextmanager
+def copied_at_each_call(folder: Path, copies: Path) -> Iterator[None]:
+    """Copy a folder before each call of the operating system, where other files are in it.
+
+    A copy is what a process leaves that is killed there.
+    """
+    seen: set[frozenset[str]] = set()
+
+    def copy(frame: object, event: str, called: Any) -> None:
+        if event != "c_call" or called.__module__ not in ("posix", "nt", "_io"):
+            return
+        # Incomplete files have random names.
+        names = frozenset(
+            name.partition("-")[0] for _, _, names in os.walk(folder) for name in names
+        )
+        if names not in seen and folder.exists():
+            seen.add(names)
+            shutil.copytree(folder, copies / str(len(seen)))
+
+    sys.setprofile(copy)
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
+
+
+class AtFirstSave(Callback):
+    """Ends the copying when an iteration is saved."""
+
+    def on_save(self, run: TrainingRun) -> None:
+        if run.rows:
+            sys.setprofile(None)
+
+
+@pytest.mark.parametrize("trainer", TRAINERS)
+def test_killed_run_resumes_from_every_call(trainer: str, tmp_path: Path) -> None:
+    whole, copies = tmp_path / "whole", tmp_path / "copies"
+    with copied_at_each_call(whole, copies):
+        start(whole, settings(trainer)).go(quiet(), AtFirstSave())
+    killed = [*copies.iterdir()]
+    saved = [(folder / "state.safetensors").exists() for folder in killed]
+    assert sum(saved) > 2 < len(saved) - sum(saved), len(saved)
+    for folder in killed:
+        trained = train_or_go_on(settings(trainer), folder, quiet=True)
+        assert len(trained.rows) > 1
+        assert same(arrays_of(whole), arrays_of(folder)), [*folder.iterdir()]
+
+
+@pytest.mark.parametrize("trainer", TRAINERS)
+def test_failed_callback_costs_no_trainer_its_run(trainer: str, tmp_path: Path) -> None:
+    class Failing(Callback):
+        def on_start(self, run: TrainingRun) -> None:
+            raise KeyError("no such thing")
+
+    start(tmp_path / "whole", settings(trainer)).go(quiet())
+    with pytest.raises(RunStopped, match="no such thing"):
+        start(tmp_path / "run", settings(trainer), callbacks=[Failing()]).go(quiet())
+    resume(tmp_path / "run").go(quiet())
+    assert same(arrays_of(tmp_path / "whole"), arrays_of(tmp_path / "run"))
+
+
+def test_files_beside_a_run_without_state_stay(tmp_path: Path) -> None:
+    partial = ".settings.yaml.77-0a1b", ".state.safetensors.77-0a1b"
+    for name in ("my-settings.yaml", "settings.yaml.bak"):
+        (tmp_path / name).touch()
+    assert not begun(tmp_path)
+    for name in ("settings.yaml", *partial):
+        (tmp_path / name).touch()
+    assert not begun(tmp_path)
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left - {"lock"} == {"my-settings.yaml", "settings.yaml.bak"}
+
+
+def test_lost_state_without_checkpoint_names_a_remedy(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    start(folder, settings("cfr")).close()
+    (folder / "state.safetensors").write_bytes(b"nothing")
+    with pytest.raises(ValueError, match=r"no checkpoint either, so begin another run$"):
+        resume(folder)
