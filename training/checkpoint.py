@@ -6,6 +6,7 @@ its last save.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 from collections.abc import Mapping
@@ -18,7 +19,13 @@ from msgspec import Struct
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from ..agents.checkpoints.checkpoint import Checkpoint, CheckpointError, write_checkpoint
+from ..agents.checkpoints.checkpoint import (
+    FOLDER,
+    Checkpoint,
+    CheckpointError,
+    list_checkpoints,
+    write_checkpoint,
+)
 from ..agents.checkpoints.schema import CheckpointCard, Count, Measurement, NetworkCard, Origin
 from ..agents.networks.policy import NetworkAgent
 from ..common.files import write_file
@@ -28,7 +35,7 @@ from ..engine.rules import Rules
 from ..evaluation.provenance import processor_and_cores
 from .settings import Settings
 
-STATE_FORMAT = 4
+STATE_FORMAT = 5
 
 
 class EvaluationResult(Measurement, frozen=True, kw_only=True):
@@ -61,25 +68,31 @@ class RunState(Struct, forbid_unknown_fields=True):
     """Whether the current player is to be evaluated next."""
     pending: list[Count] = []
     """Checkpoints that are still to be evaluated, by their decisions."""
+    stop_checkpoint: Count | None = None
+    """Decisions of a checkpoint that was written only because a signal ended the session."""
     finished: bool = False
     """Whether the run has ended, by its budget or another limit."""
     format: int = STATE_FORMAT
 
 
 def save_state(path: Path, arrays: Mapping[str, Array], plain: RunState) -> None:
-    metadata = {"run": json.dumps(msgspec.to_builtins(plain))}
-    data = save({name: np.ascontiguousarray(a) for name, a in arrays.items()}, metadata)
+    text = json.dumps(msgspec.to_builtins(plain))
+    data = save(
+        {name: np.ascontiguousarray(array) for name, array in arrays.items()},
+        {"run": text, "sha256": digest_of(arrays, text)},
+    )
     write_file(path, data)
 
 
 def load_state(path: Path) -> tuple[dict[str, Array], RunState]:
-    remedy = f"start another run from its weights: init={path.parent}"
+    remedy = remedy_without_state(path.parent)
     try:
         with safe_open(path, framework="np") as file:
-            text = (file.metadata() or {}).get("run", "{}")
+            metadata = file.metadata() or {}
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (OSError, SafetensorError, ValueError, TypeError, KeyError) as error:
         raise CheckpointError(f"{path}: is no state of a run ({error}); {remedy}") from None
+    text = metadata.get("run", "{}")
     plain = read_json(text.encode(), path, remedy, CheckpointError)
     version = plain.get("format") if isinstance(plain, dict) else plain
     if version != STATE_FORMAT:
@@ -87,7 +100,25 @@ def load_state(path: Path) -> tuple[dict[str, Array], RunState]:
             f"{path}: its format is {short_repr(version)}, and this version resumes format "
             f"{STATE_FORMAT}; {remedy}"
         )
+    if metadata.get("sha256") != digest_of(arrays, text):
+        raise CheckpointError(f"{path}: is damaged (wrong checksum); {remedy}")
     return arrays, convert(plain, RunState, path, remedy, CheckpointError)
+
+
+def digest_of(arrays: Mapping[str, Array], text: str = "") -> str:
+    """SHA-256 of names, types, shapes and values, and of a text."""
+    digest = hashlib.sha256(text.encode())
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def remedy_without_state(folder: Path) -> str:
+    """What to do about a run whose state is missing or unusable."""
+    if list_checkpoints(folder / FOLDER):
+        return f"start another run from its weights: init={folder}"
+    return "there is no checkpoint either, so begin another run"
 
 
 def card_of(settings: Settings, network: NetworkCard, **fields: Any) -> CheckpointCard:

@@ -14,6 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
+import msgspec
+import numpy as np
 import pytest
 
 pytest.importorskip("torch")
@@ -24,6 +26,7 @@ from german_whist.agents.checkpoints.checkpoint import list_checkpoints, read_ch
 from german_whist.cli import main
 from german_whist.common.signals import RunStopped, SignalGuard
 from german_whist.training.callbacks.console import ConsoleLog
+from german_whist.training.checkpoint import load_state, save_state
 from german_whist.training.runs import run as runs
 from german_whist.training.runs.presets import load_settings
 from german_whist.training.runs.run_lock import (
@@ -89,8 +92,10 @@ def test_what_can_not_begin_leaves_all_as_it_was(tmp_path: Path) -> None:
         start(tmp_path, settings())
     with pytest.raises(ValueError, match="eval_opponents: 'thresold' is not an agent"):
         start(tmp_path / "run", settings("eval_opponents=[thresold]"))
-    with pytest.raises(ValueError, match=r"'.*two.nlines' cannot name a run"):
-        lock_new_folder(tmp_path / "two\nlines")
+    for name in ("two\nlines", "a,b"):
+        for lock in (lock_new_folder, lock_numbered_folder):
+            with pytest.raises(ValueError, match=r"'.*(two.nlines|a,b)' cannot name a run"):
+                lock(tmp_path / name)
     assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
 
 
@@ -119,23 +124,40 @@ def test_a_state_of_another_kind_is_told(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     start(folder, settings()).close()
     data = (folder / STATE).read_bytes()
-    for spoilt, message in (
-        (data[:-9], "is no state of a run"),
-        (data.replace(b'\\"format\\": 4', b'\\"format\\": 9'), "its format is 9"),
-        (data.replace(b'\\"seconds\\": ', b'\\"seconts\\": '), "'seconts' is not known here"),
-        (data.replace(b'\\"pool\\": 0', b'\\"pool\\": "'), "is not valid JSON|no state"),
-        (data.replace(b'\\"hands\\": 0', b'\\"hands\\": -'), "is not valid JSON|no state"),
-        (data.replace(b"ema_network.policy.bias", b"ema_network.policy.bios"), "does not fit the"),
-    ):
-        assert spoilt != data
-        (folder / STATE).write_bytes(spoilt)
-        with pytest.raises(ValueError, match=message) as error:
+    arrays, state = load_state(folder / STATE)
+    spoilt_states = (
+        ({}, {"format": 9}, "its format is 9, and this version resumes"),
+        ({}, {"seconds": "x"}, "seconds is 'x'"),
+        ({"network.policy.bias": None}, {}, "does not fit the run's settings"),
+    )
+    for changed, fields, message in spoilt_states:
+        kept = {name: array for name, array in arrays.items() if name not in changed}
+        save_state(folder / STATE, kept, msgspec.structs.replace(state, **fields))
+        with pytest.raises(ValueError, match=f"{message}.*begin another run$"):
             resume(folder)
-        assert f"init={folder}" in str(error.value) or "did you mean" in str(error.value)
+    (folder / STATE).write_bytes(data[:-9])
+    with pytest.raises(ValueError, match="is no state of a run"):
+        resume(folder)
     (folder / STATE).write_bytes(data)
     with pytest.raises(ValueError, match="hidden_sizes is"):
         resume(folder, ["hidden_sizes=9"])
     resume(folder).close()  # nobody holds what could not be resumed
+
+
+def test_flipped_bits_of_a_state_are_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    start(folder, settings()).go(quiet())
+    path = folder / STATE
+    data = path.read_bytes()
+    for place in np.random.default_rng(1).integers(len(data), size=40).tolist():
+        flipped = bytearray(data)
+        flipped[place] ^= 1 << place % 8
+        path.write_bytes(flipped)
+        # The sentence's remedy works: there is a checkpoint.
+        with pytest.raises(ValueError, match=f"{re.escape(str(path))}.* init={folder}$"):
+            resume(folder)
+    path.write_bytes(data)
+    resume(folder).close()
 
 
 def test_a_finished_run_measures_nothing_again(tmp_path: Path) -> None:

@@ -29,13 +29,13 @@ from ...agents.checkpoints.schema import Count, NetworkCard
 from ...common.jit.compiler import warm_up
 from ...common.schema import convert
 from ...engine.observation.rule_features import RULE_LAYOUT
+from ..checkpoint import digest_of
 from ..distributed import SINGLE_RANK, Ranks
 from ..rollout.backends import Array, make_backend
 from ..rollout.kernels import compile_all
 from ..rollout.networks import ActorCritic, Adam, load_weights, weights_of
 from ..rollout.rollout_buffer import RolloutSamples
 from ..rollout.tensor_state import (
-    digest_of,
     module_arrays,
     optimizer_arrays,
     restore_module,

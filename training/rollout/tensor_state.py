@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 
 import numpy as np
 import torch
-from safetensors.numpy import save
 from torch import Tensor, nn
 
 from ...common.typing import Array, Arrays
-
-
-def digest_of(arrays: Mapping[str, Array]) -> str:
-    """SHA-256 of names and values."""
-    return hashlib.sha256(
-        save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
-    ).hexdigest()
 
 
 def with_prefix(arrays: Mapping[str, Array], prefix: str) -> Arrays:

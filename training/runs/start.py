@@ -17,7 +17,7 @@ from ..algorithms.plugin_checks import check_results, guarded
 from ..algorithms.registry import make_trainer
 from ..callbacks.base import Callback, named_callback
 from ..callbacks.evaluation import check_eval_opponents
-from ..checkpoint import RunState
+from ..checkpoint import RunState, remedy_without_state
 from ..distributed import current_ranks
 from ..settings import Settings
 from .presets import changed_settings, command_of
@@ -97,8 +97,8 @@ def _resume(store: RunStore, words: Sequence[str], callbacks: Iterable[object]) 
         guarded(trainer.restore, arrays, state.trainer)
     except (ValueError, KeyError, TypeError, IndexError, RuntimeError) as error:
         raise CheckpointError(
-            f"{store.state_path}: does not fit the run's settings ({error_text(error)}); begin "
-            f"another run with its weights: init={store.folder}"
+            f"{store.state_path}: does not fit the run's settings ({error_text(error)}); "
+            f"{remedy_without_state(store.folder)}"
         ) from error
     # The budget may have been changed in the file.
     if state.finished and trainer.decisions < settings.decisions:
