@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -199,7 +200,6 @@ def test_a_callback_is_told_of_a_run_and_stops_it_with_a_last_checkpoint(
     assert "ended after 1,280 decisions: enough" in log.getvalue()
 
 
-@pytest.fixture(scope="module")
 @pytest.mark.parametrize("trainer", ["ppo", "sb3", "cfr"])
 def test_cut_iteration_is_in_no_curve(trainer: str, tmp_path: Path) -> None:
     class Watching(Callback):
@@ -227,6 +227,7 @@ def test_cut_iteration_is_in_no_curve(trainer: str, tmp_path: Path) -> None:
     assert entropy.group().count("<circle") == len(whole)
 
 
+@pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = start(tmp_path_factory.mktemp("whole") / "run", wanted_of("ppo"))
     run.go(quiet())
@@ -245,10 +246,23 @@ def test_a_callback_that_raises_ends_the_run_and_costs_nothing(
     run = start(tmp_path / "run", wanted_of("ppo"), callbacks=[failing()])
     where = rf"\(test_callbacks.py:\d+\) in {event}; .*--resume"
     output = f"the callback Telling raised KeyError: 'no such thing' {where}"
-    with pytest.raises(RunStopped, match=output):
+    with pytest.raises(RunStopped, match=output) as stopped:
         run.go(quiet())
+    assert f"the run is saved after {run.trainer.decisions:,} decisions" in str(stopped.value)
     resume(tmp_path / "run").go(quiet())
     assert same(arrays_of(whole), arrays_of(tmp_path / "run"))
+
+
+def test_sys_exit_in_a_callback_is_no_silent_end(tmp_path: Path) -> None:
+    class Leaving(Callback):
+        def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
+            sys.exit()
+
+    message = r"Leaving raised SystemExit .*; run.stop\(reason\) ends a run; .* saved after 256 dec"
+    with pytest.raises(RunStopped, match=message) as stopped:
+        start(tmp_path / "run", wanted_of("ppo"), callbacks=[Leaving()]).go(quiet())
+    assert stopped.value.status == 1
+    assert resume(tmp_path / "run").trainer.decisions == 256
 
 
 def found(rate: float, decisions: int, opponent: str = "random") -> EvaluationResult:

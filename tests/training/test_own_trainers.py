@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from german_whist.cli import main
+from german_whist.training.checkpoint import load_state
 
 BASE = """
 import numpy as np
@@ -78,6 +79,17 @@ ITERATE = "def iterate(self):"
         ("def state(self): return {}", "state of the trainer own:Own returned a dict: it has to"),
         ("def state(self): return {}, {'self': self}",
          "state of the trainer own:Own returned a tuple: it has to be NumPy arrays by name, and a"),
+        (f"{ITERATE}\n    self.decisions = -8\n    return {{'paid': 1}}",
+         "self.decisions of the trainer own:Own is -8: it has to be a whole number of at least 0"),
+        (f"{ITERATE}\n    self.decisions = 'many'\n    return {{'paid': 1}}",
+         "self.decisions of the trainer own:Own is 'many': it has to be a whole number"),
+        (f"{ITERATE}\n    super().iterate()\n    self.hands = None\n    return {{'paid': 1}}",
+         "self.hands of the trainer own:Own is None: it has to be a whole number"),
+        (f"{MAKE}    super().__init__(settings)\n    self.hands = 0.5",
+         "self.hands of the trainer own:Own is 0.5: it has to be a whole number"),
+        ("def state(self): return {}, {'self': self if self.decisions else 0}\n"
+         f"{ITERATE} return super().iterate()",
+         "state of the trainer own:Own returned a tuple: it has to be NumPy arrays by name, and a"),
         ("import abc\n@abc.abstractmethod\ndef begin(self): ...", "raised TypeError: "),
     ],
 )  # fmt: skip
@@ -91,6 +103,20 @@ def test_a_fault_names_the_trainer_the_method_and_what_is_wanted(
     assert "iterate" in body or not (folder / "runs").exists()
 
 
+def test_numpy_numbers_of_a_trainer_are_counts(folder: Path) -> None:
+    body = f"""{ITERATE}
+    self.decisions += np.int64(50)
+    self.hands = self.hands + np.int32(2)
+    return {{"paid": np.float32(0.25)}}
+def state(self):
+    return super().state()[0], {{"decisions": np.int64(self.decisions), "hands": self.hands}}
+"""
+    assert train(folder, body) == 0
+    assert main(["train", "--resume", "runs/own-1", "decisions=150"]) == 0
+    _, state = load_state(folder / "runs" / "own-1" / "state.safetensors")
+    assert state.trainer == {"decisions": 150, "hands": 6}
+
+
 def test_debug_shows_where_a_training_was_ended(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -101,12 +127,12 @@ def test_debug_shows_where_a_training_was_ended(
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        (f"{ITERATE}\n    raise ArithmeticError('lost')", "lost; there is no checkpoint"),
+        (f"{ITERATE}\n    raise ArithmeticError('lost')", "lost; the run is saved after 0 dec"),
         (f"{ITERATE}\n    super().iterate()\n    return {{'paid': np.nan}}",
-         "paid became nan after 50 decisions; there is no checkpoint"),
+         "paid became nan after 50 decisions; the run is saved after 0 decisions, and goes on"),
         ("def player(self): return {name: each + self.decisions * np.inf for name, each in "
          "super().player().items()} if self.decisions else super().player()",
-         "policy.weight became NaN or infinite after 100 decisions; there is no checkpoint"),
+         "policy.weight became NaN or infinite after 100 decisions; the run is saved after 100 "),
     ],
 )  # fmt: skip
 def test_a_number_that_is_none_ends_the_run(

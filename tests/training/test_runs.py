@@ -21,7 +21,11 @@ pytest.importorskip("torch")
 import torch
 from small_runs import arrays_of, interrupted_when, quiet, same
 
-from german_whist.agents.checkpoints.checkpoint import list_checkpoints, read_checkpoint
+from german_whist.agents.checkpoints.checkpoint import (
+    find_checkpoint,
+    list_checkpoints,
+    read_checkpoint,
+)
 from german_whist.cli import main
 from german_whist.common.signals import UNSTABLE, RunStopped
 from german_whist.common.typed_settings import SettingsError
@@ -111,12 +115,28 @@ def test_ctrl_c_ends_the_iteration_saves_and_says_how_to_go_on(
     with pytest.raises(RunStopped, match=f"--resume {folder}") as stopped:
         run.go(interrupted_when(lambda run: len(run.rows) == 3))
     assert stopped.value.status == 130
+    # It plays at once; the run that goes on has the checkpoints of one that was not stopped.
+    assert find_checkpoint(folder).stem == f"{run.trainer.decisions:012d}"
+    assert read_checkpoint(folder).card.decisions == run.trainer.decisions
     run = resume(folder)
     assert len(run.rows) == 3
     run.go(quiet())
     assert same(arrays_of(baseline), arrays_of(folder))
+    for name in ("checkpoints", "."):
+        files = [{path.name for path in (run / name).iterdir()} for run in (baseline, folder)]
+        assert files[0] == files[1]
+    assert (baseline / "evaluations.csv").read_bytes() == (folder / "evaluations.csv").read_bytes()
     assert 120 <= read_checkpoint(list_checkpoints(folder / "checkpoints")[-1]).card.minutes < 122
     assert load_state(folder / "state.safetensors")[1].seconds > 7_200
+
+
+def test_run_stopped_before_its_first_checkpoint_plays(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = str(tmp_path / "run")
+    with pytest.raises(RunStopped):
+        start(Path(folder), settings()).go(interrupted_when(lambda run: len(run.rows) == 1))
+    assert main(["evaluate", folder, "--against", "random", "--hands", "4"]) == 0
 
 
 def test_a_number_that_is_none_stops_the_run_and_the_saved_state_goes_on(
@@ -131,7 +151,7 @@ def test_a_number_that_is_none_stops_the_run_and_the_saved_state_goes_on(
     folder = tmp_path / "run"
     with pytest.raises(ValueError, match=r"no settings\.yaml"):
         resume(tmp_path)
-    message = r"became n.* last good checkpoint is .*\.safetensors, .* --resume"
+    message = r"became n.* saved after 2,.* --resume .* last good checkpoint is .*\.safetensors"
     with pytest.raises(RunStopped, match=message):
         start(folder, settings()).go(quiet(), Spoiling())
     for path in list_checkpoints(folder / "checkpoints"):

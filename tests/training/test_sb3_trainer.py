@@ -197,12 +197,14 @@ def test_sb3_trains_on_the_smallest_rollouts(
         assert np.isfinite([*trainer.iterate().values()]).all()
 
 
-def test_what_is_wrong_in_a_callback_is_not_blamed_on_the_weights() -> None:
+@pytest.mark.parametrize("error", [ValueError("mine"), SystemExit(0)])
+def test_fault_in_an_sb3_callback_is_named(error: BaseException, tmp_path: Path) -> None:
     class Broken(BaseCallback):
         def _on_step(self) -> bool:
-            raise ValueError("mine")
+            raise error
 
-    trainer = SB3Trainer(settings())
-    assert trainer.add_callback(Broken())
-    with pytest.raises(ValueError, match=r"^mine$"):
-        trainer.iterate()
+    kind = type(error).__name__
+    message = rf"a callback of SB3 raised {kind}: .*\(test_sb3_trainer.py:\d+\); .* after 0 decis"
+    with pytest.raises(RunStopped, match=message) as stopped:
+        start(tmp_path / "run", settings(), callbacks=[Broken()]).go(quiet())
+    assert stopped.value.status == 1

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import math
+import operator
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
-import msgspec
 import numpy as np
 
 from ...agents.checkpoints.checkpoint import may_overflow, policy_layers, weight_shapes
 from ...agents.checkpoints.schema import NetworkCard
 from ...common.plugins import error_location, error_text
+from ...common.schema import short_repr
 from ...common.suggestions import type_phrase
 from ..settings import Settings
 from .base import Arrays, Trainer
@@ -49,6 +51,7 @@ def guarded(method: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 def checked_metrics(trainer: Trainer) -> dict[str, float]:
     """Metrics of an iteration; NaN or infinity is an ArithmeticError."""
     result: Any = guarded(trainer.iterate)
+    check_counts(trainer)
     try:
         metrics = {name: float(value) for name, value in result.items()}
     except (AttributeError, TypeError, ValueError):
@@ -58,6 +61,22 @@ def checked_metrics(trainer: Trainer) -> dict[str, float]:
         if not math.isfinite(value):
             raise ArithmeticError(f"{name} became {value} after {trainer.decisions:,} decisions")
     return metrics
+
+
+def check_counts(trainer: Trainer) -> None:
+    """Make a trainer's counts plain integers, also of NumPy's; refuse what is no count."""
+    for name in ("decisions", "hands"):
+        value: Any = getattr(trainer, name, None)
+        try:
+            count = operator.index(value)
+        except TypeError:
+            count = -1
+        if count < 0:
+            raise TrainerFault(
+                f"self.{name} of the trainer {_name(type(trainer))} is {short_repr(value)}: it has "
+                "to be a whole number of at least 0"
+            )
+        setattr(trainer, name, count)
 
 
 def check_progress(trainer: Trainer, idle: int) -> None:
@@ -89,6 +108,27 @@ def checked_player(trainer: Trainer) -> tuple[Arrays, NetworkCard]:
     return weights, card
 
 
+def checked_state(trainer: Trainer) -> tuple[Arrays, dict[str, Any]]:
+    """Arrays and plain values of a trainer's state, NumPy's numbers among them as Python's."""
+    state: Any = guarded(trainer.state)
+    try:
+        arrays, plain = state
+        plain = json.loads(json.dumps(dict(plain), default=_number, allow_nan=False))
+        fits = _are_arrays(arrays)
+    except (TypeError, ValueError):
+        fits = False
+    if not fits:
+        expected = "NumPy arrays by name, and a mapping of values that JSON holds: (arrays, plain)"
+        raise _wrong_result(trainer, "state", state, expected)
+    return arrays, plain
+
+
+def _number(value: object) -> object:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type_phrase(value)} is no value of JSON")
+
+
 def check_results(trainer: Trainer, settings: Settings) -> None:
     """Check the types and shapes of what another package's trainer returns, before a run exists."""
     if type(trainer).__module__.startswith(_OWN):
@@ -99,24 +139,17 @@ def check_results(trainer: Trainer, settings: Settings) -> None:
     if not isinstance(card, NetworkCard):
         expected = "a NetworkCard of german_whist.agents.checkpoints.schema"
         raise _wrong_result(trainer, "network_card", card, expected)
-    weights, state = guarded(trainer.player), guarded(trainer.state)
+    check_counts(trainer)
+    weights = guarded(trainer.player)
     n_actions = max(options.rules.actions for options in settings.all_options)
     shapes = dict(weight_shapes(card, n_actions))
     if not _are_arrays(weights, "f") or {k: v.shape for k, v in weights.items()} != shapes:
         expected = f"NumPy arrays of floats with the names and shapes of network_card: {shapes}"
         raise _wrong_result(trainer, "player", weights, expected)
-    try:
-        arrays, plain = state
-        msgspec.json.encode(dict(plain))
-        fits = _are_arrays(arrays, "biuf")
-    except (TypeError, ValueError, OverflowError):
-        fits = False
-    if not fits:
-        expected = "NumPy arrays by name, and a mapping of values that JSON holds: (arrays, plain)"
-        raise _wrong_result(trainer, "state", state, expected)
+    checked_state(trainer)
 
 
-def _are_arrays(arrays: Any, kinds: str) -> bool:
+def _are_arrays(arrays: Any, kinds: str = "biuf") -> bool:
     return isinstance(arrays, Mapping) and all(
         isinstance(array, np.ndarray) and array.dtype.kind in kinds for array in arrays.values()
     )

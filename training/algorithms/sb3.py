@@ -8,7 +8,8 @@ so that resuming it unpickles nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,10 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import Tensor, nn
 
 from ...agents.base import Agent
-from ...agents.checkpoints.input_names import input_names
 from ...agents.calls import PlayerFault
+from ...agents.checkpoints.input_names import input_names
 from ...agents.checkpoints.schema import Count, NetworkCard
+from ...common.plugins import error_location, error_text
 from ...common.schema import convert
 from ...common.typing import Array
 from ...envs.opponent_pool import OpponentPool
@@ -128,19 +130,40 @@ class SessionCallbackList(CallbackList):
         """Whether a callback has ended the training."""
         self._started = False
 
+    @contextmanager
+    def _naming_faults(self) -> Generator[None]:
+        """Report an exception of a callback with its place; `sys.exit` ends no run in silence."""
+        try:
+            yield
+        except (Exception, SystemExit) as error:
+            raise TrainerFault(
+                f"a callback of SB3 raised {error_text(error)} ({error_location(error)})"
+            ) from error
+
     def init_callback(self, model: Any) -> None:
-        if not self._started:
-            super().init_callback(model)
+        with self._naming_faults():
+            if not self._started:
+                super().init_callback(model)
 
     def on_training_start(self, locals_: dict[str, Any], globals_: dict[str, Any]) -> None:
         """Start the callbacks with the budget of the whole training, the first time."""
         if not self._started:
-            super().on_training_start({**locals_, "total_timesteps": self.decisions}, globals_)
+            with self._naming_faults():
+                super().on_training_start({**locals_, "total_timesteps": self.decisions}, globals_)
         self._started = True
 
+    def on_rollout_start(self) -> None:
+        with self._naming_faults():
+            super().on_rollout_start()
+
     def on_step(self) -> bool:
-        self.stopped = not super().on_step()
+        with self._naming_faults():
+            self.stopped = not super().on_step()
         return not self.stopped
+
+    def on_rollout_end(self) -> None:
+        with self._naming_faults():
+            super().on_rollout_end()
 
     def on_training_end(self) -> None:
         """Do nothing: the end of one `learn` is not that of the training."""
@@ -148,7 +171,8 @@ class SessionCallbackList(CallbackList):
     def end(self) -> None:
         """End the callbacks, if they were started."""
         if self._started:
-            super().on_training_end()
+            with self._naming_faults():
+                super().on_training_end()
 
     def last_step(self) -> tuple[Array, Array]:
         """Observations and dones of the last step."""
@@ -222,6 +246,8 @@ class SB3Trainer(Trainer):
             device=device,
         )
         self.model.set_logger(Logger(None, []))
+        self._state_before_fault: tuple[Arrays, dict[str, Any]] | None = None
+        """State from which to resume if an opponent fails in the middle of a step."""
 
     @classmethod
     def from_settings(cls, settings: SB3Settings) -> SB3Trainer:
@@ -246,8 +272,6 @@ class SB3Trainer(Trainer):
 
     def iterate(self) -> dict[str, float]:
         """Collect a rollout and learn from it, as SB3 does; a callback may cut it short."""
-        self._state_before_fault: tuple[Arrays, dict[str, Any]] | None = None
-        """State from which to resume if an opponent fails in the middle of a step."""
         model, before = self.model, self.model.num_timesteps
         if not len(self.pool):
             self._add_policy()
@@ -368,6 +392,7 @@ class SB3Trainer(Trainer):
         arrays |= {f"pool.{name}": array for name, array in self.pool.state().items()}
         # SB3 deals the games in the first iteration.
         if model._last_episode_starts is not None:
+            arrays |= {f"games.{name}": array for name, array in self.games.state().items()}
             arrays["starts"] = model._last_episode_starts
         arrays["torch"] = torch.get_rng_state().numpy()
         kind, keys, position, has_gauss, gauss = np.random.get_state()
@@ -392,7 +417,6 @@ class SB3Trainer(Trainer):
             for index, name in enumerate(state.snapshots)
         }
         snapshot_agents = {name: self._snapshot_agent(name) for name in self.snapshots}
-            arrays |= {f"games.{name}": array for name, array in self.games.state().items()}
         self.pool.restore(with_prefix(arrays, "pool."), snapshot_agents)
         if "starts" in arrays:
             model._last_obs = self.games.restore(with_prefix(arrays, "games."))

@@ -27,6 +27,7 @@ from ..algorithms.plugin_checks import (
     check_progress,
     checked_metrics,
     checked_player,
+    checked_state,
     guarded,
     is_divergence,
 )
@@ -64,6 +65,8 @@ class Run(TrainingRun):
         self.evaluation_queue = EvaluationQueue(settings.eval_opponents, settings.eval_hands)
         self._signals = SignalGuard()
         self._stop_reason: str | None = None
+        self._saved = 0
+        """Decisions of the last saved state."""
 
     # -- what callbacks see and may do
 
@@ -78,21 +81,23 @@ class Run(TrainingRun):
         for callback in self.callbacks:
             try:
                 getattr(callback, event)(self, *details)
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 kind = type(callback)
                 # Our own callbacks raise with a traceback: it is a fault of the program.
                 if kind.__module__.startswith(f"{__name__.partition('.')[0]}."):
                     raise
+                # Not a wish to end the run, which would have a last checkpoint.
+                remedy = "; run.stop(reason) ends a run" if isinstance(error, SystemExit) else ""
                 raise CallbackFailed(
                     f"the callback {kind.__name__} raised {error_text(error)} "
-                    f"({error_location(error)}) in {event}"
+                    f"({error_location(error)}) in {event}{remedy}"
                 ) from error
 
     # -- the loop
 
     def go(self, *callbacks: Callback) -> Path:
         """Train to the end of the budget; returns the last checkpoint."""
-        settings = self.settings
+        settings, self._saved = self.settings, self.trainer.decisions
         if self.ranks.is_first:
             stopping = [EarlyStopping(settings.patience)] if settings.patience else []
             usual = (CsvFiles(), HtmlReport(), TensorBoard())
@@ -110,17 +115,18 @@ class Run(TrainingRun):
             with self._signals:
                 return self._train()
         except (CannotWrite, CallbackFailed, PlayerFault, RanksLost, TrainerFault) as error:
-            raise RunStopped(f"{error}; {self.store.recovery_hint()}") from error
+            raise self._stopped(error) from error
         except ArithmeticError as error:
             if not is_divergence(error):
                 raise
-            raise RunStopped(f"{error}; {self.store.recovery_hint()}", UNSTABLE) from error
+            raise self._stopped(error, UNSTABLE) from error
         except OSError as error:
-            raise RunStopped(
-                f"{error.strerror or error} ({error.filename}); {self.store.recovery_hint()}"
-            ) from error
+            raise self._stopped(f"{error.strerror or error} ({error.filename})") from error
         finally:
             self.close()
+
+    def _stopped(self, reason: object, status: int = 1) -> RunStopped:
+        return RunStopped(f"{reason}; {self.store.recovery_hint(self._saved)}", status)
 
     def _train(self) -> Path:
         settings, trainer, state = self.settings, self.trainer, self.state
@@ -186,7 +192,7 @@ class Run(TrainingRun):
             self.save_state()
             raise failure or RunStopped("the first of the processes ended the run, and told why")
         if signal_number is not None:
-            self.save()
+            self._save_at_signal()
             guarded(self.trainer.close)
             raise RunStopped(
                 f"stopped after {self.trainer.decisions:,} decisions; go on with: german-whist "
@@ -195,7 +201,21 @@ class Run(TrainingRun):
             )
         return result  # type: ignore[return-value]
 
+    def _save_at_signal(self) -> None:
+        """Save, with a checkpoint of the current player, which a resumed run removes again."""
+        path = self.store.checkpoint_at(self.trainer.decisions)
+        is_new = self.ranks.is_first and not path.exists()
+        if is_new:
+            self.state.stop_checkpoint = self.trainer.decisions
+        self.save()
+        if is_new:
+            self._write_checkpoint()
+
     def _begin_session(self) -> None:
+        # A run that was stopped has the checkpoints of one that was not, and their evaluations.
+        if self.state.stop_checkpoint is not None:
+            self.store.remove_checkpoint(self.state.stop_checkpoint)
+            self.state.stop_checkpoint = None
         self._notify("on_start")
         pending, self.state.pending = self.state.pending, []
         for decisions in pending:
@@ -209,7 +229,7 @@ class Run(TrainingRun):
         for path, results in self.evaluation_queue.finished():
             self._record(path, results)
         if self.state.due:
-            path = self._write_checkpoint()
+            path = self._write_due_checkpoint()
             # Early stopping needs the result now, or a run would not end where it would again.
             if settings.eval_mode == "sync" or settings.patience:
                 self._evaluate(path, settings.eval_opponents, settings.eval_hands)
@@ -245,16 +265,19 @@ class Run(TrainingRun):
         with self._signals.immediate():
             for path, results in self.evaluation_queue.finished(wait=True):
                 self._record(path, results)
-        path = self._write_checkpoint()
+        path = self._write_due_checkpoint()
         opponents = (*settings.eval_opponents, *settings.final_eval_opponents)
         self._evaluate(path, opponents, settings.final_eval_hands)
         self.state.due = False
         return path
 
+    def _write_due_checkpoint(self) -> Path:
+        # Until it is evaluated or submitted: a run that ends before is resumed by evaluating.
+        self.state.due = True
+        return self._write_checkpoint()
+
     def _write_checkpoint(self) -> Path:
         trainer, state = self.trainer, self.state
-        # Until it is evaluated or submitted: a run that ends before is resumed by evaluating.
-        state.due = True
         weights, network = checked_player(trainer)
         path = write_player(
             self.store.checkpoint_at(trainer.decisions).with_suffix(""), weights, self.settings,
@@ -292,11 +315,12 @@ class Run(TrainingRun):
     def save_state(self) -> None:
         """Save everything that the rest of the run depends on."""
         # Every rank takes part: the first collects the games of all.
-        arrays, plain = guarded(self.trainer.state)
+        arrays, plain = checked_state(self.trainer)
         if self.ranks.is_first:
             pending = [*self.state.pending, *self.evaluation_queue.pending]
             state = msgspec.structs.replace(self.state, trainer=plain, pending=pending)
             save_state(self.store.state_path, arrays, state)
+            self._saved = self.trainer.decisions
 
     def close(self) -> None:
         self.store.release()

@@ -13,7 +13,7 @@ from ...common.plugins import error_text
 from ...common.suggestions import suggest
 from ...common.typed_settings import SettingsError
 from ..algorithms.base import Trainer
-from ..algorithms.plugin_checks import check_results, guarded
+from ..algorithms.plugin_checks import check_counts, check_results, guarded
 from ..algorithms.registry import make_trainer
 from ..callbacks.base import Callback, named_callback
 from ..callbacks.evaluation import check_eval_opponents
@@ -95,6 +95,7 @@ def _resume(store: RunStore, words: Sequence[str], callbacks: Iterable[object]) 
     run = Run(store, settings, trainer, state, run_callbacks)
     try:
         guarded(trainer.restore, arrays, state.trainer)
+        check_counts(trainer)
     except (ValueError, KeyError, TypeError, IndexError, RuntimeError) as error:
         raise CheckpointError(
             f"{store.state_path}: does not fit the run's settings ({error_text(error)}); "

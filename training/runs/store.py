@@ -61,18 +61,20 @@ class RunStore:
         card = read_card(path)
         write_card(path.with_suffix(""), msgspec.structs.replace(card, evaluations=results))
 
-    def recovery_hint(self) -> str:
-        """The last checkpoint of a failed run, and the command that resumes it."""
+    def remove_checkpoint(self, decisions: int) -> None:
+        """Remove a checkpoint with its card and further files, if it is there."""
+        path = self.checkpoint_at(decisions)
+        for file in path.parent.glob(f"{path.stem}.*"):
+            file.unlink(missing_ok=True)
+
+    def recovery_hint(self, decisions: int) -> str:
+        """What is left of a failed run whose state was last saved after so many decisions."""
+        saved = (
+            f"the run is saved after {decisions:,} decisions, and goes on with german-whist train "
+            f"--resume {self.folder}"
+        )
         paths = list_checkpoints(self.folder / FOLDER)
-        checkpoint = (
-            f"the last good checkpoint is {paths[-1]}" if paths else "there is no checkpoint"
-        )
-        if not self.state_path.exists():
-            return f"{checkpoint} yet" if not paths else checkpoint
-        return (
-            f"{checkpoint}, and the state that was saved last is as it was: go on from it with "
-            f"german-whist train --resume {self.folder}"
-        )
+        return f"{saved}; its last good checkpoint is {paths[-1]}" if paths else saved
 
 
 def settings_of(folder: Path) -> Settings:
