@@ -68,3 +68,16 @@ def test_a_training_is_called_goes_on_and_tells_what_it_came_to(
         german_whist.train("tiny", ent_ceof=0.1)
     with pytest.raises(ValueError, match="is not empty: go on with --resume"):
         german_whist.train("tiny", folder="mine")
+
+
+def test_torchrun_restart_finds_its_run_by_rules_of_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "deck.yaml").write_text("name: deck\nsuits: 2\nranks: 4\nhand: 2\n")
+    preset = {"trainer": "cfr", "rules": str(tmp_path / "deck.yaml"), "decisions": 200,
+              "eval_opponents": (), "final_eval_hands": 2}  # fmt: skip
+    first = german_whist.train(preset, folder=tmp_path / "run", quiet=True)
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "one")
+    assert german_whist.train(preset, folder=tmp_path / "run", quiet=True).rows == first.rows
+    with pytest.raises(ValueError, match="is not empty"):
+        german_whist.train({**preset, "decisions": 300}, folder=tmp_path / "run", quiet=True)

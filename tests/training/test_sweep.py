@@ -288,6 +288,26 @@ def test_no_trial_is_drawn_twice_by_a_sweep_that_goes_on_or_is_shared(
     assert resumed == uninterrupted
 
 
+def test_trials_of_other_processes_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sweep = load_sweep(written(tmp_path, space={"ent_coef": {"low": 0.0, "high": 1.0}}, trials=4))
+    monkeypatch.setattr("german_whist.training.experiments.sweep.train_or_go_on", no_training)
+    folder, lines = tmp_path / "sweep", list[str]()
+    folder.mkdir()
+    here, parent = socket.gethostname(), os.getppid()
+    for host, process in (("elsewhere", 1), (here, parent), (here, 2**22 + 1)):
+        trial = study_of(folder).ask({"ent_coef": optuna.distributions.FloatDistribution(0.0, 1.0)})
+        trial.set_user_attr("process", (host, process, 1))
+    trials = run_sweep(sweep, folder, say=lines.append).study.trials
+    # The third is resumed: its process is dead.
+    states = [trial.state.name for trial in trials]
+    assert states == ["RUNNING", "RUNNING", "COMPLETE", "COMPLETE"]
+    running = [line for line in lines if "is still trained on" in line]
+    assert [line.partition(": give")[0] for line in running] == [
+        f"trial {number} is still trained on {host}"
+        for number, host in enumerate(("elsewhere", here))
+    ]
+
+
 @pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
 def test_sweeps_that_start_at_once_share_one_study(tmp_path: Path) -> None:
     folder = tmp_path / "sweep"

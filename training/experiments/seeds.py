@@ -17,7 +17,7 @@ from ..algorithms.registry import trainer_kind
 from ..callbacks.report_files import REPORT
 from ..runs.api import SettingsSource, resolve_settings
 from ..runs.presets import load_settings
-from ..runs.run_lock import lock_new_folder, lock_numbered_folder
+from ..runs.run_lock import RunLock, lock_new_folder, lock_numbered_folder
 from .compare import Comparison, compare
 from .separate_runs import Training, train_runs
 
@@ -52,13 +52,16 @@ def train_seeds(
     if check_backend(on) != LOCAL:
         connect_ray(on)
     lock = lock_numbered_folder(base) if folder is None else lock_new_folder(base)
-    lock.release()
-    folder = lock.folder
-    for seed in seeds:
-        (folder / f"{_SEED}{seed}").mkdir()
-    # Written last: a folder with this file has all seeds, and can be resumed.
-    write_file(folder / _SETTINGS, resolved.as_yaml())
-    return train_seeds_on(folder, say=say, on=on)
+    try:
+        for left in lock.folder.glob(f"{_SEED}*"):  # empty, or the folder would not be new
+            left.rmdir()
+        for seed in seeds:
+            (lock.folder / f"{_SEED}{seed}").mkdir()
+        # Written last: a folder with this file has all seeds, and can be resumed.
+        write_file(lock.folder / _SETTINGS, resolved.as_yaml())
+        return _train_all(lock.folder, (), say, on)
+    finally:
+        lock.release()
 
 
 def is_of_seeds(folder: Path) -> bool:
@@ -70,6 +73,16 @@ def train_seeds_on(
     folder: Path, words: Sequence[str] = (), *, say: Callable[[str], None] = print, on: str = LOCAL
 ) -> Comparison:
     """Resume all runs of a folder, here or on a cluster, and write their comparison as a page."""
+    lock = RunLock(folder)
+    try:
+        return _train_all(folder, words, say, on)
+    finally:
+        lock.release()
+
+
+def _train_all(
+    folder: Path, words: Sequence[str], say: Callable[[str], None], on: str
+) -> Comparison:
     endings = [path.name[len(_SEED) :] for path in folder.glob(f"{_SEED}*") if path.is_dir()]
     seeds = sorted(int(ending) for ending in endings if ending.isdecimal())
     if not seeds:

@@ -124,7 +124,7 @@ def run_sweep(
         storage=_open_storage(storage), study_name=folder.name, direction="maximize",
         load_if_exists=True, sampler=sampler, pruner=pruner,
     )  # fmt: skip
-    while (left := sweep.trials - len(_trials(study, "COMPLETE", "PRUNED"))) > 0:
+    while (left := sweep.trials - _n_counted(study)) > 0:
         count = min(workers, left)
         trials = _interrupted_trials(study, say)[:count]
         trials += [study.ask(space) for _ in range(count - len(trials))]
@@ -153,6 +153,11 @@ def run_sweep(
                 for trial in trials:
                     study.tell(trial, state=_state("FAIL"), skip_if_finished=True)
             raise
+    for trial in filter(_runs_elsewhere, _trials(study, "RUNNING")):
+        say(
+            f"trial {trial.number} is still trained on {trial.user_attrs['process'][0]}: give the "
+            "same command after its end, and it is compared too, or more trials if it was lost"
+        )
     return _select_best(study, sweep, base, folder, say)
 
 
@@ -172,6 +177,20 @@ def _trials(study: Any, *states: str) -> list[Any]:
     return study.get_trials(deepcopy=False, states=[*map(_state, states)])
 
 
+def _n_counted(study: Any) -> int:
+    """Number of trials that are finished, or are trained by another process now."""
+    running = [trial for trial in _trials(study, "RUNNING") if _runs_elsewhere(trial)]
+    return len(_trials(study, "COMPLETE", "PRUNED")) + len(running)
+
+
+def _runs_elsewhere(trial: Any) -> bool:
+    """Whether another process trains a RUNNING trial; one on another machine may be dead."""
+    host, pid, _ = trial.user_attrs.get("process", ("", 0, 0))
+    if host == socket.gethostname():
+        return pid != os.getpid() and is_alive(pid)
+    return bool(host)
+
+
 def _interrupted_trials(study: Any, say: Say) -> list[Any]:
     """RUNNING trials of dead processes of this machine, to resume; fails those that die repeatedly.
 
@@ -179,8 +198,8 @@ def _interrupted_trials(study: Any, say: Say) -> list[Any]:
     """
     trials: list[Any] = []
     for frozen in _trials(study, "RUNNING"):
-        host, pid, starts = frozen.user_attrs.get("process", ("", 0, 0))
-        if host != socket.gethostname() or (pid != os.getpid() and is_alive(pid)):
+        starts = frozen.user_attrs.get("process", ("", 0, 0))[2]
+        if not starts or _runs_elsewhere(frozen):
             continue
         if starts < MAX_DEATHS:
             trials.append(import_optuna().trial.Trial(study, frozen._trial_id))

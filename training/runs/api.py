@@ -74,7 +74,9 @@ def train(
     resolved, base = resolve_settings(settings, changes, folder, name)
     # torchrun restarts its processes with the same command.
     restarted = "TORCHELASTIC_RUN_ID" in os.environ and (base / STATE).exists()
-    if current_ranks().broadcast(restarted and settings_of(base) == resolved):
+    # The run's own file has the parameters of rules that the command names by a path.
+    same = restarted and settings_of(base).as_mapping() == resolved.as_mapping()
+    if current_ranks().broadcast(same):
         return _go(resume(base, callbacks=callbacks), quiet)
     return _go(start(base, resolved, numbered=folder is None, callbacks=callbacks), quiet)
 

@@ -56,11 +56,7 @@ def _owner(folder: Path) -> str:
 
 def lock_new_folder(folder: Path) -> RunLock:
     """Make and lock the directory of a new run; refused if it is not empty."""
-    if not str(folder).isprintable():
-        raise ValueError(
-            f"{str(folder)!r} cannot name a run: its lines in tables and reports would break; "
-            "leave out what cannot be printed"
-        )
+    _check_name(folder)
     _make_folder(folder)
     _check_empty(folder)
     lock = RunLock(folder)
@@ -73,6 +69,19 @@ def lock_new_folder(folder: Path) -> RunLock:
     return lock
 
 
+def _check_name(folder: Path) -> None:
+    if not str(folder).isprintable():
+        raise ValueError(
+            f"{str(folder)!r} cannot name a run: its lines in tables and reports would break; "
+            "leave out what cannot be printed"
+        )
+    if "," in str(folder):
+        raise ValueError(
+            f"{str(folder)!r} cannot name a run: options of a player follow a comma, so that its "
+            "checkpoints could not be named; leave out the comma"
+        )
+
+
 def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -80,13 +89,20 @@ def _make_folder(folder: Path) -> None:
         raise CannotWrite.for_path(folder, error) from error
 
 
+def _is_used(path: Path) -> bool:
+    # Empty folders are left by a command for several seeds that was killed at its start.
+    is_empty = path.is_dir() and not any(path.iterdir())
+    return path.name not in (LOCK, OWNER) and not is_empty
+
+
 def _check_empty(folder: Path) -> None:
-    if any(path.name not in (LOCK, OWNER) for path in folder.iterdir()):
+    if any(map(_is_used, folder.iterdir())):
         raise ValueError(f"{folder} is not empty: go on with --resume {folder}, or name another")
 
 
 def lock_numbered_folder(base: Path) -> RunLock:
     """Make and lock the first of the directories `base-1`, `base-2`, ... that does not exist."""
+    _check_name(base)
     _make_folder(base.parent)
     for number in count(1):
         folder = base.with_name(f"{base.name}-{number}")
