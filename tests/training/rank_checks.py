@@ -23,8 +23,8 @@ import torch
 from german_whist.cli import main as command
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.settings import PPOSettings
+from german_whist.training.checkpoint import digest_of
 from german_whist.training.distributed import Ranks, current_ranks
-from german_whist.training.rollout.tensor_state import digest_of
 
 # One minibatch holds a whole iteration: then it makes no difference in what order it is learnt.
 SETTINGS = PPOSettings(
