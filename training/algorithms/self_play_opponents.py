@@ -13,7 +13,7 @@ from ...agents.calls import FaultNamingAgent
 from ...agents.registry import make_agent
 from ...common.typing import Arrays
 from ...envs.mixed import MixedSelfPlayEnv
-from ...envs.opponents import PendingDecisions, query_opponent
+from ...envs.opponents import OpponentGames, PendingDecisions, query_opponent
 from ...envs.self_play import SelfPlayEnv
 from ..rollout.backends import Array, TrainingBackend
 from ..rollout.kernels import (
@@ -155,6 +155,8 @@ def env_actions_of(agent: Agent, games: SelfPlayEnv, rows: Array) -> Array:
     batch = games.batch.on_host()
     views = batch.views(batch.turns())[rows]
     rng = decision_streams(agent_key(batch.seed), batch.records["number"][rows], views)
-    actions = query_opponent(batch, agent, PendingDecisions(rows, views, rng))
+    # The agent plays in no other games.
+    opponent = OpponentGames(agent, 0, rows)
+    actions = query_opponent(batch, opponent, PendingDecisions(rows, views, rng))
     relabel_actions(actions, batch.suit_orders[rows])
     return actions
