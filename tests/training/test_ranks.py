@@ -134,7 +134,7 @@ def test_two_ranks_leave_one_run(ranked: Path, found: list[dict[str, Any]]) -> N
 
 def test_a_killed_rank_is_started_again_to_the_same_weights(ranked: Path) -> None:
     told = (ranked / "told.txt").read_text()
-    assert f"go on from it with german-whist train --resume {ranked / 'killed'}" in told
+    assert f"and goes on with german-whist train --resume {ranked / 'killed'}" in told
     assert same(arrays_of(ranked / "killed"), arrays_of(ranked / "whole"))
 
 

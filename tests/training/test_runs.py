@@ -278,7 +278,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
     [
         ("decisions=1900", r"decisions is 1,900, and .* played 4,\d+ already: give more .*=8"),
         ("decisions=1900 final_eval_hands=90", "decisions is 1,900, and"),
-        ("max_minutes=1e-6", "max_minutes is 1e-06, and .* has taken .*: .* max_minutes=1, or 0"),
+        ("max_minutes=1e-6", "max_minutes is 1e-06, and .* has taken .*: .*_minutes=[1-9], or 0"),
         ("ent_coef=0.2 clip_range=0.3", r"clip_range, ent_coef: .*its 4,\d+ dec.* in decisions=8"),
     ],
 )

@@ -114,13 +114,12 @@ def checked_state(trainer: Trainer) -> tuple[Arrays, dict[str, Any]]:
     try:
         arrays, plain = state
         plain = json.loads(json.dumps(dict(plain), default=_number, allow_nan=False))
-        fits = _are_arrays(arrays)
+        if _are_arrays(arrays):
+            return arrays, plain
     except (TypeError, ValueError):
-        fits = False
-    if not fits:
-        expected = "NumPy arrays by name, and a mapping of values that JSON holds: (arrays, plain)"
-        raise _wrong_result(trainer, "state", state, expected)
-    return arrays, plain
+        pass
+    expected = "NumPy arrays by name, and a mapping of values that JSON holds: (arrays, plain)"
+    raise _wrong_result(trainer, "state", state, expected)
 
 
 def _number(value: object) -> object:
