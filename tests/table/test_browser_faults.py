@@ -225,7 +225,7 @@ def seconds_to_decide(visit: Visit, hasten: bool) -> float:
     return page.evaluate("window.took")
 
 
-@pytest.mark.parametrize(("hasten", "limit"), [(False, 1.6), (True, 0.9)])
+@pytest.mark.parametrize(("hasten", "limit"), [(False, 1.6), (True, 0.6)])
 def test_the_next_decision_comes_soon_after_a_click(
     visit: Visit, hasten: bool, limit: float
 ) -> None:
