@@ -30,9 +30,10 @@ from german_whist.agents.networks.mlp import (
     pack_mlp,
 )
 from german_whist.agents.networks.policy import NetworkAgent
+from german_whist.agents.search.base import PRUNE_AT_START, PRUNE_BY_RACING
 from german_whist.agents.search.leaf_values import solve_last_trick
 from german_whist.agents.search.root import MIN_REPLY_PROBABILITY, thinker_actions
-from german_whist.agents.search.simulation import new_search, play_ahead
+from german_whist.agents.search.simulation import ROUND_SIZE, new_search, play_ahead
 from german_whist.agents.search.thinker import ThinkerAgent
 from german_whist.engine.dtypes import GAME, NO_TRUMP
 from german_whist.engine.endgame import tables, value
@@ -279,6 +280,40 @@ def test_it_plays_the_best_mean_and_weighted_log_prior(prior: float) -> None:
             assert action[0] == cards[scores.argmax()]
             weighted += 1
     assert weighted > 5
+
+
+def searched(agent: ThinkerAgent, game: Game, pruning: int) -> tuple[int, int]:
+    """Action of a search in 96 worlds, and in how many worlds it was decided."""
+    view, actions = game.view(), np.zeros(1, np.int64)
+    search = new_search(agent.record, tables(), agent.networks, pruning)
+    batch = ViewBatch(view.record.copy(), np.ones(1, np.uint64), actions)
+    thinker_actions(search, batch, 96, False)
+    return int(actions[0]), int(search.progress["worlds"][0])
+
+
+def test_race_rarely_drops_the_card_that_all_worlds_would_choose() -> None:
+    agent = ThinkerAgent("classic")
+    compared = missed = shortened = 0
+    for seed in range(250):
+        game = at_trick(1 + seed % 9, seed, follow=bool(seed % 2))
+        action, worlds = searched(agent, game, PRUNE_BY_RACING)
+        best, all_worlds = searched(agent, game, PRUNE_AT_START)
+        compared += all_worlds > 0
+        missed += action != best
+        shortened += worlds < all_worlds
+    assert compared > 100
+    assert missed < 0.06 * compared
+    assert shortened > 0.1 * compared
+
+
+def test_race_is_decided_at_once_by_a_prior_that_outweighs_all_values() -> None:
+    agent, raced = ThinkerAgent("classic", 96, "prior=1"), 0
+    for seed in range(30):
+        game = at_trick(1 + seed % 9, seed, follow=bool(seed % 2))
+        _, worlds = searched(agent, game, PRUNE_BY_RACING)
+        assert worlds <= ROUND_SIZE
+        raced += worlds > 0
+    assert raced > 20
 
 
 @pytest.mark.parametrize(
