@@ -23,7 +23,7 @@ from hypothesis import HealthCheck, settings
 
 from german_whist.cli import main
 from german_whist.common import threads
-from german_whist.engine.batch import cpu_backend as places
+from german_whist.engine.batch import cpu_backend
 
 # A first call may compile; how long an example takes says nothing about it.
 settings.register_profile(
@@ -52,10 +52,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: place.get(Path(item.fspath).stem, len(LONG)))
 
 
-# Few games are shared out among threads as many are.
-threads.MIN_PART_NS = 1
-# What they show lies in memory that was lent before, as what many games show does.
-places.LARGE_BYTES = 1000
+@pytest.fixture(scope="module")
+def small_parts() -> Iterator[None]:
+    """Few games are split among threads as many are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(threads, "MIN_PART_NS", 1)
+        yield
+
+
+@pytest.fixture(scope="module")
+def pooled_memory() -> Iterator[None]:
+    """Observations of few games lie in memory that was used before, as those of many do."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cpu_backend, "LARGE_BYTES", 1000)
+        yield
 
 
 @pytest.fixture(autouse=True)

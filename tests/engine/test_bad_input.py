@@ -14,6 +14,8 @@ from german_whist.engine.game import Game, IllegalAction
 from german_whist.envs import SelfPlayEnv
 from support import dealt
 
+pytestmark = pytest.mark.usefixtures("small_parts")
+
 
 def all_of(game: Game | SelfPlayEnv) -> tuple[Any, ...]:
     if isinstance(game, SelfPlayEnv):

@@ -1,5 +1,7 @@
 """The batch against the single game and the plain implementation, move by move.
 
+pytestmark = pytest.mark.usefixtures("small_parts", "pooled_memory")
+
 What is shown is compared with plain rows, made from the index table and from what a player noted.
 """
 

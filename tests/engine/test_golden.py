@@ -1,5 +1,7 @@
 """Deal number i of seed s is the same deal for good, and every deal is equally likely.
 
+pytestmark = pytest.mark.usefixtures("small_parts")
+
 Whoever changes the games below breaks every seed that somebody has noted down, and has to give the
 environments another version.
 """

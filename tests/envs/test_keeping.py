@@ -19,6 +19,8 @@ from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv
 from german_whist.envs.sb3 import GermanWhistVecEnv
 from support import dealt
 
+pytestmark = pytest.mark.usefixtures("small_parts", "pooled_memory")
+
 Array = np.ndarray[Any, Any]
 
 

@@ -37,6 +37,8 @@ from german_whist.engine.view import View
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv
 from german_whist.envs.sb3 import GermanWhistVecEnv
 
+pytestmark = pytest.mark.usefixtures("small_parts", "pooled_memory")
+
 Array = np.ndarray[Any, Any]
 MASKED = "raw_env", "env", "self-play", "three"
 """What shows a mask always."""

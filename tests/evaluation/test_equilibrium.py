@@ -32,6 +32,8 @@ from german_whist.evaluation.exploitability.exact import (
     measure_exploitability,
 )
 
+pytestmark = pytest.mark.usefixtures("small_parts")
+
 Array = np.ndarray[Any, Any]
 
 SMALLEST: dict[str, Any] = {"name": "two suits", "suits": 2, "ranks": 3, "hand": 2}
