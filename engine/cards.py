@@ -68,6 +68,7 @@ ACTIONS: tuple[int, ...] = (*CARDS, TAKE_HIDDEN, KEEP, TAKE_BLIND)
 _CARD_OF_TEXT = {str(card): card for card in CARDS}
 _CARD_OF_TEXT |= {card.symbol: card for card in CARDS}
 _CARD_OF_TEXT |= {RANKS[card.rank] + SUIT_SYMBOLS[card.suit]: card for card in CARDS}
+_CARD_OF_TEXT |= {card.name.upper(): card for card in CARDS}
 _CARD_OF_TEXT |= {"10" + SUITS[card.suit]: card for card in CARDS if RANKS[card.rank] == "T"}
 
 
@@ -89,13 +90,14 @@ def as_integer(value: Any) -> int | None:
 
 
 def card(value: int | str) -> Card:
-    """The card with an id or a text form (`TD`, `10d`, `10♦`)."""
+    """The card with an id or a text form (`TD`, `10d`, `10♦`, `ten of diamonds`)."""
     if isinstance(value, str):
-        by_text = _CARD_OF_TEXT.get(value.strip().upper())
+        text = " ".join(value.upper().split())
+        by_text = _CARD_OF_TEXT.get(text)
         if by_text is None:
             raise ValueError(
                 f"{value!r} is not a card: write rank then suit, ranks {RANKS}, suits {SUITS}, "
-                "as in TD for the ten of diamonds"
+                "as in TD, or ten of diamonds"
             )
         return by_text
     number = as_integer(value)

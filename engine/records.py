@@ -135,7 +135,7 @@ class GameRecord:
     # -- JSON
 
     def to_line(self) -> str:
-        return json.dumps(msgspec.to_builtins(_to_json(self)), ensure_ascii=False, allow_nan=False)
+        return json_line(msgspec.to_builtins(_to_json(self)))
 
     def as_mapping(self) -> dict[str, Any]:
         return json.loads(self.to_line())
@@ -146,10 +146,34 @@ class GameRecord:
         return parse_record(line, _from_json)
 
 
+def json_line(data: object) -> str:
+    """One line of JSON that UTF-8 can hold and that can be read back."""
+    try:
+        line = json.dumps(data, ensure_ascii=False, allow_nan=False)
+    except ValueError as error:
+        raise RecordError(f"cannot be written as JSON: {error}") from error
+    # Half of a surrogate pair, as in a damaged name, has no place in UTF-8.
+    return line if line.isascii() or _is_utf8(line) else json.dumps(data, allow_nan=False)
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _refuse_constant(name: str) -> None:
+    raise RecordError(f"holds {name}, which is no number of JSON: write null or a text")
+
+
 def parse_record(line: str, from_json: Callable[[object], AnyRecord]) -> AnyRecord:
     """Parse one line of JSON with `from_json`, verified by replay."""
     try:
-        data = json.loads(line)
+        data = json.loads(line, parse_constant=_refuse_constant)
+    except RecordError:
+        raise
     except (ValueError, RecursionError) as error:
         raise RecordError(f"is not a line of JSON: {error}") from None
     try:

@@ -149,6 +149,7 @@ Stable-Baselines3, or an `OpponentPool` of these, which draws by a seed of its o
         return int(self._batch.seats[0])
 
     def view(self) -> View:
+        self._batch.batch.check_ready()
         return self._batch.batch.view(0, self.seat)
 
     def render(self) -> Any:

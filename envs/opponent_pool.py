@@ -236,11 +236,16 @@ results counting most; 0.5 without results |
         """
         names = json.loads(state_array(state, "names").tobytes())
         results = state_array(state, "results")
-        members = state_array(state, "members").tolist()
+        member_array = state_array(state, "members")
+        members = member_array.tolist()
         stream = state_array(state, "stream", 1)
         if (
             results.shape != (len(names), 5)
+            or results.dtype != np.float64
             or not np.isfinite(results).all()
+            or (results < 0).any()
+            or len({*names}) < len(names)
+            or member_array.dtype.kind not in "iu"
             or not {*members} <= {*range(len(names))}
             or len({*members}) < max(len(members), min(len(names), 1))
             or stream.dtype != np.uint64

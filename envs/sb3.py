@@ -167,7 +167,8 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
         """Set `opponent`, in all environments at once."""
-        if attr_name != "opponent" or indices is not None:
+        every = [*self._get_indices(indices)] == [*range(self.num_envs)]
+        if attr_name != "opponent" or not every:
             raise AttributeError(
                 f"{attr_name!r} cannot be set: only the opponent can, in all environments at once"
             )

@@ -168,6 +168,7 @@ class SelfPlayEnv:
         return self.batch.game(index)
 
     def view(self, index: int, seat: int) -> View:
+        self.batch.check_ready()
         return self.batch.view(index, seat)
 
 

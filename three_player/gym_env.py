@@ -75,8 +75,7 @@ worst reward, or `"raise"` |
         render_view: str = SEAT,
         illegal: str = LOSE,
     ) -> None:
-        self.opponents: tuple[ThreePlayer, ThreePlayer] = _opponent_pair(opponents)
-        """The agents at the left and at the right; replaceable at any time."""
+        self._opponents = _opponent_pair(opponents)
         checked_seat(seat, (0, 1, 2, RANDOM_SEAT))
         self._fixed_seat = seat
         self.seat: int = 0
@@ -92,6 +91,15 @@ worst reward, or `"raise"` |
         self.render_mode: str | None = render_mode
         self._table = ThreeTable(painter_for(render_mode, self.metadata["render_fps"]))
         self._render_view = checked_seat(render_view, (SEAT, OPEN), "render_view")
+
+    @property
+    def opponents(self) -> tuple[ThreePlayer, ThreePlayer]:
+        """The agents at the left and at the right; they may be replaced at any time."""
+        return self._opponents
+
+    @opponents.setter
+    def opponents(self, opponents: object) -> None:
+        self._opponents = _opponent_pair(opponents)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

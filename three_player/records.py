@@ -5,7 +5,6 @@ The functions for records of two players write and append them.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
@@ -15,7 +14,14 @@ from msgspec import Struct
 
 from ..common.schema import convert
 from ..engine.cards import cards, text_of
-from ..engine.records import BrokenLine, RecordError, check_deal_number, parse_record, read_lines
+from ..engine.records import (
+    BrokenLine,
+    RecordError,
+    check_deal_number,
+    json_line,
+    parse_record,
+    read_lines,
+)
 from .game import ThreeGame
 
 
@@ -76,7 +82,7 @@ class ThreeRecord(
         return game
 
     def to_line(self) -> str:
-        return json.dumps(msgspec.to_builtins(self), ensure_ascii=False, allow_nan=False)
+        return json_line(msgspec.to_builtins(self))
 
     @staticmethod
     def from_line(line: str) -> ThreeRecord:

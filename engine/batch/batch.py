@@ -61,7 +61,12 @@ STATE_ARRAYS = ("records", "seed")
 READ_NS = 3
 
 
-def check_reset_options(options: Iterable[str], allowed: tuple[str, ...] = RESET_OPTIONS) -> None:
+def check_reset_options(options: object, allowed: tuple[str, ...] = RESET_OPTIONS) -> None:
+    if not isinstance(options, Mapping):
+        raise ValueError(
+            f"reset options are {options!r}, {type_phrase(options)}: give a dictionary, as in "
+            "reset(options={'number': 3})"
+        )
     for name in options:
         if name not in allowed:
             known, hint = ", ".join(allowed), suggest(name, allowed, listed=False)

@@ -15,7 +15,7 @@ from ...common.jit.compiler import COMPILED
 from .build import build, build_in_memory
 from .index import MAX_CARDS, layer_bytes
 from .search import BASE_CARDS, Tables
-from .store import MappedLayers, TablebaseKind, layer_files, open_layers
+from .store import MappedLayers, TablebaseError, TablebaseKind, layer_files, open_layers
 
 DEFAULT_CARDS = 10
 
@@ -27,7 +27,8 @@ def tables(trumps: bool = True, low: bool = False) -> Tables:
     """Tables of a contract for this process, built on first use.
 
     All layers that `german-whist tablebase build` has written are used; layers up to ten cards are
-    built here, in seconds, if they are missing. A damaged file raises an error that names it.
+    built here, in seconds, if they are missing or damaged. Another damaged file raises an error
+    that names it.
     """
     kind = TablebaseKind(trumps, low)
     with _lock:
@@ -102,11 +103,16 @@ def _load_tables(kind: TablebaseKind) -> Tables:
 def _base_layers(kind: TablebaseKind) -> MappedLayers:
     try:
         return open_layers(layer_files(kind, DEFAULT_CARDS)[0])
+    except TablebaseError as error:
+        # It takes seconds, unlike the layers above, which their owner has to rebuild.
+        reason = str(error).partition(". Write it anew")[0]
+        print(f"german-whist: {reason}; it is written anew", file=sys.stderr, flush=True)
     except (FileNotFoundError, NotADirectoryError):
-        if COMPILED:
-            return build(kind, DEFAULT_CARDS)[0]
-        _build_in_subprocess(kind)
-        return open_layers(layer_files(kind, DEFAULT_CARDS)[0])
+        pass
+    if COMPILED:
+        return build(kind, DEFAULT_CARDS, rebuild=True)[0]
+    _build_in_subprocess(kind)
+    return open_layers(layer_files(kind, DEFAULT_CARDS)[0])
 
 
 def _build_in_subprocess(kind: TablebaseKind) -> None:

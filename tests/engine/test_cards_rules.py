@@ -47,10 +47,18 @@ def test_cards_are_read_by_people_as_they_are_spoken_and_sets_go_both_ways() -> 
     assert cards_of(np.uint64(5)) == cards("2C 4C")
 
 
+@pytest.mark.parametrize("each", CARDS)
+def test_card_is_read_by_its_name_in_words(each: Card) -> None:
+    assert card(each.name) is card(f" {each.name.title()}  ") is each
+
+
 @pytest.mark.parametrize(
     ("wrong", "remedy"),
     [
-        *((text, ".*rank then suit.*TD") for text in ("", "T", "1D", "11D", "TX", "DT", "T D")),
+        *(
+            (text, ".*rank then suit.*TD")
+            for text in ("", "T", "1D", "11D", "TX", "DT", "T D", "AS.")
+        ),
         *((number, r" .*from 0 \(2C\) to 51 \(AS\)") for number in (-1, 52, 255, 2**70)),
         *((other, ".* card") for other in (True, 1.0, None, b"TD", [3])),
     ],

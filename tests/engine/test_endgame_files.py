@@ -79,7 +79,6 @@ def test_a_spoilt_file_is_named_and_only_replaced_when_asked(base, harm, words, 
     for act in (
         lambda: open_layers(LayerFile(TablebaseKind(), 0, 3)),
         lambda: build_module.build(TablebaseKind(), 3),
-        lambda: tables(),
     ):
         with pytest.raises(TablebaseError, match=words) as caught:
             act()
@@ -88,6 +87,16 @@ def test_a_spoilt_file_is_named_and_only_replaced_when_asked(base, harm, words, 
     assert str(base) in whist("tablebase", "verify", "--cards", 3, status=2).err
     whist("tablebase", "build", "--cards", 3, "--rebuild")
     assert base.read_bytes() == whole
+
+
+def test_damaged_default_file_is_rebuilt_with_a_note(base, monkeypatch, capsys):
+    monkeypatch.setattr(opening_module, "DEFAULT_CARDS", 3)
+    whole = base.read_bytes()
+    spoil(base, HEADER_BYTES + 5, 16)
+    opening_module._base_layers(TablebaseKind())
+    assert base.read_bytes() == whole
+    note = capsys.readouterr().err
+    assert f"{base} cannot be used: layer 2 is damaged (wrong checksum); it is written anew" in note
 
 
 def test_another_kind_or_format_is_told_apart_from_damage(base, monkeypatch):

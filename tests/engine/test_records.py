@@ -187,3 +187,20 @@ def test_what_can_not_be_written_leaves_the_old_file(tmp_path: Path) -> None:
         write_records(path, [record_of(played()), record_of(played(), {"odd": object()})])
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["hands.jsonl"]
+
+
+@pytest.mark.parametrize("write", [write_records, append_records])
+def test_lone_surrogate_in_meta_is_written_and_read_back(write: Any, tmp_path: Path) -> None:
+    record = record_of(played(), {"player": "A\ud800nn", "other": "Bo♥"})
+    write(tmp_path / "games.jsonl", [record])
+    assert read_records(tmp_path / "games.jsonl") == ([record], [])
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_number_that_json_lacks_is_neither_written_nor_read(value: float) -> None:
+    record = record_of(played(), {"score": value})
+    with pytest.raises(RecordError, match="cannot be written as JSON"):
+        record.to_line()
+    line = json.dumps(record_of(played()).as_mapping() | {"meta": {"score": value}})
+    with pytest.raises(RecordError, match="which is no number of JSON"):
+        GameRecord.from_line(line)

@@ -33,6 +33,8 @@ def test_stable_baselines3_is_answered_for_each_environment() -> None:
     assert env.env_is_wrapped(VecNormalize, indices=[1]) == [False]  # type: ignore[arg-type]
     env.set_attr("opponent", "threshold")
     assert env.opponent.name == "threshold"
+    env.set_attr("opponent", "random", indices=range(3))
+    assert env.opponent.name == "random"
     for name, where in (("opponent", [0]), ("rules", None)):
         with pytest.raises(AttributeError, match=f"'{name}' cannot be set: only the opponent"):
             env.set_attr(name, "random", indices=where)

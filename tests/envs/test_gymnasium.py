@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import gymnasium
@@ -13,8 +14,9 @@ from walks import OPTIONS, SHAPES, label
 from german_whist import observe
 from german_whist.agents import Agent, CannotPlay
 from german_whist.agents.heuristic.random import RandomAgent
+from german_whist.engine.batch.kernels import first_illegal
 from german_whist.engine.game import IllegalAction
-from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv
+from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv
 
 ID = "german_whist/GermanWhist-v0"
 
@@ -180,3 +182,28 @@ def test_options_that_do_not_fit_get_a_sentence() -> None:
             env.reset(options={"deel": 1})
     with pytest.raises(TypeError, match=r"no option 'oponent': .*; did you mean 'opponent'"):
         gymnasium.make_vec(ID, num_envs=2, oponent="random")
+
+
+@pytest.mark.parametrize("options", [5, [1], "number"])
+@pytest.mark.parametrize("make", [GermanWhistEnv, GermanWhistVectorEnv])
+def test_reset_refuses_options_that_are_no_dictionary(make: Any, options: Any) -> None:
+    with pytest.raises(ValueError, match=f"reset options are {re.escape(repr(options))}"):
+        make().reset(options=options)
+
+
+@pytest.mark.parametrize(
+    "view", [lambda: GermanWhistEnv().view(), lambda: SelfPlayEnv(2).view(0, 0)]
+)
+def test_view_before_reset_is_refused(view: Any) -> None:
+    with pytest.raises(IllegalAction, match="nothing to step yet: call reset"):
+        view()
+
+
+def test_read_only_actions_compile_nothing() -> None:
+    env = SelfPlayEnv(4)
+    actions = env.reset(seed=1).masks.argmax(axis=1)
+    actions = env.step(actions).masks.argmax(axis=1)
+    before = len(getattr(first_illegal, "overloads", ()))
+    actions.flags.writeable = False
+    env.step(actions)
+    assert len(getattr(first_illegal, "overloads", ())) == before

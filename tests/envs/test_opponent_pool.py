@@ -145,6 +145,7 @@ def test_of_those_that_joined_later_the_newest_and_a_random_part_stay() -> None:
     assert len(pool.results()) == 30
 
 
+@pytest.mark.filterwarnings("ignore:.*illegal action ends")
 @pytest.mark.parametrize("mode", [mode.value for mode in AutoresetMode])
 def test_a_pool_of_one_plays_as_the_fixed_opponent(mode: str) -> None:
     for opponent in ("random", "threshold", Forgetful):
@@ -374,3 +375,20 @@ def test_answers_that_are_none_name_the_policy_and_a_reset_mends_it(policy: Any,
     play(envs, envs.reset(seed=1)[1], 3)
     envs.opponent = OpponentPool(NAMED)
     assert len(set(play(envs, {"action_mask": envs.action_masks()}, 1)[0][4]["opponent"])) > 1
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("members", lambda members: members.astype(float)),
+        ("results", lambda results: results - 1),
+        ("results", lambda results: results.astype(np.float32)),
+        ("names", lambda names: np.frombuffer(b'["threshold", "threshold", "value:13"]', np.uint8)),
+    ],
+)
+def test_restore_refuses_arrays_that_no_pool_writes(name: str, change: Any) -> None:
+    pool = OpponentPool(NAMED)
+    state = pool.state()
+    state[name] = change(state[name])
+    with pytest.raises(ValueError, match="not of an opponent pool"):
+        pool.restore(state)

@@ -191,6 +191,10 @@ def test_opponents_that_fail_are_told_by_name() -> None:
         env.step(0)
     with pytest.raises(ValueError, match="no player 'thirfty' for three; did you mean 'thrifty'"):
         GermanWhistThreeEnv(opponents="thirfty")
+    with pytest.raises(ValueError, match="no player 'thirfty' for three"):
+        env.opponents = "thirfty"  # type: ignore[assignment]
+    env.opponents = "thrifty"  # type: ignore[assignment]
+    assert env.opponents == (thrifty_card, thrifty_card)
     with pytest.raises(ValueError, match="it has to be one player, or two of them"):
         GermanWhistThreeEnv(opponents=["random"] * 3)
     with pytest.raises(ValueError, match="seat is 3: it has to be 0, 1, 2 or 'random'"):
