@@ -47,6 +47,11 @@ LONG = (
 )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    # Once per process: which test it comes in depends on their order.
+    config.addinivalue_line("filterwarnings", "ignore:.*illegal action ends")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     place = {name: number for number, name in enumerate(LONG)}
     items.sort(key=lambda item: place.get(Path(item.fspath).stem, len(LONG)))
