@@ -95,7 +95,8 @@ class EndgamePlayer:
         if self.perfect:
             kind = "races" if self._race else "endings"
             actions = np.zeros(0, np.int64)
-            warm_up(f"play of {kind}", "agents", lambda: self.improve(np.zeros(0, VIEW), actions))
+            none = np.zeros(0, VIEW), actions
+            warm_up(f"play of {kind}", "agents", lambda: self.improve(*none), seconds=3)
 
     @staticmethod
     def solves(rules: Rules) -> bool:

@@ -107,7 +107,7 @@ from ..common.jit.compiler import warm_up
 from ..common.typing import Array
 from ..engine.batch.batch import Batch, actions_text
 from ..engine.batch.config import GameOptions, Options, RulesLike, checked_keywords, options_from
-from ..engine.batch.kernels import ENDGAME_REACHED, EPISODE_OVER, observe_single, step_single
+from ..engine.batch.kernels import ENDGAME_REACHED, EPISODE_OVER, NEXT_HAND, step_single
 from ..engine.cards import as_integer
 from ..engine.game import Game, IllegalAction
 from ..engine.observation.history import HISTORY_ABOUT
@@ -178,12 +178,13 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         self._batch = Batch(self.options, 1)
         config, games, suit_orders, results, *_, workspace = self._batch.arrays
         self._arrays = config, games, suit_orders, results, workspace
-        shape = self.options.observation_shape
-        self._shape = shape if len(shape) > 1 else None
-        self._size = int(np.prod(shape))
+        self._shape = self.options.observation_shape
         self._next_observation: tuple[Any, Any] | None = None
         self.is_over: bool = False
-        warm_up("environment", "envs", _compile_all)
+        kind, horizon = self.options.observation, self.options.horizon
+        in_match = horizon == "match"
+        title = f"environment ({kind}{', match' if in_match else ''})"
+        warm_up(title, "envs", lambda: _compile_all(kind, in_match), seconds=3)
 
     # -- the life cycle
 
@@ -205,10 +206,10 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
 
     def _encode_for(self, seat: int, orders: Array) -> tuple[Array, Array]:
         """A seat's observation and mask; writes their order of suits to `orders`."""
-        observation = np.empty(self._size, np.int8)
+        observation = np.empty(self._shape, np.int8)
         mask = np.empty(self._actions, np.int8)
-        configs, games, _, _, workspaces = self._arrays
-        observe_single(configs, games, orders, workspaces, seat, observation, mask)
+        configs, games, _, results, workspaces = self._arrays
+        step_single(configs, games, orders, results, workspaces, ~seat, observation, mask)
         return observation, mask
 
     def step(self, action: Any) -> None:
@@ -222,7 +223,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         number = as_integer(action)
         if number is None or not 0 <= number < self._actions:
             number = self.check_action(action)
-        observation = np.empty(self._size, np.int8)
+        observation = np.empty(self._shape, np.int8)
         mask = np.empty(self._actions, np.int8)
         code = step_single(*self._arrays, number, observation, mask)
         if code < 0:
@@ -235,8 +236,13 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
             self.is_over, self._next_observation = True, None
             self._end(agent)
         else:
+            seat = code >> 3 & 1
+            if led_to == NEXT_HAND:
+                self._batch.deal_next(self._batch.all_games)
+                seat = int(self._batch.records["turn"][0])
+                observation, mask = self._encode_for(seat, self._batch.suit_orders)
             self._next_observation = (observation, mask)
-            self.agent_selection = AGENTS[code >> 3 & 1]
+            self.agent_selection = AGENTS[seat]
         if code >= 16 or led_to == ENDGAME_REACHED:
             self._pay(*self._batch.results["paid"][0].tolist())
         else:
@@ -283,8 +289,6 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
             self._check_dealt()
             orders = np.empty_like(self._batch.suit_orders)
             observation, mask = self._encode_for(self._seat(agent), orders)
-        if self._shape is not None:
-            observation = observation.reshape(self._shape)
         return {"observation": observation, "action_mask": mask}
 
     def view(self, agent: str) -> View:
@@ -325,10 +329,12 @@ if not TYPE_CHECKING:
     __getattr__ = no_parallel_env(__name__)
 
 
-def _compile_all() -> None:
-    for observation in ("vector", "history"):
-        env = raw_env("small-last", observation=observation)
-        env.reset(seed=0)
-        observed = env.observe(env.agent_selection)
-        env.step(int(observed["action_mask"].argmax()))
-        env.observe(AGENTS[0])
+def _compile_all(observation: str, in_match: bool) -> None:
+    horizon = "match" if in_match else "hand"
+    env = raw_env("small-last", observation=observation, horizon=horizon)
+    env.reset(seed=0)
+    observed = env.observe(env.agent_selection)
+    env.step(int(observed["action_mask"].argmax()))
+    env.observe(AGENTS[0])
+    if in_match:
+        env._batch.deal_next(env._batch.all_games)

@@ -24,7 +24,6 @@ from ..engine.game import Game
 from ..engine.rules import Rules
 from ..engine.seeding import checked_count
 from ..engine.view import View
-from .single_agent_batch import warm_up_batches
 from .spaces import observation_box
 
 if TYPE_CHECKING:
@@ -85,8 +84,8 @@ class SelfPlayEnv:
         """Arrays of all results, instead of fresh ones."""
         self._reset: Array | None = self.batch.all_games
         if device == "cpu":
-            warm_up_batches()
-            warm_up("self-play", "envs", _compile_all)
+            kind = self.options.observation
+            warm_up(f"self-play ({kind})", "envs", lambda: _compile_all(kind), seconds=3)
 
     def _new_result(self) -> StepResult:
         empty = self.batch.backend.empty
@@ -172,6 +171,6 @@ class SelfPlayEnv:
         return self.batch.view(index, seat)
 
 
-def _compile_all() -> None:
-    env = SelfPlayEnv(1)
+def _compile_all(observation: str) -> None:
+    env = SelfPlayEnv(1, "small-last", observation=observation)
     env.step(env.reset(0).masks.argmax(axis=1))

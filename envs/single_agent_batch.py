@@ -6,8 +6,9 @@ the learner again. The next episode begins in the same step, in the next step, o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,14 +17,13 @@ from gymnasium.vector import AutoresetMode
 
 from ..agents.base import Agent, agent_key
 from ..agents.game_numbers import GameNumbers, reserve_game_numbers
-from ..agents.heuristic.random import RandomAgent
 from ..agents.registry import as_agent
 from ..common.jit.compiler import warm_up
 from ..engine.batch.batch import READ_NS, RESET_OPTIONS, Array, Batch, action_array, state_array
 from ..engine.batch.config import GameOptions, Options, RulesLike, checked_choice, options_from
 from ..engine.batch.kernels import ENDGAME_REACHED, EPISODE_OVER, NO_EVENT, first_illegal
 from ..engine.batch.results import results_by_seat
-from ..engine.dtypes import OVER, VIEW
+from ..engine.dtypes import FOLLOW, OVER, VIEW
 from ..engine.game import IllegalAction
 from ..engine.rules import Rules
 from ..engine.seeding import checked_count, checked_seat
@@ -112,9 +112,8 @@ class SingleAgentBatch:
         self._no_results = results_by_seat(self.batch.results[:0], self.seats[:0])
         self.observations, self.masks = self.batch.new_rows(self.n)
         self.masks[:] = 0
+        self._warm = warm
         self.replace_opponent(opponent)
-        if warm:
-            warm_up_batches()
 
     def replace_opponent(self, opponent: object) -> None:
         self.pool: OpponentPool | None
@@ -183,6 +182,8 @@ class SingleAgentBatch:
         for index, agent in agents.items():
             self._numbers[index] = numbers.get(index) or reserve_game_numbers(agent, self.n)
         self._agents = agents
+        if self._warm:
+            _warm_up(self.options.observation, agents.values())
 
     @contextmanager
     def _unready_on_error(self) -> Iterator[None]:
@@ -447,17 +448,26 @@ class SingleAgentMixin:
             self._painter.close()
 
 
-def warm_up_batches() -> None:
-    """Compile or load all kernels, so that no step has to."""
-    warm_up("vector environment", "envs", _compile_all)
+def _lowest_legal_cards(views: Array, _: Array) -> Array:
+    """An agent whose play compiles nothing, in rules without choices."""
+    suits = np.uint64(0x1FFF) << (13 * (views["led"] // 13)).astype(np.uint64)
+    following = views["hand"] & suits
+    follows = (views["phase"] == FOLLOW) & (following != 0)
+    cards = np.where(follows, following, views["hand"])
+    return np.log2(cards & (~cards + np.uint64(1))).astype(np.int64)
 
 
-def _compile_all() -> None:
-    # A function is asked for its actions; the random agent's are played without views.
-    for observation, opponent in (("vector", "random"), ("history", RandomAgent("small-last").act)):
-        batch = SingleAgentBatch(
-            options_from("small-last", observation=observation), 2, opponent, warm=False
-        )
-        batch.reset(0)
-        for _ in range(20):
-            batch.step(batch.masks.argmax(axis=1))
+def _warm_up(observation: str, opponents: Iterable[Agent]) -> None:
+    """Compile or load the kernels for these opponents, so that no step has to."""
+    for is_drawn in {is_random(agent) for agent in opponents}:
+        opponent, title = ("random", "random") if is_drawn else (_lowest_legal_cards, "an agent")
+        name = f"vector environment ({observation}, against {title})"
+        warm_up(name, "envs", partial(_compile_all, observation, opponent), seconds=4)
+
+
+def _compile_all(observation: str, opponent: object) -> None:
+    options = options_from("small-last", observation=observation)
+    batch = SingleAgentBatch(options, 2, opponent, warm=False)
+    batch.reset(0)
+    for _ in range(20):
+        batch.step(batch.masks.argmax(axis=1))

@@ -411,5 +411,5 @@ def warm_up_match(halves: Halves, config: MatchConfig) -> None:
     def play() -> None:
         play_chunk(halves, warm_up_config, Task(trusted_exact=(one, two)))
 
-    warm_up("arena", "training", play)
+    warm_up("arena", "training", play, seconds=5)
     play()

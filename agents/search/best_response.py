@@ -463,7 +463,7 @@ class ResponderAgent(SearchAgent):
             BURN_IN_STEPS // divisor,
             WORLD_STEPS // divisor,
         )
-        warm_up("responder", "agents", self._compile)
+        warm_up("responder", "agents", self._compile, seconds=10)
 
     def _new_search(self, pruning: int = PRUNE_BY_RACING) -> ResponderSearch:
         return new_search(self.record, self._tables[0], self.models)

@@ -170,7 +170,7 @@ class FlatMcAgent(SearchAgent):
         self._counting = playout == "counting"
         if playout != PLAYOUTS[0]:
             self.name += f",playout={playout}"
-        warm_up("flat Monte Carlo", "agents", self._compile)
+        warm_up("flat Monte Carlo", "agents", self._compile, seconds=4)
 
     def _new_search(self, pruning: int = PRUNE_BY_RACING) -> FlatMcSearch:
         return FlatMcSearch(

@@ -308,11 +308,11 @@ def noinline(function: Function) -> Function:
 _warm: set[str] = set()
 
 
-def warm_up(name: str, package: str, first_calls: Callable[[], object]) -> None:
+def warm_up(name: str, package: str, first_calls: Callable[[], object], seconds: int = 1) -> None:
     """Run `first_calls` once per process, so that nothing compiles during play.
 
-    On a cold cache this takes seconds: it prints a message, and other processes wait for the first
-    one instead of compiling the same functions.
+    On a cold cache this takes seconds: it prints a message with their number on an idle core, and
+    other processes wait for the first one instead of compiling the same functions.
     """
     if name in _warm or not COMPILED:
         return
@@ -330,7 +330,8 @@ def warm_up(name: str, package: str, first_calls: Callable[[], object]) -> None:
             _warn_not_cached(folder, error)
         if not marker.exists():
             print(
-                f"german-whist: compiling the {name} for this machine, once (some seconds) ...",
+                f"german-whist: compiling the {name} for this machine, once (about {seconds} s of "
+                "one core) ...",
                 file=sys.stderr,
                 flush=True,
             )

@@ -7,7 +7,6 @@ threads or device.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -32,8 +31,8 @@ from .kernels import (
     NEXT_HAND,
     WORKSPACE,
     BatchArrays,
-    begin_next_all,
     clear_all,
+    deal_next_all,
     first_illegal,
     observe_all,
     play_all,
@@ -128,13 +127,6 @@ def _check_integers(actions: Any, count: int) -> None:
         )
     if actions.dtype.kind not in "iu":
         raise IllegalAction(f"actions are {actions.dtype}: they have to be whole numbers")
-
-
-def _flat(observations: Any) -> Any:
-    """Observations as vectors; histories are tables."""
-    if observations.ndim == 2:
-        return observations
-    return observations.reshape(len(observations), math.prod(observations.shape[1:]))
 
 
 def _make_backend(device: str, threads: int) -> tuple[Backend, Any]:
@@ -284,8 +276,17 @@ class Batch:
         return game
 
     def begin_next(self, indices: Array) -> None:
-        """Start the next episodes in games whose episode is over: in a match, a new one."""
-        self.run(len(indices), begin_next_all, indices)
+        """Start the next episode in each of these games, wherever its last one ended.
+
+        A match also ends by an illegal action: its score does not say whether it is over.
+        """
+        numbers = np.empty(self.n, np.uint64)
+        numbers[indices] = self.records["number"][indices] + np.uint64(self.n)
+        self.run(len(indices), reset_all, indices, numbers)
+
+    def deal_next(self, indices: Array) -> None:
+        """Deal the next hand of each of these matches."""
+        self.run(len(indices), deal_next_all, indices)
 
     # -- stepping
 
@@ -300,13 +301,12 @@ class Batch:
             # The other games get no reward.
             for array in (result.rewards, result.ended):
                 self.backend.write(array, 0)
-        rows = result._replace(observations=_flat(result.observations))
         if (
-            self.run(len(indices), step_all, indices, actions, False, rows)
+            self.run(len(indices), step_all, indices, actions, False, result)
             and self._ends_at_endgame
         ):
             endings, best = self._endgame_tricks(indices)
-            self.run(len(endings), step_all, endings, best, True, rows)
+            self.run(len(endings), step_all, endings, best, True, result)
 
     def _endgame_tricks(self, indices: Array) -> tuple[Array, Any]:
         gpu = self.gpu
@@ -428,8 +428,7 @@ class Batch:
             # Actions are checked against the stored legal actions.
             empty = self.backend.empty
             orders, legal = empty(orders.shape, np.uint8), empty(legal.shape, np.uint64)
-        flat = _flat(observations)
-        self.run(count, observe_all, indices, seats, orders, legal, flat, masks)
+        self.run(count, observe_all, indices, seats, orders, legal, observations, masks)
         return observations, masks
 
     def turns(self, out: Array | None = None) -> Array:

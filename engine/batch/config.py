@@ -81,7 +81,6 @@ ENV_CONFIG = np.dtype(
         ("reward", "i4"),
         ("horizon", "i4"),
         ("trumps_first", "i4"),
-        ("history", "i4"),
     ]
 )
 
@@ -117,7 +116,6 @@ class Options:
         record["reward"] = REWARDS.index(self.reward)
         record["horizon"] = HORIZONS.index(self.horizon)
         record["trumps_first"] = self.layout == "trump-first"
-        record["history"] = self.observation == "history"
         return record
 
     @cached_property

@@ -14,7 +14,7 @@ from ...common.jit.bitset import NO_CARDS, ONE
 from ...common.jit.compiler import jit, noinline
 from ..cards import N_ACTIONS, N_CARDS
 from ..dtypes import LEAD, OVER, VIEW
-from ..observation.history import HISTORY_COLUMNS, history_suits, write_history
+from ..observation.history import history_suits, write_history
 from ..observation.layout import encode_view, real_action, relabel, write_mask
 from ..play import (
     Record,
@@ -151,9 +151,8 @@ def _write_history(
 ) -> None:
     rules, view = config.rules, workspace.player_view
     write_view(rules, game, seat, view)
-    rows = observation.reshape((len(observation) // HISTORY_COLUMNS, HISTORY_COLUMNS))
-    history_suits(rules, view, config.trumps_first == 1, workspace.scratch_view, order, rows)
-    write_history(rules, view, order, config.horizon == MATCH, rows)
+    history_suits(rules, view, config.trumps_first == 1, workspace.scratch_view, order, observation)
+    write_history(rules, view, order, config.horizon == MATCH, observation)
 
 
 @jit
@@ -168,10 +167,11 @@ def observe(
 ) -> np.uint64:
     """Write a seat's observation and mask; returns its legal actions, relabelled.
 
-    `order` receives the order of suits of the observation.
+    `observation` is a vector, or the rows of a history. `order` receives the order of suits.
     """
     rules, view = config.rules, workspace.player_view
-    if config.history == 1:
+    # Known from the type: numba compiles one of the two branches.
+    if observation.ndim == 2:
         _write_history(config, game, seat, workspace, order, observation)
         legal_shown = relabel(legal_in_view(rules, view), order)
     else:
@@ -206,39 +206,26 @@ def step_single(
 ) -> int:
     """Play an action, as observed, in a batch of one, and observe for the next seat.
 
-    The arrays of a batch are passed one by one: Python takes a third of a microsecond longer to
-    pass a tuple of arrays. Returns the event, plus 8 if seat 1 is to move and 16 if there is a
-    reward; -1 if the action is illegal.
+    Only `NO_EVENT` is followed by an observation: the caller deals the next hand of a match, so
+    that other games do not compile it. With the action `~seat`, which is negative, a seat only
+    observes: a second function for that would contain all of `observe` again. The arrays of a
+    batch are passed one by one: Python takes a third of a microsecond longer to pass a tuple of
+    arrays. Returns the event, plus 8 if seat 1 is to move and 16 if there is a reward; -1 if the
+    action is illegal.
     """
     config, game, result, order = row(configs, 0), row(games, 0), row(results, 0), suit_orders[0]
-    workspace = row(workspaces, 0)
-    real = real_action(action, order) if 0 <= action < N_CARDS else action
-    if not is_legal(legal(config.rules, game), real):
-        return -1
-    result.paid[0] = 0.0
-    result.paid[1] = 0.0
-    event = advance(config, game, real, result)
-    if event == NEXT_HAND:
-        deal_next_hand(config, game, 1, workspace.stream)
-    seat = np.int64(game.turn)
-    if event < EPISODE_OVER:
-        observe(config, game, seat, workspace, order, observation, mask)
+    event, seat = NO_EVENT, np.int64(~action)
+    if action >= 0:
+        real = real_action(action, order) if action < N_CARDS else action
+        if not is_legal(legal(config.rules, game), real):
+            return -1
+        result.paid[0] = 0.0
+        result.paid[1] = 0.0
+        event = advance(config, game, real, result)
+        seat = np.int64(game.turn)
+    if event == NO_EVENT:
+        observe(config, game, seat, row(workspaces, 0), order, observation, mask)
     return event + 8 * seat + (16 if result.paid[0] != 0.0 else 0)
-
-
-@jit
-def observe_single(
-    configs: np.ndarray,
-    games: np.ndarray,
-    suit_orders: np.ndarray,
-    workspaces: np.ndarray,
-    seat: int,
-    observation: np.ndarray,
-    mask: np.ndarray,
-) -> None:
-    observe(
-        row(configs, 0), row(games, 0), seat, row(workspaces, 0), suit_orders[0], observation, mask
-    )
 
 
 # -- many games: each thread gets arrays with its own workspace, and the range of its games
@@ -274,17 +261,11 @@ def reset_all(
 
 
 @jit
-def begin_next_all(arrays: BatchArrays, indices: np.ndarray, start: int, stop: int) -> int:
-    """Start the next episode in each game of `indices`, wherever its last one ended.
-
-    A match ends early by an illegal action too, so its score says nothing of whether it is over.
-    """
+def deal_next_all(arrays: BatchArrays, indices: np.ndarray, start: int, stop: int) -> int:
+    """Deal the next hand of each match of `indices`."""
     config, stream = row(arrays.config, 0), row(arrays.workspace, 0).stream
     for index in indices[start:stop]:
-        game = row(arrays.games, index)
-        new_match(game)
-        number = game.number + np.uint64(len(arrays.games))
-        deal_numbered(config.rules, game, config.seed, number, stream)
+        deal_next_hand(config, row(arrays.games, index), len(arrays.games), stream)
     return 0
 
 

@@ -54,12 +54,11 @@ def map_classes(
         return list(pool.map(work, chunks))
 
 
-def _compile_generator() -> None:
-    kind = TablebaseKind()
+def _compile_generator(low: bool) -> None:
     empty = np.zeros(1, np.uint8)
     empty.flags.writeable = False
-    for fill in (fill_high, fill_low):
-        fill(kind.index, Classes(1, 1, 2), empty, np.zeros(1, np.uint8))
+    fill = fill_low if low else fill_high
+    fill(TablebaseKind().index, Classes(1, 1, 2), empty, np.zeros(1, np.uint8))
 
 
 def fill_layer(
@@ -84,7 +83,9 @@ def fill_layer(
 
 
 def _fill_part(part: LayerFile, below: np.ndarray, data: np.ndarray, threads: int) -> list[int]:
-    warm_up("endgame generator", "engine", _compile_generator)
+    low = part.kind.low
+    contract = "low" if low else "high"
+    warm_up(f"endgame generator ({contract})", "engine", lambda: _compile_generator(low))
     index = part.kind.index
     layers = range(part.first, part.last + 1)
     sums = []

@@ -55,7 +55,7 @@ def thread_scratch() -> Scratch:
 
 
 def _compiled_scratch() -> Scratch:
-    warm_up("endgame solver", "engine", _compile_solver)
+    warm_up("endgame solver", "engine", _compile_solver, seconds=2)
     return thread_scratch()
 
 

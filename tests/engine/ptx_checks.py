@@ -40,7 +40,7 @@ ROWS_SHOWN = array("i1", 2), array("i1", 2)
 STEP = types.NamedTuple((*ROWS_SHOWN, array("u1"), array("f4", 2), array("?")), StepResult)
 TAKES = {
     episodes.reset_all: (PLACES, array("u8")),
-    episodes.begin_next_all: (PLACES,),
+    episodes.deal_next_all: (PLACES,),
     episodes.play_all: (PLACES, NUMBERS, types.boolean),
     episodes.step_all: (PLACES, NUMBERS, types.boolean, STEP),
     episodes.score_endgames: (PLACES, NUMBERS),

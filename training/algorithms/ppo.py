@@ -130,7 +130,7 @@ class PPO(Trainer):
         self.timings = Timings()
         if device == "cpu":
             rules, backend = settings.options.rules_record, self.backend.batch_backend
-            warm_up("trainer", "training", lambda: compile_all(rules, backend))
+            warm_up("trainer", "training", lambda: compile_all(rules, backend), seconds=2)
 
     @classmethod
     def from_settings(cls, settings: PPOSettings, ranks: Ranks = SINGLE_RANK) -> PPO:
