@@ -47,6 +47,9 @@ GROUPS = {
         "benchmark": "compare algorithms on several games and seeds",
         "analyse": "compute what each player's decisions cost, over a file of records",
     },
+    "set up": {
+        "compile": "compile everything for this machine now",
+    },
     "research": {
         "endgame": "solve an endgame with both hands known, card by card",
         "tablebase": "build, verify or describe the endgame tablebase",
