@@ -8,19 +8,23 @@ reveal nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from ..common.jit.compiler import jit, warm_up
 from ..common.typing import Array as Array
+from ..engine.cards import CARDS, N_ACTIONS, N_CARDS, action_text
 from ..engine.dtypes import OVER, VIEW
 from ..engine.play import Record, row
 from ..engine.rng import SipKey, key_of_bytes, secret_of_seed, siphash
 from ..engine.rules import Match, Rules, as_match, load_rules
+from ..engine.view import View, legal_in_views
 
 if TYPE_CHECKING:
     from .perfect_endgame import EndgamePlayer
@@ -112,6 +116,17 @@ class Agent:
         solved = self._endgame is not None and self._endgame.perfect
         return EXACT_SOLVER if solved else OWN_POLICY
 
+    greedy: bool = False
+    """Whether `act` plays the likeliest action of `probabilities`, instead of drawing one."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Let the class's `act`, `probabilities` and `value` also take one `View`, or several."""
+        super().__init_subclass__(**options)
+        for name in ("act", "probabilities", "value"):
+            method = vars(cls).get(name)
+            if inspect.isfunction(method):
+                setattr(cls, name, _accepting_views(method))
+
     def act(self, views: Array, rng: Array) -> Array:
         """Choose an action for each view: an int64 array.
 
@@ -122,11 +137,110 @@ class Agent:
         """
         raise NotImplementedError(f"{type(self).__name__} has no act of its own")
 
+    def probabilities(self, views: Array) -> Array:
+        """`(n, actions)`: the policy's probability of each action, exact endings included.
+
+        `act` draws from them, or takes the likeliest action if the agent is `greedy`. Agents
+        without such a policy raise `ValueError`.
+        """
+        raise ValueError(f"{self.name} states no probabilities of its actions: use act")
+
+    def value(self, views: Array) -> Array:
+        """`(n,)`: the expected payoff of the hand for the player of each view.
+
+        Agents without a value network raise `ValueError`.
+        """
+        raise ValueError(
+            f"{self.name} has no value network: champion and thinker have one, for classic"
+        )
+
     def reset(self, indices: Array) -> None:
         """Forget the state of these games: a new hand begins in them."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r} for {self.rules.name}>"
+
+
+# -- views of scripts
+
+
+if TYPE_CHECKING:
+
+    class LoadedAgent(Agent):
+        """An agent with what its methods take in scripts: arrays, one `View`, or several."""
+
+        @overload
+        def act(self, views: View, rng: object = None) -> int: ...
+        @overload
+        def act(self, views: Array, rng: Array) -> Array: ...
+        @overload
+        def act(self, views: Sequence[View], rng: object = None) -> list[int]: ...
+        def act(self, views: Any, rng: Any = None) -> Any: ...
+        def probabilities(self, views: Array | View | Sequence[View]) -> Array: ...
+        @overload
+        def value(self, views: View) -> float: ...
+        @overload
+        def value(self, views: Array | Sequence[View]) -> Array: ...
+        def value(self, views: Any) -> Any: ...
+
+else:
+    LoadedAgent = Agent
+
+
+def _accepting_views(method: Any) -> Any:
+    @functools.wraps(method)
+    def accepting(self: Agent, views: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(views, np.ndarray):
+            return method(self, views, *args, **kwargs)
+        array, batch_method = view_array(views, self.rules), functools.partial(method, self)
+        if method.__name__ == "act":
+            answers = act_in_views(self, batch_method, array, *args, **kwargs)
+        else:
+            answers = batch_method(array, *args, **kwargs)
+        return answers[0] if isinstance(views, View) else answers
+
+    return accepting
+
+
+def view_array(views: View | Iterable[View], rules: Rules) -> Array:
+    """One `View`, or several, as an array of records; refused if they are of other rules."""
+    listed = [views] if isinstance(views, View) else [*views]
+    for view in listed:
+        if not isinstance(view, View):
+            raise TypeError(f"{view!r} is no view: give a View, as of game.view(), or several")
+        if not view.rules.same_game(rules):
+            raise CannotPlay(
+                f"a view is of the rules {view.rules.name}, and {rules.name} are played here: load "
+                f"the agent with rules={view.rules.name!r}"
+            )
+    return np.concatenate([np.zeros(0, VIEW), *(view.record for view in listed)])
+
+
+def act_in_views(
+    agent: Agent, act: Callable[..., Any], views: Array, rng: Any = None, **kwargs: Array
+) -> list[int]:
+    """Checked actions of an agent in these views, cards as `Card`.
+
+    `rng` is a seed, a generator of NumPy, or a `uint64` for each view; by default actions are drawn
+    anew in each call.
+    """
+    for seat in views["seat"][views["to_move"] == 0].tolist():
+        raise ValueError(f"seat {seat} is not to move in this view, so it cannot choose")
+    if not isinstance(rng, np.ndarray):
+        rng = np.random.default_rng(rng).integers(1 << 64, size=len(views), dtype=np.uint64)
+    if agent.keeps_state:
+        kwargs.setdefault("indices", np.arange(len(views)))
+    actions = check_actions(agent, act(copy_views(views), rng.copy(), **kwargs), len(views))
+    legal = np.zeros(len(views), np.uint64)
+    legal_in_views(agent.record, views, legal)
+    for action, allowed in zip(actions.tolist(), legal.tolist(), strict=True):
+        if not (0 <= action < N_ACTIONS and allowed >> action & 1):
+            texts = [action_text(k) for k in range(N_ACTIONS) if allowed >> k & 1]
+            raise ValueError(
+                f"agent {agent.name} chose {action_text(action)}, which is not legal: "
+                f"{', '.join(texts)} are"
+            )
+    return [CARDS[action] if action < N_CARDS else action for action in actions.tolist()]
 
 
 # -- random streams
@@ -187,9 +301,12 @@ class ViewBatch(NamedTuple):
         return ViewBatch(*(array[index : index + 1] for array in self))
 
 
-def compile_act(agent: Agent, title: str, act: Callable[[Any, Array, Array], Array]) -> None:
+def compile_act(
+    agent: Agent, title: str, act: Callable[[Any, Array, Array], Array], seconds: int = 1
+) -> None:
     """Compile `act` of a class by a call without views; a subclass may have another signature."""
-    warm_up(title, "agents", lambda: act(agent, np.zeros(0, VIEW), np.zeros(0, np.uint64)))
+    no_views, no_streams = np.zeros(0, VIEW), np.zeros(0, np.uint64)
+    warm_up(title, "agents", lambda: act(agent, no_views, no_streams), seconds)
 
 
 # -- checks of answers

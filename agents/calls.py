@@ -63,12 +63,12 @@ def naming_faults(agent: Agent, role: str) -> Iterator[None]:
 def own_probabilities(agent: Agent) -> Callable[[Array], Array] | None:
     """The agent's method `probabilities`, where it says what `act` plays.
 
-    It does not if a subclass overrides `act` alone, nor if the agent keeps state, since its play
-    depends on more than a view.
+    It does not if the agent is greedy, if a subclass overrides `act` alone, nor if the agent keeps
+    state, since its play depends on more than a view.
     """
     with naming_faults(agent, "player"):
         method = getattr(agent, "probabilities", None)
-    if agent.keeps_state or not callable(method):
+    if agent.keeps_state or agent.greedy or not callable(method):
         return None
     name, own = "probabilities", vars(agent)
     if name in own and getattr(method, "__self__", None) is agent:

@@ -6,11 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.cards import CARDS, N_CARDS, action_text
-from ..engine.dtypes import VIEW
 from ..engine.view import View
-from .base import Agent, Array, agent_key, decision_streams
-from .calls import call_agent
+from .base import Agent, Array, act_in_views, agent_key, decision_streams
 from .game_numbers import reserve_game_numbers
 from .registry import as_agent
 
@@ -33,18 +30,10 @@ class Player:
 
     def choose(self, view: View, deal: int = 0) -> int:
         """Choose an action for a view of the player to move, in deal number `deal` of the seed."""
-        views = np.array(view.record, VIEW)
-        if not views["to_move"][0]:
-            raise ValueError(f"seat {view.seat} is not to move in this view, so it cannot choose")
+        views = view.record
         rng = decision_streams(self._key, np.array([deal], np.uint64), views)
-        action = int(call_agent(self.agent, views, rng, self._indices())[0])
-        if action not in view.legal():
-            allowed = ", ".join(action_text(legal_action) for legal_action in view.legal())
-            raise ValueError(
-                f"agent {self.agent.name} chose {action_text(action)}, which is not legal: "
-                f"{allowed} are"
-            )
-        return CARDS[action] if action < N_CARDS else action
+        memory = {"indices": self._indices()} if self.agent.keeps_state else {}
+        return act_in_views(self.agent, self.agent.act, views, rng, **memory)[0]
 
     def begin(self) -> None:
         """Start a new hand."""

@@ -12,7 +12,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,19 @@ from typing import Any
 from ..common.plugins import Entry, Registry, error_location, error_text, load_source
 from ..common.suggestions import suggest, type_phrase
 from ..common.trust import check_trusted
-from ..engine.rules import Match, Rules, as_match, load_rules, name_beside
-from .base import EXACT_SOLVER, OWN_POLICY, Agent, CannotPlay
-from .checkpoints.checkpoint import WEIGHTS, is_checkpoint
+from ..engine.rules import Match, Rules, as_match, load_rules, name_beside, solved_rules
+from .base import EXACT_SOLVER, OWN_POLICY, Agent, CannotPlay, LoadedAgent
+from .checkpoints.bundled import CHAMPION, EARLIER_CHAMPIONS, rules_of_champion
+from .checkpoints.checkpoint import (
+    WEIGHTS,
+    find_checkpoint,
+    is_checkpoint,
+    join_rule_names,
+    parse_rules,
+    read_card,
+    read_raw_card,
+    resolve_rules,
+)
 
 Factory = Callable[..., Agent]
 ENTRY_POINTS = "german_whist.agents"
@@ -339,3 +349,84 @@ def _unknown_message(text: str, name: str, known: list[str]) -> str:
         return f"{text!r} is not an agent: in NAME=PLAYER the name is short and has no : , / or \\"
     suggestion = "agents of your own are named as module:object"
     return f"{text!r} is not an agent{suggest(name, sorted(known), more=suggestion)}"
+
+
+# -- agents with their rules
+
+_DEFAULT_RULES = "classic"
+
+
+def rules_of_player(player: object) -> tuple[Rules, ...] | None:
+    """Rule sets that a player is limited to; None if it plays any, or if this is unknown."""
+    if isinstance(player, Agent):
+        return (player.rules,)
+    if not isinstance(player, (str, Path)):
+        return None
+    text = named_player(str(player))[1]
+    name, _, parameters = text.partition(":")
+    if name == CHAMPION:
+        return rules_of_champion()
+    if name == "nash":
+        return _rules_of_nash(parameters)
+    if name in EARLIER_CHAMPIONS:
+        path = EARLIER_CHAMPIONS[name]
+    elif name == "network":
+        path = find_checkpoint(parameters.split(",")[0])
+    elif name not in agent_names() and is_checkpoint(text.split(",")[0]):
+        path = find_checkpoint(text.split(",")[0])
+    else:
+        return None
+    return parse_rules(read_card(path).rules, path)
+
+
+def _rules_of_nash(path: str) -> tuple[Rules, ...]:
+    from .equilibrium.strategy import find_strategy
+
+    if path:
+        solution = find_strategy(load_rules(_DEFAULT_RULES), path)
+        return parse_rules(read_raw_card(solution)["rules"], solution)
+    factory: Any = _load(AGENTS.entries()["nash"].source)
+    return tuple(filter(factory.plays, solved_rules().values()))
+
+
+def common_rules(players: Iterable[object], rules: Any = None) -> Rules:
+    """The given rules, or else the first rule set that all players play, classic preferred."""
+    if rules is not None:
+        return resolve_rules(rules)
+    bound = [
+        (_player_name(player), listed) for player in players if (listed := rules_of_player(player))
+    ]
+    first_listed = bound[0][1] if bound else ()
+    for candidate in (load_rules(_DEFAULT_RULES), *first_listed):
+        if all(any(map(candidate.same_game, listed)) for _, listed in bound):
+            return candidate
+    every_set = [rules for _, listed in bound for rules in listed]
+    played = "; ".join(
+        dict.fromkeys(
+            f"{title} plays {join_rule_names(listed, every_set)}" for title, listed in bound
+        )
+    )
+    raise CannotPlay(f"there are no rules that all of these play: {played}")
+
+
+def load_agent(
+    player: object, rules: Any = None, *, match: Match | int | None = None
+) -> LoadedAgent:
+    """Load an agent by its name with parameters, or by the path of a checkpoint or run.
+
+    Also takes an `Agent`, its class, or a function of views and random streams. The default of
+    `rules` is classic, or the rules of the checkpoint.
+
+    >>> agent = load_agent("champion")
+    >>> view = Game(seed=1).view()
+    >>> card = agent.act(view)
+    >>> probabilities, value = agent.probabilities(view), agent.value(view)
+    """
+    if match is None and isinstance(player, Agent):
+        match = player.match
+    agent: Any = as_agent(player, common_rules([player], rules), match=match)
+    return agent
+
+
+def _player_name(player: object) -> str:
+    return player.name if isinstance(player, Agent) else named_player(str(player))[0]

@@ -18,8 +18,7 @@ import numpy as np
 
 from ..agents.base import Agent
 from ..agents.calls import claims_perfect_endgame
-from ..agents.common_rules import common_rules
-from ..agents.registry import named_player
+from ..agents.registry import common_rules, named_player
 from ..common.executors import LOCAL, Executor, InProcessExecutor, WorkersLost, check_backend
 from ..common.executors.executor import MAX_WORKERS
 from ..common.progress import Progress

@@ -39,8 +39,6 @@ class PolicyAgent(Agent):
 
     endgame_switch: str
     checkpoints: tuple[ModelFile, ...]
-    probabilities: Callable[[Array], Array]
-    """`(n, actions)`: probability of each action, exact endings included; only with `sample`."""
 
     def __init__(
         self,
@@ -65,8 +63,7 @@ class PolicyAgent(Agent):
         self.observation: str = checked_choice("observation", observation, OBSERVATIONS)
         self.reads_tricks: bool = observation == "history"
         self.sample: bool = sample
-        if sample:
-            self.probabilities = self._sampling_probabilities
+        self.greedy = not sample
         self.name: str = name or getattr(policy, "__name__", type(policy).__name__)
         self._endgame = EndgamePlayer(self.rules) if exact else None
         if EndgamePlayer.solves(self.rules):
@@ -104,12 +101,14 @@ class PolicyAgent(Agent):
             self._endgame.improve(views, actions)
         return actions
 
-    def _sampling_probabilities(self, views: Array) -> Array:
+    def probabilities(self, views: Array) -> Array:
+        """`(n, actions)`: the softmax of the policy's logits, exact endings included."""
         observed = self._observe(views)
         logits = self._query(observed)
         if logits.ndim == 1:
             raise ValueError(
-                f"{self.name} answers with actions, which have no probabilities: leave out sample"
+                f"{self.name} answers with actions, which have no probabilities: use act, without "
+                "sample"
             )
         shown = softmax_rows(logits)
         probs, rows = np.zeros_like(shown), np.arange(len(views))

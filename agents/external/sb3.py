@@ -61,7 +61,8 @@ class SB3Agent(PolicyAgent):
                 f"have {layout_of(self.rules).size} places: train it on those"
             )
         _check_unnormalized(origin, model)
-        if options["sample"] and hasattr(network, "q_net"):
+        self._has_q_values = hasattr(network, "q_net")
+        if options["sample"] and self._has_q_values:
             raise CannotPlay(f"{origin} has Q values and no probabilities: leave out sample")
         for name, weights in network.state_dict().items():
             if not weights.isfinite().all():
@@ -73,6 +74,11 @@ class SB3Agent(PolicyAgent):
                 f"{origin} has no logits or Q values for an observation alone, as MaskablePPO, PPO "
                 f"and DQN have: {error}; play it from Python by a function of views"
             ) from error
+
+    def probabilities(self, views: Array) -> Array:
+        if self._has_q_values:
+            raise ValueError(f"{self.name} has Q values and no probabilities: use act")
+        return super().probabilities(views)
 
 
 def _model(path: str, algorithm: str, trusted: bool) -> Any:

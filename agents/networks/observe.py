@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +29,7 @@ from ...engine.observation.layout import (
 from ...engine.play import row
 from ...engine.rules import Match, load_rules
 from ...engine.view import View, legal_in_view
+from ..base import view_array
 
 
 @jit
@@ -80,8 +82,8 @@ class Observations:
 
 
 def observe(
-    views: npt.NDArray[np.void] | View,
-    rules: Any = "classic",
+    views: npt.NDArray[np.void] | View | Sequence[View],
+    rules: Any = None,
     *,
     layout: str = "raw",
     observation: str = "vector",
@@ -89,14 +91,17 @@ def observe(
 ) -> Observations:
     """Encode views as the environments do with these options.
 
-    `views` are an array of `VIEW` records, as an agent's `act` gets them, or one `View`.
+    `views` are one `View`, several, or an array of `VIEW` records, as an agent's `act` gets them.
+    The default of `rules` is those of a `View`, or classic.
     """
     trumps_first = checked_choice("layout", layout, LAYOUTS) == "trump-first"
-    if isinstance(views, View):
-        rules, views = views.rules, np.array(views.record, VIEW).reshape(-1)
+    if not isinstance(views, np.ndarray):
+        listed = [views] if isinstance(views, View) else [*views]
+        rules = load_rules(listed[0].rules if rules is None and listed else rules or "classic")
+        views = view_array(listed, rules)
     if views.dtype != VIEW:
         raise ValueError(f"views are {views.dtype}: give VIEW records, as agents get them")
-    loaded, count = load_rules(rules), len(views)
+    loaded, count = load_rules("classic" if rules is None else rules), len(views)
     record = loaded.record(match)
     if checked_choice("observation", observation, OBSERVATIONS) == "history":
         observations, orders = histories(record, views, history_rows(loaded), trumps_first)

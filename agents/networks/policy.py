@@ -228,6 +228,7 @@ class NetworkAgent(Agent):
         defaults = ("sample",) if table else ()
         options = parse_name_options((*defaults, *words), "a network")
         self.sample, exact = options["sample"], options["exact"]
+        self.greedy = not self.sample
         self.policy = TablePolicy(checkpoint) if table else policy_net(checkpoint)
         self.reads_tricks, self.reads_draws = table, not table
         endgame = EndgamePlayer(self.rules)
@@ -257,21 +258,14 @@ class NetworkAgent(Agent):
         return actions
 
     def probabilities(self, views: Array) -> Array:
-        """`(n, actions)`: probability of each action, exact endings included."""
-        probs = np.zeros((len(views), self.rules.actions))
-        fixed = np.full(len(views), -1)
-        if not self.sample:
-            fixed = self.act(views, np.zeros(len(views), np.uint64))
-        elif self._endgame is not None:
-            self._endgame.improve(views, fixed)
-        drawn, sure = np.flatnonzero(fixed < 0), np.flatnonzero(fixed >= 0)
-        if len(drawn):
-            probs[drawn] = self.network_probabilities(views[drawn])
-        probs[sure, fixed[sure]] = 1
+        """`(n, actions)`: the network's probability of each action, exact endings included."""
+        probs = self.network_probabilities(views)
+        if self._endgame is not None:
+            self._endgame.replace_probabilities(views, probs)
         return probs
 
     def network_probabilities(self, views: Array) -> Array:
-        """`(n, actions)`: the network's probability of each action."""
+        """`(n, actions)`: the network's probability of each action, in endings too."""
         if isinstance(self.policy, PolicyNet):
             logits = np.empty((len(views), self.rules.actions), np.float32)
             network_logits(self.record, views, self.policy, new_policy_buffers(self.policy), logits)

@@ -7,7 +7,10 @@ the last two tricks for the stock.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, ClassVar
+
+import numpy as np
 
 from ...engine.rules import Match, Rules, load_rules
 from ..base import Array
@@ -17,11 +20,16 @@ from ..checkpoints.bundled import (
     FIRST_WEIGHTS,
     SECOND_CHAMPION,
     SECOND_WEIGHTS,
+    VALUE_WEIGHTS,
     champion_plays,
     network_for,
 )
 from ..checkpoints.checkpoint import card_lists_rules
+from ..networks.auxiliary import covers_rules
+from ..networks.mlp import MLPWeights
 from ..networks.policy import NetworkAgent
+from ..networks.value import read_value_network
+from ..networks.view_value import view_values
 from .thinker import ThinkerAgent, act_by_mask, can_search, is_late
 
 LAST, WORLDS = 2, 10
@@ -50,6 +58,19 @@ class Champion(NetworkAgent):
         if self._thinker is None:
             return super().act(views, rng)
         return act_by_mask(is_late(views, LAST), self._thinker.act, super().act, views, rng)
+
+    def value(self, views: Array) -> Array:
+        """`(n,)`: the value network's mean payoff over sampled hands of the opponent."""
+        if not covers_rules(VALUE_WEIGHTS, self.rules):
+            raise ValueError(
+                f"{self.name} has no value network for {self.rules.name}: there is one for classic"
+            )
+        actions = self.act(views, np.zeros(len(views), np.uint64))
+        return view_values(self.rules, views, actions, self._value_network)
+
+    @cached_property
+    def _value_network(self) -> MLPWeights:
+        return read_value_network(VALUE_WEIGHTS, self.rules)
 
     plays = staticmethod(champion_plays)
 

@@ -21,6 +21,7 @@ hands are sampled by the voids shown alone.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,10 @@ from ..checkpoints.bundled import (
 )
 from ..checkpoints.checkpoint import find_checkpoint, model_file
 from ..networks.auxiliary import covers_rules
+from ..networks.mlp import MLPWeights
 from ..networks.policy import NetworkAgent
+from ..networks.value import read_value_network
+from ..networks.view_value import view_values
 from .base import PRIOR, PRUNE_BY_RACING, SearchAgent, parse_tricks_option
 from .root import thinker_actions
 from .simulation import ROUND_SIZE, VOIDS, ThinkerSearch, new_search, search_networks
@@ -125,7 +129,8 @@ class ThinkerAgent(SearchAgent):
         prior = parse_prior(options["prior"])
         policy = network_for(self.rules, options["policy"])
         # With two tricks left for the stock all leaves are exact.
-        value = Path(options["value"]) if self._last > 2 else None
+        self._value_path = Path(options["value"])
+        value = self._value_path if self._last > 2 else None
         default_belief = str(BELIEF_WEIGHTS) if covers_rules(BELIEF_WEIGHTS, self.rules) else VOIDS
         belief = options["belief"] or default_belief
         self.networks = search_networks(self.rules, policy, value, belief, ahead, prior)
@@ -133,7 +138,7 @@ class ThinkerAgent(SearchAgent):
         self.checkpoints = tuple(model_file(find_checkpoint(path)) for path in paths if path)
         searches_all = 2 * self._last >= self.rules.stock_cards
         self._early_agent = None if searches_all else NetworkAgent(self.rules, policy)
-        warm_up("thinker", "agents", self._compile)
+        warm_up("thinker", "agents", self._compile, seconds=14)
 
     @staticmethod
     def plays(rules: Rules) -> bool:
@@ -156,6 +161,15 @@ class ThinkerAgent(SearchAgent):
         actions[late], values[late] = super().act_with_values(views[late], rng[late])
         actions[~late] = self._early_agent.act(views[~late], rng[~late])
         return actions, values
+
+    @cached_property
+    def _value_network(self) -> MLPWeights:
+        return read_value_network(self._value_path, self.rules)
+
+    def value(self, views: Array) -> Array:
+        """`(n,)`: the value network's mean payoff over sampled hands of the opponent."""
+        streams = np.zeros(len(views), np.uint64)
+        return view_values(self.rules, views, self.act(views, streams), self._value_network)
 
     def _new_search(self, pruning: int = PRUNE_BY_RACING) -> ThinkerSearch:
         return new_search(self.record, self._tables[0], self.networks, pruning)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from .registration import register_environments
 
 if TYPE_CHECKING:
-    from .agents.common_rules import load_agent as load_agent
     from .agents.external.policies import PolicyAgent as PolicyAgent
     from .agents.networks.observe import observe as observe
+    from .agents.registry import load_agent as load_agent
     from .engine.batch.results import StepResult as StepResult
     from .engine.cards import KEEP as KEEP
     from .engine.cards import TAKE_BLIND as TAKE_BLIND
@@ -49,13 +49,14 @@ if TYPE_CHECKING:
     from .three_player import german_whist_three_v0 as german_whist_three_v0
     from .training.experiments.compare import compare as compare
     from .training.experiments.seeds import train_seeds as train_seeds
+    from .training.load_policy import load_policy as load_policy
     from .training.runs.api import train as train
     from .training.runs.api import train_on as train_on
 
 __version__ = "0.1.0"
 
 _NAMES_BY_MODULE = {
-    "agents.common_rules": ["load_agent"],
+    "agents.registry": ["load_agent"],
     "agents.networks.observe": ["observe"],
     "agents.external.policies": ["PolicyAgent"],
     "engine.batch.results": ["StepResult"],
@@ -77,6 +78,7 @@ _NAMES_BY_MODULE = {
     "three_player": ["german_whist_three_v0"],
     "training.experiments.compare": ["compare"],
     "training.experiments.seeds": ["train_seeds"],
+    "training.load_policy": ["load_policy"],
     "training.runs.api": ["train", "train_on"],
 }
 _MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}

@@ -21,7 +21,7 @@ from german_whist.agents import (
     make_agent,
     register_agent,
 )
-from german_whist.agents.common_rules import load_agent
+from german_whist.agents.registry import load_agent
 from german_whist.common.jit import compiler as compiled
 from german_whist.engine.rules import Match, Rules
 from support import ODD, dealt

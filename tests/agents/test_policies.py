@@ -132,7 +132,10 @@ def test_the_probabilities_of_a_policy_are_those_by_which_it_draws() -> None:
     frequencies = np.stack([np.bincount(row, minlength=52) / 2000 for row in drawn])
     assert drawing.probabilities(chosen) == pytest.approx(frequencies, abs=0.05)
     assert 1 in frequencies[-1]
-    assert not hasattr(PolicyAgent("classic", policy), "probabilities")
+    greedy = PolicyAgent("classic", policy, layout="trump-first")
+    assert greedy.greedy
+    assert not drawing.greedy
+    np.testing.assert_array_equal(greedy.probabilities(chosen), drawing.probabilities(chosen))
 
 
 def test_the_exploitability_of_a_policy_that_draws_is_exact() -> None:
@@ -146,7 +149,7 @@ def test_the_exploitability_of_a_policy_that_draws_is_exact() -> None:
     assert not found.estimated
 
     choosing = PolicyAgent("2x4-h2", lambda _, masks: masks.argmax(1), sample=True, name="mine")
-    with pytest.raises(ValueError, match=r"mine answers with actions, .* leave out sample"):
+    with pytest.raises(ValueError, match=r"mine answers with actions, .* use act, without sample"):
         measure_exploitability(choosing, "2x4-h2")
 
 

@@ -73,9 +73,9 @@ def onnx_model(checkpoint: Checkpoint) -> tuple[Any, float]:
     import onnx
     import torch
 
-    from .onnx_policy import OnnxPolicy
+    from .policy_module import PolicyModule
 
-    policy = OnnxPolicy(checkpoint)
+    policy = PolicyModule(checkpoint)
     inputs = _random_inputs(checkpoint.card.actions, layout_of(checkpoint.rules[0]).size)
     file = BytesIO()
     with warnings.catch_warnings():

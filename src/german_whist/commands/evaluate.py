@@ -18,8 +18,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from ..agents.common_rules import common_rules
-from ..agents.registry import named_player
+from ..agents.registry import common_rules, named_player
 from ..common.progress import Progress
 from ..engine.rules import load_rules
 from ..evaluation.formats import number_with_interval, percent_with_interval

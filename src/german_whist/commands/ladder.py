@@ -10,8 +10,7 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from ..agents.common_rules import common_rules
-from ..agents.registry import named_player
+from ..agents.registry import common_rules, named_player
 from ..evaluation.config import LadderConfig, load_ladder
 from ..evaluation.tournament import ladder
 from .evaluation_options import Report, add_run_options, command_line

@@ -10,7 +10,7 @@ import argparse
 from contextlib import closing, suppress
 from pathlib import Path
 
-from ..agents.common_rules import common_rules
+from ..agents.registry import common_rules
 from ..engine.rules import Match
 from ..table.game.session import HUMAN, Session, SessionSettings, new_seed
 from ..table.game.store import Store

@@ -16,7 +16,7 @@ from ...engine.observation.layout import EXCHANGE_LAYOUT, layout_of
 _ILLEGAL_LOGIT = -1e9
 
 
-class OnnxPolicy(nn.Module):
+class PolicyModule(nn.Module):
     """Selection of inputs, relative ranks if the network has them, and the MLP."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:

@@ -11,8 +11,7 @@ from checkpoints import champion_at
 
 from german_whist.agents.base import CannotPlay
 from german_whist.agents.checkpoints.bundled import rules_of_champion
-from german_whist.agents.common_rules import common_rules, rules_of_player
-from german_whist.agents.registry import make_agent, named_player
+from german_whist.agents.registry import common_rules, make_agent, named_player, rules_of_player
 from german_whist.engine.rules import Rules, load_rules
 
 

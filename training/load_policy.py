@@ -1,0 +1,57 @@
+# pyright: strict
+"""A trained policy as a torch module, with the observation that it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..agents.checkpoints.checkpoint import read_checkpoint, specialize_checkpoint
+from ..agents.networks.observe import Observations, observe
+from ..agents.registry import common_rules
+from ..common.typing import Array
+from ..engine.rules import Rules
+from ..engine.view import View
+
+if TYPE_CHECKING:
+    from .export.policy_module import PolicyModule
+
+
+class TrainedPolicy(NamedTuple):
+    """A policy and its observation."""
+
+    module: PolicyModule
+    """A `torch.nn.Module` from observations and masks to masked logits and the likeliest action."""
+    rules: Rules
+    layout: str
+
+    def observe(self, views: View | Sequence[View] | Array) -> Observations:
+        """Observations and masks for `module`; `real` turns its actions into cards."""
+        return observe(views, self.rules, layout=self.layout)
+
+
+def load_policy(source: str | Path, rules: Any = None) -> TrainedPolicy:
+    """Load the policy of a run, of a checkpoint, or of the package (`champion-1`) for torch.
+
+    `rules` choose one of several rule sets of the checkpoint.
+
+    >>> policy = load_policy("runs/quick-1")
+    >>> seen = policy.observe(view)
+    >>> logits, actions = policy.module(*map(torch.from_numpy, (seen.observations, seen.masks)))
+    >>> card = seen.real(actions)[0]
+    """
+    if find_spec("torch") is None:
+        raise ValueError(
+            "torch is not installed, which the module is one of: install the extra train "
+            "(docs/guide/start.md), or use load_agent, which needs no torch"
+        )
+    from .export.policy_module import PolicyModule
+
+    checkpoint = read_checkpoint(source)
+    if checkpoint.card.network.kind == "table":
+        raise ValueError(f"{checkpoint.path}: is a table and no network: use load_agent")
+    chosen = common_rules([f"network:{source}"], rules)
+    checkpoint = specialize_checkpoint(checkpoint, chosen)
+    return TrainedPolicy(PolicyModule(checkpoint), chosen, checkpoint.card.layout)
