@@ -349,7 +349,8 @@ def name_beside(rules: Rules, others: Iterable[Rules]) -> str:
     differing = [
         (field_.name, getattr(rules, field_.name))
         for field_ in fields(Rules)
-        if any(getattr(twin, field_.name) != getattr(rules, field_.name) for twin in twins)
+        if field_.name != "about"
+        and any(getattr(twin, field_.name) != getattr(rules, field_.name) for twin in twins)
     ]
     values = ", ".join(f"{name} {value}" for name, value in differing)
     return f"{rules.name} ({values})" if values else rules.name

@@ -169,7 +169,10 @@ def test_a_graph_without_metadata_needs_a_word(graph: Path, tmp_path: Path) -> N
         ({"layout_version": "new"}, "layout_version is 'new'"),
         ({"layout": "trumps"}, "layout is 'trumps'"),
         ({"rule_sets": "{"}, "not valid JSON"),
-        ({"rule_sets": '[{"name": "classic", "contract": "low"}]'}, "plays classic, and not"),
+        (
+            {"rule_sets": '[{"name": "classic", "contract": "low"}]'},
+            r"plays classic .contract low., and not classic .contract high",
+        ),
     ],
 )
 def test_metadata_are_checked(graph: Path, tmp_path: Path, changes: Any, message: str) -> None:
