@@ -38,7 +38,8 @@ class LadderConfig(CheckedSettings, frozen=True, kw_only=True):
     best_of: Annotated[PositiveInt | None, doc("Play matches of the best of so many hands.")] = None
     seed: Annotated[Seed | None, doc("Seed of the deals.")] = None
     key: Annotated[
-        str | None, doc("Seed of all other random numbers, in hexadecimal; default: a new secret.")
+        str | None,
+        doc("Seed of all other random numbers, in hexadecimal; default: from the seed."),
     ] = None
     anchor: Annotated[
         str | None, doc("Player whose rating is set to 1000; default: the mean of all is.")

@@ -26,7 +26,7 @@ from ..common.signals import END_SIGNALS, SignalGuard
 from ..common.typing import Array
 from ..engine.batch.config import RulesLike
 from ..engine.dtypes import SEATS
-from ..engine.rng import KEY_BYTES, fresh_secret
+from ..engine.rng import KEY_BYTES, secret_of_seed
 from ..engine.rules import Match, as_match
 from .aivat import check_luck
 from .formats import percent_with_interval
@@ -77,10 +77,11 @@ class Arena:
     number, since half of them have the seats exchanged. With `until` a pairing stops as soon as
     the half width of the win rate's 95 % interval is no larger, and `hands` is the limit.
     `seed` is the seed of the deals and `key`, 32 hexadecimal digits, of all other random numbers:
-    by default a new secret, which the result contains. `on` says where the workers are: `local`
-    processes, or a Ray cluster, as `ray` or `ray://HOST:PORT`. `reduce_variance` takes the luck
-    of the stock out of win rates, margins and points (AIVAT). `resume` is a file that keeps every
-    chunk, from which the same run is resumed. `records` is called with each hand's record line.
+    by default it follows from the seed; the result contains it. `on` says where the workers are:
+    `local` processes, or a Ray cluster, as `ray` or `ray://HOST:PORT`. `reduce_variance` takes the
+    luck of the stock out of win rates, margins and points (AIVAT). `resume` is a file that keeps
+    every chunk, from which the same run is resumed. `records` is called with each hand's record
+    line.
     """
 
     def __init__(
@@ -109,7 +110,7 @@ class Arena:
         match = as_match(match)
         self.config = MatchConfig(
             common_rules(players, rules), match, _checked_int(seed, "seed", 0, 2**64 - 1),
-            fresh_secret() if key is None else _key_bytes(key),
+            secret_of_seed(seed, "arena") if key is None else _key_bytes(key),
             records=records is not None, play_out=play_out, reduce_variance=reduce_variance,
         )  # fmt: skip
         if reduce_variance:

@@ -20,7 +20,9 @@ from german_whist.commands.evaluation_options import (
 )
 from german_whist.common.threads import usable_threads
 from german_whist.engine.rules import Match
+from german_whist.evaluation import evaluate
 from german_whist.evaluation.config import ladder_from
+from support import reproducible
 
 
 def parsed(words: list[str]) -> argparse.Namespace:
@@ -120,3 +122,12 @@ def test_a_ladder_config_gives_its_options_in_their_units() -> None:
     for wrong in ({"players": {"a": 1}}, {"players": [1]}, {"hands": True}, {"until": "1"}):
         with pytest.raises(ValueError, match=f"a file: {next(iter(wrong))} is "):
             ladder_from(wrong, "a file")
+
+
+def test_key_follows_from_the_seed_by_default() -> None:
+    """An agent that draws random numbers repeats its hands with the same seed alone."""
+    first, again = (evaluate("random", "random-exact", hands=40, seed=3) for _ in range(2))
+    other = evaluate("random", "random-exact", hands=40, seed=3, key="01" * 16)
+    assert reproducible(first) == reproducible(again)
+    assert first.pairings[0].win_rate != other.pairings[0].win_rate
+    assert evaluate("random", "threshold", hands=2, seed=4).key != first.key

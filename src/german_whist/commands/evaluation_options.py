@@ -55,7 +55,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the deals (default: 0)")
     parser.add_argument(
         "--key", metavar="HEX",
-        help="seed of all other random numbers, as results contain it (default: a new secret)",
+        help="seed of all other random numbers, as results contain it (default: from --seed)",
     )  # fmt: skip
     add_worker_options(parser)
     files = parser.add_argument_group("files")
