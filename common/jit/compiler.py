@@ -29,12 +29,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from numba.core import config
 
 from ..files import atomic_write, cache_folder, file_lock
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-COMPILED = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
+COMPILED = not config.DISABLE_JIT
 
 # In the order of imports: compiled code of a package depends on it and on those before it.
 PACKAGES = ("common", "engine", "agents", "envs", "evaluation", "training", "table", "three_player")
@@ -65,7 +66,7 @@ _CODE_SETTINGS = (
 
 
 def _code_settings() -> str:
-    return " ".join(f"{name}={getattr(numba.config, name, None)!r}" for name in _CODE_SETTINGS)
+    return " ".join(f"{name}={getattr(config, name, None)!r}" for name in _CODE_SETTINGS)
 
 
 def _base_folder() -> Path:
