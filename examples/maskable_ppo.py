@@ -1,7 +1,6 @@
 """MaskablePPO by self-play: Stable-Baselines3 against a pool of `threshold` and earlier policies.
 
 `python examples/maskable_ppo.py` trains and evaluates; `--steps 20000` only shows that it runs.
-
 Install in a clone: `pip install ".[train]"`.
 """
 
