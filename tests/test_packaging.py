@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import venv
 from importlib.metadata import distribution, distributions
 from pathlib import Path
@@ -25,8 +26,9 @@ MADE = shutil.ignore_patterns(
 
 
 def left_out(folder: str, names: list[str]) -> set[str]:
-    """What is made in a checkout; a package is called `runs` as well."""
-    return {*MADE(folder, names), *(["runs"] if Path(folder) == ROOT else [])}
+    """What is made in a checkout, links too; a package is called `runs` as well."""
+    links = {name for name in names if Path(folder, name).is_symlink()}
+    return {*MADE(folder, names), *links, *(["runs"] if Path(folder) == ROOT else [])}
 
 
 PLAY = """
@@ -59,18 +61,18 @@ def built(tmp_path_factory) -> Path:
 
 
 class Environment:
-    """A new environment with the archive installed, and nothing else yet."""
+    """A new environment with a wheel, an sdist or a checkout installed, and nothing else yet."""
 
-    def __init__(self, archive: Path, folder: Path) -> None:
+    def __init__(self, folder: Path, *what: str | Path) -> None:
         venv.create(folder, with_pip=False)
         self.python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
         where = "import sysconfig; print(sysconfig.get_path('purelib'))"
         self._packages = Path(run(self.python, "-c", where, cwd=folder).strip())
-        # Setuptools builds the sdist.
+        # Setuptools builds what is no wheel.
         show_only([distribution("setuptools")], self._packages)
         options = ("--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check")
         pip = (sys.executable, "-m", "pip", "--python", self.python, "install", *options)
-        run(*pip, archive, cwd=folder)
+        run(*pip, *what, cwd=folder)
 
     def show(self, line: str) -> None:
         """Have what a line of `pip install` brings, and no more."""
@@ -88,7 +90,7 @@ def test_what_was_built_installs_elsewhere_and_plays(
     kind: str, plain: str, built: Path, tmp_path
 ) -> None:
     (archive,) = built.glob(kind)
-    environment = Environment(archive, tmp_path / "venv")
+    environment = Environment(tmp_path / "venv", archive)
     environment.show("pip install .")
     python = environment.python
     elsewhere = tmp_path / "elsewhere"
@@ -105,7 +107,7 @@ def test_what_was_built_installs_elsewhere_and_plays(
 
 @pytest.fixture(scope="module")
 def wheel_environment(built: Path, tmp_path_factory) -> Environment:
-    return Environment(next(built.glob("*.whl")), tmp_path_factory.mktemp("examples") / "venv")
+    return Environment(tmp_path_factory.mktemp("examples") / "venv", next(built.glob("*.whl")))
 
 
 @pytest.mark.parametrize("name", [*RUNS, NOTEBOOK.stem])
@@ -119,3 +121,61 @@ def test_example_runs_with_what_its_install_line_brings(
     told = run(wheel_environment.python, "example.py", *words, cwd=tmp_path, MPLBACKEND="agg")
     assert output in told
     assert {*written} <= {path.name for path in tmp_path.iterdir()}
+
+
+USER = """
+import german_whist
+
+env = german_whist.german_whist_v0.env("classic")
+env.reset(seed=1)
+name: str = env.agent_selection
+number: int = env.agent_selection
+"""
+
+
+@pytest.mark.parametrize("kind", ["wheel", "editable"])
+def test_type_checkers_read_the_installed_package(kind: str, built: Path, tmp_path) -> None:
+    checkout = built.parent / "checkout"
+    what = ["--editable", checkout] if kind == "editable" else [*built.glob("*.whl")]
+    environment = Environment(tmp_path / "venv", *what)
+    environment.show("pip install .")
+    user = tmp_path / "user.py"
+    user.write_text(USER, encoding="utf-8")
+    for checker in (
+        ("pyright", "--pythonpath", environment.python),
+        ("mypy", "--strict", f"--python-executable={environment.python}"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", *map(str, checker), str(user)],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        errors = [line for line in done.stdout.splitlines() if " error: " in line]
+        assert len(errors) == 1, done.stdout + done.stderr
+        assert "user.py:7" in errors[0]
+
+
+def test_editable_installation_sees_a_new_module(built: Path, tmp_path) -> None:
+    checkout = built.parent / "checkout"
+    environment = Environment(tmp_path / "venv", "--editable", checkout)
+    environment.show("pip install .")
+    (checkout / "common" / "executors" / "added.py").write_text("NUMBER = 3\n", encoding="utf-8")
+    code = "from german_whist.common.executors.added import NUMBER; print(NUMBER)"
+    assert run(environment.python, "-c", code, cwd=tmp_path) == "3\n"
+
+
+def test_unpacked_sdist_is_the_whole_checkout_and_its_tests_run(built: Path, tmp_path) -> None:
+    with tarfile.open(next(built.glob("*.tar.gz"))) as archive:
+        assert max(member.size for member in archive) < 2_000_000
+        archive.extractall(tmp_path, **({"filter": "data"} if sys.version_info >= (3, 12) else {}))
+    (unpacked,) = tmp_path.iterdir()
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert not [name for name in listed.stdout.splitlines() if not (unpacked / name).exists()]
+    environment = Environment(tmp_path / "venv", "--editable", unpacked)
+    environment.show("pip install . pytest pytest-xdist hypothesis scipy")
+    tests = ("tests/engine/test_cards_rules.py", "tests/engine/test_golden.py")
+    assert " failed" not in run(environment.python, "-m", "pytest", *tests, cwd=unpacked)

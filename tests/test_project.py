@@ -219,17 +219,6 @@ def test_every_public_name_is_there() -> None:
 # -- packages
 
 
-def test_every_package_and_its_folder_are_listed() -> None:
-    found = ["german_whist", "german_whist.commands"]
-    for room in ROOMS:
-        for path in (ROOT / room).rglob("__init__.py"):
-            found.append(".".join(["german_whist", *path.parent.relative_to(ROOT).parts]))
-    tools = project()["tool"]
-    assert sorted(tools["setuptools"]["packages"]) == sorted(found)
-    folders = {f"german_whist.{room}": room for room in ROOMS}
-    assert tools["setuptools"]["package-dir"] == {"german_whist": "src/german_whist", **folders}
-
-
 def test_every_room_is_type_checked_and_in_the_order_of_rooms() -> None:
     assert {*ROOMS} - {"configs"} <= {*project()["tool"]["pyright"]["include"]}
     rooms = {path.parent.name for path in ROOT.glob("*/__init__.py")}
@@ -245,10 +234,11 @@ def test_the_command_tells_the_version_of_pyproject(capsys) -> None:
 
 
 def test_constraints_pin_everything_that_pyproject_names() -> None:
-    described = project()["project"]
+    settings = project()
+    described = settings["project"]
     wanted = [*described["dependencies"]]
-    for extra in described["optional-dependencies"].values():
-        wanted += extra
+    for group in (described["optional-dependencies"], settings["dependency-groups"]):
+        wanted += [each for names in group.values() for each in names]
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     pins = dict(line.split(" ;")[0].split("==") for line in lines if not line.startswith("#"))
     pinned = {name.lower().replace("_", "-"): version for name, version in pins.items()}
@@ -256,6 +246,9 @@ def test_constraints_pin_everything_that_pyproject_names() -> None:
         name = re.split(r"[\[<>=~!; ]", requirement)[0].lower().replace("_", "-")
         assert name in pinned, f"{name} is in pyproject.toml, but not in constraints.txt"
     assert pinned["torch"] == "2.13.0"
+    # uv gets the same, but those that a build for a GPU needs otherwise.
+    shared = [line.replace('"', "'") for line in lines if not line.startswith(("#", "cuda-"))]
+    assert settings["tool"]["uv"]["constraint-dependencies"] == shared
     # Builds for a GPU pin what they bring, each its own: another pin leaves pip no way.
     assert not [name for name in pinned if re.match("nvidia-|triton|cuda-(bindings|toolkit)", name)]
 

@@ -32,19 +32,6 @@ def typed_programs() -> dict[Path, str]:
     return {page: text for page, text in programs().items() if page.parent.name != "interop"}
 
 
-@pytest.fixture(scope="module")
-def package(tmp_path_factory) -> Path:
-    """A folder in which checkers find the package under its import name, as when installed."""
-    folder = tmp_path_factory.mktemp("links")
-    links = folder / "german_whist"
-    links.mkdir()
-    for path in [*(ROOT / "src" / "german_whist").iterdir(), *ROOT.glob("*/__init__.py")]:
-        target = path.parent if path.name == "__init__.py" and path.parent.parent == ROOT else path
-        if target.name not in ("tests", "benchmarks", "__pycache__"):
-            (links / target.name).symlink_to(target)
-    return folder
-
-
 # What a checker has to know of what the package gives, and what it has to find wrong.
 TYPES = """
 import german_whist
@@ -100,7 +87,7 @@ german_whist.german_whist_three_v0.env(reward="win")
 
 
 @pytest.fixture(scope="module")
-def complaints(package: Path, tmp_path_factory, pytestconfig: pytest.Config) -> str:
+def complaints(tmp_path_factory, pytestconfig: pytest.Config) -> str:
     """What mypy says of all examples at once: lines of `file.py:line: words`."""
     folder = tmp_path_factory.mktemp("examples")
     wrong, types = Path("wrong.md"), Path("types.md")
@@ -108,7 +95,7 @@ def complaints(package: Path, tmp_path_factory, pytestconfig: pytest.Config) -> 
         (folder / module_of(page)).write_text(text, encoding="utf-8")
     assert pytestconfig.cache is not None
     # What mypy knows of NumPy and others is kept from run to run.
-    return complaints_of_mypy(folder, package, pytestconfig.cache.mkdir("mypy"))
+    return complaints_of_mypy(folder, pytestconfig.cache.mkdir("mypy"))
 
 
 # Large libraries in which mypy follows no names, which takes it twice as long as all the rest;
@@ -119,7 +106,7 @@ UNREAD = (
 )
 
 
-def complaints_of_mypy(folder: Path, package: Path, cache: Path) -> str:
+def complaints_of_mypy(folder: Path, cache: Path) -> str:
     settings = folder / "mypy.ini"
     unread = ",".join(f"{name}.*" for name in UNREAD)
     settings.write_text(f"[mypy]\n[mypy-{unread}]\nfollow_imports = skip\n", encoding="utf-8")
@@ -127,21 +114,21 @@ def complaints_of_mypy(folder: Path, package: Path, cache: Path) -> str:
     options = ["--strict", "--no-error-summary", "--follow-imports=silent", f"--cache-dir={cache}"]
     done = subprocess.run(
         [sys.executable, "-m", "mypy", *options, f"--config-file={settings}", "."],
-        env={**os.environ, "MYPYPATH": str(package)}, cwd=folder,
+        cwd=folder,
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr
     return done.stdout
 
 
-def pyright(*arguments: str | Path, package: Path) -> dict[str, Any]:
-    """What pyright tells, with this Python's packages and the package under its import name."""
+def pyright(*arguments: str | Path, cwd: Path) -> dict[str, Any]:
+    """What pyright tells, with this Python's packages."""
     here = Path(sys.executable).parent
     path = os.pathsep.join([str(here), os.environ["PATH"]])
-    more = {"PATH": path, "PYTHONPATH": str(package), "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
+    more = {"PATH": path, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
     done = subprocess.run(
         [sys.executable, "-m", "pyright", "--outputjson", *map(str, arguments)],
-        env={**os.environ, **more}, cwd=package, capture_output=True, text=True, check=False,
+        env={**os.environ, **more}, cwd=cwd, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.stdout.startswith("{"), done.stdout + done.stderr
     return json.loads(done.stdout)
@@ -163,17 +150,17 @@ def test_a_wrong_example_is_found_on_its_line(complaints: str) -> None:
 
 @pytest.mark.parametrize(("text", "lines"), [(TYPES, []), (WRONG, [6, 7, 9, 11, 12, 13, 14])])
 def test_pyright_checks_option_names_in_a_users_file(
-    text: str, lines: list[int], package: Path, tmp_path: Path
+    text: str, lines: list[int], tmp_path: Path
 ) -> None:
     file = tmp_path / "users.py"
     file.write_text(text.replace("```python", "").replace("```", ""), encoding="utf-8")
-    found = pyright(file, package=package)["generalDiagnostics"]
+    found = pyright(file, cwd=tmp_path)["generalDiagnostics"]
     errors = [each["range"]["start"]["line"] + 1 for each in found if each["severity"] == "error"]
     assert sorted(set(errors)) == lines
 
 
-def test_every_public_name_has_a_known_type(package: Path) -> None:
-    told = pyright("--verifytypes", "german_whist", "--ignoreexternal", package=package)
+def test_every_public_name_has_a_known_type(tmp_path: Path) -> None:
+    told = pyright("--verifytypes", "german_whist", "--ignoreexternal", cwd=tmp_path)
     symbols = {each["name"]: each for each in told["typeCompleteness"]["symbols"]}
     # PettingZoo has no types, so a class on top of one of its own is never known as a whole.
     beyond = {"german_whist.german_whist_v0", "german_whist.envs.german_whist_v0"}
