@@ -35,8 +35,9 @@ def is_open(rules: Record, view: Record) -> bool:
 
 
 @jit
-def _improve(rules: np.ndarray, tables: Any, scratch: Any, views: np.ndarray,
-             actions: np.ndarray) -> None:  # fmt: skip
+def _improve(
+    rules: np.ndarray, tables: Any, scratch: Any, views: np.ndarray, actions: np.ndarray
+) -> None:
     first = row(rules, 0)
     for index in range(len(views)):
         view = row(views, index)
@@ -49,8 +50,9 @@ def _improve(rules: np.ndarray, tables: Any, scratch: Any, views: np.ndarray,
 
 
 @jit
-def _improve_races(rules: np.ndarray, tables: Any, scratch: Any, views: np.ndarray,
-                   actions: np.ndarray) -> None:  # fmt: skip
+def _improve_races(
+    rules: np.ndarray, tables: Any, scratch: Any, views: np.ndarray, actions: np.ndarray
+) -> None:
     first = row(rules, 0)
     race = np.int64(first.race)
     ends = np.empty(N_CARDS, np.int64)

@@ -14,8 +14,14 @@ from german_whist.envs import SelfPlayEnv
 from .measure import Row, rate
 
 RULES = ("random", "threshold", "value:13", "counting", "champion")
-SEARCHES = ("flat-mc:16", "flat-mc:64", "flat-mc:256", "flat-mc:64,voids,playout=counting",
-            "thinker:64", "thinker:256")  # fmt: skip
+SEARCHES = (
+    "flat-mc:16",
+    "flat-mc:64",
+    "flat-mc:256",
+    "flat-mc:64,voids,playout=counting",
+    "thinker:64",
+    "thinker:256",
+)
 # Targets of `flat-mc:64` in ms, with the default tablebase and with all layers.
 DEFAULT_TARGET, FULL_TARGET = 20.0, 0.6
 

@@ -24,8 +24,15 @@ from .measure import Row
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "hide")
 
 CLASSICS = (
-    *("connect_four_v3", "tictactoe_v3", "chess_v6", "go_v5", "leduc_holdem_v4"),
-    *("texas_holdem_v4", "texas_holdem_no_limit_v6", "gin_rummy_v4", "hanabi_v5"),
+    "connect_four_v3",
+    "tictactoe_v3",
+    "chess_v6",
+    "go_v5",
+    "leduc_holdem_v4",
+    "texas_holdem_v4",
+    "texas_holdem_no_limit_v6",
+    "gin_rummy_v4",
+    "hanabi_v5",
 )
 ROUNDS = 5
 ROUND_SECONDS = 0.5
@@ -169,9 +176,11 @@ def _thread_rows() -> list[Row]:
     rows = []
     for name, make in (
         ("self-play vector", lambda threads: SelfPlayEnv(MANY, threads=threads)),
-        ("Gymnasium vector against random", lambda threads: GermanWhistVectorEnv(
-            MANY, opponent="random", threads=threads)),
-    ):  # fmt: skip
+        (
+            "Gymnasium vector against random",
+            lambda threads: GermanWhistVectorEnv(MANY, opponent="random", threads=threads),
+        ),
+    ):
         pick = _Picker(MANY, 52)
         times = {1: math.inf, 2: math.inf}
         envs = {threads: make(threads) for threads in times}

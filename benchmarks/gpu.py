@@ -73,8 +73,9 @@ def _random_play_of_host() -> Row:
     with ThreadPoolExecutor(threads) as pool:
 
         def work() -> float:
-            parts = pool.map(lambda part: random_hands(rules, 50_000, first=50_000 * part)[1],
-                             range(threads))  # fmt: skip
+            parts = pool.map(
+                lambda part: random_hands(rules, 50_000, first=50_000 * part)[1], range(threads)
+            )
             return float(sum(parts))
 
         speed = rate(work)
@@ -115,9 +116,12 @@ def _steps(size: int, horizon: str = "hand") -> Row:
             "in device memory" if games.gpu.has_all_endings else "solved on the host"
         )
     return Row(
-        f"steps of {size:,} games, all shown, horizon {horizon}", speed / 1e6, "M decisions/s",
-        target, note=note,
-    )  # fmt: skip
+        f"steps of {size:,} games, all shown, horizon {horizon}",
+        speed / 1e6,
+        "M decisions/s",
+        target,
+        note=note,
+    )
 
 
 def _steps_of_host() -> Row:
@@ -140,5 +144,6 @@ def _steps_of_host() -> Row:
         return size * steps / total
 
     speed = max(work() for _ in range(3))
-    return Row(f"steps of {size:,} games on the host's {threads} threads", speed / 1e6,
-               "M decisions/s")  # fmt: skip
+    return Row(
+        f"steps of {size:,} games on the host's {threads} threads", speed / 1e6, "M decisions/s"
+    )

@@ -30,30 +30,34 @@ def run() -> list[Row]:
     note = "averaging {:.1%}, playing {:.0%}, learning {:.0%} of the time"
     rows = [
         Row(
-            f"training `quick`, {run['world']} of one thread each", run["speed"] / 1e3,
+            f"training `quick`, {run['world']} of one thread each",
+            run["speed"] / 1e3,
             "k decisions/s",
             note=note.format(run["averaging"], run["playing"], run["learning"]),
         )
         for run in (one, two)
-    ]  # fmt: skip
+    ]
     rows += [
         Row("two processes against one", two["speed"] / one["speed"], "times"),
         *(
             Row(
                 f"processor time of a million decisions, {run['world']} at work",
-                1e6 * run["cpu_per_decision"], "s",
+                1e6 * run["cpu_per_decision"],
+                "s",
                 note=f"{1e9 * run['cpu_per_decision'] / 3600:.0f} core hours for a billion",
             )
             for run in (one, two)
         ),
         Row("averaging a number over two processes", 1e6 * two["latency"], "µs"),
         Row(
-            f"averaging the gradients ({two['bytes'] / 1e6:.2f} MB)", 1e3 * two["gradients"], "ms",
+            f"averaging the gradients ({two['bytes'] / 1e6:.2f} MB)",
+            1e3 * two["gradients"],
+            "ms",
             note=f"{two['steps']:.0f} times an iteration",
         ),
         Row("memory of a process", one["memory"] / 1e6, "MB"),
         Row("of it, buffers of a thousand games", one["buffers"] / 1e6 * 1000 / GAMES, "MB"),
-    ]  # fmt: skip
+    ]
     rows += [_predicted(one, two, world) for world in PREDICTED]
     return [
         *rows,
@@ -94,9 +98,11 @@ def _predicted(one: dict[str, float], two: dict[str, float], world: int) -> Row:
     all_reduce = 2 * (world - 1) * (latency + transfer)
     efficiency = one["cpu_per_iteration"] / (one["cpu_per_iteration"] + two["steps"] * all_reduce)
     return Row(
-        f"expected of {world} processes", efficiency * world, "times one",
+        f"expected of {world} processes",
+        efficiency * world,
+        "times one",
         note=f"{efficiency:.0%} each; by the model, not measured",
-    )  # fmt: skip
+    )
 
 
 def _train(world: int) -> dict[str, Any]:
@@ -108,11 +114,13 @@ def _train(world: int) -> dict[str, Any]:
     variables |= {"WORLD_SIZE": str(world), "LOCAL_WORLD_SIZE": str(world)}
     processes = [
         subprocess.Popen(
-            [sys.executable, "-m", __name__], text=True, stdout=subprocess.PIPE,
+            [sys.executable, "-m", __name__],
+            text=True,
+            stdout=subprocess.PIPE,
             env={**os.environ, **variables, "RANK": str(rank), "LOCAL_RANK": str(rank)},
         )
         for rank in range(world)
-    ]  # fmt: skip
+    ]
     outputs = [process.communicate()[0] for process in processes]
     return json.loads(outputs[0].splitlines()[-1])
 

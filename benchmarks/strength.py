@@ -37,9 +37,14 @@ def main() -> int:
     for player, reference in REFERENCES.items():
         with Progress("measuring") as progress:
             result = evaluate(
-                player, OPPONENT, hands=arguments.hands, until=arguments.until / 100,
-                seed=arguments.seed, workers=arguments.workers, progress=show_on(progress),
-            )  # fmt: skip
+                player,
+                OPPONENT,
+                hands=arguments.hands,
+                until=arguments.until / 100,
+                seed=arguments.seed,
+                workers=arguments.workers,
+                progress=show_on(progress),
+            )
         if not result.complete:
             return 130
         pairing = result.pairings[0]

@@ -72,14 +72,20 @@ class Progress:
 
         bar = [BarColumn(12)] if self._is_terminal else []
         bars = Bars(
-            TextColumn("{task.description}", markup=False), *bar, TaskProgressColumn(),
-            TextColumn("{task.fields[note]}", markup=False), TimeRemainingColumn(),
+            TextColumn("{task.description}", markup=False),
+            *bar,
+            TaskProgressColumn(),
+            TextColumn("{task.fields[note]}", markup=False),
+            TimeRemainingColumn(),
             console=Console(
-                file=self._out, force_terminal=self._is_terminal,
+                file=self._out,
+                force_terminal=self._is_terminal,
                 width=None if self._is_terminal else _LINE_WIDTH,
             ),
-            transient=True, redirect_stdout=False, redirect_stderr=False,
-        )  # fmt: skip
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
         bars.add_task(self._title, total=self._total, note="")
         if self._is_terminal:
             bars.start()

@@ -171,12 +171,17 @@ def _describe(info: Any) -> str:
 
 
 def _bounds(info: Any) -> str:
-    limits = (("at least", info.ge), ("more than", info.gt), ("at most", info.le),
-              ("less than", info.lt))  # fmt: skip
+    limits = (
+        ("at least", info.ge),
+        ("more than", info.gt),
+        ("at most", info.le),
+        ("less than", info.lt),
+    )
     limits_text = [
         f"{comparison} {limit if isinstance(limit, int) else format(limit, '.15g')}"
-        for comparison, limit in limits if limit is not None
-    ]  # fmt: skip
+        for comparison, limit in limits
+        if limit is not None
+    ]
     return f" of {' and '.join(limits_text)}" if limits_text else ""
 
 

@@ -65,9 +65,13 @@ class ThreadPool:
         self._pid = 0
 
     def run(
-        self, size: int, kernel: Callable[..., int], per_thread: Sequence[Any], *arguments: Any,
+        self,
+        size: int,
+        kernel: Callable[..., int],
+        per_thread: Sequence[Any],
+        *arguments: Any,
         cost_ns: int = STEP_NS,
-    ) -> int:  # fmt: skip
+    ) -> int:
         """Run a kernel over `size` games in even parts; returns the sum of its results.
 
         The kernel gets its thread's entry of `per_thread`, then `arguments`, and the start and

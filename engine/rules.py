@@ -411,9 +411,30 @@ def solved_rules() -> dict[str, Rules]:
 
 
 _LIST_ORDER = (
-    *("classic", "margin", "all-tricks", "all-margin", "club-last", "club-all", "small-last"),
-    *("small-all", "quick", "colour", "no-trump", "open-stock", "draft", "race-7", "race-9"),
-    *("humbug", "2x4-h2", "2x5-h3", "2x5-h2", "3x4-h4", "2x6-h3", "3x4-h3", "4x4-h6", "2x8-h6"),
+    "classic",
+    "margin",
+    "all-tricks",
+    "all-margin",
+    "club-last",
+    "club-all",
+    "small-last",
+    "small-all",
+    "quick",
+    "colour",
+    "no-trump",
+    "open-stock",
+    "draft",
+    "race-7",
+    "race-9",
+    "humbug",
+    "2x4-h2",
+    "2x5-h3",
+    "2x5-h2",
+    "3x4-h4",
+    "2x6-h3",
+    "3x4-h3",
+    "4x4-h6",
+    "2x8-h6",
 )
 
 
@@ -444,9 +465,10 @@ def load_rules(rules: str | Path | Rules | Mapping[str, Any]) -> Rules:
         if path.suffix in (".yaml", ".yml"):
             return checked_name(rules_from_mapping(read_yaml_mapping(path), str(path)), str(path))
         hint = suggest(
-            rules, [*named_rules(), *solved_rules()],
+            rules,
+            [*named_rules(), *solved_rules()],
             more="others are given by the path of a .yaml file",
-        )  # fmt: skip
+        )
         raise RulesError(f"{str(rules)!r} is not a rule set{hint}")
     raise RulesError(
         f"{rules!r} is of type {type(rules).__name__}: rules are given as a name, a Rules value, "

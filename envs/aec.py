@@ -48,9 +48,13 @@ class GameAEC(TypedAEC):
     """Whether the episode is over."""
 
     def __init__(
-        self, agents: Sequence[str], make_space: Callable[[], spaces.Dict], actions: int,
-        render_mode: str | None, render_view: str | int,
-    ) -> None:  # fmt: skip
+        self,
+        agents: Sequence[str],
+        make_space: Callable[[], spaces.Dict],
+        actions: int,
+        render_mode: str | None,
+        render_view: str | int,
+    ) -> None:
         super().__init__()
         self.render_mode: str | None = render_mode
         self._painter = painter_for(render_mode, self.metadata["render_fps"])

@@ -107,9 +107,17 @@ Stable-Baselines3, or an `OpponentPool` of these, which draws by a seed of its o
         **options: Unpack[GameOptions],
     ) -> None:
         observation_space, actions = self._set_up(
-            1, rules, options, opponent, seat, mask_in_observation, render_mode, render_view,
-            autoreset=AutoresetMode.DISABLED, illegal=illegal,
-        )  # fmt: skip
+            1,
+            rules,
+            options,
+            opponent,
+            seat,
+            mask_in_observation,
+            render_mode,
+            render_view,
+            autoreset=AutoresetMode.DISABLED,
+            illegal=illegal,
+        )
         self.observation_space: spaces.Space[Any] = observation_space
         self.action_space: spaces.Discrete = actions  # pyright: ignore[reportIncompatibleVariableOverride]
 
@@ -232,9 +240,19 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[Any, Any, Any]):
         self.metadata = {**self.metadata, "autoreset_mode": mode}
         self._copy = copy
         observation_space, actions = self._set_up(
-            num_envs, rules, options, opponent, seat, mask_in_observation, render_mode,
-            render_view, copy=copy, threads=threads, autoreset=mode, illegal=illegal,
-        )  # fmt: skip
+            num_envs,
+            rules,
+            options,
+            opponent,
+            seat,
+            mask_in_observation,
+            render_mode,
+            render_view,
+            copy=copy,
+            threads=threads,
+            autoreset=mode,
+            illegal=illegal,
+        )
         self.single_observation_space: spaces.Space[Any] = observation_space
         self.single_action_space: spaces.Discrete = actions  # pyright: ignore[reportIncompatibleVariableOverride]
         self.num_envs: int = self._batch.n

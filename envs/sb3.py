@@ -76,9 +76,17 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
         """The options are those of `GermanWhistEnv`, and a number of `threads`."""
         self.spec: None = None
         spaces = self._set_up(
-            n_envs, rules, options, opponent, seat, mask_in_observation, render_mode, render_view,
-            illegal=illegal, threads=threads,
-        )  # fmt: skip
+            n_envs,
+            rules,
+            options,
+            opponent,
+            seat,
+            mask_in_observation,
+            render_mode,
+            render_view,
+            illegal=illegal,
+            threads=threads,
+        )
         super().__init__(self._batch.n, *spaces)
         self._actions: Any = None
         self._lengths = np.zeros(self.num_envs, np.int64)

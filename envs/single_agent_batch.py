@@ -401,10 +401,17 @@ class SingleAgentMixin:
     _painter: Painter | None = None
 
     def _set_up(
-        self, num_envs: int, rules: RulesLike, options: GameOptions, opponent: object,
-        seat: int | str, mask_in_observation: bool, render_mode: str | None, render_view: str,
+        self,
+        num_envs: int,
+        rules: RulesLike,
+        options: GameOptions,
+        opponent: object,
+        seat: int | str,
+        mask_in_observation: bool,
+        render_mode: str | None,
+        render_view: str,
         **batch_options: Any,
-    ) -> tuple[spaces.Space[Any], spaces.Discrete]:  # fmt: skip
+    ) -> tuple[spaces.Space[Any], spaces.Discrete]:
         """Make the batch; returns the spaces of one observation and one action."""
         self.options = options_from(rules, **options)
         self.rules = self.options.rules

@@ -93,9 +93,15 @@ def new_value_estimator(rules: Rules, tables: Tables, scratch: Scratch) -> Value
     for taken, paid in enumerate(outcome_pays(rules)[: tricks + 1]):
         pays[taken] = np.sign(paid), 2 * taken - tricks, paid
     return ValueEstimator(
-        network, new_mlp_batch(network, 1, MAX_VALUE_INPUTS), tables, scratch, pays,
-        np.zeros(_ORIGINAL + 1, GAME), np.zeros((4, FIGURES + 1)), np.zeros((2, FIGURES)),
-    )  # fmt: skip
+        network,
+        new_mlp_batch(network, 1, MAX_VALUE_INPUTS),
+        tables,
+        scratch,
+        pays,
+        np.zeros(_ORIGINAL + 1, GAME),
+        np.zeros((4, FIGURES + 1)),
+        np.zeros((2, FIGURES)),
+    )
 
 
 # -- value estimates
@@ -110,9 +116,12 @@ def _add_value(
     sign = 1.0 if leader == seat else -1.0
     if stock_left(rules, game) == 0:
         taken = solve(
-            estimator.tables, estimator.scratch, game.hand[leader], game.hand[1 - leader],
+            estimator.tables,
+            estimator.scratch,
+            game.hand[leader],
+            game.hand[1 - leader],
             np.int64(game.trump),
-        )  # fmt: skip
+        )
         for figure in range(FIGURES):
             sums[figure] += sign * estimator.pays[taken, figure]
         return

@@ -141,9 +141,14 @@ class Counters(NamedTuple):
 def new_games(rules: Array, count: int) -> Games:
     """Games before their deal."""
     return Games(
-        rules, np.zeros(count, GAME), np.zeros(count, np.uint8), np.zeros(count, np.int64),
-        np.zeros(count, np.bool_), np.zeros(count, np.int8), np.zeros((count, TOTALS), np.int64),
-    )  # fmt: skip
+        rules,
+        np.zeros(count, GAME),
+        np.zeros(count, np.uint8),
+        np.zeros(count, np.int64),
+        np.zeros(count, np.bool_),
+        np.zeros(count, np.int8),
+        np.zeros((count, TOTALS), np.int64),
+    )
 
 
 def new_decisions(count: int) -> Decisions:
@@ -177,9 +182,15 @@ def deal_half(batch: Games, deals: Deals, half: int) -> None:
 
 @jit
 def collect(
-    rules_array: np.ndarray, games: np.ndarray, seats: np.ndarray, player: int, with_tricks: bool,
-    key: np.ndarray, views: np.ndarray, choices: np.ndarray,
-) -> int:  # fmt: skip
+    rules_array: np.ndarray,
+    games: np.ndarray,
+    seats: np.ndarray,
+    player: int,
+    with_tricks: bool,
+    key: np.ndarray,
+    views: np.ndarray,
+    choices: np.ndarray,
+) -> int:
     """Write the views of the games in which a player (0 or 1) is to move; returns their number."""
     rules = row(rules_array, 0)
     count = 0
@@ -211,9 +222,14 @@ def _count_holdings(game: Record, seat: int, course: np.ndarray) -> None:
 
 @jit
 def play_all(
-    rules_array: np.ndarray, games: np.ndarray, seats: np.ndarray, choices: np.ndarray,
-    actions: np.ndarray, course: np.ndarray, illegal: np.ndarray,
-) -> int:  # fmt: skip
+    rules_array: np.ndarray,
+    games: np.ndarray,
+    seats: np.ndarray,
+    choices: np.ndarray,
+    actions: np.ndarray,
+    course: np.ndarray,
+    illegal: np.ndarray,
+) -> int:
     """Play the legal actions; returns the number of illegal ones, listed in `illegal`."""
     rules = row(rules_array, 0)
     n_illegal = 0
@@ -318,8 +334,10 @@ def _count_ending(
         sums[ENDING_MARGIN] += sign * taken
         return
     tables, hands, thrown = (
-        endings.low if game.low == 1 else endings.high, endings.hands, endings.thrown
-    )  # fmt: skip
+        endings.low if game.low == 1 else endings.high,
+        endings.hands,
+        endings.thrown,
+    )
     size = _reconstruct_ending(game, foreplay, hands)
     leader = np.int64(game.leaders[foreplay])
     value = solve(tables, endings.scratch, hands[leader], hands[1 - leader], np.int64(game.trump))

@@ -233,10 +233,16 @@ class _Half:
         self.counters = kernels.Counters(self.tally.sums, self.tally.course)
         high, low = _tables(config.rules, config.solvable)
         self.endings = kernels.Endings(
-            config.solvable, self.exact, np.array(trusted), high, low, _scratch(),
-            np.zeros(N_CARDS, np.int64), np.zeros(SEATS, np.uint64),
+            config.solvable,
+            self.exact,
+            np.array(trusted),
+            high,
+            low,
+            _scratch(),
+            np.zeros(N_CARDS, np.int64),
+            np.zeros(SEATS, np.uint64),
             np.zeros(SEATS, np.int64),
-        )  # fmt: skip
+        )
         self.seed, self.key = np.uint64(config.seed), key_of_bytes(config.key)
         self.index_buffer = np.zeros(count, np.int64)
         """Kernels list games or decisions here."""

@@ -86,15 +86,21 @@ PROTOCOLS = {
     protocol.name: protocol
     for protocol in (
         Protocol(
-            "v1", seed=36_101_894, hands=2_000,
+            "v1",
+            seed=36_101_894,
+            hands=2_000,
             opponents=(
-                "threshold", "counting", "flat-mc:64", "champion-1", "champion-2",
+                "threshold",
+                "counting",
+                "flat-mc:64",
+                "champion-1",
+                "champion-2",
                 "thinker:64,policy=champion-2",
             ),
             decks=("2x4-h2", "2x5-h3"),
         ),
     )
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -298,9 +304,14 @@ def _arena(
     return Arena(
         [player, *protocol.opponents],
         [(0, index) for index in range(1, 1 + len(protocol.opponents))],
-        protocol.rules, hands=protocol.hands, seed=deals.seed, key=deals.key,
-        workers=workers, on=on, resume=resume,
-    )  # fmt: skip
+        protocol.rules,
+        hands=protocol.hands,
+        seed=deals.seed,
+        key=deals.key,
+        workers=workers,
+        on=on,
+        resume=resume,
+    )
 
 
 def seen_deals(details: PlayerDetails, protocol: Protocol) -> Iterator[str]:

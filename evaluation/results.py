@@ -100,10 +100,13 @@ class Pairing:
     win_rate: Annotated[
         Estimate,
         Figure(
-            win_rate_of, complement, header="win rate", match_header="matches won",
+            win_rate_of,
+            complement,
+            header="win rate",
+            match_header="matches won",
             text=percent_with_interval,
         ),
-    ]  # fmt: skip
+    ]
     """Of hands, or of matches where matches are played; a tie counts half."""
     as_played: Annotated[
         Estimate | None,
@@ -117,26 +120,36 @@ class Pairing:
     margin: Annotated[
         Estimate,
         Figure(
-            mean_per_hand(k.GAME_MARGIN), negate, header="margin", text=number_with_interval,
+            mean_per_hand(k.GAME_MARGIN),
+            negate,
+            header="margin",
+            text=number_with_interval,
             note="Margin: counting tricks a hand.",
         ),
-    ]  # fmt: skip
+    ]
     """Counting tricks per hand beyond the opponent's; fewer tricks in a low contract."""
     points: Annotated[
         Estimate,
         Figure(
-            mean_per_hand(k.GAME_POINTS), negate, header="points", text=number_with_interval,
+            mean_per_hand(k.GAME_POINTS),
+            negate,
+            header="points",
+            text=number_with_interval,
             note="Points: what the rules pay a hand.",
         ),
-    ]  # fmt: skip
+    ]
     """Payoff per hand."""
     as_leader: Annotated[
         float,
         Figure(
-            as_leader_of, complement, header="as leader", text=percent,
-            note="As leader: hands won as non-dealer.", mirror_field="as_dealer",
+            as_leader_of,
+            complement,
+            header="as leader",
+            text=percent,
+            note="As leader: hands won as non-dealer.",
+            mirror_field="as_dealer",
         ),
-    ]  # fmt: skip
+    ]
     """Win rate as non-dealer, who leads to the first trick."""
     as_dealer: Annotated[
         float,
@@ -355,8 +368,10 @@ class Result:
                 stage.update(timing)
         if fields["ladder"] is not None:
             elo = {rating["player"]: rating for rating in fields["ladder"].pop("elo")}
-            ratings = {"elo": [elo[name] for name in data["players"]],
-                       "padded": fields["ladder"]["padded"]}  # fmt: skip
+            ratings = {
+                "elo": [elo[name] for name in data["players"]],
+                "padded": fields["ladder"]["padded"],
+            }
             fields["ladder"].update(players=data["players"], ratings=ratings)
         return msgspec.convert(fields, Result)
 

@@ -187,10 +187,14 @@ class Schedule:
             size = self._limits.chunk
             size = max(_MIN_CHUNK, size // _AUDIT_FACTOR) if audited else size
             task = Task(
-                index, pairing.next_chunk, pairing.next_start,
+                index,
+                pairing.next_chunk,
+                pairing.next_start,
                 min(size, self._limits.pairs - pairing.next_start),
-                pairing.trusted_exact, audited, pairing.attempt,
-            )  # fmt: skip
+                pairing.trusted_exact,
+                audited,
+                pairing.attempt,
+            )
             pairing.next_start += task.pairs
             pairing.next_chunk += 1
             self._turn = index + 1
@@ -249,17 +253,22 @@ class Schedule:
     def write_records(self, incomplete: bool = False) -> None:
         """Write the records that are next in order; with `incomplete`, all that there are."""
         if self._records is not None:
-            unfinished = [] if incomplete else [
-                (pairing.counted, index)
-                for index, pairing in enumerate(self.pairings) if not pairing.done
-            ]  # fmt: skip
+            unfinished = (
+                []
+                if incomplete
+                else [
+                    (pairing.counted, index)
+                    for index, pairing in enumerate(self.pairings)
+                    if not pairing.done
+                ]
+            )
             self._records.write(min(unfinished, default=(math.inf, 0)))
 
     def fraction_done(self) -> float:
         return sum(
             1.0 if pairing.done else self._limits.fraction(pairing.tally)
             for pairing in self.pairings
-        ) / len(self.pairings)  # fmt: skip
+        ) / len(self.pairings)
 
 
 class _RecordQueue:

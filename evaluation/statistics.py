@@ -129,9 +129,12 @@ class Ratings:
 
 
 def fit_ratings(
-    games: Array, scores: Array, residuals: Array | None = None, anchor: int | None = None,
+    games: Array,
+    scores: Array,
+    residuals: Array | None = None,
+    anchor: int | None = None,
     base: float = 1000.0,
-) -> Ratings:  # fmt: skip
+) -> Ratings:
     """Elo ratings by maximum likelihood (Bradley and Terry 1952); a tie counts as half a win.
 
     `games[i, j]` is the number of games between i and j, `scores[i, j]` the score of i in them.

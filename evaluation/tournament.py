@@ -109,10 +109,14 @@ class Arena:
             key = self._journal.key
         match = as_match(match)
         self.config = MatchConfig(
-            common_rules(players, rules), match, _checked_int(seed, "seed", 0, 2**64 - 1),
+            common_rules(players, rules),
+            match,
+            _checked_int(seed, "seed", 0, 2**64 - 1),
             secret_of_seed(seed, "arena") if key is None else _key_bytes(key),
-            records=records is not None, play_out=play_out, reduce_variance=reduce_variance,
-        )  # fmt: skip
+            records=records is not None,
+            play_out=play_out,
+            reduce_variance=reduce_variance,
+        )
         if reduce_variance:
             check_luck(self.config.rules, match)
         self.limits = _limits(hands, until)
@@ -148,8 +152,11 @@ class Arena:
                 )
                 for (i, j), (one, two) in zip(pairings, agents, strict=True)
             ],
-            self.limits, self._audit, journal=self._journal, write_record=records,
-        )  # fmt: skip
+            self.limits,
+            self._audit,
+            journal=self._journal,
+            write_record=records,
+        )
         self._replaced = 0
         """Number of workers that died."""
         self._stopped_by = ""

@@ -25,9 +25,14 @@ gymnasium.register_envs(german_whist)
 torch.manual_seed(1)
 torch.set_num_threads(1)
 envs = gymnasium.make_vec(
-    "german_whist/GermanWhist-v0", args.games, opponent="threshold", reward="win",
-    layout="trump-first", horizon="foreplay", illegal="raise",
-)  # fmt: skip
+    "german_whist/GermanWhist-v0",
+    args.games,
+    opponent="threshold",
+    reward="win",
+    layout="trump-first",
+    horizon="foreplay",
+    illegal="raise",
+)
 observation, info = envs.reset(seed=1)
 size = observation.shape[1]
 features = nn.Sequential(nn.Linear(size, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU())

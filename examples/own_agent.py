@@ -62,8 +62,10 @@ def main() -> None:
     result = ladder([Saver, "random-exact", "threshold", "counting"], hands=args.hands, seed=1)
     for pairing in result.pairings:
         win_rate = pairing.win_rate.scaled(100)
-        print(f"{pairing.player} against {pairing.opponent}: "
-              f"{win_rate.value:.1f} % [{win_rate.low:.1f}, {win_rate.high:.1f}]")  # fmt: skip
+        print(
+            f"{pairing.player} against {pairing.opponent}: "
+            f"{win_rate.value:.1f} % [{win_rate.low:.1f}, {win_rate.high:.1f}]"
+        )
         for forfeit in pairing.forfeits:
             print(forfeit)
     assert result.ladder is not None

@@ -60,10 +60,20 @@ def main() -> None:
         GermanWhistThreeEnv, 16, 1, wrapper_class=TrumpsFirst, env_kwargs={"opponents": "thrifty"}
     )
     model = MaskablePPO(
-        *("MlpPolicy", vec_env, lambda remaining: 1e-3 * remaining, 256, 512, 4),
-        gamma=1.0, gae_lambda=0.9, ent_coef=0.01, policy_kwargs={"net_arch": [256, 256]},
-        seed=1, device="cpu", verbose=1,
-    ).learn(args.steps, log_interval=20)  # fmt: skip
+        "MlpPolicy",
+        vec_env,
+        lambda remaining: 1e-3 * remaining,
+        256,
+        512,
+        4,
+        gamma=1.0,
+        gae_lambda=0.9,
+        ent_coef=0.01,
+        policy_kwargs={"net_arch": [256, 256]},
+        seed=1,
+        device="cpu",
+        verbose=1,
+    ).learn(args.steps, log_interval=20)
 
     def learned(view: ThreeView, _: Any) -> int:
         indices = RELABELLINGS[view.trump]

@@ -24,9 +24,14 @@ PYTHONS = range(10, 20)  # 3.10 and what may follow
 TOOLS = ("pytest", "hypothesis", "scipy", "setuptools>=77")
 TOLD = ("numba", "llvmlite", "numpy", "gymnasium", "pettingzoo")
 FILES = (
-    *("engine/test_golden.py", "engine/test_batch.py", "engine/test_validation.py"),
-    *("common/test_plain_jit.py", "common/test_compiled.py", "common/test_dispatch.py"),
-    *("envs/test_pettingzoo.py", "envs/test_gymnasium.py"),
+    "engine/test_golden.py",
+    "engine/test_batch.py",
+    "engine/test_validation.py",
+    "common/test_plain_jit.py",
+    "common/test_compiled.py",
+    "common/test_dispatch.py",
+    "envs/test_pettingzoo.py",
+    "envs/test_gymnasium.py",
 )
 
 
@@ -76,10 +81,18 @@ def main() -> None:
         script = f"import sys; from importlib.metadata import version; {versions}"
         subprocess.run([str(python), "-c", f"{script}; print(sys.version)"], check=True)
         faults += subprocess.run(
-            [str(python), "-m", "pytest", "-p", "no:cacheprovider",
-             *(str(ROOT / "tests" / each) for each in FILES)],
-            cwd=ROOT, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}, check=False,
-        ).returncode  # fmt: skip
+            [
+                str(python),
+                "-m",
+                "pytest",
+                "-p",
+                "no:cacheprovider",
+                *(str(ROOT / "tests" / each) for each in FILES),
+            ],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+            check=False,
+        ).returncode
     sys.exit(bool(faults))
 
 

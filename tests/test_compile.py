@@ -12,13 +12,22 @@ from german_whist.common.jit import compiler
 
 COMPONENTS = {
     "environments": [
-        *("environment (vector)", "environment (history)", "environment (vector, match)"),
-        *("vector environment (vector, against random)", "self-play (vector)"),
-        *("vector environment (history, against an agent)",),
+        "environment (vector)",
+        "environment (history)",
+        "environment (vector, match)",
+        "vector environment (vector, against random)",
+        "self-play (vector)",
+        "vector environment (history, against an agent)",
     ],
     "agents": [
-        *("threshold player", "counting player", "network player (mlp)", "thinker"),
-        *("flat Monte Carlo", "play of endings", "play by solved decks", "endgame solver"),
+        "threshold player",
+        "counting player",
+        "network player (mlp)",
+        "thinker",
+        "flat Monte Carlo",
+        "play of endings",
+        "play by solved decks",
+        "endgame solver",
     ],
     "arena": ["arena"],
     "training": ["trainer", "self-play (vector)"],

@@ -23,7 +23,7 @@ RUNS = {
     "own_agent": (["--hands", "60"], "saver against random-exact", ()),
     "analyse_hand": (["--search", "flat-mc:20"], "decisions that mattered", ("hand.png",)),
     "three_players": (["--steps", "4096", "--hands", "2"], "against two random", ()),
-}  # fmt: skip
+}
 NOTEBOOK = EXAMPLES / "quickstart.ipynb"
 BUDGET = "DECISIONS, HANDS = 6_000_000, 4_000"
 ALL_CELLS = json.loads(NOTEBOOK.read_text("utf-8"))["cells"]

@@ -31,9 +31,13 @@ def test_a_reader_that_goes_away_is_no_error(words: list[str], status: int, erro
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(
-        [*WHIST, *words], stdin=subprocess.DEVNULL, stdout=writing, stderr=errors, env=ENVIRONMENT,
+        [*WHIST, *words],
+        stdin=subprocess.DEVNULL,
+        stdout=writing,
+        stderr=errors,
+        env=ENVIRONMENT,
         check=False,
-    )  # fmt: skip
+    )
     os.close(writing)
     assert (done.returncode, done.stderr or b"") == (status, b"")
 

@@ -145,12 +145,14 @@ def observations() -> dict[str, str]:
         "classic, trump-first": {"layout": "trump-first"},
         "classic, history": {"observation": "history"},
         "draft, trump-first history": {
-            "rules": "draft", "observation": "history", "layout": "trump-first"
+            "rules": "draft",
+            "observation": "history",
+            "layout": "trump-first",
         },
         "humbug, raw, margin": {"rules": "humbug", "layout": "raw", "reward": "margin"},
         "club-last, foreplay": {"rules": "club-last", "horizon": "foreplay", "reward": "points"},
         "small-last, match": {"rules": "small-last", "match": 3, "horizon": "match"},
-    }  # fmt: skip
+    }
     found = {}
     for name, options in ways.items():
         env, rng, seen = german_whist_v0.env(**options), np.random.default_rng(2), []
@@ -235,8 +237,10 @@ def evaluations() -> dict[str, Any]:
 
 def shape_of_weights(weights: Mapping[str, Any]) -> list[list[float]]:
     """The mean and the norm of each array; whatever arrays are called."""
-    arrays = sorted((each.shape, float(np.linalg.norm(each)), float(each.mean()))
-                    for each in (np.asarray(w, np.float64) for w in weights.values()))  # fmt: skip
+    arrays = sorted(
+        (each.shape, float(np.linalg.norm(each)), float(each.mean()))
+        for each in (np.asarray(w, np.float64) for w in weights.values())
+    )
     return [[*shape, float(f"{norm:.7g}"), float(f"{mean:.7g}")] for shape, norm, mean in arrays]
 
 
@@ -249,43 +253,73 @@ def weights_in(path: Path) -> list[list[float]]:
 
 TINY = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}
 _COMMON: dict[str, Any] = {
-    "rules": "small-last", "decisions": 6000, "hidden_sizes": [16, 12], "seed": 3, "threads": 1,
-    "eval_opponents": [], "final_eval_opponents": ["random"], "final_eval_hands": 20,
+    "rules": "small-last",
+    "decisions": 6000,
+    "hidden_sizes": [16, 12],
+    "seed": 3,
+    "threads": 1,
+    "eval_opponents": [],
+    "final_eval_opponents": ["random"],
+    "final_eval_hands": 20,
     "eval_mode": "sync",
-    "device": "cpu", "precision": "float32", "eval_every": 10_000_000,
-}  # fmt: skip
+    "device": "cpu",
+    "precision": "float32",
+    "eval_every": 10_000_000,
+}
 _PPO = {"trainer": "ppo", "n_envs": 96, "batch_size": 256}
 TRAININGS: dict[str, dict[str, Any]] = {
     "ppo": _PPO,
     "ppo, own critic, epochs": {
-        **_PPO, "critic": "separate", "n_epochs": 2, "gamma": 0.98, "gae_lambda": 0.9,
+        **_PPO,
+        "critic": "separate",
+        "n_epochs": 2,
+        "gamma": 0.98,
+        "gae_lambda": 0.9,
         "horizon": "hand",
-        "reward": "margin", "card_ranks": "absolute", "kl_coef": 0.2, "layout": "raw",
+        "reward": "margin",
+        "card_ranks": "absolute",
+        "kl_coef": 0.2,
+        "layout": "raw",
         "ent_coef_end": 0.01,
     },
     "ppo, shared critic, steps": {**_PPO, "critic": "shared", "n_steps": 8, "ema_decay": 0.0},
     "ppo, pool": {
-        **_PPO, "pool_fraction": 0.3, "opponents": ["threshold"], "pool_every": 2000,
+        **_PPO,
+        "pool_fraction": 0.3,
+        "opponents": ["threshold"],
+        "pool_every": 2000,
         "pool_size": 2,
-        "critic_warmup": 0.3, "critic_lr_scale": 2.0,
+        "critic_warmup": 0.3,
+        "critic_lr_scale": 2.0,
     },
     "ppo, several rules": {
-        **_PPO, "rules": ["small-last", "draft", "humbug"], "horizon": "auto", "decisions": 12000,
+        **_PPO,
+        "rules": ["small-last", "draft", "humbug"],
+        "horizon": "auto",
+        "decisions": 12000,
     },
     "ppo, match": {**_PPO, "rules": TINY, "horizon": "match", "reward": "points"},
     "mmd": {"trainer": "mmd", "n_envs": 96, "batch_size": 256, "n_epochs": 2, "step_size": 3.0},
     "nfsp": {
-        "trainer": "nfsp", "n_envs": 32, "replay_size": 2000, "reservoir_size": 3000,
+        "trainer": "nfsp",
+        "n_envs": 32,
+        "replay_size": 2000,
+        "reservoir_size": 3000,
         "train_every": 64,
-        "target_update_every": 20, "anticipatory": 0.2,
+        "target_update_every": 20,
+        "anticipatory": 0.2,
     },
     "sb3": {
-        "trainer": "sb3", "n_envs": 16, "n_steps": 32, "batch_size": 128,
+        "trainer": "sb3",
+        "n_envs": 16,
+        "n_steps": 32,
+        "batch_size": 128,
         "opponents": ["threshold"],
-        "pool_every": 1500, "n_epochs": 2,
+        "pool_every": 1500,
+        "n_epochs": 2,
     },
     "cfr": {"trainer": "cfr", "rules": "2x4-h2", "decisions": 20000},
-}  # fmt: skip
+}
 # What a run tells of its last whole iteration, by the names of `progress.csv`.
 _TOLD = {"policy": "policy_loss", "value": "value_loss", "entropy": "entropy"}
 
@@ -309,8 +343,11 @@ def bfloat16() -> str:
     import torch
 
     kinds = [torch.backends.cpu.get_cpu_capability()]
-    kinds += [name for name in ("avx512_bf16", "amx_tile") if getattr(
-        torch.cpu, f"_is_{name}_supported")()]  # fmt: skip
+    kinds += [
+        name
+        for name in ("avx512_bf16", "amx_tile")
+        if getattr(torch.cpu, f"_is_{name}_supported")()
+    ]
     return " ".join(kinds)
 
 
@@ -388,11 +425,13 @@ def parts() -> dict[str, Part]:
 def trained_parts() -> dict[str, Part]:
     """What torch has a part in."""
     return {
-        **{f"train, {name}": lambda folder, name=name: training(name, folder / "run")
-           for name in TRAININGS},
+        **{
+            f"train, {name}": lambda folder, name=name: training(name, folder / "run")
+            for name in TRAININGS
+        },
         "expert iteration": expert_iteration,
         "players from files": players_from_files,
-    }  # fmt: skip
+    }
 
 
 @cache

@@ -21,7 +21,7 @@ from test_examples import NOTEBOOK, RUNS, text_and_code
 pytestmark = pytest.mark.thorough
 ROOT = Path(__file__).resolve().parent.parent
 MADE = shutil.ignore_patterns(
-    *(".git", ".venv*", "build", "dist", "*.egg-info", "__pycache__", ".*_cache")
+    ".git", ".venv*", "build", "dist", "*.egg-info", "__pycache__", ".*_cache"
 )
 
 

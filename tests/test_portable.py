@@ -36,10 +36,14 @@ def portable(folder: Path, *words: str, typed: str = "") -> str:
     """The output of Python without what Windows lacks; it renames over no file that is open."""
     refusals = folder / "refusals.txt"
     done = subprocess.run(
-        [sys.executable, "-X", "warn_default_encoding", *words], capture_output=True,
-        encoding="utf-8", cwd=folder, check=False, input=typed,
+        [sys.executable, "-X", "warn_default_encoding", *words],
+        capture_output=True,
+        encoding="utf-8",
+        cwd=folder,
+        check=False,
+        input=typed,
         env={**os.environ, "PYTHONPATH": str(HOOK), "REFUSALS": str(refusals)},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     assert not refusals.exists(), refusals.read_text("utf-8")
     return done.stdout

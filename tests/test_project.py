@@ -26,15 +26,27 @@ else:
 ROOT = Path(__file__).resolve().parent.parent
 # Imports point one way: a room knows itself and those before it.
 ORDER = (
-    *("configs", "common", "engine", "agents", "envs", "evaluation", "training"),
-    *("table", "three_player"),
+    "configs",
+    "common",
+    "engine",
+    "agents",
+    "envs",
+    "evaluation",
+    "training",
+    "table",
+    "three_player",
 )
 ROOMS = tuple(name for name in ORDER if (ROOT / name / "__init__.py").exists())
 MOST_MODULES = 14
 HEAVY = {
-    *("torch", "stable_baselines3", "sb3_contrib"),
-    *("matplotlib", "pygame", "PIL"),
-    *("starlette", "uvicorn"),
+    "torch",
+    "stable_baselines3",
+    "sb3_contrib",
+    "matplotlib",
+    "pygame",
+    "PIL",
+    "starlette",
+    "uvicorn",
 }
 # What the engine may know beside the standard library; what single files of it may know apart.
 # Names of types that a newer Python has are for checkers alone.
@@ -62,8 +74,9 @@ def packages_imported(path: Path) -> set[str]:
     """The packages that a file imports by their own names, anywhere in it."""
     nodes = nodes_of(path)
     names = [each.name for node in nodes if isinstance(node, ast.Import) for each in node.names]
-    names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)
-              and not node.level]  # fmt: skip
+    names += [
+        node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level
+    ]
     return {name.split(".")[0] for name in names}
 
 

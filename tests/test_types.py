@@ -101,8 +101,18 @@ def complaints(tmp_path_factory, pytestconfig: pytest.Config) -> str:
 # Large libraries in which mypy follows no names, which takes it twice as long as all the rest;
 # pyright knows the types of these, too.
 UNREAD = (
-    *("PIL", "coverage", "matplotlib", "numba", "onnx", "onnxruntime", "optuna", "pandas"),
-    *("pygame", "rich", "sqlalchemy", "torch"),
+    "PIL",
+    "coverage",
+    "matplotlib",
+    "numba",
+    "onnx",
+    "onnxruntime",
+    "optuna",
+    "pandas",
+    "pygame",
+    "rich",
+    "sqlalchemy",
+    "torch",
 )
 
 
@@ -115,8 +125,10 @@ def complaints_of_mypy(folder: Path, cache: Path) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "mypy", *options, f"--config-file={settings}", "."],
         cwd=folder,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 1, done.stdout + done.stderr
     return done.stdout
 
@@ -128,8 +140,12 @@ def pyright(*arguments: str | Path, cwd: Path) -> dict[str, Any]:
     more = {"PATH": path, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
     done = subprocess.run(
         [sys.executable, "-m", "pyright", "--outputjson", *map(str, arguments)],
-        env={**os.environ, **more}, cwd=cwd, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        env={**os.environ, **more},
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.stdout.startswith("{"), done.stdout + done.stderr
     return json.loads(done.stdout)
 
@@ -165,15 +181,19 @@ def test_every_public_name_has_a_known_type(tmp_path: Path) -> None:
     # PettingZoo has no types, so a class on top of one of its own is never known as a whole.
     beyond = {"german_whist.german_whist_v0", "german_whist.envs.german_whist_v0"}
     public = {
-        f"{module.__name__}.{name}" for module in (german_whist, agents, envs)
-        for name in module.__all__ if not name.startswith("_")
-    } - beyond  # fmt: skip
+        f"{module.__name__}.{name}"
+        for module in (german_whist, agents, envs)
+        for name in module.__all__
+        if not name.startswith("_")
+    } - beyond
     assert public <= symbols.keys()
     members = {
-        name for name in symbols
-        if name.startswith(("german_whist.envs.german_whist_v0.raw_env.",
-                            "german_whist.envs.typed_aec.TypedAEC."))
-    }  # fmt: skip
+        name
+        for name in symbols
+        if name.startswith(
+            ("german_whist.envs.german_whist_v0.raw_env.", "german_whist.envs.typed_aec.TypedAEC.")
+        )
+    }
     assert members
     unknown = {
         name: [each["message"] for each in symbols[name]["diagnostics"]]

@@ -79,7 +79,11 @@ def records_of(env: Any) -> Array:
 
 
 KINDS = [
-    *("raw_env", "env", "gymnasium", "self-play", "sb3"),
+    "raw_env",
+    "env",
+    "gymnasium",
+    "self-play",
+    "sb3",
     *(f"vector {mode.value}" for mode in AutoresetMode),
 ]
 every_kind = pytest.mark.parametrize("kind", KINDS)

@@ -44,7 +44,9 @@ THREE_LAYOUT = Layout(
         ("unseen", N_CARDS, "cards whose place the player cannot know"),
         ("trumps", 4, "the trump suit, one-hot"),
         *_groups(
-            *("void", _OTHERS, 4 * _VOIDS),
+            "void",
+            _OTHERS,
+            4 * _VOIDS,
             "for each suit, one-hot: how many unseen cards {} has drawn since it last failed to "
             f"follow that suit, 0 to {DRAW_TRICKS}; all zero if it never did",
         ),
@@ -66,11 +68,24 @@ def _values(view: ThreeView) -> tuple[int, ...]:
     """Bits of each group, in order, the first one lowest."""
     decision = 2 if view.turn is None else 1 if any(view.trick) else 0
     return (
-        *(view.hand, view.upcard, *view.trick, *view.played, *view.known),
-        *(view.dummy, view.unseen, 1 << view.trump, *map(_voids, view.void_draws)),
-        *(1 << view.seat, 2 if view.declarer is not None else 1, 1 << decision),
-        *(1 if view.legal else 0, _one_of(view.turn), 1 << view.leader, _one_of(view.declarer)),
-        *(1 << view.dealer, (1 << view.draws_left) - 1),
+        view.hand,
+        view.upcard,
+        *view.trick,
+        *view.played,
+        *view.known,
+        view.dummy,
+        view.unseen,
+        1 << view.trump,
+        *map(_voids, view.void_draws),
+        1 << view.seat,
+        2 if view.declarer is not None else 1,
+        1 << decision,
+        1 if view.legal else 0,
+        _one_of(view.turn),
+        1 << view.leader,
+        _one_of(view.declarer),
+        1 << view.dealer,
+        (1 << view.draws_left) - 1,
         *((1 << count) - 1 for count in view.tricks_won),
     )
 

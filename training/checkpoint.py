@@ -152,9 +152,12 @@ def agent_from_weights(
 
 
 def write_player(
-    path: Path, weights: Mapping[str, Array], settings: Settings, network: NetworkCard,
+    path: Path,
+    weights: Mapping[str, Array],
+    settings: Settings,
+    network: NetworkCard,
     **fields: Any,
-) -> Path:  # fmt: skip
+) -> Path:
     """Write a player and its card; returns the path of the weights."""
     card = card_of(settings, network, **fields, machine=processor_and_cores(), revision=revision())
     return write_checkpoint(path, weights, card)
@@ -176,9 +179,13 @@ def _git(folder: Path, *words: str) -> str | None:
     """What git prints in a folder; None if it fails or prints nothing."""
     try:
         result = subprocess.run(
-            ["git", *words], cwd=folder, capture_output=True, encoding="utf-8", check=True,
+            ["git", *words],
+            cwd=folder,
+            capture_output=True,
+            encoding="utf-8",
+            check=True,
             timeout=10,
-        )  # fmt: skip
+        )
     except (OSError, subprocess.SubprocessError):
         return None
     return result.stdout.strip() or None

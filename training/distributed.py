@@ -131,8 +131,11 @@ def current_ranks() -> Ranks:
         store, rank, world_size = next(distributed.rendezvous("env://"))
         attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
         distributed.init_process_group(
-            backend, store=distributed.PrefixStore(f"attempt {attempt}", store),
-            rank=rank, world_size=world_size, timeout=_TIMEOUT,
-        )  # fmt: skip
+            backend,
+            store=distributed.PrefixStore(f"attempt {attempt}", store),
+            rank=rank,
+            world_size=world_size,
+            timeout=_TIMEOUT,
+        )
         atexit.register(distributed.destroy_process_group)
     return Ranks(rank, world_size)

@@ -32,8 +32,16 @@ class Settings(CheckedSettings, frozen=True, kw_only=True):
     """Settings of every trainer: environment, budget, evaluation, machine."""
 
     fixed: ClassVar[tuple[str, ...]] = (
-        *("trainer", "rules", "reward", "horizon", "layout", "seed"),
-        *("hidden_sizes", "n_envs", "n_steps", "init"),
+        "trainer",
+        "rules",
+        "reward",
+        "horizon",
+        "layout",
+        "seed",
+        "hidden_sizes",
+        "n_envs",
+        "n_steps",
+        "init",
     )
     """Settings that a resumed run cannot change."""
     several_rules: ClassVar[bool] = False
@@ -202,10 +210,11 @@ class Settings(CheckedSettings, frozen=True, kw_only=True):
     def as_mapping(self) -> dict[str, Any]:
         """All settings as plain values, as a YAML file holds them."""
         rule_sets = [
-            rules if isinstance(rules, str) and rules in named_rules()
+            rules
+            if isinstance(rules, str) and rules in named_rules()
             else options.rules.as_mapping()
             for rules, options in zip(_listed(self.rules), self.all_options, strict=True)
-        ]  # fmt: skip
+        ]
         return {**super().as_mapping(), "rules": rule_sets if len(rule_sets) > 1 else rule_sets[0]}
 
 

@@ -99,11 +99,14 @@ def why_no_public_tree(rules: Rules) -> str | None:
 
 def deck_of(rules: Rules) -> DeckTables:
     cards = len(rules.deck)
-    suits = np.array([((1 << rules.ranks) - 1) << p // rules.ranks * rules.ranks
-                      for p in range(cards)], np.uint64)  # fmt: skip
+    suits = np.array(
+        [((1 << rules.ranks) - 1) << p // rules.ranks * rules.ranks for p in range(cards)],
+        np.uint64,
+    )
     trump = 0 if rules.trumps == "upcard" else 4
-    wins = np.array([[beats(int(card), int(led), trump) for card in rules.deck]
-                     for led in rules.deck], np.bool_)  # fmt: skip
+    wins = np.array(
+        [[beats(int(card), int(led), trump) for card in rules.deck] for led in rules.deck], np.bool_
+    )
     choose = np.array([[comb(m, u) for u in range(cards + 1)] for m in range(cards + 1)], np.int64)
     return DeckTables(rules.hand, rules.foreplay_tricks, suits, wins, choose)
 

@@ -90,10 +90,11 @@ def find_strategy(rules: Rules, path: str | None) -> Path:
         if candidate.with_suffix(CARD).exists():
             return candidate
     remedy = (
-        f"`german-whist solve {rules.name}` solves it" if rules.name in solved_rules() else
-        "name a small deck, as by --rules 2x4-h2; `german-whist rules` lists those that "
+        f"`german-whist solve {rules.name}` solves it"
+        if rules.name in solved_rules()
+        else "name a small deck, as by --rules 2x4-h2; `german-whist rules` lists those that "
         "`german-whist solve` solves"
-    )  # fmt: skip
+    )
     raise CheckpointError(f"{rules.name} is not solved here: {remedy}")
 
 

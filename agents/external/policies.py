@@ -162,8 +162,9 @@ class PolicyAgent(Agent):
 
 def _add_gumbel_noise(logits: Array, rng: Array) -> Array:
     """The largest of logits with Gumbel noise is a draw by their probabilities."""
-    uniforms = np.array([np.random.default_rng(stream).random(logits.shape[1])
-                         for stream in rng]).reshape(logits.shape)  # fmt: skip
+    uniforms = np.array(
+        [np.random.default_rng(stream).random(logits.shape[1]) for stream in rng]
+    ).reshape(logits.shape)
     return logits - np.log(-np.log(np.maximum(uniforms, 1e-300)))
 
 
@@ -254,10 +255,13 @@ class OnnxAgent(PolicyAgent):
 
         def policy(observations: Array, masks: Array) -> Any:
             feeds = dict(zip(inputs, (observations, masks), strict=False))
-            return graph.run([output], {
-                name: array.astype(_DTYPES.get(dtypes[name], np.float32))
-                for name, array in feeds.items()
-            })[0]  # fmt: skip
+            return graph.run(
+                [output],
+                {
+                    name: array.astype(_DTYPES.get(dtypes[name], np.float32))
+                    for name, array in feeds.items()
+                },
+            )[0]
 
         super().__init__(rules, policy, **options, name=f"onnx:{path}", match=match)
         self._plays_as(trained_on, path, options["exact"])
@@ -267,9 +271,13 @@ class OnnxAgent(PolicyAgent):
 _REPEATING = {"Loop", "Scan"}
 """Operators of ONNX that run a graph again and again."""
 _DTYPES = {
-    "tensor(int8)": np.int8, "tensor(float)": np.float32, "tensor(bool)": np.bool_,
-    "tensor(double)": np.float64, "tensor(int64)": np.int64, "tensor(uint8)": np.uint8,
-}  # fmt: skip
+    "tensor(int8)": np.int8,
+    "tensor(float)": np.float32,
+    "tensor(bool)": np.bool_,
+    "tensor(double)": np.float64,
+    "tensor(int64)": np.int64,
+    "tensor(uint8)": np.uint8,
+}
 
 
 def file_of(path: str) -> ModelFile:

@@ -180,10 +180,15 @@ def threshold_action(rules: Record, view: Record) -> int:
     if view.phase == EXCHANGE:
         return choose_exchange(view.hand, view.unseen, np.int64(view.trump), view.low == 1)
     situation = Situation(
-        np.int64(view.phase), legal_in_view(rules, view), np.int64(view.led),
-        np.int64(view.upcards[0]), np.int64(view.upcards[1]), np.int64(view.stock_left),
-        np.int64(view.trump), view.low == 1,
-    )  # fmt: skip
+        np.int64(view.phase),
+        legal_in_view(rules, view),
+        np.int64(view.led),
+        np.int64(view.upcards[0]),
+        np.int64(view.upcards[1]),
+        np.int64(view.stock_left),
+        np.int64(view.trump),
+        view.low == 1,
+    )
     return rule_of_thumb(rules, situation)
 
 

@@ -34,8 +34,16 @@ TRICK_LAYOUT = Layout(
     ],
 )
 """Index table of one past trick in the belief network's input."""
-_SHARED = ("own_hand", "upcards", "led", "played_by_me", "played_by_opponent", "opponent_known",
-           "unseen", "opponent_void")  # fmt: skip
+_SHARED = (
+    "own_hand",
+    "upcards",
+    "led",
+    "played_by_me",
+    "played_by_opponent",
+    "opponent_known",
+    "unseen",
+    "opponent_void",
+)
 BELIEF_LAYOUT = Layout(
     1,
     [
@@ -49,9 +57,18 @@ BELIEF_LAYOUT = Layout(
 INPUTS = BELIEF_LAYOUT.size
 
 (
-    _OWN_HAND, _UPCARDS, _LED, _PLAYED_BY_ME, _PLAYED_BY_OPPONENT, _OPPONENT_KNOWN, _UNSEEN,
-    _OPPONENT_VOID, _TRICK, _LEADS, _PAST_TRICKS,
-) = (group.start for group in BELIEF_LAYOUT.groups)  # fmt: skip
+    _OWN_HAND,
+    _UPCARDS,
+    _LED,
+    _PLAYED_BY_ME,
+    _PLAYED_BY_OPPONENT,
+    _OPPONENT_KNOWN,
+    _UNSEEN,
+    _OPPONENT_VOID,
+    _TRICK,
+    _LEADS,
+    _PAST_TRICKS,
+) = (group.start for group in BELIEF_LAYOUT.groups)
 _VOIDS = BELIEF_LAYOUT.group("opponent_void").size // 4
 _TRICK_SIZE = TRICK_LAYOUT.size
 _OPPONENT_LED, _OPPONENT_FOLLOWED, _OWN_CARD, _UPCARD = (
@@ -128,8 +145,11 @@ def _write_trick(
         out[count] = start + _OPPONENT_LED + _shown_index(led, positions)
         out[count + 1] = start + _OWN_CARD + _shown_index(followed, positions)
     count += 2
-    upcard = np.int64(view.my_draws[trick]) if i_won(view, trick) else np.int64(
-        view.opponent_draws[trick])  # fmt: skip
+    upcard = (
+        np.int64(view.my_draws[trick])
+        if i_won(view, trick)
+        else np.int64(view.opponent_draws[trick])
+    )
     if upcard < UNSEEN_CARD:
         out[count] = start + _UPCARD + _shown_index(upcard, positions)
         count += 1

@@ -154,9 +154,13 @@ def _add_scaled_rows(y: np.ndarray, weights: np.ndarray, active: np.ndarray, x: 
 
 @jit
 def _add_scaled_rows_pair(
-    y: np.ndarray, z: np.ndarray, weights: np.ndarray, active: np.ndarray,
-    y_inputs: np.ndarray, z_inputs: np.ndarray,
-) -> None:  # fmt: skip
+    y: np.ndarray,
+    z: np.ndarray,
+    weights: np.ndarray,
+    active: np.ndarray,
+    y_inputs: np.ndarray,
+    z_inputs: np.ndarray,
+) -> None:
     m, count, pos = len(y), len(active), 0
     while pos + 3 <= count:
         i, j, k = active[pos], active[pos + 1], active[pos + 2]

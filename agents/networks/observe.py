@@ -34,9 +34,12 @@ from ..base import view_array
 
 @jit
 def _encode_all(
-    rules: np.ndarray, views: np.ndarray, trumps_first: bool, observations: np.ndarray,
+    rules: np.ndarray,
+    views: np.ndarray,
+    trumps_first: bool,
+    observations: np.ndarray,
     orders: np.ndarray,
-) -> None:  # fmt: skip
+) -> None:
     first = row(rules, 0)
     for index in range(len(views)):
         view = row(views, index)

@@ -55,9 +55,13 @@ def policy_net(checkpoint: Checkpoint) -> PolicyNet:
 
 @jit
 def encode_policy_input(
-    rules: Record, view: Record, net: PolicyNet, order: np.ndarray, action_map: np.ndarray,
+    rules: Record,
+    view: Record,
+    net: PolicyNet,
+    order: np.ndarray,
+    action_map: np.ndarray,
     observation: np.ndarray,
-) -> np.uint64:  # fmt: skip
+) -> np.uint64:
     """Encode a view for the network; returns the legal actions in the encoding.
 
     Action `a` of the encoding is the real action `real_action(action_map[a], order)`.

@@ -133,10 +133,15 @@ def write_value_inputs(rules: Record, game: Record, places: np.ndarray) -> int:
     for place in range(1, stock_left(rules, game)):
         below_upcard |= ONE << np.uint64(game.deal[base + place])
     position = Position(
-        game.hand[leader], game.hand[1 - leader], ONE << np.uint64(game.deal[base]), below_upcard,
-        game.known_cards[leader], game.known_cards[1 - leader],
-        np.int64(game.trump), np.int64(game.trick),
-    )  # fmt: skip
+        game.hand[leader],
+        game.hand[1 - leader],
+        ONE << np.uint64(game.deal[base]),
+        below_upcard,
+        game.known_cards[leader],
+        game.known_cards[1 - leader],
+        np.int64(game.trump),
+        np.int64(game.trick),
+    )
     return _write_inputs(position, places)
 
 

@@ -26,9 +26,13 @@ SAMPLES = 64
 
 @jit
 def _write_leader_values(
-    rules: np.ndarray, games: np.ndarray, net: MLPWeights, rows: MLPBatch, pays: np.ndarray,
+    rules: np.ndarray,
+    games: np.ndarray,
+    net: MLPWeights,
+    rows: MLPBatch,
+    pays: np.ndarray,
     values: np.ndarray,
-) -> None:  # fmt: skip
+) -> None:
     """Write the network's value for the player on lead; endings keep NaN."""
     for index in range(len(games)):
         game = row(games, index)
@@ -76,7 +80,9 @@ def _ending_values(record: Any, games: Array) -> Array:
     own = games["tricks"][rows, leaders] + taken
     other = games["tricks"][rows, 1 - leaders] + left - taken
     rules = row(record, 0)
-    return np.array([
-        float(pay_for(rules, 0, int(first), int(second)))
-        for first, second in zip(own, other, strict=True)
-    ])  # fmt: skip
+    return np.array(
+        [
+            float(pay_for(rules, 0, int(first), int(second)))
+            for first, second in zip(own, other, strict=True)
+        ]
+    )

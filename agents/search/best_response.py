@@ -134,13 +134,22 @@ class ResponderSearch(NamedTuple):
 
 def new_search(rules: np.ndarray, tables: Tables, models: ResponderModels) -> ResponderSearch:
     return ResponderSearch(
-        rules, tables, models,
-        thread_scratch(), np.zeros(1, SAMPLING_PLAN), np.zeros(2, GAME), np.zeros(1, VIEW),
-        new_policy_buffers(models.opponent.net), new_policy_buffers(models.own.net),
-        new_mlp_batch(models.value, 1, MAX_VALUE_INPUTS), np.zeros(MAX_TRICKS, VIEW),
-        np.zeros(MAX_TRICKS, PAST_DECISION), np.zeros(N_CARDS, HIDDEN_CARD),
-        np.zeros(N_ACTIONS), np.zeros(1, CHAIN_PROGRESS),
-    )  # fmt: skip
+        rules,
+        tables,
+        models,
+        thread_scratch(),
+        np.zeros(1, SAMPLING_PLAN),
+        np.zeros(2, GAME),
+        np.zeros(1, VIEW),
+        new_policy_buffers(models.opponent.net),
+        new_policy_buffers(models.own.net),
+        new_mlp_batch(models.value, 1, MAX_VALUE_INPUTS),
+        np.zeros(MAX_TRICKS, VIEW),
+        np.zeros(MAX_TRICKS, PAST_DECISION),
+        np.zeros(N_CARDS, HIDDEN_CARD),
+        np.zeros(N_ACTIONS),
+        np.zeros(1, CHAIN_PROGRESS),
+    )
 
 
 # -- evidence: the opponent's past decisions

@@ -174,10 +174,16 @@ class FlatMcAgent(SearchAgent):
 
     def _new_search(self, pruning: int = PRUNE_BY_RACING) -> FlatMcSearch:
         return FlatMcSearch(
-            self.record, self._tables[0], self._counting, self._voids, thread_scratch(),
-            np.zeros(1, SAMPLING_PLAN), np.zeros(2, GAME), np.zeros(1, VIEW),
+            self.record,
+            self._tables[0],
+            self._counting,
+            self._voids,
+            thread_scratch(),
+            np.zeros(1, SAMPLING_PLAN),
+            np.zeros(2, GAME),
+            np.zeros(1, VIEW),
             np.zeros(N_ACTIONS, np.int64),
-        )  # fmt: skip
+        )
 
 
 def _options(words: tuple[str, ...]) -> tuple[str, str]:

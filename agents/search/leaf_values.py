@@ -75,9 +75,13 @@ def ending_value_for_seat(
 
 @jit
 def solve_last_trick(
-    rules: Record, tables: Tables, scratch: Scratch, games: np.ndarray, trials: np.ndarray,
+    rules: Record,
+    tables: Tables,
+    scratch: Scratch,
+    games: np.ndarray,
+    trials: np.ndarray,
     max_pay: float,
-) -> float:  # fmt: skip
+) -> float:
     """Pay of the leader of `games[0]` with the last trick for the stock solved with open cards.
 
     `trials` has space for two games; `max_pay` bounds the pay of a hand.

@@ -316,9 +316,13 @@ def evaluate_leaves(search: ThinkerSearch, seat: int, count: int, values: np.nda
             # The last trick for the stock is searched by minimax with open cards, down to exact
             # endings: these are few positions, and the network was fitted to such values.
             values[leaf] = sign * solve_last_trick(
-                rules, tables, scratch, search.leaves[leaf : leaf + 1], search.games[2:4],
+                rules,
+                tables,
+                scratch,
+                search.leaves[leaf : leaf + 1],
+                search.games[2:4],
                 networks.max_pay,
-            )  # fmt: skip
+            )
         else:
             rows = search.value_rows
             rows.n_active[n_queries] = write_value_inputs(

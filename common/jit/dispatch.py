@@ -48,9 +48,18 @@ class _BitcodeLibrary(JITCodeLibrary):
 
 # Operations that return an existing array or a view of one.
 _BORROWING_OPS = (
-    "getitem", "static_getitem", "typed_getitem", "getattr", "getiter", "iternext",
-    "pair_first", "pair_second", "exhaust_iter", "cast", "build_tuple",
-)  # fmt: skip
+    "getitem",
+    "static_getitem",
+    "typed_getitem",
+    "getattr",
+    "getiter",
+    "iternext",
+    "pair_first",
+    "pair_second",
+    "exhaust_iter",
+    "cast",
+    "build_tuple",
+)
 _BORROWED_TYPES = (types.Array, types.BaseTuple, types.IteratorType)
 
 

@@ -63,9 +63,11 @@ def make_config() -> PPOConfig:
     module = RLModuleSpec(
         module_class=ActionMaskingTorchRLModule,
         model_config={
-            "fcnet_hiddens": [128, 128], "fcnet_activation": "relu", "vf_share_layers": False,
+            "fcnet_hiddens": [128, 128],
+            "fcnet_activation": "relu",
+            "vf_share_layers": False,
         },
-    )  # fmt: skip
+    )
     return (
         PPOConfig()
         # RLlib's environment check ignores the mask, so it would play illegal cards.
@@ -74,11 +76,18 @@ def make_config() -> PPOConfig:
         .multi_agent(policies={"both"}, policy_mapping_fn=lambda *_, **__: "both")
         .rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs={"both": module}))
         .training(
-            train_batch_size_per_learner=4096, minibatch_size=512, num_epochs=4, lr=5e-4,
-            gamma=1.0, lambda_=0.9, entropy_coeff=0.01, vf_clip_param=10.0, grad_clip=0.5,
+            train_batch_size_per_learner=4096,
+            minibatch_size=512,
+            num_epochs=4,
+            lr=5e-4,
+            gamma=1.0,
+            lambda_=0.9,
+            entropy_coeff=0.01,
+            vf_clip_param=10.0,
+            grad_clip=0.5,
         )
         .debugging(seed=1)
-    )  # fmt: skip
+    )
 
 
 def player_of(checkpoint: Path) -> PolicyAgent:
@@ -120,8 +129,10 @@ def main(minutes: float = MINUTES) -> None:
         )
     for pairing in result.pairings:
         rate = pairing.win_rate
-        print(f"{100 * rate.value:.1f} % of hands won against {pairing.opponent}, "
-              f"95 % of the time {100 * rate.low:.1f} to {100 * rate.high:.1f} %")  # fmt: skip
+        print(
+            f"{100 * rate.value:.1f} % of hands won against {pairing.opponent}, "
+            f"95 % of the time {100 * rate.low:.1f} to {100 * rate.high:.1f} %"
+        )
 
 
 if __name__ == "__main__":

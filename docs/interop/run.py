@@ -31,7 +31,9 @@ NEEDS = {
     "sb3": ["torch==2.13.0", "stable_baselines3==2.9.2", "sb3_contrib==2.9.2"],
     "tianshou": ["torch==2.13.0", "tianshou==2.0.1"],
     "cleanrl": [
-        *("torch==2.13.0", "tensorboard==2.21.0", "setuptools"),
+        "torch==2.13.0",
+        "tensorboard==2.21.0",
+        "setuptools",
         "--no-deps --ignore-requires-python cleanrl==1.2.0",
     ],
 }

@@ -49,10 +49,15 @@ def train(moves: int) -> DiscreteQLearningPolicy[Net]:
     envs = DummyVectorEnv([make_env] * NUM_ENVS)
     collector = Collector(both, envs, VectorReplayBuffer(20_000, NUM_ENVS), exploration_noise=True)
     params = OffPolicyTrainerParams(
-        max_epochs=1, epoch_num_steps=moves, training_collector=collector, batch_size=256,
-        collection_step_num_env_steps=256, update_step_num_gradient_steps_per_sample=1 / 16,
-        show_progress=False, verbose=False,
-    )  # fmt: skip
+        max_epochs=1,
+        epoch_num_steps=moves,
+        training_collector=collector,
+        batch_size=256,
+        collection_step_num_env_steps=256,
+        update_step_num_gradient_steps_per_sample=1 / 16,
+        show_progress=False,
+        verbose=False,
+    )
     both.run_training(params)
     return policy
 

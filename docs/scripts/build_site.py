@@ -36,8 +36,19 @@ def build(out: Path, docs: Path = DOCS) -> list[str]:
             (source / "docs" / name).write_text(text, encoding="utf-8")
     sphinx = subprocess.run(
         [
-            *(sys.executable, "-m", "sphinx", "-b", "html", "-c", str(SCRIPTS), "-E"),
-            *("-nW", "--keep-going", "--quiet", str(source / "docs"), str(out)),
+            sys.executable,
+            "-m",
+            "sphinx",
+            "-b",
+            "html",
+            "-c",
+            str(SCRIPTS),
+            "-E",
+            "-nW",
+            "--keep-going",
+            "--quiet",
+            str(source / "docs"),
+            str(out),
         ],
         stderr=subprocess.PIPE,
         text=True,

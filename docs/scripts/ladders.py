@@ -287,8 +287,11 @@ def _classic_section(ladder: Figures) -> str:
     players = ladder["players"]
     ratings = [["player", "Elo", "wins, %", "upcards", "ending"]]
     for place, (name, player) in enumerate(players.items(), 1):
-        figures = [f"{player['mean_wins']:.1f}", f"{player['upcards']:.2f}",
-                   f"{player['ending_margin']:+.2f}"]  # fmt: skip
+        figures = [
+            f"{player['mean_wins']:.1f}",
+            f"{player['upcards']:.2f}",
+            f"{player['ending_margin']:+.2f}",
+        ]
         ratings.append([f"{place}. `{name}`", _elo(player), *figures])
     return CLASSIC.format(
         **{name: ladder[name] for name in ("key", "seed", "hands", "machine")},
@@ -329,10 +332,15 @@ def _time_section(searches: Figures) -> str:
             cells = [f"{ms:g}: {wins:.1f} ± {reach:.1f}" for ms, wins, reach in points]
             rows.append([f"`{kind}`", "; ".join(cells)])
     return TIME.format(
-        hands=searches["hands"], own_ms=searches["lines"]["champion"][0][0], seed=SEED, key=KEY,
-        machine=searches["machine"], revision=searches["revision"],
-        searches=" ".join(searches["searches"]), table=table(rows),
-    )  # fmt: skip
+        hands=searches["hands"],
+        own_ms=searches["lines"]["champion"][0][0],
+        seed=SEED,
+        key=KEY,
+        machine=searches["machine"],
+        revision=searches["revision"],
+        searches=" ".join(searches["searches"]),
+        table=table(rows),
+    )
 
 
 def time_picture(searches: Figures) -> str:

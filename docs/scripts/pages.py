@@ -26,7 +26,8 @@ ROOT = DOCS.parent
 FOLDERS = ("guide", "reference", "results", "develop")
 # Those of other libraries are run where these are installed, by `interop/run.py`.
 PAGES = [
-    *(ROOT / "README.md", ROOT / "CONTRIBUTING.md"),
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
     DOCS / "index.md",
     *sorted(
         page
@@ -34,7 +35,8 @@ PAGES = [
         for page in (DOCS / folder).glob("*.md")
         if page.name != "environments.md"  # docstrings, whose examples are excerpts
     ),
-    *(DOCS / "interop" / "optuna.md", DOCS / "interop" / "open_spiel.md"),
+    DOCS / "interop" / "optuna.md",
+    DOCS / "interop" / "open_spiel.md",
 ]
 FILE = re.compile(r"# ([\w./]+\.py)$")
 

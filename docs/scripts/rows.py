@@ -47,8 +47,9 @@ class Row:
         words = self.words
         at = words.index("--seed") + 1
         words[at] = str(seed)
-        return Row(self.line, [f"`{shlex.join(['german-whist', *words])}`", *self.cells[1:]],
-                   self.columns)  # fmt: skip
+        return Row(
+            self.line, [f"`{shlex.join(['german-whist', *words])}`", *self.cells[1:]], self.columns
+        )
 
     def with_result(self, result: dict[str, Any]) -> Row:
         """The row with a result, as JSON."""

@@ -101,9 +101,13 @@ class CudaBackend:
             array.copy_to_device(fresh)
 
     def run(
-        self, size: int, kernel: Callable[..., int], thread_arrays: Sequence[Any], *arguments: Any,
+        self,
+        size: int,
+        kernel: Callable[..., int],
+        thread_arrays: Sequence[Any],
+        *arguments: Any,
         cost_ns: int = STEP_NS,
-    ) -> int:  # fmt: skip
+    ) -> int:
         """Launch a thread for each game, asynchronously; returns `size` in place of the count.
 
         There is one tuple of arrays: the workspace of a device thread is in its local memory.

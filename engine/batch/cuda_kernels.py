@@ -44,9 +44,14 @@ def one_thread_each(function: Any) -> Any:
         if index < size:
             # Numba does not support `_replace`.
             thread_arrays = BatchArrays(
-                arrays.config, arrays.games, arrays.suit_orders, arrays.results, arrays.legal,
-                arrays.events, cuda.local.array(1, _WORKSPACE),
-            )  # fmt: skip
+                arrays.config,
+                arrays.games,
+                arrays.suit_orders,
+                arrays.results,
+                arrays.legal,
+                arrays.events,
+                cuda.local.array(1, _WORKSPACE),
+            )
             function(thread_arrays, *arguments, index, index + 1)
 
     return launch
@@ -73,9 +78,13 @@ def one_row_each(function: Any) -> Any:
 
 @jit
 def refuse_all(
-    arrays: BatchArrays, actions: np.ndarray, legal_actions: np.ndarray, illegal: np.ndarray,
-    start: int, stop: int,
-) -> int:  # fmt: skip
+    arrays: BatchArrays,
+    actions: np.ndarray,
+    legal_actions: np.ndarray,
+    illegal: np.ndarray,
+    start: int,
+    stop: int,
+) -> int:
     """Copy the actions; an illegal one is flagged and replaced by the lowest legal one."""
     for index in range(start, stop):
         action = np.int64(actions[index])
@@ -103,10 +112,12 @@ def look_up_all(
         if arrays.events[index] == ENDGAME_REACHED and np.int64(game.low) == tables.low:
             seat = np.int64(game.turn)
             class_id, pattern, _ = pattern_of(
-                tables.endgame_index.class_ids, tables.endgame_index.trumps, game.hand[seat],
+                tables.endgame_index.class_ids,
+                tables.endgame_index.trumps,
+                game.hand[seat],
                 game.hand[1 - seat],
                 np.int64(game.trump),
-            )  # fmt: skip
+            )
             points = table_points(tables, Node(hand, class_id, pattern))
             best[place] = hand - points if tables.low else points
     return 0

@@ -372,9 +372,16 @@ def score_endgames(
 
 @jit
 def observe_all(
-    arrays: BatchArrays, indices: np.ndarray, seats: np.ndarray, orders: np.ndarray,
-    legal_shown: np.ndarray, observations: np.ndarray, masks: np.ndarray, start: int, stop: int,
-) -> int:  # fmt: skip
+    arrays: BatchArrays,
+    indices: np.ndarray,
+    seats: np.ndarray,
+    orders: np.ndarray,
+    legal_shown: np.ndarray,
+    observations: np.ndarray,
+    masks: np.ndarray,
+    start: int,
+    stop: int,
+) -> int:
     """Observe each game of `indices` for a seat.
 
     `seats`, `orders` and `legal_shown` have an entry for every game, `observations` and `masks` a

@@ -62,9 +62,14 @@ def _compile_generator(low: bool) -> None:
 
 
 def fill_layer(
-    kind: TablebaseKind, n: int, below: np.ndarray, out: np.ndarray, *,
-    threads: int, tell: Callable[[int], object],
-) -> int:  # fmt: skip
+    kind: TablebaseKind,
+    n: int,
+    below: np.ndarray,
+    out: np.ndarray,
+    *,
+    threads: int,
+    tell: Callable[[int], object],
+) -> int:
     """Compute one layer from the layer below; returns the sum of the leaders' tricks.
 
     `tell` is called with the number of endgames in each finished chunk.

@@ -141,11 +141,33 @@ def layout_of(rules: Rules) -> Layout:
 
 
 (
-    _OWN_HAND, _UPCARDS, _LED, _PLAYED_BY_ME, _PLAYED_BY_OPPONENT, _OPPONENT_KNOWN, _UNSEEN,
-    _TRUMPS, _OPPONENT_VOID, _STAGE, _DECISION, _TO_MOVE, _LEADS, _DEALER, _CONTRACT, _DRAWS_LEFT,
-    _TRICKS_ME, _TRICKS_OPPONENT, _MATCH, _NEEDS_ME, _NEEDS_OPPONENT, _EXCHANGE, _EXCHANGED_ME,
-    _EXCHANGED_OPPONENT, _TURNED, _LAID_AWAY,
-) = (group.start for group in EXCHANGE_LAYOUT.groups)  # fmt: skip
+    _OWN_HAND,
+    _UPCARDS,
+    _LED,
+    _PLAYED_BY_ME,
+    _PLAYED_BY_OPPONENT,
+    _OPPONENT_KNOWN,
+    _UNSEEN,
+    _TRUMPS,
+    _OPPONENT_VOID,
+    _STAGE,
+    _DECISION,
+    _TO_MOVE,
+    _LEADS,
+    _DEALER,
+    _CONTRACT,
+    _DRAWS_LEFT,
+    _TRICKS_ME,
+    _TRICKS_OPPONENT,
+    _MATCH,
+    _NEEDS_ME,
+    _NEEDS_OPPONENT,
+    _EXCHANGE,
+    _EXCHANGED_ME,
+    _EXCHANGED_OPPONENT,
+    _TURNED,
+    _LAID_AWAY,
+) = (group.start for group in EXCHANGE_LAYOUT.groups)
 
 # -- relabelling suits
 

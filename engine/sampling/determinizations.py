@@ -473,9 +473,14 @@ def _fill_slots(
 
 @jit
 def _weighted_choice(
-    plan: Record, base: np.uint64, slot: int, state: np.uint64, free: int, count: int,
+    plan: Record,
+    base: np.uint64,
+    slot: int,
+    state: np.uint64,
+    free: int,
+    count: int,
     stream: np.ndarray,
-) -> int:  # fmt: skip
+) -> int:
     threshold = random_fraction(stream) * count_ways(plan, base, slot, state, free)
     last = 0
     for index in range(count):

@@ -156,9 +156,16 @@ class Drawing:
         )
 
     def bar(
-        self, x: float, y: float, width: float, height: float, kind: str, *, tip: str = "",
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        kind: str,
+        *,
+        tip: str = "",
         style: str = "",
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Add a rectangle; `tip` is its tooltip."""
         title = f"<title>{escape(tip)}</title>" if tip else ""
         attribute = f' style="{style}"' if style else ""
@@ -328,8 +335,12 @@ def curves(
 
 def _bounds(line: Curve) -> list[float]:
     half_widths = line.half_widths or [0.0] * len(line.points)
-    return [bound for (_, y), half in zip(line.points, half_widths, strict=True) if math.isfinite(y)
-            for bound in ((y - half, y + half) if math.isfinite(half) else (y,))]  # fmt: skip
+    return [
+        bound
+        for (_, y), half in zip(line.points, half_widths, strict=True)
+        if math.isfinite(y)
+        for bound in ((y - half, y + half) if math.isfinite(half) else (y,))
+    ]
 
 
 def _y_limits(values: list[float], reference: float | None) -> tuple[float, float]:

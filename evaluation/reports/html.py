@@ -19,15 +19,21 @@ def as_html(result: Result, rules: Rules) -> str:
     if ladder is not None:
         rows = ladder.ranked()
         parts += ["<h2>Ratings</h2>", charts.card(plots.intervals(rows, 1000.0, "", "Elo", 0))]
-        parts += ["<h2>Cross table</h2>", charts.card(
-            plots.heat_map(result, [player for player, _ in rows])
-            + "<p class='soft'>The row's win rate in % against the column's.</p>")]  # fmt: skip
+        parts += [
+            "<h2>Cross table</h2>",
+            charts.card(
+                plots.heat_map(result, [player for player, _ in rows])
+                + "<p class='soft'>The row's win rate in % against the column's.</p>"
+            ),
+        ]
     if result.pairings:
         parts += ["<h2>Win rates with 95 % intervals</h2>", charts.card(plots.win_rates(result))]
         if lines := plots.curves_by_move_time(result):
             chart = plots.strength_by_move_time(result.players[0], lines)
-            parts += ["<h2>Strength against time per move</h2>",
-                      charts.card(charts.figure(chart, charts.keys([*lines])))]  # fmt: skip
+            parts += [
+                "<h2>Strength against time per move</h2>",
+                charts.card(charts.figure(chart, charts.keys([*lines]))),
+            ]
         parts += ["<h2>Where in the hand the margin arises</h2>", _KEY]
         opened = len(result.pairings) <= _MAX_OPENED
         parts += [_course(pairing, rules, opened) for pairing in result.pairings]

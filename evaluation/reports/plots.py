@@ -17,9 +17,12 @@ _CHARACTER = 7.2
 
 
 def _scaled_drawing(
-    names: Sequence[str], limits: tuple[float, float], reference: float, label: str,
+    names: Sequence[str],
+    limits: tuple[float, float],
+    reference: float,
+    label: str,
     tick_text: Callable[[float], str],
-) -> tuple[Drawing, Callable[[float], float]]:  # fmt: skip
+) -> tuple[Drawing, Callable[[float], float]]:
     """A drawing with a row for each name, and the function from values to x coordinates."""
     low, high = limits
     edge = max(map(len, names)) * _CHARACTER + 16
@@ -98,9 +101,14 @@ def heat_map(result: Result, players: Sequence[str]) -> str:
             lead = max(-1.0, min(1.0, 2 * rate.value - 1))
             tip = f"{player} against {opponent}: {percent_with_interval(rate)}"
             drawing.bar(
-                x + 1, y + 1, cell - 2, height - 2, "ahead" if lead >= 0 else "behind", tip=tip,
+                x + 1,
+                y + 1,
+                cell - 2,
+                height - 2,
+                "ahead" if lead >= 0 else "behind",
+                tip=tip,
                 style=f"fill-opacity:{0.04 + 0.86 * abs(lead) ** 0.8:.3f}",
-            )  # fmt: skip
+            )
             shade = "cell strong" if abs(lead) > 0.6 else "cell"
             drawing.text(x + cell / 2, y + height / 2, f"{100 * rate.value:.1f}", shade, "middle")
     return str(drawing)
@@ -192,9 +200,12 @@ def card_surplus(pairing: Pairing, foreplay: int) -> str:
 
 
 def _by_trick(
-    lines: Mapping[str, Sequence[float | None]], y_label: str, reference: float, foreplay: int,
+    lines: Mapping[str, Sequence[float | None]],
+    y_label: str,
+    reference: float,
+    foreplay: int,
     tick_text: Callable[[float], str],
-) -> str:  # fmt: skip
+) -> str:
     """Lines over the tricks of a hand; a broken line marks the end of the foreplay."""
     by_name = {
         name: Curve([(trick, y) for trick, y in enumerate(values, 1) if y is not None])
@@ -203,6 +214,12 @@ def _by_trick(
     last = max((curve.points[-1][0] for curve in by_name.values() if curve.points), default=0)
     border = foreplay + 0.5 if 0 < foreplay < last else None
     return curves(
-        by_name, "trick", y_label, width=470, height=240, reference=reference,
-        tick_text=tick_text, border=border,
-    )  # fmt: skip
+        by_name,
+        "trick",
+        y_label,
+        width=470,
+        height=240,
+        reference=reference,
+        tick_text=tick_text,
+        border=border,
+    )

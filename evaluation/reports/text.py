@@ -84,8 +84,12 @@ def _cross_table(result: Result, ladder: Ladder) -> Table:
         rows.append(
             (player, *("·" if rate is None else f"{100 * rate.value:.1f}" for rate in rates))
         )
-    return Table("Cross table", ("win rate in %", *players), tuple(rows),
-                 "The row's player against the column's.")  # fmt: skip
+    return Table(
+        "Cross table",
+        ("win rate in %", *players),
+        tuple(rows),
+        "The row's player against the column's.",
+    )
 
 
 def pairings_table(result: Result) -> Table:

@@ -286,8 +286,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except SystemExit as ended:  # after help and version
             status = ended.code if isinstance(ended.code, int) else 0
         if error := write_error():
-            print(f"german-whist: the output could not be written ({error.strerror}); "
-                  "everything else was done", file=sys.stderr)  # fmt: skip
+            print(
+                f"german-whist: the output could not be written ({error.strerror}); "
+                "everything else was done",
+                file=sys.stderr,
+            )
             status = status or _FAILURE
         return status
 

@@ -357,12 +357,16 @@ class LiveTable:
         if self.events.last == self._saved_n:
             return
         extra = {
-            "n": self.events.last, "left": self.left,
-            "delay_ms": self.pace.delay_ms, "paused": self.pace.paused,
-        }  # fmt: skip
+            "n": self.events.last,
+            "left": self.left,
+            "delay_ms": self.pace.delay_ms,
+            "paused": self.pace.paused,
+        }
         try:
             self.revision = self._backend.store.save(
-                *(self.id, self.person, self.session),
+                self.id,
+                self.person,
+                self.session,
                 revision=self.revision,
                 given_up=self.left,
                 extra=extra,

@@ -144,7 +144,11 @@ class LearningHandlers:
             result.streak = self._stats(person).streak
 
         return ProblemSource(
-            *(puzzle.position(), puzzle.id, puzzle.kind, _names(), puzzle.rating),
+            puzzle.position(),
+            puzzle.id,
+            puzzle.kind,
+            _names(),
+            puzzle.rating,
             values=puzzle.position_values,
             record=record,
         )
@@ -164,7 +168,11 @@ class LearningHandlers:
             self._progress.record_retry(person, key, result.solved)
 
         return ProblemSource(
-            *(game, "/".join(map(str, key)), "exercise", names, None),
+            game,
+            "/".join(map(str, key)),
+            "exercise",
+            names,
+            None,
             values=lambda: Analyst(view.rules).values(view),
             record=record,
         )
@@ -230,7 +238,10 @@ class LearningHandlers:
     def exercises(self, request: Request) -> Response:
         exercises = [
             ExerciseSummary(
-                *(mistake.session, mistake.hand, mistake.decision, mistake.cost),
+                mistake.session,
+                mistake.hand,
+                mistake.decision,
+                mistake.cost,
                 solved=None if mistake.solved is None else bool(mistake.solved),
                 finished=mistake.finished,
                 title=words.hand_title(mistake.rules, mistake.opponent),

@@ -334,10 +334,15 @@ class _PageHandlers:
             for size in (192, 512)
         ]
         manifest = {
-            "name": say("site.title"), "description": say("site.about"),
-            "lang": say("site.language"), "start_url": "/", "display": "standalone", "icons": icons,
-            "theme_color": "#1d5240", "background_color": "#f5f2ea",
-        }  # fmt: skip
+            "name": say("site.title"),
+            "description": say("site.about"),
+            "lang": say("site.language"),
+            "start_url": "/",
+            "display": "standalone",
+            "icons": icons,
+            "theme_color": "#1d5240",
+            "background_color": "#f5f2ea",
+        }
         return JSONResponse(manifest, media_type="application/manifest+json")
 
     def menu(self, _: Request) -> Response:

@@ -174,7 +174,11 @@ class Opponents:
     def menu(self) -> tuple[list[RulesInfo], list[AgentInfo]]:
         agents = [
             AgentInfo(
-                *(opponent.name, opponent.title, opponent.about, opponent.kind, opponent.plays),
+                opponent.name,
+                opponent.title,
+                opponent.about,
+                opponent.kind,
+                opponent.plays,
                 *_strength(opponent.name),
             )
             for opponent in self._opponents.values()

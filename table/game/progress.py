@@ -74,7 +74,8 @@ class PlayerProgress:
             "SELECT m.session, m.hand, m.decision, m.cost, m.solved, h.finished, h.rules,"
             " h.opponent FROM mistakes m JOIN hands h ON h.session = m.session AND h.hand = m.hand"
             " WHERE m.person = ? ORDER BY h.finished DESC, m.cost DESC LIMIT ?",
-            *(person, _MAX_MISTAKES),
+            person,
+            _MAX_MISTAKES,
         )
         return [StoredMistake(*row) for row in rows]
 

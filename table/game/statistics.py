@@ -31,8 +31,15 @@ SELECT finished, mattered, mistakes FROM accuracies WHERE person = ? AND mattere
 ORDER BY finished
 """
 _COLUMNS = (
-    *("finished", "table", "hand", "rules", "opponent", "tricks", "tricks_of_opponent"),
-    *("margin", "pay"),
+    "finished",
+    "table",
+    "hand",
+    "rules",
+    "opponent",
+    "tricks",
+    "tricks_of_opponent",
+    "margin",
+    "pay",
 )
 
 
@@ -125,9 +132,15 @@ def as_csv(store: Store, person: str) -> str:
             finished = datetime.fromtimestamp(hand.finished, timezone.utc)
             writer.writerow(
                 (
-                    *(finished.isoformat(timespec="seconds"), hand.session, hand.hand),
-                    *(hand.rules, hand.opponent, hand.tricks, hand.tricks_other),
-                    *(hand.margin, hand.pay),
+                    finished.isoformat(timespec="seconds"),
+                    hand.session,
+                    hand.hand,
+                    hand.rules,
+                    hand.opponent,
+                    hand.tricks,
+                    hand.tricks_other,
+                    hand.margin,
+                    hand.pay,
                 )
             )
     return text.getvalue()

@@ -68,8 +68,12 @@ class Store(Database):
         was left before its end.
         """
         values = (
-            *(revision + 1, time.time(), session.over or given_up),
-            *(_json(_about(session)), _json(session.state()), _json(extra or {})),
+            revision + 1,
+            time.time(),
+            session.over or given_up,
+            _json(_about(session)),
+            _json(session.state()),
+            _json(extra or {}),
         )
         with self.transaction() as connection:
             if revision:

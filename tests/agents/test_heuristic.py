@@ -15,9 +15,14 @@ from support import KEY
 
 
 def card_played(
-    agent: str, hand: str, upcard: str, led: str = "", unseen: str = "", rules: Any = "classic",
+    agent: str,
+    hand: str,
+    upcard: str,
+    led: str = "",
+    unseen: str = "",
+    rules: Any = "classic",
     **fields: int,
-) -> str:  # fmt: skip
+) -> str:
     """Card that an agent plays with hearts trumps, in the foreplay unless `fields` differ."""
     view = np.zeros(1, VIEW)
     view["hand"], view["unseen"] = card_set(hand), card_set(unseen)

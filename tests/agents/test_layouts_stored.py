@@ -55,10 +55,13 @@ def test_a_model_of_sb3_plays_as_its_file_would_on_a_word_alone(model: str) -> N
         (lambda name: f"{name},layout=raw", "classic", "layout is .raw., .* file .*trump-first"),
         (lambda name: f"{name},algorithms=PPO", "classic", "'algorithms=PPO' is no option"),
         (lambda name: f"{name},algorithm=PPPO", "classic", "'PPPO' is no algorithm"),
-        (lambda name: name.removesuffix(",trusted"), "classic",
-         r"holds pickles, which can run any code .*,trusted"),
+        (
+            lambda name: name.removesuffix(",trusted"),
+            "classic",
+            r"holds pickles, which can run any code .*,trusted",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_a_model_can_not_play_is_told(model: str, change: Any, rules: str, why: str) -> None:
     with pytest.raises(ValueError, match=why) as error:
         make_agent(change(model), rules)

@@ -64,8 +64,12 @@ def test_each_decision_has_cells_of_its_own_and_none_is_left(rules: dict[str, An
             draws = (int(view["my_draws"][trick]), int(view["opponent_draws"][trick]))
             won = bool(view["i_led"][trick + 1] if trick + 1 < view["trick"] else view["i_lead"])
             upcards.insert(trick, draws[0] if won else draws[1])
-        played = [int(c) for part in ("led_cards", "followed_cards", "led") for c in
-                  np.atleast_1d(view[part]) if c < 52]  # fmt: skip
+        played = [
+            int(c)
+            for part in ("led_cards", "followed_cards", "led")
+            for c in np.atleast_1d(view[part])
+            if c < 52
+        ]
         public = tuple(named[card] for card in (*upcards, *played))
         for card in legal:
             info_set = (public, bool(view["i_lead"]), int(view["trick"]), tuple(hand), named[card])

@@ -162,10 +162,14 @@ def test_torch_is_not_needed(path: Path) -> None:
         ({}, {"layout_version": 7}, "classic", f"layout 7, .* version has layout {LAYOUT_VERSION}"),
         ({}, {"actions": 53}, "classic", "actions is 53, and its rules classic have 52"),
         ({}, {}, "margin", "plays classic, and not margin"),
-        ({"hidden_sizes": [8, 16]}, {}, "classic",
-         r"hidden\.0\.weight is \(32, 145\), and its card says \(8, 145\)"),
+        (
+            {"hidden_sizes": [8, 16]},
+            {},
+            "classic",
+            r"hidden\.0\.weight is \(32, 145\), and its card says \(8, 145\)",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_fit_is_refused_with_both_values(
     network: Any, changes: Any, rules: str, message: str, tmp_path: Path
 ) -> None:

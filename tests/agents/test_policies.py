@@ -218,10 +218,10 @@ def test_onnx_agent_refuses_graphs_with_loops(place: str, tmp_path: Path) -> Non
     )
     body = helper.make_graph(
         [helper.make_node("Identity", ["x"], ["y"]), helper.make_node("Identity", ["c"], ["d"])],
-        "body", [value("i", onnx.TensorProto.INT64, []), value("c", boolean, []),
-                 value("x", number, None)],
+        "body",
+        [value("i", onnx.TensorProto.INT64, []), value("c", boolean, []), value("x", number, None)],
         [value("d", boolean, []), value("y", number, None)],
-    )  # fmt: skip
+    )
     nodes = [true, helper.make_node("Loop", ["", "go", "observation"], ["logits"], body=body)]
     if place == "branch":
         branch = helper.make_graph(nodes, "branch", [], [value("logits", number, None)])
@@ -233,9 +233,11 @@ def test_onnx_agent_refuses_graphs_with_loops(place: str, tmp_path: Path) -> Non
         functions = [helper.make_function("own", "Forever", *outputs, nodes, opsets)]
         nodes = [helper.make_node("Forever", *outputs, domain="own")]
     graph = helper.make_graph(
-        nodes, "policy", [value("observation", number, ["n", LAYOUT.size])],
+        nodes,
+        "policy",
+        [value("observation", number, ["n", LAYOUT.size])],
         [value("logits", number, ["n", 52])],
-    )  # fmt: skip
+    )
     model = helper.make_model(graph, opset_imports=opsets, functions=functions)
     onnx.save(model, tmp_path / "loop.onnx")
     with pytest.raises(ValueError, match="has the operator Loop, which may run for ever"):
@@ -252,8 +254,19 @@ def test_onnx_agent_refuses_bytes_without_a_graph(data: bytes, tmp_path: Path) -
 def test_a_package_makes_its_players_known(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     source, target = tmp_path / "source", tmp_path / "installed"
     shutil.copytree(ROOT / "docs" / "plugin", source, ignore=lambda *_: {"__pycache__", "build"})
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps",
-           "--no-build-isolation", "--target", str(target), str(source)]  # fmt: skip
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-index",
+        "--no-deps",
+        "--no-build-isolation",
+        "--target",
+        str(target),
+        str(source),
+    ]
     done = subprocess.run(pip, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     monkeypatch.syspath_prepend(target)

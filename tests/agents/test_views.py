@@ -25,9 +25,15 @@ def views_of(rules: str, count: int = 12) -> tuple[list[View], Any]:
 
 @pytest.mark.parametrize(
     ("name", "rules"),
-    [("threshold", "classic"), ("champion", "draft"), (f"{NETWORK},sample", "classic"),
-     ("nash", "2x4-h2"), ("random", "classic"), ("flat-mc:2", "classic")],
-)  # fmt: skip
+    [
+        ("threshold", "classic"),
+        ("champion", "draft"),
+        (f"{NETWORK},sample", "classic"),
+        ("nash", "2x4-h2"),
+        ("random", "classic"),
+        ("flat-mc:2", "classic"),
+    ],
+)
 def test_acts_on_views_as_on_arrays(name: str, rules: str) -> None:
     agent = load_agent(name, rules)
     views, arrays = views_of(rules)
@@ -98,10 +104,13 @@ class Memory(Agent):
         (lambda agent, _: agent.act(Game().view(0)), ValueError, "seat 0 is not to move"),
         (lambda agent, view: Memory().act(view), ValueError, r"agent chose 99, .* are"),
         (lambda agent, view: load_policy("nothing"), ValueError, "nothing: there is no checkpoint"),
-        (lambda *_: load_agent("champion", "draft").value(Game("draft").view()),
-         ValueError, "champion has no value network for draft"),
+        (
+            lambda *_: load_agent("champion", "draft").value(Game("draft").view()),
+            ValueError,
+            "champion has no value network for draft",
+        ),
     ],
-)  # fmt: skip
+)
 def test_scripts_get_a_sentence(call: Any, kind: type[Exception], message: str) -> None:
     game = Game()
     with pytest.raises(kind, match=message):

@@ -59,8 +59,15 @@ children_of = importlib.import_module("processes").children_of
 ray: Any = importlib.import_module("ray")
 Cluster: Any = importlib.import_module("ray.cluster_utils").Cluster
 TINY = [
-    *("n_envs=64", "hidden_sizes=16,16", "batch_size=128", "decisions=4000", "eval_hands=40"),
-    *("final_eval_hands=40", "threads=1", "device=cpu", "eval_opponents=my_agent:Mine"),
+    "n_envs=64",
+    "hidden_sizes=16,16",
+    "batch_size=128",
+    "decisions=4000",
+    "eval_hands=40",
+    "final_eval_hands=40",
+    "threads=1",
+    "device=cpu",
+    "eval_opponents=my_agent:Mine",
 ]
 OPTIONS: dict[str, Any] = {"hands": 2048, "seed": 3, "key": "0" * 32, "rules": "small-last"}
 
@@ -137,9 +144,12 @@ def main(folder: Path) -> None:
     train_on("alone", ["decisions=8000"], quiet=True)
     named = settings_of(Path("there/seed-1")).eval_opponents[1]
     sweep = Sweep(
-        preset="tiny", settings=parse_overrides(TINY[:-1]), eval_opponents=("random",), trials=2,
+        preset="tiny",
+        settings=parse_overrides(TINY[:-1]),
+        eval_opponents=("random",),
+        trials=2,
         space={"n_epochs": [1, 2], "ent_coef": [0.01, 0.1]},
-    )  # fmt: skip
+    )
     swept = [
         [
             (trial.params, trial.value)
@@ -160,13 +170,27 @@ def main(folder: Path) -> None:
     except ValueError as error:
         sentence = str(error)
     stale = [address, time.monotonic() - began, sentence]
-    print(json.dumps({
-        "here": told(here), "there": told(there), "killed": killed, "notes": list(there.notes),
-        "stale": stale, "lines": lines, "weights": weights, "other": state_of("there/seed-1"),
-        "on": [state_of("there/seed-2"), state_of("alone")],
-        "named": [named, f"{folder}/{champion}"], "course": course, "swept": swept,
-        "complete": there.complete, "dying": list(dying.notes), "ended": dying.complete,
-    }))  # fmt: skip
+    print(
+        json.dumps(
+            {
+                "here": told(here),
+                "there": told(there),
+                "killed": killed,
+                "notes": list(there.notes),
+                "stale": stale,
+                "lines": lines,
+                "weights": weights,
+                "other": state_of("there/seed-1"),
+                "on": [state_of("there/seed-2"), state_of("alone")],
+                "named": [named, f"{folder}/{champion}"],
+                "course": course,
+                "swept": swept,
+                "complete": there.complete,
+                "dying": list(dying.notes),
+                "ended": dying.complete,
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -27,8 +27,11 @@ def test_a_ladder_on_two_nodes_of_which_one_is_killed_is_the_local_one(tmp_path:
         pytest.skip("Ray is not here: `make ray` puts it into .venv-ray (70 MB)")
     run = subprocess.run(
         [str(RAY), str(HERE / "ray_checks.py"), str(tmp_path)],
-        capture_output=True, text=True, timeout=500, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=500,
+        check=False,
+    )
     assert run.returncode == 0, run.stderr
     report: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
     assert report["complete"]
@@ -89,9 +92,12 @@ def test_files_and_code_travel_with_a_player(
     assert called[2:] == players[2:]
     # Of a run its last checkpoint goes along, and nothing else of it.
     assert sorted(luggage) == [
-        *("elsewhere/0/far.json", "elsewhere/0/far.safetensors"),
-        *("runs/one/checkpoints/7.json", "runs/one/checkpoints/7.safetensors"),
-        *("things_of_mine/__init__.py", "things_of_mine/own.py"),
+        "elsewhere/0/far.json",
+        "elsewhere/0/far.safetensors",
+        "runs/one/checkpoints/7.json",
+        "runs/one/checkpoints/7.safetensors",
+        "things_of_mine/__init__.py",
+        "things_of_mine/own.py",
     ]
     shutil.rmtree(home)
     shutil.rmtree(tmp_path / "other")

@@ -84,8 +84,11 @@ def test_plain_numba_plays_the_golden_games_and_batches(files: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", *(f"tests/engine/{file}" for file in files.split())],
         env={**os.environ, "GERMAN_WHIST_PLAIN_JIT": "1"},
-        cwd=TESTS.parent, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=TESTS.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout
 
 

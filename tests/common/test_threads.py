@@ -127,8 +127,9 @@ last = Last(ThreadPool(2))
     ],
 )
 def test_steps_while_the_interpreter_ends_come_to_an_end(program: str, steps: int) -> None:
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
-                          timeout=60, check=True)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
     assert (done.stdout.split(), done.stderr) == (["4"] * steps, "")
 
 

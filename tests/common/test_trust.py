@@ -132,11 +132,16 @@ def test_train_goes_on_with_names_that_are_trusted(stranger: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "content"),
     [
-        ("sweep", {"settings": {"trainer": "theirs:CFR", "rules": "2x4-h2"},
-                   "space": {"averaging": [1.0, 2.0]}}),
+        (
+            "sweep",
+            {
+                "settings": {"trainer": "theirs:CFR", "rules": "2x4-h2"},
+                "space": {"averaging": [1.0, 2.0]},
+            },
+        ),
         ("benchmark", {"algorithms": {"theirs:CFR": {}}, "rules": ["2x4-h2"], "seeds": 3}),
     ],
-)  # fmt: skip
+)
 def test_files_of_experiments_name_no_trainers_of_their_own(
     command: str, content: dict[str, Any], stranger: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

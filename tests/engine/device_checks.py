@@ -129,9 +129,10 @@ def check_illegal() -> None:
 def check_nothing_but_kernels_computes() -> None:
     gpu = Batch(options_from("classic"), N, device="cuda")
     for attempt in (
-        lambda: gpu.records["turn"], lambda: gpu.legal + gpu.legal,
+        lambda: gpu.records["turn"],
+        lambda: gpu.legal + gpu.legal,
         lambda: np.flatnonzero(gpu.legal),
-    ):  # fmt: skip
+    ):
         with pytest.raises(TypeError):
             attempt()
 

@@ -31,10 +31,17 @@ def array(kind: Any, dimensions: int = 1) -> types.Array:
 
 
 BOARD = types.NamedTuple(
-    (array(ENV_CONFIG), array(GAME), array("u1", 2), array(RESULT), array("u8"), array("i1"),
-     array(WORKSPACE)),
+    (
+        array(ENV_CONFIG),
+        array(GAME),
+        array("u1", 2),
+        array(RESULT),
+        array("u8"),
+        array("i1"),
+        array(WORKSPACE),
+    ),
     BatchArrays,
-)  # fmt: skip
+)
 NUMBERS, PLACES = array("i8"), array("i8")
 ROWS_SHOWN = array("i1", 2), array("i1", 2)
 STEP = types.NamedTuple((*ROWS_SHOWN, array("u1"), array("f4", 2), array("?")), StepResult)
@@ -61,8 +68,17 @@ ROWS = {
     training.draw_uniforms: (types.uint64, CHANCES),
     training.estimate_advantages: (
         types.NamedTuple(
-            (ORDERS, array("f4", 3), array("?", 2), LOGITS, SEATS, CHANCES, types.float64,
-             types.float64, LOGITS),
+            (
+                ORDERS,
+                array("f4", 3),
+                array("?", 2),
+                LOGITS,
+                SEATS,
+                CHANCES,
+                types.float64,
+                types.float64,
+                LOGITS,
+            ),
             training.GAE,
         ),
     ),
@@ -71,7 +87,7 @@ ROWS = {
             (array(RULES), RECORDS, SEATS, ORDERS, WORDS, BYTES), training.HiddenCards
         ),
     ),
-}  # fmt: skip
+}
 
 
 class Device:
@@ -100,9 +116,13 @@ def main() -> None:
         Device.compute_capability = capability
         for name, (function, takes) in compiled.items():
             text, _ = cuda.compile(
-                function.py_func, types.void(*takes), device=False, abi="numba", cc=capability,
+                function.py_func,
+                types.void(*takes),
+                device=False,
+                abi="numba",
+                cc=capability,
                 output="ptx",
-            )  # fmt: skip
+            )
             target = "sm_{}{}".format(*capability)
             assert f".target {target}" in text
             assert ".visible .entry" in text

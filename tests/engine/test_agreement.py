@@ -93,9 +93,13 @@ def check_game(game: Game, plain: PlainGame) -> None:
 
 
 def play_out(
-    game: Game, plain: PlainGame, rng: random.Random, in_words: bool,
-    match: PlainMatch | None = None, hands: int = 0,
-) -> Counter[str]:  # fmt: skip
+    game: Game,
+    plain: PlainGame,
+    rng: random.Random,
+    in_words: bool,
+    match: PlainMatch | None = None,
+    hands: int = 0,
+) -> Counter[str]:
     styles = (rng.choice(STYLES), rng.choice(STYLES))
     happened: Counter[str] = Counter()
     score = score_of(match, hands)
@@ -176,12 +180,17 @@ def test_engine_plays_as_the_plain_implementation(name: str, hands: int) -> None
 @pytest.mark.parametrize(
     ("name", "match"),
     [
-        ("classic", Match(target=5)), ("classic", Match(best_of=1)),
-        ("small-all", Match(target=10)), ("club-last", Match(best_of=3)),
-        ("all-tricks", Match(best_of=5)), ("colour", Match(target=25)),
-        ("race-9", Match(best_of=3)), ("two by six", Match(target=10)), ("low", Match(best_of=5)),
+        ("classic", Match(target=5)),
+        ("classic", Match(best_of=1)),
+        ("small-all", Match(target=10)),
+        ("club-last", Match(best_of=3)),
+        ("all-tricks", Match(best_of=5)),
+        ("colour", Match(target=25)),
+        ("race-9", Match(best_of=3)),
+        ("two by six", Match(target=10)),
+        ("low", Match(best_of=5)),
     ],
-)  # fmt: skip
+)
 def test_matches_add_up_as_in_the_plain_implementation(name: str, match: Match) -> None:
     rng = random.Random(f"match {name} {match}")
     rules = engine_rules(name)

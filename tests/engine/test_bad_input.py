@@ -80,7 +80,7 @@ def test_cards_that_may_not_be_played_are_refused() -> None:
             for action in (True, None, 1.0, 1.5, [1], b"TD", (3,), np.array([3, 4]), "TDX", "")
         ),
     ],
-)  # fmt: skip
+)
 def test_what_can_not_be_played_is_refused(rules: str, plays: int, action: Any, why: str) -> None:
     game = started(rules, plays)
     refused(game, lambda: game.play(action), why, ValueError)
@@ -204,13 +204,17 @@ NOT_ACTIONS: list[tuple[Callable[[np.ndarray], Any], str]] = [
     (lambda legal: legal.astype(object), "actions are object: .*whole"),
     (lambda legal: legal.astype("U2"), "actions are <U2: .*whole"),
     *(
-        (lambda legal, action=action: with_action(legal, 2, action),
-         f"action {action} is not legal in game 2: actions run from 0 to 51")
+        (
+            lambda legal, action=action: with_action(legal, 2, action),
+            f"action {action} is not legal in game 2: actions run from 0 to 51",
+        )
         for action in (-1, 52, 53, 64, 255, -(2**63), 2**62)
     ),
-    (lambda legal: with_action(legal, 1, 2**64 - 1, np.uint64),
-     f"action {2**64 - 1} is not legal in game 1"),
-]  # fmt: skip
+    (
+        lambda legal: with_action(legal, 1, 2**64 - 1, np.uint64),
+        f"action {2**64 - 1} is not legal in game 1",
+    ),
+]
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -98,9 +98,13 @@ class Seats:
 def check_kinds(games: SelfPlayEnv, step: StepResult) -> None:
     n, size = games.num_envs, layout_of(games.rules).size
     assert [(each.shape, each.dtype) for each in (*step, games.hand_over)] == [
-        ((n, size), np.int8), ((n, games.rules.actions), np.int8), ((n,), np.uint8),
-        ((n, 2), np.float32), ((n,), np.bool_), ((n,), np.bool_),
-    ]  # fmt: skip
+        ((n, size), np.int8),
+        ((n, games.rules.actions), np.int8),
+        ((n,), np.uint8),
+        ((n, 2), np.float32),
+        ((n,), np.bool_),
+        ((n,), np.bool_),
+    ]
 
 
 def play_and_compare(name: str, n: int, hands: int, layout: str, match: Any = None) -> int:
@@ -154,11 +158,15 @@ def test_batch_shows_and_plays_as_the_plain_implementation(name: str, layout: st
 @pytest.mark.parametrize(
     ("name", "match"),
     [
-        ("classic", Match(target=3)), ("small-last", Match(best_of=3)),
-        ("small-all", Match(target=10)), ("draft", Match(best_of=3)),
-        ("colour", Match(target=200)), ("two by six", Match(target=5)), ("low", Match(best_of=5)),
+        ("classic", Match(target=3)),
+        ("small-last", Match(best_of=3)),
+        ("small-all", Match(target=10)),
+        ("draft", Match(best_of=3)),
+        ("colour", Match(target=200)),
+        ("two by six", Match(target=5)),
+        ("low", Match(best_of=5)),
     ],
-)  # fmt: skip
+)
 def test_matches_in_a_batch_add_up(name: str, match: Match, layout: str) -> None:
     finished = play_and_compare(name, n=2, hands=16, layout=layout, match=match)
     assert finished or match.target == 200

@@ -129,16 +129,29 @@ def test_rules_can_not_be_changed() -> None:
         ({"name": 7}, r"name is 7: "),
         ({"book": 6}, r"book is 6: .*over_book"),
         ({"slam_pay": 6, "pay": "margin"}, r"slam_pay is 6: .*over_book.*'margin'"),
-        ({"book": 14, "pay": "over_book", "slam_pay": 10},
-         r"book is 14: nobody takes more than 13 .*less than 13, or with slam_pay at most all"),
-        ({"book": 13, "pay": "over_book"},
-         r"book is 13: nobody takes more than 13 counting tricks, so no hand would ever pay"),
-        ({"race": 6, "pay": "over_book"},
-         r"book is 6, half of the counting tricks: .* 6 .* tricks in a race to 6, .*than 6$"),
-        ({"race": 5, "pay": "over_book", "book": 2, "slam_pay": 9},
-         r"slam_pay is 9: the race to 5 ends a hand before anybody has all 13"),
-        *(({"stock": 2, "trumps": "none", "faced": "after-first", "choice": choice},
-           r"faced is 'after-first', but with stock 2 .*never") for choice in (False, True)),
+        (
+            {"book": 14, "pay": "over_book", "slam_pay": 10},
+            r"book is 14: nobody takes more than 13 .*less than 13, or with slam_pay at most all",
+        ),
+        (
+            {"book": 13, "pay": "over_book"},
+            r"book is 13: nobody takes more than 13 counting tricks, so no hand would ever pay",
+        ),
+        (
+            {"race": 6, "pay": "over_book"},
+            r"book is 6, half of the counting tricks: .* 6 .* tricks in a race to 6, .*than 6$",
+        ),
+        (
+            {"race": 5, "pay": "over_book", "book": 2, "slam_pay": 9},
+            r"slam_pay is 9: the race to 5 ends a hand before anybody has all 13",
+        ),
+        *(
+            (
+                {"stock": 2, "trumps": "none", "faced": "after-first", "choice": choice},
+                r"faced is 'after-first', but with stock 2 .*never",
+            )
+            for choice in (False, True)
+        ),
         ({"stock": 0, "trumps": "none", "face_up": 2}, r"face_up is 2, but with stock 0 .*to 1"),
         ({"faced": "never", "trumps": "none", "face_up": 2}, r"face_up is 2, .*faced 'never'"),
         ({"choice": True, "race": 1, "counts": "all"}, r"choice is true, but with race 1 "),
@@ -149,7 +162,7 @@ def test_rules_can_not_be_changed() -> None:
         ({"faced": "never", "trumps": "none", "choice": True}, r"choice is [Tt]rue, .*'never'"),
         ({"stock": 0, "trumps": "none", "choice": True}, r"choice is [Tt]rue, .*stock 0"),
     ],
-)  # fmt: skip
+)
 def test_what_can_not_be_played_is_refused_with_its_value(values: Any, sentence: str) -> None:
     with pytest.raises(RulesError, match="^" + sentence):
         Rules(**values)

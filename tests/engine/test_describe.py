@@ -16,30 +16,51 @@ from support import played_out
 ALWAYS = ["Two players", "ace high", "follow suit", "The non-dealer leads", "best of 3 or 5"]
 # Rule sets that docs/reference/rules.md does not show, and what a player has to be told of each.
 ODD: dict[str, tuple[Rules, list[str]]] = {
-    "low": (Rules(suits=2, ranks=6, hand=3, contract="low", pay="margin"),
-        ["12 cards, nine to ace of clubs and diamonds", "Play low", "3 for 3–0 go to the player"]),
-    "two cards": (Rules(suits=1, ranks=2, hand=1, trumps="none"),
-        ["a short pack of 2 cards", "There are no trumps", "Play: 1 trick", "Winning pays 1"]),
-    "set aside": (Rules(suits=3, ranks=5, hand=3, stock=8),
-        ["1 card is left over and set aside", "cannot be sure of the other's hand", "4 tricks"]),
-    "all dealt": (Rules(hand=26, trumps="none", pay="over_book", slam_pay=30),
-        ["both players hold 26", "17–9 pays 4", "26–0 pays 30", "13–13 is a tie"]),
+    "low": (
+        Rules(suits=2, ranks=6, hand=3, contract="low", pay="margin"),
+        ["12 cards, nine to ace of clubs and diamonds", "Play low", "3 for 3–0 go to the player"],
+    ),
+    "two cards": (
+        Rules(suits=1, ranks=2, hand=1, trumps="none"),
+        ["a short pack of 2 cards", "There are no trumps", "Play: 1 trick", "Winning pays 1"],
+    ),
+    "set aside": (
+        Rules(suits=3, ranks=5, hand=3, stock=8),
+        ["1 card is left over and set aside", "cannot be sure of the other's hand", "4 tricks"],
+    ),
+    "all dealt": (
+        Rules(hand=26, trumps="none", pay="over_book", slam_pay=30),
+        ["both players hold 26", "17–9 pays 4", "26–0 pays 30", "13–13 is a tie"],
+    ),
     "blind": (
         Rules(faced="never", trumps="none", contract="low", counts="all", race=14, pay="margin"),
-        ["each unseen by the other", "taken 14 tricks, and that player loses", "drawn and pays"]),
-    "colour": (Rules(contract="colour", counts="all", race=20, pay="over_book", book=3),
-        ["first upcard was red (play high), and loses if it was black", "above 3 of the player"]),
-    "late choice": (Rules(choice=True, face_up=2, faced="after-first", trumps="none"),
-        ["At the first trick the whole stock lies face down", "chooses one of them"]),
-    "two up": (Rules(face_up=2, counts="all", race=26, pay="over_book", slam_pay=100),
-        ["suit of the upper one is trumps", "takes the upper one", "26–0 pays 100"]),
-    "aces": (Rules(suits=4, ranks=1, hand=1, counts="all"),
-        ["the ace of all four suits", "All 2 tricks count", "1–1 is a tie"]),
-    "exchange": (Rules(suits=3, ranks=7, hand=5, contract="colour", exchange=True, race=3),
-        ["four hands of 5", "The last card, the dealer's, is turned", "the turned card was red"]),
-    "nothing turned": (Rules(ranks=4, hand=4, trumps="none", faced="never", exchange=True),
-        ["lays it away unseen", "8 cards stay out of play", "2–2 is a tie", "a target, 5 points"]),
-}  # fmt: skip
+        ["each unseen by the other", "taken 14 tricks, and that player loses", "drawn and pays"],
+    ),
+    "colour": (
+        Rules(contract="colour", counts="all", race=20, pay="over_book", book=3),
+        ["first upcard was red (play high), and loses if it was black", "above 3 of the player"],
+    ),
+    "late choice": (
+        Rules(choice=True, face_up=2, faced="after-first", trumps="none"),
+        ["At the first trick the whole stock lies face down", "chooses one of them"],
+    ),
+    "two up": (
+        Rules(face_up=2, counts="all", race=26, pay="over_book", slam_pay=100),
+        ["suit of the upper one is trumps", "takes the upper one", "26–0 pays 100"],
+    ),
+    "aces": (
+        Rules(suits=4, ranks=1, hand=1, counts="all"),
+        ["the ace of all four suits", "All 2 tricks count", "1–1 is a tie"],
+    ),
+    "exchange": (
+        Rules(suits=3, ranks=7, hand=5, contract="colour", exchange=True, race=3),
+        ["four hands of 5", "The last card, the dealer's, is turned", "the turned card was red"],
+    ),
+    "nothing turned": (
+        Rules(ranks=4, hand=4, trumps="none", faced="never", exchange=True),
+        ["lays it away unseen", "8 cards stay out of play", "2–2 is a tie", "a target, 5 points"],
+    ),
+}
 ALL = [*named_rules().values(), *(rules for rules, _ in ODD.values())]
 
 

@@ -21,9 +21,13 @@ CUDA = HERE.parent.parent / ".venv-cuda" / "bin" / "python"
 
 def told_by(python: str, script: str, *words: str, **variables: str) -> dict[str, int]:
     run = subprocess.run(
-        [python, str(HERE / script), *words], env={**os.environ, **variables},
-        capture_output=True, text=True, timeout=500, check=False,
-    )  # fmt: skip
+        [python, str(HERE / script), *words],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=500,
+        check=False,
+    )
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
 

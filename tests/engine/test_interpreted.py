@@ -17,8 +17,15 @@ from german_whist.engine.rules import load_rules
 from support import EVERY_SET
 
 UNLIKE = (
-    *("classic", "draft", "humbug", "set aside", "one suit", "blind"),
-    *("two up, late, choice", "low race", "exchange by colour"),
+    "classic",
+    "draft",
+    "humbug",
+    "set aside",
+    "one suit",
+    "blind",
+    "two up, late, choice",
+    "low race",
+    "exchange by colour",
 )
 WITH_SETS = (
     "import json, runpy, support, sys; support.EVERY_SET = json.loads(sys.argv[1]);"
@@ -39,8 +46,11 @@ def test_compiled_code_agrees_with_plain_python_which_gives_no_warning(
     run = subprocess.run(
         [sys.executable, "-W", "error", "-c", WITH_SETS, json.dumps(sets)],
         env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": tests},
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert run.returncode == 0, run.stderr
     assert run.stderr == ""
     interpreted = json.loads(run.stdout)

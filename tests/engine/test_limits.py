@@ -18,12 +18,11 @@ REACHED: dict[str, list[tuple[int, dict[str, Any]]]] = {
     "ranks": [(1, {"hand": 1, "stock": 2}), (13, {})],
     "hand": [(1, {"stock": 50}), (26, {"stock": 0, "trumps": "none"})],
     "stock": [(0, {"trumps": "none"}), (50, {"hand": 1})],
-    "book": [(0, {"pay": "over_book"}),
-             (26, {"pay": "over_book", "counts": "all", "slam_pay": 1})],
+    "book": [(0, {"pay": "over_book"}), (26, {"pay": "over_book", "counts": "all", "slam_pay": 1})],
     "slam_pay": [(1, {"pay": "over_book"}), (10_000, {"pay": "over_book"})],
     "face_up": [(1, {}), (2, {})],
     "race": [(1, {"counts": "all"}), (26, {"counts": "all"})],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", REACHED)

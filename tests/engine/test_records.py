@@ -122,8 +122,10 @@ BROKEN = {
     "with an unknown part": (mapping_with(colour="blue"), "'colour'"),
     "without a deal": (_without("seed"), "either seed"),
     "with two deals": (mapping_with(deal="AS"), "either seed"),
-    "with a number beside a deal": ({**_without("seed"), "deal": "AS KS", "number": 3},
-                                    "number is 3 beside a deal"),
+    "with a number beside a deal": (
+        {**_without("seed"), "deal": "AS KS", "number": 3},
+        "number is 3 beside a deal",
+    ),
     "with too few cards": ({**_without("seed"), "deal": "AS KS"}, "52 cards"),
     "with no cards": ({**_without("seed"), "deal": ["AS"]}, "deal is"),
     "with a negative seed": (mapping_with(seed=-1), "seed is -1"),
@@ -133,17 +135,22 @@ BROKEN = {
     "with a card that is none": (mapping_with(tricks=["0: AX KS"]), "'AX' is not a card"),
     "with a trick missing": (mapping_with(tricks=TRICKS[:-1]), "not over after 50"),
     "with a trick too many": (mapping_with(tricks=[*TRICKS, "0: 2C 3C"]), "is over"),
-    "with a wrong leader": (mapping_with(tricks=[*TRICKS[:3], OTHER_LEADER, *TRICKS[4:]]),
-                            "trick 4 is told as"),
-    "with a wrong count": (mapping_with(result={"tricks": [13, 0], "pays": [1, -1]}),
-                           r"the result is told as tricks \[13, 0\]"),
+    "with a wrong leader": (
+        mapping_with(tricks=[*TRICKS[:3], OTHER_LEADER, *TRICKS[4:]]),
+        "trick 4 is told as",
+    ),
+    "with a wrong count": (
+        mapping_with(result={"tricks": [13, 0], "pays": [1, -1]}),
+        r"the result is told as tricks \[13, 0\]",
+    ),
     "with one pay": (mapping_with(result={"tricks": [7, 6], "pays": [1]}), "list of 2 whole"),
     "with a list for meta": (mapping_with(meta=[1]), "meta is"),
     "with a match without score": (mapping_with(match={"target": 10}), "'points'"),
     "after the end of its match": (
         mapping_with(match={"target": 10, "points": [10, 0], "hands_won": [2, 0], "hands": 2}),
-        "was over before"),
-}  # fmt: skip
+        "was over before",
+    ),
+}
 
 
 @pytest.mark.parametrize(("line", "word"), BROKEN.values(), ids=BROKEN)

@@ -78,14 +78,39 @@ def test_so_is_every_state_by_rules_of_any_parameters(values: Any, seed: int, ta
 
 
 IMPOSSIBLE = [
-    ("turn", 2), ("turn", 255), ("phase", 5), ("phase", 9), ("phase", OVER), ("trump", 200),
-    ("trump", 5), ("trick", 26), ("trick", 255), ("drawn", 200), ("dealer", 2), ("leader", 9),
-    ("low", 1), ("tricks", 200), ("unseen_draws", 77), ("failed_at", -128), ("failed_at", 127),
-    ("hand", 2**52 - 1), ("hand", 2**63), ("known_cards", 2**51), ("played", 2**52 - 1),
+    ("turn", 2),
+    ("turn", 255),
+    ("phase", 5),
+    ("phase", 9),
+    ("phase", OVER),
+    ("trump", 200),
+    ("trump", 5),
+    ("trick", 26),
+    ("trick", 255),
+    ("drawn", 200),
+    ("dealer", 2),
+    ("leader", 9),
+    ("low", 1),
+    ("tricks", 200),
+    ("unseen_draws", 77),
+    ("failed_at", -128),
+    ("failed_at", 127),
+    ("hand", 2**52 - 1),
+    ("hand", 2**63),
+    ("known_cards", 2**51),
+    ("played", 2**52 - 1),
     ("deal", 0),
-    ("deal", 255), ("led_cards", 255), ("followed_cards", 60), ("leaders", 7), ("took_second", 1),
-    ("exchanged", 2), ("points", 1), ("points", -1), ("hands", 1), ("hands_won", 1),
-]  # fmt: skip
+    ("deal", 255),
+    ("led_cards", 255),
+    ("followed_cards", 60),
+    ("leaders", 7),
+    ("took_second", 1),
+    ("exchanged", 2),
+    ("points", 1),
+    ("points", -1),
+    ("hands", 1),
+    ("hands_won", 1),
+]
 
 
 @pytest.mark.parametrize(("field", "value"), IMPOSSIBLE)
@@ -109,9 +134,15 @@ def never_reached(games: WaitingBatch, state: Any, game: int = 0) -> None:
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("points", (3, 0)), ("points", (1, 0)), ("points", (2, -1)), ("hands_won", (1, 1)),
-     ("hands_won", (2, 0)), ("hands", 0)],
-)  # fmt: skip
+    [
+        ("points", (3, 0)),
+        ("points", (1, 0)),
+        ("points", (2, -1)),
+        ("hands_won", (1, 1)),
+        ("hands_won", (2, 0)),
+        ("hands", 0),
+    ],
+)
 def test_a_score_that_no_match_comes_to_is_refused(field: str, value: Any) -> None:
     match = Match(target=3)
     games = WaitingBatch("classic", 1, 1, match=match)
@@ -182,9 +213,13 @@ def test_a_state_in_which_the_learner_is_not_to_move_is_refused() -> None:
 @needs_sb3
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("returns", [np.nan] * 3), ("returns", ["x"] * 3), ("lengths", [-1] * 3),
-     ("lengths", [0.5] * 3)],
-)  # fmt: skip
+    [
+        ("returns", [np.nan] * 3),
+        ("returns", ["x"] * 3),
+        ("lengths", [-1] * 3),
+        ("lengths", [0.5] * 3),
+    ],
+)
 def test_sums_of_an_episode_that_are_none_are_refused(name: str, value: Any) -> None:
     assert GermanWhistVecEnv is not None
     env = GermanWhistVecEnv(3, "small-last")
@@ -220,8 +255,10 @@ def test_so_it_does_where_every_index_is_checked() -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", str(corrupted_states.__file__)],
         env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": tests},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     refused, accepted = map(int, done.stdout.split())
     assert refused > 5

@@ -147,7 +147,7 @@ def test_voids_weighs_places_by_the_legal_deals_behind_them(name: str, failures:
 
 
 @pytest.mark.parametrize(
-    "name", [*("two suits", "longer hand", "three suits", "a draft", "one card"), "an exchange"]
+    "name", ["two suits", "longer hand", "three suits", "a draft", "one card", "an exchange"]
 )
 def test_voids_draws_every_legal_deal_equally_often(name: str) -> None:
     rules = Rules(name=name, **TINY[name])

@@ -120,7 +120,9 @@ def test_a_tensor_of_actions_steps_many_games(make: Callable[[], tuple[Any, np.n
     first = make()[0].step(make()[1])[0].copy()
     kinds = np.int8, np.uint8, np.int16, np.int32, np.uint32, np.uint64
     for act in (
-        *(torch.as_tensor, lambda actions: torch.as_tensor(actions).int(), list),
+        torch.as_tensor,
+        lambda actions: torch.as_tensor(actions).int(),
+        list,
         *(lambda actions, kind=kind: actions.astype(kind) for kind in kinds),
     ):
         env, actions = make()

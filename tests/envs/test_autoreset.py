@@ -168,12 +168,14 @@ def test_disabled_waits_for_every_game_that_is_over() -> None:
 @pytest.mark.parametrize(
     ("mask", "seed", "why"),
     [
-        *((mask, None, "has to be 2 booleans in an array")
-          for mask in ([True, False], np.array([1, 0]), np.array([True]))),
+        *(
+            (mask, None, "has to be 2 booleans in an array")
+            for mask in ([True, False], np.array([1, 0]), np.array([True]))
+        ),
         (np.array([False, False]), None, "holds no True"),
         (np.array([True, False]), 3, "seed is 3 beside a reset_mask"),
     ],
-)  # fmt: skip
+)
 def test_masks_that_do_not_fit_get_a_sentence(mask: Any, seed: Any, why: str) -> None:
     vector = GermanWhistVectorEnv(2, autoreset_mode=DISABLED)
     with pytest.raises(ValueError, match="nothing is dealt: reset them all"):

@@ -173,9 +173,15 @@ def test_threads_that_are_none_are_refused(make: Any) -> None:
 
 @pytest.mark.parametrize(
     "make",
-    [german_whist_v0.env, german_whist_v0.raw_env, GermanWhistEnv, GermanWhistVectorEnv,
-     SelfPlayEnv, GermanWhistVecEnv],
-)  # fmt: skip
+    [
+        german_whist_v0.env,
+        german_whist_v0.raw_env,
+        GermanWhistEnv,
+        GermanWhistVectorEnv,
+        SelfPlayEnv,
+        GermanWhistVecEnv,
+    ],
+)
 def test_every_constructor_knows_the_same_options_and_no_others(make: Any) -> None:
     for name in GameOptions.__annotations__:
         with pytest.raises(TypeError, match=f"no option '{name}s': .*; did you mean '{name}'"):

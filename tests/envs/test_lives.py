@@ -53,10 +53,16 @@ def steps_are_refused(env: Any) -> None:
 
 
 BAD: list[dict[str, Any]] = [
-    {"seed": -1}, {"seed": 1.5}, {"seed": True}, {"seed": 2**64}, {"options": {"nmber": 1}},
-    {"options": {"number": -1}}, {"options": {"number": "x"}},
-    {"seed": 3, "options": {"deal": "AS KD"}}, {"options": {"dealer": 2}},
-]  # fmt: skip
+    {"seed": -1},
+    {"seed": 1.5},
+    {"seed": True},
+    {"seed": 2**64},
+    {"options": {"nmber": 1}},
+    {"options": {"number": -1}},
+    {"options": {"number": "x"}},
+    {"seed": 3, "options": {"deal": "AS KD"}},
+    {"options": {"dealer": 2}},
+]
 
 
 @every_kind
@@ -391,9 +397,13 @@ def test_rewards_add_up_to_the_result(reward: str, horizon: str) -> None:
     sets = ["small-last", "small-all", "colour", "club-last", *["race-9"] * (horizon == "hand")]
     for rules, layout, observation in itertools.product(sets, ("raw", "trump-first"), OBSERVATIONS):
         env = german_whist_v0.raw_env(
-            rules, reward=reward, layout=layout, horizon=horizon, observation=observation,
+            rules,
+            reward=reward,
+            layout=layout,
+            horizon=horizon,
+            observation=observation,
             match=3 if horizon == "match" else None,
-        )  # fmt: skip
+        )
         env.reset(seed=2)
         total = np.zeros(2)
         while not env.is_over:

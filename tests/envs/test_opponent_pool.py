@@ -279,8 +279,13 @@ def test_pool_and_environment_are_gone_on_from_elsewhere(sampling: str) -> None:
     with pytest.raises(ValueError, match=r"are not all of the 5 policies"):
         restored.restore({**states[1], "opponents": np.full_like(states[1]["opponents"], -1)})
     results = np.full_like(states[0]["results"], np.nan)
-    for wrong in ({"members": np.array([9])}, {"members": np.array([0, 0])}, {"results": results},
-                  {"members": np.array([], int)}, {"stream": np.array([0.5])}):  # fmt: skip
+    for wrong in (
+        {"members": np.array([9])},
+        {"members": np.array([0, 0])},
+        {"results": results},
+        {"members": np.array([], int)},
+        {"stream": np.array([0.5])},
+    ):
         with pytest.raises(ValueError, match="not of an opponent pool"):
             again.restore({**states[0], **wrong})
 
@@ -356,16 +361,24 @@ def test_an_empty_pool_and_one_of_other_rules_get_a_sentence() -> None:
 @pytest.mark.parametrize(
     ("policy", "why"),
     [
-        (lambda views, _: np.full(len(views), np.nan),
-         r"agent broken answered with float64 of shape .*one whole number"),
-        (lambda views, _: np.zeros(len(views) + 1, int),
-         r"agent broken answered with int64 of shape .*one whole number"),
-        (lambda views, _: np.full(len(views), 51),
-         r"opponent broken chose 51 \(AS\) in game \d, which is not legal"),
-        (lambda views, _: {}["lost"],
-         r"opponent broken raised KeyError: 'lost' \(.*test_opponent_pool.py.*\)"),
+        (
+            lambda views, _: np.full(len(views), np.nan),
+            r"agent broken answered with float64 of shape .*one whole number",
+        ),
+        (
+            lambda views, _: np.zeros(len(views) + 1, int),
+            r"agent broken answered with int64 of shape .*one whole number",
+        ),
+        (
+            lambda views, _: np.full(len(views), 51),
+            r"opponent broken chose 51 \(AS\) in game \d, which is not legal",
+        ),
+        (
+            lambda views, _: {}["lost"],
+            r"opponent broken raised KeyError: 'lost' \(.*test_opponent_pool.py.*\)",
+        ),
     ],
-)  # fmt: skip
+)
 def test_answers_that_are_none_name_the_policy_and_a_reset_mends_it(policy: Any, why: str) -> None:
     pool = OpponentPool({"fine": "random", "broken": policy})
     envs = GermanWhistVectorEnv(8, opponent=pool, seat=0)

@@ -95,14 +95,20 @@ def test_nor_does_one_of_any_rules(values: Any, reward: str, match: Match | None
 @pytest.mark.parametrize(
     ("rules", "reward", "match", "worst"),
     [
-        ("classic", "points", None, 1), ("classic", "points", Match(target=25), 25),
-        ("classic", "points", Match(best_of=5), 3), ("classic", "margin", Match(best_of=3), 26),
-        ("classic", "tricks", Match(target=2), 26), ("margin", "points", None, 13),
-        ("margin", "points", Match(target=10), 22), ("all-tricks", "tricks", None, 26),
-        ("club-last", "points", None, 10), ("club-last", "points", Match(target=10), 19),
-        ("club-last", "win", Match(target=10), 1), ("race-7", "points", Match(best_of=5), 3),
+        ("classic", "points", None, 1),
+        ("classic", "points", Match(target=25), 25),
+        ("classic", "points", Match(best_of=5), 3),
+        ("classic", "margin", Match(best_of=3), 26),
+        ("classic", "tricks", Match(target=2), 26),
+        ("margin", "points", None, 13),
+        ("margin", "points", Match(target=10), 22),
+        ("all-tricks", "tricks", None, 26),
+        ("club-last", "points", None, 10),
+        ("club-last", "points", Match(target=10), 19),
+        ("club-last", "win", Match(target=10), 1),
+        ("race-7", "points", Match(best_of=5), 3),
     ],
-)  # fmt: skip
+)
 def test_worst_is_as_small_as_it_can_be(rules: str, reward: str, match: Any, worst: int) -> None:
     horizon = "hand" if match is None else "match"
     options = options_from(rules, reward=reward, horizon=horizon, match=match)

@@ -39,11 +39,12 @@ MATCH: dict[str, Any] = {"horizon": "match", "match": 10}
 @pytest.mark.parametrize(
     "make",
     [
-        partial(german_whist_v0.env, "draft"), partial(german_whist_v0.env, "small-all", **MATCH),
+        partial(german_whist_v0.env, "draft"),
+        partial(german_whist_v0.env, "small-all", **MATCH),
         german_whist_three_v0.env,
     ],
     ids=["draft", "match", "three"],
-)  # fmt: skip
+)
 def test_render_test_passes(make: Any) -> None:
     render_test(make, custom_tests={"svg": lambda svg: fromstring(svg).tag.endswith("svg")})
 

@@ -22,9 +22,16 @@ from german_whist.envs.sb3 import GermanWhistVecEnv
 def model_of(env: GermanWhistVecEnv, **options: Any) -> MaskablePPO:
     kind = "MultiInputPolicy" if hasattr(env.observation_space, "spaces") else "MlpPolicy"
     return MaskablePPO(
-        kind, env, n_steps=20, batch_size=40, n_epochs=1, seed=3, device="cpu",
-        policy_kwargs={"net_arch": [8]}, **options,
-    )  # fmt: skip
+        kind,
+        env,
+        n_steps=20,
+        batch_size=40,
+        n_epochs=1,
+        seed=3,
+        device="cpu",
+        policy_kwargs={"net_arch": [8]},
+        **options,
+    )
 
 
 @pytest.mark.parametrize("in_observation", [False, True])

@@ -183,11 +183,16 @@ def test_workers_change_nothing_when_a_precision_ends_the_run() -> None:
     players, written, shares = ["threshold", "random-exact", "random"], ([], []), list[float]()
     alone, several = (
         ladder(
-            players, "2x5-h3", until=0.03, seed=3, workers=workers, records=lines.append,
+            players,
+            "2x5-h3",
+            until=0.03,
+            seed=3,
+            workers=workers,
+            records=lines.append,
             progress=lambda arena: shares.append(arena.schedule.fraction_done()),
         )
         for workers, lines in zip((1, 2), written, strict=True)
-    )  # fmt: skip
+    )
     # A precision that is reached is all of a run.
     assert 0 < shares[0] < shares[-1] == 1
     assert several.workers == 2
@@ -280,9 +285,15 @@ def test_records_replay_to_the_same_results(
 ) -> None:
     lines: list[str] = []
     arena = Arena(
-        ["threshold", "random"], [(0, 1)], rules, hands=8, match=match, seed=6,
-        key=KEY, records=lines.append,
-    )  # fmt: skip
+        ["threshold", "random"],
+        [(0, 1)],
+        rules,
+        hands=8,
+        match=match,
+        seed=6,
+        key=KEY,
+        records=lines.append,
+    )
     pairing = arena.play().pairings[0]
     path = tmp_path / "hands.jsonl"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -302,10 +313,14 @@ def test_records_replay_to_the_same_results(
     ("player", "kind", "example", "note"),
     [
         ("Lawless", "illegal", "played 53", "Lawless played an illegal card"),
-        ("Raiser", "raised", r"RuntimeError: this hand is too hard \(deal.*; arena_players\.py:\d+",
-         "Raiser raised an error"),
+        (
+            "Raiser",
+            "raised",
+            r"RuntimeError: this hand is too hard \(deal.*; arena_players\.py:\d+",
+            "Raiser raised an error",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_fault_forfeits_its_own_hand_and_is_named(
     player: str, kind: str, example: str, note: str
 ) -> None:
@@ -384,9 +399,12 @@ def test_workers_that_always_die_end_the_run_with_a_sentence(
     [(signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM"), (signal.SIGHUP, "SIGHUP")],
 )
 def test_a_command_says_which_signal_stopped_it(
-    command: str, number: int, why: str, monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    number: int,
+    why: str,
+    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+) -> None:
     """Also where the first was swallowed, as compilers do."""
     seen: list[int] = []
 

@@ -62,8 +62,11 @@ def test_every_report_names_the_checkpoint_and_who_plays_endings(run: Path, kind
     ]
     assert (details["new"]["endgame"], details["own"]["endgame"]) == (EXACT_SOLVER, OWN_POLICY)
     assert details["random"] == {
-        "name": "random", "endgame": OWN_POLICY, "endgame_switch": "", "checkpoints": [],
-    }  # fmt: skip
+        "name": "random",
+        "endgame": OWN_POLICY,
+        "endgame_switch": "",
+        "checkpoints": [],
+    }
 
 
 def test_one_switch_gives_endings_to_solver_or_policy(run: Path) -> None:

@@ -300,9 +300,15 @@ def test_players_that_tied_every_deal_have_an_interval() -> None:
 @pytest.mark.parametrize("reduce_variance", [False, True])
 def test_until_goes_on_where_every_deal_is_tied(reduce_variance: bool) -> None:
     found = evaluate(
-        "counting", "a=counting", "classic", hands=600, until=0.005, seed=2, key="00" * 16,
+        "counting",
+        "a=counting",
+        "classic",
+        hands=600,
+        until=0.005,
+        seed=2,
+        key="00" * 16,
         reduce_variance=reduce_variance,
-    )  # fmt: skip
+    )
     assert found.pairings[0].hands > 256
     assert found.pairings[0].win_rate.half_width <= 0.005
 
@@ -329,9 +335,13 @@ def test_intervals_of_ladders_cover_the_ratings_that_a_long_one_finds(
     covered = np.zeros(len(players))
     for number in range(ladders):
         found = ladder(
-            agents, "quick", hands=hands, seed=1000 + number, key=f"{number:032x}",
+            agents,
+            "quick",
+            hands=hands,
+            seed=1000 + number,
+            key=f"{number:032x}",
             anchor=players[0],
-        ).ladder  # fmt: skip
+        ).ladder
         assert found is not None
         covered += [
             elo.low <= true.value <= elo.high

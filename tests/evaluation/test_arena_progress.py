@@ -47,9 +47,14 @@ def test_a_run_is_shown_when_it_is_time(monkeypatch: pytest.MonkeyPatch) -> None
             now[0] += 11
 
         evaluate(
-            "threshold", "random", "quick", match=Match(best_of=3), hands=80, key=KEY,
+            "threshold",
+            "random",
+            "quick",
+            match=Match(best_of=3),
+            hands=80,
+            key=KEY,
             progress=later,
-        )  # fmt: skip
+        )
     first = out.getvalue().split("\n")[0]
     assert first.startswith("playing")
     assert "%" in first

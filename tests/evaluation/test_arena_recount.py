@@ -46,10 +46,13 @@ def recounted(record: GameRecord, in_match: bool) -> Hand:
     mine, theirs = record.counting_tricks[me], record.counting_tricks[1 - me]
     paid = record.pays[me]
     hand = Hand(
-        pair=record.number >> 16 if in_match else record.number, half=half, points=paid,
-        score=0.5 + 0.5 * (paid > 0) - 0.5 * (paid < 0), margin=sign * (mine - theirs),
+        pair=record.number >> 16 if in_match else record.number,
+        half=half,
+        points=paid,
+        score=0.5 + 0.5 * (paid > 0) - 0.5 * (paid < 0),
+        margin=sign * (mine - theirs),
         led=record.dealer != me,
-    )  # fmt: skip
+    )
     counted = not record.rules.open_endgame or record.rules.race is not None
     for trick in record.tricks:
         lead = [game.hands[me], game.hands[1 - me]]

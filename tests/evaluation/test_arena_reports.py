@@ -56,7 +56,7 @@ def of_no_machine(result: Result) -> Result:
     pairings = [
         replace(each, stages=tuple(replace(stage, ms_a_move=0.0123) for stage in each.stages))
         for each in result.pairings
-    ]  # fmt: skip
+    ]
     return replace(result, pairings=tuple(pairings), seconds=77.7, machine="this", version="9.9")
 
 
@@ -92,8 +92,9 @@ def test_every_figure_is_told_where_its_declaration_says(
             assert each.note in table.note
             shown.add(head)
     assert shown == {*table.header}
-    assert {*row} >= {f"{prefix}{each}" for each in figures_of(Stages)
-                      for prefix in ("", "opponent_")}  # fmt: skip
+    assert {*row} >= {
+        f"{prefix}{each}" for each in figures_of(Stages) for prefix in ("", "opponent_")
+    }
 
 
 def test_a_pairing_is_found_from_both_sides_and_one_that_was_not_played_is_not(run: Result) -> None:
@@ -365,9 +366,12 @@ def test_ctrl_c_prints_what_there_is(tmp_path: Path) -> None:
         "from german_whist.cli import main\nsys.exit(main(sys.argv[1:]))"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", code, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True, start_new_session=True,
-    )  # fmt: skip
+        [sys.executable, "-c", code, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
     assert process.stderr is not None
     while not re.search(" left|threshold – random", process.stderr.readline()):
         assert process.poll() is None
@@ -397,8 +401,11 @@ def test_players_in_workers_outlive_those_who_hear_them(tmp_path: Path) -> None:
     words = ("evaluate", "mine=arena_players:Talker", "--against", "random", "--hands", "4")
     done = subprocess.run(
         [sys.executable, "-m", "german_whist", *words, "--workers", "2", "--json", str(path)],
-        stdout=writing, stderr=writing, cwd=Path(__file__).parent.parent, check=False,
-    )  # fmt: skip
+        stdout=writing,
+        stderr=writing,
+        cwd=Path(__file__).parent.parent,
+        check=False,
+    )
     os.close(writing)
     assert done.returncode == 0
     told = json.loads(path.read_text())

@@ -92,11 +92,14 @@ def value_by_linear_programme(rules: Any) -> float:
     leader, dealer = plan(0), plan(1)
     free = dealer.shape[0]
     found = linprog(
-        np.concatenate([np.zeros(sizes[0]), np.eye(1, free)[0] * -1]), method="highs",
-        A_ub=hstack([-payoff.T, dealer.T]), b_ub=np.zeros(sizes[1]),
-        A_eq=hstack([leader, csr_array((leader.shape[0], free))]), b_eq=np.eye(1, leader.shape[0]),
+        np.concatenate([np.zeros(sizes[0]), np.eye(1, free)[0] * -1]),
+        method="highs",
+        A_ub=hstack([-payoff.T, dealer.T]),
+        b_ub=np.zeros(sizes[1]),
+        A_eq=hstack([leader, csr_array((leader.shape[0], free))]),
+        b_eq=np.eye(1, leader.shape[0]),
         bounds=[(0, None)] * sizes[0] + [(None, None)] * free,
-    )  # fmt: skip
+    )
     assert found.status == 0, found.message
     return -found.fun
 

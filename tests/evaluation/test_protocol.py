@@ -171,8 +171,15 @@ def test_protocol_tells_training_on_its_deals(small: Path) -> None:
         *(
             (f"random --protocol v1 {given}", f"{given.split()[0]} is given with --protocol v1, ")
             for given in (
-                *("--hands 4", "--seed 0", "--rules quick", "--until 1%", "--match 3"),
-                *("--reduce-variance", "--records x", "--against random", f"--key {'0' * 32}"),
+                "--hands 4",
+                "--seed 0",
+                "--rules quick",
+                "--until 1%",
+                "--match 3",
+                "--reduce-variance",
+                "--records x",
+                "--against random",
+                f"--key {'0' * 32}",
             )
         ),
         ("nobody --protocol v1", "'nobody' is not an agent"),

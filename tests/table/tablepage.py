@@ -51,8 +51,15 @@ class Server:
     def start(self) -> None:
         self._process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "german_whist", "table", "--no-browser"),
-                *("--port", str(self._port), "--data", str(self._data)),
+                sys.executable,
+                "-m",
+                "german_whist",
+                "table",
+                "--no-browser",
+                "--port",
+                str(self._port),
+                "--data",
+                str(self._data),
             ],
             stdout=subprocess.PIPE,
             text=True,
@@ -121,8 +128,9 @@ class Visit:
         return found
 
     def ask(self, path: str, body: Any = None) -> Any:
-        return self.page.evaluate(f"([path, body]) => {{ {ASK}; return ask(path, body); }}",
-                                  [path, body])  # fmt: skip
+        return self.page.evaluate(
+            f"([path, body]) => {{ {ASK}; return ask(path, body); }}", [path, body]
+        )
 
     def table(self, **wishes: Any) -> str:
         """A table as the lobby would make it, which no page shows."""

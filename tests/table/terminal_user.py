@@ -21,9 +21,15 @@ PATIENCE = 240.0
 ENTER_PAUSE = 0.6
 """Seconds between two presses of Enter that both count."""
 KEYS = {
-    "down": "\x1b[B", "right": "\x1b[C", "left": "\x1b[D", "home": "\x1b[H", "end": "\x1b[F",
-    "enter": "\r", "escape": "\x1b", "ctrl-c": "\x03",
-}  # fmt: skip
+    "down": "\x1b[B",
+    "right": "\x1b[C",
+    "left": "\x1b[D",
+    "home": "\x1b[H",
+    "end": "\x1b[F",
+    "enter": "\r",
+    "escape": "\x1b",
+    "ctrl-c": "\x03",
+}
 
 
 class TerminalUser:

@@ -21,7 +21,7 @@ from tablepage import (
     Visit,
     box_of,
     visiting,
-)  # fmt: skip
+)
 
 needs_axe = pytest.mark.skipif(not AXE.exists(), reason="there is no axe-core here: make browser")
 

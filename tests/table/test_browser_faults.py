@@ -21,7 +21,7 @@ from tablepage import (
     box_of,
     in_windows,
     visiting,
-)  # fmt: skip
+)
 from test_puzzles import ENDINGS, FOREPLAYS
 
 

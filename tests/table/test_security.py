@@ -29,8 +29,14 @@ def visitor(server: Running) -> Visitor:
 FOREIGN = ("evil.example", "evil.example:5252", "127.0.0.1.evil.example", "localhost@evil.example")
 OWN = ("localhost", "127.0.0.1", "[::1]", "localhost:9000")
 NOWHERE = (
-    *("/static/../server.py", "/static/%2e%2e/server.py", "/static/..%2fserver.py"),
-    *("/static//etc/passwd", "/etc/passwd", "/api", "/api/tables/../menu", "/api/replays/x/-1"),
+    "/static/../server.py",
+    "/static/%2e%2e/server.py",
+    "/static/..%2fserver.py",
+    "/static//etc/passwd",
+    "/etc/passwd",
+    "/api",
+    "/api/tables/../menu",
+    "/api/replays/x/-1",
     f"/api/replays/x/{2**64}",
 )
 
@@ -78,9 +84,22 @@ def test_a_malformed_wish_for_a_table_is_refused(visitor: Visitor, body: Any, wo
 
 
 NAMES = (
-    *("human", "network", "onnx", "sb3", "os:system", "builtins:eval", "", "easy "),
-    *("german_whist.agents.heuristic.random:RandomAgent", "network:/etc/passwd", "/etc/passwd"),
-    *("../checkpoint.safetensors", "runs/quick-1", "flat-mc:10000000", "ismcts:1s", "value:13"),
+    "human",
+    "network",
+    "onnx",
+    "sb3",
+    "os:system",
+    "builtins:eval",
+    "",
+    "easy ",
+    "german_whist.agents.heuristic.random:RandomAgent",
+    "network:/etc/passwd",
+    "/etc/passwd",
+    "../checkpoint.safetensors",
+    "runs/quick-1",
+    "flat-mc:10000000",
+    "ismcts:1s",
+    "value:13",
     "__import__('os')",
 )
 
@@ -296,9 +315,12 @@ def test_a_request_that_the_end_of_the_server_cuts_short_is_answered_and_no_erro
             sent.append(message)
 
         scope = {
-            "type": "http", "method": "GET", "path": "/api/menu", "query_string": b"",
+            "type": "http",
+            "method": "GET",
+            "path": "/api/menu",
+            "query_string": b"",
             "headers": [(b"host", b"localhost")],
-        }  # fmt: skip
+        }
         task = asyncio.ensure_future(
             AccessMiddleware(app, Access.at("127.0.0.1"))(scope, None, send)
         )

@@ -44,7 +44,7 @@ def test_a_match_is_played_through_a_pipe(play, store):
     # The legal cards among these are played, the others are refused with a reason.
     says = "\n".join(["hint", *[*DECK, ""] * 60])
     status, out, err = play(
-        *("random", "--rules", "small-all", "--match", "2", "--seed", "2"), says=says
+        "random", "--rules", "small-all", "--match", "2", "--seed", "2", says=says
     )
     assert status == 0, err
     assert re.search(r"To 2: \d–\d\.\n.* wins? the match\.", out)

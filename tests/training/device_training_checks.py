@@ -28,22 +28,40 @@ from german_whist.training.rollout.kernels import draw_uniforms
 
 TINY = Rules(name="tiny", suits=3, ranks=6, hand=3)
 SMALL: dict[str, Any] = {
-    "n_envs": 4, "hidden_sizes": (8,), "batch_size": 8, "seed": 3, "decisions": 10_000,
+    "n_envs": 4,
+    "hidden_sizes": (8,),
+    "batch_size": 8,
+    "seed": 3,
+    "decisions": 10_000,
     "learning_rate": 0.01,
-}  # fmt: skip
+}
 KINDS: dict[str, dict[str, Any]] = {
     "oracle": {"rules": TINY, "n_steps": 5},
-    "whole hands": {"rules": TINY, "horizon": "hand", "critic": "separate",
-                    "card_ranks": "absolute"},
+    "whole hands": {
+        "rules": TINY,
+        "horizon": "hand",
+        "critic": "separate",
+        "card_ranks": "absolute",
+    },
     "others": {
-        "rules": TINY, "pool_fraction": 0.5, "opponents": ("random",), "pool_size": 0, "n_steps": 4,
+        "rules": TINY,
+        "pool_fraction": 0.5,
+        "opponents": ("random",),
+        "pool_size": 0,
+        "n_steps": 4,
         "critic": "shared",
     },
     "several rules and earlier selves": {
-        "rules": ("small-last", "humbug"), "horizon": "hand", "n_steps": 4, "pool_fraction": 0.5,
-        "pool_every": 8, "pool_size": 2, "n_epochs": 2, "kl_coef": 0.1,
+        "rules": ("small-last", "humbug"),
+        "horizon": "hand",
+        "n_steps": 4,
+        "pool_fraction": 0.5,
+        "pool_every": 8,
+        "pool_size": 2,
+        "n_epochs": 2,
+        "kl_coef": 0.1,
     },
-}  # fmt: skip
+}
 
 
 def uniforms_as_there(self: CpuTrainingBackend, random: np.random.Generator, count: int) -> Any:
@@ -76,8 +94,10 @@ def compare(wanted: dict[str, Any]) -> tuple[float, float]:
             mine, found = (getattr(each.collector.buffer, name) for each in (here, there))
             assert mine == pytest.approx(found.cpu().numpy(), abs=2e-5), name
         assert (told.keys(), here.decisions, here.hands) == (
-            theirs.keys(), there.decisions, there.hands,
-        )  # fmt: skip
+            theirs.keys(),
+            there.decisions,
+            there.hands,
+        )
         for name in told.keys() - {"decisions_per_second"}:
             assert told[name] == pytest.approx(theirs[name], abs=1e-4), name
     arrays, plain = there.state()

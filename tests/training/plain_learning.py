@@ -25,13 +25,18 @@ def forward(weights: Weights, layers: Sequence[str], x: Array) -> list[Array]:
 
 
 def add_gradients(
-    gradients: Weights, weights: Weights, layers: Sequence[str], activations: Sequence[Array],
+    gradients: Weights,
+    weights: Weights,
+    layers: Sequence[str],
+    activations: Sequence[Array],
     d_output: Array,
-) -> None:  # fmt: skip
+) -> None:
     """Add to `gradients` those of each layer, by backpropagation from the output's."""
     for layer, x in zip(reversed(layers), reversed(activations[:-1]), strict=True):
-        for name, gradient in ((f"{layer}.weight", d_output.T @ x),
-                               (f"{layer}.bias", d_output.sum(axis=0))):  # fmt: skip
+        for name, gradient in (
+            (f"{layer}.weight", d_output.T @ x),
+            (f"{layer}.bias", d_output.sum(axis=0)),
+        ):
             gradients[name] = gradients.get(name, 0) + gradient
         d_output = (d_output @ weights[f"{layer}.weight"]) * (x > 0)
 
@@ -44,9 +49,14 @@ def masked_log_softmax(logits: Array, action_masks: Array) -> Array:
 
 
 def seat_by_seat(
-    seats: Array, rewards: Array, ended: Array, values: Array, after: Array, gamma: float,
+    seats: Array,
+    rewards: Array,
+    ended: Array,
+    values: Array,
+    after: Array,
+    gamma: float,
     gae_lambda: float,
-) -> Array:  # fmt: skip
+) -> Array:
     """Generalised advantages of one game, each seat by itself.
 
     `after`: value for each seat after the last step.

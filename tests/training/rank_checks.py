@@ -28,9 +28,15 @@ from german_whist.training.distributed import Ranks, current_ranks
 
 # One minibatch holds a whole iteration: then it makes no difference in what order it is learnt.
 SETTINGS = PPOSettings(
-    n_envs=48, hidden_sizes=(16,), rules="quick", batch_size=100_000, max_grad_norm=100.0,
-    pool_fraction=0.25, pool_size=0, opponents=("threshold",),
-)  # fmt: skip
+    n_envs=48,
+    hidden_sizes=(16,),
+    rules="quick",
+    batch_size=100_000,
+    max_grad_norm=100.0,
+    pool_fraction=0.25,
+    pool_size=0,
+    opponents=("threshold",),
+)
 
 
 def apart(one: PPO, other: PPO) -> float:
@@ -51,10 +57,14 @@ def learnt_together(ranks: Ranks) -> dict[str, Any]:
     buffer.is_learner[:, :start] = buffer.is_learner[:, stop:] = False
     told = ours.update(buffer.samples(n_steps), decisions, 0.0)
     return {
-        "moved": apart(fresh, one), "apart": apart(one, ours), "one": one_told, "ours": told,
+        "moved": apart(fresh, one),
+        "apart": apart(one, ours),
+        "one": one_told,
+        "ours": told,
         "learnt": [decisions, int(np.sum(buffer.is_learner))],
-        "digest": digest_of(ours.player()), "deals": digest_of({"": deals}),
-    }  # fmt: skip
+        "digest": digest_of(ours.player()),
+        "deals": digest_of({"": deals}),
+    }
 
 
 def iterate_or_die(self: PPO, iterate: Any = PPO.iterate) -> dict[str, float]:

@@ -13,8 +13,14 @@ from german_whist.engine.rules import load_rules
 from german_whist.evaluation.exploitability.exact import measure_exploitability
 
 SMALL = [
-    *("rules=2x4-h2", "threads=1", "eval_opponents=[]", "final_eval_opponents=[]"),
-    *("eval_mode=sync", "eval_every=10_000_000", "device=cpu", "final_eval_hands=20"),
+    "rules=2x4-h2",
+    "threads=1",
+    "eval_opponents=[]",
+    "final_eval_opponents=[]",
+    "eval_mode=sync",
+    "eval_every=10_000_000",
+    "device=cpu",
+    "final_eval_hands=20",
 ]
 OWN = {
     "mmd": ["hidden_sizes=[32]", "n_envs=256", "batch_size=256", "learning_rate=0.003"],

@@ -16,9 +16,15 @@ from german_whist.evaluation.reports.text import as_csv
 from german_whist.training.runs.presets import load_settings
 
 SMALL = {
-    "n_envs": 64, "hidden_sizes": [8], "threads": 1, "decisions": 1000, "batch_size": 128,
-    "eval_hands": 20, "final_eval_hands": 40, "eval_every": 10**6,
-}  # fmt: skip
+    "n_envs": 64,
+    "hidden_sizes": [8],
+    "threads": 1,
+    "decisions": 1000,
+    "batch_size": 128,
+    "eval_hands": 20,
+    "final_eval_hands": 40,
+    "eval_every": 10**6,
+}
 
 
 def test_results_of_the_arena_are_tables_where_pandas_is(
@@ -74,8 +80,13 @@ def test_torchrun_restart_finds_its_run_by_rules_of_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "deck.yaml").write_text("name: deck\nsuits: 2\nranks: 4\nhand: 2\n")
-    preset = {"trainer": "cfr", "rules": str(tmp_path / "deck.yaml"), "decisions": 200,
-              "eval_opponents": (), "final_eval_hands": 2}  # fmt: skip
+    preset = {
+        "trainer": "cfr",
+        "rules": str(tmp_path / "deck.yaml"),
+        "decisions": 200,
+        "eval_opponents": (),
+        "final_eval_hands": 2,
+    }
     first = german_whist.train(preset, folder=tmp_path / "run", quiet=True)
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "one")
     assert german_whist.train(preset, folder=tmp_path / "run", quiet=True).rows == first.rows

@@ -35,9 +35,12 @@ from german_whist.training.runs.run_lock import RunLock
 
 # Of all trainers this one starts soonest: it needs no torch.
 TINY = {
-    "rules": ["2x4-h2"], "seeds": 3, "decisions": 512, "eval_points": 2,
+    "rules": ["2x4-h2"],
+    "seeds": 3,
+    "decisions": 512,
+    "eval_points": 2,
     "algorithms": {"slow": {"trainer": "cfr", "iteration": 64}},
-}  # fmt: skip
+}
 
 
 def written(path: Path, **changes: object) -> str:
@@ -79,8 +82,11 @@ def test_it_trains_what_is_missing_and_tells_a_row_for_each(
     output = capsys.readouterr().out
     assert "1 of 1: slow on 2x4-h2, seed 2" in output
     assert json.loads(results[1].read_text())["exploitability"] == curves[1]
-    for text, why in (("[", "is not valid JSON"), ("[]", "it has to be a mapping"),
-                      ('{"exploitability": []}', "has values of []")):  # fmt: skip
+    for text, why in (
+        ("[", "is not valid JSON"),
+        ("[]", "it has to be a mapping"),
+        ('{"exploitability": []}', "has values of []"),
+    ):
         results[1].write_text(text, encoding="utf-8")
         assert main(words) == 2
         error = capsys.readouterr().err
@@ -102,10 +108,15 @@ def test_players_are_evaluated_on_deals_that_no_training_of_theirs_has_played(
 
     monkeypatch.setattr("german_whist.training.experiments.benchmark.evaluate", recorded)
     path = written(
-        tmp_path / "own.yaml", rules=["small-last"], decisions=64, eval_points=1, eval_hands=4,
-        eval_opponents=["random"], settings={"horizon": "auto"},
+        tmp_path / "own.yaml",
+        rules=["small-last"],
+        decisions=64,
+        eval_points=1,
+        eval_hands=4,
+        eval_opponents=["random"],
+        settings={"horizon": "auto"},
         algorithms={"ppo": {"n_envs": 2, "hidden_sizes": [4], "batch_size": 2}},
-    )  # fmt: skip
+    )
     benchmark = load_benchmark(path)
     run = benchmark.runs()[0]
     _train(benchmark, run, tmp_path / "found")
@@ -121,9 +132,11 @@ def test_players_are_evaluated_on_deals_that_no_training_of_theirs_has_played(
 @pytest.mark.usefixtures("no_tensorboard")
 def test_benchmark_measures_players_that_sample(tmp_path: Path) -> None:
     path = written(
-        tmp_path / "sampled.yaml", decisions=64, eval_points=1,
+        tmp_path / "sampled.yaml",
+        decisions=64,
+        eval_points=1,
         algorithms={"ppo": {"n_envs": 2, "hidden_sizes": [4], "batch_size": 2}},
-    )  # fmt: skip
+    )
     benchmark, found = load_benchmark(path), tmp_path / "found"
     run = benchmark.runs()[0]
     _train(benchmark, run, found)
@@ -144,9 +157,11 @@ def test_whoever_ends_it_ends_the_training_under_way_and_none_begins(
     number: signal.Signals, tmp_path: Path
 ) -> None:
     path = written(
-        tmp_path / "long.yaml", decisions=1_000_000_000, eval_points=1,
+        tmp_path / "long.yaml",
+        decisions=1_000_000_000,
+        eval_points=1,
         algorithms={"cfr": {"iteration": 1000}},
-    )  # fmt: skip
+    )
     command = [sys.executable, "-m", "german_whist", "benchmark", path]
     command += ["--folder", str(tmp_path / "found")]
     run = tmp_path / "found" / "2x4-h2" / "cfr" / "seed-1"

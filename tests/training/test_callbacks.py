@@ -42,11 +42,21 @@ from german_whist.training.settings import Settings
 HERE = "sb3_callbacks"
 TINY = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}
 SMALL = {
-    "rules": TINY, "horizon": "hand", "hidden_sizes": (16,), "n_envs": 16, "n_steps": 16,
-    "batch_size": 128, "decisions": 1500, "eval_hands": 40, "eval_mode": "sync",
-    "final_eval_hands": 40, "eval_opponents": ("random",), "opponents": ("random",), "threads": 1,
+    "rules": TINY,
+    "horizon": "hand",
+    "hidden_sizes": (16,),
+    "n_envs": 16,
+    "n_steps": 16,
+    "batch_size": 128,
+    "decisions": 1500,
+    "eval_hands": 40,
+    "eval_mode": "sync",
+    "final_eval_hands": 40,
+    "eval_opponents": ("random",),
+    "opponents": ("random",),
+    "threads": 1,
     "save_every": 500,
-}  # fmt: skip
+}
 
 
 def settings(**changes: object) -> SB3Settings:
@@ -95,9 +105,12 @@ def test_a_callback_ends_the_run_with_a_checkpoint(tmp_path: Path) -> None:
 def test_the_callbacks_of_sb3_do_what_they_do_there(tmp_path: Path) -> None:
     evaluating = MaskableEvalCallback(
         GermanWhistVecEnv(4, TINY, opponent="random", layout="trump-first"),
-        n_eval_episodes=20, eval_freq=30, log_path=str(tmp_path), verbose=0,
+        n_eval_episodes=20,
+        eval_freq=30,
+        log_path=str(tmp_path),
+        verbose=0,
         best_model_save_path=str(tmp_path / "best"),
-    )  # fmt: skip
+    )
     trainer, output = trained(
         tmp_path / "run",
         CheckpointCallback(save_freq=40, save_path=str(tmp_path / "kept")),
@@ -194,8 +207,14 @@ def test_a_callback_is_told_of_a_run_and_stops_it_with_a_last_checkpoint(
     path = start(tmp_path / "run", wanted_of(trainer), callbacks=[telling]).go(ConsoleLog(log))
     assert int(path.stem) == 1280
     assert telling.events == [
-        *("start at 0", *["iteration"] * 4, "checkpoint", "measured"),
-        *("iteration", "checkpoint", "measured", "end"),
+        "start at 0",
+        *["iteration"] * 4,
+        "checkpoint",
+        "measured",
+        "iteration",
+        "checkpoint",
+        "measured",
+        "end",
     ]
     assert "ended after 1,280 decisions: enough" in log.getvalue()
 
@@ -267,17 +286,22 @@ def test_sys_exit_in_a_callback_is_no_silent_end(tmp_path: Path) -> None:
 
 def found(rate: float, decisions: int, opponent: str = "random") -> EvaluationResult:
     return EvaluationResult(
-        decisions=decisions, opponent=opponent, win_rate=rate, half_width=0.01, margin=0.0,
+        decisions=decisions,
+        opponent=opponent,
+        win_rate=rate,
+        half_width=0.01,
+        margin=0.0,
         hands=100,
-    )  # fmt: skip
+    )
 
 
 def test_a_run_ends_when_nothing_has_got_better_for_long_enough() -> None:
     stopped: list[str] = []
     run: Any = SimpleNamespace(
-        settings=SimpleNamespace(eval_opponents=("random", "threshold")), evaluations=[],
+        settings=SimpleNamespace(eval_opponents=("random", "threshold")),
+        evaluations=[],
         stop=stopped.append,
-    )  # fmt: skip
+    )
     stopping = EarlyStopping(2)
     for place, rate in enumerate((0.5, 0.6, 0.55, 0.61, 0.6, 0.61)):
         run.evaluations += [found(rate, place), found(0.9 - place / 10, place, "threshold")]

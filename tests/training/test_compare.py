@@ -59,8 +59,10 @@ def test_what_they_came_to_stands_in_lines_rows_and_json(two: Comparison) -> Non
     assert re.search(r"random +60\.0 ± 2\.0 +70\.0 ± 2\.0", two.text())
     values = json.loads(json.dumps(two.to_json()))
     assert values["trainings"][1]["rates"]["random"][-1] == {
-        "decisions": 2000, "value": 0.7, "half_width": 0.02,
-    }  # fmt: skip
+        "decisions": 2000,
+        "value": 0.7,
+        "half_width": 0.02,
+    }
     pandas = pytest.importorskip("pandas")
     frame = two.frame()
     assert isinstance(frame, pandas.DataFrame)
@@ -121,8 +123,14 @@ def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture
 
 # Of all trainers this one starts soonest: it needs no torch.
 WORDS = [
-    *("train", "trainer=cfr", "decisions=640", "iteration=256", "eval_hands=20"),
-    *("final_eval_hands=40", "eval_opponents=[random]", "eval_mode=sync"),
+    "train",
+    "trainer=cfr",
+    "decisions=640",
+    "iteration=256",
+    "eval_hands=20",
+    "final_eval_hands=40",
+    "eval_opponents=[random]",
+    "eval_mode=sync",
 ]
 DEADLY = """
 import os

@@ -31,10 +31,13 @@ CHECKS = Path(__file__).resolve().parent / "device_training_checks.py"
 )
 def test_a_device_plays_and_learns_what_a_processor_does(kinds: tuple[str, ...]) -> None:
     run = subprocess.run(
-        [sys.executable, str(CHECKS), *kinds], capture_output=True, text=True, timeout=500,
+        [sys.executable, str(CHECKS), *kinds],
+        capture_output=True,
+        text=True,
+        timeout=500,
         check=False,
         env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"},
-    )  # fmt: skip
+    )
     assert run.returncode == 0, run.stderr
     found = json.loads(run.stdout)
     assert {*found} == {*kinds}

@@ -544,8 +544,12 @@ def test_a_fit_ends_with_the_averaged_weights_of_adam_and_never_learns_what_it_i
     weights = float64_copy({name: values.numpy() for name, values in fit.net.state_dict().items()})
     average, adam, names = dict(weights), PlainAdam(weights, eps=1e-8), ["0", "2"]
     checked = np.load(files[-1])[:20]
-    fit.run(tmp_path / "net", lambda _: None, checked,
-           lambda fit, path: write_network(path, fit, CLASSIC, Recipe()))  # fmt: skip
+    fit.run(
+        tmp_path / "net",
+        lambda _: None,
+        checked,
+        lambda fit, path: write_network(path, fit, CLASSIC, Recipe()),
+    )
     assert len(task.batches) == fit.steps == 40 * 16
     numbers = Counter(np.concatenate(task.batches)[:, 0].tolist())
     assert numbers == dict.fromkeys(range(128), 40)

@@ -45,8 +45,10 @@ def test_the_graph_plays_as_the_player_does(
     )
     trainer = PPO(settings)
     rng = np.random.default_rng(1)
-    weights = {name: rng.normal(size=each.shape).astype(np.float32)
-               for name, each in trainer.player().items()}  # fmt: skip
+    weights = {
+        name: rng.normal(size=each.shape).astype(np.float32)
+        for name, each in trainer.player().items()
+    }
     path = write_player(tmp_path / "1", weights, settings, trainer.network_card())
     assert main(["export", str(path)]) == 0
     output = capsys.readouterr().out
@@ -85,15 +87,21 @@ def test_the_graph_tells_what_it_plays_and_warns_of_endings(
         session = onnxruntime.InferenceSession(str(path.with_suffix(".onnx")))
         metadata = session.get_modelmeta().custom_metadata_map
         expected = {
-            "rules": "classic", "layout": "trump-first", "layout_version": "1",
-            "horizon": horizon, "reward": "margin",
-        }  # fmt: skip
+            "rules": "classic",
+            "layout": "trump-first",
+            "layout_version": "1",
+            "horizon": horizon,
+            "reward": "margin",
+        }
         assert expected.items() <= metadata.items()
         for kind, ends in (("input", session.get_inputs()), ("output", session.get_outputs())):
             for each in ends:
                 about = metadata[f"{kind} {each.name}"]
-                numbers = {"tensor(int8)": "int8", "tensor(float)": "float32",
-                           "tensor(int64)": "int64"}[each.type]  # fmt: skip
+                numbers = {
+                    "tensor(int8)": "int8",
+                    "tensor(float)": "float32",
+                    "tensor(int64)": "int64",
+                }[each.type]
                 size = ", ".join(["batch", *map(str, each.shape[1:])])
                 assert about.startswith(f"{numbers} [{size}]")
         for name, about in metadata.items():

@@ -41,10 +41,18 @@ from german_whist.training.runs.store import STATE
 from german_whist.training.settings import Settings
 
 SMALL = [
-    *("n_envs=16", "hidden_sizes=8", "batch_size=64", "threads=1", "decisions=640", "seed=3"),
-    *("eval_every=10_000", "save_every=10_000", "eval_hands=20", "final_eval_hands=20",
-        "eval_mode=sync"),
-]  # fmt: skip
+    "n_envs=16",
+    "hidden_sizes=8",
+    "batch_size=64",
+    "threads=1",
+    "decisions=640",
+    "seed=3",
+    "eval_every=10_000",
+    "save_every=10_000",
+    "eval_hands=20",
+    "final_eval_hands=20",
+    "eval_mode=sync",
+]
 
 
 def settings(*words: str) -> Settings:

@@ -34,10 +34,16 @@ from german_whist.training.runs.start import resume, start
 from german_whist.training.runs.warm_start import load_warm_start
 
 TINY: dict[str, Any] = {
-    "rules": {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}, "horizon": "hand", "n_envs": 8,
-    "hidden_sizes": (6, 5), "batch_size": 16, "decisions": 200, "eval_opponents": (), "threads": 1,
+    "rules": {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2},
+    "horizon": "hand",
+    "n_envs": 8,
+    "hidden_sizes": (6, 5),
+    "batch_size": 16,
+    "decisions": 200,
+    "eval_opponents": (),
+    "threads": 1,
     "final_eval_hands": 20,
-}  # fmt: skip
+}
 
 
 def settings(**changes: Any) -> PPOSettings:
@@ -49,9 +55,13 @@ def checkpoint(folder: Path, **changes: Any) -> Path:
     for _ in range(2):
         trainer.iterate()
     return write_player(
-        folder / "1", trainer.player(), trainer.settings, trainer.network_card(),
-        decisions=trainer.decisions, commands=("german-whist train tiny seed=9",),
-    )  # fmt: skip
+        folder / "1",
+        trainer.player(),
+        trainer.settings,
+        trainer.network_card(),
+        decisions=trainer.decisions,
+        commands=("german-whist train tiny seed=9",),
+    )
 
 
 def begun(path: Path, **changes: Any) -> tuple[PPO, str]:
@@ -228,9 +238,18 @@ def test_sb3_begins_with_the_weights_of_its_own_and_of_ours(tmp_path: Path) -> N
     pytest.importorskip("sb3_contrib")
     path = checkpoint(tmp_path, card_ranks="absolute")
     words = [
-        *("rules={name: tiny, suits: 2, ranks: 4, hand: 2}", "horizon=hand", "hidden_sizes=6,5"),
-        *("n_envs=8", "n_steps=8", "batch_size=16", "threads=1", "decisions=64", "pool_size=0"),
-        *("eval_opponents=[]", "final_eval_opponents=[]", "final_eval_hands=20"),
+        "rules={name: tiny, suits: 2, ranks: 4, hand: 2}",
+        "horizon=hand",
+        "hidden_sizes=6,5",
+        "n_envs=8",
+        "n_steps=8",
+        "batch_size=16",
+        "threads=1",
+        "decisions=64",
+        "pool_size=0",
+        "eval_opponents=[]",
+        "final_eval_opponents=[]",
+        "final_eval_hands=20",
         "opponents=random",
     ]
     run = start(tmp_path / "run", load_settings("sb3", [*words, f"init={path}"]))

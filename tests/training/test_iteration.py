@@ -40,12 +40,27 @@ TINY = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2, "counts": "all"}
 # All four tricks may be won, and rewards are learnt from in units of four tenths of the most.
 UNIT = 0.4 * 4
 SETTINGS: dict[str, Any] = {
-    "rules": TINY, "horizon": "hand", "reward": "margin", "n_envs": 12, "hidden_sizes": (7, 5),
-    "batch_size": 24, "n_epochs": 2, "decisions": 1000, "learning_rate": 0.05,
-    "learning_rate_end": 0.01, "ent_coef": 0.3, "ent_coef_end": 0.1, "clip_range": 0.05,
-    "gamma": 0.9, "gae_lambda": 0.7, "vf_coef": 0.8, "max_grad_norm": 0.1, "ema_decay": 0.9,
-    "kl_coef": 0.5, "seed": 5,
-}  # fmt: skip
+    "rules": TINY,
+    "horizon": "hand",
+    "reward": "margin",
+    "n_envs": 12,
+    "hidden_sizes": (7, 5),
+    "batch_size": 24,
+    "n_epochs": 2,
+    "decisions": 1000,
+    "learning_rate": 0.05,
+    "learning_rate_end": 0.01,
+    "ent_coef": 0.3,
+    "ent_coef_end": 0.1,
+    "clip_range": 0.05,
+    "gamma": 0.9,
+    "gae_lambda": 0.7,
+    "vf_coef": 0.8,
+    "max_grad_norm": 0.1,
+    "ema_decay": 0.9,
+    "kl_coef": 0.5,
+    "seed": 5,
+}
 
 
 def settings(**changes: Any) -> PPOSettings:
@@ -203,15 +218,22 @@ def rows_of(
             seat, value = int(beyond[0][game]), float(beyond[1][game])
             after[seat], after[1 - seat] = value, -value
         gained[:, game] = seat_by_seat(
-            kept.seats[:steps, game], rewards[:, game],
-            kept.dones[:steps, game], kept.values[:steps, game].astype(np.float64), after,
-            wanted.gamma, wanted.gae_lambda,
-        )  # fmt: skip
+            kept.seats[:steps, game],
+            rewards[:, game],
+            kept.dones[:steps, game],
+            kept.values[:steps, game].astype(np.float64),
+            after,
+            wanted.gamma,
+            wanted.gae_lambda,
+        )
     where = np.flatnonzero(kept.is_learner[:steps])
     flat = {
-        "x": kept.observations, "hidden": kept.hidden_cards, "masks": kept.action_masks,
-        "actions": kept.actions, "logs": kept.log_probs,
-    }  # fmt: skip
+        "x": kept.observations,
+        "hidden": kept.hidden_cards,
+        "masks": kept.action_masks,
+        "actions": kept.actions,
+        "logs": kept.log_probs,
+    }
     rows = {
         name: each[:steps].reshape(steps * games, *each.shape[2:])[where]
         for name, each in flat.items()

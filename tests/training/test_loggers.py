@@ -27,13 +27,23 @@ from german_whist.training.runs.start import resume, start
 from german_whist.training.settings import Settings
 
 SMALL = [
-    *("hidden_sizes=16", "threads=1", "eval_every=1500", "save_every=1000", "eval_hands=40"),
-    *("final_eval_hands=40", "eval_mode=sync"),
+    "hidden_sizes=16",
+    "threads=1",
+    "eval_every=1500",
+    "save_every=1000",
+    "eval_hands=40",
+    "final_eval_hands=40",
+    "eval_mode=sync",
 ]
 OURS = [*SMALL, "n_envs=64", "batch_size=128", "decisions=4000"]
 SB3 = [
-    *(*SMALL, "n_envs=16", "n_steps=16", "batch_size=128", "decisions=1500"),
-    *("rules={suits: 2, ranks: 4, hand: 2}", "horizon=hand"),
+    *SMALL,
+    "n_envs=16",
+    "n_steps=16",
+    "batch_size=128",
+    "decisions=1500",
+    "rules={suits: 2, ranks: 4, hand: 2}",
+    "horizon=hand",
 ]
 
 

@@ -26,8 +26,16 @@ from german_whist.training.runs.start import resume, start
 from german_whist.training.settings import Settings
 
 SMALL = [
-    *("n_envs=64", "hidden_sizes=8", "batch_size=128", "threads=1", "decisions=4000", "seed=3"),
-    *("eval_every=1500", "save_every=1000", "eval_hands=40", "final_eval_hands=80"),
+    "n_envs=64",
+    "hidden_sizes=8",
+    "batch_size=128",
+    "threads=1",
+    "decisions=4000",
+    "seed=3",
+    "eval_every=1500",
+    "save_every=1000",
+    "eval_hands=40",
+    "final_eval_hands=80",
 ]
 
 

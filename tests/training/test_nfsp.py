@@ -41,11 +41,22 @@ NEVER = 10**9
 
 def settings(**changes: Any) -> NFSPSettings:
     values: dict[str, Any] = {
-        "rules": TINY, "horizon": "hand", "reward": "margin", "n_envs": N_ENVS, "seed": 3,
-        "hidden_sizes": (9,), "replay_size": 100_000, "reservoir_size": 100_000, "train_every": 16,
-        "target_update_every": 7, "batch_size": 32, "learning_rate": 0.02, "decisions": 10_000,
-        "anticipatory": 0.4, "epsilon": 0.5,
-    }  # fmt: skip
+        "rules": TINY,
+        "horizon": "hand",
+        "reward": "margin",
+        "n_envs": N_ENVS,
+        "seed": 3,
+        "hidden_sizes": (9,),
+        "replay_size": 100_000,
+        "reservoir_size": 100_000,
+        "train_every": 16,
+        "target_update_every": 7,
+        "batch_size": 32,
+        "learning_rate": 0.02,
+        "decisions": 10_000,
+        "anticipatory": 0.4,
+        "epsilon": 0.5,
+    }
     return NFSPSettings(**{**values, **changes})
 
 
@@ -73,11 +84,15 @@ class Recorder:
                 if episode is None:
                     continue
                 action = int(np.flatnonzero(network_to_env[game] == env_actions[game])[0])
-                episode.append({
-                    "seat": int(before.seats[game]), "observation": observations[game],
-                    "action_mask": masks[game], "action": action,
-                    "rewards": self.result.rewards[game].copy(),
-                })  # fmt: skip
+                episode.append(
+                    {
+                        "seat": int(before.seats[game]),
+                        "observation": observations[game],
+                        "action_mask": masks[game],
+                        "action": action,
+                        "rewards": self.result.rewards[game].copy(),
+                    }
+                )
                 if self.result.ended[game]:
                     self.episodes.append(episode)
                     self.open[game] = None
@@ -152,8 +167,12 @@ def test_both_networks_learn_by_the_formulas(monkeypatch: pytest.MonkeyPatch) ->
         losses = []
         for transitions, decisions in zip(*minibatches.values(), strict=True):
             assert len(transitions) == len(decisions) == 32
-            losses.append((q_learning(q_network, target, adams[0], transitions),
-                           imitation(average_policy, adams[1], decisions)))  # fmt: skip
+            losses.append(
+                (
+                    q_learning(q_network, target, adams[0], transitions),
+                    imitation(average_policy, adams[1], decisions),
+                )
+            )
             updates += 1
             if updates % 7 == 0:
                 target = dict(q_network)
@@ -161,9 +180,11 @@ def test_both_networks_learn_by_the_formulas(monkeypatch: pytest.MonkeyPatch) ->
         value_loss, policy_loss = np.mean(losses, axis=0)
         assert metrics["value_loss"] == pytest.approx(value_loss, rel=1e-3)
         assert metrics["policy_loss"] == pytest.approx(policy_loss, rel=1e-3)
-        for network, expected in ((trainer.q_network, q_network),
-                                  (trainer.average_policy, average_policy),
-                                  (trainer.target_q_network, target)):  # fmt: skip
+        for network, expected in (
+            (trainer.q_network, q_network),
+            (trainer.average_policy, average_policy),
+            (trainer.target_q_network, target),
+        ):
             for name, weight in weights_of(network).items():
                 if not name.startswith("value."):
                     assert weight == pytest.approx(expected[name], rel=1e-3, abs=2e-4), name

@@ -71,28 +71,48 @@ ITERATE = "def iterate(self):"
         (f"{MAKE}    raise KeyError('x')", "raised KeyError: 'x' (own.py:27) in __init__"),
         (f"{MAKE}    pass", "it has to be one that calls super().__init__(settings)"),
         (f"{CARD} dict(kind='mlp')", "network_card of the trainer own:Own returned a dict: it"),
-        (f"{CARD} NetworkCard(kind='mlp', inputs=('led[0:2]',), hidden_sizes=(8,))",
-         "player of the trainer own:Own returned a dict: it has to be NumPy arrays of floats with "
-         "the names and shapes of network_card: {'hidden.0.weight': (8, 2)"),
-        ("def player(self): return {'policy.weight': [1.0]}",
-         "player of the trainer own:Own returned a dict: it has to be NumPy arrays of floats"),
+        (
+            f"{CARD} NetworkCard(kind='mlp', inputs=('led[0:2]',), hidden_sizes=(8,))",
+            "player of the trainer own:Own returned a dict: "
+            "it has to be NumPy arrays of floats with "
+            "the names and shapes of network_card: {'hidden.0.weight': (8, 2)",
+        ),
+        (
+            "def player(self): return {'policy.weight': [1.0]}",
+            "player of the trainer own:Own returned a dict: it has to be NumPy arrays of floats",
+        ),
         ("def state(self): return {}", "state of the trainer own:Own returned a dict: it has to"),
-        ("def state(self): return {}, {'self': self}",
-         "state of the trainer own:Own returned a tuple: it has to be NumPy arrays by name, and a"),
-        (f"{ITERATE}\n    self.decisions = -8\n    return {{'paid': 1}}",
-         "self.decisions of the trainer own:Own is -8: it has to be a whole number of at least 0"),
-        (f"{ITERATE}\n    self.decisions = 'many'\n    return {{'paid': 1}}",
-         "self.decisions of the trainer own:Own is 'many': it has to be a whole number"),
-        (f"{ITERATE}\n    super().iterate()\n    self.hands = None\n    return {{'paid': 1}}",
-         "self.hands of the trainer own:Own is None: it has to be a whole number"),
-        (f"{MAKE}    super().__init__(settings)\n    self.hands = 0.5",
-         "self.hands of the trainer own:Own is 0.5: it has to be a whole number"),
-        ("def state(self): return {}, {'self': self if self.decisions else 0}\n"
-         f"{ITERATE} return super().iterate()",
-         "state of the trainer own:Own returned a tuple: it has to be NumPy arrays by name, and a"),
+        (
+            "def state(self): return {}, {'self': self}",
+            "state of the trainer own:Own returned a tuple: "
+            "it has to be NumPy arrays by name, and a",
+        ),
+        (
+            f"{ITERATE}\n    self.decisions = -8\n    return {{'paid': 1}}",
+            "self.decisions of the trainer own:Own is -8: "
+            "it has to be a whole number of at least 0",
+        ),
+        (
+            f"{ITERATE}\n    self.decisions = 'many'\n    return {{'paid': 1}}",
+            "self.decisions of the trainer own:Own is 'many': it has to be a whole number",
+        ),
+        (
+            f"{ITERATE}\n    super().iterate()\n    self.hands = None\n    return {{'paid': 1}}",
+            "self.hands of the trainer own:Own is None: it has to be a whole number",
+        ),
+        (
+            f"{MAKE}    super().__init__(settings)\n    self.hands = 0.5",
+            "self.hands of the trainer own:Own is 0.5: it has to be a whole number",
+        ),
+        (
+            "def state(self): return {}, {'self': self if self.decisions else 0}\n"
+            f"{ITERATE} return super().iterate()",
+            "state of the trainer own:Own returned a tuple: "
+            "it has to be NumPy arrays by name, and a",
+        ),
         ("import abc\n@abc.abstractmethod\ndef begin(self): ...", "raised TypeError: "),
     ],
-)  # fmt: skip
+)
 def test_a_fault_names_the_trainer_the_method_and_what_is_wanted(
     folder: Path, capsys: pytest.CaptureFixture[str], body: str, message: str
 ) -> None:
@@ -128,13 +148,17 @@ def test_debug_shows_where_a_training_was_ended(
     ("body", "message"),
     [
         (f"{ITERATE}\n    raise ArithmeticError('lost')", "lost; the run is saved after 0 dec"),
-        (f"{ITERATE}\n    super().iterate()\n    return {{'paid': np.nan}}",
-         "paid became nan after 50 decisions; the run is saved after 0 decisions, and goes on"),
-        ("def player(self): return {name: each + self.decisions * np.inf for name, each in "
-         "super().player().items()} if self.decisions else super().player()",
-         "policy.weight became NaN or infinite after 100 decisions; the run is saved after 100 "),
+        (
+            f"{ITERATE}\n    super().iterate()\n    return {{'paid': np.nan}}",
+            "paid became nan after 50 decisions; the run is saved after 0 decisions, and goes on",
+        ),
+        (
+            "def player(self): return {name: each + self.decisions * np.inf for name, each in "
+            "super().player().items()} if self.decisions else super().player()",
+            "policy.weight became NaN or infinite after 100 decisions; the run is saved after 100 ",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_number_that_is_none_ends_the_run(
     folder: Path, capsys: pytest.CaptureFixture[str], body: str, message: str
 ) -> None:
@@ -145,17 +169,25 @@ def test_a_number_that_is_none_ends_the_run(
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("train own.py", "'own.py' is no preset: a trainer of your own is named by its module and "
-         "its class, as in trainer=own:MyTrainer"),
-        ("train tiny trainer=cfr", "tiny.yaml is for the trainer ppo, and its settings do not fit "
-         "trainer=cfr: leave out tiny"),
-        ("train --resume runs/mytiny", "runs/mytiny: there is no such folder to go on in; did you "
-         "mean 'mytiny-1'?"),
+        (
+            "train own.py",
+            "'own.py' is no preset: a trainer of your own is named by its module and "
+            "its class, as in trainer=own:MyTrainer",
+        ),
+        (
+            "train tiny trainer=cfr",
+            "tiny.yaml is for the trainer ppo, and its settings do not fit "
+            "trainer=cfr: leave out tiny",
+        ),
+        (
+            "train --resume runs/mytiny",
+            "runs/mytiny: there is no such folder to go on in; did you mean 'mytiny-1'?",
+        ),
         ("train --resume nowhere/mytiny", "there is no such folder to go on in\n"),
         ("train --resume runs/mytiny-1 seeds=1,2", "leave out seeds=1,2"),
         ("expert-iteration quick --workers -2", "--workers is -2: it has to be from 1 to 4096, or"),
     ],
-)  # fmt: skip
+)
 def test_words_that_were_meant_otherwise_are_told_so(
     folder: Path, capsys: pytest.CaptureFixture[str], command: str, message: str
 ) -> None:

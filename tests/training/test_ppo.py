@@ -101,9 +101,11 @@ def test_what_was_learnt_from_is_what_was_played(ranks: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "horizon", "layout"),
-    [*((*each, "trump-first") for each in [*RULES, ("colour", "foreplay")]),
-     ("classic", "foreplay", "raw")],
-)  # fmt: skip
+    [
+        *((*each, "trump-first") for each in [*RULES, ("colour", "foreplay")]),
+        ("classic", "foreplay", "raw"),
+    ],
+)
 def test_what_the_network_does_not_read_tells_nothing(name: str, horizon: Any, layout: Any) -> None:
     inputs = inputs_of(options_from(name, horizon=horizon, layout=layout))
     assert len(np.unique(inputs)) == len(inputs)
@@ -140,9 +142,13 @@ def test_the_oracle_sees_the_other_hand_and_the_stock() -> None:
 
 def test_the_oracle_sees_the_blind_hands_as_long_as_they_may_be_taken() -> None:
     settings = PPOSettings(
-        rules="humbug", horizon="hand", n_envs=8, hidden_sizes=(8,), layout="raw",
+        rules="humbug",
+        horizon="hand",
+        n_envs=8,
+        hidden_sizes=(8,),
+        layout="raw",
         card_ranks="absolute",
-    )  # fmt: skip
+    )
     trainer, answers = PPO(settings), [KEEP, TAKE_BLIND] * 4
     [(games, _)] = trainer.games.parts()
     deals = games.batch.records["deal"].copy()
@@ -169,9 +175,17 @@ def test_the_oracle_sees_the_blind_hands_as_long_as_they_may_be_taken() -> None:
 @pytest.mark.parametrize(("name", "horizon"), RULES)
 def test_it_trains_and_plays_by_rules_of_every_kind(name: str, horizon: Any) -> None:
     settings = PPOSettings(
-        rules=name, horizon=horizon, reward="points", n_envs=32, hidden_sizes=(16,),
-        batch_size=256, critic="oracle", kl_coef=0.1, pool_fraction=0.5, opponents=("random",),
-    )  # fmt: skip
+        rules=name,
+        horizon=horizon,
+        reward="points",
+        n_envs=32,
+        hidden_sizes=(16,),
+        batch_size=256,
+        critic="oracle",
+        kl_coef=0.1,
+        pool_fraction=0.5,
+        opponents=("random",),
+    )
     trainer = PPO(settings)
     for _ in range(2):
         metrics = trainer.iterate()
@@ -202,9 +216,16 @@ def test_mixed_precision_comes_close_to_the_full_and_is_it_without_its_instructi
 @pytest.mark.thorough
 def test_a_trainer_learns_the_foreplay(tmp_path: Path) -> None:
     settings = PPOSettings(
-        n_envs=512, hidden_sizes=(64,), batch_size=1024, decisions=250_000, final_eval_hands=1000,
-        learning_rate=2e-3, eval_opponents=("random-exact",), eval_every=10**9, threads=1,
-    )  # fmt: skip
+        n_envs=512,
+        hidden_sizes=(64,),
+        batch_size=1024,
+        decisions=250_000,
+        final_eval_hands=1000,
+        learning_rate=2e-3,
+        eval_opponents=("random-exact",),
+        eval_every=10**9,
+        threads=1,
+    )
     run = start(tmp_path / "run", settings)
     run.go(quiet())
     assert run.evaluations[-1].win_rate > 0.62

@@ -34,12 +34,23 @@ from german_whist.training.runs.start import resume
 pytestmark = pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
 
 SMALL = [
-    *("n_envs=64", "hidden_sizes=16,16", "batch_size=256", "seed=3", "decisions=6000",
-        "threads=1"),
-    *("eval_every=100000", "save_every=2000", "final_eval_hands=40", "eval_opponents=random"),
-    *("pool_fraction=0.25", "pool_every=3000", "pool_size=2", "critic=oracle", "device=cpu"),
+    "n_envs=64",
+    "hidden_sizes=16,16",
+    "batch_size=256",
+    "seed=3",
+    "decisions=6000",
+    "threads=1",
+    "eval_every=100000",
+    "save_every=2000",
+    "final_eval_hands=40",
+    "eval_opponents=random",
+    "pool_fraction=0.25",
+    "pool_every=3000",
+    "pool_size=2",
+    "critic=oracle",
+    "device=cpu",
     "eval_mode=sync",
-]  # fmt: skip
+]
 
 PATIENCE = 500
 """Seconds: the first run may compile, and cores may be busy."""
@@ -48,10 +59,13 @@ PATIENCE = 500
 def as_rank(folder: Path, rank: int, attempt: int, port: int) -> None:
     """Be a rank as torchrun starts it."""
     os.environ |= {
-        "RANK": str(rank), "WORLD_SIZE": "2", "TORCHELASTIC_RUN_ID": "one",
+        "RANK": str(rank),
+        "WORLD_SIZE": "2",
+        "TORCHELASTIC_RUN_ID": "one",
         "TORCHELASTIC_RESTART_COUNT": str(attempt),
-        "MASTER_ADDR": "localhost", "MASTER_PORT": str(port),
-    }  # fmt: skip
+        "MASTER_ADDR": "localhost",
+        "MASTER_PORT": str(port),
+    }
     current_ranks.cache_clear()
     with (folder / "told.txt").open("a") as told, redirect_stdout(told), redirect_stderr(told):
         rank_checks.main(folder, SMALL)
@@ -164,8 +178,11 @@ def test_what_ranks_can_not_share_is_told(
     with pytest.raises(ValueError, match="trainer: sb3 trains in one process"):
         make_trainer(load_settings("sb3", []), Ranks(0, 2))
     for name, value in {
-        "RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "x", "MASTER_PORT": "1"
-    }.items():  # fmt: skip
+        "RANK": "0",
+        "WORLD_SIZE": "2",
+        "MASTER_ADDR": "x",
+        "MASTER_PORT": "1",
+    }.items():
         monkeypatch.setenv(name, value)
     assert main(["train", "tiny", "seeds=1,2"]) == 2
     assert "torchrun started 2" in capsys.readouterr().err

@@ -43,8 +43,10 @@ def test_nfsp_remembers_scaled_rewards() -> None:
     one, other = trainer_of("nfsp"), trainer_of("nfsp", "reward_scale=4")
     for trainer in (one, other):
         trainer.iterate()
-    paid, less = (np.asarray(each.replay_buffer.rows["reward"][: len(each.replay_buffer)])
-                  for each in (one, other))  # fmt: skip
+    paid, less = (
+        np.asarray(each.replay_buffer.rows["reward"][: len(each.replay_buffer)])
+        for each in (one, other)
+    )
     assert np.abs(paid).sum() > 0
     assert np.array_equal(paid, 4 * less)
 
@@ -67,9 +69,17 @@ def test_sb3_learns_from_scaled_rewards_and_tells_what_was_paid() -> None:
 
 
 def test_the_scale_stays_and_a_critic_of_another_does_not_come_along(tmp_path: Path) -> None:
-    words = [*SMALL, "decisions=200", "eval_every=200", "final_eval_hands=2", "eval_hands=2",
-             "eval_opponents=random", "batch_size=8", "eval_mode=sync",
-             "critic=shared"]  # fmt: skip
+    words = [
+        *SMALL,
+        "decisions=200",
+        "eval_every=200",
+        "final_eval_hands=2",
+        "eval_hands=2",
+        "eval_opponents=random",
+        "batch_size=8",
+        "eval_mode=sync",
+        "critic=shared",
+    ]
     folder = tmp_path / "run"
     start(folder, load_settings("tiny", words)).go(quiet())
     with pytest.raises(SettingsError, match="reward_scale"):

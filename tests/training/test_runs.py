@@ -39,11 +39,23 @@ from german_whist.training.runs.store import begun
 from german_whist.training.settings import Settings
 
 SMALL = [
-    *("n_envs=64", "hidden_sizes=16,16", "batch_size=128", "threads=1", "decisions=4000", "seed=3"),
-    *("eval_every=1500", "save_every=1000", "eval_hands=40", "final_eval_hands=80",
-        "eval_mode=sync"),
-    *("pool_fraction=0.25", "pool_every=600", "pool_size=2", "critic=oracle", "kl_coef=0.01"),
-]  # fmt: skip
+    "n_envs=64",
+    "hidden_sizes=16,16",
+    "batch_size=128",
+    "threads=1",
+    "decisions=4000",
+    "seed=3",
+    "eval_every=1500",
+    "save_every=1000",
+    "eval_hands=40",
+    "final_eval_hands=80",
+    "eval_mode=sync",
+    "pool_fraction=0.25",
+    "pool_every=600",
+    "pool_size=2",
+    "critic=oracle",
+    "kl_coef=0.01",
+]
 
 
 def settings(*words: str) -> Settings:
@@ -59,7 +71,11 @@ def baseline(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_run_leaves_everything_about_it(baseline: Path) -> None:
     assert {path.name for path in baseline.iterdir()} >= {
-        *("settings.yaml", "state.safetensors", "progress.csv", "evaluations.csv", "report.html"),
+        "settings.yaml",
+        "state.safetensors",
+        "progress.csv",
+        "evaluations.csv",
+        "report.html",
         "checkpoints",
     }
     last = list_checkpoints(baseline / "checkpoints")[-1]

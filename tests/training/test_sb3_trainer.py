@@ -32,12 +32,26 @@ from german_whist.training.runs.start import resume, start
 
 TINY = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}
 SMALL = {
-    "rules": TINY, "horizon": "hand", "reward": "points", "hidden_sizes": (16, 16), "n_envs": 16,
-    "n_steps": 16, "batch_size": 128, "decisions": 1500, "eval_every": 600, "save_every": 500,
-    "eval_hands": 40, "eval_mode": "sync", "final_eval_hands": 40, "eval_opponents": ("random",),
-    "threads": 1, "pool_every": 300, "pool_sampling": "pfsp", "pool_size": 2,
+    "rules": TINY,
+    "horizon": "hand",
+    "reward": "points",
+    "hidden_sizes": (16, 16),
+    "n_envs": 16,
+    "n_steps": 16,
+    "batch_size": 128,
+    "decisions": 1500,
+    "eval_every": 600,
+    "save_every": 500,
+    "eval_hands": 40,
+    "eval_mode": "sync",
+    "final_eval_hands": 40,
+    "eval_opponents": ("random",),
+    "threads": 1,
+    "pool_every": 300,
+    "pool_sampling": "pfsp",
+    "pool_size": 2,
     "opponents": ("random", "random-exact"),
-}  # fmt: skip
+}
 
 
 def settings(**changes: object) -> SB3Settings:
@@ -65,10 +79,16 @@ def test_a_stopped_run_comes_to_the_same_weights(tmp_path: Path) -> None:
 @pytest.mark.thorough
 def test_against_random_it_comes_close_to_the_best_response() -> None:
     config = settings(
-        opponents=("random",), pool_every=10**9, decisions=40_000,
-        n_envs=64, n_steps=32, hidden_sizes=(64, 64), batch_size=256, learning_rate=2e-3,
+        opponents=("random",),
+        pool_every=10**9,
+        decisions=40_000,
+        n_envs=64,
+        n_steps=32,
+        hidden_sizes=(64, 64),
+        batch_size=256,
+        learning_rate=2e-3,
         ent_coef=0.01,
-    )  # fmt: skip
+    )
     trainer = SB3Trainer(config)
     while trainer.decisions < config.decisions:
         trainer.iterate()
@@ -83,14 +103,32 @@ def test_against_random_it_comes_close_to_the_best_response() -> None:
 
 def test_its_settings_are_those_of_the_model() -> None:
     config = settings(
-        n_envs=8, n_steps=6, batch_size=12, n_epochs=3, learning_rate=3e-3, clip_range=0.3,
-        gamma=0.9, gae_lambda=0.8, ent_coef=0.04, vf_coef=0.7, max_grad_norm=0.6, reward="margin",
-    )  # fmt: skip
+        n_envs=8,
+        n_steps=6,
+        batch_size=12,
+        n_epochs=3,
+        learning_rate=3e-3,
+        clip_range=0.3,
+        gamma=0.9,
+        gae_lambda=0.8,
+        ent_coef=0.04,
+        vf_coef=0.7,
+        max_grad_norm=0.6,
+        reward="margin",
+    )
     model = SB3Trainer(config).model
     values = (
-        model.n_envs, model.n_steps, model.batch_size, model.n_epochs, model.gamma,
-        model.gae_lambda, model.clip_range(1.0), model.ent_coef, model.vf_coef, model.max_grad_norm,
-    )  # fmt: skip
+        model.n_envs,
+        model.n_steps,
+        model.batch_size,
+        model.n_epochs,
+        model.gamma,
+        model.gae_lambda,
+        model.clip_range(1.0),
+        model.ent_coef,
+        model.vf_coef,
+        model.max_grad_norm,
+    )
     assert values == (8, 6, 12, 3, 0.9, 0.8, 0.3, 0.04, 0.7, 0.6)
     assert model.lr_schedule(1.0) == 3e-3
     env = model.get_env()
@@ -124,9 +162,14 @@ def test_decisions_are_the_learners_and_the_budget_is_met_within_one_a_game() ->
 
 def test_earlier_selves_join_and_leave_the_pool_and_play_by_their_weights() -> None:
     config = settings(
-        decisions=10_000, n_envs=16, n_steps=8, pool_every=256, pool_size=2, opponents=("random",),
+        decisions=10_000,
+        n_envs=16,
+        n_steps=8,
+        pool_every=256,
+        pool_size=2,
+        opponents=("random",),
         pool_sampling="uniform",
-    )  # fmt: skip
+    )
     trainer = SB3Trainer(config)
     pool, played = trainer.pool, set()
     for count in range(1, 13):
@@ -190,8 +233,12 @@ def test_sb3_trains_on_the_smallest_rollouts(
     n_envs: int, n_steps: int, batch_size: int, decisions: int
 ) -> None:
     config = settings(
-        n_envs=n_envs, n_steps=n_steps, batch_size=batch_size, decisions=decisions, reward="win",
-    )  # fmt: skip
+        n_envs=n_envs,
+        n_steps=n_steps,
+        batch_size=batch_size,
+        decisions=decisions,
+        reward="win",
+    )
     trainer = SB3Trainer(config)
     while trainer.decisions < decisions:
         assert np.isfinite([*trainer.iterate().values()]).all()

@@ -255,8 +255,20 @@ def test_an_odd_number_of_hands_is_refused(capsys: pytest.CaptureFixture[str]) -
         Benchmark(algorithms={"ppo": {}}, rules=("2x4-h2",), eval_hands=11)
 
 
-INTEGERS = ["decisions", "n_envs", "n_steps", "seed", "batch_size", "eval_every", "save_every",
-            "eval_hands", "final_eval_hands", "patience", "threads", "pool_size"]  # fmt: skip
+INTEGERS = [
+    "decisions",
+    "n_envs",
+    "n_steps",
+    "seed",
+    "batch_size",
+    "eval_every",
+    "save_every",
+    "eval_hands",
+    "final_eval_hands",
+    "patience",
+    "threads",
+    "pool_size",
+]
 
 
 @pytest.mark.parametrize("preset", ["quick", "sb3"])

@@ -63,10 +63,16 @@ def test_the_input_tells_what_differs_and_nothing_else() -> None:
 def test_the_player_of_each_rule_set_plays_as_torch_does(rules: tuple[Any, ...]) -> None:
     trainer = shaken(PPO(settings_of(*rules)))
     agents = [
-        agent_from_weights(trainer.settings, weights_of(trainer.network), trainer.network_card(),
-                  "sample", "endgame=network", rules=each.rules)
+        agent_from_weights(
+            trainer.settings,
+            weights_of(trainer.network),
+            trainer.network_card(),
+            "sample",
+            "endgame=network",
+            rules=each.rules,
+        )
         for each in trainer.settings.all_options
-    ]  # fmt: skip
+    ]
     rng, now = np.random.default_rng(1), trainer.games.observe()
     for _ in range(30):
         trainer.collector.add_observations(0, now)
@@ -126,8 +132,15 @@ def test_a_run_is_measured_and_played_by_each_of_its_rule_sets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    small: Any = {"rules": [HIGH, ALL], "n_envs": 64, "hidden_sizes": [8], "threads": 1,
-                  "batch_size": 128, "final_eval_hands": 20, "quiet": True}  # fmt: skip
+    small: Any = {
+        "rules": [HIGH, ALL],
+        "n_envs": 64,
+        "hidden_sizes": [8],
+        "threads": 1,
+        "batch_size": 128,
+        "final_eval_hands": 20,
+        "quiet": True,
+    }
     measured = {"eval_hands": 20, "eval_every": 1000, "eval_mode": "sync"}
     trained = german_whist.train("tiny", folder="both", decisions=2000, **small, **measured)
     played = {(each.opponent, each.rules) for each in trained.evaluations}

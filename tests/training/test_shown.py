@@ -31,27 +31,43 @@ from german_whist.training.runs.presets import load_settings
 
 def measured(decisions: int, opponent: str, rate: float) -> EvaluationResult:
     return EvaluationResult(
-        decisions=decisions, opponent=opponent, win_rate=rate, half_width=0.0123, margin=-1.25,
+        decisions=decisions,
+        opponent=opponent,
+        win_rate=rate,
+        half_width=0.0123,
+        margin=-1.25,
         hands=4_000,
-    )  # fmt: skip
+    )
 
 
 MEASURED = [
-    *(measured(0, "random", 0.25), measured(0, "[threshold] <b>", 0.5)),
-    *(measured(50_000, "random", 0.75), measured(50_000, "itself@0", 0.625)),
-    *(measured(100_000, "random", 1.0), measured(100_000, "itself@50,000", 0.5)),
+    measured(0, "random", 0.25),
+    measured(0, "[threshold] <b>", 0.5),
+    measured(50_000, "random", 0.75),
+    measured(50_000, "itself@0", 0.625),
+    measured(100_000, "random", 1.0),
+    measured(100_000, "itself@50,000", 0.5),
 ]
 
 
 def a_run(decisions: int = 50_000, **more: Any) -> Any:
     return SimpleNamespace(
-        settings=SimpleNamespace(decisions=200_000), seconds=3_725.4, rows=[], folder="runs/[a]",
-        trainer=SimpleNamespace(decisions=decisions, hands=1_923), evaluations=MEASURED, **more,
-    )  # fmt: skip
+        settings=SimpleNamespace(decisions=200_000),
+        seconds=3_725.4,
+        rows=[],
+        folder="runs/[a]",
+        trainer=SimpleNamespace(decisions=decisions, hands=1_923),
+        evaluations=MEASURED,
+        **more,
+    )
 
 
-TOLD = {"decisions_per_second": 12_345.6, "entropy": 1.2345, "explained_variance": 0.5,
-        "approx_kl": 0.0104}  # fmt: skip
+TOLD = {
+    "decisions_per_second": 12_345.6,
+    "entropy": 1.2345,
+    "explained_variance": 0.5,
+    "approx_kl": 0.0104,
+}
 
 
 def test_the_time_left_is_told_by_the_last_iterations_without_the_first_start() -> None:
@@ -122,9 +138,13 @@ def test_the_panel_shows_the_run_and_its_latest_measurements(
     assert "[a] sentence" in text
     assert "runs/[a]" in text
     assert {*rows} >= {
-        *(("decisions", "50,000 of 200,000"), ("hands", "1,923"), ("entropy", "1.234")),
-        *(("a second", "12,346 decisions"), ("time", "1:02:05, 0:30 left")),
-        *(("explained_variance", "0.500"), ("approx_kl", "0.010")),
+        ("decisions", "50,000 of 200,000"),
+        ("hands", "1,923"),
+        ("entropy", "1.234"),
+        ("a second", "12,346 decisions"),
+        ("time", "1:02:05, 0:30 left"),
+        ("explained_variance", "0.500"),
+        ("approx_kl", "0.010"),
         ("against random", "100.0 ± 1.2 % at 100,000"),
         ("against [threshold] <b>", "50.0 ± 1.2 % at 0"),
         ("against itself@50,000", "50.0 ± 1.2 % at 100,000"),

@@ -25,10 +25,15 @@ from german_whist.training.runs.store import begun
 from german_whist.training.settings import Settings
 
 SMALL = {
-    "rules": {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}, "decisions": 400,
-    "eval_every": 10_000, "save_every": 100, "eval_opponents": (), "final_eval_hands": 2,
-    "eval_mode": "sync", "threads": 1,
-}  # fmt: skip
+    "rules": {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2},
+    "decisions": 400,
+    "eval_every": 10_000,
+    "save_every": 100,
+    "eval_opponents": (),
+    "final_eval_hands": 2,
+    "eval_mode": "sync",
+    "threads": 1,
+}
 NETWORKS = {"n_envs": 16, "hidden_sizes": (8,), "batch_size": 64, "horizon": "hand"}
 TRAINERS = {
     "ppo": {**NETWORKS, "pool_fraction": 0.5, "opponents": ("random",)},

@@ -47,24 +47,43 @@ pytest.importorskip("torch")
 optuna = pytest.importorskip("optuna")
 
 SMALL = {
-    "n_envs": 16, "decisions": 640, "batch_size": 64, "threads": 1, "eval_every": 256,
-    "eval_hands": 20, "final_eval_hands": 40, "hidden_sizes": [8],
-}  # fmt: skip
+    "n_envs": 16,
+    "decisions": 640,
+    "batch_size": 64,
+    "threads": 1,
+    "eval_every": 256,
+    "eval_hands": 20,
+    "final_eval_hands": 40,
+    "hidden_sizes": [8],
+}
 SPACE = {
     "learning_rate": {"low": 1e-4, "high": 1e-2, "log": True},
     "n_epochs": {"low": 1, "high": 3},
     "hidden_sizes": [[8], [8, 8]],
 }
 SWEEP = {
-    "preset": "tiny", "settings": SMALL, "space": SPACE, "eval_opponents": ["random"], "trials": 3,
-    "finalists": 2, "final_eval_hands": 40,
-}  # fmt: skip
+    "preset": "tiny",
+    "settings": SMALL,
+    "space": SPACE,
+    "eval_opponents": ["random"],
+    "trials": 3,
+    "finalists": 2,
+    "final_eval_hands": 40,
+}
 # Processes that need no torch start soonest.
 TABLES = {
-    "preset": "", "space": {"averaging": {"low": 0.0, "high": 2.0}},
-    "settings": {"trainer": "cfr", "rules": "2x4-h2", "decisions": 640, "iteration": 256,
-                 "eval_every": 256, "eval_hands": 20, "final_eval_hands": 40},
-}  # fmt: skip
+    "preset": "",
+    "space": {"averaging": {"low": 0.0, "high": 2.0}},
+    "settings": {
+        "trainer": "cfr",
+        "rules": "2x4-h2",
+        "decisions": 640,
+        "iteration": 256,
+        "eval_every": 256,
+        "eval_hands": 20,
+        "final_eval_hands": 40,
+    },
+}
 
 
 def written(folder: Path, **changes: object) -> Path:
@@ -77,9 +96,13 @@ def evaluation(
     win_rate: float, half_width: float = 0.1, opponent: str = "random", decisions: int = 640
 ) -> EvaluationResult:
     return EvaluationResult(
-        opponent=opponent, hands=2, margin=0.0, win_rate=win_rate, half_width=half_width,
+        opponent=opponent,
+        hands=2,
+        margin=0.0,
+        win_rate=win_rate,
+        half_width=half_width,
         decisions=decisions,
-    )  # fmt: skip
+    )
 
 
 def study_of(folder: Path) -> Any:
@@ -236,11 +259,22 @@ def test_a_trial_that_promises_nothing_is_ended_early(
 
 
 def test_sweep_counts_a_diverged_trial_and_goes_on(tmp_path: Path) -> None:
-    settings = {"trainer": "nfsp", "rules": "2x4-h2", "decisions": 1000, "n_envs": 32,
-                "hidden_sizes": [8], "threads": 1, "eval_opponents": ["random"]}  # fmt: skip
+    settings = {
+        "trainer": "nfsp",
+        "rules": "2x4-h2",
+        "decisions": 1000,
+        "n_envs": 32,
+        "hidden_sizes": [8],
+        "threads": 1,
+        "eval_opponents": ["random"],
+    }
     path = written(
-        tmp_path, preset="", settings=settings, space={"learning_rate": [1e5, 1e6]}, trials=2,
-    )  # fmt: skip
+        tmp_path,
+        preset="",
+        settings=settings,
+        space={"learning_rate": [1e5, 1e6]},
+        trials=2,
+    )
     lines = list[str]()
     with pytest.raises(ValueError, match="none of its 2 trials was trained to its end"):
         run_sweep(load_sweep(path), tmp_path / "sweep", say=lines.append)
@@ -372,8 +406,10 @@ def test_a_trial_in_another_process_is_pruned_by_what_the_storage_holds(
     reasons: list[str] = []
     run: Any = SimpleNamespace(
         settings=load_settings("tiny", ["decisions=1000", "eval_opponents=random"]),
-        trainer=SimpleNamespace(decisions=0), stop=reasons.append, folder=tmp_path,
-    )  # fmt: skip
+        trainer=SimpleNamespace(decisions=0),
+        stop=reasons.append,
+        folder=tmp_path,
+    )
     # As it is sent there.
     pruning = pickle.loads(pickle.dumps(PruningCallback(str(tmp_path / JOURNAL), *arguments)))
     pruning.on_start(run)

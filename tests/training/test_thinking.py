@@ -195,9 +195,12 @@ def test_beliefs_come_to_the_enumerated_posteriors_of_a_tiny_deck(tmp_path: Path
     for hand in players.play(4, 0, 1.0)[:12]:
         view, probs = posterior(TINY, hand, [int(card) for card in hand["plays"][:3]])
         rows.n_active[0] = write_belief_inputs(
-            row(TINY.record(), 0), row(np.array(view.record, VIEW), 0), order, at,
+            row(TINY.record(), 0),
+            row(np.array(view.record, VIEW), 0),
+            order,
+            at,
             rows.active_inputs[0],
-        )  # fmt: skip
+        )
         forward_rows(layers, rows, 1)
         unseen = [card for card in probs if int(view.record["unseen"][0]) >> card & 1]
         for card in unseen:
@@ -492,8 +495,11 @@ def test_paths_may_have_commas() -> None:
         (TRAINING, ["rules=margin"], "a training for other rules than margin"),
         ("{trainer: ppo, decisons: 3}", [], "train: .*'decisons' is not a setting"),
         (TRAINING, ["determinizations=20_000_000"], "20000000: give 10000000 at most"),
-        (TRAINING.replace("}", ", rules: margin}"), ["rules=margin", "hands=0"],
-         "was not trained for margin: name another by value_init=PATH"),
+        (
+            TRAINING.replace("}", ", rules: margin}"),
+            ["rules=margin", "hands=0"],
+            "was not trained for margin: name another by value_init=PATH",
+        ),
         ("", ["hand=5"], "did you mean 'hands'"),
         ("", ["hands=many"], "hands"),
         ("", ["hands=-1"], "at least 0"),
@@ -504,12 +510,15 @@ def test_paths_may_have_commas() -> None:
         ("{name: long, hand: 12}", ["rules={first}", "train=''"], "most 13 tricks for the stock"),
         ("", ["rules=all-tricks", "determinizations=2"], "network does not cover all-tricks"),
         *(
-            ("", [f"{kind}_init={kind}", f"{kind}_hidden_sizes=[9]"],
-             f"is a network of {kind} with hidden_sizes")
+            (
+                "",
+                [f"{kind}_init={kind}", f"{kind}_hidden_sizes=[9]"],
+                f"is a network of {kind} with hidden_sizes",
+            )
             for kind in ("value", "belief")
         ),
     ],
-)  # fmt: skip
+)
 def test_what_no_course_could_go_on_with_is_refused_before_it_begins(
     tmp_path: Path, text: str, words: list[str], says: str
 ) -> None:

@@ -23,8 +23,15 @@ from german_whist.training.runs.presets import command_of, load_settings
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "algorithms.md"
 TRAINER = "trainer=reinforce:Reinforce"
 SMALL = [
-    *(TRAINER, "n_envs=64", "decisions=5000", "eval_every=3000", "save_every=1000"),
-    *("eval_hands=20", "final_eval_hands=40", "eval_opponents=random-exact", "eval_mode=sync"),
+    TRAINER,
+    "n_envs=64",
+    "decisions=5000",
+    "eval_every=3000",
+    "save_every=1000",
+    "eval_hands=20",
+    "final_eval_hands=40",
+    "eval_opponents=random-exact",
+    "eval_mode=sync",
 ]
 
 

@@ -49,7 +49,14 @@ class CFRSettings(Settings, frozen=True, kw_only=True):
     """Monte Carlo counterfactual regret minimisation (MCCFR) in a table: for small decks."""
 
     fixed: ClassVar[tuple[str, ...]] = (
-        *("trainer", "rules", "reward", "horizon", "layout", "seed", "init", "averaging"),
+        "trainer",
+        "rules",
+        "reward",
+        "horizon",
+        "layout",
+        "seed",
+        "init",
+        "averaging",
     )
 
     trainer: str = "cfr"
@@ -58,9 +65,10 @@ class CFRSettings(Settings, frozen=True, kw_only=True):
     )
     averaging: Annotated[
         float,
-        doc("Exponent of the iteration in its weight; 0: uniform, 1: linear averaging.",
-             ge=0, le=2),
-    ] = 2.0  # fmt: skip
+        doc(
+            "Exponent of the iteration in its weight; 0: uniform, 1: linear averaging.", ge=0, le=2
+        ),
+    ] = 2.0
     iteration: Annotated[
         PositiveInt, doc("Decisions in an iteration, after which metrics are logged.")
     ] = 10_000
@@ -72,8 +80,9 @@ class CFRSettings(Settings, frozen=True, kw_only=True):
         if why is None and len(rules.deck) > MAX_CARDS:
             why = f"have a deck of {len(rules.deck)} cards, too many for a table"
         if why is not None:
-            raise SettingsError(f"rules: cfr learns a table, and the rules {rules.name} {why}: "
-                                f"{_FIT}")  # fmt: skip
+            raise SettingsError(
+                f"rules: cfr learns a table, and the rules {rules.name} {why}: {_FIT}"
+            )
         if self.options.horizon != "foreplay":
             raise SettingsError(
                 f"horizon is {self.horizon!r}: cfr ends hands with the foreplay, at the exact "
@@ -260,7 +269,10 @@ class CFR(Trainer):
         (tablebase,) = endgame_tables(options.rules)
         depth = 2 * options.rules.foreplay_tricks + 1
         self.mccfr = MCCFR(
-            config, tablebase, new_scratch(), path_tables(tree),
+            config,
+            tablebase,
+            new_scratch(),
+            path_tables(tree),
             regrets=np.zeros(tree.size, np.float32),
             strategy_sum=np.zeros(tree.size, np.float32),
             games=np.zeros(depth, GAME),
@@ -273,7 +285,7 @@ class CFR(Trainer):
             strategy=np.zeros((depth, _MAX_LEGAL)),
             action_values=np.zeros((depth, _MAX_LEGAL)),
             rng=np.zeros(1, np.uint64),
-        )  # fmt: skip
+        )
         warm_up("MCCFR", "training", lambda: run_iterations(self.mccfr, 0, 0, 1.0, np.zeros(2)))
 
     def iterate(self) -> dict[str, float]:

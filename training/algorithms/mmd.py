@@ -36,9 +36,12 @@ class MMD(PPO):
         return self.log_probs(self.network, samples)
 
     def _loss(
-        self, batch: RolloutSamples, stats: MinibatchStats, ent_coef: float,
+        self,
+        batch: RolloutSamples,
+        stats: MinibatchStats,
+        ent_coef: float,
         ref_log_probs: Tensor | None,
-    ) -> tuple[Tensor, Tensor]:  # fmt: skip
+    ) -> tuple[Tensor, Tensor]:
         """The three terms above and the value loss of a minibatch, and its metrics."""
         assert ref_log_probs is not None
         settings = self.settings

@@ -64,9 +64,12 @@ class NFSP(Trainer):
         self.inputs = inputs_of(options, relative_ranks=True)
         self.n_actions = options.rules.actions
         self.games = SelfPlayEnv(
-            settings.n_envs, options.rules, reward=settings.reward, layout=settings.layout,
+            settings.n_envs,
+            options.rules,
+            reward=settings.reward,
+            layout=settings.layout,
             horizon=settings.horizon,
-        )  # fmt: skip
+        )
         generator = torch.Generator().manual_seed(settings.seed)
         shape = len(self.inputs), settings.hidden_sizes, self.n_actions, None, generator
         self.average_policy, self.q_network = (
@@ -80,8 +83,12 @@ class NFSP(Trainer):
         }
         inputs, actions = (len(self.inputs),), (self.n_actions,)
         decision = [("observation", "i1", inputs), ("action", "i2")]
-        outcome = [("reward", "f4"), ("done", "i1"), ("next_observation", "i1", inputs),
-                   ("next_action_mask", "i1", actions)]  # fmt: skip
+        outcome = [
+            ("reward", "f4"),
+            ("done", "i1"),
+            ("next_observation", "i1", inputs),
+            ("next_action_mask", "i1", actions),
+        ]
         self.replay_buffer = ReplayBuffer([*decision, *outcome], settings.replay_size)
         self.reservoir_buffer = ReservoirBuffer(
             [*decision, ("action_mask", "i1", actions)], settings.reservoir_size
@@ -130,9 +137,16 @@ class NFSP(Trainer):
             action_masks = np.zeros((n_envs, self.n_actions), np.int8)
             env_actions = np.zeros((n_envs, self.n_actions), np.int64)
             self.games.batch.backend.run_rows(
-                n_envs, gather_rows, step.observations, step.masks, self.inputs, True,
-                observations, action_masks, env_actions,
-            )  # fmt: skip
+                n_envs,
+                gather_rows,
+                step.observations,
+                step.masks,
+                self.inputs,
+                True,
+                observations,
+                action_masks,
+                env_actions,
+            )
             seats = step.seats.astype(np.int64)
             responds = best_response[games, seats]
             actions = self._select_actions(observations, action_masks, responds, epsilon, rng)
@@ -165,9 +179,13 @@ class NFSP(Trainer):
             running &= ~step.ended
 
     def _select_actions(
-        self, observations: Array, action_masks: Array, best_response: Array, epsilon: float,
+        self,
+        observations: Array,
+        action_masks: Array,
+        best_response: Array,
+        epsilon: float,
         rng: np.random.Generator,
-    ) -> Array:  # fmt: skip
+    ) -> Array:
         """ε-greedy actions by the Q-network where the best response plays, else sampled ones."""
         with torch.no_grad():
             x = self._to_tensor(observations)
@@ -234,9 +252,11 @@ class NFSP(Trainer):
 
     def network_card(self) -> NetworkCard:
         return NetworkCard(
-            kind="mlp", inputs=input_names(self.inputs), hidden_sizes=self.settings.hidden_sizes,
+            kind="mlp",
+            inputs=input_names(self.inputs),
+            hidden_sizes=self.settings.hidden_sizes,
             card_ranks="relative",
-        )  # fmt: skip
+        )
 
     def state(self) -> tuple[Arrays, dict[str, Any]]:
         arrays = self.replay_buffer.state("replay.") | self.reservoir_buffer.state("reservoir.")
@@ -245,9 +265,12 @@ class NFSP(Trainer):
         for name, optimizer in self.optimizers.items():
             arrays |= optimizer_arrays(f"optimizer.{name}.", optimizer)
         plain = NFSPState(
-            self.decisions, self.hands, self.updates,
-            self.replay_buffer.n_added, self.reservoir_buffer.n_added,
-        )  # fmt: skip
+            self.decisions,
+            self.hands,
+            self.updates,
+            self.replay_buffer.n_added,
+            self.reservoir_buffer.n_added,
+        )
         return arrays, to_builtins(plain)
 
     def restore(self, arrays: Arrays, plain: dict[str, Any]) -> None:

@@ -92,7 +92,11 @@ class PPO(Trainer):
     settings_kind = PPOSettings
     several_ranks = True
     loss_metrics: ClassVar[tuple[str, ...]] = (
-        *("policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction"),
+        "policy_loss",
+        "value_loss",
+        "entropy",
+        "approx_kl",
+        "clip_fraction",
     )
     """Names of the metrics that `_loss` returns."""
 
@@ -123,10 +127,13 @@ class PPO(Trainer):
         critic_scale = settings.critic_lr_scale
         lr_scales = {"hidden": 1.0, "policy": 1.0, "critic": critic_scale, "value": critic_scale}
         self.optimizer = Adam(
-            [{"params": [*module.parameters()], "lr_scale": lr_scales[name]}
-             for name, module in self.network.named_children()],
-            lr=settings.learning_rate, eps=1e-5,
-        )  # fmt: skip
+            [
+                {"params": [*module.parameters()], "lr_scale": lr_scales[name]}
+                for name, module in self.network.named_children()
+            ],
+            lr=settings.learning_rate,
+            eps=1e-5,
+        )
         self.timings = Timings()
         if device == "cpu":
             rules, backend = settings.options.rules_record, self.backend.batch_backend
@@ -215,9 +222,12 @@ class PPO(Trainer):
         return {**self._mean_metrics(updates, samples.returns), **schedules}
 
     def _loss(
-        self, batch: RolloutSamples, stats: MinibatchStats, ent_coef: float,
+        self,
+        batch: RolloutSamples,
+        stats: MinibatchStats,
+        ent_coef: float,
         ref_log_probs: Tensor | None,
-    ) -> tuple[Tensor, Tensor]:  # fmt: skip
+    ) -> tuple[Tensor, Tensor]:
         """Clipped policy loss, value loss and entropy bonus of a minibatch, and its metrics."""
         settings = self.settings
         logits, values = self._evaluate(batch)

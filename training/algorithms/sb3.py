@@ -54,8 +54,16 @@ _METRICS = {
 }
 """The run's metrics by SB3's names."""
 _HYPERPARAMETERS = (
-    *("n_steps", "batch_size", "n_epochs", "gamma", "gae_lambda", "clip_range"),
-    *("ent_coef", "vf_coef", "max_grad_norm", "seed"),
+    "n_steps",
+    "batch_size",
+    "n_epochs",
+    "gamma",
+    "gae_lambda",
+    "clip_range",
+    "ent_coef",
+    "vf_coef",
+    "max_grad_norm",
+    "seed",
 )
 """Settings that SB3 has by the same names."""
 _NOT_FINITE = "weights became NaN or infinite after {:,} decisions"

@@ -63,10 +63,15 @@ class SelfPlayCollector:
         self._rules = [backend.batch_backend.constant(option.rules_record) for option in options]
         self.n_steps = settings.n_steps or settings.episode
         self.buffer = RolloutBuffer(
-            backend, self.n_steps, n_envs, self.inputs, self.games.actions,
+            backend,
+            self.n_steps,
+            n_envs,
+            self.inputs,
+            self.games.actions,
             rule_features=self.games.rule_features[:, self.features],
-            relative_ranks=relative_ranks, oracle_critic=settings.critic == "oracle",
-        )  # fmt: skip
+            relative_ranks=relative_ranks,
+            oracle_critic=settings.critic == "oracle",
+        )
 
     def make_network(self) -> ActorCritic:
         """New network for the observations of these games."""
@@ -74,9 +79,12 @@ class SelfPlayCollector:
         n_hidden_cards = {"shared": None, "separate": 0, "oracle": HIDDEN_SIZE}[settings.critic]
         generator = torch.Generator().manual_seed(settings.seed)
         network = ActorCritic(
-            len(self.inputs) + len(self.features), settings.hidden_sizes, self.games.actions,
-            n_hidden_cards, generator,
-        )  # fmt: skip
+            len(self.inputs) + len(self.features),
+            settings.hidden_sizes,
+            self.games.actions,
+            n_hidden_cards,
+            generator,
+        )
         return network.to(self.backend.device)
 
     @torch.no_grad()
@@ -96,9 +104,12 @@ class SelfPlayCollector:
             observed = clock()
             logits, buffer.values[step] = self.evaluate(network, step)
             sampling = ActionSampling(
-                logits, buffer.action_masks[step], backend.uniforms(rng, self.n_envs),
-                buffer.actions[step], buffer.log_probs[step],
-            )  # fmt: skip
+                logits,
+                buffer.action_masks[step],
+                backend.uniforms(rng, self.n_envs),
+                buffer.actions[step],
+                buffer.log_probs[step],
+            )
             backend.batch_backend.run_rows(self.n_envs, sample_actions, sampling)
             pool.replace_actions(buffer, step, rng)
             acted = clock()
@@ -124,10 +135,16 @@ class SelfPlayCollector:
         # Once for all steps, before they are read.
         buffer.rewards[:n_steps] /= self.reward_scales
         gae = GAE(
-            buffer.seats[:n_steps], buffer.rewards[:n_steps], buffer.dones[:n_steps],
-            buffer.values[:n_steps], result.seats, next_values,
-            settings.gamma, settings.gae_lambda, buffer.advantages[:n_steps],
-        )  # fmt: skip
+            buffer.seats[:n_steps],
+            buffer.rewards[:n_steps],
+            buffer.dones[:n_steps],
+            buffer.values[:n_steps],
+            result.seats,
+            next_values,
+            settings.gamma,
+            settings.gae_lambda,
+            buffer.advantages[:n_steps],
+        )
         self.backend.batch_backend.run_rows(self.n_envs, estimate_advantages, gae)
 
     def add_observations(self, step: int, result: StepResult) -> None:
@@ -139,9 +156,13 @@ class SelfPlayCollector:
         for (games, span), rules in zip(self.games.parts(), self._rules, strict=True):
             batch = games.batch
             cards = HiddenCards(
-                rules, batch.records, result.seats[span], batch.suit_orders,
-                self.buffer.env_actions[span], hidden_cards[span],
-            )  # fmt: skip
+                rules,
+                batch.records,
+                result.seats[span],
+                batch.suit_orders,
+                self.buffer.env_actions[span],
+                hidden_cards[span],
+            )
             self.backend.batch_backend.run_rows(games.num_envs, write_hidden_cards, cards)
 
     def evaluate(self, network: ActorCritic, step: int) -> tuple[Array, Array]:

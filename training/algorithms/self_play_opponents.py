@@ -121,9 +121,12 @@ class SelfPlayOpponents:
             logits = self.snapshot.logits(observations.float())
         actions, log_probs = backend.zeros(count, np.int64), backend.zeros(count, np.float32)
         sampling = ActionSampling(
-            backend.from_tensor(logits), buffer.action_masks[step][rows],
-            backend.uniforms(rng, count), actions, log_probs,
-        )  # fmt: skip
+            backend.from_tensor(logits),
+            buffer.action_masks[step][rows],
+            backend.uniforms(rng, count),
+            actions,
+            log_probs,
+        )
         backend.batch_backend.run_rows(count, sample_actions, sampling)
         buffer.actions[step, rows] = actions
 

@@ -55,7 +55,9 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
 
     fixed: ClassVar[tuple[str, ...]] = (
         *Settings.fixed,
-        *("card_ranks", "critic", "reward_scale"),
+        "card_ranks",
+        "critic",
+        "reward_scale",
     )
 
     several_rules: ClassVar[bool] = True
@@ -110,9 +112,10 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
         float,
         doc(
             "Fraction of the budget, from the start, in which only the critic is trained.",
-            ge=0, lt=1,
+            ge=0,
+            lt=1,
         ),
-    ] = 0.0  # fmt: skip
+    ] = 0.0
     critic_lr_scale: Annotated[
         Positive,
         doc("Learning rate of a critic with its own layers, relative to the policy's."),
@@ -205,7 +208,9 @@ class NFSPSettings(Settings, frozen=True, kw_only=True):
 
     fixed: ClassVar[tuple[str, ...]] = (
         *(name for name in Settings.fixed if name != "n_steps"),
-        *("replay_size", "reservoir_size", "reward_scale"),
+        "replay_size",
+        "reservoir_size",
+        "reward_scale",
     )
 
     trainer: str = "nfsp"

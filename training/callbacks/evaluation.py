@@ -53,9 +53,13 @@ class CheckpointEvaluation(Struct):
 
 
 def evaluate_checkpoint(
-    path: Path, opponents: Iterable[str], hands: int, *, seed: int = EVALUATION_SEED,
+    path: Path,
+    opponents: Iterable[str],
+    hands: int,
+    *,
+    seed: int = EVALUATION_SEED,
     against_earlier: bool = True,
-) -> CheckpointEvaluation:  # fmt: skip
+) -> CheckpointEvaluation:
     """Evaluate a checkpoint against opponents and an earlier one, in each of its rule sets.
 
     Every evaluation plays the same deals, those of the seed.

@@ -99,11 +99,19 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
         every = -(-self.decisions // self.eval_points)
         # The runs only write checkpoints, which are evaluated afterwards.
         fixed = {
-            "rules": run.rules, "seed": run.seed, "decisions": self.decisions,
-            "eval_every": every, "save_every": every, "eval_opponents": [],
-            "final_eval_opponents": [], "eval_mode": "sync", "final_eval_hands": 2,
-            "eval_hands": 2, "threads": 1, "about": "a training of a benchmark",
-        }  # fmt: skip
+            "rules": run.rules,
+            "seed": run.seed,
+            "decisions": self.decisions,
+            "eval_every": every,
+            "save_every": every,
+            "eval_opponents": [],
+            "final_eval_opponents": [],
+            "eval_mode": "sync",
+            "final_eval_hands": 2,
+            "eval_hands": 2,
+            "threads": 1,
+            "about": "a training of a benchmark",
+        }
         return settings_from({**self.settings, **own, **fixed}, f"algorithms: {run.algorithm}")
 
 
@@ -165,9 +173,12 @@ def _evaluate(benchmark: Benchmark, run: BenchmarkRun, checkpoint: Path) -> dict
     if is_solvable(rules):
         return {EXPLOITABILITY: sampled_exploitability(checkpoint, rules)}
     result = evaluate(
-        f"network:{checkpoint},sample", list(benchmark.eval_opponents), rules,
-        hands=benchmark.eval_hands, seed=evaluation_seed(run.seed),
-    )  # fmt: skip
+        f"network:{checkpoint},sample",
+        list(benchmark.eval_opponents),
+        rules,
+        hands=benchmark.eval_hands,
+        seed=evaluation_seed(run.seed),
+    )
     return {f"wins against {match.opponent}": match.win_rate.value for match in result.pairings}
 
 
@@ -258,12 +269,16 @@ def draw_charts(benchmark: Benchmark, results: Curves) -> dict[str, str]:
     files = {}
     for (rules, metric), curves in results.items():
         lines = {
-            name: as_curve(mean_curve([
-                [Point(decisions, value, 0.0) for decisions, value in curve]
-                for curve in curves[name]
-            ]))
+            name: as_curve(
+                mean_curve(
+                    [
+                        [Point(decisions, value, 0.0) for decisions, value in curve]
+                        for curve in curves[name]
+                    ]
+                )
+            )
             for name in names
-        }  # fmt: skip
+        }
         chart = charts.curves(lines, "decisions", f"{metric}, {rules}")
         files[chart_name(rules, metric)] = charts.standalone(chart, names)
     return files

@@ -75,9 +75,11 @@ class Comparison(Struct, frozen=True, dict=True):
     def differing(self) -> dict[str, list[Any]]:
         """The settings that differ, with their values by training."""
         names = dict.fromkeys(
-            name for training in self.trainings for name in training.settings
+            name
+            for training in self.trainings
+            for name in training.settings
             if name not in _IGNORED_SETTINGS
-        )  # fmt: skip
+        )
         values = {
             name: [training.settings.get(name) for training in self.trainings] for name in names
         }
@@ -91,11 +93,16 @@ class Comparison(Struct, frozen=True, dict=True):
     def rows(self) -> list[dict[str, Any]]:
         """All win rates, a row per point."""
         return [
-            {"training": training.name, "seeds": len(training.folders), "opponent": opponent,
-             **msgspec.to_builtins(point)}
-            for training in self.trainings for opponent, points in training.rates.items()
+            {
+                "training": training.name,
+                "seeds": len(training.folders),
+                "opponent": opponent,
+                **msgspec.to_builtins(point),
+            }
+            for training in self.trainings
+            for opponent, points in training.rates.items()
             for point in points
-        ]  # fmt: skip
+        ]
 
     def frame(self) -> Any:
         """All win rates as a `pandas.DataFrame`."""
@@ -139,8 +146,9 @@ class Comparison(Struct, frozen=True, dict=True):
     def _intervals(self) -> str:
         seeds = [
             f"{training.name}: {training.evaluated_seeds} seeds"
-            for training in self.trainings if len(training.folders) > 1
-        ]  # fmt: skip
+            for training in self.trainings
+            if len(training.folders) > 1
+        ]
         unit = f"seeds ({', '.join(seeds)})" if seeds else "hands"
         return f"Bands are 95 % intervals over {unit}."
 
@@ -249,8 +257,9 @@ def _load_metrics(run: Path) -> dict[str, list[Point]]:
     rows = charts.thinned(_read_csv(run / TABLE))
     return {
         name: [Point(float(row["decisions"]), float(row[name]), 0.0) for row in rows if row[name]]
-        for name, _ in LEARNING if rows and name in rows[0]
-    }  # fmt: skip
+        for name, _ in LEARNING
+        if rows and name in rows[0]
+    }
 
 
 def _read_csv(path: Path) -> list[dict[str, str]]:

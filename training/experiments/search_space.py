@@ -141,9 +141,11 @@ def base_settings(sweep: Sweep, folder: Path) -> Settings:
     if preset and not Path(preset).is_absolute() and (folder / preset).is_file():
         preset = str(folder / preset)
     evaluation = {
-        "eval_opponents": list(sweep.eval_opponents), "final_eval_opponents": [],
-        "eval_mode": "sync", "about": "a trial of a sweep",
-    }  # fmt: skip
+        "eval_opponents": list(sweep.eval_opponents),
+        "final_eval_opponents": [],
+        "eval_mode": "sync",
+        "about": "a trial of a sweep",
+    }
     values, source = PRESETS.values(preset) if preset else ({}, "settings")
     return settings_from({**values, **evaluation, **sweep.settings}, source)
 

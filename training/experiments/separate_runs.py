@@ -32,8 +32,13 @@ Say = Callable[[str], None]
 
 _REMOTE_RUN = Path("run")
 _PATH_SETTINGS = (
-    "trainer", "init", "eval_opponents", "final_eval_opponents", "opponents", "callbacks",
-)  # fmt: skip
+    "trainer",
+    "init",
+    "eval_opponents",
+    "final_eval_opponents",
+    "opponents",
+    "callbacks",
+)
 """Settings whose values may be paths or modules."""
 
 
@@ -68,11 +73,15 @@ def train_runs(trainings: Sequence[Training], on: str, say: Say) -> list[int]:
     # Unless the settings say otherwise, the runs share the cores of this machine.
     default = max(1, usable_threads() // len(trainings)) if on == LOCAL else 1
     trainings = [
-        replace(training, settings={
-            **training.settings, "threads": training.settings["threads"] or default,
-        })
+        replace(
+            training,
+            settings={
+                **training.settings,
+                "threads": training.settings["threads"] or default,
+            },
+        )
         for training in trainings
-    ]  # fmt: skip
+    ]
     if on == LOCAL:
         make, workers, threads = _local_worker, min(len(trainings), usable_threads()), 0
         tasks = [(training, lambda _: None) for training in trainings]

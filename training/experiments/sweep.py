@@ -88,10 +88,11 @@ class SweepResult(JsonStruct, frozen=True, kw_only=True):
         """
         best, *rest = self.finalists
         return [
-            other.number for other in rest
+            other.number
+            for other in rest
             if best.objective.value - other.objective.value
             < math.hypot(best.objective.half_width, other.objective.half_width)
-        ]  # fmt: skip
+        ]
 
     def frame(self) -> Any:
         """The trials as a `pandas.DataFrame`."""
@@ -121,9 +122,13 @@ def run_sweep(
     sampler, pruner = make_sampler(sweep.sampler, sweep.seed), make_pruner(sweep.pruner)
     folder.mkdir(parents=True, exist_ok=True)
     study = import_optuna().create_study(
-        storage=_open_storage(storage), study_name=folder.name, direction="maximize",
-        load_if_exists=True, sampler=sampler, pruner=pruner,
-    )  # fmt: skip
+        storage=_open_storage(storage),
+        study_name=folder.name,
+        direction="maximize",
+        load_if_exists=True,
+        sampler=sampler,
+        pruner=pruner,
+    )
     while (left := sweep.trials - _n_counted(study)) > 0:
         count = min(workers, left)
         trials = _interrupted_trials(study, say)[:count]
@@ -133,9 +138,11 @@ def run_sweep(
             settings = _settings_of(trial, base, sweep)
             pruning = PruningCallback(storage, folder.name, sweep.pruner, trial._trial_id)
             training = Training(
-                f"trial {trial.number}", folder / TRIALS / str(trial.number),
-                settings.as_mapping(), callbacks=(pruning,),
-            )  # fmt: skip
+                f"trial {trial.number}",
+                folder / TRIALS / str(trial.number),
+                settings.as_mapping(),
+                callbacks=(pruning,),
+            )
             trainings.append(training)
             starts = trial.user_attrs.get("process", (0, 0, 0))[2] + 1
             trial.set_user_attr("process", (socket.gethostname(), os.getpid(), starts))
@@ -307,9 +314,10 @@ class PruningCallback(Callback):
         optuna = import_optuna()
         try:
             study = optuna.load_study(
-                study_name=self._study_name, storage=_open_storage(self._storage),
+                study_name=self._study_name,
+                storage=_open_storage(self._storage),
                 pruner=make_pruner(self._pruner),
-            )  # fmt: skip
+            )
         except (KeyError, OSError):
             raise ValueError(
                 f"{self._storage} does not hold the sweep here: give a --storage that every "
@@ -333,16 +341,23 @@ def _select_best(study: Any, sweep: Sweep, base: Settings, folder: Path, say: Sa
     def evaluate(number: int, seed: int) -> Estimate:
         run = folder / TRIALS / str(number)
         evaluation = evaluate_checkpoint(
-            find_checkpoint(run), sweep.eval_opponents, sweep.final_eval_hands, seed=seed,
+            find_checkpoint(run),
+            sweep.eval_opponents,
+            sweep.final_eval_hands,
+            seed=seed,
             against_earlier=False,
-        )  # fmt: skip
+        )
         return _objective(base, run, evaluation.results)
 
     rows = [
-        {"number": trial.number, "state": trial.state.name, "objective": trial.value,
-         **trial_settings(trial)}
+        {
+            "number": trial.number,
+            "state": trial.state.name,
+            "objective": trial.value,
+            **trial_settings(trial),
+        }
         for trial in study.trials
-    ]  # fmt: skip
+    ]
     write_file(folder / TABLE, csv_text(rows))
     complete = sorted(_trials(study, "COMPLETE"), key=lambda trial: -trial.value)
     if not complete:
@@ -366,9 +381,11 @@ def _select_best(study: Any, sweep: Sweep, base: Settings, folder: Path, say: Sa
         )
     finalists.sort(key=lambda finalist: -finalist.objective.value)
     result = SweepResult(
-        folder=folder, finalists=finalists, study=study,
+        folder=folder,
+        finalists=finalists,
+        study=study,
         confirmed=evaluate(finalists[0].number, _CONFIRMATION_SEED),
-    )  # fmt: skip
+    )
     about = f"the best of {len(complete)} trials, {sweep.text(result.confirmed)}{where}"
     if result.ties:
         about += f", not told from trial {' or '.join(map(str, result.ties))}"

@@ -160,9 +160,12 @@ class Fit:
         return float(loss.detach())
 
     def run(
-        self, target: Path, tell: Callable[[str], object], validation: Array,
+        self,
+        target: Path,
+        tell: Callable[[str], object],
+        validation: Array,
         write: Callable[[Fit, Path], object],
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Train to the end, save the state on the way, and write the network."""
         losses: list[float] = []
         for hands in self.batches():

@@ -111,9 +111,13 @@ class Stopwatch:
 
 
 def run_expert_iteration(
-    folder: Path, recipe: Recipe, tell: Callable[[str], object], *, workers: int = 1,
+    folder: Path,
+    recipe: Recipe,
+    tell: Callable[[str], object],
+    *,
+    workers: int = 1,
     on: str = LOCAL,
-) -> None:  # fmt: skip
+) -> None:
     """Run or resume all stages of a recipe.
 
     `workers` processes of this machine, or `on` a Ray cluster, play the hands.
@@ -162,9 +166,13 @@ class Pipeline:
     """Stages of a recipe in its folder."""
 
     def __init__(
-        self, folder: Path, recipe: Recipe, tell: Callable[[str], object], workers: int = 1,
+        self,
+        folder: Path,
+        recipe: Recipe,
+        tell: Callable[[str], object],
+        workers: int = 1,
         on: str = LOCAL,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.folder, self.recipe, self._tell = folder, recipe, tell
         self.workers, self.on = workers, on
         self.rules = resolve_rules(recipe.rules)
@@ -173,9 +181,10 @@ class Pipeline:
         value_init, belief_init = (
             init or ("" if recipe.hands else str(bundled))
             for init, bundled in (
-                (recipe.value_init, VALUE_WEIGHTS), (recipe.belief_init, BELIEF_WEIGHTS)
+                (recipe.value_init, VALUE_WEIGHTS),
+                (recipe.belief_init, BELIEF_WEIGHTS),
             )
-        )  # fmt: skip
+        )
         auxiliary = own if recipe.hands else (value_init, belief_init)
         first = {"train": "", "policy": str(folder / FIRST_POLICY)} if recipe.train else {}
         first_recipe = msgspec.structs.replace(recipe, **first)
@@ -197,20 +206,42 @@ class Pipeline:
             else None
         )
         tasks: tuple[tuple[str, FitTask, FitConfig, str], ...] = (
-            ("value", ValueTask(self.rules, recipe.lambda_), FitConfig(
-                recipe.value_hidden_sizes, recipe.value_epochs, 512, recipe.value_learning_rate,
-                seed=recipe.seed,
-            ), value_init),
-            ("belief", BeliefTask(self.rules), FitConfig(
-                recipe.belief_hidden_sizes, recipe.belief_epochs, 128, recipe.belief_learning_rate,
-                seed=recipe.seed,
-            ), belief_init),
-        )  # fmt: skip
+            (
+                "value",
+                ValueTask(self.rules, recipe.lambda_),
+                FitConfig(
+                    recipe.value_hidden_sizes,
+                    recipe.value_epochs,
+                    512,
+                    recipe.value_learning_rate,
+                    seed=recipe.seed,
+                ),
+                value_init,
+            ),
+            (
+                "belief",
+                BeliefTask(self.rules),
+                FitConfig(
+                    recipe.belief_hidden_sizes,
+                    recipe.belief_epochs,
+                    128,
+                    recipe.belief_learning_rate,
+                    seed=recipe.seed,
+                ),
+                belief_init,
+            ),
+        )
         self._auxiliary_fits = [
-            (name, task, config,
-             None if is_fitted(folder / name) else auxiliary_layers(init, task, config, self.rules))
+            (
+                name,
+                task,
+                config,
+                None
+                if is_fitted(folder / name)
+                else auxiliary_layers(init, task, config, self.rules),
+            )
             for name, task, config, init in tasks
-        ]  # fmt: skip
+        ]
 
     def check(self) -> None:
         """Refuse what cannot be played, before hours of self-play."""
@@ -296,9 +327,13 @@ class Pipeline:
                 self._stopwatch.start(stage.policy)
             networks = networks_of(stage)
             config = FitConfig(
-                tuple(networks.checkpoint.card.network.hidden_sizes), recipe.policy_epochs, 128,
-                recipe.policy_learning_rate, 0.998, recipe.seed,
-            )  # fmt: skip
+                tuple(networks.checkpoint.card.network.hidden_sizes),
+                recipe.policy_epochs,
+                128,
+                recipe.policy_learning_rate,
+                0.998,
+                recipe.seed,
+            )
             task = PolicyTask(self.rules, networks.policy, recipe.kl_coef)
 
             def write(fit: Fit, path: Path, before: Checkpoint = networks.checkpoint) -> None:
@@ -308,9 +343,14 @@ class Pipeline:
             self._fit(stage.policy, task, config, net, stage, write)
 
     def _fit(
-        self, name: str, task: FitTask, config: FitConfig, net: nn.Module | None,
-        stage: HandsStage, write: Callable[[Fit, Path], object],
-    ) -> None:  # fmt: skip
+        self,
+        name: str,
+        task: FitTask,
+        config: FitConfig,
+        net: nn.Module | None,
+        stage: HandsStage,
+        write: Callable[[Fit, Path], object],
+    ) -> None:
         """Fit a network to the hands of a stage, which are played first, unless it is written."""
         target = self.folder / name
         if is_fitted(target):

@@ -138,9 +138,12 @@ def write_reply_queries(
 
 @jit
 def play_replies(
-    rules: np.ndarray, leaves: np.ndarray, leaf_indices: np.ndarray, logits: np.ndarray,
+    rules: np.ndarray,
+    leaves: np.ndarray,
+    leaf_indices: np.ndarray,
+    logits: np.ndarray,
     batch: PolicyInputs,
-) -> None:  # fmt: skip
+) -> None:
     """Play the greedy reply in each leaf of the queries."""
     cards = np.empty(len(logits), np.int64)
     greedy_cards(logits, batch, cards)
@@ -150,9 +153,12 @@ def play_replies(
 
 @jit
 def evaluate_exactly(
-    rules: np.ndarray, games: np.ndarray, leaves: LeafGames, solver: EndgameSolver,
+    rules: np.ndarray,
+    games: np.ndarray,
+    leaves: LeafGames,
+    solver: EndgameSolver,
     queries: ValueQueries,
-) -> int:  # fmt: skip
+) -> int:
     """Write exact values near the endgame, elsewhere queries and the sign of their values."""
     tables, scratch, active = solver.tables, solver.scratch, queries.active
     count = 0
@@ -165,9 +171,13 @@ def evaluate_exactly(
             leaves.values[leaf] = sign * ending_value(row(rules, 0), tables, scratch, game)
         elif left == 2:
             leaves.values[leaf] = sign * solve_last_trick(
-                row(rules, 0), tables, scratch, leaves.games[leaf : leaf + 1], solver.trial_games,
+                row(rules, 0),
+                tables,
+                scratch,
+                leaves.games[leaf : leaf + 1],
+                solver.trial_games,
                 solver.max_pay,
-            )  # fmt: skip
+            )
         else:
             leaves.values[leaf] = sign
             queries.inputs[count] = 0
@@ -195,9 +205,11 @@ class LookaheadPlayers(PolicyPlayers):
         self.pays = torch.from_numpy(outcome_pays(rules))
         rows = count * MAX_CARDS
         self.leaves = LeafGames(
-            np.zeros(rows, GAME), np.zeros(rows, np.int64), np.zeros(rows, np.int64),
+            np.zeros(rows, GAME),
+            np.zeros(rows, np.int64),
+            np.zeros(rows, np.int64),
             np.zeros(rows),
-        )  # fmt: skip
+        )
         self.reply_queries = BatchedPolicy(
             policy, self.queries.buffers, new_policy_inputs(policy, rows)
         )
@@ -205,9 +217,10 @@ class LookaheadPlayers(PolicyPlayers):
             self.endgame_tables, self.scratch, np.zeros(2, GAME), float(rules.max_pay)
         )
         self.value_queries = ValueQueries(
-            np.zeros(rows, np.int64), np.zeros((rows, INPUTS), np.int16),
+            np.zeros(rows, np.int64),
+            np.zeros((rows, INPUTS), np.int16),
             np.zeros(MAX_VALUE_INPUTS, np.int16),
-        )  # fmt: skip
+        )
 
     def choose(self, ply: int) -> Array:
         cards = super().choose(ply)
@@ -262,9 +275,12 @@ def play_with_targets(
 
 @jit
 def write_decisions(
-    rules: np.ndarray, hands: np.ndarray, queries: BatchedPolicy, games: np.ndarray,
+    rules: np.ndarray,
+    hands: np.ndarray,
+    queries: BatchedPolicy,
+    games: np.ndarray,
     targets: np.ndarray,
-) -> int:  # fmt: skip
+) -> int:
     """Write inputs and targets of all decisions that have targets; returns their number.
 
     Targets are written by output of the policy, nan for cards without one.
@@ -281,9 +297,12 @@ def write_decisions(
             if has_targets:
                 write_query(row(rules, 0), game, queries, count)
                 _place_targets(
-                    legal(row(rules, 0), game), searched.targets[ply], batch.suit_orders[count],
-                    batch.actions[count], targets[count],
-                )  # fmt: skip
+                    legal(row(rules, 0), game),
+                    searched.targets[ply],
+                    batch.suit_orders[count],
+                    batch.actions[count],
+                    targets[count],
+                )
                 count += 1
             play(row(rules, 0), game, np.int64(searched.hand.plays[ply]))
     return count
@@ -291,9 +310,12 @@ def write_decisions(
 
 @jit
 def _place_targets(
-    cards: np.uint64, by_column: np.ndarray, suit_order: np.ndarray, actions: np.ndarray,
+    cards: np.uint64,
+    by_column: np.ndarray,
+    suit_order: np.ndarray,
+    actions: np.ndarray,
     out: np.ndarray,
-) -> None:  # fmt: skip
+) -> None:
     column = 0
     by_card = np.full(N_CARDS, np.float32(np.nan))
     while cards:

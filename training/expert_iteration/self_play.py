@@ -152,9 +152,11 @@ class PolicyInputs(NamedTuple):
 
 def new_policy_inputs(net: PolicyNet, count: int) -> PolicyInputs:
     return PolicyInputs(
-        np.zeros((count, len(net.inputs)), np.int16), np.zeros(count, np.uint64),
-        np.zeros((count, net.layers.sizes[-1]), np.int64), np.zeros((count, 4), np.uint8),
-    )  # fmt: skip
+        np.zeros((count, len(net.inputs)), np.int16),
+        np.zeros(count, np.uint64),
+        np.zeros((count, net.layers.sizes[-1]), np.int64),
+        np.zeros((count, 4), np.uint8),
+    )
 
 
 class BatchedPolicy(NamedTuple):

@@ -82,10 +82,15 @@ def onnx_model(checkpoint: Checkpoint) -> tuple[Any, float]:
         # The older exporter of torch, deprecated, is the one that needs no package besides onnx.
         warnings.simplefilter("ignore")
         torch.onnx.export(
-            policy, tuple(inputs.values()), file, dynamo=False, opset_version=OPSET,  # type: ignore[arg-type]
-            input_names=[*INPUTS], output_names=[*OUTPUTS],
+            policy,
+            tuple(inputs.values()),
+            file,
+            dynamo=False,
+            opset_version=OPSET,  # type: ignore[arg-type]
+            input_names=[*INPUTS],
+            output_names=[*OUTPUTS],
             dynamic_axes={name: {0: "batch"} for name in (*INPUTS, *OUTPUTS)},
-        )  # fmt: skip
+        )
     model = onnx.load_from_string(file.getvalue())
     model.producer_name = "german-whist"
     onnx.helper.set_model_props(model, metadata_of(checkpoint))

@@ -53,8 +53,13 @@ def _to_relative_ranks(x: Tensor) -> tuple[Tensor, Tensor]:
     The relative rank of a card is the highest rank less the number of higher cards in play.
     """
     groups = [group for group in EXCHANGE_LAYOUT.groups if group.start < x.shape[1]]
-    parts = dict(zip((group.name for group in groups),
-                     x.split([group.size for group in groups], 1), strict=True))  # fmt: skip
+    parts = dict(
+        zip(
+            (group.name for group in groups),
+            x.split([group.size for group in groups], 1),
+            strict=True,
+        )
+    )
     in_suits = {name: parts[name].reshape(-1, 4, 13) for name in SETS_IN_PLAY}
     in_play = torch.stack([*in_suits.values()]).amax(0)
     above = in_play @ torch.ones(13, 13).tril(-1)

@@ -109,10 +109,11 @@ class CudaTrainingBackend(_TorchDevice):
     def from_games(self, result: StepResult) -> StepResult:
         simulated = self.device.type == "cpu"
         tensors: Any = [
-            torch.from_numpy(array.view(np.ndarray)) if simulated
+            torch.from_numpy(array.view(np.ndarray))
+            if simulated
             else torch.as_tensor(array, device=self.device)
             for array in result
-        ]  # fmt: skip
+        ]
         return StepResult(*tensors)
 
     def to_tensor(self, array: Array) -> Tensor:

@@ -205,8 +205,9 @@ def compile_all(rules: np.ndarray, backend: Backend) -> None:
     actions, orders = np.zeros(1, np.int64), np.zeros((1, 4), np.uint8)
     no_rows = np.zeros((0, OBSERVATION_SIZE), np.int8)
     for relative_ranks in (False, True):
-        backend.run_rows(0, gather_rows, no_rows, no_rows, actions, relative_ranks, no_rows,
-                         no_rows, env_actions)  # fmt: skip
+        backend.run_rows(
+            0, gather_rows, no_rows, no_rows, actions, relative_ranks, no_rows, no_rows, env_actions
+        )
     to_network_actions(actions, env_actions)
     backend.run_rows(1, sample_actions, ActionSampling(matrix, masks, numbers, actions, numbers))
     relabel_actions(actions, orders)

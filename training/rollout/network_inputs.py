@@ -72,7 +72,11 @@ def inputs_of(options: Options, relative_ranks: bool = False) -> Array:
     if options.horizon == "match":
         for name in ("match_needs_me", "match_needs_opponent"):
             offsets[name] = list(range(EXCHANGE_LAYOUT.group(name).size))
-    return np.array(sorted(
-        EXCHANGE_LAYOUT.group(name).start + offset
-        for name, group in offsets.items() for offset in group
-    ), np.int64)  # fmt: skip
+    return np.array(
+        sorted(
+            EXCHANGE_LAYOUT.group(name).start + offset
+            for name, group in offsets.items()
+            for offset in group
+        ),
+        np.int64,
+    )

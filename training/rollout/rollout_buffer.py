@@ -34,10 +34,17 @@ class RolloutBuffer:
     """Arrays `(n_steps, n_envs)` for one iteration, allocated once; observations as int8."""
 
     def __init__(
-        self, backend: TrainingBackend, n_steps: int, n_envs: int, inputs: np.ndarray[Any, Any],
-        n_actions: int, *, rule_features: np.ndarray[Any, Any], relative_ranks: bool,
+        self,
+        backend: TrainingBackend,
+        n_steps: int,
+        n_envs: int,
+        inputs: np.ndarray[Any, Any],
+        n_actions: int,
+        *,
+        rule_features: np.ndarray[Any, Any],
+        relative_ranks: bool,
         oracle_critic: bool,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Observations are the `inputs` of each game, followed by its `rule_features`."""
         shape, zeros = (n_steps, n_envs), backend.zeros
         n_inputs = len(inputs) + rule_features.shape[1]
@@ -70,12 +77,16 @@ class RolloutBuffer:
         """Add observations and masks at a step; -1: after the last."""
         is_next = step < 0
         self._backend.batch_backend.run_rows(
-            len(self.env_actions), gather_rows, result.observations, result.masks, self._inputs,
+            len(self.env_actions),
+            gather_rows,
+            result.observations,
+            result.masks,
+            self._inputs,
             self._relative_ranks,
             self.next_observations if is_next else self.observations[step],
             self.next_masks if is_next else self.action_masks[step],
             self.env_actions,
-        )  # fmt: skip
+        )
         if not is_next:
             self.seats[step] = result.seats
 
@@ -96,6 +107,11 @@ class RolloutBuffer:
 
         advantages, values = flatten(self.advantages), flatten(self.values)
         return RolloutSamples(
-            flatten(self.observations), flatten(self.hidden_cards), flatten(self.action_masks),
-            flatten(self.actions), flatten(self.log_probs), advantages, advantages + values,
-        )  # fmt: skip
+            flatten(self.observations),
+            flatten(self.hidden_cards),
+            flatten(self.action_masks),
+            flatten(self.actions),
+            flatten(self.log_probs),
+            advantages,
+            advantages + values,
+        )

@@ -15,8 +15,9 @@ def with_prefix(arrays: Mapping[str, Array], prefix: str) -> Arrays:
     """The arrays whose names have a prefix, without it."""
     return {
         name.removeprefix(prefix): array
-        for name, array in arrays.items() if name.startswith(prefix)
-    }  # fmt: skip
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }
 
 
 def module_arrays(prefix: str, tensors: Mapping[str, Tensor]) -> Arrays:

@@ -280,10 +280,16 @@ class Run(TrainingRun):
         trainer, state = self.trainer, self.state
         weights, network = checked_player(trainer)
         path = write_player(
-            self.store.checkpoint_at(trainer.decisions).with_suffix(""), weights, self.settings,
-            network, decisions=trainer.decisions, hands=trainer.hands,
-            minutes=round(self.seconds / 60, 2), commands=tuple(state.commands), init=state.init,
-        )  # fmt: skip
+            self.store.checkpoint_at(trainer.decisions).with_suffix(""),
+            weights,
+            self.settings,
+            network,
+            decisions=trainer.decisions,
+            hands=trainer.hands,
+            minutes=round(self.seconds / 60, 2),
+            commands=tuple(state.commands),
+            init=state.init,
+        )
         guarded(trainer.write_extra_files, path)
         self._notify("on_checkpoint", path)
         return path

@@ -46,8 +46,9 @@ class RunStore:
         error = f"{self.folder}: there is no {STATE} to go on from: "
         paths = list_checkpoints(self.folder / FOLDER)
         if not paths:
-            raise ValueError(f"{error}none was saved yet, so nothing is lost by beginning another "
-                             "run")  # fmt: skip
+            raise ValueError(
+                f"{error}none was saved yet, so nothing is lost by beginning another run"
+            )
         raise ValueError(
             f"{error}begin another run with the weights of its last checkpoint: "
             f"german-whist train {self.folder / SETTINGS} init={paths[-1]}"

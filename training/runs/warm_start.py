@@ -63,9 +63,12 @@ def load_warm_start(settings: Settings, network: NetworkCard) -> WarmStart:
 
 
 def _match_weights(
-    weights: Mapping[str, Array], source: NetworkCard, target: NetworkCard, rules: Rules,
+    weights: Mapping[str, Array],
+    source: NetworkCard,
+    target: NetworkCard,
+    rules: Rules,
     actions: int,
-) -> dict[str, Array]:  # fmt: skip
+) -> dict[str, Array]:
     """Weights of the source network by inputs and actions of the target.
 
     Rule features that only the source reads are constant in the target's rule sets, of which

@@ -22,9 +22,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--hands", type="positive", metavar="N", help="analyse the first N hands (default: all)"
     )
     parser.add_argument(
-        "--search", metavar="NAME",
+        "--search",
+        metavar="NAME",
         help="search that values decisions (default: flat-mc:2500,voids,playout=counting)",
-    )  # fmt: skip
+    )
     parser.add_argument("--tricks", action="store_true", help="list every trick as well")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the whole result as JSON")
 
@@ -63,6 +64,8 @@ def as_text(result: Accuracy, tricks: bool) -> str:
             percent = "–" if row.accuracy is None else f"{row.accuracy:.1f} %"
             half_width = "–" if row.half_width is None else f"{row.half_width:.3f}"
             cost = f"{row.cost:.3f} ± {half_width}"
-            lines.append(f"{row.player:<{width}}{stage:<10}{row.decisions:>10,}{cost:>17}"
-                         f"{row.mistakes:>10,}{percent:>10}")  # fmt: skip
+            lines.append(
+                f"{row.player:<{width}}{stage:<10}{row.decisions:>10,}{cost:>17}"
+                f"{row.mistakes:>10,}{percent:>10}"
+            )
     return "\n".join(lines)

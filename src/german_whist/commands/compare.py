@@ -39,9 +39,11 @@ def run(arguments: argparse.Namespace) -> int:
     comparison = compare(arguments.runs)
     for path in paths:
         write_file(
-            path, comparison.page() if path == arguments.html
+            path,
+            comparison.page()
+            if path == arguments.html
             else json.dumps(comparison.to_json(), indent=1, ensure_ascii=False) + "\n",
-        )  # fmt: skip
+        )
         print(f"wrote {path}", file=sys.stderr)
     print(comparison.text())
     return 0

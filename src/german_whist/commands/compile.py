@@ -16,8 +16,18 @@ from ..common.files import cache_folder
 from ..common.suggestions import suggest
 
 _AGENTS = (
-    *("random-exact", "threshold", "value:13", "counting", "easy", "medium", "hard"),
-    *("champion", "champion:sample", "thinker:2", "flat-mc:2", "flat-mc:2,playout=counting"),
+    "random-exact",
+    "threshold",
+    "value:13",
+    "counting",
+    "easy",
+    "medium",
+    "hard",
+    "champion",
+    "champion:sample",
+    "thinker:2",
+    "flat-mc:2",
+    "flat-mc:2,playout=counting",
 )
 
 

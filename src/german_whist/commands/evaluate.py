@@ -41,21 +41,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("player", nargs="?", metavar="A", help="the player to measure")
     parser.add_argument("--against", nargs="+", metavar="B", help="its opponents, one or more")
     parser.add_argument(
-        "--protocol", choices=[*PROTOCOLS], metavar="NAME",
+        "--protocol",
+        choices=[*PROTOCOLS],
+        metavar="NAME",
         help=f"play a fixed suite, {' or '.join(PROTOCOLS)}; --json is then its entry for the "
         "leaderboard (default: PLAYER.json)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--fresh", metavar="VALUE",
+        "--fresh",
+        metavar="VALUE",
         help="play new deals for the entry in --json, by a VALUE that was published after the "
         "entry was submitted, or `secret` for one that is drawn now",
-    )  # fmt: skip
+    )
     add_run_options(parser)
 
 
 # What a protocol fixes.
 _FIXED = (
-    *("against", "rules", "hands", "match", "until", "reduce_variance", "seed", "key", "records"),
+    "against",
+    "rules",
+    "hands",
+    "match",
+    "until",
+    "reduce_variance",
+    "seed",
+    "key",
+    "records",
 )
 
 

@@ -31,44 +31,57 @@ _FILES = ("resume", "json", "csv", "records", "html", "markdown")
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--hands", type=int, metavar="N",
+        "--hands",
+        type=int,
+        metavar="N",
         help="hands a pairing, half of them with the seats exchanged; matches, with --match "
         f"(default {DEFAULT_HANDS}, or with --until no limit)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--rules", metavar="NAME|FILE.yaml|RUN",
+        "--rules",
+        metavar="NAME|FILE.yaml|RUN",
         help="rule set (default: classic, or what a trained player plays)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--match", type=match_of, metavar="POINTS|best-of-N",
+        "--match",
+        type=match_of,
+        metavar="POINTS|best-of-N",
         help="play matches to so many points, or best of N hands",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--until", type=precision_of, metavar="PERCENT",
+        "--until",
+        type=precision_of,
+        metavar="PERCENT",
         help="go on until half of the win rate's 95 %% interval is no longer than this, as 0.5%%",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--reduce-variance", action="store_true",
+        "--reduce-variance",
+        action="store_true",
         help="subtract the luck of the stock from win rate, margin and points (AIVAT): unbiased, "
         "with narrower intervals (single hands of classic rules only)",
-    )  # fmt: skip
+    )
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the deals (default: 0)")
     parser.add_argument(
-        "--key", metavar="HEX",
+        "--key",
+        metavar="HEX",
         help="seed of all other random numbers, as results contain it (default: from --seed)",
-    )  # fmt: skip
+    )
     add_worker_options(parser)
     files = parser.add_argument_group("files")
     files.add_argument(
-        "--resume", type=Path, metavar="FILE",
+        "--resume",
+        type=Path,
+        metavar="FILE",
         help="store the run in FILE, and resume from it with the same command",
-    )  # fmt: skip
+    )
     files.add_argument("--json", type=Path, metavar="FILE", help="the whole result")
     files.add_argument("--csv", type=Path, metavar="FILE", help="one line per pairing")
     files.add_argument(
-        "--records", type=Path, metavar="FILE",
+        "--records",
+        type=Path,
+        metavar="FILE",
         help="every hand as a game record; endings are then played out",
-    )  # fmt: skip
+    )
     files.add_argument("--html", type=Path, metavar="FILE", help="a page with plots")
     files.add_argument("--markdown", type=Path, metavar="FILE", help="a page of documentation")
 

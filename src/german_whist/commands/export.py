@@ -13,13 +13,17 @@ from pathlib import Path
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "checkpoint", metavar="CHECKPOINT",
+        "checkpoint",
+        metavar="CHECKPOINT",
         help="path of a checkpoint or a run, or the name of a bundled one, as champion",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        *("-o", "--output"), type=Path, metavar="FILE.onnx|FILE.safetensors",
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE.onnx|FILE.safetensors",
         help="default: ONNX beside the checkpoint; of a bundled one, in this folder",
-    )  # fmt: skip
+    )
     parser.add_argument("--rules", metavar="NAME", help="rule set, if the checkpoint plays several")
 
 

@@ -23,10 +23,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--config", metavar="NAME|FILE.yaml", help="players and options from a file"
     )
     parser.add_argument(
-        "--anchor", metavar="A",
+        "--anchor",
+        metavar="A",
         help="the player whose rating is set to 1000 (default: the config's; without one the mean "
         "of all is)",
-    )  # fmt: skip
+    )
     add_trust_option(parser)
     add_run_options(parser)
 

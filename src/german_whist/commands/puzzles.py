@@ -30,13 +30,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="make: look for puzzles; grade: rate the puzzles of a file",
     )
     parser.add_argument(
-        "--endgames", type="natural", default=20, metavar="N",
+        "--endgames",
+        type="natural",
+        default=20,
+        metavar="N",
         help="number of endgame puzzles (default: 20)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--foreplay", type="natural", default=5, metavar="N",
+        "--foreplay",
+        type="natural",
+        default=5,
+        metavar="N",
         help="number of foreplay puzzles (default: 5)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--rules", default="classic", metavar="NAME", help="rule set (default: classic)"
     )

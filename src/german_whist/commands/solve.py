@@ -32,16 +32,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a small deck, such as 2x5-h2 (`german-whist rules` lists them)",
     )
     parser.add_argument(
-        "--target", type=float, default=0.001, metavar="X",
+        "--target",
+        type=float,
+        default=0.001,
+        metavar="X",
         help="stop when the exploitability is at most X a hand (default: 0.001)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--folder", type=Path, metavar="FOLDER", help="default: `solved` in the cache"
     )
     parser.add_argument(
-        "--threads", type="positive", metavar="N",
+        "--threads",
+        type="positive",
+        metavar="N",
         help="number of threads (default: one per processor)",
-    )  # fmt: skip
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

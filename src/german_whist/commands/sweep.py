@@ -17,19 +17,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("space", type=Path, metavar="SPACE.yaml", help="settings of the sweep")
     parser.add_argument("--folder", type=Path, metavar="FOLDER", help="default: runs/sweep-SPACE")
     parser.add_argument(
-        "--trials", type="positive", metavar="N",
+        "--trials",
+        type="positive",
+        metavar="N",
         help="number of trials, those of earlier sessions included",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--storage",
         metavar="URL",
         help="URL of a database, or path of a journal (default: in the folder)",
     )
     parser.add_argument(
-        "--workers", type=int, metavar="W", default=1,
+        "--workers",
+        type=int,
+        metavar="W",
+        default=1,
         help="number of trials side by side (default: 1; 0: one per core); the next are sampled "
         "when all are done",
-    )  # fmt: skip
+    )
     add_backend_option(parser)
     add_trust_option(parser)
 

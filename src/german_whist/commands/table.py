@@ -33,9 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=int, default=PORT, help=f"port, 0 for any (default: {PORT})")
     parser.add_argument("--token", help="token for a network address (default: random)")
     parser.add_argument(
-        *("--name", "--names"), nargs="+", default=[], metavar="NAME",
+        "--name",
+        "--names",
+        nargs="+",
+        default=[],
+        metavar="NAME",
         help="further host names of the page",
-    )  # fmt: skip
+    )
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="folder of saved games")
     parser.add_argument("--no-browser", action="store_true", help="do not open the page")
 

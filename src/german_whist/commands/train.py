@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "preset", nargs="?", metavar="PRESET|FILE.yaml",
+        "preset",
+        nargs="?",
+        metavar="PRESET|FILE.yaml",
         help="preset or file (default: the defaults of the trainer)",
-    )  # fmt: skip
+    )
     parser.add_argument("words", nargs="*", metavar="key=value", help="settings over the preset's")
     parser.add_argument(
         "--run",
@@ -44,9 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="resume a run, with settings changed by key=value",
     )
     parser.add_argument(
-        "--on", metavar="local|ray|ray://HOST:PORT",
+        "--on",
+        metavar="local|ray|ray://HOST:PORT",
         help="where the runs of seeds=1,2,... are trained: this machine, or a Ray cluster",
-    )  # fmt: skip
+    )
     add_trust_option(parser)
     parser.add_argument("--list", action="store_true", help="list the presets")
     parser.add_argument(

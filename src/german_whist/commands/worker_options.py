@@ -11,26 +11,34 @@ from ..common.executors.executor import MAX_WORKERS
 
 def add_worker_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--workers", type=int, metavar="W", default=1,
+        "--workers",
+        type=int,
+        metavar="W",
+        default=1,
         help="processes; they do not change the result (default: 1; 0: one per core)",
-    )  # fmt: skip
+    )
     add_backend_option(parser)
 
 
 def add_trust_option(parser: argparse.ArgumentParser) -> None:
     """Add `--trust`; `common.trust` looks for its value among the words of the command."""
     parser.add_argument(
-        "--trust", action="append", default=[], metavar="NAME",
+        "--trust",
+        action="append",
+        default=[],
+        metavar="NAME",
         help="load code that a file of settings names: module:object, or sb3:PATH",
-    )  # fmt: skip
+    )
 
 
 def add_backend_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--on", metavar="local|ray|ray://HOST:PORT", default=LOCAL,
+        "--on",
+        metavar="local|ray|ray://HOST:PORT",
+        default=LOCAL,
         help="where they are: processes of this machine (the default), or a cluster of Ray; "
         "--workers 0 is then one for each of its cores",
-    )  # fmt: skip
+    )
 
 
 class WorkerOptions(TypedDict):
