@@ -35,7 +35,7 @@ from ..files import atomic_write, cache_folder, file_lock
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-COMPILED = not config.DISABLE_JIT
+COMPILED = not config.DISABLE_JIT  # type: ignore[attr-defined]
 
 # In the order of imports: compiled code of a package depends on it and on those before it.
 PACKAGES = ("common", "engine", "agents", "envs", "evaluation", "training", "table", "three_player")

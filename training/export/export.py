@@ -84,9 +84,9 @@ def onnx_model(checkpoint: Checkpoint) -> tuple[Any, float]:
         torch.onnx.export(
             policy,
             tuple(inputs.values()),
-            file,
+            file,  # type: ignore[arg-type]
             dynamo=False,
-            opset_version=OPSET,  # type: ignore[arg-type]
+            opset_version=OPSET,
             input_names=[*INPUTS],
             output_names=[*OUTPUTS],
             dynamic_axes={name: {0: "batch"} for name in (*INPUTS, *OUTPUTS)},
