@@ -43,7 +43,7 @@ def text_and_code(name: str) -> tuple[str, str]:
 def test_every_example_is_run_and_short() -> None:
     examples = {path.stem: path.read_text(encoding="utf-8") for path in EXAMPLES.glob("*.py")}
     assert {*examples} == {*RUNS}
-    assert all(len(text.splitlines()) < 80 for text in examples.values())
+    assert all(len(text.splitlines()) < 100 for text in examples.values())
 
 
 @pytest.mark.parametrize("name", [*RUNS, NOTEBOOK.stem])

@@ -1,7 +1,5 @@
 """The batch against the single game and the plain implementation, move by move.
 
-pytestmark = pytest.mark.usefixtures("small_parts", "pooled_memory")
-
 What is shown is compared with plain rows, made from the index table and from what a player noted.
 """
 
@@ -42,6 +40,8 @@ from support import (
     shown,
     view_bytes,
 )
+
+pytestmark = pytest.mark.usefixtures("small_parts", "pooled_memory")
 
 RAW = [0, 1, 2, 3]
 

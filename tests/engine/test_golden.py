@@ -1,7 +1,5 @@
 """Deal number i of seed s is the same deal for good, and every deal is equally likely.
 
-pytestmark = pytest.mark.usefixtures("small_parts")
-
 Whoever changes the games below breaks every seed that somebody has noted down, and has to give the
 environments another version.
 """
@@ -18,6 +16,8 @@ from german_whist.engine.cards import text_of
 from german_whist.engine.game import Game
 from german_whist.engine.rng import random_below, random_fraction, stream_key
 from support import dealt
+
+pytestmark = pytest.mark.usefixtures("small_parts")
 
 FIRST = (
     "KD 9S 7D 2S AD 9C KH 3D 9H 5S 4C QD 5H 2H 7C JC TC AC QS AS 4D 8S 5C 6C 6H KS "

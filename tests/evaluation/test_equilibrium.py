@@ -159,6 +159,10 @@ class ByHash(Agent):
         self._endgame = EndgamePlayer(self.rules)
         self.reads_draws = draws
 
+    def act(self, views: Array, rng: Array) -> Array:
+        draws = np.random.default_rng(rng).random((len(views), 1))
+        return (self.probabilities(views).cumsum(axis=1) < draws).sum(axis=1)
+
     def probabilities(self, views: Array) -> Array:
         seen = views.copy()
         if not self.reads_draws:  # of what it drew, only what everybody saw

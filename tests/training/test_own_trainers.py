@@ -132,7 +132,7 @@ def state(self):
     return super().state()[0], {{"decisions": np.int64(self.decisions), "hands": self.hands}}
 """
     assert train(folder, body) == 0
-    assert main(["train", "--resume", "runs/own-1", "decisions=150"]) == 0
+    assert main(["train", "--resume", "runs/own-1", "decisions=150", "--trust", "own:Own"]) == 0
     _, state = load_state(folder / "runs" / "own-1" / "state.safetensors")
     assert state.trainer == {"decisions": 150, "hands": 6}
 

@@ -323,4 +323,4 @@ def test_begun_clears_what_a_run_left_that_saved_nothing(tmp_path: Path, left: s
     run.mkdir()
     (run / left).touch()
     assert not begun(run)
-    assert not run.exists()
+    assert not (run / left).exists()
