@@ -367,6 +367,15 @@ def _unknown_message(text: str, name: str, known: list[str]) -> str:
             f"{text!r} is not an agent: a file of Python is named as a module, from the folder "
             f"that it is in, as {Path(name).stem}:{target}"
         )
+    if path.suffix == ".zip" and path.is_file():
+        return (
+            f"{text!r} is not an agent: a model of Stable-Baselines3 is named as "
+            f"sb3:{text},trusted, if you trust its author, since its file runs code"
+        )
+    if text and path.is_dir():
+        runs = sorted(str(child) for child in path.iterdir() if is_checkpoint(str(child)))
+        if runs:
+            return f"{text!r} is not an agent, but a folder of these: {', '.join(runs)}"
     if text and path.exists():
         return (
             f"{text!r} is not an agent: there is no checkpoint in it; give the path of a "
@@ -381,6 +390,9 @@ def _unknown_message(text: str, name: str, known: list[str]) -> str:
     if "/" in text or os.sep in text or name.endswith(_FILE_ENDINGS):
         return f"{text!r} is not an agent: there is no such file or folder"
     bare, comma, parameters = text.partition(",")
+    several = [part.strip() for part in text.split(",")]
+    if comma and all(part in known for part in several):
+        return f"{text!r} is not an agent, but several: give them apart, as in {' '.join(several)}"
     if comma and bare in known:
         return f"{text!r} is not an agent: parameters follow a colon, as in {bare}:{parameters}"
     if name.isidentifier() and Path(f"{name}.py").is_file():

@@ -262,7 +262,7 @@ class PlayerDetails:
         return "; ".join(map(str, self.checkpoints))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """The results of `evaluate` or `ladder`."""
 
@@ -288,6 +288,15 @@ class Result:
     version: str = ""
     seconds: float = 0.0
     workers: int = 1
+
+    def __repr__(self) -> str:
+        incomplete = "" if self.complete else ", incomplete"
+        lines = [f"Result of {self.rules}, seed {self.seed}{incomplete}"]
+        for pairing in self.pairings:
+            wins = percent_with_interval(pairing.win_rate)
+            games = f"{2 * pairing.pairs:,} {'matches' if self.match else 'hands'}"
+            lines.append(f"{pairing.player} against {pairing.opponent}: {wins} of {games}")
+        return "\n".join(lines)
 
     def pairing(self, player: str, opponent: str) -> Pairing | None:
         """The pairing of two players, from the first one's point of view; None if never played."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -23,6 +23,7 @@ from ..common.executors import LOCAL, Executor, InProcessExecutor, WorkersLost, 
 from ..common.executors.executor import MAX_WORKERS
 from ..common.progress import Progress
 from ..common.signals import END_SIGNALS, SignalGuard
+from ..common.suggestions import suggest
 from ..common.typing import Array
 from ..engine.batch.config import RulesLike
 from ..engine.dtypes import SEATS
@@ -443,6 +444,13 @@ def _check_ladder(names: tuple[str, ...], anchor: str | None) -> None:
 # -- the two kinds of tournaments
 
 
+def _check_options(function: str, options: Mapping[str, object]) -> None:
+    for name in options:
+        if name not in ArenaOptions.__annotations__:
+            near = suggest(name, ArenaOptions.__annotations__)
+            raise TypeError(f"{function}() has no option {name!r}{near}")
+
+
 def evaluate(
     player: PlayerSpec,
     against: PlayerSpec | Sequence[PlayerSpec],
@@ -456,6 +464,7 @@ def evaluate(
     >>> evaluate("threshold", "random", hands=200).pairings[0].win_rate.value > 0.9
     True
     """
+    _check_options("evaluate", options)
     opponents = list(against) if isinstance(against, (list, tuple)) else [against]
     pairings = [(0, index) for index in range(1, len(opponents) + 1)]
     return Arena([player, *opponents], pairings, rules, **options).play(progress)
@@ -470,6 +479,7 @@ def ladder(
     **options: Unpack[ArenaOptions],
 ) -> Result:
     """Play a round robin, and rate the players; options of `Arena`."""
+    _check_options("ladder", options)
     if len(players) < 2:
         raise ValueError("a ladder needs two players or more")
     pairings = list(combinations(range(len(players)), 2))

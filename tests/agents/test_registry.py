@@ -100,11 +100,19 @@ def test_what_is_near_a_player_is_told(tmp_path: Path, monkeypatch: pytest.Monke
         "import numpy as np\n\nfive = 5\n\n\nclass Nap:\n    pass\n"
     )
     champion_at(tmp_path / "mine", TINY)
+    (tmp_path / "model.zip").touch()
+    for run in ("two", "one"):
+        checkpoint = tmp_path / "runs" / run / "checkpoints" / "100"
+        checkpoint.parent.mkdir(parents=True)
+        champion_at(checkpoint, TINY)
     monkeypatch.chdir(tmp_path)
     for text, message in (
         ("mine:endgame=network", "after a comma, as in mine,endgame=network"),
         ("champion,sample", "parameters follow a colon, as in champion:sample"),
         ("value,13", "as in value:13"),
+        ("threshold,counting", "but several: give them apart, as in threshold counting$"),
+        ("runs", "but a folder of these: runs/one, runs/two$"),
+        ("model.zip", "is named as sb3:model.zip,trusted"),
         ("nearby", r"there is a file nearby\.py here, .* named as nearby:Class"),
         ("nearby:np2", "nearby has no 'np2'$|did you mean 'Nap'"),
         ("nearby:nap", r"did you mean 'Nap'\?$"),

@@ -26,6 +26,7 @@ from german_whist.evaluation import evaluate as evaluate_in_secret
 from german_whist.evaluation import kernels as k
 from german_whist.evaluation import ladder as ladder_in_secret
 from german_whist.evaluation.figures import Tally
+from german_whist.evaluation.formats import percent_with_interval
 from german_whist.evaluation.match import Chunk, MatchConfig, MatchPlayer, Task, play_chunk
 from german_whist.evaluation.tournament import ArenaOptions
 from support import KEY, reproducible
@@ -449,3 +450,19 @@ def test_the_options_of_evaluate_and_ladder_are_those_of_the_arena() -> None:
     taken = inspect.signature(Arena).parameters.values()
     keywords = {each.name for each in taken if each.kind is inspect.Parameter.KEYWORD_ONLY}
     assert {*ArenaOptions.__annotations__} == keywords - {"anchor", "rated"}
+
+
+def test_evaluate_names_an_unknown_option_and_the_nearest() -> None:
+    with pytest.raises(TypeError, match=r"evaluate\(\) has no option 'seeds'; did you mean 'seed'"):
+        evaluate("random", "random", seeds=1)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"ladder\(\) has no option 'pairs'; there are hands, "):
+        ladder(["random", "threshold"], pairs=10)  # type: ignore[call-arg]
+
+
+def test_result_prints_a_line_for_each_pairing() -> None:
+    result = evaluate("threshold", ["random", "counting"], hands=20, seed=1)
+    first, *lines = str(result).splitlines()
+    assert first == "Result of classic, seed 1"
+    for line, pairing in zip(lines, result.pairings, strict=True):
+        wins = percent_with_interval(pairing.win_rate)
+        assert line == f"threshold against {pairing.opponent}: {wins} of 20 hands"
