@@ -25,7 +25,9 @@ def link_packages(folder: Path) -> None:
     package = folder / PACKAGE
     package.mkdir(parents=True)
     folders = [module.parent for module in ROOT.glob("*/__init__.py")]
-    for source in [*(ROOT / "src" / PACKAGE).iterdir(), *folders]:
+    # An editable installation has links to the folders beside the modules.
+    modules = [path for path in (ROOT / "src" / PACKAGE).iterdir() if not path.is_symlink()]
+    for source in [*modules, *folders]:
         if source.name not in ("tests", "benchmarks", "__pycache__"):
             (package / source.name).symlink_to(source)
 
