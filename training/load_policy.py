@@ -16,14 +16,14 @@ from ..engine.rules import Rules
 from ..engine.view import View
 
 if TYPE_CHECKING:
-    from .export.policy_module import PolicyModule
+    import torch
 
 
 class TrainedPolicy(NamedTuple):
     """A policy and its observation."""
 
-    module: PolicyModule
-    """A `torch.nn.Module` from observations and masks to masked logits and the likeliest action."""
+    module: torch.nn.Module
+    """From observations and masks to masked logits and the likeliest action."""
     rules: Rules
     layout: str
 

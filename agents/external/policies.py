@@ -63,7 +63,7 @@ class PolicyAgent(Agent):
         self.observation: str = checked_choice("observation", observation, OBSERVATIONS)
         self.reads_tricks: bool = observation == "history"
         self.sample: bool = sample
-        self.greedy = not sample
+        self.greedy: bool = not sample
         self.name: str = name or getattr(policy, "__name__", type(policy).__name__)
         self._endgame = EndgamePlayer(self.rules) if exact else None
         if EndgamePlayer.solves(self.rules):
