@@ -6,6 +6,7 @@ Processes that run tests side by side compile nothing twice, and do not wait for
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,6 +25,11 @@ from hypothesis import HealthCheck, settings
 from german_whist.cli import main
 from german_whist.common import threads
 from german_whist.engine.batch import cpu_backend
+
+# `nohup` and background jobs of a shell ignore them, and so would every process of the tests.
+for name in ("SIGINT", "SIGHUP"):
+    if (number := getattr(signal, name, None)) and signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL)
 
 # A first call may compile; how long an example takes says nothing about it.
 settings.register_profile(
