@@ -157,15 +157,20 @@ class RayWorker:
             raise ValueError(f"a worker of the cluster could not begin: {error.cause}") from None
         except self._ray.exceptions.RayError as error:
             raise WorkerDied(_first_line(error)) from None
+        finally:
+            # Ray aborts this process where a task is cancelled as it ends ("Tried to complete task
+            # that was not pending", task_manager.cc of 2.60).
+            self._running = None
         for printed in lines:
             line(printed)
         return result_of(outcome)
 
     def end(self) -> None:
         self._ended = True
-        if self._running is not None:
+        running = self._running
+        if running is not None:
             # Without force Ray waits for Python, and a compiled function or a sleep goes on.
-            self._ray.cancel(self._running, force=True)
+            self._ray.cancel(running, force=True)
 
     def close(self) -> None:
         pass

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import pickle
 import shutil
 import subprocess
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +16,8 @@ from checkpoints import champion_at
 
 from german_whist.agents.registry import make_agent
 from german_whist.cli import main
-from german_whist.common.executors.cluster import write_files
+from german_whist.common.executors.cluster import RayWorker, write_files
+from german_whist.common.executors.worker import WorkerDied
 from german_whist.evaluation.packing import pack
 
 HERE = Path(__file__).resolve().parent
@@ -123,3 +126,41 @@ def test_where_a_run_is_played_or_trained_is_checked(
         assert main(words.split()) == 2
         assert message in capsys.readouterr().err
     assert not run.exists()
+
+
+class FakeRay:
+    """Ray's part that `RayWorker` uses; a task returns its outcome at once."""
+
+    exceptions = SimpleNamespace(RayTaskError=KeyError, RayError=OSError)
+
+    def __init__(self) -> None:
+        self.cancelled: list[object] = []
+
+    def get(self, _: object) -> tuple[bytes, list[str]]:
+        return pickle.dumps((5, None)), []
+
+    def cancel(self, running: object, *, force: bool) -> None:
+        assert force
+        self.cancelled.append(running)
+
+
+def test_ended_task_of_ray_is_not_cancelled() -> None:
+    ray = FakeRay()
+    worker = RayWorker(ray, lambda task: task)
+    assert worker.call("task", print) == 5
+    worker.end()
+    assert ray.cancelled == []
+
+
+def test_running_task_of_ray_is_cancelled() -> None:
+    ray = FakeRay()
+    worker = RayWorker(ray, lambda task: task)
+
+    def get(_: object) -> tuple[bytes, list[str]]:
+        worker.end()
+        raise OSError("The task was cancelled")
+
+    ray.get = get
+    with pytest.raises(WorkerDied, match="cancelled"):
+        worker.call("task", print)
+    assert len(ray.cancelled) == 1
