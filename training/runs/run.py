@@ -136,7 +136,9 @@ class Run(TrainingRun):
             self._on_first_rank(self._begin_session)
             while self._on_first_rank(self._evaluate_and_continue):
                 before, began = trainer.decisions, time.monotonic()
+                processor_began = time.process_time()
                 metrics = checked_metrics(trainer)
+                processor_seconds = time.process_time() - processor_began
                 state.seconds = time.monotonic() - started
                 if trainer.stopped:
                     self.say(f"a callback ended the training after {trainer.decisions:,} decisions")
@@ -150,7 +152,7 @@ class Run(TrainingRun):
                 # The budget's last checkpoint is evaluated below, and more thoroughly.
                 passed = _passed(before, now, settings.eval_every)
                 state.due = passed and now < settings.decisions
-                self._on_first_rank(partial(self._log_iteration, metrics))
+                self._on_first_rank(partial(self._log_iteration, metrics, processor_seconds))
                 if _passed(before, now, settings.save_every) or state.due:
                     self.save()
             state.seconds = time.monotonic() - started
@@ -246,12 +248,14 @@ class Run(TrainingRun):
             return False
         return True
 
-    def _log_iteration(self, metrics: Mapping[str, float]) -> None:
+    def _log_iteration(self, metrics: Mapping[str, float], processor_seconds: float) -> None:
+        before = self.rows[-1].get("processor_seconds", 0.0) if self.rows else 0.0
         self.rows.append(
             {
                 "decisions": self.trainer.decisions,
                 "hands_played": self.trainer.hands,
                 "seconds": round(self.seconds, 3),
+                "processor_seconds": round(before + processor_seconds, 3),
                 **{name: float(f"{value:.6g}") for name, value in metrics.items()},
             }
         )
