@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..common.jit.bitset import popcount
 from ..common.jit.compiler import jit, warm_up
 from ..common.typing import Array
+from ..engine.bitset import popcount
 from ..engine.cards import N_CARDS
 from ..engine.dtypes import CHOOSE, FOLLOW, HIGH, VIEW
 from ..engine.endgame import Ending, Race, best_card_compiled, solve_race_moves

@@ -10,9 +10,9 @@ import math
 
 import numpy as np
 
-from ..common.jit.bitset import ONE
 from ..common.jit.compiler import jit
 from ..common.typing import Array
+from ..engine.bitset import ONE
 
 
 @jit

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..common.jit.bitset import ONE, lowest
 from ..common.jit.compiler import jit, warm_up
 from ..common.suggestions import type_phrase
+from .bitset import ONE, lowest
 from .cards import (
     ACTIONS,
     CARDS,

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..common.jit.bitset import NO_CARDS, bit, suit_set
 from ..common.jit.compiler import COMPILED, jit, noinline
+from .bitset import NO_CARDS, bit, suit_set
 from .cards import KEEP, N_CARDS, TAKE_BLIND, TAKE_HIDDEN
 from .dtypes import (
     AFTER_FIRST,

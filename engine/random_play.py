@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..common.jit.bitset import nth_lowest, popcount
 from ..common.jit.compiler import jit, warm_up
+from .bitset import nth_lowest, popcount
 from .dtypes import GAME, OVER
 from .play import Record, deal_numbered, legal, pay, play, row
 from .rng import random_below

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ..common.jit.bitset import ONE
 from ..common.jit.compiler import COMPILED, jit
+from .bitset import ONE
 
 SipKey = np.ndarray[Any, Any]
 """A 128-bit key: an array of two `uint64`."""

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..common.jit.bitset import ONE
 from ..common.jit.compiler import jit, warm_up
 from ..common.typing import Array
+from .bitset import ONE
 from .cards import KEEP, N_ACTIONS, TAKE_BLIND, TAKE_HIDDEN
 from .dtypes import CHOOSE, FOLLOW, GAME, LEAD, OVER, SEATS, TOOK_BLIND, UNDECIDED
 from .play import Record, legal, new_match, play, row, set_up, stock_card

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ..common.jit.bitset import NO_CARDS, ONE, bit, popcount
 from ..common.jit.compiler import jit, noinline
 from ..common.typing import Array
+from .bitset import NO_CARDS, ONE, bit, popcount
 from .cards import ACTIONS, CARDS, N_CARDS, Card, cards_of, text_of
 from .dtypes import (
     CHOOSE,

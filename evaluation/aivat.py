@@ -29,8 +29,8 @@ from ..agents.networks.value import (
     read_value_network,
     write_value_inputs,
 )
-from ..common.jit.bitset import NO_CARDS, ONE, bit, highest, lowest, nth_lowest
 from ..common.jit.compiler import jit
+from ..engine.bitset import NO_CARDS, ONE, bit, highest, lowest, nth_lowest
 from ..engine.dtypes import GAME, LEAD
 from ..engine.endgame import Scratch, Tables, solve
 from ..engine.play import Record, legal, play, row, stock_left

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..agents.base import decision_stream
-from ..common.jit.bitset import NO_CARDS, ONE, bit, popcount, suit_set
 from ..common.jit.compiler import jit
 from ..common.typing import Array
+from ..engine.bitset import NO_CARDS, ONE, bit, popcount, suit_set
 from ..engine.cards import N_ACTIONS
 from ..engine.dtypes import GAME, LEAD, MAX_TRICKS, NO_TRUMP, OVER, VIEW
 from ..engine.endgame import Ending, Scratch, Tables, solve, solve_moves

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...common.jit.bitset import NO_CARDS, ONE, lowest, popcount
 from ...common.jit.compiler import forceinline, jit
+from ...engine.bitset import NO_CARDS, ONE, lowest, popcount
 from ...engine.endgame.game_values import inexact_reason
 from ...engine.play import beats
 from ...engine.rules import Rules

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ...common.jit.bitset import ONE
 from ...common.jit.compiler import jit
+from ...engine.bitset import ONE
 from ...engine.play import row
 from ...engine.view import legal_in_view
 from ..base import Array, CannotPlay

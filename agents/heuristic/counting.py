@@ -30,8 +30,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...common.jit.bitset import NO_CARDS, ONE, bit, lowest, popcount, suit_set
 from ...common.jit.compiler import forceinline, jit, noinline
+from ...engine.bitset import NO_CARDS, ONE, bit, lowest, popcount, suit_set
 from ...engine.cards import TAKE_HIDDEN
 from ...engine.dtypes import CHOOSE, LEAD, NO_CARD, NO_TRUMP
 from ...engine.play import Record, row, suit_of

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...common.jit.bitset import nth_lowest, popcount
 from ...common.jit.compiler import jit
+from ...engine.bitset import nth_lowest, popcount
 from ...engine.play import row
 from ...engine.rng import random_below
 from ...engine.rules import Match

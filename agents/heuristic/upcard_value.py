@@ -35,8 +35,8 @@ from typing import Any
 
 import numpy as np
 
-from ...common.jit.bitset import NO_CARDS, ONE, lowest, popcount, suit_set
 from ...common.jit.compiler import jit
+from ...engine.bitset import NO_CARDS, ONE, lowest, popcount, suit_set
 from ...engine.cards import KEEP, TAKE_BLIND, TAKE_HIDDEN
 from ...engine.dtypes import CHOOSE, EXCHANGE, LEAD, NO_CARD, NO_TRUMP
 from ...engine.play import Record, row, suit_of

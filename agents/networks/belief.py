@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ...common.jit.bitset import NO_CARDS, ONE, bit, lowest, popcount
 from ...common.jit.compiler import jit
+from ...engine.bitset import NO_CARDS, ONE, bit, lowest, popcount
 from ...engine.cards import N_CARDS
 from ...engine.dtypes import FOLLOW, NO_CARD, UNSEEN_CARD
 from ...engine.observation.layout import LAYOUT, Layout, trump_first_order

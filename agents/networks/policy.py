@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...common.jit.bitset import NO_CARDS, ONE
 from ...common.jit.compiler import jit
+from ...engine.bitset import NO_CARDS, ONE
 from ...engine.dtypes import VIEW
 from ...engine.observation.layout import MAX_OBSERVATION_SIZE, encode_view, real_action
 from ...engine.play import Record, row

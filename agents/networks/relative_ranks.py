@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...common.jit.bitset import NO_CARDS, ONE
 from ...common.jit.compiler import jit
 from ...engine.batch.cpu_backend import RowBuffers
+from ...engine.bitset import NO_CARDS, ONE
 from ...engine.observation.layout import LAYOUT
 
 # Together these are all cards that are still in play.

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...common.jit.bitset import NO_CARDS, ONE, suit_part
 from ...common.jit.compiler import jit
+from ...engine.bitset import NO_CARDS, ONE, suit_part
 from ...engine.cards import N_CARDS
 from ...engine.endgame.game_values import inexact_reason
 from ...engine.observation.layout import Layout

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...common.jit.bitset import NO_CARDS, ONE, lowest, popcount
 from ...common.jit.compiler import jit
+from ...engine.bitset import NO_CARDS, ONE, lowest, popcount
 from ...engine.dtypes import VIEW
 from ...engine.endgame import Tables
 from ...engine.endgame.game_values import endgame_tables

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...common.jit.bitset import NO_CARDS, ONE, bit, lowest
 from ...common.jit.compiler import forceinline, inline_ir, jit, noinline, warm_up
+from ...engine.bitset import NO_CARDS, ONE, bit, lowest
 from ...engine.cards import N_ACTIONS, N_CARDS
 from ...engine.dtypes import GAME, LEAD, MAX_TRICKS, NO_CARD, UNSEEN_CARD, VIEW
 from ...engine.endgame import Scratch, Tables

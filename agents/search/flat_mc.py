@@ -28,8 +28,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...common.jit.bitset import NO_CARDS, ONE, lowest, popcount
 from ...common.jit.compiler import inline_ir, jit, warm_up
+from ...engine.bitset import NO_CARDS, ONE, lowest, popcount
 from ...engine.cards import N_ACTIONS, N_CARDS
 from ...engine.dtypes import CHOOSE, EXCHANGE, GAME, NO_CARD, VIEW
 from ...engine.endgame import Ending, Scratch, Tables, solve_moves

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...common.jit.bitset import ONE, lowest, popcount
 from ...common.jit.compiler import inline_ir, jit
+from ...engine.bitset import ONE, lowest, popcount
 from ...engine.dtypes import LEAD, WIN
 from ...engine.endgame import Ending, Race, Scratch, Tables, solve_race
 from ...engine.endgame.index import MAX_CARDS, index_hands

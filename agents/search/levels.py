@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...common.jit.bitset import NO_CARDS, bit, nth_lowest, popcount
 from ...common.jit.compiler import jit
+from ...engine.bitset import NO_CARDS, bit, nth_lowest, popcount
 from ...engine.cards import N_CARDS
 from ...engine.dtypes import EXCHANGE, FOLLOW, NO_CARD
 from ...engine.endgame import Ending, Scratch, Tables, solve_moves

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...common.jit.bitset import ONE, lowest, nth_lowest, popcount
 from ...common.jit.compiler import jit, noinline
 from ...common.suggestions import suggest
+from ...engine.bitset import ONE, lowest, nth_lowest, popcount
 from ...engine.play import Record
 from ...engine.rng import random_below
 from ...engine.rules import Rules

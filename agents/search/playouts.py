@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ...common.jit.bitset import NO_CARDS
 from ...common.jit.compiler import inline_ir, jit
+from ...engine.bitset import NO_CARDS
 from ...engine.dtypes import CHOOSE, EXCHANGE, FOLLOW, NO_CARD, OVER
 from ...engine.play import Record, legal, n_faced, pay, play, row, stock_card, stock_left
 from ...engine.view import write_position

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...common.jit.bitset import NO_CARDS, ONE, bit, lowest, popcount, suit_set
 from ...common.jit.compiler import forceinline, inline_ir, jit
+from ...engine.bitset import NO_CARDS, ONE, bit, lowest, popcount, suit_set
 from ...engine.dtypes import FOLLOW, NO_CARD
 from ...engine.play import Record, legal, play, row, suit_of
 from ...engine.sampling.determinizations import draw_determinization, split_weight

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...common.jit.bitset import NO_CARDS, ONE, lowest
 from ...common.jit.compiler import forceinline, inline_ir, jit
+from ...engine.bitset import NO_CARDS, ONE, lowest
 from ...engine.cards import N_ACTIONS, N_CARDS
 from ...engine.dtypes import FOLLOW, GAME, LEAD
 from ...engine.endgame import Scratch, Tables

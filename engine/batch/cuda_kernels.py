@@ -13,8 +13,8 @@ import numpy as np
 from numba import cuda as numba_cuda
 from numba import float64, from_dtype, int8, uint64
 
-from ...common.jit.bitset import lowest, nth_lowest, popcount
 from ...common.jit.compiler import jit
+from ..bitset import lowest, nth_lowest, popcount
 from ..dtypes import GAME
 from ..endgame import Tables
 from ..endgame.index import pattern_of

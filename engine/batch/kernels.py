@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...common.jit.bitset import NO_CARDS, ONE
 from ...common.jit.compiler import jit, noinline
+from ..bitset import NO_CARDS, ONE
 from ..cards import N_ACTIONS, N_CARDS
 from ..dtypes import LEAD, OVER, VIEW
 from ..observation.history import history_suits, write_history

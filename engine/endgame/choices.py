@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...common.jit.bitset import ONE, lowest
 from ...common.jit.compiler import jit, noinline
+from ..bitset import ONE, lowest
 from .index import run_bottoms, suit_of
 from .search import (
     Ending,

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...common.jit.bitset import ONE, lowest
 from ...common.jit.compiler import forceinline, jit
+from ..bitset import ONE, lowest
 from ..play import row
 from .index import after_trick, entry, rank_of, run_bottoms
 from .search import Node

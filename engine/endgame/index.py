@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...common.jit.bitset import NO_CARDS, ONE, SUIT_BITS, lowest, popcount
 from ...common.jit.compiler import forceinline, jit
+from ..bitset import NO_CARDS, ONE, SUIT_BITS, lowest, popcount
 from ..play import Record
 
 MAX_CARDS = 13

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...common.jit.bitset import NO_CARDS, ONE, highest, lowest
 from ...common.jit.compiler import forceinline, jit, noinline
+from ..bitset import NO_CARDS, ONE, highest, lowest
 from ..play import row
 from .index import run_bottoms, suit_of
 from .search import Ending, Node, leader_points, next_reply, node_of, play_trick, slot_of

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...common.jit.bitset import NO_CARDS, ONE, highest, lowest, popcount
 from ...common.jit.compiler import forceinline, jit, noinline
+from ..bitset import NO_CARDS, ONE, highest, lowest, popcount
 from ..play import row
 from .index import (
     MAX_CARDS,

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
 
-from ...common.jit.bitset import popcount
 from ...common.jit.compiler import jit, warm_up
 from ...common.threads import usable_threads
+from ..bitset import popcount
 from ..cards import N_CARDS, SUITS, Card, card, card_set, cards_of
 from ..dtypes import FOLLOW, NO_TRUMP, OVER
 from ..view import View

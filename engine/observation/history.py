@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...common.jit.bitset import NO_CARDS, bit
 from ...common.jit.compiler import jit, noinline
+from ..bitset import NO_CARDS, bit
 from ..cards import N_CARDS
 from ..dtypes import KEPT_HAND, NO_CARD, TOOK_BLIND, UNDECIDED, UNSEEN_CARD
 from ..play import Record, n_faced, row, suit_of

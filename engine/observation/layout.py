@@ -13,8 +13,8 @@ from itertools import accumulate
 
 import numpy as np
 
-from ...common.jit.bitset import NO_CARDS, ONE, bit, suit_part, write_bits
 from ...common.jit.compiler import forceinline, jit
+from ..bitset import NO_CARDS, ONE, bit, suit_part, write_bits
 from ..cards import N_CARDS, TAKE_HIDDEN
 from ..dtypes import EXCHANGE, KEPT_HAND, MAX_TRICKS, NO_CARD, NO_TRUMP, TOOK_BLIND
 from ..play import Record, suit_of

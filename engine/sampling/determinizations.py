@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from ...common.jit.bitset import NO_CARDS, ONE, bit, lowest, nth_lowest, popcount, suit_set
 from ...common.jit.compiler import jit, noinline, warm_up
+from ..bitset import NO_CARDS, ONE, bit, lowest, nth_lowest, popcount, suit_set
 from ..cards import KEEP, N_CARDS, TAKE_BLIND
 from ..dtypes import CHOOSE, GAME, MAX_TRICKS, NO_CARD, TOOK_BLIND, UNDECIDED, UNSEEN_CARD
 from ..play import (

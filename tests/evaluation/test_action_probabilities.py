@@ -11,7 +11,7 @@ from german_whist.agents.base import Agent, Array
 from german_whist.agents.equilibrium.nash import NashAgent
 from german_whist.agents.heuristic.random import RandomExactAgent
 from german_whist.agents.perfect_endgame import EndgamePlayer
-from german_whist.common.jit.bitset import ONE
+from german_whist.engine.bitset import ONE
 from german_whist.engine.rules import load_rules
 from german_whist.engine.view import legal_in_views
 from german_whist.evaluation.exploitability.exact import measure_exploitability

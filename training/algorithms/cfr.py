@@ -25,12 +25,12 @@ from ...agents.checkpoints.schema import NetworkCard
 from ...agents.equilibrium.path import PathTables, cells_of_view, path_tables
 from ...agents.equilibrium.public_tree import MAX_CARDS, public_tree, why_no_public_tree
 from ...agents.sampling import sample
-from ...common.jit.bitset import ONE, lowest
 from ...common.jit.compiler import forceinline, jit, warm_up
 from ...common.schema import convert
 from ...common.typed_settings import PositiveInt, SettingsError, doc
 from ...engine.batch.kernels import ENDGAME_REACHED, NO_EVENT, advance, score_endgame
 from ...engine.batch.results import RESULT
+from ...engine.bitset import ONE, lowest
 from ...engine.cards import N_CARDS
 from ...engine.dtypes import GAME, VIEW
 from ...engine.endgame import Scratch, Tables, new_scratch, solve

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ...agents.networks.belief import INPUTS, MAX_BELIEF_INPUTS, write_belief_inputs
-from ...common.jit.bitset import ONE
 from ...common.jit.compiler import jit
 from ...common.typing import Array
+from ...engine.bitset import ONE
 from ...engine.cards import N_CARDS
 from ...engine.dtypes import GAME, VIEW
 from ...engine.play import play, row

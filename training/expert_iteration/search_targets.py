@@ -21,9 +21,9 @@ from ...agents.networks.policy import PolicyNet, new_policy_buffers
 from ...agents.networks.value import INPUTS, MAX_VALUE_INPUTS, outcome_pays, write_value_inputs
 from ...agents.search.base import UNLIKELY_FOR_TARGETS, SearchAgent
 from ...agents.search.leaf_values import ending_value, solve_last_trick
-from ...common.jit.bitset import NO_CARDS, ONE, lowest
 from ...common.jit.compiler import jit
 from ...common.typing import Array
+from ...engine.bitset import NO_CARDS, ONE, lowest
 from ...engine.cards import N_CARDS
 from ...engine.dtypes import FOLLOW, GAME, VIEW
 from ...engine.endgame import Scratch, Tables

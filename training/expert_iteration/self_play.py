@@ -26,9 +26,9 @@ from ...agents.networks.policy import (
 )
 from ...agents.networks.value import MAX_TRICKS
 from ...agents.sampling import masked_argmax
-from ...common.jit.bitset import ONE, nth_lowest, popcount
 from ...common.jit.compiler import jit
 from ...common.typing import Array
+from ...engine.bitset import ONE, nth_lowest, popcount
 from ...engine.cards import N_CARDS
 from ...engine.dtypes import GAME
 from ...engine.endgame import Scratch, Tables, new_scratch, solve, tables

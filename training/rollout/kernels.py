@@ -13,10 +13,10 @@ import numpy as np
 from ...agents.checkpoints.schema import HIDDEN_SIZE
 from ...agents.networks.relative_ranks import gather_rows
 from ...agents.sampling import masked_softmax, sample
-from ...common.jit.bitset import NO_CARDS, ONE
 from ...common.jit.compiler import jit
 from ...engine.batch.batch import Backend
 from ...engine.batch.cpu_backend import RowBuffers
+from ...engine.bitset import NO_CARDS, ONE
 from ...engine.cards import N_ACTIONS, N_CARDS
 from ...engine.dtypes import EXCHANGE, GAME, UNDECIDED
 from ...engine.observation.layout import OBSERVATION_SIZE, relabel, relabelled_action

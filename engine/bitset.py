@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .compiler import COMPILED, jit
+from ..common.jit.compiler import COMPILED, jit
 
 ONE = np.uint64(1)
 SUIT_BITS = np.uint64(0x1FFF)
