@@ -132,7 +132,7 @@ def main() -> None:
 
     from german_whist.training.algorithms.ppo import PPO, Timings
     from german_whist.training.distributed import current_ranks
-    from german_whist.training.runs.presets import load_settings
+    from german_whist.training.presets import load_settings
 
     torch.set_num_threads(1)
     ranks = current_ranks()

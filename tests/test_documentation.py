@@ -17,7 +17,7 @@ import pytest
 
 import german_whist
 from german_whist.cli import COMMANDS, main, parsed
-from german_whist.training.runs.presets import load_settings, split_seeds
+from german_whist.training.presets import load_settings, split_seeds
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "docs" / "scripts"))

@@ -1,1 +1,1 @@
-"""numba: the decorator, the compiler's cache, and card sets as 64-bit integers."""
+"""numba: the decorator, the compiler's cache, and the linker."""

@@ -47,11 +47,11 @@ if TYPE_CHECKING:
     from .evaluation import evaluate as evaluate
     from .evaluation import ladder as ladder
     from .three_player import german_whist_three_v0 as german_whist_three_v0
+    from .training.api import train as train
+    from .training.api import train_on as train_on
     from .training.experiments.compare import compare as compare
     from .training.experiments.seeds import train_seeds as train_seeds
     from .training.load_policy import load_policy as load_policy
-    from .training.runs.api import train as train
-    from .training.runs.api import train_on as train_on
 
 __version__ = "0.1.0"
 
@@ -90,7 +90,7 @@ _NAMES_BY_MODULE = {
     "training.experiments.compare": ["compare"],
     "training.experiments.seeds": ["train_seeds"],
     "training.load_policy": ["load_policy"],
-    "training.runs.api": ["train", "train_on"],
+    "training.api": ["train", "train_on"],
 }
 _MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 

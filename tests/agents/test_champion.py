@@ -32,7 +32,7 @@ from german_whist.agents.registry import make_agent
 from german_whist.engine.rules import Rules, load_rules, named_rules
 from german_whist.evaluation import evaluate
 from german_whist.training.expert_iteration.recipe import load_recipe
-from german_whist.training.runs.presets import changed_settings, load_settings
+from german_whist.training.presets import changed_settings, load_settings
 from support import KEY
 
 

@@ -20,8 +20,8 @@ from german_whist.agents.registry import make_agent
 from german_whist.cli import main
 from german_whist.engine.rules import load_rules
 from german_whist.training.callbacks.evaluation import earlier_checkpoint
-from german_whist.training.runs.presets import load_settings
-from german_whist.training.runs.warm_start import load_warm_start
+from german_whist.training.presets import load_settings
+from german_whist.training.warm_start import load_warm_start
 
 OLD, NEW = "000000001500", "000000003000"
 

@@ -21,15 +21,15 @@ from german_whist.agents.checkpoints.checkpoint import find_checkpoint
 from german_whist.common.settings_files import parse_overrides
 from german_whist.evaluation import ladder
 from german_whist.evaluation.results import Result
+from german_whist.training.api import train, train_on
 from german_whist.training.checkpoint import digest_of, load_state
 from german_whist.training.experiments.search_space import Sweep
 from german_whist.training.experiments.seeds import train_seeds, train_seeds_on
 from german_whist.training.experiments.sweep import run_sweep
 from german_whist.training.expert_iteration import pipeline as parts
 from german_whist.training.expert_iteration.recipe import load_recipe
-from german_whist.training.runs.api import train, train_on
-from german_whist.training.runs.presets import load_settings
-from german_whist.training.runs.store import settings_of
+from german_whist.training.folder import settings_of
+from german_whist.training.presets import load_settings
 
 AGENT = """
 import os

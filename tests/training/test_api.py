@@ -13,7 +13,7 @@ import pytest
 import german_whist
 from german_whist.common.typed_settings import SettingsError
 from german_whist.evaluation.reports.text import as_csv
-from german_whist.training.runs.presets import load_settings
+from german_whist.training.presets import load_settings
 
 SMALL = {
     "n_envs": 64,

@@ -31,7 +31,7 @@ from german_whist.training.experiments.benchmark import (
     over_seeds,
     page,
 )
-from german_whist.training.runs.run_lock import RunLock
+from german_whist.training.folder import RunLock
 
 # Of all trainers this one starts soonest: it needs no torch.
 TINY = {

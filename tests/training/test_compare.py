@@ -13,8 +13,8 @@ import pytest
 from german_whist.cli import main
 from german_whist.training.experiments import separate_runs
 from german_whist.training.experiments.compare import Comparison, compare
-from german_whist.training.runs.presets import load_settings
-from german_whist.training.runs.run_lock import RunLock
+from german_whist.training.folder import RunLock
+from german_whist.training.presets import load_settings
 
 
 def a_run(

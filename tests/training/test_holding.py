@@ -25,19 +25,19 @@ from small_runs import quiet
 from german_whist.agents.checkpoints.checkpoint import list_checkpoints, read_checkpoint
 from german_whist.cli import main
 from german_whist.common.signals import RunStopped, SignalGuard
+from german_whist.training import run as runs
 from german_whist.training.callbacks.console import ConsoleLog
 from german_whist.training.checkpoint import load_state, save_state
-from german_whist.training.runs import run as runs
-from german_whist.training.runs.presets import load_settings
-from german_whist.training.runs.run_lock import (
+from german_whist.training.folder import (
     LOCK,
     OWNER,
+    STATE,
     RunLock,
     lock_new_folder,
     lock_numbered_folder,
 )
-from german_whist.training.runs.start import resume, start
-from german_whist.training.runs.store import STATE
+from german_whist.training.presets import load_settings
+from german_whist.training.run import resume, start
 from german_whist.training.settings import Settings
 
 SMALL = [

@@ -29,9 +29,9 @@ from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.settings import PPOSettings
 from german_whist.training.callbacks.console import ConsoleLog
 from german_whist.training.checkpoint import write_player
-from german_whist.training.runs.presets import load_settings
-from german_whist.training.runs.start import resume, start
-from german_whist.training.runs.warm_start import load_warm_start
+from german_whist.training.presets import load_settings
+from german_whist.training.run import resume, start
+from german_whist.training.warm_start import load_warm_start
 
 TINY: dict[str, Any] = {
     "rules": {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2},

@@ -22,8 +22,8 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from german_whist.common.signals import RunStopped
 from german_whist.training.callbacks.console import ConsoleLog
 from german_whist.training.callbacks.loggers import TensorBoard
-from german_whist.training.runs.presets import load_settings
-from german_whist.training.runs.start import resume, start
+from german_whist.training.presets import load_settings
+from german_whist.training.run import resume, start
 from german_whist.training.settings import Settings
 
 SMALL = [

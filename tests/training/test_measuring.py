@@ -18,11 +18,10 @@ from small_runs import interrupted_when, quiet
 from german_whist.agents.checkpoints.checkpoint import list_checkpoints, read_card
 from german_whist.common.signals import RunStopped
 from german_whist.training.callbacks.base import Callback, TrainingRun
-from german_whist.training.callbacks.evaluation import evaluate_checkpoint
+from german_whist.training.callbacks.evaluation import EvaluationQueue, evaluate_checkpoint
 from german_whist.training.checkpoint import EvaluationResult, load_state
-from german_whist.training.runs.evaluation_queue import EvaluationQueue
-from german_whist.training.runs.presets import load_settings
-from german_whist.training.runs.start import resume, start
+from german_whist.training.presets import load_settings
+from german_whist.training.run import resume, start
 from german_whist.training.settings import Settings
 
 SMALL = [

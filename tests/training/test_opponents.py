@@ -16,7 +16,7 @@ from faulty_opponents import Lowest, Writer
 from german_whist.agents.checkpoints.checkpoint import read_checkpoint
 from german_whist.cli import main
 from german_whist.envs.gymnasium_env import GermanWhistVectorEnv
-from german_whist.training.runs.start import resume
+from german_whist.training.run import resume
 
 SMALL = ["n_envs=16", "hidden_sizes=8", "batch_size=64", "threads=1", "decisions=3000", "seed=3"]
 SMALL += ["eval_hands=20", "final_eval_hands=20", "eval_opponents=random", "save_every=1_000_000"]

@@ -29,7 +29,7 @@ from german_whist.training.rollout import backends
 from german_whist.training.rollout.kernels import ActionSampling, sample_actions
 from german_whist.training.rollout.network_inputs import inputs_of
 from german_whist.training.rollout.networks import Adam
-from german_whist.training.runs.start import start
+from german_whist.training.run import start
 
 # Each set of rules with the horizon that its endings allow.
 RULES = [("classic", "foreplay"), ("draft", "foreplay"), ("humbug", "hand"), ("race-7", "hand")]

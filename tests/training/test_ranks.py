@@ -28,8 +28,8 @@ from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.registry import make_trainer
 from german_whist.training.algorithms.settings import PPOSettings
 from german_whist.training.distributed import Ranks, current_ranks
-from german_whist.training.runs.presets import load_settings
-from german_whist.training.runs.start import resume
+from german_whist.training.presets import load_settings
+from german_whist.training.run import resume
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
 

@@ -15,9 +15,9 @@ from small_runs import quiet
 from german_whist.common.settings_files import parse_overrides
 from german_whist.common.typed_settings import SettingsError
 from german_whist.training.algorithms.registry import make_trainer
-from german_whist.training.runs.presets import load_settings, settings_from
-from german_whist.training.runs.start import resume, start
-from german_whist.training.runs.warm_start import load_warm_start
+from german_whist.training.presets import load_settings, settings_from
+from german_whist.training.run import resume, start
+from german_whist.training.warm_start import load_warm_start
 
 SMALL = ["rules=2x4-h2", "n_envs=8", "hidden_sizes=8", "threads=1", "reward=margin"]
 

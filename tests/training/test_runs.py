@@ -33,9 +33,9 @@ from german_whist.training import checkpoint
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.callbacks.base import Callback, TrainingRun
 from german_whist.training.checkpoint import load_state
-from german_whist.training.runs.presets import load_settings
-from german_whist.training.runs.start import resume, start
-from german_whist.training.runs.store import begun
+from german_whist.training.folder import begun
+from german_whist.training.presets import load_settings
+from german_whist.training.run import resume, start
 from german_whist.training.settings import Settings
 
 SMALL = [

@@ -28,7 +28,7 @@ from german_whist.training.algorithms.sb3 import SB3Trainer
 from german_whist.training.algorithms.settings import SB3Settings
 from german_whist.training.callbacks.base import Callback, TrainingRun
 from german_whist.training.checkpoint import agent_from_weights
-from german_whist.training.runs.start import resume, start
+from german_whist.training.run import resume, start
 
 TINY = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}
 SMALL = {

@@ -23,7 +23,7 @@ from german_whist.training.algorithms.settings import PPOSettings
 from german_whist.training.experiments.benchmark import Benchmark
 from german_whist.training.experiments.search_space import Range, Sweep
 from german_whist.training.expert_iteration.recipe import Recipe
-from german_whist.training.runs.presets import (
+from german_whist.training.presets import (
     PRESETS,
     changed_settings,
     command_of,

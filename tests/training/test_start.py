@@ -17,11 +17,11 @@ pytest.importorskip("sb3_contrib")
 from small_runs import arrays_of, quiet, same
 
 from german_whist.common.signals import RunStopped
+from german_whist.training.api import train_or_go_on
 from german_whist.training.callbacks.base import Callback, TrainingRun
-from german_whist.training.runs.api import train_or_go_on
-from german_whist.training.runs.presets import settings_from
-from german_whist.training.runs.start import resume, start
-from german_whist.training.runs.store import begun
+from german_whist.training.folder import begun
+from german_whist.training.presets import settings_from
+from german_whist.training.run import resume, start
 from german_whist.training.settings import Settings
 
 SMALL = {

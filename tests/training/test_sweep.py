@@ -39,8 +39,8 @@ from german_whist.training.experiments.sweep import (
     mean_win_rate,
     run_sweep,
 )
-from german_whist.training.runs.presets import load_settings, settings_from
-from german_whist.training.runs.store import STATE
+from german_whist.training.folder import STATE
+from german_whist.training.presets import load_settings, settings_from
 from german_whist.training.settings import Settings
 
 pytest.importorskip("torch")

@@ -40,6 +40,7 @@ from german_whist.engine.observation.layout import LAYOUT
 from german_whist.engine.play import row
 from german_whist.engine.rules import Rules, load_rules
 from german_whist.engine.view import View
+from german_whist.training.api import train, train_on
 from german_whist.training.expert_iteration import fitting
 from german_whist.training.expert_iteration.belief import BeliefTask
 from german_whist.training.expert_iteration.fitting import Fit, FitConfig, is_fitted, write_network
@@ -59,8 +60,7 @@ from german_whist.training.expert_iteration.workers import (
     make_player,
     path_settings,
 )
-from german_whist.training.runs.api import train, train_on
-from german_whist.training.runs.store import settings_of
+from german_whist.training.folder import settings_of
 
 CLASSIC = load_rules("classic")
 TINY = load_rules({"name": "tiny", "suits": 2, "ranks": 4, "hand": 2})

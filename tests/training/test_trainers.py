@@ -18,7 +18,7 @@ from german_whist.agents.checkpoints.checkpoint import list_checkpoints, read_ch
 from german_whist.cli import main
 from german_whist.common.typed_settings import SettingsError
 from german_whist.training.algorithms.registry import TRAINERS, make_trainer, trainer_kind
-from german_whist.training.runs.presets import command_of, load_settings
+from german_whist.training.presets import command_of, load_settings
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "algorithms.md"
 TRAINER = "trainer=reinforce:Reinforce"

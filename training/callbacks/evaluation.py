@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from ...agents.checkpoints.checkpoint import list_checkpoints, read_card, read_c
 from ...agents.checkpoints.schema import Measurement
 from ...agents.networks.policy import NetworkAgent
 from ...agents.registry import make_agent
+from ...common.executors import Executor, WorkersLost
 from ...engine.rng import secret_of_seed
 from ...evaluation import evaluate
 from ...evaluation.formats import in_columns
@@ -124,3 +127,44 @@ def result_row(result: Measurement) -> list[str]:
 def results_table(path: Path) -> str:
     """Results on a checkpoint's card, as lines of text."""
     return "\n".join(in_columns(RESULT_COLUMNS, [*map(result_row, read_card(path).evaluations)]))
+
+
+_Task = tuple[Path, tuple[str, ...], int]
+
+
+class EvaluationQueue:
+    """Evaluations of checkpoints, one at a time in the order of submission."""
+
+    def __init__(self, opponents: Iterable[str], hands: int) -> None:
+        self._opponents, self._hands = tuple(opponents), hands
+        self._executor: Executor[_Task, CheckpointEvaluation] = Executor(_worker)
+        self._submitted: deque[tuple[Path, Future[CheckpointEvaluation]]] = deque()
+
+    @property
+    def pending(self) -> list[int]:
+        """Decisions of the checkpoints that are still to be evaluated."""
+        return [int(path.stem) for path, _ in self._submitted]
+
+    def submit(self, path: Path) -> None:
+        """Evaluate a checkpoint after those that were submitted before."""
+        future = self._executor.submit((path, self._opponents, self._hands))
+        self._submitted.append((path, future))
+
+    def finished(self, wait: bool = False) -> Iterator[tuple[Path, CheckpointEvaluation]]:
+        """Results so far, in order; with `wait` those of all submitted checkpoints."""
+        while self._submitted and (wait or self._submitted[0][1].done()):
+            path, future = self._submitted[0]
+            try:
+                results = future.result()
+            except WorkersLost as error:  # for want of memory, perhaps
+                results = CheckpointEvaluation([], [f"{path.name} is not evaluated: {error}"])
+            # Only now: a signal during the wait leaves it pending, and a resumed run repeats it.
+            self._submitted.popleft()
+            yield path, results
+
+    def close(self) -> None:
+        self._executor.close()
+
+
+def _worker(_: None) -> Callable[[_Task], CheckpointEvaluation]:
+    return lambda task: evaluate_checkpoint(*task)

@@ -37,9 +37,9 @@ from ...evaluation import Estimate, evaluate
 from ...evaluation.exploitability.exact import measure_exploitability
 from ...evaluation.reports import charts
 from ...evaluation.statistics import mean_of
+from ..api import train_or_go_on
 from ..callbacks.evaluation import evaluation_seed
-from ..runs.api import train_or_go_on
-from ..runs.presets import settings_from
+from ..presets import settings_from
 from ..settings import Settings
 from .compare import Point, as_curve, mean_curve
 

@@ -25,7 +25,7 @@ from ...evaluation.reports import charts
 from ...evaluation.statistics import mean_of
 from ..callbacks.evaluation import ITSELF
 from ..callbacks.report_files import EVALUATIONS, LEARNING, TABLE
-from ..runs.store import SETTINGS
+from ..folder import SETTINGS
 
 _IGNORED_SETTINGS = ("about", "seed")
 

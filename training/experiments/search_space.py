@@ -26,7 +26,7 @@ from ...common.typed_settings import (
 from ...engine.rng import secret_of_seed
 from ...evaluation.formats import percent_with_interval
 from ...evaluation.statistics import Estimate
-from ..runs.presets import PRESETS, settings_from
+from ..presets import PRESETS, settings_from
 from ..settings import Settings
 from .benchmark import is_solvable
 

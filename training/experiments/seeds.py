@@ -14,10 +14,10 @@ from ...common.files import write_file
 from ...common.signals import RunStopped
 from ...common.typed_settings import SettingsError
 from ..algorithms.registry import trainer_kind
+from ..api import SettingsSource, resolve_settings
 from ..callbacks.report_files import REPORT
-from ..runs.api import SettingsSource, resolve_settings
-from ..runs.presets import load_settings
-from ..runs.run_lock import RunLock, lock_new_folder, lock_numbered_folder
+from ..folder import RunLock, lock_new_folder, lock_numbered_folder
+from ..presets import load_settings
 from .compare import Comparison, compare
 from .separate_runs import Training, train_runs
 

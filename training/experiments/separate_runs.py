@@ -22,10 +22,10 @@ from ...common.settings_files import format_overrides
 from ...common.signals import RunStopped
 from ...common.threads import usable_threads
 from ...evaluation.packing import PackedFiles, files_below, pack
+from ..api import train, train_on
 from ..callbacks.base import Callback
-from ..runs.api import train, train_on
-from ..runs.presets import changed_settings, settings_from
-from ..runs.store import SETTINGS, begun, settings_of
+from ..folder import SETTINGS, begun, settings_of
+from ..presets import changed_settings, settings_from
 from ..settings import Settings
 
 Say = Callable[[str], None]

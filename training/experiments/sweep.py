@@ -28,12 +28,12 @@ from ...common.signals import UNSTABLE, RunStopped, is_alive
 from ...common.typed_settings import SettingsError
 from ...evaluation.statistics import Estimate
 from ..algorithms.registry import make_trainer
+from ..api import train_or_go_on
 from ..callbacks.base import Callback, TrainingRun
 from ..callbacks.evaluation import EVALUATION_SEED, evaluate_checkpoint
 from ..checkpoint import EvaluationResult, load_state
-from ..runs.api import train_or_go_on
-from ..runs.presets import settings_from
-from ..runs.store import STATE
+from ..folder import STATE
+from ..presets import settings_from
 from ..settings import Settings
 from .benchmark import sampled_exploitability
 from .search_space import (

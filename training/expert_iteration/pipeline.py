@@ -38,11 +38,10 @@ from ...common.typing import Array
 from ...engine.rules import Rules
 from ...evaluation.packing import pack
 from ...evaluation.provenance import processor_and_cores
+from ..api import train_or_go_on
 from ..checkpoint import revision
-from ..runs.api import train_or_go_on
-from ..runs.presets import PRESETS, load_settings
-from ..runs.run_lock import RunLock
-from ..runs.store import SETTINGS, settings_of
+from ..folder import SETTINGS, RunLock, settings_of
+from ..presets import PRESETS, load_settings
 from ..settings import Settings
 from .belief import BeliefTask
 from .fitting import (

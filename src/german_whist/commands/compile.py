@@ -74,7 +74,7 @@ def _training() -> None:
     if find_spec("torch") is None:
         return
     from ..training.algorithms.registry import make_trainer
-    from ..training.runs.presets import load_settings
+    from ..training.presets import load_settings
 
     make_trainer(load_settings("tiny", []))
 

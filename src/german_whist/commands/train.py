@@ -17,12 +17,12 @@ from ..common.settings_files import two_columns
 from ..common.suggestions import suggest
 from ..common.typed_settings import commented_yaml
 from ..training.distributed import rank_and_world_size
-from ..training.runs.presets import PRESETS, load_settings, setting_names, split_seeds
+from ..training.presets import PRESETS, load_settings, setting_names, split_seeds
 from .worker_options import add_trust_option
 
 if TYPE_CHECKING:
+    from ..training.api import Trained
     from ..training.experiments.compare import Comparison
-    from ..training.runs.api import Trained
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.show:
         print(commented_yaml(settings), end="")
         return 0
-    from ..training.runs.api import train
+    from ..training.api import train
 
     name = None if preset is None else Path(preset).stem
     if seeds is not None:
@@ -131,7 +131,7 @@ def _resume(folder: Path, words: list[str], on: str | None) -> int:
         _check_no_torchrun(f"{folder} has several runs, each for a process of its own")
         return _report(lambda: train_seeds_on(folder, words, on=on or "local"))
     _check_local(on)
-    from ..training.runs.api import train_on
+    from ..training.api import train_on
 
     return _report(lambda: train_on(folder, words))
 

@@ -12,20 +12,19 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ...common.serialization import JsonStruct, data_frame
-from ...common.settings_files import format_overrides
-from ...common.signals import RunStopped
-from ..callbacks.base import Callback
-from ..callbacks.console import ConsoleLog, make_display
-from ..callbacks.evaluation import results_table
-from ..callbacks.report_files import REPORT, endgame_player
-from ..checkpoint import EvaluationResult
-from ..distributed import current_ranks
-from ..settings import Settings
+from ..common.serialization import JsonStruct, data_frame
+from ..common.settings_files import format_overrides
+from ..common.signals import RunStopped
+from .callbacks.base import Callback
+from .callbacks.console import ConsoleLog, make_display
+from .callbacks.evaluation import results_table
+from .callbacks.report_files import REPORT, endgame_player
+from .checkpoint import EvaluationResult
+from .distributed import current_ranks
+from .folder import LOG, STATE, begun, settings_of
 from .presets import load_settings, settings_from
-from .run import Run
-from .start import resume, start
-from .store import LOG, STATE, begun, settings_of
+from .run import Run, resume, start
+from .settings import Settings
 
 
 class Trained(JsonStruct, frozen=True, kw_only=True):

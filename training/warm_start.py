@@ -14,15 +14,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...agents.checkpoints.bundled import network_for
-from ...agents.checkpoints.checkpoint import read_checkpoint, strip_critic
-from ...agents.checkpoints.schema import CheckpointCard, NetworkCard, Origin
-from ...common.settings_files import format_overrides
-from ...common.typed_settings import SettingsError
-from ...common.typing import Array
-from ...engine.observation.rule_features import rule_features
-from ...engine.rules import Rules
-from ..settings import Settings
+from ..agents.checkpoints.bundled import network_for
+from ..agents.checkpoints.checkpoint import read_checkpoint, strip_critic
+from ..agents.checkpoints.schema import CheckpointCard, NetworkCard, Origin
+from ..common.settings_files import format_overrides
+from ..common.typed_settings import SettingsError
+from ..common.typing import Array
+from ..engine.observation.rule_features import rule_features
+from ..engine.rules import Rules
+from .settings import Settings
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ...common.settings_files import (
+from ..common.settings_files import (
     PresetFiles,
     build_settings,
     build_with_overrides,
     parse_overrides,
     shortest_command,
 )
-from ...common.typed_settings import SettingsError
-from ..algorithms.registry import own_settings, settings_kind
-from ..settings import Settings
+from ..common.typed_settings import SettingsError
+from .algorithms.registry import own_settings, settings_kind
+from .settings import Settings
 
 _DEFAULT_TRAINER = "ppo"
 
