@@ -12,7 +12,6 @@ from .measure import Row, rate
 # The arena's own chunk size.
 PAIRS = 512
 CHUNKS = 8
-BOTH = (True, True)
 
 
 def run() -> list[Row]:
@@ -30,7 +29,7 @@ def run() -> list[Row]:
         def work(config: MatchConfig = config, chunk=chunk) -> float:
             for _ in range(CHUNKS):
                 start = next(chunk) * PAIRS
-                play_chunk(halves, config, Task(start=start, pairs=PAIRS, trusted_exact=BOTH))
+                play_chunk(halves, config, Task(start=start, pairs=PAIRS))
             return 2 * PAIRS * CHUNKS
 
         name = f"threshold – {opponent}, classic, {title}"

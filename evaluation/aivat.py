@@ -94,13 +94,13 @@ def new_value_estimator(rules: Rules, tables: Tables, scratch: Scratch) -> Value
         pays[taken] = np.sign(paid), 2 * taken - tricks, paid
     return ValueEstimator(
         network,
-        new_mlp_batch(network, 1, MAX_VALUE_INPUTS),
-        tables,
-        scratch,
-        pays,
-        np.zeros(_ORIGINAL + 1, GAME),
-        np.zeros((4, FIGURES + 1)),
-        np.zeros((2, FIGURES)),
+        rows=new_mlp_batch(network, 1, MAX_VALUE_INPUTS),
+        tables=tables,
+        scratch=scratch,
+        pays=pays,
+        games=np.zeros(_ORIGINAL + 1, GAME),
+        sums=np.zeros((4, FIGURES + 1)),
+        totals=np.zeros((2, FIGURES)),
     )
 
 

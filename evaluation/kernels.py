@@ -142,12 +142,12 @@ def new_games(rules: Array, count: int) -> Games:
     """Games before their deal."""
     return Games(
         rules,
-        np.zeros(count, GAME),
-        np.zeros(count, np.uint8),
-        np.zeros(count, np.int64),
-        np.zeros(count, np.bool_),
-        np.zeros(count, np.int8),
-        np.zeros((count, TOTALS), np.int64),
+        games=np.zeros(count, GAME),
+        seats=np.zeros(count, np.uint8),
+        pairs=np.zeros(count, np.int64),
+        counted=np.zeros(count, np.bool_),
+        forfeits=np.zeros(count, np.int8),
+        totals=np.zeros((count, TOTALS), np.int64),
     )
 
 

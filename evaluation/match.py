@@ -34,8 +34,8 @@ from ..engine.rng import fresh_secret, key_of_bytes, siphash
 from ..engine.rules import Match, Rules
 from . import kernels
 from .aivat import FIGURES, LUCK_UNITS, ValueEstimator, add_luck, new_value_estimator
-from .figures import Fault, Tally, add_at
 from .kernels import MATCH_DEALS, TOTALS
+from .tally import Fault, Tally
 
 PlayerSpec = Any
 """A player's name, or for one process alone whatever `as_agent` takes."""
@@ -47,6 +47,7 @@ in spite of `reset` then knows in the second half what it learnt in the first.""
 
 # Action of a player that raised an error.
 _RAISED = -(1 << 40)
+_PACKAGE = __name__.partition(".")[0] + "."
 # Hashed with the key for the seed of the deals that are played to warm up.
 _WARM_UP = np.uint64(1 << 10)
 
@@ -78,21 +79,21 @@ class MatchConfig:
         return not inexact_reason(self.rules)
 
 
+def has_exact_endings(agent: Agent) -> bool:
+    """Whether an agent's endings count as perfect: those of agents of the package that say so.
+
+    Others play theirs out, whatever they claim.
+    """
+    return type(agent).__module__.startswith(_PACKAGE) and claims_perfect_endgame(agent)
+
+
 @dataclass(frozen=True)
 class Task:
     """A chunk to play: `pairs` deals from number `start` on, each twice with exchanged seats."""
 
     pairing: int = 0
-    chunk: int = 0
-    """Number of the chunk within its pairing."""
     start: int = 0
     pairs: int = 1
-    trusted_exact: tuple[bool, bool] = (False, False)
-    """Players whose endings count as perfect; where both do, the exact value replaces them."""
-    audited: bool = False
-    """Play endings out nevertheless, and check them card by card."""
-    attempt: int = 0
-    """Number of restarts of the pairing."""
 
     def __str__(self) -> str:
         return f"the deals {self.start} to {self.start + self.pairs - 1}"
@@ -113,8 +114,8 @@ class Chunk:
 class MatchPlayer:
     """The agents of all pairings in one process, made on first use.
 
-    Agents given by name are made anew for each pairing, each half of its deals, each side
-    and each attempt: none meets a deal twice. What their modules and classes hold, all of them
+    Agents given by name are made anew for each pairing, each half of its deals and each side:
+    none meets a deal twice. What their modules and classes hold, all of them
     share, so code that remembers there can know a deal from its other half.
     """
 
@@ -123,16 +124,14 @@ class MatchPlayer:
     ) -> None:
         self._specs = players
         self._config = config
-        self._agents: dict[int, tuple[int, Halves]] = {}
+        self._agents: dict[int, Halves] = {}
         self._warm: set[int] = set()
 
-    def halves(self, pairing: int, attempt: int = 0) -> Halves:
+    def halves(self, pairing: int) -> Halves:
         """The agents of a pairing: those of the first half of its deals, and of the second."""
-        latest, halves = self._agents.get(pairing, (-1, None))
-        if halves is None or latest != attempt:
-            halves = self._make_pair(pairing), self._make_pair(pairing)
-            self._agents[pairing] = attempt, halves
-        return halves
+        if pairing not in self._agents:
+            self._agents[pairing] = self._make_pair(pairing), self._make_pair(pairing)
+        return self._agents[pairing]
 
     def _make_pair(self, pairing: int) -> Pair:
         rules, match = self._config.rules, self._config.match
@@ -140,7 +139,7 @@ class MatchPlayer:
         return as_agent(one, rules, match=match), as_agent(two, rules, match=match)
 
     def play(self, task: Task) -> Chunk:
-        halves = self.halves(task.pairing, task.attempt)
+        halves = self.halves(task.pairing)
         if task.pairing not in self._warm:
             self._warm.add(task.pairing)
             warm_up_match(halves, self._config)
@@ -179,8 +178,6 @@ def play_chunk(halves: Halves, config: MatchConfig, task: Task) -> Chunk:
     """Play the deals (or matches) of a task.
 
     Where both players' endings count as perfect, the exact value of an ending takes its place.
-    In an audited chunk endings are played out nevertheless and checked card by card; without
-    an error, the chunk counts as if they had not been.
     """
     for one, two in halves:
         if one is two and one.keeps_state:
@@ -188,10 +185,7 @@ def play_chunk(halves: Halves, config: MatchConfig, task: Task) -> Chunk:
                 f"{one.name} remembers between its moves, so it cannot sit on both sides: "
                 "make a second one"
             )
-    exact = all(task.trusted_exact) and not config.plays_endings
-    tally = Tally(
-        task.pairs, exact=exact and not task.audited, reduce_variance=config.reduce_variance
-    )
+    tally = Tally(task.pairs, reduce_variance=config.reduce_variance)
     lines: list[tuple[int, int, str]] = []
     by_pair = np.zeros((task.pairs, TOTALS), np.int64)
     for number, players in enumerate(halves):
@@ -202,12 +196,6 @@ def play_chunk(halves: Halves, config: MatchConfig, task: Task) -> Chunk:
         by_pair[half.batch.pairs] += half.batch.totals
     tally.moments = by_pair.T @ by_pair
     tally.totals = by_pair.sum(axis=0)
-    if task.audited and exact and not any(map(tally.endgame_errors, range(SEATS))):
-        # Perfectly played endings count as if their exact value had taken their place.
-        foreplay = config.rules.foreplay_tricks
-        tally.exact = True
-        tally.course[[kernels.PLAYED, kernels.WON], foreplay:] = 0
-        tally.course[kernels.TRUMPS :, foreplay + 1 :] = 0
     chunk = Chunk(tally, (by_pair[:, kernels.RESULT] / SEATS).astype(np.float32))
     if config.reduce_variance:
         luck = by_pair[:, kernels.SCORE_LUCK] / (LUCK_UNITS * SEATS)
@@ -222,9 +210,9 @@ class _Half:
     def __init__(self, players: Pair, config: MatchConfig, task: Task, half: int) -> None:
         self.players = players
         self.config = config
-        trusted = (False, False) if task.audited else task.trusted_exact
+        trusted = [has_exact_endings(player) for player in players]
         self.exact = all(trusted) and not config.plays_endings
-        self.tally = Tally()
+        self.tally = Tally(exact=self.exact)
         self.lines: list[tuple[int, int, str]] = []
         """Records, after their sort key: the deal, and player one's seat."""
         count = task.pairs
@@ -233,15 +221,15 @@ class _Half:
         self.counters = kernels.Counters(self.tally.sums, self.tally.course)
         high, low = _tables(config.rules, config.solvable)
         self.endings = kernels.Endings(
-            config.solvable,
-            self.exact,
-            np.array(trusted),
-            high,
-            low,
-            _scratch(),
-            np.zeros(N_CARDS, np.int64),
-            np.zeros(SEATS, np.uint64),
-            np.zeros(SEATS, np.int64),
+            solvable=config.solvable,
+            exact=self.exact,
+            trusted=np.array(trusted),
+            high=high,
+            low=low,
+            scratch=_scratch(),
+            move_values=np.zeros(N_CARDS, np.int64),
+            hands=np.zeros(SEATS, np.uint64),
+            thrown=np.zeros(SEATS, np.int64),
         )
         self.seed, self.key = np.uint64(config.seed), key_of_bytes(config.key)
         self.index_buffer = np.zeros(count, np.int64)
@@ -268,18 +256,31 @@ class _Half:
         agent, decisions, tally = self.players[player], self.decisions[player], self.tally
         rules, games, seats = self.batch.rules, self.batch.games, self.batch.seats
         count = kernels.collect(
-            rules, games, seats, player, agent.reads_tricks, self.key, *decisions
+            rules,
+            games,
+            seats,
+            player=player,
+            with_tricks=agent.reads_tricks,
+            key=self.key,
+            views=decisions.views,
+            choices=decisions.choices,
         )
         if not count:
             return
         actions = np.full(count, _RAISED, np.int64)
         start = time.perf_counter()
         self._act(player, slice(0, count), actions)
-        tally.seconds = add_at(tally.seconds, player, time.perf_counter() - start)
-        tally.moves = add_at(tally.moves, player, count)
-        choices, course = decisions.choices, self.counters.course
+        tally.seconds[player] += time.perf_counter() - start
+        tally.moves[player] += count
+        choices = decisions.choices
         n_illegal = kernels.play_all(
-            rules, games, seats, choices, actions, course, self.index_buffer
+            rules,
+            games,
+            seats,
+            choices=choices,
+            actions=actions,
+            course=self.counters.course,
+            illegal=self.index_buffer,
         )
         for decision in self.index_buffer[:n_illegal]:
             index, action = int(choices["game"][decision]), int(actions[decision])
@@ -321,7 +322,7 @@ class _Half:
 
     def _lose(self, player: int, index: int) -> None:
         if self.batch.games[index]["trick"] >= self.config.rules.foreplay_tricks:
-            self.tally.failed = add_at(self.tally.failed, player, 1)
+            self.tally.failed[player] += 1
         self.batch.forfeits[index] = player + 1
         kernels.forfeit(self.batch, index, int(self.batch.seats[index]) ^ player)
 
@@ -412,10 +413,9 @@ def warm_up_match(halves: Halves, config: MatchConfig) -> None:
     """Compile and load everything by playing one pair of deals that the run does not contain."""
     seed = siphash(key_of_bytes(config.key), np.uint64(0), _WARM_UP)
     warm_up_config = replace(config, seed=int(seed))
-    one, two = map(claims_perfect_endgame, halves[0])
 
     def play() -> None:
-        play_chunk(halves, warm_up_config, Task(trusted_exact=(one, two)))
+        play_chunk(halves, warm_up_config, Task())
 
     warm_up("arena", "training", play, seconds=5)
     play()

@@ -1,15 +1,12 @@
-"""Results of a tournament: plain records, written as JSON, CSV and data frames.
-
-Fields annotated with a `Figure` (see `figures`) are computed, mirrored and shown accordingly.
-"""
+"""Results of a tournament: plain records, written as JSON, CSV and data frames."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, overload
 
 import msgspec
 import numpy as np
@@ -19,42 +16,24 @@ from ..common.serialization import data_frame
 from ..common.typing import Array
 from ..engine.dtypes import SEATS
 from . import kernels as k
-from .figures import (
-    Figure,
-    Tally,
-    as_dealer_of,
-    as_leader_of,
-    as_played_of,
-    by_trick,
-    complement,
-    figures_of,
-    hand_win_rate_of,
-    mean,
-    mean_by_player,
-    mean_per_hand,
-    ms_a_move_of,
-    negate,
-    win_rate_of,
-)
-from .formats import number_with_interval, percent, percent_with_interval
+from .formats import percent_with_interval
 from .statistics import Estimate, Ratings, deal_residuals, fit_ratings, is_connected
+from .tally import Tally, as_played_of, hand_win_rate_of, mean_per_hand, win_rate_of
 
 RESULT_VERSION = 1
-_TIMING = "ms_a_move"
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Stages:
     """One player's play in foreplay and endgame, per hand."""
 
-    upcards: Annotated[float, Figure(mean_by_player(k.UPCARDS_ONE, k.UPCARDS_TWO, k.STAGED, 0.0))]
+    upcards: float
     """Tricks won in the foreplay, and the upcards with them."""
-    thrown: Annotated[float | None, Figure(mean_by_player(k.THROWN_ONE, k.THROWN_TWO, k.ENDINGS))]
+    thrown: float | None
     """Endgame tricks lost against perfect play; None where endings have no exact value."""
     perfect: bool
-    """Claims perfect endgames, and the audit did not refute it."""
-    ms_a_move: Annotated[float | None, Figure(ms_a_move_of)]
+    """Its endings count as perfect, since the package's own code plays them."""
+    ms_a_move: float | None
     """Milliseconds per decision."""
     moves: int
 
@@ -63,12 +42,26 @@ class Stages:
 class TrickCourse:
     """Player one against player two, trick by trick."""
 
-    tricks_won: Annotated[tuple[float | None, ...], by_trick(k.WON, complement)]
+    tricks_won: tuple[float | None, ...]
     """Fraction of hands in which player one wins the trick of each number."""
-    trumps: Annotated[tuple[float | None, ...], by_trick(k.TRUMPS, negate)]
+    trumps: tuple[float | None, ...]
     """Player one's surplus of trumps as each trick begins."""
-    high_cards: Annotated[tuple[float | None, ...], by_trick(k.HIGH_CARDS, negate)]
+    high_cards: tuple[float | None, ...]
     """Player one's surplus of queens, kings and aces."""
+
+    def mirror(self) -> TrickCourse:
+        """The course from player two's point of view."""
+        return TrickCourse(
+            _each(lambda share: 1 - share, self.tricks_won),
+            _each(lambda surplus: -surplus, self.trumps),
+            _each(lambda surplus: -surplus, self.high_cards),
+        )
+
+
+def _each(
+    mirror: Callable[[float], float], values: Sequence[float | None]
+) -> tuple[float | None, ...]:
+    return tuple(None if value is None else mirror(value) for value in values)
 
 
 @dataclass(frozen=True)
@@ -97,103 +90,66 @@ class Pairing:
     pairs: int
     """Deals (or matches), each played twice."""
     hands: int
-    win_rate: Annotated[
-        Estimate,
-        Figure(
-            win_rate_of,
-            complement,
-            header="win rate",
-            match_header="matches won",
-            text=percent_with_interval,
-        ),
-    ]
+    win_rate: Estimate
     """Of hands, or of matches where matches are played; a tie counts half."""
-    as_played: Annotated[
-        Estimate | None,
-        Figure(as_played_of, complement, header="as played", text=percent_with_interval),
-    ]
+    as_played: Estimate | None
     """The win rate without variance reduction, where the other figures have it."""
-    hand_win_rate: Annotated[
-        Estimate,
-        Figure(hand_win_rate_of, complement, match_header="hands won", text=percent_with_interval),
-    ]
-    margin: Annotated[
-        Estimate,
-        Figure(
-            mean_per_hand(k.GAME_MARGIN),
-            negate,
-            header="margin",
-            text=number_with_interval,
-            note="Margin: counting tricks a hand.",
-        ),
-    ]
+    hand_win_rate: Estimate
+    margin: Estimate
     """Counting tricks per hand beyond the opponent's; fewer tricks in a low contract."""
-    points: Annotated[
-        Estimate,
-        Figure(
-            mean_per_hand(k.GAME_POINTS),
-            negate,
-            header="points",
-            text=number_with_interval,
-            note="Points: what the rules pay a hand.",
-        ),
-    ]
+    points: Estimate
     """Payoff per hand."""
-    as_leader: Annotated[
-        float,
-        Figure(
-            as_leader_of,
-            complement,
-            header="as leader",
-            text=percent,
-            note="As leader: hands won as non-dealer.",
-            mirror_field="as_dealer",
-        ),
-    ]
+    as_leader: float
     """Win rate as non-dealer, who leads to the first trick."""
-    as_dealer: Annotated[
-        float,
-        Figure(
-            as_dealer_of, complement, header="as dealer", text=percent, mirror_field="as_leader"
-        ),
-    ]
-    ending_margin: Annotated[float | None, Figure(mean(k.ENDING_MARGIN, k.ENDINGS), negate)]
+    as_dealer: float
+    ending_margin: float | None
     """Margin under perfect endgame play by both: the result of the foreplay."""
     stages: tuple[Stages, Stages]
     course: TrickCourse
-    exact_endings: Annotated[bool, Figure(lambda tally: tally.exact)]
+    exact_endings: bool
     """Endings were not played: their exact value took their place."""
     forfeits: tuple[Forfeit, ...]
 
     def mirror(self) -> Pairing:
         """The pairing from the opponent's point of view."""
+        one, two = self.stages
         return replace(
-            _mirror(self),
+            self,
             player=self.opponent,
             opponent=self.player,
-            stages=self.stages[::-1],
-            course=_mirror(self.course),
+            win_rate=self.win_rate.scaled(-1, 1),
+            as_played=self.as_played and self.as_played.scaled(-1, 1),
+            hand_win_rate=self.hand_win_rate.scaled(-1, 1),
+            margin=self.margin.scaled(-1),
+            points=self.points.scaled(-1),
+            as_leader=1 - self.as_dealer,
+            as_dealer=1 - self.as_leader,
+            ending_margin=None if self.ending_margin is None else -self.ending_margin,
+            stages=(two, one),
+            course=self.course.mirror(),
         )
 
     def figures(self) -> dict[str, Any]:
         """Every figure by name, with suffixes `_low` and `_high`, and prefix `opponent_`."""
         row: dict[str, Any] = {"pairs": self.pairs, "hands": self.hands}
-        for name in figures_of(Pairing):
-            value = getattr(self, name)
-            if isinstance(value, Estimate):
-                row |= {name: value.value, f"{name}_low": value.low, f"{name}_high": value.high}
-            else:
-                row[name] = int(value) if isinstance(value, bool) else value
-        names = [name for name in figures_of(Stages) if name != _TIMING]
-        for name in (*names, "forfeits", _TIMING):
-            for prefix, player in (("", 0), ("opponent_", 1)):
-                value = getattr(self.stages[player], name, self._forfeited_hands(player))
-                row[f"{prefix}{name}"] = value
+        for name in ("win_rate", "as_played", "hand_win_rate", "margin", "points"):
+            estimate = getattr(self, name)
+            row[name] = estimate and estimate.value
+            if estimate is not None:
+                row |= {f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+        for name in ("as_leader", "as_dealer", "ending_margin"):
+            row[name] = getattr(self, name)
+        row["exact_endings"] = int(self.exact_endings)
+        sides = ("", self.player, self.stages[0]), ("opponent_", self.opponent, self.stages[1])
+        for name in ("upcards", "thrown", "forfeits", "ms_a_move"):
+            for prefix, player, stages in sides:
+                row[prefix + name] = (
+                    self._forfeited_hands(player) if name == "forfeits" else getattr(stages, name)
+                )
         return row
 
-    def _forfeited_hands(self, player: int) -> int:
-        name = (self.player, self.opponent)[player]
-        return sum(forfeit.hands for forfeit in self.forfeits if forfeit.player == name)
+    def _forfeited_hands(self, player: str) -> int:
+        return sum(forfeit.hands for forfeit in self.forfeits if forfeit.player == player)
 
     def to_json(self) -> dict[str, Any]:
         """A mapping for JSON; what depends on the machine is under `timing`."""
@@ -306,7 +262,6 @@ class Result:
         for pairing in self.pairings:
             if (pairing.player, pairing.opponent) == (player, opponent):
                 return pairing
-        for pairing in self.pairings:
             if (pairing.player, pairing.opponent) == (opponent, player):
                 return pairing.mirror()
         return None
@@ -389,14 +344,8 @@ class Result:
 
 
 def _to_builtins(value: Any) -> Any:
-    """Dataclasses and tuples as mappings and lists; infinity and NaN, which JSON lacks, as null."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, (tuple, list)):
-        return [_to_builtins(element) for element in value]
-    if hasattr(value, "__dataclass_fields__"):
-        return {name: _to_builtins(getattr(value, name)) for name in value.__dataclass_fields__}
-    return value
+    """Mappings and lists of JSON; infinity, which JSON lacks, is null."""
+    return json.loads(json.dumps(asdict(value)), parse_constant=lambda _: None)
 
 
 def _with_infinite_bounds(data: Any) -> Any:
@@ -416,36 +365,61 @@ def pairing_from_tally(
     names: tuple[str, str], perfect: tuple[bool, bool], tricks: int, tally: Tally
 ) -> Pairing:
     """The figures of two players; a hand has so many `tricks`."""
-    one, two = (
-        Stages(perfect=perfect[player], moves=tally.moves[player], **_values(Stages, tally, player))
-        for player in range(SEATS)
-    )
+    sums = tally.sums
+    dealt = sums[k.HANDS] - sums[k.LED_HANDS]
     return Pairing(
         player=names[0],
         opponent=names[1],
         pairs=tally.pairs,
-        hands=int(tally.sums[k.HANDS]),
-        stages=(one, two),
-        course=TrickCourse(**_values(TrickCourse, tally, tricks)),
+        hands=int(sums[k.HANDS]),
+        win_rate=win_rate_of(tally),
+        as_played=as_played_of(tally),
+        hand_win_rate=hand_win_rate_of(tally),
+        margin=mean_per_hand(tally, k.GAME_MARGIN),
+        points=mean_per_hand(tally, k.GAME_POINTS),
+        as_leader=_ratio(sums[k.LED_SCORE], 2 * sums[k.LED_HANDS], 0.5),
+        as_dealer=_ratio(sums[k.SCORE] - sums[k.LED_SCORE], 2 * dealt, 0.5),
+        ending_margin=_ratio(sums[k.ENDING_MARGIN], sums[k.ENDINGS]),
+        stages=(_stages(tally, 0, perfect[0]), _stages(tally, 1, perfect[1])),
+        course=TrickCourse(
+            _means_by_trick(tally, k.WON, tricks),
+            _means_by_trick(tally, k.TRUMPS, tricks),
+            _means_by_trick(tally, k.HIGH_CARDS, tricks),
+        ),
+        exact_endings=tally.exact,
         forfeits=tuple(
             Forfeit(names[fault.player], fault.kind, fault.hands, fault.example, fault.trace)
             for fault in tally.faults
         ),
-        **_values(Pairing, tally),
     )
 
 
-def _values(record: type, *arguments: Any) -> dict[str, Any]:
-    return {name: figure.compute(*arguments) for name, figure in figures_of(record).items()}
+def _stages(tally: Tally, player: int, perfect: bool) -> Stages:
+    sums, moves = tally.sums, int(tally.moves[player])
+    upcards, thrown = (k.UPCARDS_TWO, k.THROWN_TWO) if player else (k.UPCARDS_ONE, k.THROWN_ONE)
+    return Stages(
+        upcards=_ratio(sums[upcards], sums[k.STAGED], 0.0),
+        thrown=_ratio(sums[thrown], sums[k.ENDINGS]),
+        perfect=perfect,
+        ms_a_move=_ratio(1000 * tally.seconds[player], moves),
+        moves=moves,
+    )
 
 
-def _mirror(record: T) -> T:
-    figures = figures_of(type(record)).items()
-    values = {
-        name: figure.mirror(getattr(record, figure.mirror_field or name))
-        for name, figure in figures
-    }
-    return replace(record, **values)  # type: ignore[type-var]
+def _means_by_trick(tally: Tally, row: int, tricks: int) -> tuple[float | None, ...]:
+    played, counts = tally.course[k.PLAYED], tally.course[row]
+    # A trick begins in as many hands as the trick before it was played in.
+    hands = [played[trick if row == k.WON else max(trick - 1, 0)] for trick in range(tricks)]
+    return tuple(_ratio(counts[trick], size) for trick, size in enumerate(hands))
+
+
+@overload
+def _ratio(part: Any, total: Any) -> float | None: ...
+@overload
+def _ratio(part: Any, total: Any, default: float) -> float: ...
+def _ratio(part: Any, total: Any, default: float | None = None) -> float | None:
+    """One counter divided by another, or the default where that is zero."""
+    return float(part / total) if total else default
 
 
 def is_rated_as_played(pairing: Pairing) -> bool:

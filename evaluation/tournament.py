@@ -2,7 +2,7 @@
 
 The walk: `Arena.play` takes chunks of deals from a `Schedule`, has a `MatchPlayer` play them, in
 this process or in workers, and gives the tallies back to the schedule; `results` turns them into
-figures. An `Audit` checks the players that claim perfect endings.
+figures.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 
 from ..agents.base import Agent
-from ..agents.calls import claims_perfect_endgame
 from ..agents.registry import common_rules, named_player
 from ..common.executors import LOCAL, Executor, InProcessExecutor, WorkersLost, check_backend
 from ..common.executors.executor import MAX_WORKERS
@@ -32,7 +31,15 @@ from ..engine.rules import Match, as_match
 from .aivat import check_luck
 from .formats import percent_with_interval
 from .journal import Journal
-from .match import Chunk, MatchConfig, MatchPlayer, PlayerSpec, Task, chunk_player
+from .match import (
+    Chunk,
+    MatchConfig,
+    MatchPlayer,
+    PlayerSpec,
+    Task,
+    chunk_player,
+    has_exact_endings,
+)
 from .packing import pack
 from .results import (
     Ladder,
@@ -44,7 +51,7 @@ from .results import (
     pairing_from_tally,
     sort_by_rating,
 )
-from .schedule import MAX_PAIRS, Audit, Limits, RecordWriter, Schedule
+from .schedule import MAX_PAIRS, Limits, PairingProgress, RecordWriter, Schedule
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -144,17 +151,14 @@ class Arena:
             if not _are_names(players):
                 raise ValueError("a run with players that are objects cannot be resumed: name them")
             self._journal.begin(self._identity([*players], pairings))
-        self._audit = Audit(self.config)
         self.schedule = Schedule(
             [
-                (
-                    (self.names[i], self.names[j]),
-                    (claims_perfect_endgame(one), claims_perfect_endgame(two)),
+                PairingProgress(
+                    (self.names[i], self.names[j]), (has_exact_endings(one), has_exact_endings(two))
                 )
                 for (i, j), (one, two) in zip(pairings, agents, strict=True)
             ],
             self.limits,
-            self._audit,
             journal=self._journal,
             write_record=records,
         )
@@ -193,7 +197,7 @@ class Arena:
             try:
                 with signals.immediate(), self._executor() as executor:
                     try:
-                        self._replay_until_consistent(executor, signals, progress)
+                        self._play_all(executor, signals, progress)
                     finally:
                         self._replaced = executor.n_replaced
                 complete = True
@@ -210,7 +214,7 @@ class Arena:
                 interrupted = self._signal == signal.SIGINT
                 name = "Ctrl-C" if interrupted else signal.Signals(self._signal).name
                 self._stopped_by = f"stopped by {name}"
-        self.schedule.write_records(incomplete=True)
+        self.schedule.write_records()
         return self._result(complete)
 
     def _executor(self) -> Executor[Task, Chunk] | InProcessExecutor[Task, Chunk]:
@@ -219,22 +223,18 @@ class Arena:
         players, files = pack(chain.from_iterable(self._specs), self.on)
         return Executor(chunk_player, (self.config, players), self.workers, self.on, files=files)
 
-    def _replay_until_consistent(
+    def _play_all(
         self,
         executor: Executor[Task, Chunk] | InProcessExecutor[Task, Chunk],
         signals: SignalGuard,
         progress: Callable[[Arena], None] | None,
     ) -> None:
-        """Play all chunks, until no pairing trusts a player that erred in another pairing."""
-        consistent = False
-        while not consistent:
-            for task, chunk in executor.results(self.schedule.next_task):
-                self.schedule.add(task, chunk)
-                if progress is not None:
-                    progress(self)
-                if signals.received is not None:
-                    raise KeyboardInterrupt
-            consistent = not self.schedule.restart_inconsistent()
+        for task, chunk in executor.results(self.schedule.next_task):
+            self.schedule.add(task, chunk)
+            if progress is not None:
+                progress(self)
+            if signals.received is not None:
+                raise KeyboardInterrupt
 
     # -- results so far
 
@@ -245,7 +245,7 @@ class Arena:
 
     def pairing(self, index: int) -> Pairing:
         pairing, tricks = self.schedule.pairings[index], self.config.rules.tricks
-        return pairing_from_tally(pairing.players, pairing.trusted_exact, tricks, pairing.tally)
+        return pairing_from_tally(pairing.players, pairing.perfect, tricks, pairing.tally)
 
     def _started(self) -> list[int]:
         return [
@@ -326,7 +326,6 @@ class Arena:
                 "average; the win rate with it is under as played."
             )
             yield from _notes_on_reduced(pairings, ladder is not None)
-        yield from self._audit.notes()
         if self._replaced:
             count = self._replaced
             died = "A worker process" if count == 1 else f"{count} worker processes"

@@ -12,6 +12,8 @@ import numpy as np
 
 from german_whist.agents.base import Agent, Array
 from german_whist.agents.heuristic.random import RandomAgent, RandomExactAgent
+from german_whist.engine.rules import load_rules
+from german_whist.engine.view import legal_in_views
 
 
 class Lawless(RandomAgent):
@@ -80,22 +82,15 @@ class Boaster(RandomAgent):
     perfect_endgame = True  # type: ignore[assignment]
 
 
-class Careless(RandomExactAgent):
-    """Plays endings perfectly, but for their fifth trick where it has three aces."""
-
-    def act(self, views: Array, rng: Array) -> Array:
-        actions = super().act(views, rng)
-        aces = sum((views["hand"] >> np.uint64(13 * suit + 12)) & np.uint64(1) for suit in range(4))
-        careless = (views["stock_left"] == 0) & (views["trick"] == 17) & (aces == 3)
-        if careless.any():
-            actions[careless] = RandomAgent.act(self, views[careless], rng[careless])
-        return actions
+class Exact(RandomExactAgent):
+    """Plays endings perfectly, by code that does not come with the package."""
 
 
-class Honest(Careless):
-    """The same, and does not say that it is perfect."""
-
-    perfect_endgame = False  # type: ignore[assignment]
+def lowest(views: Array, rng: Array) -> Array:
+    """A function's actions: the lowest legal one."""
+    legal = np.zeros(len(views), np.uint64)
+    legal_in_views(load_rules("classic").record(), views, legal)
+    return np.bitwise_count((legal & -legal) - np.uint64(1)).astype(np.int64)
 
 
 class Rebel(Counter):
@@ -151,12 +146,3 @@ class Wanderer(RandomAgent):
 class Quitter(RandomAgent):
     def act(self, views: Array, rng: Array) -> Array:
         raise GeneratorExit
-
-
-class Fainting(RandomExactAgent):
-    """Says that it plays endings perfectly, and fails in some of them."""
-
-    def act(self, views: Array, rng: Array) -> Array:
-        if ((views["stock_left"] == 0) & (views["hand"] % 3 == 0)).any():
-            raise RuntimeError("this ending is too hard")
-        return super().act(views, rng)

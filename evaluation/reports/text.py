@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ...common.serialization import csv_text
-from ..figures import figures_of
 from ..formats import (
     duration,
     in_columns,
     markdown_code,
     markdown_text,
     milliseconds,
+    number_with_interval,
     percent,
+    percent_with_interval,
     plus_minus,
     signed,
 )
@@ -92,30 +93,42 @@ def _cross_table(result: Result, ladder: Ladder) -> Table:
     )
 
 
+_Column = tuple[str, Callable[[Pairing], str]]
+
+
 def pairings_table(result: Result) -> Table:
     matches = result.match is not None
-    columns = {
-        name: figure
-        for name, figure in figures_of(Pairing).items()
-        if figure.column(matches)
-        and any(getattr(pairing, name) is not None for pairing in result.pairings)
-    }
-    header = ["pairing", "hands", *(["matches"] if matches else [])]
-    header += [figure.column(matches) for figure in columns.values()]
-    rows = []
-    for pairing in result.pairings:
-        cells = [f"{pairing.player} – {pairing.opponent}", f"{pairing.hands:,}"]
-        if matches:
-            cells.append(f"{2 * pairing.pairs:,}")
-        cells += [figure.text(getattr(pairing, name)) for name, figure in columns.items()]
-        rows.append(tuple(cells))
-    notes = " ".join(figure.note for figure in columns.values() if figure.note)
+    columns: list[_Column] = [
+        ("pairing", lambda pairing: f"{pairing.player} – {pairing.opponent}"),
+        ("hands", lambda pairing: f"{pairing.hands:,}"),
+        ("win rate", lambda pairing: percent_with_interval(pairing.win_rate)),
+    ]
+    if matches:
+        columns[2:] = [
+            ("matches", lambda pairing: f"{2 * pairing.pairs:,}"),
+            ("matches won", columns[2][1]),
+            ("hands won", lambda pairing: percent_with_interval(pairing.hand_win_rate)),
+        ]
+    elif any(pairing.as_played is not None for pairing in result.pairings):
+        columns.append(
+            (
+                "as played",
+                lambda pairing: percent_with_interval(pairing.as_played or pairing.win_rate),
+            )
+        )
+    columns += [
+        ("margin", lambda pairing: number_with_interval(pairing.margin)),
+        ("points", lambda pairing: number_with_interval(pairing.points)),
+        ("as leader", lambda pairing: percent(pairing.as_leader)),
+        ("as dealer", lambda pairing: percent(pairing.as_dealer)),
+    ]
     return Table(
         "Pairings",
-        tuple(header),
-        tuple(rows),
+        tuple(header for header, _ in columns),
+        tuple(tuple(cell(pairing) for _, cell in columns) for pairing in result.pairings),
         "Seen from the first player, with 95 % intervals over the pairs; a tie counts half. "
-        + notes,
+        "Margin: counting tricks a hand. Points: what the rules pay a hand. "
+        "As leader: hands won as non-dealer.",
     )
 
 
