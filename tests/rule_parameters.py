@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from plain_whist import PlainGame, PlainRules
+from german_whist.reference import ReferenceGame, ReferenceRules
 
 
 @st.composite
@@ -51,10 +51,10 @@ def parameters(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-def results(rules: PlainRules) -> list[tuple[int, int, int, list[int]]]:
+def results(rules: ReferenceRules) -> list[tuple[int, int, int, list[int]]]:
     """Every end of a hand, by the plain rules: its contract, either player's tricks, the pays."""
     most = rules.race or rules.counting_tricks
-    game = PlainGame(rules, rules.deck, 0)
+    game = ReferenceGame(rules, rules.deck, 0)
     game.phase = "over"
     found = []
     for own, other in product(range(most + 1), repeat=2):
@@ -62,5 +62,5 @@ def results(rules: PlainRules) -> list[tuple[int, int, int, list[int]]]:
         if ended and own + other <= rules.counting_tricks and (own, other) != (rules.race,) * 2:
             for low in {"high": (0,), "low": (1,)}.get(rules.contract, (0, 1)):
                 game.counting, game.low = [own, other], bool(low)
-                found.append((low, own, other, game.pay()))
+                found.append((low, own, other, game.payoffs()))
     return found

@@ -42,7 +42,7 @@ from german_whist.engine.observation.layout import EXCHANGE_LAYOUT, LAYOUT, Layo
 from german_whist.engine.records import GameRecord, record_of
 from german_whist.engine.rules import Rules, load_rules
 from german_whist.envs import SelfPlayEnv
-from plain_whist import HIDDEN, NAMED, PlainGame, PlainRules
+from german_whist.reference import RULE_SETS, TAKE_HIDDEN, ReferenceGame, ReferenceRules
 
 # Debian's shell without a window takes half of the processor time.
 BROWSERS = "chromium-headless-shell", "chromium", "chromium-browser"
@@ -202,7 +202,7 @@ ODD: dict[str, dict[str, Any]] = {
         "counts": "all",
     },
 }
-EVERY_SET = (*NAMED, *ODD)
+EVERY_SET = (*RULE_SETS, *ODD)
 
 
 def dealt(rules: Any = "classic", n: int = 1024, seed: int = 0, **options: Any) -> SelfPlayEnv:
@@ -220,15 +220,15 @@ def engine_rules(name: str) -> Rules:
 
 
 @cache
-def plain_rules(name: str) -> PlainRules:
+def plain_rules(name: str) -> ReferenceRules:
     """The plain implementation's rules of the same set."""
-    return PlainRules(name, **ODD[name]) if name in ODD else NAMED[name]
+    return ReferenceRules(name, **ODD[name]) if name in ODD else RULE_SETS[name]
 
 
-def plain_twin(game: Game) -> PlainGame:
+def plain_twin(game: Game) -> ReferenceGame:
     """The plain game that begins with the deal and the dealer of an engine's game."""
     deal = [int(card) for card in game.cards_dealt]
-    return PlainGame(plain_rules(game.rules.name), deal, game.dealer)
+    return ReferenceGame(plain_rules(game.rules.name), deal, game.dealer)
 
 
 def played_out(game: Game, seed: int = 1) -> Game:
@@ -252,7 +252,7 @@ def chosen_action(
     style: str, legal: Sequence[int], hand: Sequence[int], endgame: bool, rng: random.Random
 ) -> int:
     """An action in a style: hoarders save high cards for the endgame, squanderers none."""
-    if style == "any" or legal[-1] >= HIDDEN or rng.random() < 0.05:
+    if style == "any" or legal[-1] >= TAKE_HIDDEN or rng.random() < 0.05:
         return rng.choice(legal)
     if style == "shorten":  # get rid of the shortest suit, so as to fail to follow soon
         length = [sum(card // 13 == suit for card in hand) for suit in range(4)]
@@ -391,7 +391,7 @@ def played_cards(view: Mapping[str, Any]) -> tuple[list[int], list[int]]:
     return mine, others
 
 
-def plain_suit_order(rules: PlainRules, view: Mapping[str, Any]) -> list[int]:
+def plain_suit_order(rules: ReferenceRules, view: Mapping[str, Any]) -> list[int]:
     """The suits as `trump-first` shows them: `order[place]` is the suit in that place."""
     sets = rules.deck, view["hand"], *played_cards(view), view["opponent_known"], view["face_up"]
 
@@ -410,7 +410,7 @@ def plain_suit_order(rules: PlainRules, view: Mapping[str, Any]) -> list[int]:
 
 def shown(card: int, order: Sequence[int]) -> int:
     """A card, or an action that is none, with its suit relabelled."""
-    return card if card >= HIDDEN else 13 * list(order).index(card // 13) + card % 13
+    return card if card >= TAKE_HIDDEN else 13 * list(order).index(card // 13) + card % 13
 
 
 def plain_mask(actions: Sequence[int], size: int, order: Sequence[int]) -> np.ndarray[Any, Any]:

@@ -17,7 +17,15 @@ import pytest
 from german_whist.engine.game import Game
 from german_whist.engine.rules import Match, named_rules
 from german_whist.engine.view import View
-from plain_whist import BLIND, HIDDEN, KEEP, NAMED, PlainGame, PlainMatch, PlainRules
+from german_whist.reference import (
+    KEEP_HAND,
+    RULE_SETS,
+    TAKE_BLIND,
+    TAKE_HIDDEN,
+    ReferenceGame,
+    ReferenceMatch,
+    ReferenceRules,
+)
 from support import (
     EVERY_SET,
     ODD,
@@ -34,7 +42,7 @@ from support import (
 SHARE_READ_BY_PEOPLE = 24
 
 
-def score_of(match: PlainMatch | None, hands: int) -> dict[str, Any]:
+def score_of(match: ReferenceMatch | None, hands: int) -> dict[str, Any]:
     if match is None:
         return {}
     return {"points": match.totals, "hands": hands, "hands_won": match.hands_won}
@@ -82,7 +90,7 @@ def check_properties(view: View, plain: Any, legal: list[int], took_second: list
         assert trick.opponent_drew_unseen == (expected["opponent_took"] == "hidden")
 
 
-def check_game(game: Game, plain: PlainGame) -> None:
+def check_game(game: Game, plain: ReferenceGame) -> None:
     assert game.hands == tuple(sorted(hand) for hand in plain.hands)
     assert game.stock == plain.stock
     assert game.upcards == plain.face_up
@@ -94,10 +102,10 @@ def check_game(game: Game, plain: PlainGame) -> None:
 
 def play_out(
     game: Game,
-    plain: PlainGame,
+    plain: ReferenceGame,
     rng: random.Random,
     in_words: bool,
-    match: PlainMatch | None = None,
+    match: ReferenceMatch | None = None,
     hands: int = 0,
 ) -> Counter[str]:
     styles = (rng.choice(STYLES), rng.choice(STYLES))
@@ -106,7 +114,7 @@ def play_out(
     while True:
         if plain.phase == "over" and match is not None:
             after = copy.deepcopy(match)
-            after.add(plain.pay())
+            after.add(plain.payoffs())
             score = score_of(after, hands + 1)
         legal = plain.legal()
         assert (game.phase, game.turn) == (plain.phase, plain.turn)
@@ -128,21 +136,21 @@ def play_out(
         happened["failed to follow"] += (
             plain.phase == "follow" and action // 13 != plain.led // 13  # type: ignore[operator]
         )
-        happened["kept"] += action == KEEP
-        happened["took a blind hand"] += action == BLIND
-        happened["took hidden"] += action == HIDDEN
-        happened["took shown"] += plain.phase == "choose" and action != HIDDEN
+        happened["kept"] += action == KEEP_HAND
+        happened["took a blind hand"] += action == TAKE_BLIND
+        happened["took hidden"] += action == TAKE_HIDDEN
+        happened["took shown"] += plain.phase == "choose" and action != TAKE_HIDDEN
         happened["took lower"] += plain.phase == "choose" and action != plain.stock[0]
         game.play(action)
         plain.play(action)
     assert game.over
-    assert game.pays == tuple(plain.pay())
+    assert game.pays == tuple(plain.payoffs())
     happened["tie"] += plain.counting[0] == plain.counting[1]
     happened["slam"] += max(plain.counting) == plain.rules.counting_tricks
-    happened["seat 0 won"] += plain.pay()[0] > 0
-    happened["seat 1 won"] += plain.pay()[1] > 0
+    happened["seat 0 won"] += plain.payoffs()[0] > 0
+    happened["seat 1 won"] += plain.payoffs()[1] > 0
     happened["ended early"] += bool(plain.hands[0])
-    happened["fewer tricks won"] += plain.pay()[0] * (plain.counting[0] - plain.counting[1]) < 0
+    happened["fewer tricks won"] += plain.payoffs()[0] * (plain.counting[0] - plain.counting[1]) < 0
     return happened
 
 
@@ -197,21 +205,21 @@ def test_matches_add_up_as_in_the_plain_implementation(name: str, match: Match) 
     game = Game(rules, 11, match=match)
     number = 0
     for _ in range(6):
-        plain_match = PlainMatch(match.target, match.best_of, game.dealer)
+        plain_match = ReferenceMatch(match.target, match.best_of, game.dealer)
         assert game.dealer == Game(rules, 11, number).dealer
         hands = 0
-        while not plain_match.over:
+        while plain_match.winner is None:
             # The cards of a hand do not depend on the match; in it, the deal alternates.
             assert game.cards_dealt == Game(rules, 11, number).cards_dealt
             assert game.dealer == plain_match.dealer
             plain = plain_twin(game)
             play_out(game, plain, rng, in_words=False, match=plain_match, hands=hands)
-            plain_match.add(plain.pay())
+            plain_match.add(plain.payoffs())
             hands += 1
             number += 1
             assert game.points == tuple(plain_match.totals)
             assert game.hands_won == tuple(plain_match.hands_won)
-            assert game.match_over == plain_match.over
+            assert game.match_over == (plain_match.winner is not None)
             game.deal_next()
             assert not game.match_over
 
@@ -221,23 +229,19 @@ def test_matches_add_up_as_in_the_plain_implementation(name: str, match: Match) 
 )
 def test_equal_totals_at_the_target_play_on(points: tuple[int, int], over: bool) -> None:
     game = Game("all-margin", match=Match(target=10))
-    plain = PlainMatch(target=10)
+    plain = ReferenceMatch(target=10)
     game.record["points"][0] = points
     plain.totals = list(points)
-    assert game.match_over == plain.over == over
+    assert game.match_over == (plain.winner is not None) == over
 
 
 def test_yaml_files_hold_the_named_sets_of_the_rules() -> None:
-    assert list(named_rules()) == list(NAMED)
-    for name, plain in NAMED.items():
+    assert named_rules().keys() == RULE_SETS.keys()
+    for name, plain in RULE_SETS.items():
         rules = named_rules()[name]
-        for field in fields(PlainRules):
-            if field.name == "book":
-                assert rules.effective_book == plain.book, name
-            else:
-                assert getattr(rules, field.name) == getattr(plain, field.name), (name, field.name)
+        for field in fields(ReferenceRules):
+            assert getattr(rules, field.name) == getattr(plain, field.name), (name, field.name)
         assert rules.deck == tuple(plain.deck)
         assert rules.counting_tricks == plain.counting_tricks
-        assert rules.foreplay_tricks == plain.foreplay_tricks
         assert rules.actions == {"draft": 53, "humbug": 55}.get(name, 52)
-    assert set(ODD).isdisjoint(NAMED)
+    assert set(ODD).isdisjoint(RULE_SETS)

@@ -20,7 +20,7 @@ from german_whist.engine.observation.history import DEALT, DRAWN, SCORE, histori
 from german_whist.engine.observation.layout import layout_of
 from german_whist.engine.rules import Match
 from german_whist.envs import SelfPlayEnv
-from plain_whist import PlainGame, PlainMatch
+from german_whist.reference import ReferenceGame, ReferenceMatch
 from support import (
     EVERY_SET,
     STYLES,
@@ -54,22 +54,22 @@ class Seats:
         self.games = [plain_twin(Game(self.rules, seed, index)) for index in range(n)]
         self.matches = [self.new_match(game.dealer) for game in self.games]
 
-    def new_match(self, dealer: int) -> PlainMatch | None:
+    def new_match(self, dealer: int) -> ReferenceMatch | None:
         if self.match is None:
             return None
-        return PlainMatch(self.match.target, self.match.best_of, dealer)
+        return ReferenceMatch(self.match.target, self.match.best_of, dealer)
 
     def deal_next(self, index: int) -> None:
         self.numbers[index] += self.n
         game = Game(self.rules, self.seed, self.numbers[index])
         dealer = game.dealer
         match = self.matches[index]
-        if match is not None and not match.over:
+        if match is not None and match.winner is None:
             dealer = match.dealer
         else:
             self.matches[index] = self.new_match(dealer)
         deal = [int(card) for card in game.cards_dealt]
-        self.games[index] = PlainGame(self.plain, deal, dealer)
+        self.games[index] = ReferenceGame(self.plain, deal, dealer)
 
     def needs(self, index: int, seat: int) -> tuple[int, int] | None:
         match = self.matches[index]
@@ -132,12 +132,12 @@ def play_and_compare(name: str, n: int, hands: int, layout: str, match: Any = No
             if plain.phase != "over":
                 continue
             over += 1
-            rewards[i] = plain.pay()
+            rewards[i] = plain.payoffs()
             hand_over[i] = True
             played = seats.matches[i]
             if played is not None:
-                played.add(plain.pay())
-            episode_over[i] = played is None or played.over
+                played.add(plain.payoffs())
+            episode_over[i] = played is None or played.winner is not None
             matches += int(episode_over[i])
             seats.deal_next(i)
         step = games.step(actions)

@@ -22,7 +22,7 @@ from german_whist.engine.observation.layout import LAYOUTS
 from german_whist.engine.rules import Rules
 from german_whist.engine.view import View, blank_tricks
 from german_whist.envs import SelfPlayEnv
-from plain_whist import PlainGame, PlainRules
+from german_whist.reference import ReferenceGame, ReferenceRules
 from support import (
     EVERY_SET,
     STYLES,
@@ -39,7 +39,7 @@ SEEDS = st.integers(0, 2**32)
 SEATS = st.sampled_from((0, 1))
 
 
-def position(name: str, seed: int) -> tuple[Game, PlainGame]:
+def position(name: str, seed: int) -> tuple[Game, ReferenceGame]:
     rng = random.Random(seed)
     game = Game(engine_rules(name), seed)
     plain = plain_twin(game)
@@ -195,13 +195,13 @@ _TINY: dict[str, dict[str, Any]] = {
 def test_views_are_equal_exactly_when_the_same_was_seen(name: str) -> None:
     rng = random.Random(name)
     rules = Rules(name=name, **_TINY[name])
-    plain_rules = PlainRules(name, **{"stock": 0} | _TINY[name])
+    plain_rules = ReferenceRules(name, **{"stock": 0} | _TINY[name])
     by_view: dict[bytes, Any] = {}
     by_notes: dict[Any, bytes] = {}
     met_again = 0
     for number in range(600):
         game = Game(rules, 4, number)
-        plain = PlainGame(plain_rules, [int(card) for card in game.cards_dealt], game.dealer)
+        plain = ReferenceGame(plain_rules, [int(card) for card in game.cards_dealt], game.dealer)
         while True:
             for seat in (0, 1):
                 plain_view = plain.view(seat)

@@ -13,7 +13,7 @@ from test_hidden import SEEDS, pair_of_games
 from german_whist.engine.game import Game
 from german_whist.engine.observation.history import histories, history_rows
 from german_whist.engine.observation.layout import EXCHANGE_LAYOUT, LAYOUT, LAYOUTS, layout_of
-from plain_whist import HIDDEN
+from german_whist.reference import TAKE_HIDDEN
 from support import EVERY_SET, STYLES, chosen_action, dealt, engine_rules, shown
 
 
@@ -40,7 +40,7 @@ def game_and_image(name: str, seed: int, rng: random.Random) -> tuple[list[int],
 
 
 def real_card(action: int, order: list[int]) -> int:
-    return action if action >= HIDDEN else 13 * order[action // 13] + action % 13
+    return action if action >= TAKE_HIDDEN else 13 * order[action // 13] + action % 13
 
 
 @settings(max_examples=150)
@@ -63,7 +63,7 @@ def test_renaming_suits_changes_nothing_that_is_shown(name: str, seed: int) -> N
         # Suits that look alike may stand in either order, so the same card is looked up.
         orders = games.batch.suit_orders.tolist()
         card = real_card(action, orders[0])
-        image = card if card >= HIDDEN else 13 * names[card // 13] + card % 13
+        image = card if card >= TAKE_HIDDEN else 13 * names[card // 13] + card % 13
         step = games.step(np.array([action, shown(image, orders[1])]))
     assert games.batch.results["tricks"][0].tolist() == games.batch.results["tricks"][1].tolist()
 
@@ -86,7 +86,7 @@ def test_renaming_suits_changes_no_history(name: str, seed: int) -> None:
             break
         action = rng.choice(game.legal())
         game.play(action)
-        other.play(action if action >= HIDDEN else 13 * names[action // 13] + action % 13)
+        other.play(action if action >= TAKE_HIDDEN else 13 * names[action // 13] + action % 13)
 
 
 def test_alike_suits_are_told_apart_by_the_card_led() -> None:

@@ -18,7 +18,7 @@ from german_whist.engine.cards import KEEP, TAKE_HIDDEN
 from german_whist.engine.game import Game
 from german_whist.engine.play import pay_for, row
 from german_whist.engine.rules import Match, Rules, RulesError
-from plain_whist import PlainGame, PlainRules, lead_wins, playable
+from german_whist.reference import ReferenceGame, ReferenceRules, lead_wins, legal_cards
 from support import EVERY_SET, engine_rules
 
 
@@ -58,7 +58,7 @@ def helped(game: Game) -> int:
     return next(
         card
         for card in sorted(hand, key=lambda card: -(card % 13))
-        if any(lead_wins(card, reply, game.trump) for reply in playable(other_hand, card))
+        if any(lead_wins(card, reply, game.trump) for reply in legal_cards(other_hand, card))
     )
 
 
@@ -78,11 +78,11 @@ def test_every_set_that_is_accepted_has_hands_that_pay(values: dict[str, Any]) -
         rules = Rules(**values)
     except RulesError as error:
         if "no hand would ever pay" in str(error):
-            assert not any(max(pays) for *_, pays in results(PlainRules(**values)))
+            assert not any(max(pays) for *_, pays in results(ReferenceRules(**values)))
         return
     game = plays_out_one_sided(rules)
     assert 0 < max(game.pays) <= rules.max_pay
-    assert rules.max_pay == max(max(pays) for *_, pays in results(PlainRules(**values)))
+    assert rules.max_pay == max(max(pays) for *_, pays in results(ReferenceRules(**values)))
 
 
 @pytest.mark.parametrize("name", EVERY_SET)
@@ -101,14 +101,14 @@ def test_where_the_winner_chooses_a_choice_does_come_up(values: dict[str, Any], 
         rules = Rules(**values)
     except RulesError as error:
         if str(error).startswith("choice is true"):
-            plain, rng = PlainRules(**values), random.Random(seed)
+            plain, rng = ReferenceRules(**values), random.Random(seed)
             deals = [rng.sample(plain.deck, len(plain.deck)) for _ in range(5)]
-            assert not any(chooses(PlainGame(plain, deal, 0), seed) for deal in deals)
+            assert not any(chooses(ReferenceGame(plain, deal, 0), seed) for deal in deals)
         return
     assert any(chooses(Game(rules, seed, number), number) for number in range(60))
 
 
-def chooses(game: Game | PlainGame, seed: int) -> bool:
+def chooses(game: Game | ReferenceGame, seed: int) -> bool:
     rng = random.Random(seed)
     while game.phase not in ("over", "choose"):
         game.play(rng.choice(game.legal()))

@@ -15,7 +15,8 @@ from german_whist import Game, Rules, named_rules
 from german_whist.engine.dtypes import VIEW
 from german_whist.engine.sampling.determinizations import METHODS, sample_determinizations
 from german_whist.engine.view import write_views
-from plain_whist import PlainGame, PlainRules, count_full_deals
+from german_whist.reference import ReferenceGame, ReferenceRules
+from plain_deals import count_full_deals
 
 TINY = {
     "two suits": {"suits": 2, "ranks": 4, "hand": 2},
@@ -36,17 +37,19 @@ TINY = {
 DRAWN = 6000
 
 
-def plain(rules: Rules) -> PlainRules:
-    return PlainRules(**{each.name: getattr(rules, each.name) for each in fields(PlainRules)})
+def plain(rules: Rules) -> ReferenceRules:
+    return ReferenceRules(
+        **{each.name: getattr(rules, each.name) for each in fields(ReferenceRules)}
+    )
 
 
-def positions(rules: Rules, count: int, failures: bool) -> list[tuple[Game, PlainGame, int]]:
+def positions(rules: Rules, count: int, failures: bool) -> list[tuple[Game, ReferenceGame, int]]:
     chance = random.Random(str(rules))
-    result: list[tuple[Game, PlainGame, int]] = []
+    result: list[tuple[Game, ReferenceGame, int]] = []
     number = 0
     while len(result) < count:
         game = Game(rules, seed=11, number=number)
-        other = PlainGame(plain(rules), [int(card) for card in game.cards_dealt], game.dealer)
+        other = ReferenceGame(plain(rules), [int(card) for card in game.cards_dealt], game.dealer)
         number += 1
         for _ in range(chance.randrange(1, 2 * rules.tricks + 2 * rules.exchange)):
             action = int(chance.choice(game.legal()))

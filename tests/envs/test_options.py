@@ -16,8 +16,8 @@ from rule_parameters import parameters, results
 from german_whist import Match, Rules, RulesError, german_whist_three_v0, german_whist_v0
 from german_whist.engine.batch.config import AUTO, REWARDS, GameOptions, Options, options_from
 from german_whist.envs.aec import RenderOptions
+from german_whist.reference import RULE_SETS, ReferenceMatch, ReferenceRules
 from german_whist.training.settings import Settings
-from plain_whist import NAMED, PlainMatch, PlainRules
 from support import EVERY_SET, engine_rules, plain_rules
 
 MATCHES = [None, Match(target=1), Match(target=7), Match(best_of=1), Match(best_of=5)]
@@ -26,7 +26,7 @@ MATCHES = [None, Match(target=1), Match(target=7), Match(best_of=1), Match(best_
 Result = tuple[int, float]
 
 
-def worths(rules: PlainRules, reward: str) -> set[Result]:
+def worths(rules: ReferenceRules, reward: str) -> set[Result]:
     """Every result that a hand may have, by the plain rules, seen by seat 0."""
     found: set[Result] = set()
     for low, mine, others, (paid, _) in results(rules):
@@ -38,7 +38,7 @@ def worths(rules: PlainRules, reward: str) -> set[Result]:
     return found
 
 
-def greatest_loss(rules: PlainRules, reward: str, match: Match | None) -> float | None:
+def greatest_loss(rules: ReferenceRules, reward: str, match: Match | None) -> float | None:
     """The most that an episode can cost seat 0, over every course it may take; None without end."""
     hands = worths(rules, reward)
     if match is None:
@@ -50,10 +50,10 @@ def greatest_loss(rules: PlainRules, reward: str, match: Match | None) -> float 
 
     @cache
     def loss(mine: int, others: int) -> float:
-        plain = PlainMatch(match.target, match.best_of)
+        plain = ReferenceMatch(match.target, match.best_of)
         plain.totals = [mine, others]
         plain.hands_won = [mine, others]
-        if plain.over:
+        if plain.winner is not None:
             return 0.0
         return max(
             loss(mine + gain(paid), others + gain(-paid)) - worth for paid, worth in hands if paid
@@ -65,7 +65,7 @@ def greatest_loss(rules: PlainRules, reward: str, match: Match | None) -> float 
     return loss(0, 0)
 
 
-def check_worst(rules: Rules, plain: PlainRules, reward: str, match: Match | None) -> None:
+def check_worst(rules: Rules, plain: ReferenceRules, reward: str, match: Match | None) -> None:
     expected = greatest_loss(plain, reward, match)
     horizon = "hand" if match is None else "match"
     if expected is None:
@@ -89,7 +89,7 @@ def test_nor_does_one_of_any_rules(values: Any, reward: str, match: Match | None
         rules = Rules(**values)
     except RulesError:
         return
-    check_worst(rules, PlainRules(**values), reward, match)
+    check_worst(rules, ReferenceRules(**values), reward, match)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_worst_is_as_small_as_it_can_be(rules: str, reward: str, match: Any, wor
     horizon = "hand" if match is None else "match"
     options = options_from(rules, reward=reward, horizon=horizon, match=match)
     assert options.max_loss == worst
-    assert greatest_loss(NAMED[rules], reward, match) == worst
+    assert greatest_loss(RULE_SETS[rules], reward, match) == worst
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_options_are_made_of_what_was_given() -> None:
     assert options_from("classic").match is None
 
 
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("name", RULE_SETS)
 def test_auto_is_the_foreplay_where_it_can_be_played(name: str) -> None:
     found = options_from(name, horizon=AUTO)
     try:

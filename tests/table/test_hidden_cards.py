@@ -15,7 +15,7 @@ import pytest
 from serving import Running, Seat, Visitor
 
 from german_whist import Game, load_rules
-from plain_whist import NAMED, PlainGame
+from german_whist.reference import RULE_SETS, ReferenceGame
 
 CARD = re.compile(r"\b([2-9TJQKA][CDHS])\b|(10|[2-9JQKA])([♣♦♥♠])")
 SUITS = "CDHS"
@@ -65,7 +65,7 @@ class Watcher:
         self.visitor, self.server, self.table = visitor, server, seat.id
         self.secrets = (seat.id, *visitor.cookies.values())
         deal = [int(card) for card in self.game.cards_dealt]
-        self.plain = PlainGame(NAMED[rules], deal, self.game.dealer)
+        self.plain = ReferenceGame(RULE_SETS[rules], deal, self.game.dealer)
         self.n_played = self.n_read = self.n_checked = 0
 
     @property

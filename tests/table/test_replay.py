@@ -13,9 +13,9 @@ from msgspec import to_builtins
 from german_whist import Game, Match
 from german_whist.engine.cards import SUITS, cards
 from german_whist.engine.records import GameRecord, record_of
+from german_whist.reference import ReferenceGame
 from german_whist.table.review.replay import Replay, make_replay
 from german_whist.table.terminal.printed_replay import replay_lines
-from plain_whist import PlainGame
 from support import EVERY_SET, chosen_action, engine_rules, plain_twin, played_out
 
 
@@ -35,7 +35,7 @@ def ids(texts: list[str]) -> list[int]:
     return sorted(map(int, cards(texts)))
 
 
-def check_board(board: dict[str, Any], plain: PlainGame) -> None:
+def check_board(board: dict[str, Any], plain: ReferenceGame) -> None:
     assert [ids(hand) for hand in board["hands"]] == [sorted(hand) for hand in plain.hands]
     assert list(map(int, cards(board["upcards"]))) == plain.face_up
     assert board["stock_left"] == len(plain.stock)
@@ -75,7 +75,7 @@ def test_a_replay_agrees_with_plain_play(name: str) -> None:
             events = [plain.view(seat)["events"][n_before[seat] :] for seat in (0, 1)]
             check_outcome(step, events)
         check_board(replay["final"], plain)
-        assert replay["result"]["pays"] == plain.pay()
+        assert replay["result"]["pays"] == plain.payoffs()
         assert replay["result"]["tricks"] == plain.counting
         check_printed(record, make_replay(record))
 
