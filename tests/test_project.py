@@ -24,20 +24,6 @@ else:
     import tomli as tomllib  # pyright: ignore[reportMissingImports]
 
 ROOT = Path(__file__).resolve().parent.parent
-# Imports point one way: a room knows itself and those before it.
-ORDER = (
-    "configs",
-    "common",
-    "engine",
-    "agents",
-    "envs",
-    "evaluation",
-    "training",
-    "table",
-    "three_player",
-)
-ROOMS = tuple(name for name in ORDER if (ROOT / name / "__init__.py").exists())
-MOST_MODULES = 14
 HEAVY = {
     "torch",
     "stable_baselines3",
@@ -54,151 +40,32 @@ ENGINE_KNOWS = {"numpy", "numba", "llvmlite", "typing_extensions"}
 FILES_KNOW = {"records.py": {"msgspec"}}
 
 
+@cache
 def project() -> dict[str, Any]:
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-
-
-def sources(room: str) -> list[Path]:
-    return sorted((ROOT / room).rglob("*.py"))
-
-
-@cache
-def nodes_of(path: Path) -> list[ast.AST]:
-    """Every piece of a file's code that may name another."""
-    kinds = (ast.Import, ast.ImportFrom, ast.Constant)
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return [node for node in ast.walk(tree) if isinstance(node, kinds)]
-
-
-def packages_imported(path: Path) -> set[str]:
-    """The packages that a file imports by their own names, anywhere in it."""
-    nodes = nodes_of(path)
-    names = [each.name for node in nodes if isinstance(node, ast.Import) for each in node.names]
-    names += [
-        node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level
-    ]
-    return {name.split(".")[0] for name in names}
 
 
 # -- imports
 
 
-def files_by_name() -> dict[str, Path]:
-    """Every file of the rooms and of the front door, by the name that it is imported by."""
-    named = {}
-    for folder in (*ROOMS, "src/german_whist"):
-        for path in sources(folder):
-            inside = path.relative_to(ROOT / "src" if folder.startswith("src") else ROOT)
-            parts = [*inside.parent.parts, *([] if path.stem == "__init__" else [path.stem])]
-            named[".".join(parts if folder.startswith("src") else ["german_whist", *parts])] = path
-    return named
+def test_imports_keep_the_contracts_of_pyproject(monkeypatch) -> None:
+    """Packages import those below them alone, and no files import each other in a circle."""
+    linter = pytest.importorskip("importlinter.cli")
+    monkeypatch.chdir(ROOT)
+    assert linter.lint_imports(no_cache=True) == 0
 
 
-@cache
-def imported_files() -> dict[str, set[str]]:
-    """Which files each file imports, anywhere in it: in functions and for checkers alone too."""
-    named = files_by_name()
-    graph: dict[str, set[str]] = {}
-    for name, path in named.items():
-        package = name.split(".") if path.stem == "__init__" else name.split(".")[:-1]
-        graph[name] = set()
-        for node in nodes_of(path):
-            graph[name] |= files_named_in(node, package, named) - {name}
-    return graph
-
-
-def files_named_in(node: ast.AST, package: list[str], named: dict[str, Path]) -> set[str]:
-    """The files that a piece of code imports, or names as `module:object`, in full or nearby."""
-    if isinstance(node, ast.Import):
-        return {each.name for each in node.names} & {*named}
-    if isinstance(node, ast.ImportFrom):
-        above = package[: len(package) - node.level + 1] if node.level else []
-        base = ".".join([*above, *filter(None, [node.module])])
-        each = {f"{base}.{alias.name}" for alias in node.names}
-        # What is no file is a name within the one that it is imported from.
-        return {one if one in named else base for one in each} & {*named}
-    if isinstance(node, ast.Constant) and re.fullmatch(r"[\w.]+:\w+", str(node.value)):
-        module = str(node.value).partition(":")[0]
-        return {module, ".".join([*package, module])} & {*named}
-    return set()
-
-
-def test_imports_point_one_way() -> None:
-    for name, others in imported_files().items():
-        room = name.split(".")[1] if "." in name else ""
-        if room in ROOMS:
-            allowed = ORDER[: ORDER.index(room) + 1]
-            for other in others - {"german_whist"}:
-                assert other.split(".")[1] in allowed, f"{name} imports {other}"
-
-
-def circle_in(graph: dict[str, set[str]]) -> list[str]:
-    """Files that import each other, the first once more at the end; nothing if there are none."""
-    done: set[str] = set()
-
-    def walk(name: str, way: list[str]) -> list[str]:
-        if name in way:
-            return [*way[way.index(name) :], name]
-        if name not in done:
-            for other in sorted(graph[name]):
-                if found := walk(other, [*way, name]):
-                    return found
-            done.add(name)
-        return []
-
-    for name in sorted(graph):
-        if found := walk(name, []):
-            return found
-    return []
-
-
-def test_no_files_import_each_other_in_a_circle() -> None:
-    graph = imported_files()
-    assert "german_whist.engine.play" in graph["german_whist.engine.game"]
-    assert {*graph["german_whist.agents"]} >= {"german_whist.agents.registry"}
-    # As a name for Gymnasium, as one from its own package, and imported by its whole name.
-    assert "german_whist.envs.gymnasium_env" in graph["german_whist.registration"]
-    assert (
-        "german_whist.training.algorithms.ppo" in graph["german_whist.training.algorithms.registry"]
-    )
-    assert "german_whist.common.threads" in graph["german_whist.commands.tablebase"]
-    assert circle_in(graph) == []
-
-
-def test_no_packages_import_each_other_in_a_circle() -> None:
-    """Files directly in a room stand for themselves: some are below its packages, some above."""
-    graph: dict[str, set[str]] = {}
-    for name, others in imported_files().items():
-        graph.setdefault(package_of(name), set()).update(map(package_of, others))
-    assert "german_whist.agents.checkpoints" in graph["german_whist.agents.search"]
-    assert circle_in({name: others - {name} for name, others in graph.items()}) == []
-
-
-def package_of(file: str) -> str:
-    """`german_whist.room.package` of a file in it; a file directly in a room is its own."""
-    return ".".join(file.split(".")[:3])
-
-
-@pytest.mark.parametrize("room", ROOMS)
-def test_a_room_imports_others_by_relative_names_and_its_folders_are_small(room: str) -> None:
-    for path in sources(room):
-        assert "german_whist" not in packages_imported(path), path
-    for folder in {path.parent for path in sources(room)}:
-        modules = [path.name for path in folder.glob("*.py") if path.name != "__init__.py"]
-        assert len(modules) <= MOST_MODULES, folder
-
-
-def test_the_engine_knows_numbers_and_the_compiler_only() -> None:
-    for path in sources("engine"):
+def test_engine_imports_numpy_and_the_compiler_alone() -> None:
+    for path in (ROOT / "engine").rglob("*.py"):
+        nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+        names = [each.name for node in nodes if isinstance(node, ast.Import) for each in node.names]
+        names += [
+            str(node.module)
+            for node in nodes
+            if isinstance(node, ast.ImportFrom) and not node.level
+        ]
         allowed = ENGINE_KNOWS | FILES_KNOW.get(path.name, set()) | sys.stdlib_module_names
-        assert packages_imported(path) <= allowed, path
-
-
-def test_torch_is_for_learning() -> None:
-    for path in (path for room in {*ROOMS, "src"} - {"training"} for path in sources(room)):
-        if path.name != "sb3.py":
-            learning = {"torch", "stable_baselines3", "sb3_contrib"}
-            assert not packages_imported(path) & learning, path
+        assert {name.split(".")[0] for name in names} <= allowed, path
 
 
 USED_LATER = """
@@ -232,10 +99,12 @@ def test_every_public_name_is_there() -> None:
 # -- packages
 
 
-def test_every_room_is_type_checked_and_in_the_order_of_rooms() -> None:
-    assert {*ROOMS} - {"configs"} <= {*project()["tool"]["pyright"]["include"]}
-    rooms = {path.parent.name for path in ROOT.glob("*/__init__.py")}
-    assert rooms - {"tests", "benchmarks"} == {*ROOMS}
+def test_every_package_is_type_checked_and_has_its_place() -> None:
+    folders = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests"}
+    settings = project()["tool"]
+    assert folders - {"configs"} <= {*settings["pyright"]["include"]}
+    layers = " ".join(settings["importlinter"]["contracts"][0]["layers"])
+    assert folders - {"benchmarks"} <= {*re.findall(r"\w+", layers)}
 
 
 def test_the_command_tells_the_version_of_pyproject(capsys) -> None:
