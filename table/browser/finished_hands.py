@@ -19,7 +19,7 @@ from ..game.hands import StoredHand
 from ..game.store import Store
 from ..review.analysis import Analysis, AnalysisStopped, analyse
 from ..review.replay import ReplayResult, player_names, replay_result
-from ..text.labels import say, you
+from ..text.labels import YOU, say
 from ..text.words import title_of
 from .live_table import log
 from .live_tables import LimitExceeded
@@ -231,7 +231,7 @@ class FinishedHands:
 def _anonymous(line: str) -> str:
     """A record without the name `you`: to others, the player is somebody."""
     record = GameRecord.from_line(line)
-    names = [say("replay.somebody") if name == you() else name for name in player_names(record)]
+    names = [say("replay.somebody") if name == YOU else name for name in player_names(record)]
     return replace(record, meta={**record.meta, "players": names}).to_line()
 
 

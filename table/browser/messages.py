@@ -18,7 +18,7 @@ from ..game.opponents import AgentInfo, RulesInfo
 from ..game.session import OPPONENT, PERSON, Session, leading_seat, winner_of
 from ..review.replay import KINDS, MatchInfo, PlayedCard, card_texts, table_tricks
 from ..text import words
-from ..text.labels import capital, say, you
+from ..text.labels import YOU, capital, say
 
 _MAX_RESULTS = 200
 
@@ -140,12 +140,12 @@ class TableContext(NamedTuple):
 
     id: str
     n: int
-    thinking: bool
-    trouble: str | None
-    notice: str | None
-    left: bool
-    speed: Speed | None
-    compared: str
+    thinking: bool = False
+    trouble: str | None = None
+    notice: str | None = None
+    left: bool = False
+    speed: Speed | None = None
+    compared: str = ""
 
 
 def table_state(session: Session, context: TableContext) -> TableState:
@@ -226,7 +226,7 @@ def describe_view(view: View, names: tuple[str, str]) -> TableText:
 def display_names(session: Session) -> tuple[str, str]:
     """The players' names in sentences: the person is `you`."""
     first, second = map(words.display_name, session.settings.names)
-    return words.distinct((first if session.settings.watched else you(), second))
+    return words.distinct((first if session.settings.watched else YOU, second))
 
 
 def _table_text(

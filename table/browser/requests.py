@@ -15,6 +15,7 @@ from ...engine.cards import N_ACTIONS
 from ...engine.rules import Match
 from ..game.opponents import NotAvailable, Opponents, rules_named
 from ..game.session import HUMAN, LESSON, LESSON_SEED, SessionSettings, new_seed
+from ..text.labels import YOU
 from ..text.words import plain_text
 
 BODY_LIMIT = 64 * 1024
@@ -180,7 +181,7 @@ def table_settings(body: TableRequest, opponents: Opponents) -> SessionSettings:
         opponent=body.opponent,
         match=_match(body.match),
         seed=new_seed() if body.seed is None else body.seed,
-        name=plain_text(body.name) or "you",
+        name=plain_text(body.name) or YOU,
         number=body.number,
     )
 

@@ -28,7 +28,7 @@ from ..review.hints import hint_reason
 from ..review.puzzles import ENDGAME, Puzzle, all_puzzles, position_before
 from ..review.replay import player_names
 from ..text import words
-from ..text.labels import capital, say, you
+from ..text.labels import YOU, capital, say
 from .finished_hands import HandNotFound
 from .messages import VisibleState, describe_view, visible_fields
 from .requests import AnswerRequest, find_person, read_request
@@ -162,7 +162,7 @@ class LearningHandlers:
         except ValueError as error:
             raise HandNotFound(str(error)) from None
         view = game.view()
-        names = you(), player_names(hand)[1 - view.seat]
+        names = YOU, player_names(hand)[1 - view.seat]
 
         def record(result: AnswerResult) -> None:
             self._progress.record_retry(person, key, result.solved)
@@ -252,7 +252,7 @@ class LearningHandlers:
 
 
 def _names() -> tuple[str, str]:
-    return you(), say("site.other")
+    return YOU, say("site.other")
 
 
 def streaks(solved: list[bool]) -> tuple[int, int]:

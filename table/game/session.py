@@ -25,7 +25,7 @@ from ...engine.game import Game, IllegalAction
 from ...engine.records import GameRecord, MatchScore, record_of
 from ...engine.rules import Match, Rules, load_rules
 from ...engine.view import View
-from ..text.labels import say
+from ..text.labels import YOU, say
 from ..text.words import refusal_reason
 
 HUMAN = "human"
@@ -70,7 +70,7 @@ class SessionSettings:
     match: Match | None = None
     """None for a single hand."""
     seed: int = field(default_factory=new_seed)
-    name: str = "you"
+    name: str = YOU
     """The person's name in records."""
     number: int = 0
     """The number of the first deal of the seed."""

@@ -17,7 +17,7 @@ from ...engine.game import Game
 from ...engine.records import GameRecord, MatchScore
 from ...engine.view import Trick, View
 from ..text import words
-from ..text.labels import say, you
+from ..text.labels import say
 from ..text.words import plain_text
 
 KINDS = {"lead": "led", "follow": "followed", "choose": "chose", "exchange": "exchanged"}
@@ -134,8 +134,8 @@ def player_names(record: GameRecord) -> tuple[str, str]:
     recorded = record.meta.get("players")
     if isinstance(recorded, list):
         for seat, name in enumerate(cast("list[object]", recorded)[: len(names)]):
-            if isinstance(name, str) and plain_text(name):
-                names[seat] = you() if name == words.ME else plain_text(name)
+            if isinstance(name, str):
+                names[seat] = plain_text(name) or names[seat]
     return words.distinct(names)
 
 

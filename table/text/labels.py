@@ -1,15 +1,12 @@
 # pyright: strict
 """All texts of the table, for page and terminal, from one file, `labels.json`.
 
-A translation is that file in another language. A sentence is a text; or a list of its forms by a
-number `n`, in the order of `site.plurals` (a pattern of digits for each form but the last, which
-is for all other numbers); or `{"you": …, "other": …}` by the person `name`. In a text, `{name}`
-stands for a value and `{Name}` for the value with a capital letter.
+A sentence is a text; or `[one, many]` by the number `n`; or `{"you": …, "other": …}` by the person
+`name`. In a text, `{name}` stands for a value and `{Name}` for the value with a capital letter.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
@@ -18,6 +15,8 @@ from typing import Any, Union
 import msgspec
 
 FILE = "labels.json"
+YOU = "you"
+"""The person's name in sentences, in records and in stored sessions."""
 Forms = Union[str, "list[Forms]", "dict[str, Forms]"]
 
 
@@ -36,15 +35,11 @@ def say(key: str, **values: object) -> str:
 
 
 def _form(forms: Forms, values: Mapping[str, object]) -> str:
-    if isinstance(forms, str):
-        return forms
     if isinstance(forms, dict):
-        is_you = str(values["name"]).lower() == you().lower()
-        return _form(forms["you" if is_you else "other"], values)
-    rules: list[str] = labels()["site"]["plurals"]
-    digits = str(values["n"])
-    index = next((k for k, rule in enumerate(rules) if re.search(rule, digits)), -1)
-    return _form(forms[index], values)
+        return _form(forms["you" if str(values["name"]).lower() == YOU else "other"], values)
+    if isinstance(forms, list):
+        return _form(forms[0 if values["n"] == 1 else 1], values)
+    return forms
 
 
 class _Values(dict[str, object]):
@@ -57,8 +52,3 @@ class _Values(dict[str, object]):
 def capital(text: str) -> str:
     """A text with a capital letter."""
     return text[:1].upper() + text[1:]
-
-
-def you() -> str:
-    """The person's name in sentences."""
-    return labels()["site"]["you"]

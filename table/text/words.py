@@ -1,7 +1,7 @@
 # pyright: strict
 """The sentences of the table, for the page and the terminal: which one when, with which values.
 
-Their texts are in `labels.json` alone, in one language. Cards stand in them as `10♦`; `spoken`
+Their texts are in `labels.json` alone. Cards stand in them as `10♦`; `spoken`
 converts them for screen readers.
 """
 
@@ -16,10 +16,8 @@ from ...agents.registry import agent_names
 from ...engine.cards import CARDS, CHOICE_WORDS, KEEP, RANKS, SUIT_SYMBOLS, SUITS, TAKE_HIDDEN, Card
 from ...engine.rules import Match
 from ...engine.view import Trick, View
-from .labels import capital, labels, say, you
+from .labels import YOU, capital, labels, say
 
-ME = "you"
-"""The person's name in records and stored sessions."""
 _MAX_LENGTH = 40
 _SYMBOL = re.compile(f"(10|[2-9JQKA])([{''.join(SUIT_SYMBOLS)}])")
 
@@ -34,8 +32,6 @@ def plain_text(text: str, max_length: int = _MAX_LENGTH) -> str:
 
 def display_name(name: str) -> str:
     """A player's name in sentences: the person is `you`, a checkpoint is named by its file."""
-    if name == ME:
-        return you()
     if "/" in name or "\\" in name:
         return PurePath(name.partition(",")[0]).stem
     # Agents' names are names in sentences, too; a person's stays as it was typed.
@@ -161,7 +157,7 @@ def prompt(view: View, names: tuple[str, str], thinking: bool = False) -> str:
     """The next decision, and who makes it."""
     if view.phase == "over":
         return say("hand.over")
-    if not view.to_move or names[0] != you():
+    if not view.to_move or names[0] != YOU:
         name = names[0 if view.to_move else 1]
         if thinking:
             return say("hand.thinking", name=name)

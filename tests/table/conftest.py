@@ -14,11 +14,10 @@ from support import CHROMIUM
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     if CHROMIUM is None:
         pytest.skip("there is no Chromium here: make browser, as root, where there is apt")
-    with sync_playwright() as playwright:
+    with api.sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield opened
         opened.close()
@@ -26,11 +25,10 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from tablepage import Server
+    from serving import running
 
-    opened = Server(tmp_path_factory.mktemp("data"))
-    yield opened
-    opened.stop()
+    with running(tmp_path_factory.mktemp("data")) as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -51,13 +49,5 @@ def store(tmp_path: Path) -> Iterator[Any]:
 
 
 @pytest.fixture
-def service(tmp_path: Path) -> Iterator[Any]:
-    from serving import running
-
-    with running(tmp_path) as opened:
-        yield opened
-
-
-@pytest.fixture
-def visitor(service: Any) -> Any:
-    return service.visitor()
+def visitor(server: Any) -> Any:
+    return server.visitor()

@@ -98,6 +98,7 @@ class Running:
     def __init__(self, server: Server, port: int, store: Store) -> None:
         self.server = server
         self.port = port
+        self.url = f"http://127.0.0.1:{port}/"
         self.store = store
 
     def session(self, name: str) -> Session:
@@ -112,12 +113,12 @@ class Running:
 
 @contextmanager
 def running(
-    folder: Path, more: tuple[str, ...] = (), access: Access | None = None
+    folder: Path, more: tuple[str, ...] = (), access: Access | None = None, port: int = 0
 ) -> Iterator[Running]:
-    """A server on a free port of this machine, with its store in a folder."""
+    """A server on a port of this machine (0: a free one), with its store in a folder."""
     store = Store(folder)
     app = make_app(store, Opponents(more), access or Access.at("127.0.0.1"))
-    listening = socket.create_server(("127.0.0.1", 0))
+    listening = socket.create_server(("127.0.0.1", port))
     server = Server(app)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()

@@ -1,11 +1,7 @@
-"""What the tests of the page share: a server of its own, and Debian's Chromium to open it with."""
+"""A person's browser at the page of a server."""
 
 from __future__ import annotations
 
-import os
-import re
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +10,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from serving import Running
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 AXE = ROOT / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
@@ -40,50 +37,10 @@ OVER = "dialog.score[open]"
 expect.set_options(timeout=PATIENCE)
 
 
-class Server:
-    """A table of its own: `german-whist table` in a process that can be ended and begun again."""
-
-    def __init__(self, data: Path) -> None:
-        self._data = data
-        self._port = 0
-        self.start()
-
-    def start(self) -> None:
-        self._process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "german_whist",
-                "table",
-                "--no-browser",
-                "--port",
-                str(self._port),
-                "--data",
-                str(self._data),
-            ],
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        )
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            if found := re.search(r"http://127\.0\.0\.1:(\d+)/", line):
-                self._port = int(found[1])
-                self.url = found[0]
-                return
-        raise AssertionError("german-whist table ended without naming its address")
-
-    def stop(self) -> None:
-        self._process.terminate()
-        self._process.wait(COMPUTING / 1000)
-        if self._process.stdout is not None:
-            self._process.stdout.close()
-
-
 class Visit:
     """One person's browser at the table: a page, and what its console had to say."""
 
-    def __init__(self, server: Server, context: BrowserContext) -> None:
+    def __init__(self, server: Running, context: BrowserContext) -> None:
         self.server = server
         self.context = context
         self.page: Page = context.new_page()
@@ -264,7 +221,7 @@ def in_windows(*sizes: tuple[int, int], **options: Any) -> pytest.MarkDecorator:
 
 
 @contextmanager
-def visiting(server: Server, browser: Browser, **options: Any) -> Iterator[Visit]:
+def visiting(server: Running, browser: Browser, **options: Any) -> Iterator[Visit]:
     """A person of their own, with animations off unless the settings say otherwise."""
     context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
     told = '{"motion": "none"}'

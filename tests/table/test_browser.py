@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test")
 
 from playwright.sync_api import expect
+from serving import running
 from tablepage import (
     ASKED,
     AXE,
@@ -17,7 +19,6 @@ from tablepage import (
     PLAYABLE,
     SETTLED,
     SHOWN,
-    Server,
     Visit,
     box_of,
     visiting,
@@ -211,8 +212,9 @@ def test_the_felt_tells_the_story_of_the_hand(visit: Visit) -> None:
 
 
 def test_a_hand_survives_a_reload_and_a_server_that_begins_again(browser, tmp_path) -> None:
-    server = Server(tmp_path)
-    with visiting(server, browser) as visit:
+    first = ExitStack()
+    server = first.enter_context(running(tmp_path))
+    with first, visiting(server, browser) as visit:
         page = visit.page
         visit.sit_down(rules="quick", seed=8)
         visit.play_on()
@@ -221,17 +223,16 @@ def test_a_hand_survives_a_reload_and_a_server_that_begins_again(browser, tmp_pa
         visit.wait_for_hand(before)
         visit.computed(PLAYABLE)
         assert not visit.complaints
-        server.stop()
+        first.close()
         page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
         expect(page.locator("#connection")).to_contain_text("connection")
         visit.wait_for_hand(before)
-        server.start()
-        expect(page.locator("#connection")).to_be_hidden()
-        visit.play_on()
-        visit.go()
-        page.locator(".table-list a").click()
-        visit.computed(PLAYABLE)
-    server.stop()
+        with running(tmp_path, port=server.port):
+            expect(page.locator("#connection")).to_be_hidden()
+            visit.play_on()
+            visit.go()
+            page.locator(".table-list a").click()
+            visit.computed(PLAYABLE)
 
 
 def test_settings_stay(visit: Visit) -> None:

@@ -112,6 +112,7 @@ def test_the_guided_hand_leaves_the_felt_three_quarters(visit: Visit) -> None:
         legal = page.locator(PLAYABLE).count()
         assert ("only card" in page.locator(".guide").inner_text()) == (legal == 1)
         visit.play_on()
+    expect(page.locator(".guide")).to_contain_text("That was the hand")
     expect(page.locator(".guide")).not_to_contain_text("button")
 
 

@@ -131,11 +131,11 @@ class Watcher:
     ],
 )
 def test_no_message_of_a_hand_tells_a_card_that_may_not_be_known(
-    rules: str, opponent: str, service: Running, visitor: Visitor
+    rules: str, opponent: str, server: Running, visitor: Visitor
 ) -> None:
     rng = random.Random(rules + opponent)
     seat = Seat(visitor, rules=rules, opponent=opponent, seed=5)
-    watcher = Watcher(visitor, rules, service, seat)
+    watcher = Watcher(visitor, rules, server, seat)
     visitor.get("/api/tables")
     n_hints = 0
     while True:
@@ -175,12 +175,12 @@ def test_no_message_of_a_hand_tells_a_card_that_may_not_be_known(
 
 @pytest.mark.parametrize("rules", ["classic", "draft", "open-stock"])
 def test_watched_agents_show_both_hands_and_no_face_down_card_of_the_stock(
-    rules: str, service: Running, visitor: Visitor
+    rules: str, server: Running, visitor: Visitor
 ) -> None:
     seat = Seat(visitor, rules=rules, player="random", opponent="threshold", seed=5)
     assert len(seat.state["hand"]) == len(seat.state["other_hand"]) == 13
     assert seat.state["legal"] == []
-    deal = [int(card) for card in service.session(seat.id).game.cards_dealt]
+    deal = [int(card) for card in server.session(seat.id).game.cards_dealt]
     visitor.heard.clear()
     state = visitor.post(f"{seat.path}/speed", {"pause": True})["state"]
     n_checked = 0

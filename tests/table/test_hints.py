@@ -10,11 +10,9 @@ import pytest
 from test_session import play_on
 
 from german_whist import Game, Match
-from german_whist.agents.player import Player
 from german_whist.engine.rules import load_rules
 from german_whist.table import Session, SessionSettings
 from german_whist.table.browser.messages import TableContext, table_state
-from german_whist.table.game.opponents import Opponents
 from german_whist.table.review.analysis import (
     WIN,
     ActionValue,
@@ -75,22 +73,11 @@ def test_the_description_of_the_prize_does_not_depend_on_the_advice(rules: str) 
             assert "to be won" not in prizes.pop()
 
 
-@pytest.mark.parametrize("rules", ["classic", "draft", "humbug", "race-7"])
-def test_hard_plays_rule_sets_of_every_kind(rules: str) -> None:
-    opponents = Opponents()
-    assert opponents["hard"].plays is None
-    game, agent = Game(rules, 5), opponents.make("hard", load_rules(rules), None)
-    for _ in range(2):
-        action = Player(agent, game.rules, seed=1).choose(game.view(), 0)
-        assert action in game.legal()
-        game.play(action)
-
-
 @pytest.mark.parametrize("match", [None, Match(best_of=1)], ids=str)
 def test_after_a_single_hand_no_match_is_over(match: Match | None) -> None:
     session = Session(SessionSettings(load_rules("small-last"), "threshold", match=match, seed=4))
     play_on(session, random.Random(4))
-    state = table_state(session, TableContext("", 0, False, None, None, False, None, ""))
+    state = table_state(session, TableContext(id="", n=0))
     assert state.result is not None
     assert state.said.prompt == ("The hand is over" if match is None else "The match is over")
     assert (match is None) == ("the match" not in state.result.headline)

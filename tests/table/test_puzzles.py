@@ -163,7 +163,7 @@ def hidden_cards(view: View) -> set[str]:
 
 
 def test_puzzles_rate_their_solver_once_each_and_count_streaks(
-    service: Running, visitor: Visitor
+    server: Running, visitor: Visitor
 ) -> None:
     visitor.raw("GET", "/")
     first, second, third, *_ = bundled_puzzles()
@@ -184,7 +184,7 @@ def test_puzzles_rate_their_solver_once_each_and_count_streaks(
     illegal = next(card for card in range(52) if card not in legal)
     assert visitor.ask("POST", f"/api/puzzles/{first.id}/answer", {"action": illegal})[0] == 422
     day = "/api/puzzles/next?kind=day"
-    assert visitor.get(day)["id"] == service.visitor().get(day)["id"]
+    assert visitor.get(day)["id"] == server.visitor().get(day)["id"]
 
 
 def test_no_puzzle_tells_a_card_that_its_player_may_not_know(visitor: Visitor) -> None:
@@ -219,14 +219,14 @@ def play_and_analyse(visitor: Visitor) -> tuple[Seat, dict[str, Any]]:
 
 
 def test_mistakes_come_back_as_exercises_without_their_answers(
-    service: Running, visitor: Visitor
+    server: Running, visitor: Visitor
 ) -> None:
     seat, analysis = play_and_analyse(visitor)
     own = [mistake["n"] for mistake in analysis["mistakes"] if mistake["who"] == 0]
     exercises = visitor.get("/api/exercises")
     assert {exercise["decision"] for exercise in exercises} == set(own) != set()
     assert not any(cards_in(json.dumps({**exercise, "id": ""})) for exercise in exercises)
-    record = service.store.hands.get(seat.id, 1)
+    record = server.store.hands.get(seat.id, 1)
     assert record is not None
     for exercise in exercises:
         n = exercise["decision"]
@@ -241,10 +241,10 @@ def test_mistakes_come_back_as_exercises_without_their_answers(
         assert visitor.post(f"{path}/answer", {"action": best})["solved"]
     assert all(exercise["solved"] for exercise in visitor.get("/api/exercises"))
     assert visitor.get("/api/statistics")["accuracy"][0]["mistakes"] == len(own)
-    assert service.visitor().ask("GET", f"/api/exercises/{seat.id}/1/0")[0] == 404
+    assert server.visitor().ask("GET", f"/api/exercises/{seat.id}/1/0")[0] == 404
     assert visitor.ask("GET", f"/api/exercises/{seat.id}/1/999")[0] == 404
     # The analysis is shared, but the same hand is an exercise of each person who played it.
-    other = service.visitor()
+    other = server.visitor()
     play_and_analyse(other)
     assert {exercise["decision"] for exercise in other.get("/api/exercises")} == set(own)
 
@@ -266,7 +266,7 @@ def test_an_ending_asks_for_what_its_best_card_does_and_praises_the_only_one(
 
 
 def test_the_same_deal_from_the_other_seat_is_compared_and_not_rated(
-    service: Running, visitor: Visitor
+    server: Running, visitor: Visitor
 ) -> None:
     first = Seat(visitor, rules="small-last", opponent="easy", seed=3)
     hand, dealer = set(first.state["hand"]), first.state["dealer"]
@@ -286,7 +286,7 @@ def test_the_same_deal_from_the_other_seat_is_compared_and_not_rated(
     assert "over both seats" in other.state["result"]["compared"]
     assert len(visitor.get("/api/statistics")["play"]) == 1
     body = {"opponent": "easy", "again": {"id": first.id, "hand": 1}}
-    assert service.visitor().ask("POST", "/api/tables", body)[0] == 404
+    assert server.visitor().ask("POST", "/api/tables", body)[0] == 404
 
 
 def test_a_deal_is_dealt_by_its_seed_and_number(visitor: Visitor) -> None:
@@ -316,7 +316,7 @@ def test_a_card_is_taken_back_and_the_hand_is_not_rated(visitor: Visitor) -> Non
     assert json.loads(lines)["meta"]["helped"]
 
 
-def test_a_claim_is_checked_exactly_and_played_out(service: Running, visitor: Visitor) -> None:
+def test_a_claim_is_checked_exactly_and_played_out(server: Running, visitor: Visitor) -> None:
     seat = Seat(visitor, rules="small-last", opponent="easy", seed=3)
 
     def claim(tricks: int) -> tuple[int, Any]:
@@ -326,7 +326,7 @@ def test_a_claim_is_checked_exactly_and_played_out(service: Running, visitor: Vi
     assert "open endgame" in claim(7)[1]["error"]
     while seat.state["stock_left"] or seat.state["turn"] != 0:
         seat.play(seat.state["legal"][0])
-    view = service.session(seat.id).view(0)
+    view = server.session(seat.id).view(0)
     value, own = max(moves_of(view).values()), view.counting_tricks[0]
     if value < len(view.hand):
         status, refusal = claim(value + 1)

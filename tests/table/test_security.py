@@ -14,18 +14,6 @@ from serving import Running, Seat, Visitor, running
 from german_whist.table.browser.bundle import policy_hash
 from german_whist.table.browser.security import POLICY, Access, AccessMiddleware
 
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    with running(tmp_path_factory.mktemp("data")) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def visitor(server: Running) -> Visitor:
-    return server.visitor()
-
-
 FOREIGN = ("evil.example", "evil.example:5252", "127.0.0.1.evil.example", "localhost@evil.example")
 OWN = ("localhost", "127.0.0.1", "[::1]", "localhost:9000")
 NOWHERE = (

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from german_whist import GameRecord, IllegalAction, Match, load_rules, named_rules
+from german_whist import IllegalAction, Match, load_rules
 from german_whist.agents.heuristic.random import RandomAgent
 from german_whist.table import Session, SessionError, SessionSettings
 
@@ -26,17 +26,6 @@ def play_on(session: Session, rng: random.Random, moves: int = 1_000_000) -> Non
             session.answer()
         else:
             session.play(rng.choice(session.view(0).legal()))
-
-
-@pytest.mark.parametrize("rules", named_rules())
-def test_a_hand_of_every_rule_set_is_played_and_recorded(rules: str) -> None:
-    session = Session(SessionSettings(load_rules(rules), "threshold", seed=7))
-    play_on(session, random.Random(rules))
-    (record,) = session.records
-    assert record.replay().pays == session.game.pays
-    assert session.moves == len(record.actions)
-    assert GameRecord.from_line(record.to_line()) == record
-    assert record.meta["players"] == ["you", "threshold"]
 
 
 @pytest.mark.parametrize("rules", ["classic", "draft", "open-stock", "race-7"])
@@ -57,19 +46,6 @@ def test_a_session_is_restored_unchanged_after_every_move(rules: str) -> None:
         play_on(session, rng, 1)
     again = Session.from_state(session.state())
     assert (again.over, again.game.points) == (True, session.game.points)
-
-
-def test_a_match_interrupted_anywhere_ends_as_it_would_have() -> None:
-    settings = SessionSettings(QUICK, "medium", "threshold", Match(target=3), seed=8)
-    whole = Session(settings)
-    play_on(whole, random.Random(0))
-    parts = Session(settings)
-    lines = []
-    while not parts.over:
-        play_on(parts, random.Random(0), 9)
-        lines += [record.to_line() for record in parts.records]
-        parts = Session.from_state(json.loads(json.dumps(parts.state())))
-    assert lines == [record.to_line() for record in whole.records]
 
 
 def test_illegal_actions_are_refused_in_a_sentence_and_change_nothing() -> None:

@@ -106,7 +106,7 @@ def test_ctrl_c_ends_it_at_once_and_the_hand_goes_on_later(tmp_path) -> None:
         assert visitor.get(seat.path)["state"]["move"] == seat.state["move"]
 
 
-@pytest.mark.skipif(os.name != "posix", reason="sends a signal as a service does")
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal as a server does")
 def test_one_signal_ends_it_although_an_agent_thinks_for_ever(tmp_path, monkeypatch) -> None:
     (tmp_path / "slow.py").write_text(SLOW_AGENT, encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))

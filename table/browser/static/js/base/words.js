@@ -11,7 +11,6 @@ import { byId } from "./dom.js";
 
 /** @type {typeof import("../../../../text/labels.json")} */
 export const LABELS = JSON.parse(byId("labels").textContent);
-const { plurals, you } = LABELS.site;
 
 /* Where there is no keyboard, nothing is said of keys. */
 export const TOUCH = matchMedia("(hover: none) and (pointer: coarse)").matches;
@@ -24,9 +23,8 @@ export const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
 /** @type {(found: Labels, values: Values) => string} */
 function form(found, { name, n }) {
   if (typeof found === "string") return found;
-  if (!Array.isArray(found)) return form(found[String(name).toLowerCase() === you.toLowerCase() ? "you" : "other"], { name, n });
-  const place = plurals.findIndex((digits) => new RegExp(digits).test(String(n)));
-  return form(found.at(place) ?? "", { name, n });
+  if (Array.isArray(found)) return form(found[Number(n) === 1 ? 0 : 1], { name, n });
+  return form(found[String(name).toLowerCase() === "you" ? "you" : "other"], { name, n });
 }
 
 /** A sentence, `{name}` in it replaced by a value, `{Name}` by the same with a capital letter.
