@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
+from german_whist.common.markdown import markdown_table
+
 ROUNDS = 5
 
 
@@ -60,14 +62,14 @@ def formatted(value: float) -> str:
 
 
 def table(rows: list[Row]) -> str:
-    lines = ["| measured | figure | unit | target | |", "|---|--:|---|--:|---|"]
+    lines: list[list[str]] = []
     for row in rows:
         sign = "≤" if row.at_most else "≥"
         target = "" if row.target is None else f"{sign} {formatted(row.target)}"
         mark = {None: "", True: "yes", False: "**missed**"}[row.reached]
         remark = "; ".join(part for part in (mark, row.note) if part)
-        lines.append(f"| {row.name} | {formatted(row.value)} | {row.unit} | {target} | {remark} |")
-    return "\n".join(lines)
+        lines.append([row.name, formatted(row.value), row.unit, target, remark])
+    return markdown_table(["measured", "figure", "unit", "target", ""], lines, right=(1, 3))
 
 
 def machine() -> dict[str, object]:

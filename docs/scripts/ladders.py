@@ -20,6 +20,7 @@ from typing import Any
 
 from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS
 from german_whist.agents.checkpoints.checkpoint import model_file, read_card
+from german_whist.common.markdown import markdown_table
 from german_whist.engine.rules import named_rules
 from german_whist.evaluation import Result
 from german_whist.evaluation.reports import charts, plots
@@ -358,9 +359,8 @@ def _elo(player: Figures) -> str:
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown: a header and rows, numbers to the right."""
-    marks = ["---", *["--:"] * (len(rows[0]) - 1)]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (rows[0], marks, *rows[1:]))
+    """A header and rows, numbers to the right."""
+    return markdown_table(rows[0], rows[1:], right=range(1, len(rows[0])))
 
 
 def main() -> None:

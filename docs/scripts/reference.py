@@ -13,6 +13,8 @@ from pathlib import Path
 
 import griffe
 
+from german_whist.common.markdown import markdown_table
+
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "german_whist"
 # Packages behind the commands and the table, which are no API: only their modules are listed.
@@ -66,7 +68,7 @@ def _page(package: griffe.Module) -> str:
 
 def _exports(package: griffe.Module) -> str:
     """Names that a package exports, with links to their sections."""
-    rows: list[str] = []
+    rows: list[list[str]] = []
     for name in sorted(map(str, package.exports or [])):
         member = package.members.get(name)
         if isinstance(member, griffe.Alias) and member.target_path.startswith(f"{PACKAGE}."):
@@ -76,8 +78,8 @@ def _exports(package: griffe.Module) -> str:
             page = f"{at.path}.md" if at else ""
             opening = _text(target).partition("\n\n")[0].replace("\n", " ").replace("|", "\\|")
             anchor = _anchor(home.name if target.is_module or _only_listed(home) else target.name)
-            rows.append(f"| [`{name}`]({page}#{anchor}) | {opening} |")
-    return "\n".join(["| name | description |", "|---|---|", *rows]) if rows else ""
+            rows.append([f"[`{name}`]({page}#{anchor})", opening])
+    return markdown_table(["name", "description"], rows) if rows else ""
 
 
 def _only_listed(module: griffe.Module) -> bool:

@@ -17,6 +17,7 @@ from msgspec import NODEFAULT, inspect, structs
 
 import leaderboard
 from german_whist.cli import COMMANDS, parser_of
+from german_whist.common.markdown import markdown_table
 from german_whist.common.typed_settings import CheckedSettings, format_value, list_settings
 from german_whist.engine.describe import Chapter, chapters
 from german_whist.engine.observation.history import (
@@ -172,7 +173,7 @@ Layout {THREE_LAYOUT.version}: {THREE_LAYOUT.size} int8 values, each 0 or 1
 
 def _layout_table(layout: Layout, start: int = 0) -> str:
     """Groups of a layout from an index on; neighbours of the same kind share a row."""
-    lines = ["| group | index | meaning |", "|---|---|---|"]
+    rows: list[list[str]] = []
     groups = [group for group in layout.groups if group.start >= start]
     for (name, size), row in groupby(groups, _name_and_size):
         first, *others = row
@@ -183,8 +184,8 @@ def _layout_table(layout: Layout, start: int = 0) -> str:
             index, name = f"{index}, {size} each", f"{name}_{{{players}}}"
         else:
             name = first.name
-        lines.append(f"| `{name}` | {index} | {first.about} |")
-    return "\n".join(lines)
+        rows.append([f"`{name}`", index, first.about])
+    return markdown_table(["group", "index", "meaning"], rows)
 
 
 def _name_and_size(group: Group) -> tuple[str, int]:
@@ -222,14 +223,14 @@ def _settings_page() -> str:
 def _settings_table(kind: type[CheckedSettings], base: type[CheckedSettings] | None = None) -> str:
     """The settings of a kind that its base does not have with the same default."""
     inherited = {setting.name: setting for setting in list_settings(base)} if base else {}
-    lines = ["| setting | default | description |", "|---|---|---|"]
+    rows: list[list[str]] = []
     for setting, field in zip(list_settings(kind), structs.fields(kind), strict=True):
         # The heading of a trainer's settings names it.
         if setting != inherited.get(setting.name) and (base is None or setting.name != "trainer"):
             default = "" if setting.default is NODEFAULT else f"`{format_value(setting.default)}`"
             text = f"{setting.about} {_range(inspect.type_info(field.type), setting.about)}"
-            lines.append(f"| `{setting.name}` | {default} | {text.strip()} |")
-    return "\n".join(lines)
+            rows.append([f"`{setting.name}`", default, text.strip()])
+    return markdown_table(["setting", "default", "description"], rows)
 
 
 # Larger bounds than this keep a typing error from filling the memory: nothing to choose by.
@@ -294,8 +295,7 @@ def _commands_page() -> str:
 
 
 def _table(column: str, rows: dict[str, str]) -> str:
-    lines = [f"| {shown} | {text} |" for shown, text in rows.items()]
-    return "\n".join([f"| {column} | description |", "|---|---|", *lines])
+    return markdown_table([column, "description"], [*rows.items()])
 
 
 def _arguments(parser: argparse.ArgumentParser) -> dict[str, str]:

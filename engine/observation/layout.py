@@ -14,6 +14,7 @@ from itertools import accumulate
 import numpy as np
 
 from ...common.jit.compiler import forceinline, jit
+from ...common.markdown import markdown_table
 from ..bitset import NO_CARDS, ONE, bit, suit_part, write_bits
 from ..cards import N_CARDS, TAKE_HIDDEN
 from ..dtypes import EXCHANGE, KEPT_HAND, MAX_TRICKS, NO_CARD, NO_TRUMP, TOOK_BLIND
@@ -66,14 +67,13 @@ class Layout:
 
     def table(self, start: int = 0) -> str:
         """The index table from place `start` on, in Markdown."""
-        lines = ["| places | name | meaning |", "|---|---|---|"]
+        rows: list[list[str]] = []
         for group in self.groups:
-            if group.start < start:
-                continue
-            last = group.start + group.size - 1
-            places = str(group.start) if group.size == 1 else f"{group.start} to {last}"
-            lines.append(f"| {places} | `{group.name}` | {group.about} |")
-        return "\n".join(lines)
+            if group.start >= start:
+                last = group.start + group.size - 1
+                places = str(group.start) if group.size == 1 else f"{group.start} to {last}"
+                rows.append([places, f"`{group.name}`", group.about])
+        return markdown_table(["places", "name", "meaning"], rows)
 
 
 _GROUPS = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ...common.markdown import markdown_table
 from ...common.serialization import csv_text
 from ..formats import (
     duration,
@@ -242,11 +243,8 @@ def origin_of(result: Result) -> list[str]:
 
 
 def _markdown_table(table: Table) -> str:
-    def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(map(markdown_text, cells)) + " |"
-
-    marks = [*["---"] * table.left, *["---:"] * (len(table.header) - table.left)]
-    return "\n".join([line(table.header), line(marks), *map(line, table.rows)])
+    header, *rows = [list(map(markdown_text, cells)) for cells in (table.header, *table.rows)]
+    return markdown_table(header, rows, right=range(table.left, len(header)))
 
 
 # -- as CSV

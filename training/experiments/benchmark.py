@@ -21,6 +21,7 @@ from ...agents.equilibrium.public_tree import public_tree, why_no_public_tree
 from ...agents.registry import make_agent
 from ...common.executors import Executor
 from ...common.files import write_file
+from ...common.markdown import markdown_table
 from ...common.schema import convert, read_json
 from ...common.settings_files import PresetFiles, build_settings, keep_settings
 from ...common.typed_settings import (
@@ -249,11 +250,10 @@ def page(benchmark: Benchmark, results: Curves, command: str, images: str) -> st
     if solved:
         cells = [f"{random_play[rules]:.4f}" if rules in solved else "–" for rules, _ in results]
         rows.append(["`random-exact`", *cells, *(["1"] if len(solved) > 1 else [])])
-    alignment = ["---", *["--:"] * (len(header) - 1)]
     parts = [
         f"{benchmark.seeds} seeds of {benchmark.decisions:,} decisions each; means over seeds with "
         "95 % intervals (Student's t).",
-        "\n".join("| " + " | ".join(cells) + " |" for cells in (header, alignment, *rows)),
+        markdown_table(header, rows, right=range(1, len(header))),
         *(
             f"![{metric} on {rules} while training]({images}/{chart_name(rules, metric)})"
             for rules, metric in results
