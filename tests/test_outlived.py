@@ -4,13 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import signal
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
@@ -84,42 +77,3 @@ def test_every_encoding_tells_all_of_it(words: str, encoding: str, place: Path) 
     assert b"Error" not in errors
     assert told.decode(encoding).strip()
     assert b"?" * 2 not in told
-
-
-def test_a_training_goes_on_when_nobody_listens(place: Path) -> None:
-    pytest.importorskip("torch")
-    run = place / "run"
-    words = ["decisions=4096", "n_envs=64", "eval_hands=20", "final_eval_hands=20", "threads=1"]
-    words += ["eval_mode=sync"]
-    assert told_to_nobody("train", "tiny", *words, "--run", str(run)) == 0
-    assert (run / "report.html").exists()
-    assert list((run / "checkpoints").glob("*.safetensors"))
-
-
-def test_a_table_is_served_when_nobody_reads_where_it_is(place: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
-    reading, writing = os.pipe()
-    os.close(reading)
-    command = [sys.executable, "-m", "german_whist", "table", "--no-browser", "--port", port]
-    process = subprocess.Popen(command, stdout=writing, stderr=writing)
-    os.close(writing)
-    try:
-        assert served(process, f"http://127.0.0.1:{port}/")
-        process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 0
-    finally:
-        process.kill()
-        process.wait()
-
-
-def served(process: subprocess.Popen, address: str) -> bool:
-    while process.poll() is None:
-        try:
-            with urllib.request.urlopen(address, timeout=60):
-                return True
-        except urllib.error.HTTPError:
-            return True
-        except OSError:
-            time.sleep(0.2)
-    return False
