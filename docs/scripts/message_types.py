@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from german_whist.table.browser import finished_hands, messages, requests, serve_learning
-from german_whist.table.game import opponents, statistics
+from german_whist.table.game import opponents, progress, statistics
 from german_whist.table.review import analysis, hints, replay
 
 REQUESTS = (requests.TableRequest, requests.SpeedRequest)
@@ -21,7 +21,7 @@ ANSWERS = (
     serve_learning.AnswerResult,
     serve_learning.PlayoutLine,
     serve_learning.PuzzleStats,
-    serve_learning.ExerciseSummary,
+    progress.Exercise,
     finished_hands.HandSummary,
     finished_hands.UploadResult,
     finished_hands.ShareLink,

@@ -22,8 +22,7 @@ from ..review.replay import ReplayResult, player_names, replay_result
 from ..text.labels import YOU, say
 from ..text.words import title_of
 from .live_table import log
-from .live_tables import LimitExceeded
-from .messages import HandRef
+from .messages import HandRef, Refused
 
 UPLOAD_LIMIT = 5 * 2**20
 _MAX_LINES = 20_000
@@ -33,10 +32,6 @@ _MAX_ANALYSES, _MAX_PENDING = 200, 16
 _MAX_LISTED = 500
 _MAX_HAND = 2**31
 """More than any match has, and within the integers of SQLite."""
-
-
-class HandNotFound(LookupError):
-    """There is no such hand, or it belongs to another person."""
 
 
 class HandSummary(Struct):
@@ -72,14 +67,6 @@ class AnalysisProgress(Struct):
 
 
 @dataclass
-class Upload:
-    """The valid lines of an uploaded file."""
-
-    person: str
-    lines: list[str] = field(default_factory=list[str])
-
-
-@dataclass
 class AnalysisJob:
     """An analysis, pending or finished."""
 
@@ -96,7 +83,8 @@ class FinishedHands:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = threading.Lock()
-        self._uploads: OrderedDict[str, Upload] = OrderedDict()
+        # Persons and the valid lines of the files that they uploaded.
+        self._uploads: OrderedDict[str, tuple[str, list[str]]] = OrderedDict()
         self._jobs: OrderedDict[str, AnalysisJob] = OrderedDict()
         self._stop = threading.Event()
         self._executor = ThreadPoolExecutor(1, "analysis")
@@ -121,7 +109,7 @@ class FinishedHands:
         lines = text.splitlines()
         if len(lines) > _MAX_LINES:
             raise RecordError(say("records.many_lines", n=len(lines), most=_MAX_LINES))
-        name, upload = new_id(), Upload(person)
+        name, valid = new_id(), list[str]()
         hands: list[HandSummary] = []
         problems: list[str] = []
         for number, line in enumerate(lines, 1):
@@ -132,25 +120,22 @@ class FinishedHands:
             except RecordError as error:
                 problems.append(say("records.line", n=number, error=error))
                 continue
-            upload.lines.append(line)
-            hands.append(_summary(record, HandRef(name, len(upload.lines))))
+            valid.append(line)
+            hands.append(_summary(record, HandRef(name, len(valid))))
         if not hands:
             error = problems[0] if problems else say("records.empty")
             raise RecordError(say("records.no_hand", error=error))
         n_omitted = len(problems) - _MAX_PROBLEMS
         if n_omitted > 0:
             problems[_MAX_PROBLEMS:] = [say("records.more_lines", n=n_omitted)]
-        self._add_upload(name, upload)
-        return UploadResult(name, hands, problems)
-
-    def _add_upload(self, name: str, upload: Upload) -> None:
         with self._lock:
-            self._uploads[name] = upload
-            own = [key for key, other in self._uploads.items() if other.person == upload.person]
+            self._uploads[name] = person, valid
+            own = [key for key, (other, _) in self._uploads.items() if other == person]
             for oldest in own[:-_UPLOADS_PER_PERSON]:
                 del self._uploads[oldest]
             while len(self._uploads) > _UPLOADS_IN_ALL:
                 self._uploads.popitem(last=False)
+        return UploadResult(name, hands, problems)
 
     def record(self, person: str, name: str, hand: int) -> GameRecord:
         """Hand number `hand`, from 1, of a table, a share link or a person's own upload."""
@@ -158,14 +143,14 @@ class FinishedHands:
 
     def _line(self, person: str, name: str, hand: int) -> str:
         with self._lock:
-            upload = self._uploads.get(name)
-        if upload is not None and upload.person == person and 1 <= hand <= len(upload.lines):
-            return upload.lines[hand - 1]
+            owner, lines = self._uploads.get(name, ("", []))
+        if owner == person and 1 <= hand <= len(lines):
+            return lines[hand - 1]
         if (own := self._own_hand(person, name, hand)) is not None:
             return own.record
         shared = self._store.hands.get_shared(name) if hand == 1 else None
         if shared is None:
-            raise HandNotFound(say("refused.no_hand"))
+            raise Refused(say("refused.no_hand"), 404)
         return _anonymous(shared.record)
 
     def _own_hand(self, person: str, name: str, hand: int) -> StoredHand | None:
@@ -177,7 +162,7 @@ class FinishedHands:
         if self._own_hand(person, name, hand) is not None:
             return ShareLink(HandRef(self._store.hands.share(name, hand), 1))
         if self._store.hands.get_shared(name) is None:
-            raise HandNotFound(say("refused.no_share"))
+            raise Refused(say("refused.no_share"), 404)
         return ShareLink(HandRef(name, hand))
 
     # -- analyses
@@ -189,7 +174,7 @@ class FinishedHands:
             if job is None:
                 n_pending = sum(not (other.result or other.error) for other in self._jobs.values())
                 if n_pending >= _MAX_PENDING:
-                    raise LimitExceeded(say("refused.many_analyses"))
+                    raise Refused(say("refused.many_analyses"), 429)
                 job = self._jobs[line] = AnalysisJob()
                 while len(self._jobs) > _MAX_ANALYSES:
                     self._jobs.popitem(last=False)

@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from msgspec.structs import asdict
+
 from ...engine.game import IllegalAction
 from ...engine.records import GameRecord
 from ...engine.view import View
@@ -24,6 +26,7 @@ from ..text import words
 from ..text.labels import say
 from .event_log import EventLog
 from .messages import (
+    Refused,
     Speed,
     TableContext,
     TableEvent,
@@ -32,7 +35,6 @@ from .messages import (
     display_names,
     play_events,
     table_state,
-    take_snapshot,
 )
 
 log = logging.getLogger("german_whist.table")
@@ -41,39 +43,6 @@ _DEFAULT_DELAY, _MIN_DELAY, _MAX_DELAY = 1000, 50, 60_000
 """Milliseconds."""
 _PAUSE_AFTER_HAND = 4
 """Delays between the last card of a watched hand and the next deal."""
-
-
-class WatchPace:
-    """The delay between moves of watched agents."""
-
-    def __init__(self, delay_ms: int = _DEFAULT_DELAY, paused: bool = False) -> None:
-        self.delay_ms = delay_ms
-        self.paused = paused
-        self.restart()
-
-    def restart(self, n_delays: int = 1) -> None:
-        """Set the next move's time to so many delays from now."""
-        self._due = time.monotonic() + n_delays * self.delay_ms / 1000
-
-    def change(self, delay_ms: int | None, pause: bool | None) -> None:
-        """Set the delay, pause or both; None leaves the value."""
-        if delay_ms is not None:
-            self.delay_ms = min(max(delay_ms, _MIN_DELAY), _MAX_DELAY)
-        if pause is not None:
-            self.paused = pause
-        self.restart()
-
-    @property
-    def seconds_left(self) -> float:
-        return max(0.0, self._due - time.monotonic())
-
-    @property
-    def speed(self) -> Speed:
-        return Speed(self.delay_ms, self.paused)
-
-
-class StaleMove(ValueError):
-    """An action for a state that is over."""
 
 
 class TableBackend(Protocol):
@@ -88,7 +57,7 @@ class TableBackend(Protocol):
 
 
 class LiveTable:
-    """A session with its `events` and the `pace` of watched agents; thread-safe."""
+    """A session with its `events` and the `speed` of watched agents; thread-safe."""
 
     def __init__(
         self,
@@ -108,9 +77,8 @@ class LiveTable:
         self.revision = 0 if stored is None else stored.revision
         self.left = bool(extra.get("left", False))
         self.events = EventLog(extra.get("n", 0))
-        self.pace = WatchPace(
-            **{name: extra[name] for name in ("delay_ms", "paused") if name in extra}
-        )
+        self.speed = Speed(extra.get("delay_ms", _DEFAULT_DELAY), extra.get("paused", False))
+        self._restart_clock()
         self.busy = False
         """Whether a thread decides or moves for an agent."""
         self._trouble: str | None = None
@@ -134,7 +102,7 @@ class LiveTable:
             trouble=self._trouble,
             notice=self._notice,
             left=self.left,
-            speed=self.pace.speed if watched else None,
+            speed=self.speed if watched else None,
             compared=self._compared(),
         )
 
@@ -177,8 +145,9 @@ class LiveTable:
                 return  # Sent again, since the answer was lost: it has been played.
             self._check(move)
             if self.session.agent_to_move and not self.session.settings.watched:
-                raise StaleMove(say("refused.not_your_turn", name=self.session.settings.opponent))
-            before = take_snapshot(self.session)
+                name = self.session.settings.opponent
+                raise Refused(say("refused.not_your_turn", name=name), 409)
+            before = self.session.view(PERSON)
             self.session.play(action)
             self.events.add(play_events(self.session, before, action))
             self._continue()
@@ -193,7 +162,7 @@ class LiveTable:
         with self._lock:
             self._check()
             if self.busy:
-                raise StaleMove(say("refused.busy"))
+                raise Refused(say("refused.busy"), 409)
             self.session.take_back()
             self.events.add([TableEvent("taken_back", PERSON, say("event.took_back"))])
             self._continue()
@@ -216,7 +185,7 @@ class LiveTable:
         with self._lock:
             view = self.session.view(PERSON)
             if not view.to_move or self.session.settings.watched:
-                raise StaleMove(say("refused.no_advice"))
+                raise Refused(say("refused.no_advice"), 409)
             if not self.session.helped:
                 self.session.helped = True
                 self.events.add([TableEvent("helped", PERSON, "")])
@@ -239,11 +208,11 @@ class LiveTable:
                 self._save()
 
     def _check(self, move: int | None = None) -> None:
-        """Raise `StaleMove` if the table is closed, or `move` is not the current decision."""
+        """Refuse if the table is closed, or `move` is not the current decision."""
         if self.left:
-            raise StaleMove(say("refused.left"))
+            raise Refused(say("refused.left"), 409)
         if move not in (None, self.session.moves):
-            raise StaleMove(say("refused.old_move", move=move, next=self.session.moves))
+            raise Refused(say("refused.old_move", move=move, next=self.session.moves), 409)
 
     def _continue(self) -> None:
         """Let the agent to move play, and save the session; needs the lock."""
@@ -266,7 +235,7 @@ class LiveTable:
             return
         with self._lock:
             if not self.left:
-                before = take_snapshot(self.session)
+                before = self.session.view(PERSON)
                 self.session.play_decided(action)
                 self.events.add(play_events(self.session, before, action))
                 self._save()  # before another thread can send what is not saved
@@ -307,9 +276,13 @@ class LiveTable:
         """Seconds to the next move of watched agents; None if none is due."""
         with self._lock:
             stopped = self.session.over or self.left or self._trouble is not None
-            if stopped or self.pace.paused or self.busy or not self.session.settings.watched:
+            if stopped or self.speed.paused or self.busy or not self.session.settings.watched:
                 return None
-            return self.pace.seconds_left
+            return max(0.0, self._due - time.monotonic())
+
+    def _restart_clock(self, n_delays: int = 1) -> None:
+        """Let the next move be due after so many delays from now."""
+        self._due = time.monotonic() + n_delays * self.speed.delay_ms / 1000
 
     def advance(self) -> None:
         """Let watched agents make their next move, if it is due and no other thread does so."""
@@ -326,7 +299,11 @@ class LiveTable:
         with self._lock:
             if not self.session.settings.watched:
                 raise IllegalAction(say("refused.speed"))
-            self.pace.change(delay_ms, True if step else pause)
+            if delay_ms is not None:
+                self.speed.delay_ms = min(max(delay_ms, _MIN_DELAY), _MAX_DELAY)
+            if step or pause is not None:
+                self.speed.paused = step or bool(pause)
+            self._restart_clock()
             self.events.add([TableEvent("speed", None, "")])
             self._save()
             steps = step and not (self.busy or self.left or self._trouble or self.session.over)
@@ -347,7 +324,7 @@ class LiveTable:
         finally:
             with self._lock:
                 self._clear_busy()
-                self.pace.restart(_PAUSE_AFTER_HAND if self.session.game.over else 1)
+                self._restart_clock(_PAUSE_AFTER_HAND if self.session.game.over else 1)
                 self._save()
 
     # -- saving
@@ -356,12 +333,7 @@ class LiveTable:
         """Save the session if there are new events; needs the lock."""
         if self.events.last == self._saved_n:
             return
-        extra = {
-            "n": self.events.last,
-            "left": self.left,
-            "delay_ms": self.pace.delay_ms,
-            "paused": self.pace.paused,
-        }
+        extra = {"n": self.events.last, "left": self.left, **asdict(self.speed)}
         try:
             self.revision = self._backend.store.save(
                 self.id,

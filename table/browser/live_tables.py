@@ -15,20 +15,12 @@ from ..game.session import Session, SessionSettings
 from ..game.store import RevisionConflict, Store
 from ..text.labels import say
 from .live_table import LiveTable, log
-from .messages import TableSummary
+from .messages import Refused, TableSummary
 
 OPEN_TABLES_PER_PERSON = 100
 OPEN_TABLES_IN_ALL = 2_000
 _IDLE_SECONDS = 24 * 3600
 _TABLES_IN_MEMORY = 256
-
-
-class TableNotFound(LookupError):
-    """There is no such table, or it belongs to another person."""
-
-
-class LimitExceeded(ValueError):
-    """A request beyond a limit of the server."""
 
 
 class LiveTables:
@@ -69,11 +61,11 @@ class LiveTables:
 
     def open(self, person: str, settings: SessionSettings) -> LiveTable:
         if self.store.open_sessions(person) >= OPEN_TABLES_PER_PERSON:
-            raise LimitExceeded(say("refused.many_tables", n=OPEN_TABLES_PER_PERSON))
+            raise Refused(say("refused.many_tables", n=OPEN_TABLES_PER_PERSON), 429)
         # Strangers do not keep the owner out, and each other for a day at most.
         full = self.store.open_sessions() >= OPEN_TABLES_IN_ALL and person != self.store.owner()
         if full and not self.store.forget_idle(_IDLE_SECONDS):
-            raise LimitExceeded(say("refused.many_in_all"))
+            raise Refused(say("refused.many_in_all"), 429)
         table = LiveTable(new_id(), person, Session(settings, self.opponents.make), self)
         table.begin()
         with self._lock:
@@ -91,7 +83,7 @@ class LiveTables:
             if table is None or not table.is_current():
                 table = self._load(name)
             if table is None or table.person != person:
-                raise TableNotFound(say("refused.no_table"))
+                raise Refused(say("refused.no_table"), 404)
             with self._lock:
                 self._remember(table)
         return table

@@ -261,7 +261,7 @@ export interface PuzzleStats {
   best_streak: number;
 }
 
-export interface ExerciseSummary {
+export interface Exercise {
   id: string;
   hand: number;
   decision: number;

@@ -301,19 +301,6 @@ class TableUpdate(Struct):
     events: list[TableEvent]
 
 
-class Snapshot(NamedTuple):
-    """The views before or after an action; the opponent's only if both hands are open."""
-
-    person: View
-    opponent: View | None
-
-
-def take_snapshot(session: Session) -> Snapshot:
-    """The present views."""
-    opponent = session.view(OPPONENT) if session.settings.watched else None
-    return Snapshot(session.view(PERSON), opponent)
-
-
 def deal_events(session: Session) -> Iterator[TableEvent]:
     """The events of a new hand."""
     dealer, view = session.game.dealer, session.view(PERSON)
@@ -326,10 +313,9 @@ def deal_events(session: Session) -> Iterator[TableEvent]:
         yield _event("shown", dealer, text, str(view.turned))
 
 
-def play_events(session: Session, before: Snapshot, action: int) -> Iterator[TableEvent]:
-    """The events of one action, by the views before and after it."""
-    names, snapshot = display_names(session), take_snapshot(session)
-    old, new = before.person, snapshot.person
+def play_events(session: Session, old: View, action: int) -> Iterator[TableEvent]:
+    """The events of one action, by the person's views before and after it."""
+    names, new = display_names(session), session.view(PERSON)
     who = PERSON if old.to_move else OPPONENT
     card = CARDS[action] if action < N_CARDS else None
     text = words.action_text(names[who], old.phase, action)
@@ -338,7 +324,7 @@ def play_events(session: Session, before: Snapshot, action: int) -> Iterator[Tab
         winner = PERSON if words.won_last(new) else OPPONENT
         yield _event("won", winner, say("event.win", name=names[winner]))
     if new.stock_left < old.stock_left:
-        yield from _draw_events(names, snapshot)
+        yield from _draw_events(session, new)
         if new.upcards:
             yield _upcards_event(new)
         if not new.stock_left:
@@ -351,14 +337,13 @@ def play_events(session: Session, before: Snapshot, action: int) -> Iterator[Tab
             yield _event("match_over", winner, words.headline(names, winner, "match"))
 
 
-def _draw_events(names: tuple[str, str], snapshot: Snapshot) -> Iterator[TableEvent]:
-    """Both draws, the winner of the trick first."""
-    last = list(snapshot.person.tricks())[-1]
-    opponent_draw = last.opponent_draw
-    if snapshot.opponent is not None:
-        opponent_draw = list(snapshot.opponent.tricks())[-1].my_draw
-    draws = {PERSON: last.my_draw, OPPONENT: opponent_draw}
-    winner = PERSON if words.won_last(snapshot.person) else OPPONENT
+def _draw_events(session: Session, view: View) -> Iterator[TableEvent]:
+    """Both draws, the winner of the trick first; the opponent's only if both hands are open."""
+    last, names = list(view.tricks())[-1], display_names(session)
+    draws = [last.my_draw, last.opponent_draw]
+    if session.settings.watched:
+        draws[OPPONENT] = list(session.view(OPPONENT).tricks())[-1].my_draw
+    winner = PERSON if words.won_last(view) else OPPONENT
     for who in (winner, 1 - winner):
         text = say("event.draw", name=names[who], card=words.drawn_card(draws[who]))
         yield _event("drew", who, text, _text(draws[who]))
@@ -379,6 +364,14 @@ class Refusal(Struct, omit_defaults=True):
 
     error: str
     state: TableState | None = None
+
+
+class Refused(ValueError):
+    """A request that is refused with a sentence and an HTTP status."""
+
+    def __init__(self, sentence: str, status: int = 400) -> None:
+        super().__init__(sentence)
+        self.status = status
 
 
 # -- lists

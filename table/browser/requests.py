@@ -17,6 +17,7 @@ from ..game.opponents import NotAvailable, Opponents, rules_named
 from ..game.session import HUMAN, LESSON, LESSON_SEED, SessionSettings, new_seed
 from ..text.labels import YOU
 from ..text.words import plain_text
+from .messages import Refused
 
 BODY_LIMIT = 64 * 1024
 _SECONDS_TO_SEND = 20
@@ -32,23 +33,7 @@ Action = Annotated[int, Meta(ge=0, lt=N_ACTIONS)]
 Move = Annotated[int, Meta(ge=0, le=_MOST_MOVES)]
 
 
-class RequestError(Exception):
-    """A request that is refused with a status and a sentence."""
-
-    def __init__(self, status: int, sentence: str) -> None:
-        super().__init__(sentence)
-        self.status = status
-
-
-class MalformedBody(ValueError):
-    """A body that is not a valid request."""
-
-
 # -- bodies
-
-
-class EmptyRequest(Struct, forbid_unknown_fields=True):
-    """A request without values."""
 
 
 class MatchRequest(Struct, forbid_unknown_fields=True):
@@ -126,12 +111,12 @@ async def read_bytes(request: Request, limit: int) -> bytes:
         while part := await asyncio.wait_for(anext(stream, b""), _SECONDS_TO_SEND):
             size += len(part)
             if size > limit:
-                raise RequestError(413, f"the body is too large: at most {limit:,} bytes are read")
+                raise Refused(f"the body is too large: at most {limit:,} bytes are read", 413)
             parts.append(part)
     except ClientDisconnect:
-        raise RequestError(400, "the body ended too early") from None
+        raise Refused("the body ended too early") from None
     except asyncio.TimeoutError:
-        raise RequestError(408, f"the body stopped for {_SECONDS_TO_SEND} seconds") from None
+        raise Refused(f"the body stopped for {_SECONDS_TO_SEND} seconds", 408) from None
     return b"".join(parts)
 
 
@@ -140,9 +125,9 @@ async def read_request(request: Request, kind: type[Body]) -> Body:
     media_type = request.headers.get("content-type", "application/json").partition(";")[0].strip()
     body = await read_bytes(request, BODY_LIMIT)
     if body and media_type != "application/json":
-        raise RequestError(415, f"the body is {media_type[:80]!r}: application/json is read here")
-    values = read_json(body or b"{}", "the body", error=MalformedBody)
-    return convert(values, kind, "the body", error=MalformedBody)
+        raise Refused(f"the body is {media_type[:80]!r}: application/json is read here", 415)
+    values = read_json(body or b"{}", "the body", error=Refused)
+    return convert(values, kind, "the body", error=Refused)
 
 
 async def read_text(request: Request, limit: int) -> str:
@@ -150,7 +135,7 @@ async def read_text(request: Request, limit: int) -> str:
     try:
         return (await read_bytes(request, limit)).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise RequestError(400, f"the file is not UTF-8 text: {error}") from None
+        raise Refused(f"the file is not UTF-8 text: {error}") from None
 
 
 def find_person(request: Request) -> str:
@@ -165,9 +150,7 @@ def table_settings(body: TableRequest, opponents: Opponents) -> SessionSettings:
         return SessionSettings(rules=LESSON, opponent="easy", seed=LESSON_SEED, lesson=True)
     rules = rules_named(body.rules)
     if body.number and (body.seed is None or body.match is not None):
-        raise RequestError(
-            400, f"number is {body.number}: it counts the deals of a seed, hand by hand"
-        )
+        raise Refused(f"number is {body.number}: it counts the deals of a seed, hand by hand")
     for name in (body.player, body.opponent):
         if name != HUMAN or name == body.opponent:
             plays = opponents[name].plays
@@ -190,7 +173,7 @@ def _match(body: MatchRequest | None) -> Match | None:
     if body is None or body.kind == "single":
         return None
     if body.kind not in ("points", "best"):
-        raise RequestError(400, f"kind is {body.kind[:60]!r}: a match is single, points or best")
+        raise Refused(f"kind is {body.kind[:60]!r}: a match is single, points or best")
     if body.n is None:
-        raise RequestError(400, "match.n is left out: a match needs a number of points or hands")
+        raise Refused("match.n is left out: a match needs a number of points or hands")
     return Match(target=body.n) if body.kind == "points" else Match(best_of=body.n)

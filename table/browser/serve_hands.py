@@ -15,14 +15,8 @@ from ..game.statistics import as_csv, as_records, compute_statistics
 from ..review.replay import make_replay
 from ..text.labels import say
 from .finished_hands import UPLOAD_LIMIT
-from .requests import (
-    PERSON_COOKIE,
-    EmptyRequest,
-    RequestError,
-    find_person,
-    read_request,
-    read_text,
-)
+from .messages import Refused
+from .requests import PERSON_COOKIE, find_person, read_text
 from .saved_replay import replay_page
 from .services import Services, json_response, set_cookie
 
@@ -40,7 +34,7 @@ class HandHandlers:
         form = request.query_params.get("form", "csv")
         writers = {"csv": (as_csv, "text/csv"), "jsonl": (as_records, "application/x-ndjson")}
         if form not in writers:
-            raise RequestError(400, say("refused.form", form=repr(form[:40])))
+            raise Refused(say("refused.form", form=repr(form[:40])))
         write, media_type = writers[form]
         text = write(self._store, find_person(request))
         return _attachment(text, media_type, f"german-whist.{form}")
@@ -61,10 +55,8 @@ class HandHandlers:
     def analysis(self, request: Request) -> Response:
         return json_response(self._finished.analysis(*_hand_key(request)))
 
-    async def share(self, request: Request) -> Response:
-        await read_request(request, EmptyRequest)
-        link = await run_in_threadpool(self._finished.share, *_hand_key(request))
-        return json_response(link)
+    def share(self, request: Request) -> Response:
+        return json_response(self._finished.share(*_hand_key(request)))
 
     def file(self, request: Request) -> Response:
         key = _hand_key(request)

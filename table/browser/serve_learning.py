@@ -29,8 +29,7 @@ from ..review.puzzles import ENDGAME, Puzzle, all_puzzles, position_before
 from ..review.replay import player_names
 from ..text import words
 from ..text.labels import YOU, capital, say
-from .finished_hands import HandNotFound
-from .messages import VisibleState, describe_view, visible_fields
+from .messages import Refused, VisibleState, describe_view, visible_fields
 from .requests import AnswerRequest, find_person, read_request
 from .services import Services, json_response
 
@@ -92,18 +91,6 @@ class PuzzleStats(Struct):
     best_streak: int
 
 
-class ExerciseSummary(Struct):
-    """A mistake of the person, without the better card."""
-
-    id: str
-    hand: int
-    decision: int
-    cost: float
-    solved: bool | None
-    finished: float
-    title: str
-
-
 class ProblemSource(NamedTuple):
     """A puzzle, or a mistake to be retried."""
 
@@ -132,7 +119,7 @@ class LearningHandlers:
             return self._exercise(request)
         puzzle = all_puzzles(self._folder).get(request.path_params["id"])
         if puzzle is None:
-            raise HandNotFound(say("refused.puzzle"))
+            raise Refused(say("refused.puzzle"), 404)
         return self._puzzle(puzzle, find_person(request))
 
     def _puzzle(self, puzzle: Puzzle, person: str) -> ProblemSource:
@@ -160,7 +147,7 @@ class LearningHandlers:
         try:
             game = position_before(hand, key[2])
         except ValueError as error:
-            raise HandNotFound(str(error)) from None
+            raise Refused(str(error), 404) from None
         view = game.view()
         names = YOU, player_names(hand)[1 - view.seat]
 
@@ -190,7 +177,7 @@ class LearningHandlers:
             return json_response(_problem(self._puzzle(puzzle, person)))
         puzzles = [puzzle for puzzle in all_kinds.values() if kind in ("", puzzle.kind)]
         if not puzzles:
-            raise HandNotFound(say("problem.no_puzzle"))
+            raise Refused(say("problem.no_puzzle"), 404)
         attempted = self._progress.attempts(person)
         rating = self._progress.rating(person, "puzzles").value
         new = [puzzle for puzzle in puzzles if puzzle.id not in attempted] or puzzles
@@ -236,19 +223,7 @@ class LearningHandlers:
         )
 
     def exercises(self, request: Request) -> Response:
-        exercises = [
-            ExerciseSummary(
-                mistake.session,
-                mistake.hand,
-                mistake.decision,
-                mistake.cost,
-                solved=None if mistake.solved is None else bool(mistake.solved),
-                finished=mistake.finished,
-                title=words.hand_title(mistake.rules, mistake.opponent),
-            )
-            for mistake in self._progress.mistakes(find_person(request))
-        ]
-        return json_response(exercises)
+        return json_response(self._progress.exercises(find_person(request)))
 
 
 def _names() -> tuple[str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
+from operator import methodcaller
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
@@ -17,15 +18,13 @@ from starlette.responses import Response, StreamingResponse
 
 from ..game.database import new_id
 from ..game.session import SessionSettings
-from ..review.hints import Hint, seen_cards
+from ..review.hints import seen_cards
 from ..text.labels import say
 from .live_table import LiveTable
-from .live_tables import LimitExceeded
-from .messages import TableUpdate
+from .messages import Refused
 from .requests import (
     PERSON_COOKIE,
     ClaimRequest,
-    EmptyRequest,
     NextHandRequest,
     PlayRequest,
     SameDealRequest,
@@ -92,7 +91,7 @@ class TableHandlers:
         """The table's state, and again after each event, as server-sent events."""
         table = await run_in_threadpool(self._table, request)
         if table.events.n_subscribers >= _MAX_LISTENERS:
-            raise LimitExceeded(say("refused.many_pages", n=_MAX_LISTENERS))
+            raise Refused(say("refused.many_pages", n=_MAX_LISTENERS), 429)
         after_text = request.headers.get("last-event-id") or request.query_params.get("after", "")
         is_number = after_text.isdecimal() and int(after_text) < _MAX_EVENT
         return StreamingResponse(
@@ -131,36 +130,33 @@ class TableHandlers:
         finally:
             table.events.unsubscribe(notify)
 
-    async def _change(self, request: Request, act: Callable[[LiveTable], object]) -> Response:
+    def _change(self, request: Request, act: Callable[[LiveTable], object]) -> Response:
         """Act on a table, and respond with the new state and events, all in one thread."""
-
-        def change() -> TableUpdate:
-            table = self._table(request)
-            before = table.events.last
-            act(table)
-            return table.message(before)
-
-        return json_response(await run_in_threadpool(change))
+        table = self._table(request)
+        before = table.events.last
+        act(table)
+        return json_response(table.message(before))
 
     async def play(self, request: Request) -> Response:
         body = await read_request(request, PlayRequest)
-        return await self._change(request, lambda table: table.play(body.action, body.move))
+        act = methodcaller("play", body.action, body.move)
+        return await run_in_threadpool(self._change, request, act)
 
-    async def take_back(self, request: Request) -> Response:
-        await read_request(request, EmptyRequest)
-        return await self._change(request, LiveTable.take_back)
+    def take_back(self, request: Request) -> Response:
+        return self._change(request, LiveTable.take_back)
 
     async def claim(self, request: Request) -> Response:
         body = await read_request(request, ClaimRequest)
-        return await self._change(request, lambda table: table.claim(body.tricks, body.move))
+        act = methodcaller("claim", body.tricks, body.move)
+        return await run_in_threadpool(self._change, request, act)
 
     async def next(self, request: Request) -> Response:
         body = await read_request(request, NextHandRequest)
-        return await self._change(request, lambda table: table.next_hand(body.move))
+        act = methodcaller("next_hand", body.move)
+        return await run_in_threadpool(self._change, request, act)
 
-    async def leave(self, request: Request) -> Response:
-        await read_request(request, EmptyRequest)
-        return await self._change(request, LiveTable.leave)
+    def leave(self, request: Request) -> Response:
+        return self._change(request, LiveTable.leave)
 
     def forget(self, request: Request) -> Response:
         name = request.path_params["id"]
@@ -169,17 +165,11 @@ class TableHandlers:
 
     async def speed(self, request: Request) -> Response:
         body = await read_request(request, SpeedRequest)
-        return await self._change(
-            request, lambda table: table.set_speed(body.delay_ms, body.pause, body.step)
-        )
+        act = methodcaller("set_speed", body.delay_ms, body.pause, body.step)
+        return await run_in_threadpool(self._change, request, act)
 
     def help(self, request: Request) -> Response:
         return json_response(seen_cards(self._table(request).person_view()))
 
-    async def hint(self, request: Request) -> Response:
-        await read_request(request, EmptyRequest)
-
-        def compute() -> Hint:
-            return self._services.hints.hint(self._table(request).view_for_hint())
-
-        return json_response(await run_in_threadpool(compute))
+    def hint(self, request: Request) -> Response:
+        return json_response(self._services.hints.hint(self._table(request).view_for_hint()))

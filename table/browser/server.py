@@ -13,7 +13,7 @@ import hmac
 import mimetypes
 import re
 import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import cached_property
 from hashlib import sha256
@@ -32,7 +32,6 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from ...engine.game import IllegalAction
 from ..game.database import new_id
 from ..game.opponents import Opponents, rules_named, rules_text
 from ..game.session import LESSON
@@ -40,11 +39,11 @@ from ..game.store import RevisionConflict, Store
 from ..review.hints import HintService
 from ..text.labels import say
 from .bundle import LATER, embed_json, labels_in, later_script_of, policy_hash, script_of, style_of
-from .finished_hands import FinishedHands, HandNotFound
-from .live_table import LiveTable, StaleMove, log
-from .live_tables import LimitExceeded, LiveTables, TableNotFound
-from .messages import Menu, Refusal, TableState
-from .requests import PERSON_COOKIE, MalformedBody, RequestError, find_person
+from .finished_hands import FinishedHands
+from .live_table import LiveTable, log
+from .live_tables import LiveTables
+from .messages import Menu, Refusal, Refused
+from .requests import PERSON_COOKIE, find_person
 from .security import POLICY, TOKEN_COOKIE, Access, AccessMiddleware
 from .serve_hands import HandHandlers
 from .serve_learning import LearningHandlers
@@ -120,7 +119,7 @@ def make_app(store: Store, opponents: Opponents, access: Access) -> Starlette:
         routes=routes,
         lifespan=lifespan,
         middleware=[Middleware(AccessMiddleware, access=access)],
-        exception_handlers={Exception: _broken, HTTPException: _not_found, **_REFUSALS},
+        exception_handlers=_REFUSALS,
     )
     app.state.services = services
     return app
@@ -200,47 +199,36 @@ mimetypes.add_type("image/svg+xml", ".svg")
 # -- refusals
 
 
-def _error(status: int, sentence: str, state: TableState | None = None) -> Response:
-    return json_response(Refusal(sentence, state), status)
+async def _refuse(request: Request, error: Exception) -> Response:
+    """The sentence, with the present state if the request was for a table."""
+    status = error.status if isinstance(error, Refused) else 422
+    table = getattr(request.state, "table", None)
+    state = None
+    if isinstance(table, LiveTable):
+        state = await run_in_threadpool(lambda: table.message(None).state)
+    return json_response(Refusal(str(error), state), status)
 
 
-def _refusal(status: int) -> Callable[[Request, Exception], Awaitable[Response]]:
-    """An exception handler that responds with the sentence and the table's present state."""
-
-    async def respond(request: Request, error: Exception) -> Response:
-        table = getattr(request.state, "table", None)
-        state = None
-        if isinstance(table, LiveTable):
-            state = await run_in_threadpool(lambda: table.message(None).state)
-        return _error(status, str(error), state)
-
-    return respond
+async def _conflict(request: Request, error: Exception) -> Response:
+    return await _refuse(request, Refused(str(error), 409))
 
 
-async def _request_error(request: Request, error: Exception) -> Response:
-    return _error(error.status if isinstance(error, RequestError) else 500, str(error))
-
-
-async def _not_found(request: Request, error: Exception) -> Response:
+async def _not_found(_: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    return _error(status, say("refused.nothing_here") if status == 404 else str(error))
+    sentence = say("refused.nothing_here") if status == 404 else str(error)
+    return json_response(Refusal(sentence), status)
 
 
 async def _broken(request: Request, error: Exception) -> Response:
     log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return _error(500, say("refused.broken"))
+    return json_response(Refusal(say("refused.broken")), 500)
 
 
 _REFUSALS: dict[Any, Any] = {
-    RequestError: _request_error,
-    MalformedBody: _refusal(400),
-    TableNotFound: _refusal(404),
-    HandNotFound: _refusal(404),
-    StaleMove: _refusal(409),
-    RevisionConflict: _refusal(409),
-    LimitExceeded: _refusal(429),
-    IllegalAction: _refusal(422),
-    ValueError: _refusal(422),
+    HTTPException: _not_found,
+    RevisionConflict: _conflict,
+    ValueError: _refuse,
+    Exception: _broken,
 }
 
 

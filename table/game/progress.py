@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from ..rating import Rating
 from ..review.analysis import Analysis
 from ..strengths import strengths
+from ..text.words import hand_title
 from .database import Database
 from .hands import HandStore, StoredHand
 from .session import HUMAN, PERSON
@@ -22,18 +24,17 @@ _LAST_RATING = (
 )
 
 
-class StoredMistake(NamedTuple):
-    """A mistake of a person, and the hand that it was made in."""
+class Exercise(Struct):
+    """A mistake of the person, without the better card."""
 
-    session: str
+    id: str
     hand: int
     decision: int
     cost: float
-    solved: int | None
+    solved: bool | None
     """Whether the last retry solved it; None without one."""
     finished: float
-    rules: str
-    opponent: str
+    title: str
 
 
 class PlayerProgress:
@@ -69,7 +70,7 @@ class PlayerProgress:
         )
         return {puzzle: bool(solved) for puzzle, solved in self._database.rows(query, person)}
 
-    def mistakes(self, person: str) -> list[StoredMistake]:
+    def exercises(self, person: str) -> list[Exercise]:
         rows = self._database.rows(
             "SELECT m.session, m.hand, m.decision, m.cost, m.solved, h.finished, h.rules,"
             " h.opponent FROM mistakes m JOIN hands h ON h.session = m.session AND h.hand = m.hand"
@@ -77,7 +78,15 @@ class PlayerProgress:
             person,
             _MAX_MISTAKES,
         )
-        return [StoredMistake(*row) for row in rows]
+        return [
+            Exercise(
+                *key,
+                solved=None if solved is None else bool(solved),
+                finished=finished,
+                title=hand_title(rules, opponent),
+            )
+            for *key, solved, finished, rules, opponent in rows
+        ]
 
     def record_retry(self, person: str, mistake: tuple[str, int, int], solved: bool) -> None:
         with self._database.transaction() as connection:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from threading import Event
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -116,13 +116,6 @@ class Mistake(Struct):
     who: int
     cost: float
     text: str
-
-
-class _Stake(NamedTuple):
-    """What a card was played for: the label of its sentence, and the card led or the upcard."""
-
-    label: str
-    card: Card | None
 
 
 class StoryPoint(Struct):
@@ -279,7 +272,7 @@ def analyse(
     analyst = Analyst(record.rules, settings)
     game, actions = record.start(), record.actions
     decisions: list[DecisionValues] = []
-    stakes: list[_Stake] = []
+    stakes: list[tuple[str, Card | None]] = []
     for n, action in enumerate(actions):
         if stop is not None and stop.is_set():
             raise AnalysisStopped(f"the analysis was stopped after {n} of {len(actions)} decisions")
@@ -309,7 +302,7 @@ def analyse(
 
 
 def _mistakes(
-    decisions: list[DecisionValues], stakes: list[_Stake], names: tuple[str, str]
+    decisions: list[DecisionValues], stakes: list[tuple[str, Card | None]], names: tuple[str, str]
 ) -> list[Mistake]:
     mistakes = [
         Mistake(decision.n, decision.who, decision.cost, _mistake_text(decision, stake, names))
@@ -326,29 +319,33 @@ def _seat_totals(decisions: list[DecisionValues], mistakes: list[Mistake], seat:
     return SeatTotals(mattered, len(costs), round(sum(costs), 3), accuracy)
 
 
-def _stake(view: View) -> _Stake:
+def _stake(view: View) -> tuple[str, Card | None]:
+    """What a card is played for: the label of its sentence, and the card led or the upcard."""
     if view.phase == "follow":
-        return _Stake("mistakes.followed", view.led)
+        return "mistakes.followed", view.led
     if view.phase == "lead":
         faced = view.upcards[0] if view.upcards else None
-        return _Stake("mistakes.led_for" if faced else "mistakes.led", faced)
-    return _Stake("mistakes.chose", None)
+        return "mistakes.led_for" if faced else "mistakes.led", faced
+    return "mistakes.chose", None
 
 
-def _mistake_text(decision: DecisionValues, stake: _Stake, names: tuple[str, str]) -> str:
+def _mistake_text(
+    decision: DecisionValues, stake: tuple[str, Card | None], names: tuple[str, str]
+) -> str:
+    label, card = stake
     cards = join_words(list(map(action_symbol, decision.best[:3])), "or")
     if decision.unit == PAY:
-        label = "mistakes.pays" if decision.exact else "mistakes.pays_about"
+        unit = "mistakes.pays" if decision.exact else "mistakes.pays_about"
         pay = f"{decision.cost:.3g}" if decision.exact else f"{decision.cost:.2g}"
-        better = say(label, cards=cards, pay=pay)
+        better = say(unit, cards=cards, pay=pay)
     elif decision.exact:
         best_value = max(card.value or 0.0 for card in decision.cards)
         better = say("mistakes.wins" if best_value == 100 else "mistakes.ties", cards=cards)
     else:
         better = say("mistakes.wins_share", cards=cards, share=percent(decision.cost))
     return say(
-        _MISTAKE_LABELS.get(decision.action, stake.label),
-        stake="" if stake.card is None else stake.card.symbol,
+        _MISTAKE_LABELS.get(decision.action, label),
+        stake="" if card is None else card.symbol,
         trick=decision.trick,
         name=names[decision.who],
         card=action_symbol(decision.action),

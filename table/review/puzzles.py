@@ -144,23 +144,22 @@ def make_puzzles(rules: Rules, seed: int, endgames: int, foreplay: int) -> Itera
     candidate with the rarest rating so far is chosen from each pool.
     """
     for kind, left in ((ENDGAME, endgames), (FOREPLAY, foreplay)):
-        source = _EndgameSource(rules) if kind == ENDGAME else _ForeplaySource(rules)
-        candidates, band_counts = _candidates(kind, source, rules, seed), Counter[int]()
+        strong = Analyst(rules, AnalysisSettings(search=SEARCH, seed=1))
+        candidates, band_counts = _candidates(kind, rules, seed), Counter[int]()
         while left:
             pool = sorted(
                 islice(candidates, _POOL),
                 key=lambda candidate: (band_counts[candidate.band], -candidate.rating),
             )
-            confirmed = next(filter(None, map(source.confirm, pool)), None)
+            confirmed = next(filter(None, (_confirm(strong, each) for each in pool)), None)
             if confirmed is not None:
                 band_counts[confirmed.band] += 1
                 left -= 1
                 yield _to_puzzle(kind, confirmed)
 
 
-def _candidates(
-    kind: str, source: _EndgameSource | _ForeplaySource, rules: Rules, seed: int
-) -> Iterator[_Candidate]:
+def _candidates(kind: str, rules: Rules, seed: int) -> Iterator[_Candidate]:
+    analyst = Analyst(rules, AnalysisSettings(search=SCREEN))
     for number in count():
         rng = random.Random(f"{seed} {number}")
         names = rng.choice(_PLAYERS), rng.choice(_PLAYERS)
@@ -168,8 +167,7 @@ def _candidates(
         game, positions = Game(rules, seed, number), list[tuple[Game, PositionValues]]()
         while not game.over:
             view = game.view()
-            is_kind = view.endgame == (kind == ENDGAME)
-            if is_kind and (values := source.screen(view)) is not None:
+            if (values := _screen(kind, analyst, view)) is not None:
                 positions.append((game.clone(), values))
             game.play(players[game.turn or 0].choose(view, number))
         if positions:
@@ -198,41 +196,27 @@ def _to_puzzle(kind: str, candidate: _Candidate) -> Puzzle:
     )
 
 
-class _EndgameSource:
-    """Endings in which one card alone wins or saves the hand."""
-
-    def __init__(self, rules: Rules) -> None:
-        self._analyst = Analyst(rules, AnalysisSettings(search=SCREEN))
-
-    def screen(self, view: View) -> PositionValues | None:
-        if not _MIN_CARDS <= len(view.hand) <= _MAX_CARDS or len(view.legal()) < _MIN_CARDS:
-            return None
-        values = self._analyst.values(view)
-        return values if values.exact and len(values.best) == 1 else None
-
-    def confirm(self, candidate: _Candidate) -> _Candidate:
-        return candidate  # its values are exact
-
-
-class _ForeplaySource:
-    """Tricks of the foreplay with one card that is best in a quick search, then in a strong one."""
-
-    def __init__(self, rules: Rules) -> None:
-        self._screen = Analyst(rules, AnalysisSettings(search=SCREEN))
-        self._strong = Analyst(rules, AnalysisSettings(search=SEARCH, seed=1))
-
-    def screen(self, view: View) -> PositionValues | None:
-        if len(view.legal()) < _MIN_CARDS:
-            return None
-        values = self._screen.values(view)
+def _screen(kind: str, analyst: Analyst, view: View) -> PositionValues | None:
+    """The values of a position that may be a puzzle: one card is best, by far in the foreplay."""
+    if view.endgame != (kind == ENDGAME) or len(view.legal()) < _MIN_CARDS:
+        return None
+    if kind == FOREPLAY:
+        values = analyst.values(view)
         return values if _stands_out(values, 0.0) else None
+    if len(view.hand) > _MAX_CARDS:
+        return None
+    values = analyst.values(view)
+    return values if values.exact and len(values.best) == 1 else None
 
-    def confirm(self, candidate: _Candidate) -> _Candidate | None:
-        game = candidate.game
-        values = self._strong.values(game.view())
-        same = values.best[0] == candidate.values.best[0]
-        confirmed = same and _stands_out(values, _MARGIN_HALF_WIDTHS)
-        return candidate._replace(values=values) if confirmed else None
+
+def _confirm(strong: Analyst, candidate: _Candidate) -> _Candidate | None:
+    """A candidate whose card a strong search finds as well; exact values need none."""
+    if candidate.values.exact:
+        return candidate
+    values = strong.values(candidate.game.view())
+    same = values.best[0] == candidate.values.best[0]
+    confirmed = same and _stands_out(values, _MARGIN_HALF_WIDTHS)
+    return candidate._replace(values=values) if confirmed else None
 
 
 def _stands_out(values: PositionValues, half_widths: float) -> bool:

@@ -23,7 +23,6 @@ from german_whist.table.browser.messages import (
     deal_events,
     play_events,
     table_state,
-    take_snapshot,
 )
 from german_whist.table.game.session import PERSON, Session, SessionSettings
 from german_whist.table.review import replay
@@ -115,7 +114,7 @@ def test_texts_of_a_hand_are_all_from_the_file(rules: str, cyrillic: None) -> No
     texts: list[Any] = [event.text for event in deal_events(session)]
     rng, won = random.Random(1), list[int]()
     while session.turn is not None:
-        state, before = table_state(session, around), take_snapshot(session)
+        state, before = table_state(session, around), session.view(PERSON)
         texts += [*astuple(state.said), *state.names]
         action = rng.choice(session.game.legal()) if session.turn == PERSON else session.decide()
         session.play(action) if session.turn == PERSON else session.play_decided(action)

@@ -1,7 +1,7 @@
 // @ts-check
 /* Learn: a guided first hand, puzzles with a rating, the mistakes of one's own hands, and the rules. */
 
-/** @import { ExerciseSummary, PuzzleStats } from "../../../messages" */
+/** @import { Exercise, PuzzleStats } from "../../../messages" */
 /** @import { Child } from "../base/dom.js" */
 
 import { get } from "../base/api.js";
@@ -26,7 +26,7 @@ export class LearnPage {
   }
 
   async open() {
-    /** @type {[PuzzleStats, ExerciseSummary[]]} */
+    /** @type {[PuzzleStats, Exercise[]]} */
     const [solver, mistakes] = await Promise.all([get("/api/puzzles"), get("/api/exercises")]);
     this.puzzles.replaceChildren(
       h("p", { class: "figures-line" }, h("b", {}, solver.rating), " ", [

@@ -2,7 +2,7 @@
 /* A position with a question: a puzzle, or a mistake of one's own to be tried again. After the answer
    stands what every card is worth, and endings are played out against perfect defence. */
 
-/** @import { AnswerResult, ExerciseSummary, LineStep, PlayoutLine, Problem } from "../../../messages" */
+/** @import { AnswerResult, Exercise, LineStep, PlayoutLine, Problem } from "../../../messages" */
 /** @import { Child } from "../base/dom.js" */
 
 import { get, post } from "../base/api.js";
@@ -212,7 +212,7 @@ export const puzzlePage = (id, kind = "") => new ProblemPage({
  * @type {(id: string, hand: number, n: number) => ProblemPage}
  */
 export function exercisePage(id, hand, n) {
-  /** @type {ExerciseSummary[] | null} */
+  /** @type {Exercise[] | null} */
   let left = null;
   return new ProblemPage({
     title: say("problem.mistakes"),
@@ -220,7 +220,7 @@ export function exercisePage(id, hand, n) {
     path: (name) => `/api/exercises/${name}`,
     first: () => get(`/api/exercises/${encodeURIComponent(id)}/${hand}/${n}`),
     async next() {
-      left ??= (/** @type {ExerciseSummary[]} */ (await get("/api/exercises"))).filter((each) => !each.solved && !(each.id === id && each.hand === hand && each.decision === n));
+      left ??= (/** @type {Exercise[]} */ (await get("/api/exercises"))).filter((each) => !each.solved && !(each.id === id && each.hand === hand && each.decision === n));
       const each = left.shift();
       return each ? get(`/api/exercises/${each.id}/${each.hand}/${each.decision}`) : undefined;
     },
