@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from german_whist.training.experiments import seeds
-from german_whist.training.experiments.separate_runs import Training
+from german_whist.training.experiments.jobs import Job
 
 SMALL = {"trainer": "cfr", "rules": "2x4-h2", "decisions": 64, "eval_opponents": ()}
 
@@ -19,11 +19,11 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the trainings that are begun; each ends at once, before its budget."""
     names: list[str] = []
 
-    def train_runs(trainings: Sequence[Training], *_: Any) -> list[int]:
-        names.extend(training.name for training in trainings)
-        return [1 for _ in trainings]
+    def run_jobs(jobs: Sequence[Job], *_: Any) -> Iterator[tuple[Job, int]]:
+        names.extend(job.name for job in jobs)
+        return ((job, 1) for job in jobs)
 
-    monkeypatch.setattr(seeds, "train_runs", train_runs)
+    monkeypatch.setattr(seeds, "run_jobs", run_jobs)
     return names
 
 
@@ -32,17 +32,17 @@ def test_folder_of_seeds_is_trained_by_one_command(
 ) -> None:
     folder, entered = tmp_path / "run", list[int]()
 
-    def train_runs(trainings: Sequence[Training], *_: Any) -> list[int]:
-        entered.append(len(trainings))
+    def run_jobs(jobs: Sequence[Job], *_: Any) -> list[tuple[Job, int]]:
+        entered.append(len(jobs))
         for again in (
             lambda: seeds.train_seeds(SMALL, [1, 2], folder=folder),
             lambda: seeds.train_seeds_on(folder),
         ):
             with pytest.raises(ValueError, match=r"run (is being trained by|is not empty)"):
                 again()
-        return [1, 1]
+        return [(job, 1) for job in jobs]
 
-    monkeypatch.setattr(seeds, "train_runs", train_runs)
+    monkeypatch.setattr(seeds, "run_jobs", run_jobs)
     for train in (
         lambda: seeds.train_seeds(SMALL, [1, 2], folder=folder),
         lambda: seeds.train_seeds_on(folder),

@@ -19,7 +19,7 @@ from ..callbacks.report_files import REPORT
 from ..folder import RunLock, lock_new_folder, lock_numbered_folder
 from ..presets import load_settings
 from .compare import Comparison, compare
-from .separate_runs import Training, train_runs
+from .jobs import Job, run_jobs
 
 _SETTINGS, _SEED = "training.yaml", "seed-"
 
@@ -88,17 +88,22 @@ def _train_all(
     if not seeds:
         raise SettingsError(f"{folder} has no runs to go on with, as {_SEED}1: begin another")
     settings = load_settings(folder / _SETTINGS, words).as_mapping()
-    trainings = [
-        Training(f"seed {seed}", folder / f"{_SEED}{seed}", {**settings, "seed": seed}, words)
+    jobs = [
+        Job(
+            name=f"seed {seed}",
+            folder=folder / f"{_SEED}{seed}",
+            settings={**settings, "seed": seed},
+            words=words,
+        )
         for seed in seeds
     ]
-    codes = train_runs(trainings, on, say)
-    if any(codes):
-        unfinished = [f"seed {seed}" for seed, code in zip(seeds, codes, strict=True) if code]
+    codes = {job.name: code for job, code in run_jobs(jobs, on, say)}
+    if any(codes.values()):
+        unfinished = [job.name for job in jobs if codes[job.name]]
         raise SeedsStopped(
             f"{', '.join(unfinished)} did not come to an end; go on "
             f"with: german-whist train --resume {folder}",
-            max(codes),
+            max(codes.values()),
         )
     comparison = compare([folder])
     write_file(folder / REPORT, comparison.page())

@@ -36,6 +36,7 @@ from ..folder import STATE
 from ..presets import settings_from
 from ..settings import Settings
 from .benchmark import sampled_exploitability
+from .jobs import Job, Say, run_jobs
 from .search_space import (
     BUDGET,
     Sweep,
@@ -46,7 +47,6 @@ from .search_space import (
     make_sampler,
     trial_settings,
 )
-from .separate_runs import Say, Training, train_runs
 
 BEST, TRIALS, JOURNAL, TABLE = "best.yaml", "trials", "optuna.log", "trials.csv"
 _TIMED_ITERATIONS, _TIMED_PART = 4, 0.03
@@ -133,26 +133,27 @@ def run_sweep(
         count = min(workers, left)
         trials = _interrupted_trials(study, say)[:count]
         trials += [study.ask(space) for _ in range(count - len(trials))]
-        trainings: list[Training] = []
+        jobs: list[Job] = []
         for trial in trials:
             settings = _settings_of(trial, base, sweep)
             pruning = PruningCallback(storage, folder.name, sweep.pruner, trial._trial_id)
-            training = Training(
-                f"trial {trial.number}",
-                folder / TRIALS / str(trial.number),
-                settings.as_mapping(),
+            job = Job(
+                name=f"trial {trial.number}",
+                folder=folder / TRIALS / str(trial.number),
+                settings=settings.as_mapping(),
                 callbacks=(pruning,),
             )
-            trainings.append(training)
+            jobs.append(job)
             starts = trial.user_attrs.get("process", (0, 0, 0))[2] + 1
             trial.set_user_attr("process", (socket.gethostname(), os.getpid(), starts))
-            say(f"{training.name} begins: {training.folder}")
+            say(f"{job.name} begins: {job.folder}")
         try:
             # A single trial trains in this process: starting another would take seconds.
-            codes = [_train(trainings[0], say)] if in_process else train_runs(trainings, on, say)
-            for trial, training, code in zip(trials, trainings, codes, strict=True):
-                _report(study, sweep, trial, training, code, say)
-            if failures := [code for code in codes if code not in (0, UNSTABLE)]:
+            ended = [(jobs[0], _train(jobs[0], say))] if in_process else run_jobs(jobs, on, say)
+            codes = {job.name: code for job, code in ended}
+            for trial, job in zip(trials, jobs, strict=True):
+                _report(study, sweep, trial, job, codes[job.name], say)
+            if failures := [code for code in codes.values() if code not in (0, UNSTABLE)]:
                 raise RunStopped("not all trials came to their ends", max(failures))
         except Exception as error:
             # Trials that a signal ended stay RUNNING: the next command resumes them.
@@ -216,10 +217,10 @@ def _interrupted_trials(study: Any, say: Say) -> list[Any]:
     return trials
 
 
-def _train(training: Training, say: Say) -> int:
-    settings = settings_from(training.settings)
+def _train(job: Job, say: Say) -> int:
+    settings = settings_from(job.settings)
     try:
-        train_or_go_on(settings, training.folder, quiet=True, callbacks=training.callbacks)
+        train_or_go_on(settings, job.folder, quiet=True, callbacks=job.callbacks)
     except RunStopped as stopped:
         if stopped.status != UNSTABLE:
             raise
@@ -254,7 +255,7 @@ def affordable_decisions(settings: Settings, seconds: float) -> int:
     return int(float(f"{seconds / max(np.quantile(times, 0.25), 1e-12):.2g}"))
 
 
-def _report(study: Any, sweep: Sweep, trial: Any, training: Training, code: int, say: Say) -> None:
+def _report(study: Any, sweep: Sweep, trial: Any, job: Job, code: int, say: Say) -> None:
     if code not in (0, UNSTABLE):
         return
     pruned = study.get_trials(deepcopy=False)[trial.number].state == _state("PRUNED")
@@ -262,14 +263,14 @@ def _report(study: Any, sweep: Sweep, trial: Any, training: Training, code: int,
         study.tell(trial, state=_state("PRUNED"), skip_if_finished=True)
         result = "diverged" if code else "ended early"
     else:
-        evaluations = load_state(training.folder / STATE)[1].evaluations
+        evaluations = load_state(job.folder / STATE)[1].evaluations
         last = max((evaluation.decisions for evaluation in evaluations), default=0)
         final = [evaluation for evaluation in evaluations if evaluation.decisions == last]
-        objective = _objective(settings_from(training.settings), training.folder, final)
+        objective = _objective(settings_from(job.settings), job.folder, final)
         trial.set_user_attr("half_width", objective.half_width)
         study.tell(trial, objective.value)
         result = sweep.text(objective)
-    say(f"{training.name}, {result}: {' '.join(format_overrides(trial_settings(trial)))}")
+    say(f"{job.name}, {result}: {' '.join(format_overrides(trial_settings(trial)))}")
 
 
 def _objective(

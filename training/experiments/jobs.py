@@ -1,16 +1,18 @@
-"""Runs in worker processes, local or on Ray; a run whose worker dies is resumed from its state.
+"""Jobs: trainings with a folder each, in worker processes, local or on Ray.
 
-A run on a cluster takes along the files and modules that its settings name, and its directory
-comes back. If its machine dies, another trains it anew from the state that was sent.
+A job whose worker dies is resumed from its state. One on a cluster takes along the files and
+modules that its settings name, and its folder comes back. If its machine dies, another trains it
+anew from the state that was sent.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import as_completed
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -42,8 +44,8 @@ _PATH_SETTINGS = (
 """Settings whose values may be paths or modules."""
 
 
-@dataclass(frozen=True)
-class Training:
+@dataclass(frozen=True, kw_only=True)
+class Job:
     """A run to start, or to resume where its folder has a state."""
 
     name: str
@@ -61,71 +63,83 @@ class Training:
         return f"the training of {self.name}"
 
 
-def train_runs(trainings: Sequence[Training], on: str, say: Say) -> list[int]:
-    """Train runs side by side; returns the exit statuses. On a signal all of them save first."""
+J = TypeVar("J", bound=Job)
 
-    def report_death(training: Training, cause: str) -> None:
-        say(f"{training.name}: its process was ended by {cause}")
 
-    def report_line(training: Training, line: str) -> None:
-        say(f"{training.name}: {line}")
+def train_job(job: Job) -> None:
+    if begun(job.folder):
+        trained = train_on(job.folder, job.words, callbacks=job.callbacks)
+    else:
+        trained = train(job.settings, folder=job.folder, callbacks=job.callbacks)
+    print(trained.text())
+
+
+def run_jobs(
+    jobs: Sequence[J],
+    on: str,
+    say: Say,
+    *,
+    work: Callable[[J], None] = train_job,
+    workers: int | None = None,
+) -> Iterator[tuple[J, int]]:
+    """Run jobs side by side; yields each with its exit status when it ends.
+
+    On a signal all of them save first. `workers` is by default as many as there are cores or jobs.
+    """
+
+    def report_death(job: J, cause: str) -> None:
+        say(f"{job.name}: its process was ended by {cause}")
+
+    def report_line(job: J, line: str) -> None:
+        say(f"{job.name}: {line}")
 
     # Unless the settings say otherwise, the runs share the cores of this machine.
-    default = max(1, usable_threads() // len(trainings)) if on == LOCAL else 1
-    trainings = [
-        replace(
-            training,
-            settings={
-                **training.settings,
-                "threads": training.settings["threads"] or default,
-            },
-        )
-        for training in trainings
+    default = max(1, usable_threads() // max(1, len(jobs))) if on == LOCAL else 1
+    threads = [job.settings["threads"] or default for job in jobs]
+    sent = [
+        replace(job, settings={**job.settings, "threads": count})
+        for job, count in zip(jobs, threads, strict=True)
     ]
-    if on == LOCAL:
-        make, workers, threads = _local_worker, min(len(trainings), usable_threads()), 0
-        tasks = [(training, lambda _: None) for training in trainings]
-    else:
-        tasks = [*map(_pack, trainings)]
-        make, workers = _remote_worker, len(trainings)
-        threads = max(training.settings["threads"] or 1 for training, _ in tasks)
-    codes: list[int] = []
+    unpack: list[Callable[[PackedFiles], None]] = [lambda _: None for _ in jobs]
+    if on != LOCAL:
+        sent, unpack = [list(parts) for parts in zip(*map(_pack, sent), strict=True)]
     with Executor(
-        make, None, workers, on, threads=threads, on_line=report_line, on_death=report_death
+        _local_worker if on == LOCAL else _remote_worker,
+        work,
+        workers or (min(len(jobs), usable_threads()) if on == LOCAL else len(jobs)) or 1,
+        on,
+        threads=0 if on == LOCAL else max(threads, default=1),
+        on_line=report_line,
+        on_death=report_death,
     ) as executor:
-        futures = [executor.submit(training) for training, _ in tasks]
-        for (training, unpack_run), future in zip(tasks, futures, strict=True):
+        futures = {executor.submit(job): number for number, job in enumerate(sent)}
+        for future in as_completed(futures):
+            number = futures[future]
             try:
                 code, run_files = future.result()
+                unpack[number](run_files)
             except WorkersLost as error:
-                say(f"{training.name}: is given up, since {error}")
-                code, run_files = 1, {}
-            unpack_run(run_files)
-            codes.append(code)
-    return codes
+                say(f"{jobs[number].name}: is given up, since {error}")
+                code = 1
+            yield jobs[number], code
 
 
-def _local_worker(_: None) -> Callable[[Training], tuple[int, PackedFiles]]:
-    return lambda training: (_train(training), {})
+def _local_worker(work: Callable[[Job], None]) -> Callable[[Job], tuple[int, PackedFiles]]:
+    return lambda job: (_exit_status(work, job), {})
 
 
-def _remote_worker(_: None) -> Callable[[Training], tuple[int, PackedFiles]]:
-    def work(training: Training) -> tuple[int, PackedFiles]:
+def _remote_worker(work: Callable[[Job], None]) -> Callable[[Job], tuple[int, PackedFiles]]:
+    def run(job: Job) -> tuple[int, PackedFiles]:
         shutil.rmtree(_REMOTE_RUN, ignore_errors=True)
-        write_files(training.files, Path())
-        return _train(training), files_below(_REMOTE_RUN)
+        write_files(job.files, Path())
+        return _exit_status(work, job), files_below(_REMOTE_RUN)
 
-    return work
+    return run
 
 
-def _train(training: Training) -> int:
-    folder, callbacks = training.folder, training.callbacks
+def _exit_status(work: Callable[[Job], None], job: Job) -> int:
     try:
-        if begun(folder):
-            trained = train_on(folder, training.words, callbacks=callbacks)
-        else:
-            trained = train(training.settings, folder=folder, callbacks=callbacks)
-        print(trained.text())
+        work(job)
     except RunStopped as stopped:  # the run has reported it
         return stopped.status
     except Exception as error:
@@ -135,12 +149,12 @@ def _train(training: Training) -> int:
     return 0
 
 
-def _pack(training: Training) -> tuple[Training, Callable[[PackedFiles], None]]:
-    """A training as it is sent to a cluster, and a function that unpacks the run it returns."""
-    folder = training.folder
+def _pack(job: J) -> tuple[J, Callable[[PackedFiles], None]]:
+    """A job as it is sent to a cluster, and a function that unpacks the run it returns."""
+    folder = job.folder
     resumed = begun(folder)
-    before = settings_of(folder) if resumed else settings_from(training.settings)
-    after = changed_settings(before, training.words) if resumed else before
+    before = settings_of(folder) if resumed else settings_from(job.settings)
+    after = changed_settings(before, job.words) if resumed else before
     local_names: dict[str, None] = {}
     for settings in (before, after):
         _map_paths(settings, lambda name: local_names.setdefault(name) or name)
@@ -157,7 +171,7 @@ def _pack(training: Training) -> tuple[Training, Callable[[PackedFiles], None]]:
         files |= {(_REMOTE_RUN / name).as_posix(): data for name, data in run_files}
         files[(_REMOTE_RUN / SETTINGS).as_posix()] = remote_before.as_yaml().encode()
     words = format_overrides({name: value for name, value in new.items() if value != old[name]})
-    remote = replace(training, folder=_REMOTE_RUN, settings=new, words=words, files=files)
+    remote = replace(job, folder=_REMOTE_RUN, settings=new, words=words, files=files)
 
     def unpack_run(run_files: PackedFiles) -> None:
         write_files(run_files, folder)
