@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +17,27 @@ import pytest
 import yaml
 from processes import children_of, wait_for_end
 from scipy import stats
+from small_runs import interrupted_when
 
 from german_whist import Game
 from german_whist.agents.checkpoints.checkpoint import FOLDER, list_checkpoints
 from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.cli import main
+from german_whist.common.signals import RunStopped
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation import evaluate
 from german_whist.evaluation.exploitability.exact import measure_exploitability
+from german_whist.training.experiments import benchmark as benchmarking
 from german_whist.training.experiments.benchmark import (
-    _train,
-    draw_charts,
+    HalvedBudgets,
     load_benchmark,
+    load_results,
+    measure_job,
+)
+from german_whist.training.experiments.benchmark_report import (
+    Point,
+    Result,
+    draw_charts,
     over_seeds,
     page,
 )
@@ -46,6 +56,12 @@ TINY = {
 def written(path: Path, **changes: object) -> str:
     path.write_text(yaml.safe_dump({**TINY, **changes}, sort_keys=False), encoding="utf-8")
     return str(path)
+
+
+def points_in(folder: Path) -> list[dict[str, Any]]:
+    """The measurements of a run without their times."""
+    points = json.loads((folder / "result.json").read_text())["points"]
+    return [{name: point[name] for name in ("decisions", "values")} for point in points]
 
 
 def test_a_seeds_figures_of_all_games_are_one_observation() -> None:
@@ -72,22 +88,30 @@ def test_it_trains_what_is_missing_and_tells_a_row_for_each(
     output = capsys.readouterr().out
     assert "3 of 3: slow on 2x4-h2, seed 3" in output
     assert "| `slow` | 0." in output
-    results = [killed.with_name(f"seed-{seed}") / "result.json" for seed in (1, 2, 3)]
-    curves = [json.loads(path.read_text())["exploitability"] for path in results]
+    runs = [killed.with_name(f"seed-{seed}") for seed in (1, 2, 3)]
+    points = [points_in(run) for run in runs]
     # Each ends with a whole hand, by the same deals.
-    assert [[decisions // 256 for decisions, _ in curve] for curve in curves] == [[1, 2]] * 3
-    assert len({curve[-1][1] for curve in curves}) == 3
-    results[1].unlink()
+    assert [[point["decisions"] // 256 for point in curve] for curve in points] == [[1, 2]] * 3
+    assert len({curve[-1]["values"]["exploitability"] for curve in points}) == 3
+    whole = (tmp_path / "found" / "results.jsonl").read_bytes()
+    path = runs[1] / "result.json"
+    path.unlink()
     assert main(words) == 0
     output = capsys.readouterr().out
     assert "1 of 1: slow on 2x4-h2, seed 2" in output
-    assert json.loads(results[1].read_text())["exploitability"] == curves[1]
+    assert points_in(runs[1]) == points[1]
+    # The page of results alone is the same.
+    shown = ["benchmark", str(tmp_path / "found" / "results.jsonl"), "--folder", str(tmp_path)]
+    assert main(shown) == 0
+    assert (tmp_path / "found" / "results.jsonl").read_bytes() == whole
+    pages = [(folder / "benchmark.md").read_text() for folder in (tmp_path, tmp_path / "found")]
+    assert pages[0].partition("Made by")[0] == pages[1].partition("Made by")[0]
     for text, why in (
         ("[", "is not valid JSON"),
         ("[]", "it has to be a mapping"),
-        ('{"exploitability": []}', "has values of []"),
+        ('{"rules": "2x4-h2", "algorithm": "slow", "seed": 2, "points": []}', "has values of []"),
     ):
-        results[1].write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
         assert main(words) == 2
         error = capsys.readouterr().err
         assert re.search(rf"result.json: .*{re.escape(why)}.*; delete it and give", error)
@@ -118,15 +142,87 @@ def test_players_are_evaluated_on_deals_that_no_training_of_theirs_has_played(
         algorithms={"ppo": {"n_envs": 2, "hidden_sizes": [4], "batch_size": 2}},
     )
     benchmark = load_benchmark(path)
-    run = benchmark.runs()[0]
-    _train(benchmark, run, tmp_path / "found")
+    (job, *_) = benchmark.jobs(tmp_path / "found")
+    measure_job(job)
 
     def deals(seed: int) -> set[str]:
         games = [Game("small-last", seed=seed, number=number) for number in range(40)]
         return {str(game.cards_dealt) for game in games}
 
     (seed,) = seeds
-    assert not deals(run.seed) & deals(seed)
+    assert not deals(job.seed) & deals(seed)
+
+
+@pytest.mark.usefixtures("no_tensorboard")
+def test_interrupted_job_comes_to_the_same_points(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes = {"decisions": 4096, "eval_points": 4}
+    (job, *_) = load_benchmark(written(tmp_path / "tiny.yaml", **changes)).jobs(tmp_path / "whole")
+    measure_job(job)
+    other = replace(job, folder=tmp_path / "parts")
+    interrupt = interrupted_when(lambda run: run.trainer.decisions > 1100)
+
+    class Interrupted(HalvedBudgets):
+        def on_iteration(self, run: Any, metrics: Any) -> None:
+            super().on_iteration(run, metrics)
+            interrupt.on_iteration(run, metrics)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(benchmarking, "HalvedBudgets", Interrupted)
+        with pytest.raises(RunStopped):
+            measure_job(other)
+    assert not (other.folder / "result.json").exists()
+    measure_job(other)
+    points = points_in(job.folder)
+    assert [point["decisions"] // 64 for point in points] == [8, 16, 32, 64]
+    assert points_in(other.folder) == points
+    seconds = [point["seconds"] for point in json.loads(path_of(other).read_text())["points"]]
+    assert seconds == sorted(seconds)
+
+
+def path_of(job: Any) -> Path:
+    return job.folder / "result.json"
+
+
+def test_cfr_plus_halves_its_budget_and_draws_nothing(tmp_path: Path) -> None:
+    algorithms = {"cfr+": {"decisions": 10 * 18_984, "eval_points": 3}}
+    jobs = load_benchmark(written(tmp_path / "cfr.yaml", algorithms=algorithms)).jobs(tmp_path)
+    (job,) = jobs
+    measure_job(job)
+    points = points_in(job.folder)
+    assert [point["decisions"] / 18_984 for point in points] == [2, 5, 10]
+    values = [point["values"]["exploitability"] for point in points]
+    # The published values after 2 iterations, and between those after 8 and 16.
+    assert values[0] == pytest.approx(0.02813, abs=1e-5)
+    assert 0.0008739 > values[2] > 0.000127
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("no_tensorboard")
+def test_rounds_of_search_are_measured_from_their_policy_on(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    small = {"n_envs": 16, "batch_size": 16, "hidden_sizes": [4]}
+    rounds = {
+        "trainer": "expert-iteration",
+        "hands": 64,
+        "value_hidden_sizes": [8],
+        "belief_hidden_sizes": [8],
+        "determinizations": 2,
+        "target_hands": [32, 32],
+        "policy": {"trainer": "ppo", **small},
+    }
+    path = written(tmp_path / "rounds.yaml", algorithms={"rounds": rounds})
+    (job, *_) = load_benchmark(path).jobs(tmp_path / "found")
+    measure_job(job)
+    first, *later = json.loads(path_of(job).read_text())["points"]
+    # A hand of the deck has four cards for the stock.
+    assert [point["decisions"] - first["decisions"] for point in later] == [4 * 96, 4 * 128]
+    assert 0 < first["seconds"] < later[0]["seconds"] < later[1]["seconds"]
+    before = path_of(job).read_bytes()
+    path_of(job).unlink()
+    measure_job(job)
+    assert path_of(job).read_bytes() == before
 
 
 @pytest.mark.usefixtures("no_tensorboard")
@@ -137,17 +233,15 @@ def test_benchmark_measures_players_that_sample(tmp_path: Path) -> None:
         eval_points=1,
         algorithms={"ppo": {"n_envs": 2, "hidden_sizes": [4], "batch_size": 2}},
     )
-    benchmark, found = load_benchmark(path), tmp_path / "found"
-    run = benchmark.runs()[0]
-    _train(benchmark, run, found)
-    folder, rules = run.folder(found), load_rules(run.rules)
-    curve = json.loads((folder / "result.json").read_text())["exploitability"]
-    (checkpoint,) = list_checkpoints(folder / FOLDER)
+    (job, *_) = load_benchmark(path).jobs(tmp_path / "found")
+    measure_job(job)
+    rules, points = load_rules(job.rules), points_in(job.folder)
+    (checkpoint,) = list_checkpoints(job.folder / FOLDER)
     sampled, greedy = (
         measure_exploitability(NetworkAgent(rules, checkpoint, mode), rules).exploitability
         for mode in ("sample", "greedy")
     )
-    assert curve[-1][1] == pytest.approx(sampled)
+    assert points[-1]["values"]["exploitability"] == pytest.approx(sampled)
     assert abs(sampled - greedy) > 0.01
 
 
@@ -180,26 +274,71 @@ def test_whoever_ends_it_ends_the_training_under_way_and_none_begins(
     assert [path.name for path in run.parent.iterdir()] == ["seed-1"]
 
 
-def test_a_page_lays_algorithms_side_by_side(tmp_path: Path) -> None:
-    values = {"nfsp": 0.02, "mmd": 0.01}
-    changes = {"rules": ["2x4-h2", "2x5-h3"], "algorithms": {name: {} for name in values}}
-    benchmark = load_benchmark(written(tmp_path / "two.yaml", **changes))
-    results = {
-        (rules, "exploitability"): {
-            name: [[(256, 0.1), (512, value)]] * benchmark.seeds for name, value in values.items()
-        }
-        for rules in benchmark.rules
-    }
-    markdown = page(benchmark, results, "german-whist benchmark two", "pictures")
+def results_of(rules: str, algorithm: str, *curves: list[float]) -> list[Result]:
+    """Results by seed, from exploitabilities after 256 decisions and a second each."""
+    return [
+        Result(
+            rules=rules,
+            algorithm=algorithm,
+            seed=seed,
+            points=[
+                Point(256 * number, float(number), {"exploitability": value})
+                for number, value in enumerate(curve, 1)
+            ],
+        )
+        for seed, curve in enumerate(curves, 1)
+    ]
+
+
+def test_a_page_lays_algorithms_side_by_side() -> None:
+    decks = ["2x4-h2", "2x5-h3"]
+    results = [
+        result
+        for rules in decks
+        for name, value in {"nfsp": 0.02, "mmd": 0.01}.items()
+        for result in results_of(rules, name, *[[0.1, value]] * 5)
+    ]
+    results += results_of("2x4-h2", "cfr+", [0.1, 0.001])
+    markdown = page(results, "german-whist benchmark two", "pictures")
     rows = [line for line in markdown.splitlines() if line.startswith("| `")]
     assert rows[0].startswith("| `nfsp` | 0.0200 [0.0200, 0.0200] | 0.0200 [0.0200, 0.0200] | ")
     # Random play's is 0.1854 and 0.3130.
     assert rows[1].endswith("| 0.043 [0.043, 0.043] |")
-    assert rows[2].startswith("| `random-exact` | 0.1854 | 0.3130 | 1 |")
-    charts = draw_charts(benchmark, results)
-    assert [*charts] == [f"benchmark-{rules}-exploitability.svg" for rules in benchmark.rules]
+    assert rows[2] == "| `cfr+` | 0.0010 | – | – |"
+    assert rows[3].startswith("| `random-exact` | 0.1854 | 0.3130 | 1 |")
+    assert rows[4] == "| `nfsp` | 512, 2.0 s, 5 seeds | 512, 2.0 s, 5 seeds |"
+    charts = draw_charts(results)
+    assert [*charts] == [
+        f"benchmark-{rules}-exploitability{ending}.svg"
+        for rules in decks
+        for ending in ("", "-time")
+    ]
     assert all(f"(pictures/{name})" in markdown for name in charts)
     assert all("● nfsp" in chart and "● mmd" in chart for chart in charts.values())
+
+
+def test_curve_is_the_mean_of_seeds_that_came_as_far_as_any() -> None:
+    results = [
+        *results_of("2x4-h2", "ppo", [0.04, 0.02], [0.06, 0.03], [0.9]),
+        *results_of("2x4-h2", "cfr", [0.1, 0.000_001]),
+        *results_of("2x4-h2", "nfsp", [0.5]),
+    ]
+    over_decisions, over_time = draw_charts(results).values()
+    assert re.findall(r"ppo at [^<]*", over_decisions) == [
+        "ppo at 256: 0.05 ± 0.05",
+        "ppo at 512: 0.025 ± 0.025",
+    ]
+    # Too low to be shown, and one point is no curve.
+    assert re.findall(r"cfr at [^<]*", over_time) == ["cfr at 1: 0.1"]
+    assert "nfsp" not in over_time
+
+
+def test_lines_that_are_no_results_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    for line in (b"{}", b"\xff", b"1"):
+        path.write_bytes(line)
+        with pytest.raises(ValueError, match=r"mine\.jsonl: .*; name the results\.jsonl of"):
+            load_results(path)
 
 
 @pytest.mark.parametrize(
@@ -213,6 +352,17 @@ def test_a_page_lays_algorithms_side_by_side(tmp_path: Path) -> None:
         ({"rule": []}, "'rule' is not a part of a benchmark; did you mean 'rules'?"),
         ({"rules": ["2x4-h7"]}, "2x4-h7"),
         ({"rules": ["2x4-h2", "2x4-h2"]}, "rules: '2x4-h2' is there twice: name each"),
+        ({"algorithms": {"cfr": {"seeds": 2}}}, "seeds is 2: it has to be a whole number of at"),
+        ({"algorithms": {"cfr": {"rules": ["2x4-h7"]}}}, "2x4-h7"),
+        (
+            {"algorithms": {"cfr+": {"averaging": 1}}},
+            "'averaging' is given, and cfr+ has no settings",
+        ),
+        (
+            {"algorithms": {"x": {"trainer": "expert-iteration"}}},
+            "policy is None: give the settings",
+        ),
+        ({"eval_opponents": [], "rules": ["classic"]}, "the rules classic are too large to walk"),
     ],
 )
 def test_what_is_wrong_is_told_before_anything_is_trained(

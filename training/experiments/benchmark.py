@@ -1,29 +1,30 @@
 """Benchmarks of algorithms: each on several rule sets, with several seeds, at one budget.
 
 The metric is the exact exploitability on a small deck, elsewhere the duplicate win rate against
-fixed opponents. Results are means over seeds with Student's 95 % interval; a percentile bootstrap
-of three to five seeds covers only 74 to 93 %.
+fixed opponents, after the budget, its half, its quarter and so on. Beside the trainers, CFR+ and
+the rounds of expert iteration are algorithms. A job's folder has its run and its results; the
+benchmark's folder has all of them in one file.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from concurrent.futures import as_completed
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from time import process_time
+from typing import Annotated, Any
 
 import msgspec
-import numpy as np
 
-from ...agents.checkpoints.checkpoint import FOLDER, list_checkpoints
-from ...agents.equilibrium.public_tree import public_tree, why_no_public_tree
+from ...agents.checkpoints.checkpoint import FOLDER, find_checkpoint, list_checkpoints
+from ...agents.equilibrium.public_tree import public_tree
 from ...agents.registry import make_agent
-from ...common.executors import Executor
+from ...common.executors import LOCAL
 from ...common.files import write_file
-from ...common.markdown import markdown_table
 from ...common.schema import convert, read_json
 from ...common.settings_files import PresetFiles, build_settings, keep_settings
+from ...common.signals import RunStopped
 from ...common.typed_settings import (
     CheckedSettings,
     EvenHands,
@@ -32,23 +33,25 @@ from ...common.typed_settings import (
     SettingsError,
     doc,
 )
-from ...common.typing import Array
 from ...engine.rules import Rules, load_rules
-from ...evaluation import Estimate, evaluate
-from ...evaluation.exploitability.exact import measure_exploitability
-from ...evaluation.reports import charts
-from ...evaluation.statistics import mean_of
+from ...evaluation import evaluate
+from ...evaluation.exploitability.cfr_plus import CFRPlusSolver
+from ...evaluation.exploitability.exact import check_measurable, measure_exploitability
 from ..api import train_or_go_on
+from ..callbacks.base import Callback, TrainingRun
 from ..callbacks.evaluation import evaluation_seed
+from ..expert_iteration.recipe import Recipe
 from ..presets import settings_from
-from ..settings import Settings
-from .compare import Point, as_curve, mean_curve
+from .benchmark_report import EXPLOITABILITY, Point, Result, is_solvable
+from .jobs import Job, Say, run_jobs
 
 BENCHMARKS = PresetFiles("benchmark", "a benchmark")
 """Bundled benchmarks."""
-RESULT, PAGE = "result.json", "benchmark.md"
-EXPLOITABILITY = "exploitability"
-_MAX_CARDS, _MAX_INFO_SETS = 16, 5_000_000
+CFR_PLUS, EXPERT_ITERATION = "cfr+", "expert-iteration"
+RESULT, RESULTS = "result.json", "results.jsonl"
+_OF_ALGORITHMS = ("rules", "seeds", "decisions", "eval_points")
+"""Fields of a benchmark that an algorithm may have of its own."""
+_REMEDY = "delete it and give the same command again"
 
 
 class Benchmark(CheckedSettings, frozen=True, kw_only=True):
@@ -58,79 +61,130 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
     algorithms: Annotated[
         dict[str, dict[str, Any]],
         doc(
-            "Settings by the name of the algorithm, a trainer unless `trainer` names another.",
+            "Settings by the name of the algorithm, a trainer unless `trainer` names another, "
+            "`cfr+` (which has none), or `expert-iteration` (a recipe whose `policy` is the "
+            "settings of a training). `rules`, `seeds`, `decisions` and `eval_points` among them "
+            "replace those of the benchmark.",
             min_length=1,
         ),
     ]
     rules: Annotated[Names, doc("Rule sets: small decks, or others.", min_length=1)]
     seeds: Annotated[
-        int, doc("Number of seeds (1, 2, …); an interval needs three.", ge=3, le=10_000)
+        int,
+        doc(
+            "Number of seeds (1, 2, …); an interval needs three. `cfr+` draws nothing and has one.",
+            ge=3,
+            le=10_000,
+        ),
     ] = 5
-    decisions: Annotated[PositiveInt, doc("Budget of each run in decisions.")] = 200_000
+    decisions: Annotated[
+        PositiveInt,
+        doc("Budget of each run in decisions; of `cfr+` in visited information sets."),
+    ] = 200_000
     eval_points: Annotated[
-        PositiveInt, doc("Number of evaluations of each run, the last included.")
+        int,
+        doc(
+            "Number of evaluations of each run: after the budget, its half, its quarter and so on.",
+            ge=1,
+            le=30,
+        ),
     ] = 5
-    settings: Annotated[dict[str, Any], doc("Settings of all runs.")] = msgspec.field(
+    settings: Annotated[dict[str, Any], doc("Settings of all trainings.")] = msgspec.field(
         default_factory=dict[str, Any]
     )
     eval_opponents: Annotated[
-        Names, doc("Opponents on rule sets whose exploitability is not computed.")
+        Names,
+        doc(
+            "Opponents on rule sets whose exploitability is not computed. None: it is computed on "
+            "all, which takes long on large decks."
+        ),
     ] = ("threshold",)
     eval_hands: Annotated[EvenHands, doc("Hands of an evaluation against each opponent.")] = 2_000
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for run in self.runs():
-            self.run_settings(run)
         names = [load_rules(rules).name for rules in self.rules]
         for name in names:
             if names.count(name) > 1:  # their runs would have the same folders
                 raise SettingsError(f"rules: {name!r} is there twice: name each rule set once")
+        for rules in () if self.eval_opponents else self.rules:
+            check_measurable(load_rules(rules))
+        self.jobs(Path())
 
-    def runs(self) -> list[BenchmarkRun]:
-        return [
-            BenchmarkRun(rules, algorithm, seed)
-            for rules in self.rules
-            for seed in range(1, self.seeds + 1)
-            for algorithm in self.algorithms
-        ]
+    def jobs(self, folder: Path) -> list[BenchmarkJob]:
+        """The runs in their folders, one seed of all before the next."""
+        jobs = [job for name in self.algorithms for job in self._jobs_of(name, folder)]
+        return sorted(jobs, key=lambda job: job.seed)
 
-    def run_settings(self, run: BenchmarkRun) -> Settings:
-        own = {"trainer": run.algorithm, **self.algorithms[run.algorithm]}
-        every = -(-self.decisions // self.eval_points)
-        # The runs only write checkpoints, which are evaluated afterwards.
-        fixed = {
-            "rules": run.rules,
-            "seed": run.seed,
-            "decisions": self.decisions,
-            "eval_every": every,
-            "save_every": every,
+    def _jobs_of(self, algorithm: str, folder: Path) -> Iterator[BenchmarkJob]:
+        settings = {"trainer": algorithm, **self.algorithms[algorithm]}
+        own = {name: settings.pop(name) for name in _OF_ALGORITHMS if name in settings}
+        if own:
+            fields = {**msgspec.structs.asdict(self), **own, "algorithms": {algorithm: settings}}
+            part = build_settings(Benchmark, fields, "", "a setting")
+            yield from part._jobs_of(algorithm, folder)
+            return
+        for rules in self.rules:
+            for seed in range(1, 2 if settings["trainer"] == CFR_PLUS else self.seeds + 1):
+                yield BenchmarkJob(
+                    name=f"{algorithm} on {rules}, seed {seed}",
+                    folder=folder / load_rules(rules).name / algorithm / f"seed-{seed}",
+                    settings=self._settings_of(algorithm, settings, rules, seed),
+                    benchmark=self,
+                    algorithm=algorithm,
+                    rules=rules,
+                    seed=seed,
+                )
+
+    def _settings_of(
+        self, algorithm: str, own: Mapping[str, Any], rules: str, seed: int
+    ) -> dict[str, Any]:
+        source, trainer = f"algorithms: {algorithm}", own["trainer"]
+        fixed: dict[str, Any] = {
+            "rules": rules,
+            "seed": seed,
+            "threads": 1,
+            "save_every": -(-self.decisions // 20),
+            # The runs only write checkpoints, which are evaluated afterwards.
+            "eval_every": self.decisions,
             "eval_opponents": [],
             "final_eval_opponents": [],
             "eval_mode": "sync",
             "final_eval_hands": 2,
             "eval_hands": 2,
-            "threads": 1,
             "about": "a training of a benchmark",
         }
-        return settings_from({**self.settings, **own, **fixed}, f"algorithms: {run.algorithm}")
+        if trainer == CFR_PLUS:
+            if others := [*own.keys() - {"trainer"}]:
+                raise SettingsError(
+                    f"{source}: {others[0]!r} is given, and {CFR_PLUS} has no settings"
+                )
+            public_tree(load_rules(rules))
+            return {"trainer": trainer, "threads": 1}
+        if trainer != EXPERT_ITERATION:
+            values = {**self.settings, **own, "decisions": self.decisions, **fixed}
+            return settings_from(values, source).as_mapping()
+        first = own.get("policy")
+        if not isinstance(first, dict):
+            raise SettingsError(
+                f"{source}: policy is {first!r}: give the settings of the training that makes it"
+            )
+        policy = settings_from({"decisions": self.decisions, **first, **fixed}, f"{source}: policy")
+        recipe = {**own, "rules": rules, "seed": seed, "policy": "policy"}
+        del recipe["trainer"]
+        recipe = build_settings(Recipe, recipe, source, "a setting of a recipe").as_mapping()
+        return {**recipe, "trainer": trainer, "threads": 1, "policy": policy.as_mapping()}
 
 
-class BenchmarkRun(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class BenchmarkJob(Job):
     """A run of a benchmark."""
 
-    rules: str
+    benchmark: Benchmark
+    """The benchmark, with the fields that its algorithm has of its own."""
     algorithm: str
+    rules: str
     seed: int
-
-    def folder(self, base: Path) -> Path:
-        return base / load_rules(self.rules).name / self.algorithm / f"seed-{self.seed}"
-
-
-Curve = list[tuple[int, float]]
-"""Decisions and value of each point."""
-Curves = dict[tuple[str, str], dict[str, list[Curve]]]
-"""Learning curves of all seeds, by rule set and metric, then by algorithm."""
 
 
 def load_benchmark(source: str | Path) -> Benchmark:
@@ -139,46 +193,152 @@ def load_benchmark(source: str | Path) -> Benchmark:
 
 
 def run_benchmark(
-    benchmark: Benchmark, folder: Path, jobs: int = 1, say: Callable[[str], None] = print
-) -> Curves:
-    """Train and evaluate what is missing in the folder, with `jobs` processes."""
+    benchmark: Benchmark, folder: Path, workers: int = 1, say: Say = print
+) -> list[Result]:
+    """Train and evaluate what is missing in the folder, with so many processes."""
     keep_settings(folder / "benchmark.yaml", benchmark, "name another folder")
-    runs = benchmark.runs()
-    missing = [run for run in runs if not (run.folder(folder) / RESULT).exists()]
-    with Executor(_worker, (benchmark, folder), jobs, threads=0) as executor:
-        futures = {executor.submit(run): run for run in missing}
-        for number, future in enumerate(as_completed(futures), 1):
-            future.result()
-            run = futures[future]
-            say(f"{number} of {len(missing)}: {run.algorithm} on {run.rules}, seed {run.seed}")
-    return _load_curves(runs, folder)
+    jobs = benchmark.jobs(folder)
+    missing = [job for job in jobs if not (job.folder / RESULT).exists()]
+    codes: dict[str, int] = {}
+    for job, code in run_jobs(missing, LOCAL, say, work=measure_job, workers=workers):
+        codes[job.name] = code
+        say(f"{len(codes)} of {len(missing)}: {job.name}")
+    failed = [job.name for job in missing if codes[job.name]]
+    if failed:
+        raise RunStopped(
+            f"{'; '.join(failed)} did not come to an end; go on with the same command",
+            max(codes.values()),
+        )
+    results = [_load_result(job) for job in jobs]
+    for job, result in zip(jobs, results, strict=True):
+        others = next(other.metrics for other in results if other.rules == result.rules)
+        if not result.metrics or result.metrics != others:
+            raise ValueError(
+                f"{job.folder / RESULT}: has values of {result.metrics}, and other runs of "
+                f"{others}; {_REMEDY}"
+            )
+    write_file(
+        folder / RESULTS, b"".join(msgspec.json.encode(result) + b"\n" for result in results)
+    )
+    return results
 
 
-def _worker(setup: tuple[Benchmark, Path]) -> Callable[[BenchmarkRun], None]:
-    benchmark, folder = setup
-    return lambda run: _train(benchmark, run, folder)
+def _load_result(job: BenchmarkJob) -> Result:
+    path = job.folder / RESULT
+    return convert(read_json(path.read_bytes(), path, _REMEDY), Result, path, _REMEDY)
 
 
-def _train(benchmark: Benchmark, run: BenchmarkRun, base: Path) -> None:
-    folder = run.folder(base)
-    train_or_go_on(benchmark.run_settings(run), folder, quiet=True)
-    curves: dict[str, list[tuple[int, float]]] = {}
-    for checkpoint in list_checkpoints(folder / FOLDER):
-        for metric, value in _evaluate(benchmark, run, checkpoint).items():
-            curves.setdefault(metric, []).append((int(checkpoint.stem), value))
-    write_file(folder / RESULT, json.dumps(curves, indent=1) + "\n")
+def load_results(path: Path) -> list[Result]:
+    """The results of a benchmark from its file, or from one like it."""
+    remedy = f"name the {RESULTS} of a benchmark"
+    return [
+        convert(read_json(line, path, remedy), Result, path, remedy)
+        for line in path.read_bytes().splitlines()
+        if line
+    ]
 
 
-def _evaluate(benchmark: Benchmark, run: BenchmarkRun, checkpoint: Path) -> dict[str, float]:
-    rules = load_rules(run.rules)
-    if is_solvable(rules):
+# -- runs and their measurements
+
+
+def measure_job(job: BenchmarkJob) -> None:
+    """Run a job to its end, and write what its policies come to."""
+    measure_points = {CFR_PLUS: _solve, EXPERT_ITERATION: _iterate_experts}
+    points = measure_points.get(job.settings["trainer"], _train)(job)
+    result = Result(
+        rules=job.rules,
+        algorithm=job.algorithm,
+        seed=job.seed,
+        points=[*points],
+        settings=job.benchmark.settings | job.benchmark.algorithms[job.algorithm],
+    )
+    write_file(job.folder / RESULT, msgspec.json.encode(result) + b"\n")
+
+
+class HalvedBudgets(Callback):
+    """Writes checkpoints after the budget's half, quarter and so on, `count` with the last one."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._before = 0
+
+    def on_start(self, run: TrainingRun) -> None:
+        self._before = run.trainer.decisions
+
+    def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
+        budget, now = run.settings.decisions, run.trainer.decisions
+        halves = [budget / 2**k for k in range(1, self._count)]
+        if now < budget and any(self._before < point <= now for point in halves):
+            run.state.due = True
+        self._before = now
+
+
+def _train(job: BenchmarkJob) -> Iterator[Point]:
+    callbacks = [HalvedBudgets(job.benchmark.eval_points)]
+    settings = settings_from(job.settings)
+    trained = train_or_go_on(settings, job.folder, quiet=True, callbacks=callbacks)
+    seconds = {row["decisions"]: row["processor_seconds"] for row in trained.rows}
+    for checkpoint in list_checkpoints(job.folder / FOLDER):
+        decisions = int(checkpoint.stem)
+        yield Point(decisions, seconds[decisions], _evaluate(job, checkpoint))
+
+
+def _solve(job: BenchmarkJob) -> Iterator[Point]:
+    solver, seconds = CFRPlusSolver(job.rules, threads=1), 0.0
+    visits = solver.tree.n_info_sets
+    points = [job.benchmark.decisions / visits / 2**k for k in range(job.benchmark.eval_points)]
+    for point in sorted({max(1, round(point)) for point in points}):
+        began = process_time()
+        while solver.iterations < point:
+            solver.iterate()
+        seconds += process_time() - began
+        # Rounding can make an equilibrium's negative.
+        exploitability = max(0.0, solver.measure().exploitability)
+        yield Point(point * visits, round(seconds, 3), {EXPLOITABILITY: exploitability})
+
+
+def _iterate_experts(job: BenchmarkJob) -> Iterator[Point]:
+    """Train a policy, and measure it and that of each round; decisions are those of all hands."""
+    from ..expert_iteration.pipeline import run_expert_iteration
+
+    settings = {**job.settings}
+    first = settings_from(settings.pop("policy"))
+    trained = train_or_go_on(first, job.folder / "first", quiet=True)
+    del settings["trainer"], settings["threads"]
+    recipe = build_settings(
+        Recipe, {**settings, "policy": str(trained.checkpoint)}, job.name, "a setting of a recipe"
+    )
+    path = job.folder / "seconds.json"
+    seconds: dict[str, float] = json.loads(path.read_text()) if path.exists() else {"all": 0.0}
+    before = seconds["all"] - process_time()
+
+    def keep_time(policy: Path | None = None) -> None:
+        for name in ("all", *([policy.name] if policy else [])):
+            seconds[name] = before + process_time()
+        write_file(path, json.dumps(seconds))
+
+    rounds, opening = job.folder / "rounds", trained.rows[-1]["processor_seconds"]
+    run_expert_iteration(rounds, recipe, lambda _: keep_time(), on_policy=keep_time)
+    yield Point(trained.decisions, opening, _evaluate(job, trained.checkpoint))
+    hands, cards = recipe.hands, load_rules(job.rules).stock_cards
+    names = [*(f"policy-{number}" for number in range(1, len(recipe.target_hands))), "policy"]
+    for count, name in zip(recipe.target_hands, names, strict=True):
+        hands += count
+        spent = round(opening + seconds.get(name, seconds["all"]), 3)
+        values = _evaluate(job, find_checkpoint(rounds / name))
+        yield Point(trained.decisions + hands * cards, spent, values)
+
+
+def _evaluate(job: BenchmarkJob, checkpoint: Path) -> dict[str, float]:
+    benchmark, rules = job.benchmark, load_rules(job.rules)
+    if not benchmark.eval_opponents or is_solvable(rules):
         return {EXPLOITABILITY: sampled_exploitability(checkpoint, rules)}
     result = evaluate(
         f"network:{checkpoint},sample",
         list(benchmark.eval_opponents),
         rules,
         hands=benchmark.eval_hands,
-        seed=evaluation_seed(run.seed),
+        seed=evaluation_seed(job.seed),
     )
     return {f"wins against {match.opponent}": match.win_rate.value for match in result.pairings}
 
@@ -187,107 +347,3 @@ def sampled_exploitability(checkpoint: Path, rules: Rules) -> float:
     """Exact exploitability of a checkpoint that samples from its policy."""
     agent = make_agent(f"network:{checkpoint},sample", rules)
     return measure_exploitability(agent, rules).exploitability
-
-
-def is_solvable(rules: Rules) -> bool:
-    """Whether exact exploitability is computed soon enough for every checkpoint."""
-    if why_no_public_tree(rules) is not None or len(rules.deck) > _MAX_CARDS:
-        return False
-    return public_tree(rules).n_info_sets <= _MAX_INFO_SETS
-
-
-def _load_curves(runs: Sequence[BenchmarkRun], folder: Path) -> Curves:
-    curves: Curves = {}
-    for run in runs:
-        path, remedy = run.folder(folder) / RESULT, "delete it and give the same command again"
-        results = convert(
-            read_json(path.read_bytes(), path, remedy), dict[str, Curve], path, remedy
-        )
-        metrics = [metric for metric, curve in results.items() if curve]
-        others = [metric for rules, metric in curves if rules == run.rules] or metrics
-        if not metrics or metrics != others:
-            raise ValueError(
-                f"{path}: has values of {metrics}, and other runs of {others}; {remedy}"
-            )
-        for metric, curve in results.items():
-            by_algorithm = curves.setdefault((run.rules, metric), {})
-            by_algorithm.setdefault(run.algorithm, []).append(curve)
-    return curves
-
-
-def over_seeds(values: Sequence[Array]) -> Estimate:
-    """Mean over rule sets and seeds of values by rule set and seed, with its 95 % interval.
-
-    A seed's values of all rule sets are one observation.
-    """
-    return mean_of(np.mean(values, axis=0))
-
-
-# -- the page
-
-
-def page(benchmark: Benchmark, results: Curves, command: str, images: str) -> str:
-    """The tables as Markdown, with links to the charts of `draw_charts` in the folder `images`."""
-    solved = [rules for rules, metric in results if metric == EXPLOITABILITY]
-    random_play = {
-        rules: measure_exploitability(make_agent("random-exact", rules), rules).exploitability
-        for rules in solved
-    }
-    header = ["algorithm", *(f"`{rules}` {metric}" for rules, metric in results)]
-    if len(solved) > 1:
-        header.append("share of random play's")
-    rows = []
-    for algorithm in benchmark.algorithms:
-        last = {
-            column: np.array([curve[-1][1] for curve in curves[algorithm]])
-            for column, curves in results.items()
-        }
-        cells = [_text(over_seeds([values])) for values in last.values()]
-        if len(solved) > 1:
-            relative = [last[rules, EXPLOITABILITY] / random_play[rules] for rules in solved]
-            cells.append(_text(over_seeds(relative), 3))
-        rows.append([f"`{algorithm}`", *cells])
-    if solved:
-        cells = [f"{random_play[rules]:.4f}" if rules in solved else "–" for rules, _ in results]
-        rows.append(["`random-exact`", *cells, *(["1"] if len(solved) > 1 else [])])
-    parts = [
-        f"{benchmark.seeds} seeds of {benchmark.decisions:,} decisions each; means over seeds with "
-        "95 % intervals (Student's t).",
-        markdown_table(header, rows, right=range(1, len(header))),
-        *(
-            f"![{metric} on {rules} while training]({images}/{chart_name(rules, metric)})"
-            for rules, metric in results
-        ),
-        f"Made by `{command}`.",
-    ]
-    return "\n\n".join(parts) + "\n"
-
-
-def draw_charts(benchmark: Benchmark, results: Curves) -> dict[str, str]:
-    """SVG charts of the learning curves on each rule set and metric, by file name."""
-    names = [*benchmark.algorithms]
-    files = {}
-    for (rules, metric), curves in results.items():
-        lines = {
-            name: as_curve(
-                mean_curve(
-                    [
-                        [Point(decisions, value, 0.0) for decisions, value in curve]
-                        for curve in curves[name]
-                    ]
-                )
-            )
-            for name in names
-        }
-        chart = charts.curves(lines, "decisions", f"{metric}, {rules}")
-        files[chart_name(rules, metric)] = charts.standalone(chart, names)
-    return files
-
-
-def chart_name(rules: str, metric: str) -> str:
-    return f"benchmark-{load_rules(rules).name}-{metric.replace(' ', '-')}.svg"
-
-
-def _text(estimate: Estimate, digits: int = 4) -> str:
-    low, high = estimate.low, estimate.high
-    return f"{estimate.value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"

@@ -28,7 +28,7 @@ from ...evaluation.formats import percent_with_interval
 from ...evaluation.statistics import Estimate
 from ..presets import PRESETS, settings_from
 from ..settings import Settings
-from .benchmark import is_solvable
+from .benchmark_report import is_solvable
 
 BUDGET = "decisions"
 """The setting that a trial does not sample, but has from its budget in processor time."""

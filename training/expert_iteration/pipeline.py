@@ -116,12 +116,15 @@ def run_expert_iteration(
     *,
     workers: int = 1,
     on: str = LOCAL,
+    on_policy: Callable[[Path], object] = lambda _: None,
 ) -> None:
     """Run or resume all stages of a recipe.
 
-    `workers` processes of this machine, or `on` a Ray cluster, play the hands.
+    `workers` processes of this machine, or `on` a Ray cluster, play the hands. `on_policy` is
+    called with each policy once it is written.
     """
     pipeline = Pipeline(folder, recipe, tell, workers, check_backend(on))
+    pipeline.on_policy = on_policy
     pipeline.check()
     check_begun(folder)
     remedy = "go on with its own settings, or name another folder"
@@ -174,6 +177,7 @@ class Pipeline:
     ) -> None:
         self.folder, self.recipe, self._tell = folder, recipe, tell
         self.workers, self.on = workers, on
+        self.on_policy: Callable[[Path], object] = lambda _: None
         self.rules = resolve_rules(recipe.rules)
         own = str(folder / "value"), str(folder / "belief")
         # Without self-play hands there is nothing to fit new networks to: the bundled ones serve.
@@ -337,6 +341,7 @@ class Pipeline:
 
             def write(fit: Fit, path: Path, before: Checkpoint = networks.checkpoint) -> None:
                 write_policy(path, fit.average, before, recipe, self._stopwatch.minutes)
+                self.on_policy(path)
 
             net = policy_layers(networks.checkpoint, task, config)
             self._fit(stage.policy, task, config, net, stage, write)

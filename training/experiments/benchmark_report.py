@@ -1,0 +1,211 @@
+"""Results of a benchmark, and their page: tables and charts over decisions and processor time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from ...agents.equilibrium.public_tree import public_tree, why_no_public_tree
+from ...agents.registry import make_agent
+from ...common.markdown import markdown_table
+from ...common.typing import Array
+from ...engine.rules import Rules, load_rules
+from ...evaluation import Estimate
+from ...evaluation.exploitability.exact import measure_exploitability
+from ...evaluation.reports import charts
+from ...evaluation.statistics import mean_of
+
+EXPLOITABILITY = "exploitability"
+_MAX_CARDS, _MAX_INFO_SETS = 16, 5_000_000
+_LEAST_SHOWN = 1e-5
+"""Lowest exploitability in a chart: CFR+ falls on, and would flatten the other curves."""
+_AXES = {"": "decisions", "-time": "seconds of one core"}
+"""Labels of the charts' axes by the endings of their names."""
+
+
+class Point(Struct, frozen=True):
+    """What a policy comes to after a part of its budget."""
+
+    decisions: int
+    seconds: float
+    """Processor time."""
+    values: dict[str, float]
+    """By metric."""
+
+
+class Result(Struct, frozen=True, kw_only=True):
+    """The measurements of a run."""
+
+    rules: str
+    algorithm: str
+    seed: int
+    points: list[Point]
+    settings: dict[str, Any] = {}
+    """Settings of the algorithm, as the benchmark gives them."""
+
+    @property
+    def metrics(self) -> list[str]:
+        return [*self.points[-1].values] if self.points else []
+
+
+def columns_of(results: Sequence[Result]) -> list[tuple[str, str]]:
+    """Rule sets and metrics of the results."""
+    metrics = [*dict.fromkeys(metric for result in results for metric in result.metrics)]
+    columns = dict.fromkeys((run.rules, metric) for run in results for metric in run.metrics)
+    return sorted(columns, key=lambda column: metrics.index(column[1]))
+
+
+def runs_of(
+    results: Sequence[Result], algorithm: str, rules: str, metric: str = ""
+) -> list[Result]:
+    """The seeds of an algorithm that were measured as often as any, by a metric if it is given."""
+    runs = [
+        run
+        for run in results
+        if (run.algorithm, run.rules) == (algorithm, rules) and metric in ("", *run.metrics)
+    ]
+    most = max((len(run.points) for run in runs), default=0)
+    return [run for run in runs if len(run.points) == most]
+
+
+def is_solvable(rules: Rules) -> bool:
+    """Whether exact exploitability is computed soon enough for every checkpoint."""
+    if why_no_public_tree(rules) is not None or len(rules.deck) > _MAX_CARDS:
+        return False
+    return public_tree(rules).n_info_sets <= _MAX_INFO_SETS
+
+
+def over_seeds(values: Sequence[Array]) -> Estimate:
+    """Mean over rule sets and seeds of values by rule set and seed, with its 95 % interval.
+
+    A seed's values of all rule sets are one observation.
+    """
+    return mean_of(np.mean(values, axis=0))
+
+
+def page(results: Sequence[Result], command: str, images: str) -> str:
+    """The tables as Markdown, with links to the charts of `draw_charts` in the folder `images`."""
+    columns = columns_of(results)
+    solved = [
+        rules
+        for rules, metric in columns
+        if metric == EXPLOITABILITY and is_solvable(load_rules(rules))
+    ]
+    random_play = {
+        rules: measure_exploitability(make_agent("random-exact", rules), rules).exploitability
+        for rules in solved
+    }
+    header = ["algorithm", *(f"`{rules}` {metric}" for rules, metric in columns)]
+    if len(solved) > 1:
+        header.append("share of random play's")
+    rows: list[list[str]] = []
+    costs: list[list[str]] = []
+    rule_sets = [*dict.fromkeys(rules for rules, _ in columns)]
+    for algorithm in dict.fromkeys(result.algorithm for result in results):
+        last = {
+            (rules, metric): np.array(
+                [
+                    run.points[-1].values[metric]
+                    for run in runs_of(results, algorithm, rules, metric)
+                ]
+            )
+            for rules, metric in columns
+        }
+        cells = [_text(over_seeds([values])) if len(values) else "–" for values in last.values()]
+        if len(solved) > 1:
+            relative = [last[rules, EXPLOITABILITY] / random_play[rules] for rules in solved]
+            comparable = min(map(len, relative)) == max(map(len, relative)) > 0
+            cells.append(_text(over_seeds(relative), 3) if comparable else "–")
+        rows.append([f"`{algorithm}`", *cells])
+        costs.append(
+            [f"`{algorithm}`", *(_cost(runs_of(results, algorithm, rules)) for rules in rule_sets)]
+        )
+    if solved:
+        cells = [
+            f"{random_play[rules]:.4f}" if metric == EXPLOITABILITY and rules in solved else "–"
+            for rules, metric in columns
+        ]
+        rows.append(["`random-exact`", *cells, *(["1"] if len(solved) > 1 else [])])
+    parts = [
+        "Means over seeds with 95 % intervals (Student's t).",
+        markdown_table(header, rows, right=range(1, len(header))),
+        "Decisions and seconds of processor time of a training, without its evaluations:",
+        markdown_table(
+            ["algorithm", *(f"`{rules}`" for rules in rule_sets)],
+            costs,
+            right=range(1, len(rule_sets) + 1),
+        ),
+        *(
+            f"![{metric} on {rules} over {label}]({images}/{chart_name(rules, metric, ending)})"
+            for rules, metric in columns
+            for ending, label in _AXES.items()
+        ),
+        f"Made by `{command}`.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _cost(runs: Sequence[Result]) -> str:
+    if not runs:
+        return "–"
+    last = [run.points[-1] for run in runs]
+    decisions, seconds = (
+        float(np.mean(values))
+        for values in ([point.decisions for point in last], [point.seconds for point in last])
+    )
+    seeds = f"{len(runs)} seeds" if len(runs) > 1 else "1 seed"
+    return f"{decisions:,.0f}, {seconds:,.1f} s, {seeds}"
+
+
+def draw_charts(results: Sequence[Result]) -> dict[str, str]:
+    """SVG charts of the curves on each rule set and metric, by file name."""
+    files: dict[str, str] = {}
+    for rules, metric in columns_of(results):
+        runs = {
+            algorithm: runs_of(results, algorithm, rules, metric)
+            for algorithm in dict.fromkeys(result.algorithm for result in results)
+        }
+        is_log = EXPLOITABILITY in metric
+        for ending, label in _AXES.items():
+            lines = {
+                name: _curve(seeds, metric, is_log, in_seconds=bool(ending))
+                for name, seeds in runs.items()
+                if seeds and len(seeds[0].points) > 1
+            }
+            chart = charts.curves(
+                lines, label, f"{metric}, {rules}", log_x=is_log or bool(ending), log_y=is_log
+            )
+            files[chart_name(rules, metric, ending)] = charts.standalone(chart, [*lines])
+    return files
+
+
+def _curve(runs: Sequence[Result], metric: str, is_log: bool, *, in_seconds: bool) -> charts.Curve:
+    points: list[tuple[float, float]] = []
+    half_widths: list[float] = []
+    for seeds in zip(*(run.points for run in runs), strict=True):
+        mean = mean_of([point.values[metric] for point in seeds])
+        if is_log and mean.value < _LEAST_SHOWN:
+            continue
+        x = np.mean([point.seconds if in_seconds else point.decisions for point in seeds])
+        points.append((float(x), mean.value))
+        half_width = mean.half_width
+        if is_log and math.isfinite(half_width):
+            half_width = min(half_width, mean.value - _LEAST_SHOWN)
+        half_widths.append(half_width)
+    return charts.Curve(points, half_widths)
+
+
+def chart_name(rules: str, metric: str, ending: str = "") -> str:
+    return f"benchmark-{load_rules(rules).name}-{metric.replace(' ', '-')}{ending}.svg"
+
+
+def _text(estimate: Estimate, digits: int = 4) -> str:
+    low, value, high = (
+        f"{bound:.{digits}f}" if abs(bound) >= 0.001 or not bound else f"{bound:.1g}"
+        for bound in (estimate.low, estimate.value, estimate.high)
+    )
+    return f"{value} [{low}, {high}]" if math.isfinite(estimate.half_width) else value
