@@ -30,7 +30,7 @@ from .checkpoints.checkpoint import (
     join_rule_names,
     parse_rules,
     read_card,
-    read_raw_card,
+    read_solved_card,
     resolve_rules,
 )
 
@@ -439,7 +439,7 @@ def _rules_of_nash(path: str) -> tuple[Rules, ...]:
 
     if path:
         solution = find_strategy(load_rules(_DEFAULT_RULES), path)
-        return parse_rules(read_raw_card(solution)["rules"], solution)
+        return parse_rules(read_solved_card(solution).rules, solution)
     factory: Any = _load(AGENTS.entries()["nash"].source)
     return tuple(filter(factory.plays, solved_rules().values()))
 

@@ -99,7 +99,7 @@ def _paths_of(part: str) -> tuple[list[Path], Path]:
     if weights is not None:
         # Of a run its last checkpoint plays.
         base = path if path.is_dir() else weights.with_name(path.name)
-        return [weights, weights.with_suffix(".json")], base
+        return [weights], base
     if path.is_file():
         return [path], path
     if path.is_dir() and "/" in part:

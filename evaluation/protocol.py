@@ -22,7 +22,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from ..agents.checkpoints.checkpoint import CARD, WEIGHTS, read_raw_card
+from ..agents.checkpoints.checkpoint import WEIGHTS, read_fields
 from ..agents.registry import make_agent
 from ..common.executors import LOCAL, Executor
 from ..common.typing import Array
@@ -318,9 +318,9 @@ def seen_deals(details: PlayerDetails, protocol: Protocol) -> Iterator[str]:
     """A sentence for each network that was trained on the deals of a protocol, by its card."""
     for model in details.checkpoints:
         path = Path(model.file)
-        if path.suffix != WEIGHTS or not path.with_suffix(CARD).exists():
+        if path.suffix != WEIGHTS or not path.exists():
             continue  # networks of the package, and files that do not name their seed
-        card = read_raw_card(path)
+        card = read_fields(path)
         settings, hands = card.get("settings"), card.get("hands")
         if isinstance(settings, dict) and settings.get("seed") == protocol.seed:
             count = f"{hands:,} " if isinstance(hands, int) else ""

@@ -5,46 +5,47 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors.numpy import save
+from safetensors.numpy import load_file, save
 
 from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS
+from german_whist.agents.checkpoints.checkpoint import read_fields
 from german_whist.agents.checkpoints.input_names import input_names
 from german_whist.agents.checkpoints.schema import FORMAT
 from german_whist.engine.observation.layout import LAYOUT_VERSION
 from german_whist.engine.rules import Rules, load_rules
 
 
-def weights_entry(name: str, data: bytes) -> dict[str, Any]:
-    """What a card says of its weights' file."""
-    return {"file": name, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-
-
 def written(
     path: Path, weights: Mapping[str, np.ndarray[Any, Any]], card: Mapping[str, Any]
 ) -> Path:
-    """Weights and a card, unchecked; `path` is their name without an ending."""
-    data = save({name: np.ascontiguousarray(each) for name, each in weights.items()})
+    """Weights and a card, unchecked; `path` is the name without an ending."""
+    arrays = {name: np.ascontiguousarray(each) for name, each in weights.items()}
+    digest = hashlib.sha256(save(arrays)).hexdigest()
+    fields = {"format": FORMAT, "kind": "policy", "sha256": digest, **card}
     place = path.with_name(path.name + ".safetensors")
-    place.write_bytes(data)
-    told = {"format": FORMAT, "weights": weights_entry(place.name, data), **card}
-    place.with_suffix(".json").write_text(json.dumps(told), encoding="utf-8")
+    place.write_bytes(save(arrays, {"card": json.dumps(fields)}))
     return place
+
+
+def rewrite_card(path: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+    """Write a checkpoint with a changed card, which may be any object of JSON, or a text."""
+    card = change(read_fields(path))
+    text = card if isinstance(card, str) else json.dumps(card)
+    path.write_bytes(save(load_file(path), {"card": text}))
 
 
 def champion_at(path: Path, *rules: Rules) -> str:
     """The champion of the classic game under another name; with rules, its card says these."""
-    card = json.loads(CLASSIC_WEIGHTS.with_suffix(".json").read_text(encoding="utf-8"))
-    card["weights"]["file"] = f"{path.name}.safetensors"
+    copied = Path(shutil.copy(CLASSIC_WEIGHTS, path.with_suffix(".safetensors")))
     if rules:
-        card["rules"] = [each.as_mapping() for each in rules]
-    path.with_suffix(".json").write_text(json.dumps(card), encoding="utf-8")
-    return str(shutil.copy(CLASSIC_WEIGHTS, path.with_suffix(".safetensors")))
+        rewrite_card(copied, lambda card: card | {"rules": [each.as_mapping() for each in rules]})
+    return str(copied)
 
 
 def network_card(inputs: Any, hidden_sizes: list[int], **changes: Any) -> dict[str, Any]:

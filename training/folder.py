@@ -19,7 +19,7 @@ from ..agents.checkpoints.checkpoint import (
     WEIGHTS,
     list_checkpoints,
     read_card,
-    write_card,
+    replace_card,
 )
 from ..agents.checkpoints.schema import Measurement
 from ..common.files import CannotWrite, read_yaml_mapping, write_file
@@ -165,10 +165,10 @@ class RunStore:
     def add_evaluations(self, path: Path, evaluations: Sequence[EvaluationResult]) -> None:
         results = msgspec.convert(evaluations, tuple[Measurement, ...], from_attributes=True)
         card = read_card(path)
-        write_card(path.with_suffix(""), msgspec.structs.replace(card, evaluations=results))
+        replace_card(path, msgspec.structs.replace(card, evaluations=results))
 
     def remove_checkpoint(self, decisions: int) -> None:
-        """Remove a checkpoint with its card and further files, if it is there."""
+        """Remove a checkpoint with further files, if it is there."""
         path = self.checkpoint_at(decisions)
         for file in path.parent.glob(f"{path.stem}.*"):
             file.unlink(missing_ok=True)

@@ -44,8 +44,7 @@ def load_warm_start(settings: Settings, network: NetworkCard) -> WarmStart:
     card = checkpoint.card
     if problems := [*_layout_problems(settings, card), *_network_problems(network, card)]:
         raise SettingsError(f"init: {settings.init} {'; '.join(problems)}")
-    assert card.weights is not None
-    origin = Origin(settings.init, card.weights.sha256, card.decisions, card.commands)
+    origin = Origin(settings.init, card.sha256, card.decisions, card.commands)
     no_critic = _reason_for_no_critic(settings, network, card)
     weights = strip_critic(checkpoint).weights if no_critic else checkpoint.weights
     note = f"begun with the weights of {settings.init}"

@@ -1,7 +1,7 @@
-"""Checkpoints of agents: weights as safetensors beside a JSON card that describes them.
+"""Checkpoints of agents: weights as safetensors, with a card in the metadata that describes them.
 
-Both files are written atomically, the card last. Reading checks everything once, the card by
-its schema and the weights by the card, and unpickles nothing.
+Reading checks everything once, the card by its schema and the weights by the card, and unpickles
+nothing.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import numpy as np
-from msgspec import Struct
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
 
-from ...common.files import atomic_write
+from ...common.files import write_file
 from ...common.schema import convert, read_json, short_repr
 from ...common.typing import Array
 from ...engine.batch.config import AUTO, exact_horizon
@@ -37,12 +37,22 @@ from ...engine.rules import (
 )
 from ..base import CannotPlay, ModelFile
 from .input_names import input_names, input_places
-from .schema import FORMAT, HIDDEN_SIZE, AuxiliaryCard, CheckpointCard, NetworkCard, WeightsFile
+from .schema import (
+    FORMAT,
+    HIDDEN_SIZE,
+    AuxiliaryCard,
+    AuxiliaryKind,
+    Card,
+    CheckpointCard,
+    NetworkCard,
+    SolvedCard,
+)
 
-WEIGHTS, CARD = ".safetensors", ".json"
+WEIGHTS = ".safetensors"
 FOLDER = "checkpoints"
+_METADATA = "card"
 
-REMEDY = "copy both files again from where they were made, or train anew"
+REMEDY = "copy the file again from where it was made, or train anew"
 _OTHER_VERSION = "use the version that wrote it, or train anew"
 
 Shape = tuple[int, ...]
@@ -85,64 +95,51 @@ def parse_rules(listed: Iterable[dict[str, Any]], source: object) -> tuple[Rules
 # -- writing
 
 
-def write_checkpoint(path: Path, weights: Mapping[str, Array], card: Struct) -> Path:
-    """Write the weights, then the card; `path` is the common name without suffix.
+def write_checkpoint(path: Path, weights: Mapping[str, Array], card: Card) -> Path:
+    """Write weights with their card; `path` is without suffix.
 
     Weights that no agent could read are an ArithmeticError: the training diverged.
     """
     for name, array in weights.items():
         if not np.isfinite(array).all():
             raise ArithmeticError(f"{name} became NaN or infinite: {path}{WEIGHTS} is not written")
-    data = save({name: np.ascontiguousarray(array) for name, array in weights.items()})
-    weights_file = WeightsFile(path.name + WEIGHTS, len(data), hashlib.sha256(data).hexdigest())
+    arrays = {name: np.ascontiguousarray(array) for name, array in weights.items()}
+    card = msgspec.structs.replace(card, sha256=_digest_of(arrays))
+    fields = {name: value for name, value in msgspec.to_builtins(card).items() if value is not None}
+    text = json.dumps(fields, ensure_ascii=False, allow_nan=False)
     weights_path = path.with_name(path.name + WEIGHTS)
-    with atomic_write(weights_path) as file:
-        file.write(data)
-    write_card(path, msgspec.structs.replace(card, weights=weights_file))
+    write_file(weights_path, save(arrays, {_METADATA: text}))
     return weights_path
 
 
-def write_card(path: Path, card: Struct) -> None:
-    """Write a card again, for example with new measurements."""
-    fields = {name: value for name, value in msgspec.to_builtins(card).items() if value is not None}
-    with atomic_write(path.with_name(path.name + CARD), "w") as file:
-        json.dump(fields, file, indent=1, ensure_ascii=False, allow_nan=False)
-        file.write("\n")
+def replace_card(path: Path, card: Card) -> None:
+    """Write a checkpoint again with another card, for example with new measurements."""
+    write_checkpoint(path.with_suffix(""), read_weights(path, card), card)
+
+
+def _digest_of(arrays: dict[str, Array]) -> str:
+    """SHA-256 of weights as a file that holds nothing else: no card changes it."""
+    return hashlib.sha256(save(arrays)).hexdigest()
 
 
 # -- finding
 
 
 def list_checkpoints(folder: Path) -> list[Path]:
-    """Weights files of a run that have their cards, oldest first."""
-    return _checkpoints(folder)[0]
-
-
-def _checkpoints(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Weights of a run that have their cards, and files that lack their other half, oldest first.
+    """Checkpoints of a run, oldest first.
 
     A run names its checkpoints by their number of decisions. Other files, such as a copy called
     `best`, may lie beside them and are never the newest.
     """
-    named = (*folder.glob(f"*{WEIGHTS}"), *folder.glob(f"*{CARD}"))
-    files = sorted((path for path in named if path.stem.isdecimal()), key=_decision_count)
-    unpaired = [path for path in files if _companion(path) not in files]
-    return [path for path in files if path.suffix == WEIGHTS and path not in unpaired], unpaired
-
-
-def _decision_count(path: Path) -> int:
-    return int(path.stem)
-
-
-def _companion(path: Path) -> Path:
-    return path.with_suffix(CARD if path.suffix == WEIGHTS else WEIGHTS)
+    files = (path for path in folder.glob(f"*{WEIGHTS}") if path.stem.isdecimal())
+    return sorted(files, key=lambda path: int(path.stem))
 
 
 def is_checkpoint(text: str) -> bool:
     """Whether a text is the path of a checkpoint: its file, with or without suffix, or a folder."""
     path = Path(text)
     return (
-        text.endswith((WEIGHTS, CARD))
+        text.endswith(WEIGHTS)
         or _with_weights_suffix(path).is_file()
         or _run_folder(path) is not None
         or _recipe_policy(path) is not None
@@ -157,7 +154,7 @@ def _with_weights_suffix(path: Path) -> Path:
 
 def _run_folder(path: Path) -> Path | None:
     for folder in (path / FOLDER, path):
-        if folder.is_dir() and any(_checkpoints(folder)):
+        if folder.is_dir() and list_checkpoints(folder):
             return folder
     return None
 
@@ -168,35 +165,18 @@ def _recipe_policy(folder: Path) -> Path | None:
     return path if folder.name and path.is_file() else None
 
 
-def _newest_checkpoint(folder: Path) -> Path:
-    """The newest checkpoint of a run, refused if one of its two files is missing."""
-    complete, unpaired = _checkpoints(folder)
-    if not unpaired or (complete and _decision_count(complete[-1]) > _decision_count(unpaired[-1])):
-        return complete[-1]
-    newest = unpaired[-1]
-    missing = _companion(newest).name
-    kind = "card" if newest.suffix == WEIGHTS else "file of weights"
-    older = f"name an older one, as {complete[-1]}" if complete else "train anew"
-    raise CheckpointError(
-        f"{folder}: the newest checkpoint, {newest.name}, lacks its {kind} {missing}: copy it "
-        f"there again, wait if the run is just writing it, or {older}"
-    )
-
-
 def find_checkpoint(source: str | Path) -> Path:
     """Weights file of a path or of a bundled name.
 
-    A path is that of weights, of a card, of a run (its newest checkpoint) or of the folder of a
-    recipe of expert iteration (its policy).
+    A path is that of a file, of a run (its newest checkpoint) or of the folder of a recipe of
+    expert iteration (its policy).
     """
     path = Path(source)
-    if path.suffix == CARD:
-        path = path.with_suffix(WEIGHTS)
     if _with_weights_suffix(path).is_file():
         return _with_weights_suffix(path)
     folder = _run_folder(path)
     if folder is not None:
-        return _newest_checkpoint(folder)
+        return list_checkpoints(folder)[-1]
     if (policy := _recipe_policy(path)) is not None:
         return policy
     bundled = Path(__file__).with_name(f"{path.name}{WEIGHTS}")
@@ -212,82 +192,105 @@ def find_checkpoint(source: str | Path) -> Path:
 
 
 def read_card(path: Path) -> CheckpointCard:
-    card_path, fields = path.with_suffix(CARD), read_raw_card(path)
-    _check_format(fields, card_path)
-    version = fields.get("layout_version")
+    """Card of a policy, checked."""
+    fields = _current_fields(path)
+    version, kind = fields.get("layout_version"), fields.get("kind")
     if isinstance(version, int) and version != LAYOUT_VERSION:
         raise CheckpointError(
-            f"{card_path}: was trained on observation layout {short_repr(version)}, and this "
+            f"{path}: was trained on observation layout {short_repr(version)}, and this "
             f"version has layout {LAYOUT_VERSION}: {_OTHER_VERSION}"
         )
-    if "kind" in fields:
+    if kind in get_args(AuxiliaryKind):
         raise CheckpointError(
-            f"{card_path}: is a {fields['kind']} network for searches, which plays no card: name a "
+            f"{path}: is a {kind} network for searches, which plays no card: name a "
             "policy, such as champion-1"
         )
-    card = convert(fields, CheckpointCard, card_path, REMEDY, CheckpointError)
+    card = convert(fields, CheckpointCard, path, REMEDY, CheckpointError)
     try:
         rules = parse_rules(card.rules, "rules")
     except (ValueError, TypeError) as error:
-        raise CheckpointError(f"{card_path}: {error}; {REMEDY}") from None
+        raise CheckpointError(f"{path}: {error}; {REMEDY}") from None
     largest = max(rules, key=lambda rule_set: rule_set.actions)
     if largest.actions != card.actions:
         raise CheckpointError(
-            f"{card_path}: actions is {card.actions}, and its rules {largest.name} have "
+            f"{path}: actions is {card.actions}, and its rules {largest.name} have "
             f"{largest.actions}; {REMEDY}"
         )
     size = max(layout_of(rule_set).size for rule_set in rules)
     for name in card.network.inputs:
         if input_places([name])[-1] >= size:
             raise CheckpointError(
-                f"{card_path}: the network reads {name!r}, which no observation by its rules has; "
+                f"{path}: the network reads {name!r}, which no observation by its rules has; "
                 f"{REMEDY}"
             )
     return card
 
 
 def read_auxiliary_card(path: Path) -> AuxiliaryCard:
-    fields = read_raw_card(path)
-    if not isinstance(fields, dict) or "kind" not in fields:
+    """Card of a value or belief network."""
+    fields = _current_fields(path)
+    if fields.get("kind") not in get_args(AuxiliaryKind):
         raise CheckpointError(
             f"{path}: is not a value or belief network, whose card would name its 'kind'"
         )
-    _check_format(fields, path.with_suffix(CARD))
-    return convert(fields, AuxiliaryCard, path.with_suffix(CARD), REMEDY, CheckpointError)
+    return convert(fields, AuxiliaryCard, path, REMEDY, CheckpointError)
 
 
-def _check_format(card: Any, card_path: Path) -> None:
-    version = card.get("format") if isinstance(card, dict) else card
-    if not isinstance(card, dict) or version != FORMAT:
+def read_solved_card(path: Path) -> SolvedCard:
+    """Card of a solved strategy."""
+    fields = read_fields(path)
+    is_strategy = isinstance(fields, dict) and fields.get("kind") == "strategy"
+    if not is_strategy or fields.get("format") != FORMAT:
         raise CheckpointError(
-            f"{card_path}: its format is {short_repr(version)}, and this version reads format "
+            f"{path}: is no solved strategy of format {FORMAT}: solve the deck anew"
+        )
+    return convert(fields, SolvedCard, path, REMEDY, CheckpointError)
+
+
+def _current_fields(path: Path) -> dict[str, Any]:
+    """Fields of a card of this version's format."""
+    fields = read_fields(path)
+    version = fields.get("format") if isinstance(fields, dict) else fields
+    if not isinstance(fields, dict) or version != FORMAT:
+        raise CheckpointError(
+            f"{path}: its format is {short_repr(version)}, and this version reads format "
             f"{FORMAT}: {_OTHER_VERSION}"
         )
+    return fields
 
 
-def read_raw_card(path: Path) -> Any:
-    """Unchecked content of the card beside a weights file."""
-    card_path = path.with_suffix(CARD)
-    try:
-        data = card_path.read_bytes()
-    except OSError as error:
+def read_fields(path: Path) -> Any:
+    """Unchecked content of a checkpoint's card."""
+    with _opened(path) as file:
+        text = (file.metadata() or {}).get(_METADATA)
+    if text is None:
         raise CheckpointError(
-            f"{path}: its card {card_path.name} cannot be read ({error.strerror or error}); copy "
-            f"it to lie beside {path.name}, as where both were written"
-        ) from None
-    return read_json(data, card_path, REMEDY, CheckpointError)
+            f"{path}: has no card in it, and this version reads no card beside it, as {path.stem}"
+            f".json: {_OTHER_VERSION}"
+        )
+    return read_json(text.encode(), path, REMEDY, CheckpointError)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    try:
+        with safe_open(path, framework="np") as file:
+            yield file
+    except OSError as error:
+        raise CheckpointError(f"{path}: cannot be read ({error.strerror or error})") from None
+    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CheckpointError(f"{path}: is no safetensors file ({error}); {REMEDY}") from None
 
 
 def model_file(path: Path) -> ModelFile:
     """Description of a weights file for reports."""
-    card = read_raw_card(path)
-    weights, decisions = card.get("weights") or {}, card.get("decisions")
+    card = read_fields(path)
     bundled = path.parent == Path(__file__).parent
     return ModelFile(
         file=path.name if bundled else str(path),
-        sha256=str(weights.get("sha256", "")),
+        sha256=str(card.get("sha256", "")),
         run=str(path.parent.parent) if path.parent.name == FOLDER and not bundled else "",
-        decisions=decisions or None,
+        decisions=card.get("decisions") or None,
     )
 
 
@@ -295,7 +298,7 @@ def read_checkpoint(source: str | Path) -> Checkpoint:
     """The checkpoint at a path, its weights checked against the card."""
     path = find_checkpoint(source)
     card = read_card(path)
-    weights = read_weights(path, card.weights)
+    weights = read_weights(path, card)
     check_weights(path, weights, weight_shapes(card.network, card.actions))
     checkpoint = Checkpoint(path, weights, card)
     if card.network.kind == "mlp":
@@ -303,27 +306,14 @@ def read_checkpoint(source: str | Path) -> Checkpoint:
     return checkpoint
 
 
-def read_weights(path: Path, weights_file: WeightsFile | None) -> dict[str, Array]:
-    """Read weights, checked by the size and SHA-256 of their card."""
-    if weights_file is None:
-        raise CheckpointError(f"{path.with_suffix(CARD)}: has no 'weights'; {REMEDY}")
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise CheckpointError(f"{path}: cannot be read ({error.strerror or error})") from None
-    if len(data) != weights_file.bytes:
-        raise CheckpointError(
-            f"{path}: has {len(data)} bytes, and its card says {weights_file.bytes}: "
-            "copy both files again"
-        )
-    if hashlib.sha256(data).hexdigest() != weights_file.sha256:
-        raise CheckpointError(
-            f"{path}: its checksum is not the one in its card: copy both files again"
-        )
-    try:
-        return load(data)
-    except (SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise CheckpointError(f"{path}: is no safetensors file ({error}); {REMEDY}") from None
+def read_weights(path: Path, card: Card) -> dict[str, Array]:
+    """Read weights, checked by the digest on their card."""
+    with _opened(path) as file:
+        weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        digest = _digest_of(weights)
+    if digest != card.sha256:
+        raise CheckpointError(f"{path}: its checksum is not the one in its card; {REMEDY}")
+    return weights
 
 
 def check_weights(
@@ -444,7 +434,7 @@ def check_rules_listed(listed: Iterable[Rules], rules: Rules, subject: str) -> N
 
 
 def card_lists_rules(path: Path, rules: Rules) -> bool:
-    """Whether the card beside a weights file lists a rule set; the weights are not read."""
+    """Whether a checkpoint's card lists a rule set; the weights are not read."""
     return any(map(rules.same_game, parse_rules(read_card(path).rules, path)))
 
 

@@ -12,7 +12,7 @@ from ...engine.observation.layout import LAYOUT_VERSION
 from ...engine.observation.rule_features import RULE_LAYOUT
 from .input_names import input_places
 
-FORMAT = 3
+FORMAT = 4
 # What an oracle critic sees beyond the player: four sets of cards.
 HIDDEN_SIZE = 4 * N_CARDS
 
@@ -27,14 +27,6 @@ AuxiliaryKind = Literal["value", "belief"]
 Count = Annotated[int, Meta(ge=0)]
 Size = Annotated[int, Meta(ge=1, le=1 << 20)]
 Share = Annotated[float, Meta(ge=0, le=1)]
-
-
-class WeightsFile(Struct, forbid_unknown_fields=True, frozen=True):
-    """Name, size and checksum of a weights file."""
-
-    file: str
-    bytes: Count
-    sha256: str
 
 
 class NetworkCard(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
@@ -96,19 +88,28 @@ class Origin(Struct, forbid_unknown_fields=True, frozen=True):
     commands: tuple[str, ...] = ()
 
 
-class CheckpointCard(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """Card of a checkpoint."""
+class Card(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What is known of all weights; `kind` says what they are, and which other fields there are."""
 
     format: int = FORMAT
-    weights: WeightsFile | None = None
+    kind: str
+    sha256: str = ""
+    """Digest of the weights as a safetensors file without this card."""
+    rules: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
+    settings: dict[str, Any] = {}
+    commands: tuple[str, ...] = ()
+
+
+class CheckpointCard(Card, frozen=True, kw_only=True):
+    """Card of a policy."""
+
+    kind: Literal["policy"] = "policy"
     network: NetworkCard
     actions: Size
     layout: LayoutName
     layout_version: int = LAYOUT_VERSION
-    rules: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
     horizon: Horizon
     reward: Reward = "points"
-    settings: dict[str, Any] = {}
     decisions: Count = 0
     hands: Count = 0
     minutes: Annotated[float, Meta(ge=0)] = 0.0
@@ -118,7 +119,6 @@ class CheckpointCard(Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tr
     evaluations: tuple[Measurement, ...] = ()
     init: Origin | None = None
     revision: str | None = None
-    commands: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.network.kind == "table" and len(self.rules) > 1:
@@ -128,16 +128,23 @@ class CheckpointCard(Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tr
             )
 
 
-class AuxiliaryCard(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+class AuxiliaryCard(Card, frozen=True, kw_only=True):
     """Card of a value or belief network, which searches query."""
 
-    format: int = FORMAT
     kind: AuxiliaryKind
-    weights: WeightsFile | None = None
     inputs: Size
     hidden_sizes: tuple[Size, ...]
     outputs: Size
-    rules: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
     hands: Count = 0
-    settings: dict[str, Any] = {}
-    commands: tuple[str, ...] = ()
+
+
+class SolvedCard(Card, frozen=True, kw_only=True):
+    """Card of a solved strategy."""
+
+    kind: Literal["strategy"] = "strategy"
+    rules: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1, max_length=1)]
+    iterations: Count
+    exploitability: float
+    """Mean win of best responses per hand, before rounding to bytes."""
+    value: float
+    """Approximate pay of the first leader in equilibrium."""

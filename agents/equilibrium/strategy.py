@@ -1,48 +1,30 @@
-"""Files of solved strategies: one byte for each cell, beside a JSON card."""
+"""Files of solved strategies: one byte for each cell."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
 
 import numpy as np
-from msgspec import Meta, Struct
 
 from ...common.files import cache_folder
-from ...common.schema import convert
 from ...common.typing import Array
 from ...engine.rules import Rules, solved_rules
 from ..checkpoints.checkpoint import (
-    CARD,
     REMEDY,
     WEIGHTS,
     CheckpointError,
     check_rules_listed,
     parse_rules,
-    read_raw_card,
+    read_solved_card,
     read_weights,
 )
-from ..checkpoints.schema import WeightsFile
+from ..checkpoints.schema import SolvedCard
 
-FORMAT = 1
 BUNDLED = Path(__file__).parent
 MAX_PROBABILITY = 255
 """The byte that stands for probability 1."""
-
-
-class SolvedCard(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """Card of a solved strategy."""
-
-    solved: int = FORMAT
-    weights: WeightsFile | None = None
-    rules: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1, max_length=1)]
-    iterations: Annotated[int, Meta(ge=0)]
-    exploitability: float
-    """Mean win of best responses per hand, before rounding to bytes."""
-    value: float
-    """Approximate pay of the first leader in equilibrium."""
 
 
 @dataclass(frozen=True)
@@ -61,10 +43,10 @@ def solved_folder() -> Path:
 
 def check_file_name(rules: Rules) -> None:
     """Refuse rules whose name cannot be that of a file which a player's name gives."""
-    if Path(rules.name).name != rules.name or re.search(rf",|({CARD}|{WEIGHTS})$", rules.name):
+    if Path(rules.name).name != rules.name or re.search(rf",|{WEIGHTS}$", rules.name):
         raise ValueError(
             f"the rules are called {rules.name!r}, and files are to be called after them: choose "
-            rf"a name without /, \ and commas that does not end in {CARD} or {WEIGHTS}"
+            rf"a name without /, \ and commas that does not end in {WEIGHTS}"
         )
 
 
@@ -72,9 +54,8 @@ def find_strategy(rules: Rules, path: str | None) -> Path:
     """Weights file at a path, or that of a rule set: solved on this machine, or bundled."""
     if path is not None:
         named = Path(path)
-        is_file = named.suffix in (WEIGHTS, CARD)
-        weights_path = named.with_suffix(WEIGHTS) if is_file else Path(f"{named}{WEIGHTS}")
-        if weights_path.exists() or weights_path.with_suffix(CARD).exists():
+        weights_path = named if named.suffix == WEIGHTS else Path(f"{named}{WEIGHTS}")
+        if weights_path.exists():
             return weights_path
         if named.is_dir():
             raise CheckpointError(
@@ -87,7 +68,7 @@ def find_strategy(rules: Rules, path: str | None) -> Path:
         )
     for folder in (solved_folder(), BUNDLED):
         candidate = folder / f"{rules.name}{WEIGHTS}"
-        if candidate.with_suffix(CARD).exists():
+        if candidate.exists():
             return candidate
     remedy = (
         f"`german-whist solve {rules.name}` solves it"
@@ -101,15 +82,10 @@ def find_strategy(rules: Rules, path: str | None) -> Path:
 def read_strategy(rules: Rules, path: str | None = None) -> SolvedStrategy:
     """The strategy of a rule set, checked against its card."""
     weights_path = find_strategy(rules, path)
-    fields = read_raw_card(weights_path)
-    if not isinstance(fields, dict) or fields.get("solved") != FORMAT:
-        raise CheckpointError(
-            f"{weights_path}: is no solved strategy of format {FORMAT}: solve the deck anew"
-        )
-    card = convert(fields, SolvedCard, weights_path.with_suffix(CARD), REMEDY, CheckpointError)
+    card = read_solved_card(weights_path)
     listed = parse_rules(card.rules, weights_path)
     check_rules_listed(listed, rules, f"{weights_path} is a solution of")
-    cells = read_weights(weights_path, card.weights).get("cells")
+    cells = read_weights(weights_path, card).get("cells")
     if cells is None or cells.dtype != np.uint8 or cells.ndim != 1:
         raise CheckpointError(f"{weights_path}: holds no cells of a byte each; {REMEDY}")
     return SolvedStrategy(weights_path, card, listed[0], cells)

@@ -41,7 +41,7 @@ def read_auxiliary(
             f"outputs, and a {kind} network with {inputs} and {outputs} is needed"
         )
     check_rules_listed(parse_rules(card.rules, path), rules, f"{path}: was trained for the rules")
-    widths, weights = [inputs, *card.hidden_sizes, outputs], read_weights(path, card.weights)
+    widths, weights = [inputs, *card.hidden_sizes, outputs], read_weights(path, card)
     check_weights(path, weights, layer_shapes("", widths))
     layers = [(weights[f"{k}.weight"], weights[f"{k}.bias"]) for k in range(len(widths) - 1)]
     check_output_bound(path, layers)

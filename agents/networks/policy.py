@@ -243,7 +243,7 @@ class NetworkAgent(Agent):
             )
         self._endgame = endgame if exact else None
         self.endgame_switch = "" if foreplay_only else endgame_option(self.rules, exact)
-        if checkpoint.card.weights is not None:
+        if checkpoint.card.sha256:
             self.checkpoints = (model_file(checkpoint.path),)
         compile_act(self, f"network player ({kind})", NetworkAgent.act)
 

@@ -64,7 +64,7 @@ def test_a_policy_is_small_and_its_card_has_the_training_commands(weights: Path)
 def test_networks_of_the_thinker_are_small_and_name_their_recipe() -> None:
     weights = CLASSIC_WEIGHTS, SECOND_WEIGHTS, FIRST_WEIGHTS
     champion, second, first = map(card_of_a_small_one, weights)
-    assert second.init.sha256 == first.weights.sha256 != second.weights.sha256
+    assert second.init.sha256 == first.sha256 != second.sha256
     assert second.init.commands == first.commands
     assert champion.init.commands == champion.commands, "one command made all of it"
     assert (champion.machine, champion.settings["train"]) == (
@@ -124,7 +124,7 @@ def test_networks_are_found_behind_files_of_ones_own(tmp_path: Path, monkeypatch
         Path(f"{name}.safetensors").write_bytes(b"")
         assert (
             make_agent(name).checkpoints[0].sha256
-            == read_checkpoint(EARLIER_CHAMPIONS[name]).card.weights.sha256
+            == read_checkpoint(EARLIER_CHAMPIONS[name]).card.sha256
         )  # type: ignore[union-attr]
         assert network_for(load_rules("classic"), name) == EARLIER_CHAMPIONS[name]
         assert network_for(load_rules("classic"), f"./{name}") == Path(f"{name}.safetensors")

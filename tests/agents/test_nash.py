@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from checkpoints import rewrite_card
 
 from german_whist.agents.base import CannotPlay, agent_key, decision_streams
 from german_whist.agents.checkpoints.checkpoint import write_checkpoint
+from german_whist.agents.checkpoints.schema import SolvedCard
 from german_whist.agents.equilibrium.nash import NashAgent
 from german_whist.agents.equilibrium.path import path_tables, write_cells
 from german_whist.agents.equilibrium.public_tree import public_tree
-from german_whist.agents.equilibrium.strategy import SolvedCard
 from german_whist.agents.registry import make_agent
 from german_whist.engine.deals import all_deals
 from german_whist.engine.game import Game
@@ -122,7 +122,6 @@ def test_what_is_no_solution_of_these_rules_is_told(tmp_path: Path) -> None:
     write_checkpoint(path, {"cells": np.ones(size - 1, np.uint8)}, card)
     with pytest.raises(CannotPlay, match="solve the deck anew"):
         make_agent(f"nash:{path}", rules)
-    fields = json.loads(path.with_suffix(".json").read_text())
-    path.with_suffix(".json").write_text(json.dumps({**fields, "solved": 9}))
-    with pytest.raises(CannotPlay, match="format 1"):
+    rewrite_card(path.with_suffix(".safetensors"), lambda fields: {**fields, "format": 9})
+    with pytest.raises(CannotPlay, match="no solved strategy of format 4: solve the deck anew"):
         make_agent(f"nash:{path}", rules)

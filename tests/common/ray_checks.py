@@ -112,8 +112,7 @@ def main(folder: Path) -> None:
     Path("helper_of_mine.py").write_text(HELPER, encoding="utf-8")
     weights = find_checkpoint(Path(bundled.__file__).with_name("champion-family"))
     for place in (Path("own"), folder):
-        for each in (weights, weights.with_suffix(".json")):
-            shutil.copy(each, place / each.name)
+        shutil.copy(weights, place / weights.name)
     champion = weights.stem
     players = ["random", f"near=own/{champion}", f"far={folder}/{champion}", "my_agent:Mine"]
     here = ladder(players, **OPTIONS)

@@ -95,9 +95,7 @@ def test_files_and_code_travel_with_a_player(
     assert called[2:] == players[2:]
     # Of a run its last checkpoint goes along, and nothing else of it.
     assert sorted(luggage) == [
-        "elsewhere/0/far.json",
         "elsewhere/0/far.safetensors",
-        "runs/one/checkpoints/7.json",
         "runs/one/checkpoints/7.safetensors",
         "things_of_mine/__init__.py",
         "things_of_mine/own.py",

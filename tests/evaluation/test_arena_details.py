@@ -16,6 +16,7 @@ from german_whist import PolicyAgent, evaluate, ladder
 from german_whist.agents import agent_names
 from german_whist.agents.base import EXACT_SOLVER, OWN_POLICY, Agent
 from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS
+from german_whist.agents.checkpoints.checkpoint import read_card
 from german_whist.agents.external.policies import CallableAgent
 from german_whist.agents.registry import make_agent
 from german_whist.cli import main
@@ -50,7 +51,7 @@ def test_every_report_names_the_checkpoint_and_who_plays_endings(run: Path, kind
     else:
         result = evaluate(players[0], [players[1], "random"], hands=20)
     file = run / "checkpoints" / "000003000000.safetensors"
-    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    digest = read_card(file).sha256
     page = as_html(result, load_rules("classic"))
     for text in (as_text(result), as_markdown(result), page, result.text(), as_csv(result)):
         assert "3,000,000 decisions" in text or '"decisions": 3000000' in text

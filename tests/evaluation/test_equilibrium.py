@@ -314,15 +314,13 @@ def test_a_better_solution_of_another_process_stays(
     better.write(tmp_path / "better", better.measure())
 
     def finds_another(solver: CFRPlusSolver) -> Any:
-        for suffix in (".json", ".safetensors"):
-            shutil.copy((tmp_path / "better").with_suffix(suffix), tmp_path / f"2x4-h2{suffix}")
+        shutil.copy(tmp_path / "better.safetensors", tmp_path / "2x4-h2.safetensors")
         return measure(solver)
 
     monkeypatch.setattr(CFRPlusSolver, "measure", finds_another)
     assert main(["solve", "2x4-h2", "--folder", str(tmp_path), "--target", "0.01"]) == 0
-    for suffix in (".json", ".safetensors"):
-        kept = (tmp_path / f"2x4-h2{suffix}").read_bytes()
-        assert kept == (tmp_path / "better").with_suffix(suffix).read_bytes()
+    kept = (tmp_path / "2x4-h2.safetensors").read_bytes()
+    assert kept == (tmp_path / "better.safetensors").read_bytes()
 
 
 def test_the_command_solves_and_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -332,7 +330,7 @@ def test_the_command_solves_and_refuses(tmp_path: Path, capsys: pytest.CaptureFi
     told = capsys.readouterr().out
     assert "going on after 3 iterations" in told
     assert "exploitability 0.005380" in told
-    assert {each.name for each in tmp_path.iterdir()} == {"2x4-h2.json", "2x4-h2.safetensors"}
+    assert {each.name for each in tmp_path.iterdir()} == {"2x4-h2.safetensors"}
     words = ["--against", "nash", "--rules", "2x4-h2", "--hands", "100"]
     assert main(["evaluate", f"nash:{tmp_path}/2x4-h2", *words]) == 0
     comma = tmp_path / "comma.yaml"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from checkpoints import rewrite_card
 
 from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS
 from german_whist.cli import main
@@ -149,11 +150,8 @@ def test_fresh_deals_need_the_submitted_player(
 
 
 def test_protocol_tells_training_on_its_deals(small: Path) -> None:
-    for suffix in (".json", ".safetensors"):
-        shutil.copy(FIRST_WEIGHTS.with_suffix(suffix), f"own{suffix}")
-    card = json.loads(Path("own.json").read_text("utf-8"))
-    card["settings"]["seed"] = SMALL.seed
-    Path("own.json").write_text(json.dumps(card), "utf-8")
+    shutil.copy(FIRST_WEIGHTS, "own.safetensors")
+    rewrite_card(Path("own.safetensors"), lambda card: card | {"settings": {"seed": SMALL.seed}})
     result = evaluate_protocol("mine=own.safetensors", replace(SMALL, decks=())).result
     (note,) = [note for note in result.notes if "was trained" in note]
     assert note.startswith("mine was trained with seed 36101894, that of the protocol: the ")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import shutil
 import signal
@@ -25,6 +24,7 @@ from german_whist.agents.checkpoints.checkpoint import (
     find_checkpoint,
     list_checkpoints,
     read_checkpoint,
+    read_fields,
 )
 from german_whist.cli import main
 from german_whist.common.signals import UNSTABLE, RunStopped
@@ -79,7 +79,7 @@ def test_a_run_leaves_everything_about_it(baseline: Path) -> None:
         "checkpoints",
     }
     last = list_checkpoints(baseline / "checkpoints")[-1]
-    card = json.loads(last.with_suffix(".json").read_text(encoding="utf-8"))
+    card = read_fields(last)
     assert card["decisions"] >= 4000
     assert card["layout_version"] == 1
     assert {match["opponent"] for match in card["evaluations"]} == {"random", "itself@1,920"}

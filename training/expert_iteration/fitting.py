@@ -21,7 +21,7 @@ from safetensors import safe_open
 from safetensors.numpy import save
 from torch import Tensor, nn
 
-from ...agents.checkpoints.checkpoint import CARD, WEIGHTS, write_checkpoint
+from ...agents.checkpoints.checkpoint import WEIGHTS, write_checkpoint
 from ...agents.checkpoints.schema import AuxiliaryCard, AuxiliaryKind
 from ...common.files import write_file
 from ...common.signals import UNSTABLE, RunStopped
@@ -48,8 +48,7 @@ def state_path(target: Path) -> Path:
 
 def is_fitted(target: Path) -> bool:
     """Whether a network is written and its fit is finished."""
-    files = [target.with_name(target.name + suffix) for suffix in (WEIGHTS, CARD)]
-    return all(path.exists() for path in files) and not state_path(target).exists()
+    return target.with_name(target.name + WEIGHTS).exists() and not state_path(target).exists()
 
 
 class FitTask(Protocol):

@@ -142,7 +142,14 @@ def check_begun(folder: Path) -> None:
     """Refuse a folder with parts of a run, of whose settings nothing is known."""
     if (folder / SETTINGS).exists():
         return
-    for pattern in (TRAINED, "hands", "search_targets*", "policy*.json", "value.*", "belief.*"):
+    for pattern in (
+        TRAINED,
+        "hands",
+        "search_targets*",
+        "policy*.safetensors",
+        "value.*",
+        "belief.*",
+    ):
         for part in folder.glob(pattern):
             raise SettingsError(
                 f"{folder} has {part.name} and no {SETTINGS}: put it back, or name another folder"
@@ -432,7 +439,7 @@ def auxiliary_layers(
             "have hands played for a new one, as by hands=4_000_000"
         )
     names = layer_names(len(config.hidden_sizes))
-    return layers_with(read_weights(path, card.weights), names, task, config)
+    return layers_with(read_weights(path, card), names, task, config)
 
 
 def policy_layers(checkpoint: Checkpoint, task: FitTask, config: FitConfig) -> nn.Sequential:
@@ -460,8 +467,6 @@ def write_policy(
 
     `minutes` is the time of this round.
     """
-    assert before.card.weights is not None
-    digest = before.card.weights.sha256
     card = msgspec.structs.replace(
         before.card,
         network=msgspec.structs.replace(before.card.network, critic=None),
@@ -469,7 +474,9 @@ def write_policy(
         minutes=round(before.card.minutes + minutes, 2),
         machine=processor_and_cores(),
         evaluations=(),
-        init=Origin(before.path.name, digest, before.card.decisions, before.card.commands),
+        init=Origin(
+            before.path.name, before.card.sha256, before.card.decisions, before.card.commands
+        ),
         revision=revision(),
         commands=(command_of(recipe),),
     )

@@ -177,7 +177,7 @@ def export_half(source: str | Path, target: Path) -> int:
     if checkpoint.card.network.kind == "table":
         raise ValueError(
             f"{checkpoint.path}: is a table, whose smallest numbers half precision does not hold: "
-            "copy its two files as they are"
+            "copy the file as it is"
         )
     policy = strip_critic(checkpoint)
     with np.errstate(over="ignore"):

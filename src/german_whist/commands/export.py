@@ -1,8 +1,8 @@
 # pyright: strict
 """Write a checkpoint as ONNX, or in half precision.
 
-FILE.onnx is a graph with the action mask inside, checked against torch; FILE.safetensors, with its
-card beside it, is half as large as a run's own checkpoint and plays the same way.
+FILE.onnx is a graph with the action mask inside, checked against torch; FILE.safetensors is half as
+large as a run's own checkpoint and plays the same way.
 """
 
 from __future__ import annotations
@@ -41,9 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     replaced = ", which replaces the file that was there" if target.exists() else ""
     if target.suffix == ".safetensors":
         size = export_half(source, target)
-        print(
-            f"{target}: {size:,} bytes, with its card {target.with_suffix('.json').name}{replaced}"
-        )
+        print(f"{target}: {size:,} bytes{replaced}")
     elif target.suffix == ".onnx":
         exported = export_onnx(source, target, arguments.rules)
         print(

@@ -14,7 +14,8 @@ import time
 from pathlib import Path
 
 from ..agents.checkpoints.checkpoint import CheckpointError
-from ..agents.equilibrium.strategy import SolvedCard, check_file_name, read_strategy, solved_folder
+from ..agents.checkpoints.schema import SolvedCard
+from ..agents.equilibrium.strategy import check_file_name, read_strategy, solved_folder
 from ..common.files import check_writable
 from ..common.progress import Progress
 from ..engine.rules import Rules, load_rules
