@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..engine.batch.config import checked_choice
+from ..engine.batch.config import AUTO, checked_choice, exact_horizon
 from ..engine.observation.layout import LAYOUTS
 from ..engine.rules import Rules
 from .perfect_endgame import EndgamePlayer
@@ -17,6 +17,13 @@ def endgame_option(rules: Rules, exact: bool) -> str:
     if not EndgamePlayer.solves(rules):
         return ""
     return "endgame=network" if exact else "endgame=exact"
+
+
+def trained_on_endgame(horizon: str, rules: Rules) -> bool:
+    """Whether a policy that was trained with this horizon has played endgames of these rules."""
+    if horizon == AUTO:
+        horizon = exact_horizon(rules)
+    return horizon in ("hand", "match")
 
 
 def parse_name_options(

@@ -57,7 +57,10 @@ def register_agent(
     AGENTS.add(name, source, about, usage, endgame)
 
 
-_SWITCHED = f"{EXACT_SOLVER}, or {OWN_POLICY} with endgame=network"
+_SWITCHED = (
+    f"{OWN_POLICY} if it was trained on endgames, else {EXACT_SOLVER}; endgame=exact and "
+    "endgame=network choose"
+)
 # Name, class, description, usage (default: the name), who plays open endings (default: the solver).
 _BUILT_IN = (
     ("random", "heuristic.random:RandomAgent", "any legal card, all hand long", None, OWN_POLICY),
@@ -119,21 +122,21 @@ _BUILT_IN = (
         "network",
         "networks.policy:NetworkAgent",
         "a trained checkpoint, by its path alone as well",
-        "network:PATH[,sample][,endgame=network]",
+        "network:PATH[,sample][,endgame=exact]",
         _SWITCHED,
     ),
     (
         "onnx",
         "external.policies:OnnxAgent",
         "a policy as an ONNX graph",
-        "onnx:PATH[,sample][,layout=trump-first][,endgame=network]",
+        "onnx:PATH[,sample][,layout=trump-first][,endgame=exact]",
         _SWITCHED,
     ),
     (
         "sb3",
         "external.sb3:SB3Agent",
         "a model of Stable-Baselines3, a pickle that you trust",
-        "sb3:PATH,trusted[,sample][,layout=trump-first][,algorithm=PPO][,endgame=network]",
+        "sb3:PATH,trusted[,sample][,layout=trump-first][,algorithm=PPO][,endgame=exact]",
         _SWITCHED,
     ),
 )

@@ -23,12 +23,11 @@ import msgspec
 import numpy as np
 
 from ..agents.checkpoints.checkpoint import WEIGHTS, read_fields
-from ..agents.registry import make_agent
 from ..common.executors import LOCAL, Executor
 from ..common.typing import Array
 from ..engine.dtypes import SEATS
 from ..engine.rules import load_rules
-from .exploitability.exact import measure_exploitability
+from .exploitability.exact import agent_on_deck, measure_exploitability
 from .match import Chunk, MatchConfig, MatchPlayer, Task, half_player
 from .results import PlayerDetails, Result, ms_a_move
 from .statistics import Estimate, mean_estimate, share_error, share_estimate
@@ -386,7 +385,8 @@ def digest_of(chunks: Sequence[Chunk]) -> str:
 
 def _deck_result(player: str, deck: str) -> DeckResult:
     try:
-        result = measure_exploitability(make_agent(player, deck), deck)
+        rules = load_rules(deck)
+        result = measure_exploitability(agent_on_deck(player, rules), rules)
         return DeckResult(result.exploitability, result.note)
     except ValueError as error:  # other rules, too large for the agent, or no probabilities
         return DeckResult(None, str(error))

@@ -19,9 +19,9 @@ from ...common.schema import convert, read_json
 from ...common.suggestions import not_installed
 from ...engine.batch.config import OBSERVATIONS, checked_choice
 from ...engine.observation.layout import LAYOUT_VERSION, LAYOUTS, OBSERVATION_SIZE
-from ...engine.rules import Match, name_beside, rules_from_mapping
+from ...engine.rules import Match, Rules, load_rules, name_beside, rules_from_mapping
 from ..base import Agent, Array, CannotPlay, ModelFile, check_actions
-from ..name_options import endgame_option, parse_name_options
+from ..name_options import endgame_option, parse_name_options, trained_on_endgame
 from ..networks.observe import Observations, observe
 from ..perfect_endgame import EndgamePlayer
 from ..sampling import softmax_rows
@@ -243,7 +243,7 @@ class OnnxAgent(PolicyAgent):
         except Exception as error:
             raise ValueError(f"{path} cannot be read as ONNX: {str(error)[:200]}") from None
         trained_on = read_graph_metadata(path, graph.get_modelmeta().custom_metadata_map)
-        options = policy_options(words, f"onnx:{path}", trained_on)
+        options = policy_options(words, f"onnx:{path}", trained_on, load_rules(rules))
         inputs = [tensor.name for tensor in graph.get_inputs()]
         output = graph.get_outputs()[0].name
         dtypes = {tensor.name: tensor.type for tensor in graph.get_inputs()}
@@ -313,14 +313,16 @@ def read_graph_metadata(path: str, metadata: Mapping[str, str]) -> TrainedOn | N
 
 
 def policy_options(
-    words: tuple[str, ...], kind: str, trained_on: TrainedOn | None
+    words: tuple[str, ...], kind: str, trained_on: TrainedOn | None, rules: Rules
 ) -> dict[str, Any]:
     """Options of a policy file, with the layout that the file stores.
 
     If the file stores none, a word has to name it: in the wrong layout a policy plays worse without
-    any other sign.
+    any other sign. By default it plays endgames itself if the file says that it was trained on
+    them.
     """
-    options = parse_name_options(words, kind, layout=True)
+    own = trained_on is not None and trained_on_endgame(trained_on.horizon, rules)
+    options = parse_name_options(words, kind, layout=True, exact=not own)
     if trained_on is None:
         if options["layout"] is None:
             raise ValueError(

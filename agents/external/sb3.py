@@ -17,7 +17,7 @@ from ...common.suggestions import not_installed
 from ...common.trust import check_trusted
 from ...engine.batch.config import TRAINED_ON
 from ...engine.observation.layout import layout_of
-from ...engine.rules import Match
+from ...engine.rules import Match, load_rules
 from ..base import Array, CannotPlay
 from .policies import PolicyAgent, TrainedOn, file_of, policy_options
 
@@ -47,7 +47,7 @@ class SB3Agent(PolicyAgent):
             network = _copy_of(model.policy)
         stored = getattr(_observation_space(model), TRAINED_ON, None)
         trained_on = stored and convert(stored, TrainedOn, origin, "name its layout")
-        options = policy_options(policy_words, kind, trained_on)
+        options = policy_options(policy_words, kind, trained_on, load_rules(rules))
 
         def policy(observations: Array, masks: Array) -> Any:
             return _logits(network, observations, masks)

@@ -20,7 +20,7 @@ from ...engine.rules import Match
 from ..base import Agent, Array, CannotPlay, ViewBatch, compile_act
 from ..checkpoints.checkpoint import Checkpoint, model_file, read_checkpoint, specialize_checkpoint
 from ..equilibrium.tabular import TablePolicy
-from ..name_options import endgame_option, parse_name_options
+from ..name_options import endgame_option, parse_name_options, trained_on_endgame
 from ..perfect_endgame import EndgamePlayer, is_open
 from ..sampling import masked_argmax, masked_softmax, sample, softmax_rows
 from .mlp import ForwardBuffers, MLPWeights, forward, mlp_weights, new_forward_buffers
@@ -206,9 +206,10 @@ def logits_actions(
 
 
 class NetworkAgent(Agent):
-    """Policy network, greedy or sampled; endings exactly by default.
+    """Policy network, greedy or sampled.
 
-    A table is an average strategy, so its default is to sample.
+    It plays endgames itself if it was trained on them, and leaves them to the exact solver
+    otherwise. A table is an average strategy, so its default is to sample.
     """
 
     def __init__(
@@ -230,7 +231,8 @@ class NetworkAgent(Agent):
         kind = checkpoint.card.network.kind
         table, foreplay_only = kind == "table", checkpoint.card.horizon == "foreplay"
         defaults = ("sample",) if table else ()
-        options = parse_name_options((*defaults, *words), "a network")
+        own = trained_on_endgame(checkpoint.card.horizon, self.rules)
+        options = parse_name_options((*defaults, *words), "a network", exact=not own)
         self.sample, exact = options["sample"], options["exact"]
         self.greedy = not self.sample
         self.policy = TablePolicy(checkpoint) if table else policy_net(checkpoint)

@@ -46,10 +46,11 @@ class Champion(NetworkAgent):
         """`words` are `greedy`, or `sample` for the network alone."""
         rules = load_rules(rules)
         weights = network_for(rules, self.network)
-        super().__init__(rules, weights, *words, match=match, name=self.network)
+        options = ("endgame=exact", *words)
+        super().__init__(rules, weights, *options, match=match, name=self.network)
         thinks = not self.sample and can_search(rules)
-        options = f"last={LAST}", f"policy={self.network}"
-        self._thinker = ThinkerAgent(rules, WORLDS, *options) if thinks else None
+        searched = f"last={LAST}", f"policy={self.network}"
+        self._thinker = ThinkerAgent(rules, WORLDS, *searched) if thinks else None
         self.reads_tricks = self._thinker is not None
         if self._thinker is not None:
             self.checkpoints = tuple(dict.fromkeys(self.checkpoints + self._thinker.checkpoints))

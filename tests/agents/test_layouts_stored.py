@@ -74,7 +74,7 @@ def test_a_single_environment_stores_its_layout_too(tmp_path: Path, masked: bool
     name = saved(tmp_path / "model.zip", env)
     assert layout(name) == "trump-first"
     agent = make_agent(name)
-    assert agent.endgame_switch == "endgame=network"
+    assert agent.endgame_switch == "endgame=exact"
     assert not evaluate(agent, "random", hands=4).pairings[0].forfeits
 
 

@@ -13,7 +13,13 @@ import pytest
 from checkpoints import network_card, network_weights, written
 from safetensors.numpy import load, save
 
-from german_whist.agents.base import CannotPlay, agent_key, decision_streams
+from german_whist.agents.base import (
+    EXACT_SOLVER,
+    OWN_POLICY,
+    CannotPlay,
+    agent_key,
+    decision_streams,
+)
 from german_whist.agents.checkpoints.bundled import FAMILY_WEIGHTS
 from german_whist.agents.checkpoints.checkpoint import CheckpointError, read_checkpoint
 from german_whist.agents.networks.policy import NetworkAgent
@@ -24,6 +30,7 @@ from german_whist.common.jit.compiler import jit
 from german_whist.engine.game import Game
 from german_whist.engine.observation.layout import LAYOUT_VERSION, MAX_OBSERVATION_SIZE
 from german_whist.envs import GermanWhistVectorEnv
+from german_whist.evaluation import evaluate
 from support import dealt
 
 INPUTS = np.array([*range(0, 430, 3), 431])
@@ -118,7 +125,7 @@ def test_a_path_names_an_agent(path: Path) -> None:
     assert isinstance(agent, NetworkAgent)
     assert agent.sample
     assert not agent.perfect_endgame
-    assert make_agent(str(path), "classic").perfect_endgame
+    assert make_agent(f"{path},endgame=exact", "classic").perfect_endgame
     with pytest.raises(ValueError, match="no option of a network"):
         make_agent(f"{path},greedily", "classic")
 
@@ -177,6 +184,17 @@ def test_what_does_not_fit_is_refused_with_both_values(
     path = player(tmp_path, network, **changes)
     with pytest.raises((CheckpointError, CannotPlay), match=message):
         make_agent(str(path), rules)
+
+
+@pytest.mark.parametrize(
+    ("horizon", "own"), [("hand", True), ("match", True), ("foreplay", False), ("auto", False)]
+)
+def test_networks_trained_on_endgames_play_them(horizon: str, own: bool, tmp_path: Path) -> None:
+    path = player(tmp_path, horizon=horizon)
+    result = evaluate(f"net={path}", "random", hands=200, seed=4)
+    assert result.details[0].endgame == (OWN_POLICY if own else EXACT_SOLVER)
+    lost = result.pairings[0].stages[0].thrown
+    assert (lost is not None and lost > 0.2) == own
 
 
 def test_a_network_of_the_foreplay_does_not_play_endings(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("kind", ["evaluate", "ladder"])
 def test_every_report_names_the_checkpoint_and_who_plays_endings(run: Path, kind: str) -> None:
-    players = [f"new={run}", f"own=network:{run},endgame=network"]
+    players = [f"new={run},endgame=exact", f"own=network:{run}"]
     if kind == "ladder":
         result = ladder([*players, "random"], hands=20)
     else:
@@ -105,8 +105,8 @@ def test_files_of_other_libraries_have_the_same_switch(tmp_path: Path) -> None:
     games = GermanWhistVecEnv(2, "classic")
     contrib.MaskablePPO("MlpPolicy", games, n_steps=8, batch_size=8, device="cpu").save(model)
     export_onnx(FIRST_WEIGHTS, graph)
-    exact = make_agent(f"sb3:{model},trusted")
-    own = make_agent(f"sb3:{model},trusted,endgame=network")
+    own = make_agent(f"sb3:{model},trusted")  # these environments play whole hands by default
+    exact = make_agent(f"sb3:{model},trusted,endgame=exact")
     assert (exact.endgame, exact.endgame_switch) == (EXACT_SOLVER, "endgame=network")
     assert (own.endgame, own.endgame_switch) == (OWN_POLICY, "endgame=exact")
     # What was trained on the foreplay alone plays no endings, so there is no switch.
@@ -140,5 +140,5 @@ def test_the_list_of_players_says_who_plays_endings(capsys: pytest.CaptureFixtur
             agent = make_agent(name, "2x4-h2" if name == "nash" else "classic")
             assert entry.endgame == agent.endgame, name
             assert f"endgame: {agent.endgame}" in told
-        elif entry.usage.endswith("endgame=network]"):
-            assert entry.endgame == "exact solver, or own policy with endgame=network"
+        elif entry.usage.endswith("endgame=exact]"):
+            assert entry.endgame.startswith("own policy if it was trained on endgames, else exact")

@@ -51,7 +51,7 @@ def test_a_training_is_called_goes_on_and_tells_what_it_came_to(
     pytest.importorskip("torch")
     monkeypatch.chdir(tmp_path)
     trained = german_whist.train("tiny", quiet=True, **SMALL)
-    assert "\nendgame: exact solver\n" in trained.text()
+    assert "\nendgame: own policy\n" in trained.text()
     assert trained.folder == Path("runs", "tiny-1")
     assert trained.decisions == int(trained.checkpoint.stem) >= 1000
     assert capsys.readouterr().out == ""

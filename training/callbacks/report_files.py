@@ -69,9 +69,12 @@ def write_report(
 
 def endgame_player(settings: Settings) -> str:
     """Player of the endgames in evaluations of a run."""
-    solved = [EndgamePlayer.solves(options.rules) for options in settings.all_options]
+    solved = [
+        EndgamePlayer.solves(options.rules) and options.horizon == "foreplay"
+        for options in settings.all_options
+    ]
     if len(set(solved)) > 1:
-        return f"{EXACT_SOLVER} in rules whose endings are solved, else {OWN_POLICY}"
+        return f"{EXACT_SOLVER} in rules that are trained without endgames, else {OWN_POLICY}"
     return EXACT_SOLVER if all(solved) else OWN_POLICY
 
 

@@ -344,6 +344,6 @@ def _evaluate(job: BenchmarkJob, checkpoint: Path) -> dict[str, float]:
 
 
 def sampled_exploitability(checkpoint: Path, rules: Rules) -> float:
-    """Exact exploitability of a checkpoint that samples from its policy."""
-    agent = make_agent(f"network:{checkpoint},sample", rules)
+    """Exact exploitability of a checkpoint that samples from its policy, with exact endgames."""
+    agent = make_agent(f"network:{checkpoint},sample,endgame=exact", rules)
     return measure_exploitability(agent, rules).exploitability
