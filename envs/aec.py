@@ -13,7 +13,7 @@ from pettingzoo.utils.wrappers import TerminateIllegalWrapper
 from ..engine.batch.batch import checked_action
 from ..engine.game import IllegalAction
 from ..engine.seeding import checked_seat
-from .render.modes import OPEN, painter_for
+from .render.modes import MOVER, OPEN, painter_for
 from .typed_aec import Observation, TypedAEC
 
 _SET_BY_RESET = ("rewards", "_cumulative_rewards", "terminations", "truncations", "infos")
@@ -25,7 +25,7 @@ class RenderOptions(TypedDict, total=False):
     | option | values, the default first |
     |---|---|
     | `render_mode` | None, `human`, `ansi`, `rgb_array`, `svg` |
-    | `render_view` | `"open"`, all hands; the number of a seat, what its player may know |
+    | `render_view` | `"mover"`, the player to move's view; a seat's number; `"open"`, all hands |
     """
 
     render_mode: str | None
@@ -58,7 +58,8 @@ class GameAEC(TypedAEC):
         super().__init__()
         self.render_mode: str | None = render_mode
         self._painter = painter_for(render_mode, self.metadata["render_fps"])
-        self._render_view = checked_seat(render_view, (OPEN, *range(len(agents))), "render_view")
+        views = (MOVER, OPEN, *range(len(agents)))
+        self._render_view = checked_seat(render_view, views, "render_view")
         self._actions = actions
         self.possible_agents: list[str] = list(agents)
         self.observation_spaces: dict[str, spaces.Space[Any]] = {
@@ -160,6 +161,12 @@ class GameAEC(TypedAEC):
         )
 
     # -- rendering
+
+    def _render_seat(self) -> int:
+        """The seat from which a picture shows the table."""
+        if self._render_view == MOVER:
+            return self._seat(self.agent_selection)
+        return 0 if self._render_view == OPEN else int(self._render_view)
 
     def _render_human(self) -> None:
         if self.render_mode == "human":

@@ -121,7 +121,7 @@ from .aec import (
     no_parallel_env,
     options_table,
 )
-from .render.modes import OPEN, RENDER_MODES, warn_without_render_mode
+from .render.modes import MOVER, OPEN, RENDER_MODES, warn_without_render_mode
 from .spaces import dict_space
 from .typed_aec import Observation, Wrapped
 
@@ -166,7 +166,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         rules: RulesLike = "classic",
         *,
         render_mode: str | None = None,
-        render_view: str | int = OPEN,
+        render_view: str | int = MOVER,
         **options: Unpack[GameOptions],
     ) -> None:
         self.options: Options = options_from(rules, **options)
@@ -319,8 +319,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         if self._painter is None:
             warn_without_render_mode()
             return None
-        open_hands = self._render_view == OPEN
-        seat = 0 if open_hands else int(self._render_view)
+        open_hands, seat = self._render_view == OPEN, self._render_seat()
         names = (AGENTS[seat], AGENTS[1 - seat])
         return self._painter.paint(self.game(), seat, names, open_hands=open_hands)
 

@@ -93,7 +93,7 @@ from ..envs.aec import (
     no_parallel_env,
     options_table,
 )
-from ..envs.render.modes import OPEN, RENDER_MODES
+from ..envs.render.modes import MOVER, OPEN, RENDER_MODES
 from ..envs.typed_aec import Observation, Wrapped
 from .episodes import ThreeTable
 from .game import HAND, ThreeGame, ThreeView
@@ -129,7 +129,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
     worst: float = HAND
 
     @checked_keywords
-    def __init__(self, *, render_mode: str | None = None, render_view: str | int = OPEN) -> None:
+    def __init__(self, *, render_mode: str | None = None, render_view: str | int = MOVER) -> None:
         super().__init__(AGENTS, three_space, N_CARDS, render_mode, render_view)
         self._table = ThreeTable(self._painter)
 
@@ -204,8 +204,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         self._table.check_dealt()
 
     def render(self) -> Any:
-        opened = self._render_view == OPEN
-        return self._table.paint(0 if opened else int(self._render_view), open_hands=opened)
+        return self._table.paint(self._render_seat(), open_hands=self._render_view == OPEN)
 
 
 if not TYPE_CHECKING:

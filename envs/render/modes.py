@@ -16,7 +16,7 @@ from .shapes import Scene
 from .text import text_table
 
 RENDER_MODES = ("human", "ansi", "rgb_array", "svg")
-OPEN, SEAT = "open", "seat"
+OPEN, SEAT, MOVER = "open", "seat", "mover"
 
 
 def painter_for(mode: str | None, fps: int = 2) -> Painter | None:

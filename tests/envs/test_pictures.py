@@ -19,6 +19,7 @@ from german_whist.envs.render.modes import Painter
 from german_whist.envs.render.raster import image_of
 from german_whist.envs.render.scene import WIDTH, scene_of
 from german_whist.envs.render.shapes import Box, Item, Scene, Shape
+from german_whist.envs.render.text import text_table
 from german_whist.envs.sb3 import GermanWhistVecEnv
 from support import ODD
 
@@ -91,6 +92,30 @@ def test_text_shows_cards_with_their_symbols_and_hides_the_rest() -> None:
     hidden = [card for card in CARDS if card in game.hands[1] or card in game.stock[1:]]
     assert not any(f" {card.symbol}" in text for card in hidden)
     assert text.count("??") == 13
+
+
+def test_environments_show_the_view_of_the_player_to_move() -> None:
+    """Unless a seat or all hands are asked for."""
+    env, of_one, opened = envs = [
+        german_whist_v0.raw_env(render_mode="ansi", **options)
+        for options in ({}, {"render_view": 1}, {"render_view": "open"})
+    ]
+    for each in envs:
+        each.reset(seed=6)
+    movers = set()
+    for _ in range(4):
+        mover = env.agent_selection
+        movers.add(mover)
+        other = "player_0" if mover == "player_1" else "player_1"
+        assert env.render() == text_table(env.view(mover), names=(mover, other))
+        assert of_one.render() == text_table(
+            of_one.view("player_1"), names=("player_1", "player_0")
+        )
+        assert "??" in env.render()
+        assert "??" not in opened.render()
+        for each in envs:
+            each.step(int(each.last()[0]["action_mask"].argmax()))
+    assert len(movers) == 2
 
 
 # -- images, item by item, against plain drawing

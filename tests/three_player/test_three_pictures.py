@@ -53,10 +53,13 @@ def test_a_seat_is_shown_its_own_cards_and_those_that_it_knows(cards: int) -> No
 
 
 def test_environments_show_one_seat_or_all() -> None:
-    opened = german_whist_three_v0.env(render_mode="ansi")
+    opened = german_whist_three_v0.env(render_mode="ansi", render_view="open")
+    by_default = german_whist_three_v0.raw_env(render_mode="ansi")
     closed = german_whist_three_v0.env(render_mode="ansi", render_view=1)
-    for env in (opened, closed):
+    for env in (opened, closed, by_default):
         env.reset(seed=4)
+    mover = by_default.view(by_default.agent_selection)
+    assert by_default.render() == text_of_three(mover)
     assert opened.render().count("??") == 0
     assert closed.render().count("??") == 14
     image = german_whist_three_v0.raw_env(render_mode="rgb_array")
