@@ -49,7 +49,9 @@ class CannotWrite(OSError):
         return cls(error.errno, error.strerror or str(error), str(path))
 
     def __str__(self) -> str:
-        needed = remedy_for(self) or "name a path that you may write"
+        missing = self.errno == errno.ENOENT
+        otherwise = f"make it, or {_OTHER_PATH}" if missing else "name a path that you may write"
+        needed = remedy_for(self) or otherwise
         return f"{self.filename} cannot be written ({self.strerror}): {needed}"
 
 
@@ -143,15 +145,22 @@ def _replace(temporary: Path, path: Path) -> None:
         time.sleep(0.01)
 
 
-def check_writable(path: Path) -> None:
-    """Refuse a path that cannot be written, before there are results to lose."""
+def check_writable(path: Path, *, make_folder: bool = False) -> None:
+    """Refuse a path that cannot be written, before there are results to lose.
+
+    Its folder has to exist, since another is likely a mistyped one; `make_folder` makes it.
+    """
     if path.is_dir():
         raise CannotWrite.for_path(path, IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)))
     probe = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if make_folder:
+            path.parent.mkdir(parents=True, exist_ok=True)
         probe.touch()
         probe.unlink()
+    except FileNotFoundError as error:
+        reason = f"there is no folder {path.parent}"
+        raise CannotWrite(errno.ENOENT, reason, str(path)) from error
     except OSError as error:
         raise CannotWrite.for_path(path, error) from error
 

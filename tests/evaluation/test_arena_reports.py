@@ -409,9 +409,17 @@ def test_files_that_can_not_be_written_are_told_before_anything_is_played(
     monkeypatch.setattr(Arena, "play", lambda *_: pytest.fail("it played"))
     (tmp_path / "file").touch()
     wrong = str(tmp_path / "file" / "run.json")
-    for name in ("json", "csv", "records", "html", "markdown"):
+    missing = str(tmp_path / "reslts" / "run.json")
+    for name in ("json", "csv", "records", "html", "markdown", "resume"):
         assert main([*SHORT, f"--{name}", wrong]) == 2
-        assert f"{wrong} cannot be written (File exists): a file stands" in capsys.readouterr().err
+        told = capsys.readouterr().err
+        assert f"{wrong} cannot be written (Not a directory): a file stands" in told
+        assert main([*SHORT, f"--{name}", missing]) == 2
+        assert (
+            f"{missing} cannot be written (there is no folder {tmp_path / 'reslts'}): make it, or "
+            "name a path elsewhere"
+        ) in capsys.readouterr().err
+    assert os.listdir(tmp_path) == ["file"]
     twice = str(tmp_path / "run")
     assert main([*SHORT, "--json", twice, "--html", twice]) == 2
     assert "is named for two files" in capsys.readouterr().err

@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     state = folder / f"{rules.name}.state.npz"
     began = saved = time.monotonic()
-    check_writable(state)
+    check_writable(state, make_folder=True)
     solver = CFRPlusSolver(rules, arguments.threads)
     if state.exists():
         solver.restore(state)
