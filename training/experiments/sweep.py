@@ -9,9 +9,12 @@ from __future__ import annotations
 import math
 import os
 import socket
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import fmean
+from threading import Event, Thread
 from time import process_time
 from typing import Any
 
@@ -51,6 +54,8 @@ from .search_space import (
 BEST, TRIALS, JOURNAL, TABLE = "best.yaml", "trials", "optuna.log", "trials.csv"
 _TIMED_ITERATIONS, _TIMED_PART = 4, 0.03
 """Iterations that a budget in processor time is measured by: at least so many, that part of it."""
+_SIGN_SECONDS, _SILENT_SECONDS = 60, 1800
+"""How often a sweep writes that its trials are trained, and when others count them as lost."""
 _FINALISTS_SEED = EVALUATION_SEED + 1
 _CONFIRMATION_SEED = EVALUATION_SEED + 2
 
@@ -145,12 +150,14 @@ def run_sweep(
             )
             jobs.append(job)
             starts = trial.user_attrs.get("process", (0, 0, 0))[2] + 1
+            trial.set_user_attr("alive", time.time())
             trial.set_user_attr("process", (socket.gethostname(), os.getpid(), starts))
             say(f"{job.name} begins: {job.folder}")
         try:
             # A single trial trains in this process: starting another would take seconds.
-            ended = [(jobs[0], _train(jobs[0], say))] if in_process else run_jobs(jobs, on, say)
-            codes = {job.name: code for job, code in ended}
+            with _signs_of_life(trials):
+                ended = [(jobs[0], _train(jobs[0], say))] if in_process else run_jobs(jobs, on, say)
+                codes = {job.name: code for job, code in ended}
             for trial, job in zip(trials, jobs, strict=True):
                 _report(study, sweep, trial, job, codes[job.name], say)
             if failures := [code for code in codes.values() if code not in (0, UNSTABLE)]:
@@ -164,7 +171,7 @@ def run_sweep(
     for trial in filter(_runs_elsewhere, _trials(study, "RUNNING")):
         say(
             f"trial {trial.number} is still trained on {trial.user_attrs['process'][0]}: give the "
-            "same command after its end, and it is compared too, or more trials if it was lost"
+            "same command after its end, and it is compared too"
         )
     return _select_best(study, sweep, base, folder, say)
 
@@ -192,17 +199,40 @@ def _n_counted(study: Any) -> int:
 
 
 def _runs_elsewhere(trial: Any) -> bool:
-    """Whether another process trains a RUNNING trial; one on another machine may be dead."""
+    """Whether another process trains a RUNNING trial: on another machine by its signs of life."""
     host, pid, _ = trial.user_attrs.get("process", ("", 0, 0))
     if host == socket.gethostname():
         return pid != os.getpid() and is_alive(pid)
-    return bool(host)
+    return time.time() - trial.user_attrs.get("alive", 0) < _SILENT_SECONDS
+
+
+@contextmanager
+def _signs_of_life(trials: Sequence[Any]) -> Iterator[None]:
+    """Write again and again that this process trains trials, for machines that cannot see it.
+
+    A heartbeat of Optuna's needs a database.
+    """
+    ended = Event()
+
+    def write() -> None:
+        while not ended.wait(_SIGN_SECONDS):
+            for trial in trials:
+                with suppress(Exception):  # it has ended, or the next sign reaches the storage
+                    trial.set_user_attr("alive", time.time())
+
+    thread = Thread(target=write, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def _interrupted_trials(study: Any, say: Say) -> list[Any]:
-    """RUNNING trials of dead processes of this machine, to resume; fails those that die repeatedly.
+    """RUNNING trials of dead processes, to resume; fails those that die repeatedly.
 
-    Optuna's heartbeat needs a database, and retries such a trial from its start.
+    Optuna retries such a trial from its start.
     """
     trials: list[Any] = []
     for frozen in _trials(study, "RUNNING"):
@@ -258,8 +288,9 @@ def affordable_decisions(settings: Settings, seconds: float) -> int:
 def _report(study: Any, sweep: Sweep, trial: Any, job: Job, code: int, say: Say) -> None:
     if code not in (0, UNSTABLE):
         return
-    pruned = study.get_trials(deepcopy=False)[trial.number].state == _state("PRUNED")
-    if code or pruned:
+    # Pruned, or trained by another machine too, which had no sign of life from this one.
+    ended = study.get_trials(deepcopy=False)[trial.number].state != _state("RUNNING")
+    if code or ended:
         study.tell(trial, state=_state("PRUNED"), skip_if_finished=True)
         result = "diverged" if code else "ended early"
     else:
@@ -330,7 +361,12 @@ class PruningCallback(Callback):
         trial, decisions = self._trial, run.trainer.decisions
         if trial is None or decisions >= run.settings.decisions:
             return
-        trial.report(_objective(run.settings, run.folder, results).value, decisions)
+        try:
+            trial.report(_objective(run.settings, run.folder, results).value, decisions)
+        except import_optuna().exceptions.UpdateFinishedTrialError:
+            self._trial = None
+            run.stop("another machine has ended this trial")
+            return
         if trial.should_prune():
             self._trial = None
             trial.study.tell(trial, state=_state("PRUNED"))
