@@ -66,6 +66,8 @@ svg .curve {{ fill: none; stroke-width: 2; }} svg .band {{ fill-opacity: .16; }}
         for k in range(len(PALETTE))
     )
 }
+@media (max-width: 640px) {{ figure {{ max-width: 100%; overflow-x: auto; }}
+  svg {{ max-width: none; }} }}
 .key {{ display: inline-block; width: 18px; height: 3px; vertical-align: middle;
   margin: 0 4px 0 10px; }}
 """
@@ -270,7 +272,7 @@ def _log_axis(values: Sequence[float]) -> _Axis:
 _MAX_DOTS = 60
 _WIDE_IN_DECADES = 2.0
 """From this width a logarithmic axis has ticks at powers of ten alone."""
-_EDGE, _TOP, _FOOT, _RIGHT = 58.0, 14.0, 44.0, 16.0
+_EDGE, _TOP, _FOOT, _RIGHT = 58.0, 24.0, 44.0, 16.0
 
 
 def curves(

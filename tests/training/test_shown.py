@@ -259,6 +259,15 @@ def test_a_picture_stands_alone_with_its_colours_and_names() -> None:
     assert "--line1" in alone
 
 
+def test_title_of_the_y_axis_stands_above_all_tick_labels() -> None:
+    for highest in (1.0, 1.9, 2.0, 2.01, 2.1, 2.3):
+        picture = curves({"a": Curve([(0, 0.5), (10, highest)])}, "x", "the title", height=240)
+        centres = dict(re.findall(r'<text x="\S+" y="(\S+)" [^>]*class="axis">([^<]*)<', picture))
+        (title,) = [float(y) for y, text in centres.items() if text == "the title"]
+        ticks = [float(y) for y, text in centres.items() if text != "the title"]
+        assert min(ticks) - title >= 14, "their font is 12 high"
+
+
 def test_equal_ratios_are_equal_lengths_on_logarithmic_axes() -> None:
     points = [(0.01, 1.0), (1.0, 0.1), (100.0, 0.01), (10_000.0, 0.0)]
     picture = curves({"a": Curve(points)}, "x", "y", log_x=True, log_y=True)
