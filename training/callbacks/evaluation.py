@@ -108,7 +108,7 @@ def earlier_checkpoint(path: Path) -> Path | None:
 
 
 def curve_of(title: str) -> str:
-    """Learning curve of a result by its title; all earlier checkpoints are one opponent."""
+    """Opponent of a result by its title; all earlier checkpoints count as one."""
     if not title.startswith(f"{ITSELF}@"):
         return title
     _, mark, rules = title.partition(" ")

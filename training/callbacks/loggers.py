@@ -11,7 +11,6 @@ from typing import Any
 from ...common.suggestions import not_installed
 from ..checkpoint import EvaluationResult
 from .base import Callback, TrainingRun
-from .evaluation import curve_of
 
 BOARD = "tensorboard"
 
@@ -28,8 +27,8 @@ class Logger(Callback):
 
     def on_evaluation(self, run: TrainingRun, results: Sequence[EvaluationResult]) -> None:
         for result in results:
-            tag = f"eval/win_rate/{curve_of(result.title)}"
-            self.write({tag: result.win_rate}, result.decisions)
+            # Earlier checkpoints have a tag each: a curve would join opponents that differ.
+            self.write({f"eval/win_rate/{result.title}": result.win_rate}, result.decisions)
 
 
 class TensorBoard(Logger):
