@@ -22,7 +22,9 @@ args = parser.parse_args()
 torch.manual_seed(1)
 torch.set_num_threads(1)
 options: dict[str, Any] = {"layout": "trump-first", "observation": "history"}
-envs = GermanWhistVectorEnv(args.games, opponent="threshold", horizon="foreplay", **options)
+envs = GermanWhistVectorEnv(
+    args.games, opponent="threshold", horizon="foreplay", illegal="raise", **options
+)
 observation, info = envs.reset(seed=1)
 event_embedding, trick_embedding = nn.Embedding(8 * 3 * 54, 128), nn.Embedding(26, 128)
 gru, mlp = nn.GRU(128, 64, batch_first=True), nn.Sequential(nn.Linear(64 + 128, 256), nn.ReLU())
