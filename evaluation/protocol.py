@@ -13,7 +13,7 @@ import json
 import math
 import re
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -22,7 +22,6 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from ..agents.checkpoints.checkpoint import WEIGHTS, read_fields
 from ..common.executors import LOCAL, Executor
 from ..common.typing import Array
 from ..engine.dtypes import SEATS
@@ -256,7 +255,6 @@ def evaluate_protocol(
     """
     arena = _arena(player, protocol, protocol.public_deals, workers, on, resume)
     result = arena.play(progress)
-    notes = *result.notes, *seen_deals(result.details[0], protocol)
     sample: list[Chunk] = []
     if result.complete:
         (sample,) = replay(player, protocol, protocol.public_deals, [0])
@@ -264,7 +262,7 @@ def evaluate_protocol(
         protocol,
         player,
         datetime.now(timezone.utc).date().isoformat(),
-        replace(result, notes=notes),
+        result,
         tuple(map(digits_of, arena.scores())),
         digest_of(sample),
         {deck: _deck_result(player, deck) for deck in protocol.decks if result.complete},
@@ -311,22 +309,6 @@ def _arena(
         on=on,
         resume=resume,
     )
-
-
-def seen_deals(details: PlayerDetails, protocol: Protocol) -> Iterator[str]:
-    """A sentence for each network that was trained on the deals of a protocol, by its card."""
-    for model in details.checkpoints:
-        path = Path(model.file)
-        if path.suffix != WEIGHTS or not path.exists():
-            continue  # networks of the package, and files that do not name their seed
-        card = read_fields(path)
-        settings, hands = card.get("settings"), card.get("hands")
-        if isinstance(settings, dict) and settings.get("seed") == protocol.seed:
-            count = f"{hands:,} " if isinstance(hands, int) else ""
-            yield (
-                f"{details.name} was trained with seed {protocol.seed}, that of the protocol: the "
-                f"{count}hands of its training began with these deals."
-            )
 
 
 def entry_file(name: str) -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 
 from ..agents.base import Agent
+from ..agents.checkpoints.checkpoint import WEIGHTS, read_fields
 from ..agents.registry import common_rules, named_player
 from ..common.executors import LOCAL, Executor, InProcessExecutor, WorkersLost, check_backend
 from ..common.executors.executor import MAX_WORKERS
@@ -313,6 +314,8 @@ class Arena:
                 else (f"; the same command goes on from {self._journal.path}")
             )
             yield f"The run is not complete: {self._stopped_by}{resume}."
+        for details in self.details:
+            yield from seen_deals(details, self.config.seed)
         if self._journal is not None and self._journal.fault:
             yield f"{self._journal.path} could not be written to the end: {self._journal.fault}."
         if any(pairing.exact_endings for pairing in pairings):
@@ -346,6 +349,22 @@ class Arena:
         yield from (f"{forfeit}." for forfeit in forfeits)
         if forfeits and self.config.records:
             yield "Forfeited hands have no record."
+
+
+def seen_deals(details: PlayerDetails, seed: int) -> Iterator[str]:
+    """A sentence for each network that was trained on the deals of a seed, by its card."""
+    for model in details.checkpoints:
+        path = Path(model.file)
+        if path.suffix != WEIGHTS or not path.exists():
+            continue  # networks of the package, and files that do not name their seed
+        card = read_fields(path)
+        settings, hands = card.get("settings"), card.get("hands")
+        if isinstance(settings, dict) and settings.get("seed") == seed:
+            count = f"{hands:,} " if isinstance(hands, int) else ""
+            yield (
+                f"{details.name} was trained with seed {seed}, that of the deals played here: the "
+                f"{count}hands of its training began with them."
+            )
 
 
 def _notes_on_reduced(pairings: Sequence[Pairing], rated: bool) -> Iterator[str]:

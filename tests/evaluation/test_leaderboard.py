@@ -28,10 +28,10 @@ from german_whist.evaluation.protocol import (
     evaluate_protocol,
     replay,
     replay_apart,
-    seen_deals,
 )
 from german_whist.evaluation.results import PlayerDetails
 from german_whist.evaluation.statistics import share_estimate
+from german_whist.evaluation.tournament import seen_deals
 
 FOLDER = Path(__file__).resolve().parents[2] / "leaderboard"
 FAST_MS = 0.02
@@ -100,7 +100,7 @@ def faults_in_play(
     details = map(PlayerDetails.of, entry.result.players, agents)
     if entry.result.details != (*details,):
         yield "weights, or who plays endgames"
-    if {*seen_deals(entry.result.details[0], protocol)} - {*entry.result.notes}:
+    if {*seen_deals(entry.result.details[0], protocol.seed)} - {*entry.result.notes}:
         yield "trained on the deals of the protocol"
     for kind, deals, wanted in results_of(entry):
         first = [0] if kind == "public" else []

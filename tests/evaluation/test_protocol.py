@@ -13,6 +13,7 @@ from checkpoints import rewrite_card
 
 from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS
 from german_whist.cli import main
+from german_whist.evaluation import evaluate
 from german_whist.evaluation import protocol as protocols
 from german_whist.evaluation.protocol import (
     PROTOCOLS,
@@ -154,9 +155,12 @@ def test_protocol_tells_training_on_its_deals(small: Path) -> None:
     rewrite_card(Path("own.safetensors"), lambda card: card | {"settings": {"seed": SMALL.seed}})
     result = evaluate_protocol("mine=own.safetensors", replace(SMALL, decks=())).result
     (note,) = [note for note in result.notes if "was trained" in note]
-    assert note.startswith("mine was trained with seed 36101894, that of the protocol: the ")
+    assert note.startswith("mine was trained with seed 36101894, that of the deals played here: ")
     other = evaluate_protocol("champion-1", replace(SMALL, decks=())).result
     assert not any("was trained" in note for note in other.notes)
+    for seed in (SMALL.seed, SMALL.seed + 1):
+        notes = evaluate("random", "mine=own.safetensors", hands=2, seed=seed).notes
+        assert (note in notes) == (seed == SMALL.seed)
 
 
 @pytest.mark.parametrize(
