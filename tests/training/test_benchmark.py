@@ -227,18 +227,21 @@ def test_rounds_of_search_are_measured_from_their_policy_on(tmp_path: Path) -> N
 
 @pytest.mark.usefixtures("no_tensorboard")
 def test_benchmark_measures_players_that_sample(tmp_path: Path) -> None:
+    """With exact endgames, though the player was trained on endgames."""
     path = written(
         tmp_path / "sampled.yaml",
         decisions=64,
         eval_points=1,
-        algorithms={"ppo": {"n_envs": 2, "hidden_sizes": [4], "batch_size": 2}},
+        algorithms={"ppo": {"n_envs": 2, "hidden_sizes": [4], "batch_size": 2, "horizon": "hand"}},
     )
     (job, *_) = load_benchmark(path).jobs(tmp_path / "found")
     measure_job(job)
     rules, points = load_rules(job.rules), points_in(job.folder)
     (checkpoint,) = list_checkpoints(job.folder / FOLDER)
     sampled, greedy = (
-        measure_exploitability(NetworkAgent(rules, checkpoint, mode), rules).exploitability
+        measure_exploitability(
+            NetworkAgent(rules, checkpoint, mode, "endgame=exact"), rules
+        ).exploitability
         for mode in ("sample", "greedy")
     )
     assert points[-1]["values"]["exploitability"] == pytest.approx(sampled)
