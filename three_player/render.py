@@ -6,29 +6,25 @@ other hands.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..engine.cards import CARDS, SUIT_NAMES, SUIT_SYMBOLS, Card, cards_of
 from ..envs.render.shapes import (
     CARD_HEIGHT,
     CARD_WIDTH,
-    CREAM,
-    FAINT,
-    FELT_EDGE,
-    FELT_LIGHT,
     GOLD,
     INK,
-    Box,
     Item,
     Scene,
     Text,
-    draw_back,
-    draw_card,
-    draw_row,
-    draw_suit,
+    draw_hand,
+    draw_stock,
+    draw_trick,
+    draw_trumps,
     felt,
+    row_corners,
     sorted_hand,
+    tricks_text,
 )
 from ..envs.render.text import shown_cards
 from .game import DRAW_TRICKS, DUMMY, HAND, PLAYERS, ThreeView, relative_seat
@@ -52,8 +48,7 @@ class _Seat(NamedTuple):
 
     @property
     def summary(self) -> str:
-        tricks = f"{self.tricks} trick" + ("" if self.tricks == 1 else "s")
-        return ", ".join([tricks, *self.notes])
+        return ", ".join([tricks_text(self.tricks), *self.notes])
 
 
 def _seats(view: ThreeView, hands: Hands | None) -> list[_Seat]:
@@ -70,12 +65,12 @@ def _seats(view: ThreeView, hands: Hands | None) -> list[_Seat]:
             notes.append("plays the dummy")
         seats.append(
             _Seat(
-                "dummy" if seat == DUMMY else f"player_{seat}",
-                sorted_hand(cards, view.trump),
-                hand_size - len(cards),
-                view.tricks_won[place],
-                view.turn == place,
-                tuple(notes),
+                name="dummy" if seat == DUMMY else f"player_{seat}",
+                cards=sorted_hand(cards, view.trump),
+                hidden=hand_size - len(cards),
+                tricks=view.tricks_won[place],
+                to_play=view.turn == place,
+                notes=tuple(notes),
             )
         )
     return seats
@@ -125,74 +120,40 @@ def scene_of_three(view: ThreeView, hands: Hands | None = None) -> Scene:
     _row(items, below, _HEIGHT - CARD_HEIGHT - 46.0, _HEIGHT - 28.0)
     _column(items, left, _MARGIN, _MARGIN, "start")
     _column(items, right, _WIDTH - _MARGIN - CARD_WIDTH, _WIDTH - _MARGIN, "end")
-    _stock(items, view)
-    _middle(items, view, seats)
-    _trumps(items, view)
+    stock = PLAYERS * view.draws_left + HAND if view.declarer is None else 0
+    draw_stock(items, stock, cards_of(view.upcard), 180.0, _MIDDLE)
+    if trick := _trick(view):
+        heading = "last trick" if view.led is None else "this trick"
+        cards = [(card, seats[seat].name) for seat, card in trick]
+        draw_trick(items, cards, heading, 12, (402.0, _MIDDLE))
+    draw_trumps(items, view.trump, 130, 893.0, _MIDDLE)
+    items.append(Text(893.0, _MIDDLE + 100, _stage(view), 15, INK))
     if view.over:
-        items.append(Text(_WIDTH / 2, _HEIGHT - 70, _pays(view), 22, GOLD, "middle", True))
+        items.append(Text(_WIDTH / 2, _HEIGHT - 70, _pays(view), 22, GOLD, bold=True))
     trumps = f"{SUIT_NAMES[view.trump]} are trumps"
     tricks = ", ".join(f"{seat.name} {seat.tricks}" for seat in seats)
-    return Scene(
-        _WIDTH, _HEIGHT, tuple(items), f"German Whist for three, {trumps}, tricks {tricks}"
-    )
+    title = f"German Whist for three, {trumps}, tricks {tricks}"
+    return Scene(_WIDTH, _HEIGHT, tuple(items), title)
 
 
 def _row(items: list[Item], seat: _Seat, y: float, text_y: float) -> None:
-    draw_row(items, seat.cards, seat.hidden, 170.0, _WIDTH - 170.0, y)
-    colour = GOLD if seat.to_play else INK
-    items.append(Text(_WIDTH / 2 - 8, text_y, seat.name, 19, colour, "end", bold=True))
-    items.append(Text(_WIDTH / 2 + 8, text_y, seat.summary, 16, FAINT))
+    count = len(seat.cards) + seat.hidden
+    draw_hand(items, seat.cards, row_corners(count, 170.0, _WIDTH - 170.0, y))
+    items.append(_name(seat, _WIDTH / 2 - 8, text_y, "end"))
+    items.append(Text(_WIDTH / 2 + 8, text_y, seat.summary, anchor="start"))
 
 
 def _column(items: list[Item], seat: _Seat, x: float, edge: float, anchor: str) -> None:
-    colour = GOLD if seat.to_play else INK
-    items.append(Text(edge, _COLUMN - 66, seat.name, 19, colour, anchor, bold=True))
+    items.append(_name(seat, edge, _COLUMN - 66, anchor))
     tricks, *notes = seat.summary.split(", ")
-    items.append(Text(edge, _COLUMN - 42, tricks, 16, FAINT, anchor))
-    items.append(Text(edge, _COLUMN - 20, ", ".join(notes), 16, FAINT, anchor))
-    for place in range(len(seat.cards) + seat.hidden):
-        if place < len(seat.cards):
-            draw_card(items, seat.cards[place], x, _COLUMN + _STEP * place)
-        else:
-            draw_back(items, x, _COLUMN + _STEP * place)
+    items.append(Text(edge, _COLUMN - 42, tricks, anchor=anchor))
+    items.append(Text(edge, _COLUMN - 20, ", ".join(notes), anchor=anchor))
+    count = len(seat.cards) + seat.hidden
+    draw_hand(items, seat.cards, [(x, _COLUMN + _STEP * place) for place in range(count)])
 
 
-def _stock(items: list[Item], view: ThreeView) -> None:
-    x, y = 180.0, _MIDDLE
-    if view.declarer is not None:
-        items.append(Box(x, y, CARD_WIDTH, CARD_HEIGHT, 8, None, FELT_LIGHT, 2))
-        items.append(Text(x + CARD_WIDTH / 2, _HEIGHT / 2, "no stock", 16, FAINT, "middle"))
-        return
-    for layer in range(view.draws_left // 2 + 1):
-        draw_back(items, x - 2.5 * layer, y - 2.5 * layer)
-    draw_card(items, cards_of(view.upcard)[0], x + CARD_WIDTH + 12, y)
-    remaining = PLAYERS * view.draws_left + HAND
-    for card_x, label in ((x, f"stock {remaining}"), (x + CARD_WIDTH + 12, "upcard")):
-        under = y + CARD_HEIGHT + 16
-        items.append(Text(card_x + CARD_WIDTH / 2, under, label, 16, FAINT, "middle"))
-
-
-def _middle(items: list[Item], view: ThreeView, seats: Sequence[_Seat]) -> None:
-    trick, x = _trick(view), 402.0
-    if not trick:
-        return
-    heading = "last trick" if view.led is None else "this trick"
-    middle = x + (len(trick) * (CARD_WIDTH + 12) - 12) / 2
-    items.append(Text(middle, _MIDDLE - 18, heading, 16, FAINT, "middle"))
-    for place, (seat, card) in enumerate(trick):
-        card_x = x + (CARD_WIDTH + 12) * place
-        draw_card(items, card, card_x, _MIDDLE)
-        under = card_x + CARD_WIDTH / 2, _MIDDLE + CARD_HEIGHT + 16
-        items.append(Text(*under, seats[seat].name, 16, FAINT, "middle"))
-
-
-def _trumps(items: list[Item], view: ThreeView) -> None:
-    x, y = 893.0, _MIDDLE
-    items.append(Box(x - 65, y - 12, 130, CARD_HEIGHT + 24, 14, FELT_EDGE))
-    items.append(Text(x, y + 8, "trumps", 16, FAINT, "middle"))
-    items.append(Box(x - 30, y + 26, 60, 60, 12, CREAM))
-    draw_suit(items, view.trump, x, y + 56, 44, turned=False)
-    items.append(Text(x, y + 112, _stage(view), 15, INK, "middle"))
+def _name(seat: _Seat, x: float, y: float, anchor: str) -> Text:
+    return Text(x, y, seat.name, 19, GOLD if seat.to_play else INK, anchor=anchor, bold=True)
 
 
 # -- text

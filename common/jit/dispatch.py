@@ -187,6 +187,11 @@ class _InternalCompiler(_Compiler):
     _extra_passes = (_SkipRefcounts, _StopAtBitcode)
 
 
+def _without_literal(argument: types.Type) -> types.Type:
+    literals = (types.IntegerLiteral, types.BooleanLiteral)
+    return types.unliteral(argument) if isinstance(argument, literals) else argument
+
+
 class _InternalDispatcher(CPUDispatcher):
     """Dispatcher of a function for calls from compiled code."""
 
@@ -194,9 +199,9 @@ class _InternalDispatcher(CPUDispatcher):
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         # Constant arguments do not make a specialization of their own.
-        literals = (types.IntegerLiteral, types.BooleanLiteral)
-        plain = [types.unliteral(arg) if isinstance(arg, literals) else arg for arg in args]
-        return super().get_call_template(plain, kws)
+        plain = [_without_literal(arg) for arg in args]
+        named = {name: _without_literal(arg) for name, arg in kws.items()}
+        return super().get_call_template(plain, named)
 
     def add_overload(self, cres: Any) -> None:
         if self.is_noinline:

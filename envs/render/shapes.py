@@ -1,12 +1,12 @@
-"""Shapes of scenes, and cards made of them."""
+"""Shapes of scenes, and what tables are made of: cards, hands, the stock, a trick, trumps."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ...engine.cards import RANKS, Card
-from .suits import COLOURS, SHAPES, Outline
+from .suits import COLOURS, SHAPES, Outline, Point
 
 CARD_WIDTH, CARD_HEIGHT = 92.0, 130.0
 
@@ -44,9 +44,9 @@ class Text:
     x: float
     y: float
     text: str
-    size: float
-    fill: str
-    anchor: str = "start"
+    size: float = 16
+    fill: str = FAINT
+    anchor: str = "middle"
     bold: bool = False
     turned: bool = False
     """Upside down."""
@@ -67,9 +67,10 @@ class Scene:
 
 def felt(width: int, height: int) -> list[Item]:
     """An empty table."""
+    edge = Box(0, 0, width, height, radius=0, fill=FELT_EDGE)
     return [
-        Box(0, 0, width, height, 0, FELT_EDGE),
-        Box(10, 10, width - 20, height - 20, 26, FELT, FELT_LIGHT, 2),
+        edge,
+        Box(10, 10, width - 20, height - 20, radius=26, fill=FELT, line=FELT_LIGHT, line_width=2),
     ]
 
 
@@ -104,7 +105,9 @@ _PIPS: dict[int, list[tuple[float, float]]] = {
 }
 
 
-def draw_suit(items: list[Item], suit: int, x: float, y: float, size: float, turned: bool) -> None:
+def draw_suit(
+    items: list[Item], suit: int, x: float, y: float, size: float, *, turned: bool = False
+) -> None:
     """Add the symbol of a suit, centred at `(x, y)`."""
     sign = -1 if turned else 1
     for outline in SHAPES[suit]:
@@ -112,16 +115,20 @@ def draw_suit(items: list[Item], suit: int, x: float, y: float, size: float, tur
         items.append(Shape(points, COLOURS[suit]))
 
 
+def _card_box(x: float, y: float, fill: str | None, line: str, line_width: float = 1) -> Box:
+    return Box(x, y, CARD_WIDTH, CARD_HEIGHT, radius=8, fill=fill, line=line, line_width=line_width)
+
+
 def draw_card(items: list[Item], card: Card, x: float, y: float) -> None:
     """Add a card, face up, with its upper left corner at `(x, y)`."""
     colour = COLOURS[card.suit]
-    items.append(Box(x, y, CARD_WIDTH, CARD_HEIGHT, 8, CREAM, "#55606b", 1))
+    items.append(_card_box(x, y, CREAM, "#55606b"))
     rank = "10" if RANKS[card.rank] == "T" else RANKS[card.rank]
     size = 19.0 if len(rank) == 1 else 16.0
-    items.append(Text(x + 13, y + 16, rank, size, colour, "middle", bold=True))
-    draw_suit(items, card.suit, x + 13, y + 35, 13, turned=False)
+    items.append(Text(x + 13, y + 16, rank, size, colour, bold=True))
+    draw_suit(items, card.suit, x + 13, y + 35, 13)
     far_x, far_y = x + CARD_WIDTH - 13, y + CARD_HEIGHT - 16
-    items.append(Text(far_x, far_y, rank, size, colour, "middle", bold=True, turned=True))
+    items.append(Text(far_x, far_y, rank, size, colour, bold=True, turned=True))
     draw_suit(items, card.suit, x + CARD_WIDTH - 13, y + CARD_HEIGHT - 35, 13, turned=True)
     middle_x, middle_y = x + CARD_WIDTH / 2, y + CARD_HEIGHT / 2
     pips = card.rank + 2
@@ -130,36 +137,102 @@ def draw_card(items: list[Item], card: Card, x: float, y: float) -> None:
             at = middle_x + px * CARD_WIDTH, middle_y + py * CARD_HEIGHT
             draw_suit(items, card.suit, *at, 15, turned=py > 0.01)
     elif rank == "A":
-        draw_suit(items, card.suit, middle_x, middle_y, 44, turned=False)
+        draw_suit(items, card.suit, middle_x, middle_y, 44)
     else:
-        inner = Box(x + 26, y + 18, CARD_WIDTH - 52, CARD_HEIGHT - 36, 4, "#f4ead2", colour, 1)
-        items.append(inner)
-        items.append(Text(middle_x, middle_y - 15, rank, 38, colour, "middle", bold=True))
-        draw_suit(items, card.suit, middle_x, middle_y + 22, 26, turned=False)
+        size = CARD_WIDTH - 52, CARD_HEIGHT - 36
+        items.append(Box(x + 26, y + 18, *size, radius=4, fill="#f4ead2", line=colour))
+        items.append(Text(middle_x, middle_y - 15, rank, 38, colour, bold=True))
+        draw_suit(items, card.suit, middle_x, middle_y + 22, 26)
 
 
 def draw_back(items: list[Item], x: float, y: float) -> None:
     """Add a card, face down."""
-    items.append(Box(x, y, CARD_WIDTH, CARD_HEIGHT, 8, _BACK, "#16233f", 1))
-    inner = Box(x + 6, y + 6, CARD_WIDTH - 12, CARD_HEIGHT - 12, 5, None, _BACK_LINE, 1.5)
-    items.append(inner)
+    items.append(_card_box(x, y, _BACK, "#16233f"))
+    inner = CARD_WIDTH - 12, CARD_HEIGHT - 12
+    items.append(Box(x + 6, y + 6, *inner, radius=5, fill=None, line=_BACK_LINE, line_width=1.5))
     middle_x, middle_y = x + CARD_WIDTH / 2, y + CARD_HEIGHT / 2
     for size, colour in ((30.0, _BACK_LINE), (24.0, _BACK)):
         corners = ((0, -size), (size * 0.7, 0), (0, size), (-size * 0.7, 0))
         items.append(Shape(tuple((middle_x + a, middle_y + b) for a, b in corners), colour))
 
 
-def draw_row(
-    items: list[Item], cards: Sequence[Card], hidden: int, left: float, right: float, y: float
-) -> None:
-    """Add a hand in a row; hidden cards lie face down on the right."""
-    count = len(cards) + hidden
-    if count == 0:
-        return
+# -- what lies on a table
+
+
+def draw_hand(items: list[Item], cards: Sequence[Card], corners: Iterable[Point]) -> None:
+    """Add a card at each of these corners; those after the last of `cards` lie face down."""
+    for place, corner in enumerate(corners):
+        if place < len(cards):
+            draw_card(items, cards[place], *corner)
+        else:
+            draw_back(items, *corner)
+
+
+def row_corners(count: int, left: float, right: float, y: float) -> list[Point]:
+    """Corners of cards in a row between two edges."""
     step = min(CARD_WIDTH + 8, (right - left - CARD_WIDTH) / max(count - 1, 1))
     x = (left + right) / 2 - (step * (count - 1) + CARD_WIDTH) / 2
-    for place in range(count):
-        if place < len(cards):
-            draw_card(items, cards[place], x + place * step, y)
-        else:
-            draw_back(items, x + place * step, y)
+    return [(x + place * step, y) for place in range(count)]
+
+
+def under_card(x: float, y: float, text: str, size: float = 16) -> Text:
+    """Text under the middle of a card at `(x, y)`."""
+    return Text(x + CARD_WIDTH / 2, y + CARD_HEIGHT + 16, text, size)
+
+
+def draw_pile(items: list[Item], x: float, y: float, layers: int) -> None:
+    """Add a pile of cards, face down; without layers the place where it lay."""
+    if layers == 0:
+        items.append(_card_box(x, y, None, FELT_LIGHT, 2))
+    for layer in range(layers):
+        draw_back(items, x - 2.5 * layer, y - 2.5 * layer)
+
+
+def draw_stock(items: list[Item], left: int, upcards: Sequence[Card], x: float, y: float) -> None:
+    """Add a stock of `left` cards, those face up beside it."""
+    if left == 0:
+        draw_pile(items, x, y, 0)
+        items.append(Text(x + CARD_WIDTH / 2, y + CARD_HEIGHT / 2, "no stock"))
+        return
+    face_down, step = left - len(upcards), CARD_WIDTH + 12
+    first = x + step * (face_down > 0)
+    if face_down:
+        draw_pile(items, x, y, min(4, (face_down + 5) // 6))
+    for place, card in enumerate(upcards):
+        draw_card(items, card, first + step * place, y)
+    items.append(under_card(x, y, f"stock {left}"))
+    if upcards:
+        label = "upcard" if len(upcards) == 1 else "upcards"
+        items.append(Text(first + step * len(upcards) / 2 - 6, y + CARD_HEIGHT + 16, label))
+
+
+def draw_trick(
+    items: list[Item],
+    places: Sequence[tuple[Card, str] | None],
+    heading: str,
+    gap: float,
+    at: Point,
+) -> None:
+    """Add the cards of a trick in a row from `at` on, each above a line of text."""
+    x, y = at
+    for place, played in enumerate(places):
+        if played is not None:
+            card, text = played
+            corner = x + (CARD_WIDTH + gap) * place, y
+            draw_card(items, card, *corner)
+            items.append(under_card(*corner, text, 15))
+    width = len(places) * (CARD_WIDTH + gap) - gap
+    items.append(Text(x + width / 2, y - 16, heading, 15))
+
+
+def draw_trumps(items: list[Item], trump: int | None, width: float, x: float, y: float) -> None:
+    """Add a panel that shows trumps, its middle at `x`."""
+    items.append(Box(x - width / 2, y - 12, width, CARD_HEIGHT + 24, radius=14, fill=FELT_EDGE))
+    items.append(Text(x, y + 8, "no trumps" if trump is None else "trumps"))
+    if trump is not None:
+        items.append(Box(x - 30, y + 22, 60, 60, radius=12, fill=CREAM))
+        draw_suit(items, trump, x, y + 52, 44)
+
+
+def tricks_text(count: int) -> str:
+    return f"{count} trick" + ("" if count == 1 else "s")
