@@ -1,5 +1,5 @@
 # pyright: strict
-"""Description of a rule set in English, generated from its parameters.
+"""Description of a rule set in English, from a table of sentences.
 
 `chapters` follows the order of play, `describe` formats it as plain text, and `as_yaml` writes the
 parameters as a template for a custom rule set.
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from .cards import RANK_NAMES, SUIT_NAMES
@@ -25,6 +24,208 @@ class Chapter(NamedTuple):
     paragraphs: list[str]
 
 
+_Sentence = dict[str, str]
+"""Texts by their conditions: the first text counts of which all conditions are facts."""
+
+_PLAY: list[_Sentence] = [
+    {
+        "": "The non-dealer leads to the first trick, any card. The other player must follow suit "
+        "if able, and may play anything if not."
+    },
+    {
+        "trumps": "The higher card of the suit that was led takes the trick, unless the second "
+        "card is a trump on another suit, which takes it.",
+        "": "The higher card of the suit that was led takes the trick.",
+    },
+    {"": "The winner leads to the next trick."},
+]
+
+_CHAPTERS: list[tuple[str, str, list[list[_Sentence]]]] = [
+    (
+        "",
+        "Cards and deal",
+        [
+            [
+                {
+                    "": "Two players, {deck}, ace high. The first dealer is drawn at random, and "
+                    "the deal alternates from hand to hand."
+                }
+            ],
+            [
+                {
+                    "exchange": "Cards go out one at a time to four hands of {hand}, in turn: a "
+                    "first blind hand, the non-dealer's, a second blind hand, the dealer's.",
+                    "": "Cards go out one at a time, the non-dealer's first, until both players "
+                    "hold {hand}.",
+                },
+                {"stock": "The next {stock} are the stock and lie face down."},
+                {
+                    "one left over": "{left_over} is left over and set aside, unseen by both.",
+                    "left over": "{left_over} are left over and set aside, unseen by both.",
+                },
+                {
+                    "exchange, every, trumps": "The last card, the dealer's, is turned up for both "
+                    "to see, and its suit is trumps for the whole hand.",
+                    "exchange, every": "The last card, the dealer's, is turned up for both to see, "
+                    "and makes no trumps: there are none.",
+                    "trumps, two faced": "The top two cards of the stock are turned up, and the "
+                    "suit of the upper one is trumps for the whole hand.",
+                    "trumps": "The top card of the stock is turned up, and its suit is trumps for "
+                    "the whole hand.",
+                    "": "There are no trumps.",
+                },
+            ],
+        ],
+    ),
+    (
+        "exchange",
+        "The exchange",
+        [
+            [
+                {
+                    "": "First the non-dealer, then the dealer, keeps the hand dealt, or lays it "
+                    "away unseen and takes a blind hand: the non-dealer the first, the dealer the "
+                    "second. Both see whether the other exchanged, and no card of it."
+                }
+            ],
+            [
+                {
+                    "every": "If the dealer keeps, both know that the turned card is there; if the "
+                    "dealer exchanges, both know that it is out of play."
+                }
+            ],
+            [
+                {
+                    "": "{set_aside} stay out of play, and neither player ever sees them all, so "
+                    "that even a player who remembers everything cannot be sure of the other's "
+                    "hand."
+                }
+            ],
+        ],
+    ),
+    (
+        "stock",
+        "Stage one: {foreplay_tricks} for the stock",
+        [
+            _PLAY,
+            [
+                {
+                    "never": "After each trick both players draw from the stock, which stays face "
+                    "down throughout: the winner takes the top card and the loser the next, each "
+                    "unseen by the other.",
+                    "after-first": "At the first trick the whole stock lies face down: the winner "
+                    "takes the top card and the loser the next, each unseen by the other.",
+                }
+            ],
+            [
+                {
+                    "never": "",
+                    "after-first": "From the second trick on,",
+                    "": "At each trick,",
+                },
+                {
+                    "never": "",
+                    "two faced, choice": "the top two cards of the stock lie face up. The winner "
+                    "of the trick chooses one of them and the loser takes the other, both openly.",
+                    "two faced": "the top two cards of the stock lie face up. The winner of the "
+                    "trick takes the upper one and the loser the other, both openly.",
+                    "choice": "the top card of the stock lies face up. The winner of the trick "
+                    "chooses: the upcard, or the hidden one below it. The loser takes the other. "
+                    "Both see which of the two was taken, but only its owner sees the hidden card.",
+                    "": "the top card of the stock lies face up. The winner of the trick takes it "
+                    "into hand, openly, and the loser takes the next card without showing it.",
+                },
+            ],
+        ],
+    ),
+    (
+        "stock",
+        "Stage two: the last {hand_tricks}",
+        [
+            [
+                {
+                    "unreached": "It is never reached: the race ends before the stock is gone.",
+                    "": "When the stock is gone, the winner of the last trick leads, and the hands "
+                    "are played out by the same rules, with nothing more to draw.",
+                }
+            ],
+            [
+                {
+                    "unreached": "",
+                    "open": "A player who remembers every card that was played and taken knows the "
+                    "other's hand.",
+                    "": "The {set_aside} set aside stay unseen, so that even a player who "
+                    "remembers everything cannot be sure of the other's hand.",
+                }
+            ],
+        ],
+    ),
+    ("no stock", "Play: {hand_tricks}", [_PLAY]),
+    (
+        "",
+        "Scoring",
+        [
+            [
+                {
+                    "all count": "All {counting_tricks} count.",
+                    "": "Only the {counting_tricks} of stage two count; stage one decides who goes "
+                    "into it with which cards.",
+                }
+            ],
+            [
+                {"race": "The hand is a race: it ends when a player has taken {race_tricks},"},
+                {
+                    "race, high": "and that player wins.",
+                    "race, low": "and that player loses.",
+                    "race": "and that player wins if the {first_turned} was red (play high), and "
+                    "loses if it was black (play low).",
+                    "high": "Play high: the player with more counting tricks wins the hand.",
+                    "low": "Play low: the player with fewer counting tricks wins the hand.",
+                    "": "The colour of the {first_turned} decides. Red (diamonds or hearts): play "
+                    "high, the player with more counting tricks wins the hand. Black (clubs or "
+                    "spades): play low, the player with fewer counting tricks wins the hand.",
+                },
+                {
+                    "drawn race": "If no player gets there, the hand is drawn and pays nothing.",
+                },
+            ],
+            [
+                {
+                    "win": "Winning pays 1, for {closest} as for {clearest}.",
+                    "margin": "The winner is paid the difference between the two numbers of "
+                    "counting tricks: {examples}.",
+                    "slam, high": "The winner is paid 1 for each counting trick above {book}, but "
+                    "{slam_pay} for a slam, which is taking all of them: {examples}.",
+                    "slam": "The winner is paid 1 for each counting trick above {book} of the "
+                    "player with more, but {slam_pay} for a slam, which is taking all of them: "
+                    "{examples}.",
+                    "high": "The winner is paid 1 for each counting trick above {book}: "
+                    "{examples}.",
+                    "": "The winner is paid 1 for each counting trick above {book} of the player "
+                    "with more: {examples}.",
+                },
+                {
+                    "win": "",
+                    "race": "",
+                    "low": "The {middle} go to the player with {middle_least}.",
+                    "colour": "When playing low, the {middle} go to the player with "
+                    "{middle_least}.",
+                },
+            ],
+            [{"tie": "{half}–{half} is a tie, which pays nothing."}],
+            [
+                {
+                    "exchange": "In a match, the winner of a hand adds what it pays to a total: to "
+                    "a target, 5 points as a rule, or 10, or as the best of 3 or 5 hands.",
+                    "": "In a match, the winner of a hand adds what it pays to a total: to a "
+                    "target, such as 10, 25 or 50 points, or as the best of 3 or 5 hands.",
+                }
+            ],
+        ],
+    ),
+]
+
+
 def describe(rules: Rules) -> str:
     """Description of a rule set as plain text."""
     parts = [textwrap.fill(f"{rules.name}: {rules.about}" if rules.about else rules.name, _WIDTH)]
@@ -37,246 +238,88 @@ def describe(rules: Rules) -> str:
 
 def chapters(rules: Rules) -> list[Chapter]:
     """Description of a rule set in chapters, in the order of play."""
-    sections = [Chapter("Cards and deal", list(_deal(rules)))]
-    if rules.exchange:
-        sections.append(Chapter("The exchange", list(_exchange(rules))))
-    if rules.stock_cards:
-        title = f"Stage one: {_tricks(rules.foreplay_tricks)} for the stock"
-        sections.append(Chapter(title, [_play(rules), *_draw(rules)]))
-        title = f"Stage two: the last {_tricks(rules.hand)}"
-        sections.append(Chapter(title, list(_endgame(rules))))
-    else:
-        sections.append(Chapter(f"Play: {_tricks(rules.hand)}", [_play(rules)]))
-    sections.append(Chapter("Scoring", list(_scoring(rules))))
-    return sections
+    facts, values = _facts(rules), _values(rules)
+
+    def holds(conditions: str) -> bool:
+        return not conditions or facts.issuperset(conditions.split(", "))
+
+    def text_of(paragraph: list[_Sentence]) -> str:
+        chosen = [
+            next((text for conditions, text in sentence.items() if holds(conditions)), "")
+            for sentence in paragraph
+        ]
+        return " ".join(filter(None, chosen)).format(**values)
+
+    return [
+        Chapter(title.format(**values), list(filter(None, map(text_of, paragraphs))))
+        for conditions, title, paragraphs in _CHAPTERS
+        if holds(conditions)
+    ]
 
 
-def _tricks(count: int) -> str:
-    return f"{count} trick" if count == 1 else f"{count} tricks"
+def _facts(rules: Rules) -> set[str]:
+    """The conditions that a rule set meets."""
+    left_over, race = len(rules.deck) - rules.dealt_cards, rules.race
+    facts = {
+        "exchange": rules.exchange,
+        "stock": rules.stock_cards > 0,
+        "no stock": rules.stock_cards == 0,
+        "left over": left_over > 0,
+        "one left over": left_over == 1,
+        "trumps": rules.trumps == "upcard",
+        "two faced": rules.face_up == 2,
+        "choice": rules.choice,
+        "open": rules.open_endgame,
+        "all count": rules.stock_cards == 0 or rules.counts == "all",
+        "slam": rules.slam_pay is not None and race in (None, rules.counting_tricks),
+        "race": race is not None,
+        "tie": race is None and rules.counting_tricks % 2 == 0,
+    }
+    if race is not None:
+        facts["unreached"] = rules.counts == "all" and 2 * (race - 1) < rules.foreplay_tricks
+        facts["drawn race"] = 2 * (race - 1) >= rules.counting_tricks
+    names = {name for name, holds in facts.items() if holds}
+    return names | {rules.faced, rules.contract, rules.pay}
 
 
-def _cards(count: int) -> str:
-    return f"{count} card" if count == 1 else f"{count} cards"
+def _values(rules: Rules) -> dict[str, object]:
+    """What the texts name."""
+    examples = _examples(rules)
+    most, least, pay = examples[len(examples) // 2]
+    return {
+        "deck": _deck(rules),
+        "hand": rules.hand,
+        "stock": _counted(rules.stock_cards, "card"),
+        "left_over": _counted(len(rules.deck) - rules.dealt_cards, "card"),
+        "set_aside": _counted(rules.set_aside, "card"),
+        "foreplay_tricks": _counted(rules.foreplay_tricks, "trick"),
+        "hand_tricks": _counted(rules.hand, "trick"),
+        "counting_tricks": _counted(rules.counting_tricks, "trick"),
+        "race_tricks": _counted(rules.race or 0, "trick"),
+        "first_turned": "turned card" if rules.exchange else "first upcard",
+        "closest": "{}–{}".format(*examples[0]),
+        "clearest": "{}–{}".format(*examples[-1]),
+        "book": rules.effective_book,
+        "slam_pay": rules.slam_pay,
+        "examples": ", ".join("{}–{} pays {}".format(*example) for example in examples),
+        "middle": f"{pay} for {most}–{least}",
+        "middle_least": least,
+        "half": rules.counting_tricks // 2,
+    }
 
 
-def _list(words: tuple[str, ...]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-# -- the deal
-
-
-def _deal(rules: Rules) -> Iterator[str]:
-    yield (
-        f"Two players, {_deck(rules)}, ace high. The first dealer is drawn at random, and the "
-        "deal alternates from hand to hand."
-    )
-    text = (
-        f"Cards go out one at a time, the non-dealer's first, until both players hold {rules.hand}."
-    )
-    if rules.exchange:
-        text = (
-            f"Cards go out one at a time to four hands of {rules.hand}, in turn: a first blind "
-            "hand, the non-dealer's, a second blind hand, the dealer's."
-        )
-    if rules.stock_cards:
-        text += f" The next {_cards(rules.stock_cards)} are the stock and lie face down."
-    if left_over := len(rules.deck) - rules.dealt_cards:
-        verb = "is" if left_over == 1 else "are"
-        text += f" {_cards(left_over)} {verb} left over and set aside, unseen by both."
-    yield f"{text} {_trumps(rules)}"
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _deck(rules: Rules) -> str:
     if rules.suits == 4 and rules.ranks == 13:
         return "a full pack of 52 cards"
-    lowest = RANK_NAMES[13 - rules.ranks]
-    suits = "all four suits" if rules.suits == 4 else _list(SUIT_NAMES[: rules.suits])
-    span = f"{lowest} to ace" if rules.ranks > 1 else "the ace"
-    return f"a short pack of {_cards(len(rules.deck))}, {span} of {suits}"
-
-
-def _trumps(rules: Rules) -> str:
-    if rules.exchange and rules.faced == "every":
-        turned = "The last card, the dealer's, is turned up for both to see, and "
-        if rules.trumps == "upcard":
-            return f"{turned}its suit is trumps for the whole hand."
-        return f"{turned}makes no trumps: there are none."
-    if rules.trumps == "none":
-        return "There are no trumps."
-    if rules.face_up == 2:
-        return (
-            "The top two cards of the stock are turned up, and the suit of the upper one is "
-            "trumps for the whole hand."
-        )
-    return "The top card of the stock is turned up, and its suit is trumps for the whole hand."
-
-
-def _exchange(rules: Rules) -> Iterator[str]:
-    yield (
-        "First the non-dealer, then the dealer, keeps the hand dealt, or lays it away unseen and "
-        "takes a blind hand: the non-dealer the first, the dealer the second. Both see whether the "
-        "other exchanged, and no card of it."
-    )
-    if rules.faced == "every":
-        yield (
-            "If the dealer keeps, both know that the turned card is there; if the dealer "
-            "exchanges, both know that it is out of play."
-        )
-    yield (
-        f"{_cards(rules.set_aside)} stay out of play, and neither player ever sees them all, so "
-        "that even a player who remembers everything cannot be sure of the other's hand."
-    )
-
-
-# -- playing
-
-
-def _play(rules: Rules) -> str:
-    rule = "The higher card of the suit that was led takes the trick"
-    if rules.trumps == "upcard":
-        rule += ", unless the second card is a trump on another suit, which takes it"
-    return (
-        "The non-dealer leads to the first trick, any card. The other player must follow suit if "
-        f"able, and may play anything if not. {rule}. The winner leads to the next trick."
-    )
-
-
-def _draw(rules: Rules) -> Iterator[str]:
-    if rules.faced == "never":
-        yield (
-            "After each trick both players draw from the stock, which stays face down throughout: "
-            "the winner takes the top card and the loser the next, each unseen by the other."
-        )
-        return
-    if rules.faced == "after-first":
-        yield (
-            "At the first trick the whole stock lies face down: the winner takes the top card and "
-            "the loser the next, each unseen by the other."
-        )
-    before = "From the second trick on" if rules.faced == "after-first" else "At each trick"
-    yield f"{before}, {_faced_draw(rules)}"
-
-
-def _faced_draw(rules: Rules) -> str:
-    if rules.face_up == 2 and rules.choice:
-        return (
-            "the top two cards of the stock lie face up. The winner of the trick chooses one of "
-            "them and the loser takes the other, both openly."
-        )
-    if rules.face_up == 2:
-        return (
-            "the top two cards of the stock lie face up. The winner of the trick takes the upper "
-            "one and the loser the other, both openly."
-        )
-    if rules.choice:
-        return (
-            "the top card of the stock lies face up. The winner of the trick chooses: the upcard, "
-            "or the hidden one below it. The loser takes the other. Both see which of the two was "
-            "taken, but only its owner sees the hidden card."
-        )
-    return (
-        "the top card of the stock lies face up. The winner of the trick takes it into hand, "
-        "openly, and the loser takes the next card without showing it."
-    )
-
-
-def _endgame(rules: Rules) -> Iterator[str]:
-    race = rules.race if rules.counts == "all" else None
-    if race is not None and 2 * (race - 1) < rules.foreplay_tricks:
-        yield "It is never reached: the race ends before the stock is gone."
-        return
-    yield (
-        "When the stock is gone, the winner of the last trick leads, and the hands are played out "
-        "by the same rules, with nothing more to draw."
-    )
-    if rules.open_endgame:
-        yield (
-            "A player who remembers every card that was played and taken knows the other's hand."
-        )
-    else:
-        yield (
-            f"The {_cards(rules.set_aside)} set aside stay unseen, so that even a player who "
-            "remembers everything cannot be sure of the other's hand."
-        )
-
-
-# -- what counts, and what it pays
-
-
-def _scoring(rules: Rules) -> Iterator[str]:
-    if rules.stock_cards == 0 or rules.counts == "all":
-        yield f"All {_tricks(rules.counting_tricks)} count."
-    else:
-        yield (
-            f"Only the {_tricks(rules.counting_tricks)} of stage two count; stage one decides who "
-            "goes into it with which cards."
-        )
-    yield _race(rules) if rules.race is not None else _aim(rules)
-    yield _pay(rules)
-    if rules.race is None and rules.counting_tricks % 2 == 0:
-        half = rules.counting_tricks // 2
-        yield f"{half}–{half} is a tie, which pays nothing."
-    target = "5 points as a rule, or 10" if rules.exchange else "such as 10, 25 or 50 points"
-    yield (
-        f"In a match, the winner of a hand adds what it pays to a total: to a target, {target}, or "
-        "as the best of 3 or 5 hands."
-    )
-
-
-def _aim(rules: Rules) -> str:
-    most = "the player with more counting tricks wins the hand"
-    fewest = "the player with fewer counting tricks wins the hand"
-    if rules.contract == "high":
-        return f"Play high: {most}."
-    if rules.contract == "low":
-        return f"Play low: {fewest}."
-    return (
-        f"The colour of the {_first_turned(rules)} decides. Red (diamonds or hearts): play high, "
-        f"{most}. Black (clubs or spades): play low, {fewest}."
-    )
-
-
-def _first_turned(rules: Rules) -> str:
-    return "turned card" if rules.exchange else "first upcard"
-
-
-def _race(rules: Rules) -> str:
-    race = rules.race or 0
-    first = f"The hand is a race: it ends when a player has taken {_tricks(race)}"
-    ends = {
-        "high": "and that player wins.",
-        "low": "and that player loses.",
-        "colour": (
-            f"and that player wins if the {_first_turned(rules)} was red (play high), and loses "
-            "if it was black (play low)."
-        ),
-    }
-    text = f"{first}, {ends[rules.contract]}"
-    if 2 * (race - 1) >= rules.counting_tricks:
-        text += " If no player gets there, the hand is drawn and pays nothing."
-    return text
-
-
-def _pay(rules: Rules) -> str:
-    if rules.pay == "win":
-        results = [f"{most}–{least}" for most, least, _ in _examples(rules)]
-        return f"Winning pays 1, for {results[0]} as for {results[-1]}."
-    if rules.pay == "margin":
-        text = "The winner is paid the difference between the two numbers of counting tricks"
-    else:
-        text = f"The winner is paid 1 for each counting trick above {rules.effective_book}"
-        if rules.contract != "high":
-            text += " of the player with more"
-    if rules.slam_pay is not None and rules.race in (None, rules.counting_tricks):
-        text += f", but {rules.slam_pay} for a slam, which is taking all of them"
-    examples = _examples(rules)
-    text += ": " + ", ".join(f"{most}–{least} pays {pay}" for most, least, pay in examples) + "."
-    if rules.contract != "high" and rules.race is None:
-        most, least, pay = examples[len(examples) // 2]
-        when = "When playing low, the" if rules.contract == "colour" else "The"
-        text += f" {when} {pay} for {most}–{least} go to the player with {least}."
-    return text
+    *suits, last = SUIT_NAMES[: rules.suits]
+    listed = f"{', '.join(suits)} and {last}" if suits else last
+    span = f"{RANK_NAMES[13 - rules.ranks]} to ace" if rules.ranks > 1 else "the ace"
+    cards = _counted(len(rules.deck), "card")
+    return f"a short pack of {cards}, {span} of {'all four suits' if rules.suits == 4 else listed}"
 
 
 def _examples(rules: Rules) -> list[tuple[int, int, str]]:
