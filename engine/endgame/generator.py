@@ -135,9 +135,8 @@ def next_pattern(pattern: np.uint64) -> np.uint64:
     return carried | (((pattern ^ carried) >> np.uint64(2)) >> np.uint64(lowest(step)))
 
 
-@jit
-def fill_high(index: Any, classes: Classes, below: np.ndarray, out: np.ndarray) -> int:
-    """Write the values of a range of classes; returns the sum of the leaders' tricks."""
+@forceinline
+def _fill(index: Any, classes: Classes, below: np.ndarray, out: np.ndarray, low: bool) -> int:
     n, first, end = classes
     total = 0
     at = index.class_offsets[first] >> ONE
@@ -146,33 +145,28 @@ def fill_high(index: Any, classes: Classes, below: np.ndarray, out: np.ndarray) 
         for _ in range(index.class_sizes[n] >> ONE):
             byte = 0
             for nibble in range(2):
-                value = _max_tricks(index, Node(n, c, pattern), below)
+                if low:
+                    value = _min_tricks(index, Node(n, c, pattern), below)
+                else:
+                    value = _max_tricks(index, Node(n, c, pattern), below)
                 pattern = next_pattern(pattern)
                 total += value
                 byte |= value << (4 * nibble)
             out[at] = byte
             at += ONE
     return total
+
+
+@jit
+def fill_high(index: Any, classes: Classes, below: np.ndarray, out: np.ndarray) -> int:
+    """Write the values of a range of classes; returns the sum of the leaders' tricks."""
+    return _fill(index, classes, below, out, False)
 
 
 @jit
 def fill_low(index: Any, classes: Classes, below: np.ndarray, out: np.ndarray) -> int:
-    """`fill_high` for a low contract: a twin, since one loop for both compiles to slower code."""
-    n, first, end = classes
-    total = 0
-    at = index.class_offsets[first] >> ONE
-    for c in range(first, end):
-        pattern = (ONE << np.uint64(n)) - ONE
-        for _ in range(index.class_sizes[n] >> ONE):
-            byte = 0
-            for nibble in range(2):
-                value = _min_tricks(index, Node(n, c, pattern), below)
-                pattern = next_pattern(pattern)
-                total += value
-                byte |= value << (4 * nibble)
-            out[at] = byte
-            at += ONE
-    return total
+    """`fill_high` for a low contract, compiled apart: one function for both is slower."""
+    return _fill(index, classes, below, out, True)
 
 
 @jit

@@ -98,16 +98,16 @@ def endgame_index(trumps: bool) -> EndgameIndex:
     bottoms = ((1 << offsets) * (lengths > 0)).sum(axis=1)
     low, high = _rank_tables()
     return EndgameIndex(
-        int(trumps),
-        first,
-        sizes,
-        base.astype(np.uint64),
-        (((1 << lengths) - 1) << offsets).astype(np.uint64),
-        bottoms.astype(np.uint64),
-        _steps(lengths, find, trumps),
-        find,
-        low,
-        high,
+        trumps=int(trumps),
+        first_class=first,
+        class_sizes=sizes,
+        class_offsets=base.astype(np.uint64),
+        suits=(((1 << lengths) - 1) << offsets).astype(np.uint64),
+        bottoms=bottoms.astype(np.uint64),
+        transitions=_steps(lengths, find, trumps),
+        class_ids=find,
+        rank_low=low,
+        rank_high=high,
     )
 
 

@@ -77,16 +77,26 @@ OPEN_NODE = np.dtype(
     [
         ("c", "i8"),
         ("pattern", "u8"),
-        ("need", "i8"),  # points to reach; in a race 1 to win it, 0 not to lose it
+        ("target", "i8", (3,)),  # the fields of a `Target`
         ("leads", "u8"),  # still to be tried
         ("replies", "u8"),  # still to be tried, to the current lead
         ("lead", "i8"),
         ("suit", "i8"),  # of the lead
         ("wins", "i8"),  # 1: the leader won the searched trick
-        ("needs", "i8", (2,)),  # in a race: by the leader, by the other
     ]
 )
 """A search node on the stack, waiting for the result of a child."""
+
+
+class Target(NamedTuple):
+    """What the leader has to reach: points, or the outcome of a race."""
+
+    need: int
+    """Points; in a race tricks."""
+    other_need: int
+    """In a race: tricks that the opponent needs."""
+    goal: int
+    """In a race: 1 to win it, 0 not to lose it."""
 
 
 class Scratch(NamedTuple):
@@ -158,12 +168,19 @@ def _lowest_bit(cards: np.uint64) -> np.uint64:
 
 
 @forceinline
+def every_reply(index: Any, c: int, other: np.uint64, i: int) -> np.uint64:
+    """All different replies."""
+    follows = other & index.suits[c, i]
+    return run_bottoms(follows if follows else other, index.bottoms[c])
+
+
+@forceinline
 def replies_to(tables: Any, c: int, other: np.uint64, i: int, lead: int) -> np.uint64:
     """Replies to try: in high contracts the cheapest winner and the lowest loser."""
     index = tables.endgame_index
-    follows = other & index.suits[c, i]
     if tables.low:
-        return run_bottoms(follows if follows else other, index.bottoms[c])
+        return every_reply(index, c, other, i)
+    follows = other & index.suits[c, i]
     if follows:
         higher = (follows >> np.uint64(lead)) << np.uint64(lead)
         return _lowest_bit(higher) | _lowest_bit(follows ^ higher)
@@ -262,32 +279,71 @@ def _reaches_by_table(tables: Any, node: Node, need: int) -> bool:
     return False
 
 
-@noinline
-def reaches(tables: Any, scratch: Any, node: Node, need: int) -> bool:
-    """Whether the leader can reach `need` points.
+@forceinline
+def _verdict(tables: Any, scratch: Any, node: Node, need: int) -> int:
+    """1 or 0 if it is known whether the leader reaches `need` points, else -1."""
+    if need <= 0 or need > node.n:
+        return np.int64(need <= 0)
+    if node.n <= tables.cards:
+        return np.int64(table_points(tables, node) >= need)
+    transpositions, key = scratch.transpositions, _key(tables, node.c, node.pattern)
+    verdict = _lookup(transpositions, key, need)
+    if verdict < 0 and node.n == tables.cards + 1:
+        verdict = np.int64(_reaches_by_table(tables, node, need))
+        _store(transpositions, key, node.n, need, verdict)
+    return verdict
+
+
+@forceinline
+def _race_key(tables: Any, node: Node, target: Target) -> Any:
+    needs = np.uint64(target.need) | np.uint64(target.other_need) << np.uint64(4)
+    needs |= np.uint64(target.goal) << np.uint64(8)
+    kind = np.uint64(8 + tables.endgame_index.trumps)
+    return (
+        (needs << np.uint64(42))
+        | (node.pattern << np.uint64(16))
+        | np.uint64(node.c) << np.uint64(4)
+        | kind
+    )
+
+
+@forceinline
+def _race_verdict(tables: Any, scratch: Any, node: Node, target: Target) -> int:
+    if target.need == 0:
+        return 1
+    if target.other_need == 0:
+        return 0
+    if node.n == 0:
+        return 1 - target.goal
+    key = _race_key(tables, node, target)
+    slot_value = scratch.transpositions[slot_of(scratch.transpositions, key)]
+    return np.int64(slot_value & ONE) if slot_value >> np.uint64(8) == key else -1
+
+
+@forceinline
+def _search(tables: Any, scratch: Any, node: Node, target: Target, racing: bool) -> bool:
+    """Whether the leader reaches a target; `racing` is constant in each caller.
 
     It keeps a stack of its own: numba cannot cache recursive functions.
     """
     n, c, pattern = node
+    need, other_need, goal = target
     index = tables.endgame_index
     transpositions = scratch.transpositions
     stack = scratch.stack
     top = n
     while True:
-        verdict = -1
         leads = NO_CARDS
         replies = NO_CARDS
         lead = 0
         i = 0
-        if need <= 0 or need > n:
-            verdict = np.int64(need <= 0)
-        elif n <= tables.cards:
-            verdict = np.int64(table_points(tables, Node(n, c, pattern)) >= need)
+        if racing:
+            verdict = _race_verdict(
+                tables, scratch, Node(n, c, pattern), Target(need, other_need, goal)
+            )
         else:
-            verdict = _lookup(transpositions, _key(tables, c, pattern), need)
-            if verdict < 0 and n == tables.cards + 1:
-                verdict = np.int64(_reaches_by_table(tables, Node(n, c, pattern), need))
-                _store(transpositions, _key(tables, c, pattern), n, need, verdict)
+            verdict = _verdict(tables, scratch, Node(n, c, pattern), need)
+        if verdict < 0:
             leads = run_bottoms(pattern, index.bottoms[c])
         while verdict >= 0:  # return the result to the parent, and up while it is decided
             if n == top:
@@ -296,7 +352,10 @@ def reaches(tables: Any, scratch: Any, node: Node, need: int) -> bool:
             parent = row(stack, n)
             c = parent.c
             pattern = parent.pattern
-            need = parent.need
+            need = parent.target[0]
+            if racing:
+                other_need = parent.target[1]
+                goal = parent.target[2]
             leads = parent.leads
             replies = parent.replies
             lead = parent.lead
@@ -306,29 +365,63 @@ def reaches(tables: Any, scratch: Any, node: Node, need: int) -> bool:
                 replies = NO_CARDS
             if replies or (leads and not reached):
                 verdict = -1
+                continue
+            verdict = np.int64(reached)
+            if racing:
+                key = _race_key(tables, Node(n, c, pattern), Target(need, other_need, goal))
+                transpositions[slot_of(transpositions, key)] = (key << np.uint64(8)) | np.uint64(
+                    verdict
+                )
             else:
-                verdict = np.int64(reached)
                 _store(transpositions, _key(tables, c, pattern), n, need, verdict)
         if not replies:
             lead = highest(leads)
             leads ^= ONE << np.uint64(lead)
             i = suit_of(index, c, lead)
             other = ((ONE << np.uint64(2 * n)) - ONE) ^ pattern
-            replies = replies_to(tables, c, other, i, lead)
+            if racing:
+                replies = every_reply(index, c, other, i)
+            else:
+                replies = replies_to(tables, c, other, i, lead)
         reply = next_reply(index, c, i, replies)
         replies ^= ONE << np.uint64(reply)
         after, wins = play_trick(index, Node(n, c, pattern), i, lead, reply)
         frame = row(stack, n)
         frame.c = c
         frame.pattern = pattern
-        frame.need = need
+        frame.target[0] = need
+        if racing:
+            frame.target[1] = other_need
+            frame.target[2] = goal
         frame.leads = leads
         frame.replies = replies
         frame.lead = lead
         frame.suit = i
         frame.wins = wins
-        need = next_target(tables, n, need, wins)
+        if not racing:
+            need = next_target(tables, n, need, wins)
+        elif wins:
+            need -= 1
+        else:
+            need, other_need = other_need - 1, need
+            goal = 1 - goal
         n, c, pattern = after
+
+
+@noinline
+def reaches(tables: Any, scratch: Any, node: Node, need: int) -> bool:
+    """Whether the leader can reach `need` points."""
+    return _search(tables, scratch, node, Target(need, 0, 0), False)
+
+
+@noinline
+def race_reaches(tables: Any, scratch: Any, node: Node, target: Target) -> bool:
+    """Whether the leader wins (goal 1), or does not lose (goal 0), a race.
+
+    Every different card is tried: that a higher card is never worse is known for the number of
+    tricks, not for races.
+    """
+    return _search(tables, scratch, node, target, True)
 
 
 @forceinline

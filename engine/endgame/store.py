@@ -114,7 +114,8 @@ class MappedLayers:
 
 def header(part: LayerFile, sums: list[int], data: np.ndarray) -> bytes:
     kind = part.kind
-    parts = [_PREFIX.pack(MAGIC, VERSION, kind.trumps, kind.low, part.first, part.last, part.size)]
+    contents = kind.trumps, kind.low, part.first, part.last
+    parts = [_PREFIX.pack(MAGIC, VERSION, *contents, part.size)]
     start = 0
     for size, total in zip(part.layer_sizes, sums, strict=True):
         parts.append(_LAYER.pack(total, zlib.crc32(data[start : start + size])))

@@ -133,4 +133,5 @@ def _assemble(
     layers += [np.zeros(1, np.uint8)] * (3 - len(layers))
     for data in (base, *layers):
         data.flags.writeable = False
-    return Tables(index, int(kind.low), cards + len(above), starts, base, *layers)
+    above_base = dict(zip(("eleven", "twelve", "thirteen"), layers, strict=True))
+    return Tables(index, int(kind.low), cards + len(above), starts, base, **above_base)

@@ -57,7 +57,14 @@ def _scan_layer(file: MappedLayers, n: int, threads: int) -> LayerReport:
         faults.append(f"its tricks add up to {total}, and {expected} is right")
     if harmful and not kind.low:
         faults.append(f"{harmful} times a higher card is worth less than the next lower one")
-    return LayerReport(n, layer_size(index, n), total, majorities, 0, faults)
+    return LayerReport(
+        cards=n,
+        endings=layer_size(index, n),
+        total=total,
+        majorities=majorities,
+        searched=0,
+        faults=faults,
+    )
 
 
 def _search_samples(
