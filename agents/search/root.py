@@ -279,7 +279,7 @@ def _hand_weight(search: ThinkerSearch, hidden_hand: np.uint64) -> float:
     counts = search.suit_counts
     for suit in range(4):
         counts[suit] = popcount(hidden_hand & suit_set(suit))
-    return split_weight(plan, np.uint64(row(search.rules, 0).hand + 1), counts)
+    return split_weight(plan, counts)
 
 
 @inline_ir

@@ -27,6 +27,7 @@ import numpy as np
 from ...common.jit.compiler import jit, noinline, warm_up
 from ..bitset import NO_CARDS, ONE, bit, lowest, nth_lowest, popcount, suit_set
 from ..cards import KEEP, N_CARDS, TAKE_BLIND
+from ..checks import checked_count
 from ..dtypes import CHOOSE, GAME, MAX_TRICKS, NO_CARD, TOOK_BLIND, UNDECIDED, UNSEEN_CARD
 from ..play import (
     FIRST_BLIND,
@@ -42,7 +43,6 @@ from ..play import (
 )
 from ..rng import mul64, random_below, random_fraction
 from ..rules import Match
-from ..seeding import checked_count
 from ..view import View, first_hand, i_won
 
 METHODS = ("plain", "voids")
@@ -70,6 +70,8 @@ SAMPLING_PLAN = np.dtype(
         ("n_cached", "i8"),
         ("n_splits", "i8"),  # number of splits of the unknown hand among the suits
         ("splits", "u1", (_MAX_SPLITS, 4)),
+        ("base", "u8"),  # of the digits of a state: the size of a hand plus one
+        ("n_rest", "i8"),  # cards in `rest`
         ("slots", "i8"),
         ("hidden", "i8"),  # unknown cards in the opponent's hand
         ("weighted", "i8"),  # 1: failures to follow restrict where cards came from
@@ -93,6 +95,7 @@ SAMPLING_PLAN = np.dtype(
 @noinline
 def plan_determinizations(rules: Record, view: Record, voids: bool, plan: Record) -> None:
     """Prepare the sampling plan of a view, once for any number of determinizations."""
+    plan.base = np.int64(rules.hand) + 1
     plan.hidden = np.int64(view.opponent_hand_size) - popcount(view.opponent_known)
     count = 0
     for trick in range(len(view.opponent_draws)):
@@ -107,7 +110,7 @@ def plan_determinizations(rules: Record, view: Record, voids: bool, plan: Record
     if voids:
         _apply_voids(view, plan)
     if plan.weighted == 1:
-        _weigh_splits(rules, view, plan)
+        _weigh_splits(view, plan)
 
 
 @jit
@@ -178,15 +181,15 @@ def _was_played_before(view: Record, card: int, trick: int) -> bool:
 
 
 @jit
-def _radix_power(base: np.uint64, exponent: int) -> np.uint64:
+def _radix_power(plan: Record, exponent: int) -> np.uint64:
     power = ONE
     for _ in range(exponent):
-        power *= base
+        power *= plan.base
     return power
 
 
 @jit
-def _played_at(plan: Record, base: np.uint64, slot: int) -> tuple[np.uint64, int]:
+def _played_at(plan: Record, slot: int) -> tuple[np.uint64, int]:
     state = NO_CARDS
     free = 0
     for index in range(plan.n_past):
@@ -194,7 +197,7 @@ def _played_at(plan: Record, base: np.uint64, slot: int) -> tuple[np.uint64, int
             if plan.past_earliest[index] == _NEVER:
                 free += 1
             else:
-                state += _radix_power(base, np.int64(plan.past_earliest[index]))
+                state += _radix_power(plan, np.int64(plan.past_earliest[index]))
     return state, free
 
 
@@ -225,32 +228,32 @@ def _cache_ways(plan: Record, slot: int, state: np.uint64, value: float) -> None
 
 
 @jit
-def _n_candidates(base: np.uint64, slot: int, state: np.uint64, free: int, choice: int) -> int:
+def _n_candidates(plan: Record, slot: int, state: np.uint64, free: int, choice: int) -> int:
     """Number of cards that can fill a slot, by earliest slot, or NEVER for free cards.
 
     A card that can come no earlier than this slot has to be the one; with two of them nothing fits.
     """
-    due = state // _radix_power(base, slot)
+    due = state // _radix_power(plan, slot)
     if due > NO_CARDS:
         return 1 if due == ONE and choice == slot else 0
     if choice == _NEVER:
         return free
-    return np.int64((state // _radix_power(base, choice)) % base)
+    return np.int64((state // _radix_power(plan, choice)) % plan.base)
 
 
 @jit
 def _after_choice(
-    plan: Record, base: np.uint64, slot: int, state: np.uint64, free: int, choice: int
+    plan: Record, slot: int, state: np.uint64, free: int, choice: int
 ) -> tuple[np.uint64, int]:
     """Unplaced cards at the next slot down, after a choice for this one."""
-    more, more_free = _played_at(plan, base, slot - 1)
+    more, more_free = _played_at(plan, slot - 1)
     if choice == _NEVER:
         return state + more, free - 1 + more_free
-    return state - _radix_power(base, choice) + more, free + more_free
+    return state - _radix_power(plan, choice) + more, free + more_free
 
 
 @jit
-def count_ways(plan: Record, base: np.uint64, slot: int, state: np.uint64, free: int) -> float:
+def count_ways(plan: Record, slot: int, state: np.uint64, free: int) -> float:
     """Number of ways to fill the slots up to this one, with the rest dealt.
 
     Depth-first over the choices slot by slot, on an explicit stack: numba cannot cache recursive
@@ -275,18 +278,18 @@ def count_ways(plan: Record, base: np.uint64, slot: int, state: np.uint64, free:
             done = totals[depth]
             depth += 1
             totals[depth] += done * _n_candidates(
-                base, depth, states[depth], free_counts[depth], choices[depth]
+                plan, depth, states[depth], free_counts[depth], choices[depth]
             )
             continue
-        times = _n_candidates(base, depth, states[depth], free_counts[depth], choice)
+        times = _n_candidates(plan, depth, states[depth], free_counts[depth], choice)
         if times == 0:
             continue
         next_state, next_free = _after_choice(
-            plan, base, depth, states[depth], free_counts[depth], choice
+            plan, depth, states[depth], free_counts[depth], choice
         )
         if depth == 0:
             # The remaining cards were dealt, so none of them may have an earliest slot.
-            totals[depth] += times if next_state == _played_at(plan, base, -1)[0] else 0
+            totals[depth] += times if next_state == _played_at(plan, -1)[0] else 0
             continue
         cached = _cached_ways(plan, depth - 1, next_state)
         if cached >= 0.0:
@@ -306,10 +309,10 @@ def _binomial(n: int, k: int) -> float:
 
 
 @jit
-def split_weight(plan: Record, base: np.uint64, split: np.ndarray) -> float:
+def split_weight(plan: Record, split: np.ndarray) -> float:
     """Number of ways to explain a hand with `split[suit]` unknown cards of each suit."""
     last = np.int64(plan.slots) - 1
-    state, free = _played_at(plan, base, last)
+    state, free = _played_at(plan, last)
     for suit in range(4):
         earliest = np.int64(plan.suit_earliest[suit])
         if earliest == _NEVER:
@@ -317,13 +320,12 @@ def split_weight(plan: Record, base: np.uint64, split: np.ndarray) -> float:
         elif earliest > last and split[suit] > 0:
             return 0.0
         elif split[suit] > 0:
-            state += np.uint64(split[suit]) * _radix_power(base, earliest)
-    return count_ways(plan, base, last, state, free)
+            state += np.uint64(split[suit]) * _radix_power(plan, earliest)
+    return count_ways(plan, last, state, free)
 
 
 @jit
-def _weigh_splits(rules: Record, view: Record, plan: Record) -> None:
-    base = np.uint64(rules.hand + 1)
+def _weigh_splits(view: Record, plan: Record) -> None:
     plan.n_cached = 0
     plan.cache_keys[:] = 0
     unseen = np.zeros(4, np.int64)
@@ -340,7 +342,7 @@ def _weigh_splits(rules: Record, view: Record, plan: Record) -> None:
                 if fourth > unseen[3]:
                     continue
                 split[0], split[1], split[2], split[3] = first, second, third, fourth
-                weight = split_weight(plan, base, split)
+                weight = split_weight(plan, split)
                 if weight == 0.0:
                     continue
                 for suit in range(4):
@@ -364,12 +366,12 @@ def draw_determinization(
 ) -> None:
     """Sample one determinization into `game`: a full deal with the same visible history."""
     hidden_hand = draw_hand(view, plan, stream)
-    count = shuffle_cards(view.unseen & ~hidden_hand, stream, plan.rest)
-    dealt = _fill_slots(rules, plan, hidden_hand, stream)
+    plan.n_rest = shuffle_cards(view.unseen & ~hidden_hand, stream, plan.rest)
+    dealt = _fill_slots(plan, hidden_hand, stream)
     if rules.exchange == 1:
         _write_four_hands(rules, view, plan, dealt | view.opponent_known, game)
     else:
-        _write_deal(rules, view, plan, dealt, count, game)
+        _write_deal(rules, view, plan, dealt, game)
     _replay_view(rules, view, game)
 
 
@@ -420,14 +422,11 @@ def draw_hand(view: Record, plan: Record, stream: np.ndarray) -> np.uint64:
 
 
 @jit
-def _fill_slots(
-    rules: Record, plan: Record, hidden_hand: np.uint64, stream: np.ndarray
-) -> np.uint64:
+def _fill_slots(plan: Record, hidden_hand: np.uint64, stream: np.ndarray) -> np.uint64:
     """Assign a card to each unseen draw; returns the hand that was dealt.
 
     Slots are filled from the last to the first, each card in proportion to its completions.
     """
-    base = np.uint64(rules.hand + 1)
     cards, earliest, slot_cards = plan.cards, plan.earliest, plan.slot_cards
     count = 0
     while hidden_hand:
@@ -441,9 +440,9 @@ def _fill_slots(
         if earliest[index] == _NEVER:
             free += 1
         else:
-            state += _radix_power(base, earliest[index])
+            state += _radix_power(plan, earliest[index])
     for slot in range(np.int64(plan.slots) - 1, -1, -1):
-        more, more_free = _played_at(plan, base, slot)
+        more, more_free = _played_at(plan, slot)
         state += more
         free += more_free
         for index in range(plan.n_past):
@@ -453,12 +452,13 @@ def _fill_slots(
                 count += 1
         chosen = random_below(stream, count)
         if plan.weighted == 1:
-            chosen = _weighted_choice(plan, base, slot, state, free, count, stream)
+            threshold = random_fraction(stream) * count_ways(plan, slot, state, free)
+            chosen = _weighted_choice(plan, slot, (state, free), count, threshold)
         slot_cards[slot] = cards[chosen]
         if earliest[chosen] == _NEVER:
             free -= 1
         else:
-            state -= _radix_power(base, earliest[chosen])
+            state -= _radix_power(plan, earliest[chosen])
         count -= 1
         cards[chosen] = cards[count]
         earliest[chosen] = earliest[count]
@@ -473,22 +473,16 @@ def _fill_slots(
 
 @jit
 def _weighted_choice(
-    plan: Record,
-    base: np.uint64,
-    slot: int,
-    state: np.uint64,
-    free: int,
-    count: int,
-    stream: np.ndarray,
+    plan: Record, slot: int, unplaced: tuple[np.uint64, int], count: int, threshold: float
 ) -> int:
-    threshold = random_fraction(stream) * count_ways(plan, base, slot, state, free)
+    state, free = unplaced
     last = 0
     for index in range(count):
         choice = plan.earliest[index]
-        if _n_candidates(base, slot, state, free, choice) == 0:
+        if _n_candidates(plan, slot, state, free, choice) == 0:
             continue
-        left, left_free = _after_choice(plan, base, slot, state, free, choice)
-        weight = count_ways(plan, base, slot - 1, left, left_free)
+        left, left_free = _after_choice(plan, slot, state, free, choice)
+        weight = count_ways(plan, slot - 1, left, left_free)
         if weight == 0.0:
             continue
         last = index
@@ -499,9 +493,7 @@ def _weighted_choice(
 
 
 @jit
-def _write_deal(
-    rules: Record, view: Record, plan: Record, dealt: np.uint64, rest_count: int, game: Record
-) -> None:
+def _write_deal(rules: Record, view: Record, plan: Record, dealt: np.uint64, game: Record) -> None:
     own_hand = first_hand(view)
     first, second = (dealt, own_hand) if view.i_deal == 1 else (own_hand, dealt)
     place = 0
@@ -527,7 +519,7 @@ def _write_deal(
         if view.upcards[index] != NO_CARD:
             game.deal[place] = view.upcards[index]
             place += 1
-    for index in range(rest_count):
+    for index in range(plan.n_rest):
         game.deal[place + index] = plan.rest[index]
 
 
@@ -601,18 +593,17 @@ def _replay_view(rules: Record, view: Record, game: Record) -> None:
 
 
 @jit
-def _sample_all(
-    rules: np.ndarray,
-    view: np.ndarray,
-    voids: bool,
-    plans: np.ndarray,
-    stream: np.ndarray,
-    games: np.ndarray,
+def _plan(rules: np.ndarray, view: np.ndarray, voids: bool, plans: np.ndarray) -> None:
+    plan_determinizations(row(rules, 0), row(view, 0), voids, row(plans, 0))
+
+
+@jit
+def _draw_all(
+    rules: np.ndarray, view: np.ndarray, plans: np.ndarray, stream: np.ndarray, games: np.ndarray
 ) -> None:
-    first, plan = row(rules, 0), row(plans, 0)
-    plan_determinizations(first, row(view, 0), voids, plan)
     for index in range(len(games)):
-        draw_determinization(first, row(view, 0), plan, stream, row(games, index))
+        game = row(games, index)
+        draw_determinization(row(rules, 0), row(view, 0), row(plans, 0), stream, game)
 
 
 def _compile_all() -> None:
@@ -620,8 +611,13 @@ def _compile_all() -> None:
 
     game = Game("classic")
     for voids in (False, True):
-        arrays = np.zeros(1, SAMPLING_PLAN), np.zeros(1, np.uint64), np.zeros(1, GAME)
-        _sample_all(game.rules.record(), game.view(0).record.copy(), voids, *arrays)
+        _sample(game.rules.record(), game.view(0), voids, 0, np.zeros(1, GAME))
+
+
+def _sample(rules: np.ndarray, view: View, voids: bool, seed: int, games: np.ndarray) -> None:
+    record, plans = view.record.copy(), np.zeros(1, SAMPLING_PLAN)
+    _plan(rules, record, voids, plans)
+    _draw_all(rules, record, plans, np.array([seed], np.uint64), games)
 
 
 def sample_determinizations(
@@ -632,7 +628,5 @@ def sample_determinizations(
         raise ValueError(f"method is {method!r}: it has to be one of {', '.join(METHODS)}")
     games = np.zeros(checked_count(n, "n"), GAME)
     warm_up("sampling of worlds", "engine", _compile_all)
-    stream, plans = np.array([seed], np.uint64), np.zeros(1, SAMPLING_PLAN)
-    rules, record = view.rules.record(match), view.record.copy()
-    _sample_all(rules, record, method == "voids", plans, stream, games)
+    _sample(view.rules.record(match), view, method == "voids", seed, games)
     return games
