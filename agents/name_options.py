@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..engine.batch.config import AUTO, checked_choice, exact_horizon
+from ..engine.batch.config import AUTO, exact_horizon
+from ..engine.checks import checked_choice
 from ..engine.observation.layout import LAYOUTS
 from ..engine.rules import Rules
 from .perfect_endgame import EndgamePlayer

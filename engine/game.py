@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ..common.jit.compiler import jit, warm_up
-from ..common.suggestions import type_phrase
 from .bitset import ONE, lowest
 from .cards import (
     ACTIONS,
@@ -25,12 +24,10 @@ from .cards import (
     TAKE_BLIND,
     TAKE_HIDDEN,
     Card,
-    as_integer,
-    card,
-    cards,
     cards_of,
     text_of,
 )
+from .checks import IllegalAction, checked_deal, checked_seat, checked_seed, parse_action
 from .dtypes import (
     CHOOSE,
     EXCHANGE,
@@ -59,14 +56,8 @@ from .play import (
     set_up,
 )
 from .rules import Match, Rules, as_match, load_rules
-from .seeding import checked_seat, checked_seed
 from .validation import first_impossible
 from .view import View, write_view
-
-
-class IllegalAction(ValueError):
-    """An action that is not legal now; the game is unchanged."""
-
 
 # All data of one game in one array: each array argument of compiled code costs time.
 _SINGLE_GAME = np.dtype(
@@ -443,18 +434,6 @@ _ACTIONS = np.array(ACTIONS, object)
 _NUMBERS = frozenset((int, Card))
 
 
-def parse_action(action: object) -> int:
-    """Parse an action from a text or an integer scalar."""
-    if isinstance(action, str):
-        return int(card(action))
-    number = as_integer(action)
-    if number is None:
-        raise IllegalAction(
-            f"{action!r} is {type_phrase(action)}: an action is a card id or a text such as TD"
-        )
-    return number
-
-
 def _action_name(action: int) -> str:
     if action in CHOICES:
         return f"{action} ({CHOICES[action]})"
@@ -483,20 +462,3 @@ def exchanges_in(game: Any) -> list[int]:
     dealer = int(game["dealer"])
     codes = game["exchanged"][[1 - dealer, dealer]].tolist()
     return [TAKE_BLIND if code == TOOK_BLIND else KEEP for code in codes if code != UNDECIDED]
-
-
-def checked_deal(rules: Rules, deal: str | Iterable[int | str]) -> Sequence[int]:
-    """Validate a deal in dealing order; cards left over may be omitted and follow by id."""
-    if not isinstance(deal, Iterable):
-        raise ValueError(f"the deal is {deal!r}: it has to be cards, in dealing order")
-    order, deck, dealt = cards(deal), set(rules.deck), set[int]()
-    for dealt_card in order:
-        if dealt_card not in deck:
-            raise ValueError(f"{dealt_card} is not in the deck of {rules.name}")
-        if dealt_card in dealt:
-            raise ValueError(f"{dealt_card} is dealt twice")
-        dealt.add(dealt_card)
-    needed = rules.dealt_cards
-    if len(order) not in (needed, len(rules.deck)):
-        raise ValueError(f"a deal of {rules.name} has {needed} cards, this one has {len(order)}")
-    return order + [left_over for left_over in rules.deck if left_over not in dealt]

@@ -24,12 +24,12 @@ def play_out_randomly(rules: Record, game: Record, stream: np.ndarray) -> int:
 
 @jit
 def _random_hands(
-    rules: np.ndarray, games: np.ndarray, seed: np.uint64, first: int, hands: int, out: np.ndarray
+    rules: np.ndarray, games: np.ndarray, seed: np.uint64, first: int, out: np.ndarray
 ) -> int:
     game = row(games, 0)
     stream = np.zeros(1, np.uint64)
     played = 0
-    for index in range(hands):
+    for index in range(len(out)):
         # The stream continues after the deal, so a hand does not depend on earlier ones.
         deal_numbered(row(rules, 0), game, seed, np.uint64(first + index), stream)
         played += play_out_randomly(row(rules, 0), game, stream)
@@ -41,6 +41,6 @@ def random_hands(rules: Rules, hands: int, seed: int = 0, first: int = 0) -> tup
     """Pays of seat 0 with random play from deal `first` on, and the number of actions."""
     games, out = np.zeros(1, GAME), np.zeros(hands, np.int64)
     record, number = rules.record(), np.uint64(seed)
-    warm_up("random play", "engine", lambda: _random_hands(record, games, number, 0, 0, out))
-    played = _random_hands(record, games, number, first, hands, out)
+    warm_up("random play", "engine", lambda: _random_hands(record, games, number, 0, out[:0]))
+    played = _random_hands(record, games, number, first, out)
     return out, int(played)

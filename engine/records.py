@@ -21,8 +21,9 @@ from msgspec import Meta, Struct
 from ..common.files import CannotWrite, atomic_write, file_lock
 from ..common.schema import convert, short_repr
 from .cards import CHOICE_WORDS, KEEP, TAKE_BLIND, TAKE_HIDDEN, action_word, card, text_of
+from .checks import checked_deal
 from .dtypes import SEATS
-from .game import Game, checked_deal, exchanges_in, tricks_in
+from .game import Game, exchanges_in, tricks_in
 from .play import pay_for, row
 from .rules import Match, Rules, load_rules, named_rules
 from .validation import score_is_possible

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from . import german_whist_v0 as german_whist_v0
     from .gymnasium_env import GermanWhistEnv as GermanWhistEnv
     from .gymnasium_env import GermanWhistVectorEnv as GermanWhistVectorEnv
-    from .mixed import MixedSelfPlayEnv as MixedSelfPlayEnv
     from .opponent_pool import OpponentPool as OpponentPool
     from .sb3 import GermanWhistVecEnv as GermanWhistVecEnv
     from .self_play import SelfPlayEnv as SelfPlayEnv
@@ -18,7 +17,6 @@ _HOME_OF = {
     "GermanWhistEnv": "gymnasium_env",
     "GermanWhistVecEnv": "sb3",
     "GermanWhistVectorEnv": "gymnasium_env",
-    "MixedSelfPlayEnv": "mixed",
     "OpponentPool": "opponent_pool",
     "SelfPlayEnv": "self_play",
 }

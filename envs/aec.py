@@ -2,41 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from gymnasium import spaces
 from pettingzoo.utils.wrappers import TerminateIllegalWrapper
 
-from ..engine.batch.batch import checked_action
-from ..engine.game import IllegalAction
-from ..engine.seeding import checked_seat
+from ..engine.checks import IllegalAction, checked_action, checked_seat
 from .render.modes import MOVER, OPEN, painter_for
 from .typed_aec import Observation, TypedAEC
 
 _SET_BY_RESET = ("rewards", "_cumulative_rewards", "terminations", "truncations", "infos")
-
-
-class RenderOptions(TypedDict, total=False):
-    """Keyword options of every AEC environment.
-
-    | option | values, the default first |
-    |---|---|
-    | `render_mode` | None, `human`, `ansi`, `rgb_array`, `svg` |
-    | `render_view` | `"mover"`, the player to move's view; a seat's number; `"open"`, all hands |
-    """
-
-    render_mode: str | None
-    render_view: str | int
-
-
-def options_table(*options: type) -> str:
-    """The rows of these options' docstrings as one table."""
-    texts = [inspect.getdoc(each) or "" for each in options]
-    head, *rows = [line for text in texts for line in text.splitlines() if line.startswith("|")]
-    return "\n".join([head, *(row for row in dict.fromkeys(rows) if row != head)])
 
 
 class GameAEC(TypedAEC):

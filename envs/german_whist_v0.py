@@ -107,9 +107,16 @@ from ..common.jit.compiler import warm_up
 from ..common.typing import Array
 from ..engine.batch.batch import Batch, actions_text
 from ..engine.batch.config import GameOptions, Options, RulesLike, checked_keywords, options_from
-from ..engine.batch.kernels import ENDGAME_REACHED, EPISODE_OVER, NEXT_HAND, step_single
+from ..engine.batch.kernels import (
+    ENDGAME_REACHED,
+    EPISODE_OVER,
+    NEXT_HAND,
+    UNPACKED_STEPS,
+    step_single,
+)
 from ..engine.cards import as_integer
-from ..engine.game import Game, IllegalAction
+from ..engine.checks import IllegalAction
+from ..engine.game import Game
 from ..engine.observation.history import HISTORY_ABOUT
 from ..engine.observation.layout import EXCHANGE_LAYOUT, LAYOUT
 from ..engine.rules import Rules
@@ -117,10 +124,9 @@ from ..engine.view import View
 from .aec import (
     GameAEC,
     IllegalActionLoses,
-    RenderOptions,
     no_parallel_env,
-    options_table,
 )
+from .options import RenderOptions, options_table
 from .render.modes import MOVER, OPEN, RENDER_MODES, warn_without_render_mode
 from .spaces import dict_space
 from .typed_aec import Observation, Wrapped
@@ -160,7 +166,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         "render_fps": 2,
     }
 
-    @checked_keywords
+    @checked_keywords(GameOptions)
     def __init__(
         self,
         rules: RulesLike = "classic",
@@ -209,7 +215,8 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         observation = np.empty(self._shape, np.int8)
         mask = np.empty(self._actions, np.int8)
         configs, games, _, results, workspaces = self._arrays
-        step_single(configs, games, orders, results, workspaces, ~seat, observation, mask)
+        arrays = configs, games, orders, results, workspaces
+        step_single(*arrays, ~seat, observation, mask)
         return observation, mask
 
     def step(self, action: Any) -> None:
@@ -228,22 +235,23 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         code = step_single(*self._arrays, number, observation, mask)
         if code < 0:
             raise self._why_illegal(number)
-        led_to = code & 7
+        step = UNPACKED_STEPS[code]
         self._cumulative_rewards[agent] = 0.0
-        if led_to >= EPISODE_OVER:
-            if led_to == ENDGAME_REACHED:
+        if step.event >= EPISODE_OVER:
+            if step.event == ENDGAME_REACHED:
+                self._batch.events[0] = ENDGAME_REACHED
                 self._batch.close(self._batch.all_games)
             self.is_over, self._next_observation = True, None
             self._end(agent)
         else:
-            seat = code >> 3 & 1
-            if led_to == NEXT_HAND:
+            seat = step.seat
+            if step.event == NEXT_HAND:
                 self._batch.deal_next(self._batch.all_games)
                 seat = int(self._batch.records["turn"][0])
                 observation, mask = self._encode_for(seat, self._batch.suit_orders)
             self._next_observation = (observation, mask)
             self.agent_selection = AGENTS[seat]
-        if code >= 16 or led_to == ENDGAME_REACHED:
+        if step.rewarded or step.event == ENDGAME_REACHED:
             self._pay(*self._batch.results["paid"][0].tolist())
         else:
             self._pay(0.0, 0.0)

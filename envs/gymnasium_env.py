@@ -17,13 +17,14 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from ..engine.batch.batch import VECTOR_RESET_OPTIONS, Array, checked_action
+from ..engine.batch.batch import Array
 from ..engine.batch.config import GameOptions, RulesLike, checked_keywords
 from ..engine.batch.results import result_dicts
+from ..engine.checks import VECTOR_RESET_OPTIONS, checked_action
 from ..engine.view import View
-from .illegal import LOSE
-from .render.modes import RENDER_MODES, SEAT, warn_without_render_mode
-from .single_agent_batch import RANDOM_SEAT, LearnerStep, SingleAgentMixin
+from .options import LearnerOptions, options_table
+from .render.modes import RENDER_MODES, warn_without_render_mode
+from .single_agent_batch import FinishedEpisodes, LearnerStep, SingleAgentMixin
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -61,17 +62,9 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[Any, Any]):
 
     ### Options
 
-    | option | values |
-    |---|---|
-    | `opponent` | an agent by name, an Agent or its class, `f(views, rng) -> actions`, a model of \
-Stable-Baselines3, or an `OpponentPool` of these, which draws by a seed of its own |
-    | `seat` | `0`, `1`, or `"random"` (default): drawn with the deal |
-    | `mask_in_observation` | True for `{"observation": ..., "action_mask": ...}` |
-    | `render_mode` | `human`, `ansi`, `rgb_array`, `svg` |
-    | `render_view` | `"seat"`, the learner's view, or `"open"`, both hands |
-    | `illegal` | what an illegal action does: `"lose"` (default), the end of the episode, or \
-`"raise"` |
-    | others | those of `german_whist_v0`, such as `rules`, `reward`, `horizon` and `layout` |
+    `rules`, and by keyword:
+
+    [OPTIONS]
 
     ### Info
 
@@ -93,30 +86,10 @@ Stable-Baselines3, or an `OpponentPool` of these, which draws by a seed of its o
         "render_fps": 2,
     }
 
-    @checked_keywords
-    def __init__(
-        self,
-        rules: RulesLike = "classic",
-        *,
-        opponent: object = "random",
-        seat: int | str = RANDOM_SEAT,
-        mask_in_observation: bool = False,
-        render_mode: str | None = None,
-        render_view: str = SEAT,
-        illegal: str = LOSE,
-        **options: Unpack[GameOptions],
-    ) -> None:
+    @checked_keywords(LearnerOptions)
+    def __init__(self, rules: RulesLike = "classic", **options: Unpack[LearnerOptions]) -> None:
         observation_space, actions = self._set_up(
-            1,
-            rules,
-            options,
-            opponent,
-            seat,
-            mask_in_observation,
-            render_mode,
-            render_view,
-            autoreset=AutoresetMode.DISABLED,
-            illegal=illegal,
+            1, rules, options, autoreset=AutoresetMode.DISABLED
         )
         self.observation_space: spaces.Space[Any] = observation_space
         self.action_space: spaces.Discrete = actions  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -139,7 +112,7 @@ Stable-Baselines3, or an `OpponentPool` of these, which draws by a seed of its o
         self._render_human()
         over, info = bool(step.ended[0]), self._info()
         if over:
-            info["result"] = result_dicts(step.results)[0]
+            info["result"] = result_dicts(step.finished.results)[0]
         return self._observation(), float(step.rewards[0]), over, False, info
 
     def restore(self, state: Mapping[str, Array]) -> tuple[Any, dict[str, Any]]:
@@ -219,39 +192,22 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[Any, Any, Any]):
         "autoreset_mode": AutoresetMode.SAME_STEP,
     }
 
-    @checked_keywords
+    @checked_keywords(LearnerOptions)
     def __init__(
         self,
         num_envs: int = 1,
         rules: RulesLike = "classic",
         *,
-        opponent: object = "random",
-        seat: int | str = RANDOM_SEAT,
-        mask_in_observation: bool = False,
         copy: bool = True,
         threads: int = 1,
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
-        render_mode: str | None = None,
-        render_view: str = SEAT,
-        illegal: str = LOSE,
-        **options: Unpack[GameOptions],
+        **options: Unpack[LearnerOptions],
     ) -> None:
         mode = _checked_mode(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": mode}
         self._copy = copy
         observation_space, actions = self._set_up(
-            num_envs,
-            rules,
-            options,
-            opponent,
-            seat,
-            mask_in_observation,
-            render_mode,
-            render_view,
-            copy=copy,
-            threads=threads,
-            autoreset=mode,
-            illegal=illegal,
+            num_envs, rules, options, copy=copy, threads=threads, autoreset=mode
         )
         self.single_observation_space: spaces.Space[Any] = observation_space
         self.single_action_space: spaces.Discrete = actions  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -277,7 +233,7 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[Any, Any, Any]):
         """Play an action in every game; the opponents move until the learner is to move."""
         step = self._batch.step(actions)
         info = self._info()
-        if len(step.ended_indices):
+        if len(step.finished.indices):
             if self._batch.autoreset is AutoresetMode.SAME_STEP:
                 self._add_final(info, step)
             else:
@@ -317,24 +273,34 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[Any, Any, Any]):
 
     def _add_result(self, info: dict[str, Any], step: LearnerStep) -> None:
         """Add the results of ended episodes in Gymnasium's format of nested infos."""
-        result: dict[str, Any] = {}
-        for name, values in step.results.items():
-            result[name] = np.zeros((self.num_envs, *values.shape[1:]), values.dtype)
-            result[name][step.ended_indices] = values
+        finished = step.finished
+        result = {name: self._column(finished, rows) for name, rows in finished.results.items()}
         info |= _with_masks({"result": _with_masks(result, step.ended)}, step.ended)
+
+    def _column(self, finished: FinishedEpisodes, rows: Array) -> Array:
+        """A row for each game: those of finished episodes, and zeros."""
+        column = np.zeros((self.num_envs, *rows.shape[1:]), rows.dtype)
+        column[finished.indices] = rows
+        return column
 
     def _add_final(self, info: dict[str, Any], step: LearnerStep) -> None:
         """Add the last observations and infos of ended episodes in Gymnasium's format."""
+        finished = step.finished
         no_actions = np.zeros((self.num_envs, self.rules.actions), np.int8)
         final_observations = np.full(self.num_envs, None, object)
-        for index, row in zip(step.ended_indices.tolist(), step.final_observations, strict=True):
+        for index, row in zip(finished.indices.tolist(), finished.observations, strict=True):
             if self._mask_in_observation:
                 row = self._observation_of(row, no_actions[index].copy())
             final_observations[index] = row
-        columns = {"action_mask": no_actions, "seat": np.where(step.ended, step.seats, 0)}
+        columns = {"action_mask": no_actions, "seat": self._column(finished, finished.seats)}
         if self._batch.pool is not None:
-            columns["opponent"] = np.where(step.ended, step.opponents, 0)
+            columns["opponent"] = self._column(finished, finished.opponents)
         final_info = _with_masks(columns, step.ended)
         self._add_result(final_info, step)
         final = {"final_obs": final_observations, "final_info": final_info}
         info |= _with_masks(final, step.ended)
+
+
+if GermanWhistEnv.__doc__:
+    table = options_table(LearnerOptions, GameOptions).replace("\n", "\n    ")
+    GermanWhistEnv.__doc__ = GermanWhistEnv.__doc__.replace("[OPTIONS]", table)

@@ -19,11 +19,10 @@ from ..agents.registry import as_agent
 from ..agents.sampling import sample
 from ..common.jit.compiler import jit
 from ..common.suggestions import type_phrase
-from ..engine.batch.batch import state_array
-from ..engine.batch.config import Options, RulesLike, checked_choice
+from ..engine.batch.config import Options, RulesLike
+from ..engine.checks import checked_choice, checked_count, checked_seed, state_array
 from ..engine.rng import random_below, random_fraction
 from ..engine.rules import Match, Rules, as_match, load_rules, name_beside
-from ..engine.seeding import checked_count, checked_seed
 
 UNIFORM, LATEST, PFSP = "uniform", "latest", "pfsp"
 # Weight of a result in the win rate of PFSP, relative to the next one against the same policy.

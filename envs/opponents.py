@@ -11,14 +11,7 @@ from ..agents.calls import FaultNamingAgent, PlayerFault, call_agent
 from ..agents.heuristic.random import RandomAgent, random_action
 from ..common.jit.compiler import jit
 from ..engine.batch.batch import Batch
-from ..engine.batch.kernels import (
-    ENDGAME_REACHED,
-    NEXT_HAND,
-    BatchArrays,
-    advance,
-    deal_next_hand,
-    is_legal,
-)
+from ..engine.batch.kernels import ENDGAME_REACHED, BatchArrays, advance_game, is_legal
 from ..engine.cards import action_text
 from ..engine.dtypes import OVER
 from ..engine.observation.layout import write_mask
@@ -39,25 +32,29 @@ def draw_seats(arrays: BatchArrays, indices: np.ndarray, seats: np.ndarray) -> N
         seats[index] = np.int64(stream_key(key, row(arrays.games, index).number) >> np.uint64(63))
 
 
+class LearnerGames(NamedTuple):
+    """Games in which the opponent of a learner may be to move."""
+
+    indices: np.ndarray
+    """The games."""
+    seats: np.ndarray
+    """The learner's seat, one for every game of the batch."""
+
+
 @jit
 def find_opponent_turns(
-    arrays: BatchArrays,
-    indices: np.ndarray,
-    seats: np.ndarray,
-    opponent_turns: np.ndarray,
-    start: int,
-    stop: int,
+    arrays: BatchArrays, games: LearnerGames, opponent_turns: np.ndarray, start: int, stop: int
 ) -> int:
-    """Find the games in which the opponent of `seats` is to move; returns their number.
+    """Find the games in which the opponent is to move; returns their number.
 
     Each thread writes them to the front of its part of `opponent_turns`, and -1 behind them.
     """
     count = start
     for position in range(start, stop):
-        index = indices[position]
+        index = games.indices[position]
         game = row(arrays.games, index)
         opponent_turns[count] = index
-        count += 1 if game.turn != seats[index] and game.phase != OVER else 0
+        count += 1 if game.turn != games.seats[index] and game.phase != OVER else 0
     for position in range(count, stop):
         opponent_turns[position] = -1
     return count - start
@@ -92,53 +89,48 @@ class PendingDecisions(NamedTuple):
     """The random stream of each decision."""
 
 
+class Shown(NamedTuple):
+    """What an opponent is shown with each of its decisions."""
+
+    key: np.ndarray
+    """Key of the random streams."""
+    with_tricks: bool
+    """Whether views hold past tricks."""
+
+
 @jit
 def write_decisions(
-    arrays: BatchArrays,
-    key: np.ndarray,
-    with_tricks: bool,
-    decisions: PendingDecisions,
-    start: int,
-    stop: int,
+    arrays: BatchArrays, shown: Shown, decisions: PendingDecisions, start: int, stop: int
 ) -> int:
-    """Write the views and random streams of the seats to move, by request with past tricks."""
+    """Write the views and random streams of the seats to move."""
     rules = row(arrays.config, 0).rules
     for position in range(start, stop):
         game, view = row(arrays.games, decisions.indices[position]), row(decisions.views, position)
-        if with_tricks:
+        if shown.with_tricks:
             write_view(rules, game, np.int64(game.turn), view)
         else:
             write_position(rules, game, np.int64(game.turn), view)
-        decisions.rng[position] = decision_stream(key, game.number, game.turn, game)
+        decisions.rng[position] = decision_stream(shown.key, game.number, game.turn, game)
     return 0
 
 
 @jit
 def play_random(
-    arrays: BatchArrays,
-    key: np.ndarray,
-    indices: np.ndarray,
-    seats: np.ndarray,
-    start: int,
-    stop: int,
+    arrays: BatchArrays, games: LearnerGames, key: np.ndarray, start: int, stop: int
 ) -> int:
-    """Play as `RandomAgent` until the learner of `seats` is to move in each of these games.
+    """Play as `RandomAgent` until the learner is to move in each of these games.
 
     Returns the number of games that reached the endgame.
     """
-    config, stream = row(arrays.config, 0), row(arrays.workspace, 0).stream
+    rules, stream = row(arrays.config, 0).rules, row(arrays.workspace, 0).stream
     endings = 0
     for position in range(start, stop):
-        index = indices[position]
+        index = games.indices[position]
         game = row(arrays.games, index)
-        while game.turn != seats[index] and game.phase != OVER:
+        while game.turn != games.seats[index] and game.phase != OVER:
             stream[0] = decision_stream(key, game.number, game.turn, game)
-            action = random_action(legal(config.rules, game), stream)
-            event = advance(config, game, action, row(arrays.results, index))
-            arrays.events[index] = event
-            if event == NEXT_HAND:
-                deal_next_hand(config, game, len(arrays.games), stream)
-            elif event == ENDGAME_REACHED:
+            action = random_action(legal(rules, game), stream)
+            if advance_game(arrays, index, action, False) == ENDGAME_REACHED:
                 endings += 1
                 break
     return endings
@@ -178,12 +170,16 @@ def query_opponent(batch: Batch, games: OpponentGames, decisions: PendingDecisio
     agent, numbers = games.agent, games.numbers
     count = len(decisions.indices)
     actions = np.empty(count, np.int64)
+
+    def query(arrays: BatchArrays, start: int, stop: int) -> int:
+        rows = slice(start, stop)
+        actions[rows] = call_agent(agent, decisions.views[rows], decisions.rng[rows], numbers[rows])
+        return int(first_illegal_action(arrays, decisions.indices[rows], actions[rows]) >= 0)
+
     if agent.thread_safe:
-        illegal = batch.run(
-            count, _query_part, agent, decisions, numbers, actions, cost_ns=_NS_PER_ACTION
-        )
+        illegal = batch.run(count, query, cost_ns=_NS_PER_ACTION)
     else:
-        illegal = _query_part(batch.arrays, agent, decisions, numbers, actions, 0, count)
+        illegal = query(batch.arrays, 0, count)
     if illegal:
         illegal = first_illegal_action(batch.arrays, decisions.indices, actions)
         index = int(decisions.indices[illegal])
@@ -194,17 +190,3 @@ def query_opponent(batch: Batch, games: OpponentGames, decisions: PendingDecisio
             f"which is not legal: {allowed} are"
         )
     return actions
-
-
-def _query_part(
-    arrays: BatchArrays,
-    agent: Agent,
-    decisions: PendingDecisions,
-    numbers: Array,
-    actions: Array,
-    start: int,
-    stop: int,
-) -> int:
-    rows = slice(start, stop)
-    actions[rows] = call_agent(agent, decisions.views[rows], decisions.rng[rows], numbers[rows])
-    return int(first_illegal_action(arrays, decisions.indices[rows], actions[rows]) >= 0)

@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..common.suggestions import not_installed
-from ..engine.batch.batch import Array, state_array
-from ..engine.batch.config import GameOptions, RulesLike, checked_keywords
+from ..engine.batch.batch import Array
+from ..engine.batch.config import RulesLike, checked_keywords
 from ..engine.batch.results import result_dicts
-from .illegal import LOSE
-from .render.modes import SEAT
-from .single_agent_batch import RANDOM_SEAT, LearnerStep, SingleAgentMixin
+from ..engine.checks import state_array
+from .options import LearnerOptions
+from .single_agent_batch import FinishedEpisodes, SingleAgentMixin
 
 try:
     from stable_baselines3.common.monitor import Monitor
@@ -58,35 +58,18 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
     `env_method("action_masks")`, and `get_action_masks(env)` of sb3-contrib, give the masks.
     """
 
-    @checked_keywords
+    @checked_keywords(LearnerOptions)
     def __init__(
         self,
         n_envs: int = 256,
         rules: RulesLike = "classic",
         *,
-        opponent: object = "random",
-        seat: int | str = RANDOM_SEAT,
-        mask_in_observation: bool = False,
-        render_mode: str | None = None,
-        render_view: str = SEAT,
-        illegal: str = LOSE,
         threads: int = 1,
-        **options: Unpack[GameOptions],
+        **options: Unpack[LearnerOptions],
     ) -> None:
         """The options are those of `GermanWhistEnv`, and a number of `threads`."""
         self.spec: None = None
-        spaces = self._set_up(
-            n_envs,
-            rules,
-            options,
-            opponent,
-            seat,
-            mask_in_observation,
-            render_mode,
-            render_view,
-            illegal=illegal,
-            threads=threads,
-        )
+        spaces = self._set_up(n_envs, rules, options, threads=threads)
         super().__init__(self._batch.n, *spaces)
         self._actions: Any = None
         self._lengths = np.zeros(self.num_envs, np.int64)
@@ -121,27 +104,27 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
         step = self._batch.step(self._actions)
         self._lengths += 1
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        if len(step.ended_indices):
-            self._close_episodes(step, infos)
+        self._close_episodes(step.finished, infos)
         rewards = step.rewards.astype(np.float32)
         return self._observations(), rewards, step.ended, infos
 
-    def _close_episodes(self, step: LearnerStep, infos: list[dict[str, Any]]) -> None:
+    def _close_episodes(self, finished: FinishedEpisodes, infos: list[dict[str, Any]]) -> None:
         elapsed = round(time.time() - self._start_time, 6)
-        indices = step.ended_indices
-        returns = step.returns.round(6).tolist()
+        indices = finished.indices
+        returns = finished.returns.round(6).tolist()
         lengths = self._lengths[indices].tolist()
-        results, observations = result_dicts(step.results), step.final_observations
+        results = result_dicts(finished.results)
         no_actions = np.zeros(self.rules.actions, np.int8)
         for row, index in enumerate(indices.tolist()):
+            observation = finished.observations[row]
             infos[index] = {
                 "episode": {"r": returns[row], "l": lengths[row], "t": elapsed},
-                "terminal_observation": self._observation_of(observations[row], no_actions.copy()),
+                "terminal_observation": self._observation_of(observation, no_actions.copy()),
                 "result": results[row],
                 "TimeLimit.truncated": False,
             }
             if self._batch.pool is not None:
-                infos[index]["opponent"] = int(step.opponents[index])
+                infos[index]["opponent"] = int(finished.opponents[row])
         self._lengths[indices] = 0
 
     def _observations(self) -> Any:

@@ -7,27 +7,37 @@ without copying. With `device="cuda"` games and arrays live on a GPU, where
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
 from ..common.jit.compiler import warm_up
-from ..engine.batch.batch import Array, Batch, own_array
+from ..engine.batch.batch import STATE_ARRAYS, Array, Batch, own_array
 from ..engine.batch.config import GameOptions, Options, RulesLike, checked_keywords, options_from
 from ..engine.batch.kernels import NO_EVENT
 from ..engine.batch.results import StepResult
+from ..engine.checks import checked_count
 from ..engine.dtypes import SEATS
 from ..engine.game import Game
+from ..engine.observation.rule_features import rule_features
+from ..engine.rng import secret_of_seed
 from ..engine.rules import Rules
-from ..engine.seeding import checked_count
 from ..engine.view import View
 from .spaces import observation_box
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+
+class RuleSetGames(NamedTuple):
+    """The games of one rule set, and their rows in the arrays of all."""
+
+    batch: Batch
+    span: slice
 
 
 class SelfPlayEnv:
@@ -52,13 +62,22 @@ class SelfPlayEnv:
 
     `step(actions, indices)` plays in the games of `indices` alone. `hand_over` marks games whose
     hand ended with the last step, which in a match is not always the episode.
+
+    Of a list of rule sets each gets an equal share of the games. `rule_features`, a row for each
+    game, identify its rule set; actions, masks and flat observations are padded to the widest one.
+
+    ```python
+    env = SelfPlayEnv(1024, ["classic", "all-tricks"])
+    step = env.reset(seed=1)
+    inputs = np.concatenate([step.observations, env.rule_features], axis=1)
+    ```
     """
 
-    @checked_keywords
+    @checked_keywords(GameOptions)
     def __init__(
         self,
         num_envs: int = 1024,
-        rules: RulesLike = "classic",
+        rules: RulesLike | Sequence[RulesLike] = "classic",
         *,
         copy: bool = True,
         threads: int = 1,
@@ -71,90 +90,148 @@ class SelfPlayEnv:
         On the `device` `cuda` each game has a GPU thread: actions are arrays there, a step does
         not wait for them, and `batch.check()` reports illegal ones.
         """
-        self.options: Options = options_from(rules, **options)
-        self.rules: Rules = self.options.rules
+        rule_sets = rules if isinstance(rules, (list, tuple)) else [rules]
+        all_options = [options_from(each, **options) for each in rule_sets]
         self.num_envs: int = checked_count(num_envs, "num_envs")
-        self.single_observation_space: spaces.Box = observation_box(self.options)
-        self.single_action_space: spaces.Discrete = spaces.Discrete(self.rules.actions)
-        self.batch: Batch = Batch(
-            self.options, self.num_envs, checked_count(threads, "threads"), device
+        if not 0 < len(all_options) <= self.num_envs:
+            raise ValueError(
+                f"num_envs is {num_envs}, and there are {len(all_options)} rule sets: every rule "
+                "set needs a game, and there has to be one"
+            )
+        ends = [self.num_envs * k // len(all_options) for k in range(len(all_options) + 1)]
+        checked_count(threads, "threads")
+        self.parts: list[RuleSetGames] = [
+            RuleSetGames(Batch(each, stop - start, threads, device), slice(start, stop))
+            for each, (start, stop) in zip(all_options, pairwise(ends), strict=True)
+        ]
+        """The games of each rule set, with both hands open: for trainers, not for players."""
+        for batch, span in self.parts:
+            batch.first_game = span.start
+        self.options: Options = all_options[0]
+        """Options of the first rule set."""
+        self.rules: Rules = self.options.rules
+        self.batch: Batch = self.parts[0].batch
+        self.actions: int = max(each.rules.actions for each in all_options)
+        widest = max(all_options, key=lambda each: each.observation_shape)
+        self.single_observation_space: spaces.Box = observation_box(widest)
+        self.single_action_space: spaces.Discrete = spaces.Discrete(self.actions)
+        self.rule_features: npt.NDArray[np.int8] = np.repeat(
+            np.array([rule_features(each.rules) for each in all_options]), np.diff(ends), axis=0
         )
-        """The games, with both hands open: for trainers, not for players."""
-        self.buffers: StepResult | None = None if copy else self._new_result()
-        """Arrays of all results, instead of fresh ones."""
-        self._reset: Array | None = self.batch.all_games
+        """`(n, features)`: those of each game's rule set."""
+        backend = self.batch.backend
+        same_shape = all(each.observation_shape == widest.observation_shape for each in all_options)
+        same_shape &= all(each.rules.actions == self.actions for each in all_options)
+        # Padding is never written.
+        self._new_array = backend.empty if same_shape else backend.zeros
+        self._buffers = None if copy else self._new_result()
         if device == "cpu":
             kind = self.options.observation
             warm_up(f"self-play ({kind})", "envs", lambda: _compile_all(kind), seconds=3)
 
     def _new_result(self) -> StepResult:
-        empty = self.batch.backend.empty
+        new, n = self._new_array, self.num_envs
+        shape = self.single_observation_space.shape
         return StepResult(
-            *self.batch.new_rows(self.num_envs),
-            seats=empty(self.num_envs, np.uint8),
-            rewards=empty((self.num_envs, 2), np.float32),
-            ended=empty(self.num_envs, np.bool_),
+            observations=new((n, *shape), np.int8),
+            masks=new((n, self.actions), np.int8),
+            seats=new(n, np.uint8),
+            rewards=new((n, 2), np.float32),
+            ended=new(n, np.bool_),
         )
+
+    def _rows(self, result: StepResult) -> Iterator[StepResult]:
+        """The rows of a result for each rule set."""
+        for _, span in self.parts:
+            yield StepResult(*(array[span] for array in result))
 
     @property
     def hand_over(self) -> npt.NDArray[np.bool_]:
         """`(n,)` bool, the last step ended a hand; in a match not always the episode."""
-        return self.batch.backend.to_host(self.batch.events) != NO_EVENT
-
-    @property
-    def new_hands(self) -> Array:
-        """Indices of the games in which the last step, or `reset`, began a hand."""
-        return np.flatnonzero(self.hand_over) if self._reset is None else self._reset
+        events = [batch.backend.to_host(batch.events) for batch, _ in self.parts]
+        return np.concatenate(events) != NO_EVENT
 
     def reset(self, seed: int | None = None) -> StepResult:
-        """Deal every game; game `i` of `n` gets deals `i`, `i + n` ... of the seed."""
-        self._reset = self.batch.reset(seed)
+        """Deal every game; game `i` of `n` gets deals `i`, `i + n` ... of the seed.
+
+        Rule sets after the first have the deals of derived seeds.
+        """
+        for k, (batch, _) in enumerate(self.parts):
+            batch.reset(seed if k == 0 or seed is None else _derived_seed(seed, k))
         return self.observe()
 
     def observe(self) -> StepResult:
         """The current observations, with zero rewards and no ends."""
-        batch = self.batch
-        batch.check_ready()
-        result = self.buffers or self._new_result()
-        batch.turns(result.seats)
-        batch.observe(batch.all_games, result.seats, out=(result.observations, result.masks))
-        for array in (result.rewards, result.ended):
-            batch.backend.write(array, 0)
+        self.batch.check_ready()
+        result = self._buffers or self._new_result()
+        for (batch, _), rows in zip(self.parts, self._rows(result), strict=True):
+            batch.turns(rows.seats)
+            batch.observe(batch.all_games, rows.seats, out=(rows.observations, rows.masks))
+            for array in (rows.rewards, rows.ended):
+                batch.backend.write(array, 0)
         return result
 
     def step(self, actions: Any, indices: Any = None) -> StepResult:
         """Play an action of the seat to move in every game; ended episodes begin anew.
 
-        With `indices`, one action for each of these games; the others wait.
+        With `indices`, one action for each of these games; the others wait. If an action is
+        illegal, none is played.
         """
         batch = self.batch
+        batch.check_ready()
         if indices is None:
-            games, result = batch.all_games, self.buffers or self._new_result()
+            given = [actions]
+            if len(self.parts) > 1:
+                chosen = batch.action_array(actions, self.num_envs)
+                given = [chosen[span] for _, span in self.parts]
+            moves = [
+                (part, part.all_games, part.checked_actions(own))
+                for (part, _), own in zip(self.parts, given, strict=True)
+            ]
+            result = self._buffers or self._new_result()
         else:
             if batch.gpu is not None:
                 raise ValueError(
                     "indices are given, but games on a GPU step together: leave them out"
                 )
-            games, result = batch.checked_indices(indices), self.observe()
-        chosen = batch.checked_actions(actions, None if indices is None else games)
-        batch.step(games, chosen, result)
-        self._reset = None
+            games = self._checked_indices(indices)
+            moves = [(batch, games, batch.checked_actions(actions, games))]
+            result = self.observe()
+        for (part, games, chosen), rows in zip(moves, self._rows(result), strict=True):
+            part.step(games, chosen, rows)
         return result
+
+    def _checked_indices(self, indices: Any) -> Array:
+        if len(self.parts) > 1:
+            raise ValueError(
+                f"indices are given, but games of {len(self.parts)} rule sets step together: leave "
+                "them out"
+            )
+        return self.batch.checked_indices(indices)
 
     def state(self) -> dict[str, Array]:
         """The complete state as arrays."""
-        return self.batch.state()
+        return {
+            f"{name}{_suffix(k)}": array
+            for k, (batch, _) in enumerate(self.parts)
+            for name, array in batch.state().items()
+        }
 
     def restore(self, state: Mapping[str, Array]) -> StepResult:
         """Continue from a `state`, in an environment of the same options."""
-        self.batch.restore(state, over=False)
-        self._reset = self.batch.all_games[:0]
+        states = []
+        for k, (batch, _) in enumerate(self.parts):
+            names = {name: f"{name}{_suffix(k)}" for name in STATE_ARRAYS}
+            states.append({name: state[key] for name, key in names.items() if key in state})
+            batch.checked_state(states[k], over=False)
+        for (batch, _), own in zip(self.parts, states, strict=True):
+            batch.restore(own, over=False)
         return self.observe()
 
     def views(self, seats: Any = None, indices: Any = None) -> Array:
         """`VIEW` records of a seat (default: the one to move) in each game, or in `indices`."""
         batch = self.batch
-        games = batch.all_games if indices is None else batch.checked_indices(indices)
+        games = self._checked_indices(batch.all_games if indices is None else indices)
         seat_of_game = batch.backend.to_host(batch.turns())[games]
         if seats is not None:
             seat_of_game = np.broadcast_to(seats, seat_of_game.shape)
@@ -162,13 +239,29 @@ class SelfPlayEnv:
             raise ValueError("a seat is out of range: seats are 0 and 1")
         return batch.views(own_array(seat_of_game, np.uint8), games)
 
+    def _part_of(self, index: int) -> tuple[Batch, int]:
+        for batch, span in self.parts:
+            if span.start <= index < span.stop:
+                return batch, index - span.start
+        raise IndexError(f"there is no game {index}: games run from 0 to {self.num_envs - 1}")
+
     def game(self, index: int) -> Game:
         """An independent copy of one game."""
-        return self.batch.game(index)
+        batch, index = self._part_of(index)
+        return batch.game(index)
 
     def view(self, index: int, seat: int) -> View:
         self.batch.check_ready()
-        return self.batch.view(index, seat)
+        batch, index = self._part_of(index)
+        return batch.view(index, seat)
+
+
+def _derived_seed(seed: int, k: int) -> int:
+    return int.from_bytes(secret_of_seed(seed, f"rules {k}")[:7], "little")
+
+
+def _suffix(k: int) -> str:
+    return f".{k}" if k else ""
 
 
 def _compile_all(observation: str) -> None:

@@ -19,20 +19,28 @@ from ..agents.base import Agent, agent_key
 from ..agents.game_numbers import GameNumbers, reserve_game_numbers
 from ..agents.registry import as_agent
 from ..common.jit.compiler import warm_up
-from ..engine.batch.batch import READ_NS, RESET_OPTIONS, Array, Batch, action_array, state_array
-from ..engine.batch.config import GameOptions, Options, RulesLike, checked_choice, options_from
-from ..engine.batch.kernels import ENDGAME_REACHED, EPISODE_OVER, NO_EVENT, first_illegal
+from ..engine.batch.batch import READ_NS, Array, Batch, action_array
+from ..engine.batch.config import GameOptions, Options, RulesLike, options_from
+from ..engine.batch.kernels import EPISODE_OVER, REAL, SHOWN, Moves, first_illegal
 from ..engine.batch.results import results_by_seat
+from ..engine.checks import (
+    RESET_OPTIONS,
+    IllegalAction,
+    checked_choice,
+    checked_count,
+    checked_seat,
+    state_array,
+)
 from ..engine.dtypes import FOLLOW, OVER, VIEW
-from ..engine.game import IllegalAction
 from ..engine.rules import Rules
-from ..engine.seeding import checked_count, checked_seat
 from ..engine.view import blank_tricks
 from .illegal import LOSE, RAISE, warn_of_illegal_action
 from .opponent_pool import OpponentPool
 from .opponents import (
+    LearnerGames,
     OpponentGames,
     PendingDecisions,
+    Shown,
     draw_seats,
     find_opponent_turns,
     is_random,
@@ -42,14 +50,31 @@ from .opponents import (
     write_legal,
     write_paid,
 )
+from .options import LearnerOptions
 from .render.modes import OPEN, SEAT, Painter, painter_for
 from .spaces import dict_space, observation_box
 
 RANDOM_SEAT = "random"
 
 
+class FinishedEpisodes(NamedTuple):
+    """Episodes that ended with a step, a row each."""
+
+    indices: Array
+    """Their games, in order."""
+    observations: Array
+    results: dict[str, Array]
+    """`results_by_seat` by the learner."""
+    returns: Array
+    """The sum of the learner's rewards."""
+    seats: Array
+    """The learner's."""
+    opponents: Array
+    """The pool's indices of the opponents; zeros without a pool."""
+
+
 class LearnerStep(NamedTuple):
-    """Result of a learner's step, a row per game; ended episodes have rows of their own."""
+    """Result of a learner's step, a row per game."""
 
     observations: Array
     masks: Array
@@ -57,18 +82,7 @@ class LearnerStep(NamedTuple):
     """`(n,)` float64, the learner's rewards since its last action."""
     ended: Array
     """`(n,)` bool; the observation is then the last one, or with SAME_STEP of the next episode."""
-    ended_indices: Array
-    """The games whose episode ended, in order."""
-    final_observations: Array
-    """One row for each of `ended_indices`."""
-    results: dict[str, Array]
-    """One row for each of `ended_indices`: `results_by_seat` by the learner."""
-    returns: Array
-    """The sum of the learner's rewards, one for each of `ended_indices`."""
-    seats: Array
-    """`(n,)` uint8, the learner's seats in the episodes of the step's actions."""
-    opponents: Array
-    """`(n,)` int64, the pool's indices of the opponents in these episodes; zeros without a pool."""
+    finished: FinishedEpisodes
 
 
 class SingleAgentBatch:
@@ -109,9 +123,17 @@ class SingleAgentBatch:
         self._key = agent_key(0)
         self._index_buffer = np.zeros(self.n, np.int64)
         self._rng = np.zeros(self.n, np.uint64)
-        self._no_results = results_by_seat(self.batch.results[:0], self.seats[:0])
         self.observations, self.masks = self.batch.new_rows(self.n)
         self.masks[:] = 0
+        none = self.batch.all_games[:0]
+        self._none_finished = FinishedEpisodes(
+            indices=none,
+            observations=self.observations[:0],
+            results=results_by_seat(self.batch.results[:0], self.seats[:0]),
+            returns=self.returns[:0],
+            seats=self.seats[:0],
+            opponents=self.opponents[:0],
+        )
         self._warm = warm
         self.replace_opponent(opponent)
 
@@ -203,74 +225,79 @@ class SingleAgentBatch:
         """
         batch = self.batch
         batch.check_ready()
-        finished = np.flatnonzero(self.over)
-        playing = np.flatnonzero(~self.over) if len(finished) else None
-        if len(finished) and self.autoreset is not AutoresetMode.NEXT_STEP:
-            raise IllegalAction(self._why_over(finished))
-        if playing is not None:
-            actions = action_array(actions, self.n)[playing]
-        games, chosen, lost = self._split_illegal(actions, playing)
-        seats, opponents = self.seats.copy(), self.opponents.copy()
+        waiting = self._waiting_games()
+        legal, lost = self._split_illegal(actions, waiting)
         with self._unready_on_error():
-            if len(finished):
-                batch.results["paid"][finished], batch.events[finished] = 0, NO_EVENT
-                self.begin_next(finished)
+            seats = self.seats.copy()
+            if len(waiting):
+                self.begin_next(waiting)
             if len(lost):
-                self._lose(lost, seats)
-            self._notify_opponents(batch.play(games, chosen, relabelled=True))
+                self._lose(lost)
+            self._notify_opponents(batch.play(legal))
             self._play_opponent(batch.all_games)
             ended = batch.events >= EPISODE_OVER
-            ended_indices = np.flatnonzero(ended)
-            paid = np.empty(self.n)
-            batch.run(self.n, write_paid, seats, paid, cost_ns=READ_NS)
-            self.returns += paid
-            returns, final_observations = self.returns[ended_indices], self.observations[:0]
-            results = self._no_results
-            if len(ended_indices):
-                results = results_by_seat(batch.results[ended_indices], seats[ended_indices])
-                final_observations, _ = batch.observe(ended_indices, seats, keep=False)
+            rewards = self._collect_rewards(seats)
+            finished, indices = self._none_finished, np.flatnonzero(ended)
+            if len(indices):
+                finished = self._finished(indices)
                 if self.pool is not None:
-                    self.pool.record(opponents[ended_indices], results["won"])
+                    self.pool.record(finished.opponents, finished.results["won"])
                 if self.autoreset is AutoresetMode.SAME_STEP:
-                    self.begin_next(ended_indices)
-                    self._play_opponent(ended_indices)
+                    self.begin_next(indices)
+                    self._play_opponent(indices)
             self._observe()
         if self.autoreset is not AutoresetMode.SAME_STEP:
             self.over = ended.copy()
-        return LearnerStep(
-            self.observations,
-            self.masks,
-            paid,
-            ended,
-            ended_indices,
-            final_observations,
-            results,
-            returns,
-            seats,
-            opponents,
-        )
+        return LearnerStep(self.observations, self.masks, rewards, ended, finished)
 
-    def _split_illegal(self, actions: Any, playing: Array | None) -> tuple[Array, Array, Array]:
-        """The games to play in, their actions, and the games that an illegal action loses."""
-        batch = self.batch
-        games = batch.all_games if playing is None else playing
+    def _waiting_games(self) -> Array:
+        """Games whose next episode a step begins."""
+        waiting = np.flatnonzero(self.over)
+        if len(waiting) and self.autoreset is not AutoresetMode.NEXT_STEP:
+            raise IllegalAction(self._why_over(waiting))
+        return waiting
+
+    def _split_illegal(self, actions: Any, waiting: Array) -> tuple[Moves, Array]:
+        """The actions to play, and the games that an illegal one loses."""
+        batch, games = self.batch, self.batch.all_games
+        if len(waiting):
+            games = np.flatnonzero(~self.over)
+            actions = action_array(actions, self.n)[games]
         if not self._illegal_loses:
-            return games, batch.checked_actions(actions, playing), games[:0]
+            return Moves(games, batch.checked_actions(actions, games), SHOWN), games[:0]
         chosen = action_array(actions, len(games))
         if first_illegal(batch.legal, games, chosen) < 0:
-            return games, chosen, games[:0]
+            return Moves(games, chosen, SHOWN), games[:0]
         outside = (chosen < 0) | (chosen >= self.options.rules.actions)
         batch.checked_actions(chosen[outside], games[outside])
         warn_of_illegal_action()
         legal = (batch.legal[games] >> chosen.view(np.uint64) & np.uint64(1)).astype(np.bool_)
-        return games[legal], chosen[legal], games[~legal]
+        return Moves(games[legal], chosen[legal], SHOWN), games[~legal]
 
-    def _lose(self, indices: Array, seats: Array) -> None:
+    def _collect_rewards(self, seats: Array) -> Array:
+        rewards = np.empty(self.n)
+        self.batch.run(self.n, write_paid, seats, rewards, cost_ns=READ_NS)
+        self.returns += rewards
+        return rewards
+
+    def _finished(self, indices: Array) -> FinishedEpisodes:
+        seats = self.seats[indices]
+        observations, _ = self.batch.observe(indices, self.seats, keep=False)
+        return FinishedEpisodes(
+            indices=indices,
+            observations=observations,
+            results=results_by_seat(self.batch.results[indices], seats),
+            returns=self.returns[indices],
+            seats=seats,
+            opponents=self.opponents[indices],
+        )
+
+    def _lose(self, indices: Array) -> None:
         """End episodes by illegal actions: the return becomes the worst of an episode or less."""
-        batch = self.batch
-        batch.abandon(indices, seats[indices])
+        batch, seats = self.batch, self.seats[indices]
+        batch.abandon(indices, seats)
         batch.results["paid"][indices] = 0
-        batch.results["paid"][indices, seats[indices]] = -self.options.max_loss - np.maximum(
+        batch.results["paid"][indices, seats] = -self.options.max_loss - np.maximum(
             self.returns[indices], 0
         )
 
@@ -359,7 +386,8 @@ class SingleAgentBatch:
             indices = self._play_random(indices)
         while len(indices):
             buffer = self._index_buffer[: len(indices)]
-            count = batch.run(len(indices), find_opponent_turns, indices, self.seats, buffer)
+            games = LearnerGames(indices, self.seats)
+            count = batch.run(len(indices), find_opponent_turns, games, buffer)
             if not count:
                 return
             # Each thread fills the front of its own part of the buffer.
@@ -369,14 +397,14 @@ class SingleAgentBatch:
             # Each agent's decisions side by side: one call for all of its games.
             indices = np.concatenate([games.indices for games in parts])
             decisions = PendingDecisions(indices, self._opponent_views[:count], self._rng[:count])
-            batch.run(count, write_decisions, self._key, self._reads_tricks, decisions)
+            batch.run(count, write_decisions, Shown(self._key, self._reads_tricks), decisions)
             actions, start = np.empty(count, np.int64), 0
             for games in parts:
                 rows = slice(start, start := start + len(games.indices))
                 actions[rows] = query_opponent(
                     batch, games, PendingDecisions(*(array[rows] for array in decisions))
                 )
-            self._notify_opponents(batch.play(indices, actions, relabelled=False))
+            self._notify_opponents(batch.play(Moves(indices, actions, REAL)))
 
     def _play_random(self, indices: Array) -> Array:
         """Let random opponents move, without views; returns the games of the others."""
@@ -384,9 +412,8 @@ class SingleAgentBatch:
         for agent, _, games in self._by_agent(indices):
             if not is_random(agent):
                 others.append(games)
-            elif batch.run(len(games), play_random, self._key, games, self.seats):
-                ends = batch.events[games] == ENDGAME_REACHED
-                batch.close(games[ends & (batch.records["phase"][games] != OVER)])
+            elif batch.run(len(games), play_random, LearnerGames(games, self.seats), self._key):
+                batch.close(games[batch.records["phase"][games] != OVER])
         return np.concatenate(others)
 
 
@@ -401,26 +428,22 @@ class SingleAgentMixin:
     _painter: Painter | None = None
 
     def _set_up(
-        self,
-        num_envs: int,
-        rules: RulesLike,
-        options: GameOptions,
-        opponent: object,
-        seat: int | str,
-        mask_in_observation: bool,
-        render_mode: str | None,
-        render_view: str,
-        **batch_options: Any,
+        self, num_envs: int, rules: RulesLike, options: LearnerOptions, **batch_options: Any
     ) -> tuple[spaces.Space[Any], spaces.Discrete]:
         """Make the batch; returns the spaces of one observation and one action."""
-        self.options = options_from(rules, **options)
+        own: dict[str, Any] = {**options}
+        of_game = {name: own.pop(name) for name in GameOptions.__annotations__ if name in own}
+        self.options = options_from(rules, **of_game)
         self.rules = self.options.rules
+        batch_options["illegal"] = own.get("illegal", LOSE)
+        opponent, seat = own.get("opponent", "random"), own.get("seat", RANDOM_SEAT)
         self._batch = SingleAgentBatch(self.options, num_envs, opponent, seat, **batch_options)
-        self.render_mode = render_mode
-        self._painter = painter_for(render_mode)
-        self._render_view = checked_seat(render_view, (SEAT, OPEN), "render_view")
-        self._mask_in_observation = mask_in_observation
-        make_space = dict_space if mask_in_observation else observation_box
+        self.render_mode = own.get("render_mode")
+        self._painter = painter_for(self.render_mode)
+        view = own.get("render_view", SEAT)
+        self._render_view = checked_seat(view, (SEAT, OPEN), "render_view")
+        self._mask_in_observation = own.get("mask_in_observation", False)
+        make_space = dict_space if self._mask_in_observation else observation_box
         return make_space(self.options), spaces.Discrete(self.rules.actions)
 
     @property

@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.batch.batch import check_reset_options
-from ..engine.game import IllegalAction
-from ..engine.seeding import checked_seed, fresh_seed
+from ..engine.checks import IllegalAction, check_reset_options, checked_seed, fresh_seed
 from ..envs.render.modes import Painter, warn_without_render_mode
 from ..envs.typed_aec import Observation
 from .game import PLAYERS, ThreeGame, ThreeView

@@ -14,11 +14,10 @@ import numpy as np
 
 from ..common.jit.compiler import jit, warm_up
 from ..engine.cards import CARDS, N_CARDS, SUIT_NAMES, Card, cards_of, text_of
-from ..engine.game import IllegalAction, checked_deal, parse_action
+from ..engine.checks import IllegalAction, checked_deal, checked_seat, checked_seed, parse_action
 from ..engine.play import Record, beats, row, shuffle
 from ..engine.rng import random_below, stream_key
 from ..engine.rules import load_rules
-from ..engine.seeding import checked_seat, checked_seed
 
 PLAYERS = 3
 DUMMY = 3

@@ -89,10 +89,9 @@ from ..engine.cards import N_CARDS, action_text
 from ..envs.aec import (
     GameAEC,
     IllegalActionLoses,
-    RenderOptions,
     no_parallel_env,
-    options_table,
 )
+from ..envs.options import RenderOptions, options_table
 from ..envs.render.modes import MOVER, OPEN, RENDER_MODES
 from ..envs.typed_aec import Observation, Wrapped
 from .episodes import ThreeTable
@@ -128,7 +127,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
     }
     worst: float = HAND
 
-    @checked_keywords
+    @checked_keywords()
     def __init__(self, *, render_mode: str | None = None, render_view: str | int = MOVER) -> None:
         super().__init__(AGENTS, three_space, N_CARDS, render_mode, render_view)
         self._table = ThreeTable(self._painter)

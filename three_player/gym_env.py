@@ -11,12 +11,10 @@ from gymnasium import spaces
 
 from ..agents.base import agent_key
 from ..agents.calls import PlayerFault
-from ..engine.batch.batch import checked_action
-from ..engine.batch.config import checked_choice, checked_keywords
+from ..engine.batch.config import checked_keywords
 from ..engine.cards import N_CARDS
-from ..engine.game import IllegalAction
+from ..engine.checks import IllegalAction, checked_action, checked_choice, checked_seat
 from ..engine.rng import random_below, stream_key
-from ..engine.seeding import checked_seat
 from ..envs.illegal import LOSE, RAISE, warn_of_illegal_action
 from ..envs.render.modes import OPEN, RENDER_MODES, SEAT, painter_for
 from ..envs.single_agent_batch import RANDOM_SEAT
@@ -64,7 +62,7 @@ worst reward, or `"raise"` |
         "render_fps": 2,
     }
 
-    @checked_keywords
+    @checked_keywords()
     def __init__(
         self,
         *,

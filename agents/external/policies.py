@@ -17,7 +17,8 @@ from msgspec import Struct
 
 from ...common.schema import convert, read_json
 from ...common.suggestions import not_installed
-from ...engine.batch.config import OBSERVATIONS, checked_choice
+from ...engine.batch.config import OBSERVATIONS
+from ...engine.checks import checked_choice
 from ...engine.observation.layout import LAYOUT_VERSION, LAYOUTS, OBSERVATION_SIZE
 from ...engine.rules import Match, Rules, load_rules, name_beside, rules_from_mapping
 from ..base import Agent, Array, CannotPlay, ModelFile, check_actions

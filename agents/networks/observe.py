@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...common.jit.compiler import jit
-from ...engine.batch.config import OBSERVATIONS, checked_choice
+from ...engine.batch.config import OBSERVATIONS
+from ...engine.checks import checked_choice
 from ...engine.dtypes import VIEW
 from ...engine.observation.history import histories, history_rows
 from ...engine.observation.layout import (

@@ -36,7 +36,6 @@ from german_whist.engine.observation.rule_features import RULE_LAYOUT
 from german_whist.engine.rules import named_rules, solved_rules
 from german_whist.envs import german_whist_v0
 from german_whist.envs.gymnasium_env import GermanWhistEnv, GermanWhistVectorEnv
-from german_whist.envs.mixed import MixedSelfPlayEnv
 from german_whist.envs.opponent_pool import OpponentPool
 from german_whist.envs.sb3 import GermanWhistVecEnv
 from german_whist.envs.self_play import SelfPlayEnv
@@ -56,7 +55,6 @@ ENVIRONMENTS = {
     "The Gymnasium vector": GermanWhistVectorEnv,
     "Opponent pool": OpponentPool,
     "Self-play": SelfPlayEnv,
-    "Several rule sets": MixedSelfPlayEnv,
     "Stable-Baselines3": GermanWhistVecEnv,
     "Three players, PettingZoo: german_whist_three_v0": german_whist_three_v0,
     "Three players, Gymnasium: GermanWhistThree-v0": GermanWhistThreeEnv,

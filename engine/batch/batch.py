@@ -12,32 +12,44 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from ...common.suggestions import suggest, type_phrase
+from ...common.suggestions import type_phrase
 from ...common.threads import STEP_NS, usable_threads
 from ...common.typing import Array as Array
-from ..cards import N_ACTIONS, action_text, as_integer
+from ..cards import N_ACTIONS, action_text
+from ..checks import (
+    RESET_OPTIONS,
+    IllegalAction,
+    check_reset_options,
+    checked_choice,
+    checked_seat,
+    checked_seed,
+    fresh_seed,
+    state_array,
+)
 from ..dtypes import GAME, OVER, VIEW
 from ..endgame.game_values import best_tricks, endgame_tables
-from ..game import Game, IllegalAction
+from ..game import Game
 from ..rules import Rules
-from ..seeding import checked_seat, checked_seed, fresh_seed
 from ..validation import first_impossible
 from ..view import View, write_views
-from .config import Options, checked_choice
+from .config import Options
 from .cpu_backend import DEVICES, CpuBackend
 from .kernels import (
     ENDGAME_REACHED,
     EPISODE_OVER,
     NEXT_HAND,
+    SHOWN,
+    TRICKS_OF_LEADER,
     WORKSPACE,
     BatchArrays,
+    Moves,
+    Watched,
     clear_all,
     deal_next_all,
     first_illegal,
     observe_all,
     play_all,
     reset_all,
-    score_endgames,
     step_all,
     turns_all,
 )
@@ -49,36 +61,11 @@ if TYPE_CHECKING:
 Backend: TypeAlias = "CpuBackend | CudaBackend"
 """Memory of a batch's games, and the processor that runs their kernels."""
 
-# Reset options of a single environment and of a vector environment.
-RESET_OPTIONS = ("deal", "dealer", "number")
-VECTOR_RESET_OPTIONS = (*RESET_OPTIONS, "reset_mask")
-
 # Names of the arrays of a state.
 STATE_ARRAYS = ("records", "seed")
 
 # Approximate cost in nanoseconds of reading or writing one number of a game.
 READ_NS = 3
-
-
-def check_reset_options(options: object, allowed: tuple[str, ...] = RESET_OPTIONS) -> None:
-    if not isinstance(options, Mapping):
-        raise ValueError(
-            f"reset options are {options!r}, {type_phrase(options)}: give a dictionary, as in "
-            "reset(options={'number': 3})"
-        )
-    for name in options:
-        if name not in allowed:
-            known, hint = ", ".join(allowed), suggest(name, allowed, listed=False)
-            raise ValueError(f"reset has no option {name!r}: its options are {known}{hint}")
-
-
-def checked_action(action: object) -> int:
-    number = as_integer(action)
-    if number is None:
-        raise IllegalAction(
-            f"action is {action!r}, {type_phrase(action)}: it has to be a whole number"
-        )
-    return number
 
 
 def actions_text(actions: Iterable[int], options: Options) -> str:
@@ -90,15 +77,6 @@ def actions_text(actions: Iterable[int], options: Options) -> str:
 
 def action_list(allowed: int | np.integer[Any]) -> list[int]:
     return [action for action in range(N_ACTIONS) if int(allowed) >> action & 1]
-
-
-def state_array(state: Mapping[str, Array], name: str, count: int | None = None) -> Array:
-    """An array of a state, with `count` rows."""
-    array = np.asarray(state[name]) if name in state else None
-    if array is None or (count is not None and array.shape != (count,)):
-        required = repr(name) if count is None else f"{name!r} of {count} rows"
-        raise ValueError(f"the state has no {required}: give what state() returned")
-    return array
 
 
 def action_array(actions: Any, count: int) -> Array:
@@ -170,13 +148,13 @@ class Batch:
         """Seed of the deals."""
         self.config: Array = options.config_record()
         self.arrays: BatchArrays = BatchArrays(
-            self.backend.to_device(self.config),
-            self.records,
-            self.suit_orders,
-            self.results,
-            self.legal,
-            self.events,
-            zeros(1, WORKSPACE),
+            config=self.backend.to_device(self.config),
+            games=self.records,
+            suit_orders=self.suit_orders,
+            results=self.results,
+            legal=self.legal,
+            events=self.events,
+            workspace=zeros(1, WORKSPACE),
         )
         """All arrays, with the workspace of the calling thread."""
         self._thread_arrays = [self.arrays]
@@ -301,43 +279,40 @@ class Batch:
             # The other games get no reward.
             for array in (result.rewards, result.ended):
                 self.backend.write(array, 0)
-        if (
-            self.run(len(indices), step_all, indices, actions, False, result)
-            and self._ends_at_endgame
-        ):
-            endings, best = self._endgame_tricks(indices)
-            self.run(len(endings), step_all, endings, best, True, result)
+        moves = Moves(indices, actions, SHOWN)
+        if self.run(len(indices), step_all, moves, result) and self._ends_at_endgame:
+            endings = self._endings(indices)
+            self.run(len(endings.indices), step_all, endings, result)
 
-    def _endgame_tricks(self, indices: Array) -> tuple[Array, Any]:
-        gpu = self.gpu
+    def _endings(self, indices: Array) -> Moves:
+        """The leaders' tricks in those of these games that have reached the endgame."""
+        gpu, host = self.gpu, self.backend.to_host
         if gpu is not None and gpu.has_all_endings:
-            return indices, gpu.best_tricks(self._thread_arrays, indices)
-        endings = indices[self.backend.to_host(self.events)[indices] == ENDGAME_REACHED]
+            return gpu.best_tricks(self._thread_arrays, indices)
+        endings = indices[host(self.events)[indices] == ENDGAME_REACHED]
         # All records of a GPU are copied, so only where there is an ending.
-        return endings, self._solve_endings(endings) if len(endings) else endings
-
-    def _solve_endings(self, endings: Array) -> Array:
-        """Tricks of the leader in these games, which have reached the endgame."""
-        threads = 1 if self.gpu is None else usable_threads()
-        return best_tricks(self.backend.to_host(self.records)[endings], threads)
-
-    def play(self, indices: Array, actions: Array, *, relabelled: bool) -> Array:
-        """Play an action in each of these games; returns those in which it began a new hand.
-
-        Rewards are added to `results`, and events are in `events`. With `relabelled`, actions are
-        relabelled as in the last observation, and earlier rewards are cleared.
-        """
-        if not self.run(len(indices), play_all, indices, actions, relabelled):
-            return self.all_games[:0]
-        events = self.backend.to_host(self.events)[indices]
-        endings = indices[events == ENDGAME_REACHED]
+        best, threads = endings, 1 if gpu is None else usable_threads()
         if len(endings):
-            self.close(endings)
-        return indices[events == NEXT_HAND]
+            best = best_tricks(host(self.records)[endings], threads)
+        return Moves(endings, best, TRICKS_OF_LEADER)
+
+    def play(self, moves: Moves) -> Array:
+        """Play an action in each of some games; returns those in which it began a new hand.
+
+        Rewards are added to `results`, after those of earlier actions are cleared if the actions
+        are as observed, and events are in `events`.
+        """
+        indices = moves.indices
+        if not self.run(len(indices), play_all, moves):
+            return self.all_games[:0]
+        if self._ends_at_endgame:
+            self.close(indices)
+        return indices[self.backend.to_host(self.events)[indices] == NEXT_HAND]
 
     def close(self, indices: Array) -> None:
-        """End the episodes of games that have reached the endgame, scored with perfect play."""
-        self.run(len(indices), score_endgames, indices, self._solve_endings(indices))
+        """End the episodes of those games that have just reached the endgame, by perfect play."""
+        endings = self._endings(indices)
+        self.run(len(endings.indices), play_all, endings)
 
     def abandon(self, indices: Array, seats: Array) -> None:
         """End the episodes of these games, each as lost by its seat."""
@@ -421,15 +396,9 @@ class Batch:
         `seats` holds a seat for every game of the batch. With `keep`, the next step is checked
         against the actions observed here. `out` are rows to write to.
         """
-        count = len(indices)
-        observations, masks = self.new_rows(count) if out is None else out
-        orders, legal = self.suit_orders, self.legal
-        if not keep:
-            # Actions are checked against the stored legal actions.
-            empty = self.backend.empty
-            orders, legal = empty(orders.shape, np.uint8), empty(legal.shape, np.uint64)
-        self.run(count, observe_all, indices, seats, orders, legal, observations, masks)
-        return observations, masks
+        rows = self.new_rows(len(indices)) if out is None else out
+        self.run(len(indices), observe_all, Watched(indices, seats, keep, *rows))
+        return rows
 
     def turns(self, out: Array | None = None) -> Array:
         seats = self.backend.empty(self.n, np.uint8) if out is None else out

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar
 import numpy as np
 
 from ...common.suggestions import suggest
+from ..checks import checked_choice
 from ..dtypes import RULES
 from ..endgame.game_values import inexact_reason
 from ..observation.history import HISTORY_COLUMNS, history_rows
@@ -148,27 +149,31 @@ class Options:
         return float(hand_loss * self.match.target)
 
 
-def checked_keywords(function: Callable[_Params, _Return]) -> Callable[_Params, _Return]:
-    """Decorator: refuse unknown keyword arguments with a suggestion."""
-    names: list[str] = []
-    for name, parameter in inspect.signature(function).parameters.items():
-        if name != "self":
-            names += (
-                GameOptions.__annotations__ if parameter.kind is parameter.VAR_KEYWORD else [name]
-            )
+def checked_keywords(
+    options: type | None = None,
+) -> Callable[[Callable[_Params, _Return]], Callable[_Params, _Return]]:
+    """Decorator: refuse keyword arguments that the signature and the typed `options` lack."""
 
-    @functools.wraps(function)
-    def checked(*args: _Params.args, **kwargs: _Params.kwargs) -> _Return:
-        for name in kwargs:
-            if name not in names:
-                hint = suggest(name, names, listed=False)
-                raise TypeError(f"there is no option {name!r}: there are {', '.join(names)}{hint}")
-        return function(*args, **kwargs)
+    def decorator(function: Callable[_Params, _Return]) -> Callable[_Params, _Return]:
+        parameters = inspect.signature(function).parameters.values()
+        names = [each.name for each in parameters if each.kind is not each.VAR_KEYWORD]
+        names += getattr(options, "__annotations__", ())
 
-    return checked
+        @functools.wraps(function)
+        def checked(*args: _Params.args, **kwargs: _Params.kwargs) -> _Return:
+            for name in kwargs:
+                if name not in names:
+                    known = ", ".join(each for each in names if each != "self")
+                    hint = suggest(name, names, listed=False)
+                    raise TypeError(f"there is no option {name!r}: there are {known}{hint}")
+            return function(*args, **kwargs)
+
+        return checked
+
+    return decorator
 
 
-@checked_keywords
+@checked_keywords(GameOptions)
 def options_from(rules: RulesLike = "classic", **options: Unpack[GameOptions]) -> Options:
     loaded = load_rules(rules)
     selected: dict[str, Any] = {}
@@ -210,13 +215,3 @@ def _check_bounded(rules: Rules, reward: str) -> None:
             f"reward is {reward!r}, but in a match of the rules {rules.name} hands can be lost by "
             "tricks and pay nobody, as often as you like: use 'points' or 'win'"
         )
-
-
-def checked_choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:
-    """Validate a value that has to be one of several words."""
-    if value not in allowed:
-        suggestion = suggest(value, allowed, listed=False)
-        raise ValueError(
-            f"{name} is {value!r}: it has to be one of {', '.join(allowed)}{suggestion}"
-        )
-    return value

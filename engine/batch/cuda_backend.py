@@ -18,6 +18,7 @@ from ...common.suggestions import install_hint, not_installed
 from ...common.threads import STEP_NS
 from ...common.typing import Array
 from ..endgame import Tables
+from .kernels import TRICKS_OF_LEADER, Moves
 
 SIMULATED = bool(config.ENABLE_CUDASIM)  # type: ignore[attr-defined]
 _BLOCK = 128
@@ -146,23 +147,24 @@ class CudaBackend:
         if self.has_all_endings:
             self._tables = [_copied_tables(tables) for tables in tablebases]
 
-    def best_tricks(self, thread_arrays: Sequence[Any], indices: Array) -> Any:
-        """Tricks of the leader in each game that has reached the endgame."""
+    def best_tricks(self, thread_arrays: Sequence[Any], indices: Array) -> Moves:
+        """Tricks of the leader in those of these games that have reached the endgame."""
         from .cuda_kernels import look_up_all
 
         best = self._named_buffer("best", len(thread_arrays[0].games), np.int64)
+        moves = Moves(indices, best, TRICKS_OF_LEADER)
         for tables in self._tables:
-            self.run(len(indices), look_up_all, thread_arrays, indices, tables, best)
-        return best
+            self.run(len(indices), look_up_all, thread_arrays, moves, tables)
+        return moves
 
     def replace_illegal(self, thread_arrays: Sequence[Any], actions: Any) -> Any:
         """The actions, with illegal ones replaced by legal ones and reported by the next check."""
-        from .cuda_kernels import refuse_all
+        from .cuda_kernels import CheckedActions, refuse_all
 
         n = len(thread_arrays[0].games)
         legal_actions = self._named_buffer("taken", n, np.int64)
         refused = self._named_buffer("refused", n, np.uint8)
-        self.run(n, refuse_all, thread_arrays, actions, legal_actions, refused)
+        self.run(n, refuse_all, thread_arrays, CheckedActions(actions, legal_actions, refused))
         return legal_actions
 
     def first_illegal(self) -> int:

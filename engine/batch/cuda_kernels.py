@@ -7,7 +7,7 @@ simulator.
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import cuda as numba_cuda
@@ -24,7 +24,7 @@ from ..play import deal_numbered, pay, row
 from ..random_play import play_out_randomly
 from ..rng import random_below, stream_key
 from .cpu_backend import N_FLOATS, RowBuffers
-from .kernels import ENDGAME_REACHED, WORKSPACE, BatchArrays, is_legal
+from .kernels import ENDGAME_REACHED, WORKSPACE, BatchArrays, Moves, is_legal
 
 cuda: Any = numba_cuda
 kernel: Any = cuda.jit
@@ -44,13 +44,13 @@ def one_thread_each(function: Any) -> Any:
         if index < size:
             # Numba does not support `_replace`.
             thread_arrays = BatchArrays(
-                arrays.config,
-                arrays.games,
-                arrays.suit_orders,
-                arrays.results,
-                arrays.legal,
-                arrays.events,
-                cuda.local.array(1, _WORKSPACE),
+                config=arrays.config,
+                games=arrays.games,
+                suit_orders=arrays.suit_orders,
+                results=arrays.results,
+                legal=arrays.legal,
+                events=arrays.events,
+                workspace=cuda.local.array(1, _WORKSPACE),
             )
             function(thread_arrays, *arguments, index, index + 1)
 
@@ -76,38 +76,33 @@ def one_row_each(function: Any) -> Any:
 # -- done by Python on the CPU
 
 
+class CheckedActions(NamedTuple):
+    """Actions of all games, and what `refuse_all` makes of them."""
+
+    actions: Any
+    legal_actions: Any
+    illegal: Any
+    """Flags."""
+
+
 @jit
-def refuse_all(
-    arrays: BatchArrays,
-    actions: np.ndarray,
-    legal_actions: np.ndarray,
-    illegal: np.ndarray,
-    start: int,
-    stop: int,
-) -> int:
+def refuse_all(arrays: BatchArrays, checked: CheckedActions, start: int, stop: int) -> int:
     """Copy the actions; an illegal one is flagged and replaced by the lowest legal one."""
     for index in range(start, stop):
-        action = np.int64(actions[index])
+        action = np.int64(checked.actions[index])
         if not is_legal(arrays.legal[index], action):
-            illegal[index] = 1
+            checked.illegal[index] = 1
             action = lowest(arrays.legal[index])
-        legal_actions[index] = action
+        checked.legal_actions[index] = action
     return 0
 
 
 @jit
-def look_up_all(
-    arrays: BatchArrays,
-    indices: np.ndarray,
-    tables: Tables,
-    best: np.ndarray,
-    start: int,
-    stop: int,
-) -> int:
+def look_up_all(arrays: BatchArrays, best: Moves, tables: Tables, start: int, stop: int) -> int:
     """Tricks of the leader in each endgame, from complete tablebases."""
     hand = np.int64(row(arrays.config, 0).rules.hand)
     for place in range(start, stop):
-        index = indices[place]
+        index = best.indices[place]
         game = row(arrays.games, index)
         if arrays.events[index] == ENDGAME_REACHED and np.int64(game.low) == tables.low:
             seat = np.int64(game.turn)
@@ -119,7 +114,7 @@ def look_up_all(
                 np.int64(game.trump),
             )
             points = table_points(tables, Node(hand, class_id, pattern))
-            best[place] = hand - points if tables.low else points
+            best.actions[place] = hand - points if tables.low else points
     return 0
 
 

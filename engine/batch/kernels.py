@@ -1,7 +1,8 @@
 """Compiled functions of a batch: transition, rewards and observations.
 
 Single games and batches all step through `advance` and observe through `observe`. Functions that
-Python calls take a `BatchArrays`, all arrays of a batch in one tuple.
+Python calls take a `BatchArrays`, all arrays of a batch in one tuple, and what they are to do in
+another.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ..bitset import NO_CARDS, ONE
 from ..cards import N_ACTIONS, N_CARDS
 from ..dtypes import LEAD, OVER, VIEW
 from ..observation.history import history_suits, write_history
-from ..observation.layout import encode_view, real_action, relabel, write_mask
+from ..observation.layout import encode_view, identity_order, real_action, relabel, write_mask
 from ..play import (
     Record,
     deal_next,
@@ -40,12 +41,42 @@ WORKSPACE = np.dtype(
     [
         ("player_view", VIEW),  # `view` is a method of NumPy records
         ("scratch_view", VIEW),
+        ("suit_order", "u1", (8,)),  # of the last observation; four are used
         # Only one word is used: the rest keeps the streams of two threads in different cache
         # lines (false sharing).
         ("stream", "u8", (8,)),
     ]
 )
 """Scratch memory of one thread."""
+
+
+SHOWN, REAL, TRICKS_OF_LEADER = 0, 1, 2
+"""What `Moves` hold: actions as last observed, real ones, or the leader's tricks in the ending."""
+
+
+class Moves(NamedTuple):
+    """What happens next in some games."""
+
+    indices: np.ndarray
+    """The games."""
+    actions: np.ndarray
+    """One for each of `indices`."""
+    kind: int
+    """`SHOWN`, `REAL` or `TRICKS_OF_LEADER`."""
+
+
+class Watched(NamedTuple):
+    """Observations of a seat of some games."""
+
+    indices: np.ndarray
+    """The games."""
+    seats: np.ndarray
+    """The seat that observes, one for every game of the batch."""
+    keep: bool
+    """Whether the next actions are those of these observations."""
+    observations: np.ndarray
+    """A row for each of `indices`, as in `masks`."""
+    masks: np.ndarray
 
 
 class BatchArrays(NamedTuple):
@@ -142,43 +173,38 @@ def score_endgame(config: Record, game: Record, best: int, result: Record) -> No
 
 @noinline
 def _write_history(
-    config: Record,
-    game: Record,
-    seat: int,
-    workspace: Record,
-    order: np.ndarray,
-    observation: np.ndarray,
+    config: Record, game: Record, seat: int, workspace: Record, observation: np.ndarray
 ) -> None:
-    rules, view = config.rules, workspace.player_view
+    rules, view, order = config.rules, workspace.player_view, workspace.suit_order
     write_view(rules, game, seat, view)
-    history_suits(rules, view, config.trumps_first == 1, workspace.scratch_view, order, observation)
+    if config.trumps_first == 1:
+        history_suits(rules, view, workspace.scratch_view, order, observation)
+    else:
+        identity_order(order)
     write_history(rules, view, order, config.horizon == MATCH, observation)
 
 
 @jit
 def observe(
-    config: Record,
-    game: Record,
-    seat: int,
-    workspace: Record,
-    order: np.ndarray,
-    observation: np.ndarray,
-    mask: np.ndarray,
+    config: Record, game: Record, seat: int, workspace: Record, observation: np.ndarray
 ) -> np.uint64:
-    """Write a seat's observation and mask; returns its legal actions, relabelled.
+    """Write a seat's observation; returns its legal actions, relabelled.
 
-    `observation` is a vector, or the rows of a history. `order` receives the order of suits.
+    `observation` is a vector, or the rows of a history. The workspace receives the order of suits.
     """
-    rules, view = config.rules, workspace.player_view
+    rules, view, order = config.rules, workspace.player_view, workspace.suit_order
     # Known from the type: numba compiles one of the two branches.
     if observation.ndim == 2:
-        _write_history(config, game, seat, workspace, order, observation)
-        legal_shown = relabel(legal_in_view(rules, view), order)
-    else:
-        write_position(rules, game, seat, view)
-        legal_shown = encode_view(rules, view, config.trumps_first == 1, order, observation)
-    write_mask(mask, legal_shown)
-    return legal_shown
+        _write_history(config, game, seat, workspace, observation)
+        return relabel(legal_in_view(rules, view), order)
+    write_position(rules, game, seat, view)
+    return encode_view(rules, view, config.trumps_first == 1, order, observation)
+
+
+@jit
+def copy_order(order: np.ndarray, target: np.ndarray) -> None:
+    for place in range(4):
+        target[place] = order[place]
 
 
 @jit
@@ -187,10 +213,34 @@ def is_legal(actions: np.uint64, action: int) -> bool:
     return 0 <= action < N_ACTIONS and (actions >> np.uint64(action)) & ONE != NO_CARDS
 
 
-@jit
+@noinline
 def deal_next_hand(config: Record, game: Record, n: int, stream: np.ndarray) -> None:
     """Next deal of one of `n` games: of its match, or else of a new episode."""
     deal_next(config.rules, game, config.seed, game.number + np.uint64(n), stream)
+
+
+class Step(NamedTuple):
+    """What a step of a single game led to."""
+
+    event: int
+    seat: int
+    """The seat to move, before a new deal."""
+    rewarded: bool
+
+
+_ILLEGAL, _EVENTS, _SEAT_1, _REWARDED = -1, 4, 4, 8
+
+
+@jit
+def _packed_step(event: int, seat: int, result: Record) -> int:
+    return event + _SEAT_1 * seat + (_REWARDED if result.paid[0] != 0.0 else 0)
+
+
+UNPACKED_STEPS: tuple[Step, ...] = tuple(
+    Step(code % _EVENTS, int(code & _SEAT_1 > 0), code & _REWARDED > 0)
+    for code in range(2 * _REWARDED)
+)
+"""Step of each number that `step_single` returns; a tuple takes longer to return than a number."""
 
 
 @jit
@@ -210,39 +260,39 @@ def step_single(
     that other games do not compile it. With the action `~seat`, which is negative, a seat only
     observes: a second function for that would contain all of `observe` again. The arrays of a
     batch are passed one by one: Python takes a third of a microsecond longer to pass a tuple of
-    arrays. Returns the event, plus 8 if seat 1 is to move and 16 if there is a reward; -1 if the
-    action is illegal.
+    arrays. Returns an index into `UNPACKED_STEPS`, or -1 if the action is illegal.
     """
     config, game, result, order = row(configs, 0), row(games, 0), row(results, 0), suit_orders[0]
-    event, seat = NO_EVENT, np.int64(~action)
+    event, seat, workspace = NO_EVENT, np.int64(~action), row(workspaces, 0)
     if action >= 0:
         real = real_action(action, order) if action < N_CARDS else action
         if not is_legal(legal(config.rules, game), real):
-            return -1
+            return _ILLEGAL
         result.paid[0] = 0.0
         result.paid[1] = 0.0
         event = advance(config, game, real, result)
         seat = np.int64(game.turn)
     if event == NO_EVENT:
-        observe(config, game, seat, row(workspaces, 0), order, observation, mask)
-    return event + 8 * seat + (16 if result.paid[0] != 0.0 else 0)
+        write_mask(mask, observe(config, game, seat, workspace, observation))
+        copy_order(workspace.suit_order, order)
+    return _packed_step(event, seat, result)
 
 
 # -- many games: each thread gets arrays with its own workspace, and the range of its games
 
 
 @jit
-def _clear(arrays: BatchArrays, index: int) -> None:
+def _clear_rewards(arrays: BatchArrays, index: int) -> None:
     result = row(arrays.results, index)
     result.paid[0] = 0.0
     result.paid[1] = 0.0
-    arrays.events[index] = NO_EVENT
 
 
 @jit
 def clear_all(arrays: BatchArrays, start: int, stop: int) -> int:
     for index in range(start, stop):
-        _clear(arrays, index)
+        _clear_rewards(arrays, index)
+        arrays.events[index] = NO_EVENT
     return 0
 
 
@@ -256,7 +306,8 @@ def reset_all(
         game = row(arrays.games, index)
         new_match(game)
         deal_numbered(config.rules, game, config.seed, numbers[index], stream)
-        _clear(arrays, index)
+        _clear_rewards(arrays, index)
+        arrays.events[index] = NO_EVENT
     return 0
 
 
@@ -278,122 +329,103 @@ def first_illegal(legal_now: np.ndarray, indices: np.ndarray, actions: np.ndarra
 
 
 @jit
-def play_all(
-    arrays: BatchArrays,
-    indices: np.ndarray,
-    actions: np.ndarray,
-    relabelled: bool,
-    start: int,
-    stop: int,
-) -> int:
-    """Play an action in each game of `indices`; returns the number of events.
+def advance_game(arrays: BatchArrays, index: int, action: int, episodes: bool) -> int:
+    """Play a legal action in one game and deal the next hand of its match; returns the event.
 
-    The next hand of a match is dealt. With `relabelled`, actions are those of the last observation,
-    and earlier rewards are cleared.
+    With `episodes` the next deal follows the end of an episode too. `close_ending` has to follow
+    `ENDGAME_REACHED`.
     """
-    config, stream = row(arrays.config, 0), row(arrays.workspace, 0).stream
+    config, game = row(arrays.config, 0), row(arrays.games, index)
+    event = advance(config, game, action, row(arrays.results, index))
+    arrays.events[index] = event
+    if event == NEXT_HAND or (episodes and event == EPISODE_OVER):
+        deal_next_hand(config, game, len(arrays.games), row(arrays.workspace, 0).stream)
+    return event
+
+
+@jit
+def close_ending(arrays: BatchArrays, index: int, best: int, episodes: bool) -> None:
+    """Score a game that has reached the endgame, and deal as `advance_game` does."""
+    config, game = row(arrays.config, 0), row(arrays.games, index)
+    score_endgame(config, game, best, row(arrays.results, index))
+    if episodes:
+        deal_next_hand(config, game, len(arrays.games), row(arrays.workspace, 0).stream)
+
+
+@jit
+def play_all(arrays: BatchArrays, moves: Moves, start: int, stop: int) -> int:
+    """Play an action in each game, or score its ending; returns the number of events.
+
+    Rewards are added to those of the last actions, unless actions are as observed.
+    """
     n_events = 0
     for place in range(start, stop):
-        index = indices[place]
-        game, result = row(arrays.games, index), row(arrays.results, index)
-        action = actions[place]
-        if relabelled:
+        index, action = moves.indices[place], moves.actions[place]
+        if moves.kind == TRICKS_OF_LEADER:
+            if arrays.events[index] == ENDGAME_REACHED:
+                close_ending(arrays, index, action, False)
+            continue
+        if moves.kind == SHOWN:
             action = real_action(action, arrays.suit_orders[index])
-            result.paid[0] = 0.0
-            result.paid[1] = 0.0
-        event = advance(config, game, action, result)
-        arrays.events[index] = event
-        if event != NO_EVENT:
+            _clear_rewards(arrays, index)
+        if advance_game(arrays, index, action, False) != NO_EVENT:
             n_events += 1
-        if event == NEXT_HAND:
-            deal_next_hand(config, game, len(arrays.games), stream)
     return n_events
 
 
 @jit
-def step_all(
-    arrays: BatchArrays,
-    indices: np.ndarray,
-    actions: np.ndarray,
-    closing: bool,
-    step: StepResult,
-    start: int,
-    stop: int,
-) -> int:
-    """Play an action, as observed, in each game of `indices`, and observe for the next seat.
+def step_all(arrays: BatchArrays, moves: Moves, step: StepResult, start: int, stop: int) -> int:
+    """Play an action in each game, or score its ending, and observe for the next seat.
 
     Observations, rewards and episode ends go to the rows of these games; a finished hand is
     followed by the next deal. Returns the number of games that reached the endgame: for them this
-    function has to be called again, `closing`, with the leader's tricks in place of actions.
+    function has to be called again with the leader's tricks.
     """
     config, workspace = row(arrays.config, 0), row(arrays.workspace, 0)
     endings = 0
     for place in range(start, stop):
-        index = indices[place]
-        game, result = row(arrays.games, index), row(arrays.results, index)
-        order = arrays.suit_orders[index]
-        if closing:
+        index, action = moves.indices[place], moves.actions[place]
+        if moves.kind == TRICKS_OF_LEADER:
             event = np.int64(arrays.events[index])
             if event != ENDGAME_REACHED:
                 continue
-            score_endgame(config, game, actions[place], result)
+            close_ending(arrays, index, action, True)
         else:
-            result.paid[0] = 0.0
-            result.paid[1] = 0.0
-            event = advance(config, game, real_action(actions[place], order), result)
-            arrays.events[index] = event
+            _clear_rewards(arrays, index)
+            action = real_action(action, arrays.suit_orders[index])
+            event = advance_game(arrays, index, action, True)
             if event == ENDGAME_REACHED:
                 endings += 1
                 continue
+        game, result = row(arrays.games, index), row(arrays.results, index)
         step.rewards[index, 0] = result.paid[0]
         step.rewards[index, 1] = result.paid[1]
         step.ended[index] = event >= EPISODE_OVER
-        if event != NO_EVENT:
-            deal_next_hand(config, game, len(arrays.games), workspace.stream)
         seat = np.int64(game.turn)
         step.seats[index] = seat
-        arrays.legal[index] = observe(
-            config, game, seat, workspace, order, step.observations[index], step.masks[index]
-        )
+        shown = observe(config, game, seat, workspace, step.observations[index])
+        write_mask(step.masks[index], shown)
+        keep_shown(arrays, index, shown)
     return endings
 
 
 @jit
-def score_endgames(
-    arrays: BatchArrays, indices: np.ndarray, best: np.ndarray, start: int, stop: int
-) -> int:
-    """Score the endgames of these games; the player to lead takes `best` tricks."""
-    config = row(arrays.config, 0)
-    for place in range(start, stop):
-        index = indices[place]
-        score_endgame(config, row(arrays.games, index), best[place], row(arrays.results, index))
-    return 0
+def keep_shown(arrays: BatchArrays, index: int, shown: np.uint64) -> None:
+    """Keep the legal actions and the order of suits of the last observation for the next action."""
+    arrays.legal[index] = shown
+    copy_order(row(arrays.workspace, 0).suit_order, arrays.suit_orders[index])
 
 
 @jit
-def observe_all(
-    arrays: BatchArrays,
-    indices: np.ndarray,
-    seats: np.ndarray,
-    orders: np.ndarray,
-    legal_shown: np.ndarray,
-    observations: np.ndarray,
-    masks: np.ndarray,
-    start: int,
-    stop: int,
-) -> int:
-    """Observe each game of `indices` for a seat.
-
-    `seats`, `orders` and `legal_shown` have an entry for every game, `observations` and `masks` a
-    row for each of `indices`.
-    """
+def observe_all(arrays: BatchArrays, watched: Watched, start: int, stop: int) -> int:
     config, workspace = row(arrays.config, 0), row(arrays.workspace, 0)
     for place in range(start, stop):
-        index = indices[place]
-        game, seat, order = row(arrays.games, index), np.int64(seats[index]), orders[index]
-        legal_shown[index] = observe(
-            config, game, seat, workspace, order, observations[place], masks[place]
-        )
+        index = watched.indices[place]
+        game, seat = row(arrays.games, index), np.int64(watched.seats[index])
+        shown = observe(config, game, seat, workspace, watched.observations[place])
+        write_mask(watched.masks[place], shown)
+        if watched.keep:
+            keep_shown(arrays, index, shown)
     return 0
 
 

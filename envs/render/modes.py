@@ -9,7 +9,7 @@ from typing import Any
 import gymnasium
 
 from ...common.suggestions import not_installed
-from ...engine.batch.config import checked_choice
+from ...engine.checks import checked_choice
 from ...engine.game import Game
 from .scene import scene_of
 from .shapes import Scene

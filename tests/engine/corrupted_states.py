@@ -13,6 +13,7 @@ import numpy as np
 
 from german_whist.engine.batch.batch import Batch
 from german_whist.engine.batch.config import options_from
+from german_whist.engine.batch.kernels import SHOWN, Moves
 from german_whist.engine.dtypes import GAME, OVER
 from german_whist.engine.rules import Match
 from support import engine_rules
@@ -33,7 +34,7 @@ class WaitingBatch(Batch):
 
     def play_on(self, actions: Array, indices: Array | None = None) -> None:
         where = self.all_games if indices is None else indices
-        self.play(where, self.checked_actions(actions, where), relabelled=True)
+        self.play(Moves(where, self.checked_actions(actions, where), SHOWN))
         self.masks()
 
     def go_on(self, rng: np.random.Generator) -> None:

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from german_whist.engine.batch.batch import Batch, IllegalAction
+from german_whist.engine.batch.batch import Batch
 from german_whist.engine.batch.config import options_from
 from german_whist.engine.batch.cuda_backend import SIMULATED, CudaBackend
 from german_whist.engine.batch.cuda_kernels import random_actions_of_all, random_hands_kernel
-from german_whist.engine.batch.kernels import EPISODE_OVER
+from german_whist.engine.batch.kernels import EPISODE_OVER, SHOWN, Moves
 from german_whist.engine.batch.results import StepResult
+from german_whist.engine.checks import IllegalAction
 from german_whist.engine.random_play import random_hands
 from german_whist.engine.rng import random_below, stream_key
 from german_whist.engine.rules import Rules
@@ -96,7 +97,7 @@ def check_games_are_played_without_showing(rules: Any) -> None:
         assert (host == to_host(gpu)).all()
         chosen = host.argmax(axis=1)
         for batch in both:
-            batch.play(batch.all_games, chosen, relabelled=True)
+            batch.play(Moves(batch.all_games, batch.backend.to_device(chosen), SHOWN))
         events = both[0].events
         assert (events == to_host(both[1].events)).all()
         ended = bool((events >= EPISODE_OVER).any())

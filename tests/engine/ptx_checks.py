@@ -44,18 +44,22 @@ BOARD = types.NamedTuple(
 )
 NUMBERS, PLACES = array("i8"), array("i8")
 ROWS_SHOWN = array("i1", 2), array("i1", 2)
+MOVES = types.NamedTuple((PLACES, NUMBERS, types.int64), episodes.Moves)
 STEP = types.NamedTuple((*ROWS_SHOWN, array("u1"), array("f4", 2), array("?")), StepResult)
 TAKES = {
     episodes.reset_all: (PLACES, array("u8")),
     episodes.deal_next_all: (PLACES,),
-    episodes.play_all: (PLACES, NUMBERS, types.boolean),
-    episodes.step_all: (PLACES, NUMBERS, types.boolean, STEP),
-    episodes.score_endgames: (PLACES, NUMBERS),
-    episodes.observe_all: (PLACES, array("u1"), array("u1", 2), array("u8"), *ROWS_SHOWN),
+    episodes.play_all: (MOVES,),
+    episodes.step_all: (MOVES, STEP),
+    episodes.observe_all: (
+        types.NamedTuple((PLACES, array("u1"), types.boolean, *ROWS_SHOWN), episodes.Watched),
+    ),
     episodes.clear_all: (),
     episodes.turns_all: (array("u1"),),
-    kernels.refuse_all: (NUMBERS, NUMBERS, array("u1")),
-    kernels.look_up_all: (PLACES, typeof(no_tables()), NUMBERS),
+    kernels.refuse_all: (
+        types.NamedTuple((NUMBERS, NUMBERS, array("u1")), kernels.CheckedActions),
+    ),
+    kernels.look_up_all: (MOVES, typeof(no_tables())),
     kernels.random_actions_of_all: (types.uint64, NUMBERS),
 }
 BYTES, WORDS, LOGITS, RECORDS = array("i1", 2), array("i8", 2), array("f4", 2), array(GAME)

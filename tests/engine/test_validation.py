@@ -23,7 +23,6 @@ from german_whist.engine.game import Game
 from german_whist.engine.records import GameRecord, RecordError, record_of
 from german_whist.engine.rules import Match, Rules, RulesError
 from german_whist.envs import GermanWhistVectorEnv, SelfPlayEnv
-from german_whist.envs.mixed import MixedSelfPlayEnv
 from support import EVERY_SET, dealt, engine_rules, played_out
 
 try:
@@ -230,7 +229,7 @@ def test_sums_of_an_episode_that_are_none_are_refused(name: str, value: Any) -> 
 
 
 def test_a_part_that_does_not_fit_changes_nothing_in_the_others() -> None:
-    env = MixedSelfPlayEnv(4, ["small-last", "draft"])
+    env = SelfPlayEnv(4, ["small-last", "draft"])
     now = env.reset(seed=1)
     before = env.state()
     env.step(now.masks.argmax(axis=1))

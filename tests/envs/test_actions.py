@@ -12,7 +12,7 @@ import pytest
 import german_whist
 from german_whist import Game, german_whist_three_v0, german_whist_v0
 from german_whist.engine.game import IllegalAction
-from german_whist.envs.mixed import MixedSelfPlayEnv
+from german_whist.envs import SelfPlayEnv
 from german_whist.three_player.game import ThreeGame
 from support import dealt
 
@@ -111,7 +111,7 @@ def games() -> tuple[Any, np.ndarray]:
 
 
 def mixed() -> tuple[Any, np.ndarray]:
-    env = MixedSelfPlayEnv(4, ["classic", "all-tricks"])
+    env = SelfPlayEnv(4, ["classic", "all-tricks"])
     return env, env.reset(seed=1).masks.argmax(axis=1)
 
 

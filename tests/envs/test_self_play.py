@@ -12,7 +12,7 @@ from german_whist.engine.game import IllegalAction
 from german_whist.engine.observation.layout import EXCHANGE_LAYOUT, LAYOUT
 from german_whist.engine.observation.rule_features import rule_features
 from german_whist.engine.rules import load_rules
-from german_whist.envs import MixedSelfPlayEnv, SelfPlayEnv
+from german_whist.envs import SelfPlayEnv
 
 RULES = ["all-tricks", "draft", "small-last"]
 
@@ -36,14 +36,14 @@ def test_rewards_of_a_trick_go_to_both_seats() -> None:
 
 
 def test_each_rule_set_plays_as_it_does_alone() -> None:
-    env = MixedSelfPlayEnv(8, RULES, layout="trump-first")
+    env = SelfPlayEnv(8, RULES, layout="trump-first")
     rng = np.random.default_rng(1)
     now = env.reset(seed=5)
-    spans = [span for _, span in env.parts()]
+    spans = [span for _, span in env.parts]
     assert [span.stop - span.start for span in spans] == [2, 3, 3]
-    parts = [part for part, _ in env.parts()]
-    alone = [SelfPlayEnv(part.num_envs, part.rules, layout="trump-first") for part in parts]
-    mine = [each.reset(part.batch.seed) for each, part in zip(alone, parts, strict=True)]
+    parts = [batch for batch, _ in env.parts]
+    alone = [SelfPlayEnv(part.n, part.rules, layout="trump-first") for part in parts]
+    mine = [each.reset(part.seed) for each, part in zip(alone, parts, strict=True)]
     first = SelfPlayEnv(2, "all-tricks", layout="trump-first").reset(seed=5)
     assert mine[0].observations.tolist() == first.observations.tolist()
     ended = 0
@@ -63,7 +63,7 @@ def test_each_rule_set_plays_as_it_does_alone() -> None:
 
 
 def test_what_only_an_exchange_shows_is_zero_for_the_others() -> None:
-    env = MixedSelfPlayEnv(4, ["classic", "humbug"])
+    env = SelfPlayEnv(4, ["classic", "humbug"])
     alone = SelfPlayEnv(2, "classic").reset(seed=7)
     now = env.reset(seed=7)
     shape = 4, EXCHANGE_LAYOUT.size
@@ -72,12 +72,11 @@ def test_what_only_an_exchange_shows_is_zero_for_the_others() -> None:
     assert not now.observations[:2, LAYOUT.size :].any()
     assert not now.masks[:2, 52:].any()
     assert now.masks[2:].nonzero()[1].tolist() == [53, 54, 53, 54]
-    shapes = [part.observe().observations.shape[1] for part, _ in env.parts()]
-    assert shapes == [part.single_observation_space.shape[0] for part, _ in env.parts()]
+    assert env.single_observation_space.shape == shape[1:]
 
 
 def test_rule_sets_are_told_apart_by_their_features_and_do_not_share_deals() -> None:
-    env = MixedSelfPlayEnv(5, ["classic", "all-tricks"])
+    env = SelfPlayEnv(5, ["classic", "all-tricks"])
     for game, name in enumerate(2 * ["classic"] + 3 * ["all-tricks"]):
         assert env.rule_features[game].tolist() == rule_features(load_rules(name)).tolist()
     first, again = (env.reset(seed=3).observations.tolist() for _ in range(2))
@@ -86,7 +85,7 @@ def test_rule_sets_are_told_apart_by_their_features_and_do_not_share_deals() -> 
 
 
 def test_what_goes_on_is_kept_and_restored() -> None:
-    env, other = (MixedSelfPlayEnv(6, RULES) for _ in range(2))
+    env, other = (SelfPlayEnv(6, RULES) for _ in range(2))
     now = env.reset(seed=2)
     rng = np.random.default_rng(2)
     for _ in range(30):
@@ -104,7 +103,7 @@ def test_what_goes_on_is_kept_and_restored() -> None:
 def test_mixed_step_with_an_illegal_action_changes_no_game(
     game: int, action: int, reason: str
 ) -> None:
-    env = MixedSelfPlayEnv(6, RULES, reward="tricks")
+    env = SelfPlayEnv(6, RULES, reward="tricks")
     now = env.reset(seed=2)
     for _ in range(3):
         now = env.step(now.masks.argmax(axis=1))
@@ -114,7 +113,7 @@ def test_mixed_step_with_an_illegal_action_changes_no_game(
     with pytest.raises(IllegalAction, match=f"is not legal in game {game}: .*{reason}"):
         env.step(actions)
     assert {name: array.tobytes() for name, array in env.state().items()} == before
-    twin = MixedSelfPlayEnv(6, RULES, reward="tricks")
+    twin = SelfPlayEnv(6, RULES, reward="tricks")
     twin.restore(env.state())
     actions = now.masks.argmax(axis=1)
     for found, expected in zip(env.step(actions), twin.step(actions), strict=True):
@@ -122,7 +121,7 @@ def test_mixed_step_with_an_illegal_action_changes_no_game(
 
 
 def test_mixed_restore_names_a_game_by_its_number_in_the_whole() -> None:
-    env = MixedSelfPlayEnv(6, RULES)
+    env = SelfPlayEnv(6, RULES)
     env.reset(seed=2)
     state = env.state()
     state["records.2"].view(GAME)["turn"][1] = 2
@@ -133,4 +132,4 @@ def test_mixed_restore_names_a_game_by_its_number_in_the_whole() -> None:
 @pytest.mark.parametrize(("count", "rules"), [(1, ["classic", "quick"]), (4, [])])
 def test_every_rule_set_needs_a_game(count: int, rules: list[str]) -> None:
     with pytest.raises(ValueError, match=f"num_envs is {count}, and there are {len(rules)} rule"):
-        MixedSelfPlayEnv(count, rules)
+        SelfPlayEnv(count, rules)

@@ -150,8 +150,7 @@ def test_the_oracle_sees_the_blind_hands_as_long_as_they_may_be_taken() -> None:
         card_ranks="absolute",
     )
     trainer, answers = PPO(settings), [KEEP, TAKE_BLIND] * 4
-    [(games, _)] = trainer.games.parts()
-    deals = games.batch.records["deal"].copy()
+    deals = trainer.games.batch.records["deal"].copy()
     for step, actions in enumerate((answers, answers[::-1], None)):
         now = trainer.games.observe()
         trainer.collector.add_observations(step, now)

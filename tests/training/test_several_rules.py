@@ -79,13 +79,13 @@ def test_the_player_of_each_rule_set_plays_as_torch_does(rules: tuple[Any, ...])
         with torch.no_grad():
             logits = trainer.collector.evaluate(trainer.network, 0)[0]
         masks = trainer.collector.buffer.action_masks[0]
-        for agent, (games, span) in zip(agents, trainer.games.parts(), strict=True):
-            likelihoods = agent.network_probabilities(games.views())
+        for agent, (batch, span) in zip(agents, trainer.games.parts, strict=True):
+            likelihoods = agent.network_probabilities(batch.views(batch.turns()))
             for game, at in enumerate(range(span.start, span.stop)):
                 places = np.flatnonzero(masks[at])
                 probs = np.exp(logits[at, places] - logits[at, places].max())
                 shown = trainer.collector.buffer.env_actions[at, places]
-                real = [real_action(int(each), games.batch.suit_orders[game]) for each in shown]
+                real = [real_action(int(each), batch.suit_orders[game]) for each in shown]
                 assert likelihoods[game, real] == pytest.approx(probs / probs.sum(), abs=1e-5)
         now = trainer.games.step((now.masks * rng.random(now.masks.shape)).argmax(axis=1))
 
@@ -108,7 +108,7 @@ def test_others_play_their_share_of_every_rule_set() -> None:
     trainer = PPO(settings_of(HIGH, ALL, opponents=("random",), pool_fraction=0.5, pool_size=0))
     trainer.iterate()
     others = trainer.pool.seats
-    assert [(others[span] != 2).sum() for _, span in trainer.games.parts()] == [2, 3]
+    assert [(others[span] != 2).sum() for _, span in trainer.games.parts] == [2, 3]
     assert len({id(agent) for agent in trainer.pool.current or ()}) == 2
 
 

@@ -10,7 +10,7 @@ import torch
 
 from ...agents.checkpoints.schema import HIDDEN_SIZE
 from ...engine.batch.results import StepResult
-from ...envs.mixed import MixedSelfPlayEnv
+from ...envs.self_play import SelfPlayEnv
 from ..rollout.backends import Array, TrainingBackend
 from ..rollout.kernels import (
     GAE,
@@ -45,7 +45,7 @@ class SelfPlayCollector:
     def __init__(self, settings: PPOSettings, n_envs: int, backend: TrainingBackend) -> None:
         self.settings, self.backend, self.n_envs = settings, backend, n_envs
         options, relative_ranks = settings.all_options, settings.card_ranks == "relative"
-        self.games = MixedSelfPlayEnv(
+        self.games = SelfPlayEnv(
             n_envs,
             [option.rules for option in options],
             reward=settings.reward,
@@ -57,7 +57,7 @@ class SelfPlayCollector:
         self.inputs = inputs_of_all(options, relative_ranks)
         self.features = features_of(options)
         scales = np.ones((n_envs, 1), np.float32)
-        for (_, span), option in zip(self.games.parts(), options, strict=True):
+        for (_, span), option in zip(self.games.parts, options, strict=True):
             scales[span] = settings.reward_scale or max(1.0, 0.4 * option.max_loss)
         self.reward_scales: Array = backend.from_numpy(scales)
         self._rules = [backend.batch_backend.constant(option.rules_record) for option in options]
@@ -153,8 +153,7 @@ class SelfPlayCollector:
         if self.settings.critic != "oracle":
             return
         _, hidden_cards = self.buffer.inputs_at(step)
-        for (games, span), rules in zip(self.games.parts(), self._rules, strict=True):
-            batch = games.batch
+        for (batch, span), rules in zip(self.games.parts, self._rules, strict=True):
             cards = HiddenCards(
                 rules,
                 batch.records,
@@ -163,7 +162,7 @@ class SelfPlayCollector:
                 self.buffer.env_actions[span],
                 hidden_cards[span],
             )
-            self.backend.batch_backend.run_rows(games.num_envs, write_hidden_cards, cards)
+            self.backend.batch_backend.run_rows(batch.n, write_hidden_cards, cards)
 
     def evaluate(self, network: ActorCritic, step: int) -> tuple[Array, Array]:
         """Logits and values of all games at a step; -1: after the last."""

@@ -12,7 +12,8 @@ from ...agents.base import Agent, agent_key, decision_streams
 from ...agents.calls import FaultNamingAgent
 from ...agents.registry import make_agent
 from ...common.typing import Arrays
-from ...envs.mixed import MixedSelfPlayEnv
+from ...engine.batch.batch import Batch
+from ...engine.batch.kernels import NO_EVENT
 from ...envs.opponents import OpponentGames, PendingDecisions, query_opponent
 from ...envs.self_play import SelfPlayEnv
 from ..rollout.backends import Array, TrainingBackend
@@ -37,7 +38,7 @@ class SelfPlayOpponents:
     def __init__(
         self,
         settings: PPOSettings,
-        games: MixedSelfPlayEnv,
+        games: SelfPlayEnv,
         network: ActorCritic,
         backend: TrainingBackend,
     ) -> None:
@@ -61,11 +62,11 @@ class SelfPlayOpponents:
         """Number of games with an opponent; 0 as long as the pool is empty."""
         if not self.agents and not self.snapshots:
             return 0
-        return sum(self._n_games_of(games) for games, _ in self._games.parts())
+        return sum(self._n_games_of(batch) for batch, _ in self._games.parts)
 
-    def _n_games_of(self, games: SelfPlayEnv) -> int:
+    def _n_games_of(self, batch: Batch) -> int:
         """Number of games of a rule set with an opponent: the first ones."""
-        return int(self._settings.pool_fraction * games.num_envs)
+        return int(self._settings.pool_fraction * batch.n)
 
     def sample_opponent(self, rng: np.random.Generator) -> None:
         """Draw the opponent of an iteration, and give it seat 1 and 0 of its games in turn."""
@@ -73,8 +74,8 @@ class SelfPlayOpponents:
         self.current = None
         if not self.n_games:
             return
-        for games, span in self._games.parts():
-            stop = span.start + self._n_games_of(games)
+        for batch, span in self._games.parts:
+            stop = span.start + self._n_games_of(batch)
             self.seats[span.start : stop] = 0
             self.seats[span.start : stop : 2] = 1
         index = int(rng.integers(len(self.agents) + len(self.snapshots)))
@@ -83,14 +84,14 @@ class SelfPlayOpponents:
             return
         self.current = self.agents[index]
         # Since an agent last played, another opponent has played on in these games.
-        for agent, (games, _) in zip(self.current, self._games.parts(), strict=True):
-            agent.reset(games.batch.all_games[: self._n_games_of(games)].copy())
+        for agent, (batch, _) in zip(self.current, self._games.parts, strict=True):
+            agent.reset(batch.all_games[: self._n_games_of(batch)].copy())
 
     def notify_resets(self) -> None:
         """Reset agents in the games where the last step began a hand."""
-        for agent, (games, span) in zip(self.current or (), self._games.parts(), strict=False):
-            new_hands = games.new_hands
-            agent.reset(new_hands[self.seats[span][new_hands] != NO_SEAT].copy())
+        for agent, (batch, span) in zip(self.current or (), self._games.parts, strict=False):
+            is_new = batch.backend.to_host(batch.events) != NO_EVENT
+            agent.reset(np.flatnonzero(is_new & (self.seats[span] != NO_SEAT)))
 
     def replace_actions(self, buffer: RolloutBuffer, step: int, rng: np.random.Generator) -> None:
         """Overwrite the learner's actions where the opponent is to move."""
@@ -100,10 +101,10 @@ class SelfPlayOpponents:
             self._replace_by_snapshot(buffer, step, rng)
             return
         backend = self._backend
-        for agent, (games, span) in zip(self.current, self._games.parts(), strict=True):
+        for agent, (batch, span) in zip(self.current, self._games.parts, strict=True):
             rows = backend.nonzero(~buffer.is_learner[step, span])
             if len(rows):
-                actions = env_actions_of(agent, games, backend.to_tensor(rows).cpu().numpy())
+                actions = env_actions_of(agent, batch, backend.to_tensor(rows).cpu().numpy())
                 env_actions = backend.to_tensor(buffer.env_actions[span][rows])
                 to_network_actions(actions, env_actions.cpu().numpy())
                 buffer.actions[step, span][rows] = backend.from_numpy(actions)
@@ -153,9 +154,9 @@ class SelfPlayOpponents:
         self.snapshots = [module_tensors(arrays, f"pool.{index}.") for index in range(size)]
 
 
-def env_actions_of(agent: Agent, games: SelfPlayEnv, rows: Array) -> Array:
+def env_actions_of(agent: Agent, batch: Batch, rows: Array) -> Array:
     """Actions of an agent in some games, as the environment takes them."""
-    batch = games.batch.on_host()
+    batch = batch.on_host()
     views = batch.views(batch.turns())[rows]
     rng = decision_streams(agent_key(batch.seed), batch.records["number"][rows], views)
     # The agent plays in no other games.

@@ -1,0 +1,51 @@
+"""Keyword options of the environments, each documented here or in `engine.batch.config`."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TypedDict
+
+from ..engine.batch.config import GameOptions
+
+
+class RenderOptions(TypedDict, total=False):
+    """Keyword options of every AEC environment.
+
+    | option | values, the default first |
+    |---|---|
+    | `render_mode` | None, `human`, `ansi`, `rgb_array`, `svg` |
+    | `render_view` | `"mover"`, the player to move's view; a seat's number; `"open"`, all hands |
+    """
+
+    render_mode: str | None
+    render_view: str | int
+
+
+class LearnerOptions(GameOptions, total=False):
+    """Keyword options of every environment with an opponent, beside the rules.
+
+    | option | values, the default first |
+    |---|---|
+    | `opponent` | `random` or another agent by name, an Agent or its class, \
+`f(views, rng) -> actions`, a model of Stable-Baselines3, or an `OpponentPool` of these, which \
+draws by a seed of its own |
+    | `seat` | `"random"`, drawn with the deal; `0`, `1` |
+    | `mask_in_observation` | False; True for `{"observation": ..., "action_mask": ...}` |
+    | `render_mode` | None, `human`, `ansi`, `rgb_array`, `svg` |
+    | `render_view` | `"seat"`, the learner's view; `"open"`, both hands |
+    | `illegal` | what an illegal action does: `"lose"`, the end of the episode; `"raise"` |
+    """
+
+    opponent: object
+    seat: int | str
+    mask_in_observation: bool
+    render_mode: str | None
+    render_view: str
+    illegal: str
+
+
+def options_table(*options: type) -> str:
+    """The rows of these options' docstrings as one table."""
+    texts = [inspect.getdoc(each) or "" for each in options]
+    head, *rows = [line for text in texts for line in text.splitlines() if line.startswith("|")]
+    return "\n".join([head, *(row for row in dict.fromkeys(rows) if row != head)])
