@@ -114,16 +114,16 @@ class GameAEC(TypedAEC):
         return self.possible_agents.index(agent)
 
     @abstractmethod
-    def _check_dealt(self) -> None:
+    def check_dealt(self) -> None:
         """Raise unless a hand is dealt."""
 
     def _raise_without_agents(self) -> None:
-        self._check_dealt()
+        self.check_dealt()
         raise IllegalAction("the episode is over for all agents: call reset() to deal again")
 
     def check_action(self, action: object) -> int:
         """The action as an int; `IllegalAction` if it is out of range."""
-        self._check_dealt()
+        self.check_dealt()
         number = checked_action(action)
         if not 0 <= number < self._actions:
             raise IllegalAction(

@@ -294,23 +294,23 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
             observation, mask = self._next_observation
             self._next_observation = None
         else:
-            self._check_dealt()
+            self.check_dealt()
             orders = np.empty_like(self._batch.suit_orders)
             observation, mask = self._encode_for(self._seat(agent), orders)
         return {"observation": observation, "action_mask": mask}
 
     def view(self, agent: str) -> View:
-        self._check_dealt()
+        self.check_dealt()
         return self._batch.view(0, self._seat(agent))
 
     def game(self) -> Game:
         """An independent copy of the game, with both hands and the stock open."""
-        self._check_dealt()
+        self.check_dealt()
         return self._batch.game()
 
     # -- errors
 
-    def _check_dealt(self) -> None:
+    def check_dealt(self) -> None:
         if not self._batch.ready:
             raise IllegalAction("nothing has been dealt yet: call reset() first")
 

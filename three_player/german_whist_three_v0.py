@@ -82,21 +82,21 @@ the agent's `ThreeView`, all that it may know.
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..engine.batch.config import checked_keywords
 from ..engine.cards import N_CARDS, action_text
-from ..envs.aec import (
-    GameAEC,
-    IllegalActionLoses,
-    no_parallel_env,
-)
+from ..engine.checks import IllegalAction, check_reset_options, checked_seed, fresh_seed
+from ..envs.aec import GameAEC, IllegalActionLoses, no_parallel_env
 from ..envs.options import RenderOptions, options_table
-from ..envs.render.modes import MOVER, OPEN, RENDER_MODES
+from ..envs.render.modes import MOVER, OPEN, RENDER_MODES, warn_without_render_mode
 from ..envs.typed_aec import Observation, Wrapped
-from .episodes import ThreeTable
-from .game import HAND, ThreeGame, ThreeView
-from .observation import THREE_LAYOUT, three_space
+from .game import HAND, PLAYERS, ThreeGame, ThreeView
+from .observation import THREE_LAYOUT, mask_for_three, observation_for_three, three_space
+from .render import scene_of_three, text_of_three
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -130,25 +130,49 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
     @checked_keywords()
     def __init__(self, *, render_mode: str | None = None, render_view: str | int = MOVER) -> None:
         super().__init__(AGENTS, three_space, N_CARDS, render_mode, render_view)
-        self._table = ThreeTable(self._painter)
+        self._game = ThreeGame()
+        self._seed: int | None = None
+        self.dealt: bool = False
+        """Whether a game was dealt: a refused reset leaves nothing to step."""
+        self._stopped = False
 
     # -- reset and step
 
+    def deal(self, seed: int | None, options: Mapping[str, Any] | None = None) -> ThreeGame:
+        """Deal as `reset` does, without agents."""
+        self.dealt = self._stopped = False
+        options = options or {}
+        check_reset_options(options)
+        number = 0 if self._seed is None or seed is not None else self._game.number + 1
+        if options.get("number") is not None:
+            number = checked_seed(options["number"], "number")
+        if seed is not None:
+            self._seed = checked_seed(seed)
+        elif self._seed is None:
+            self._seed = fresh_seed()
+        self._game.deal(self._seed, number)
+        deal, dealer = options.get("deal"), options.get("dealer")
+        if deal is not None or dealer is not None:
+            cards = self._game.cards_dealt if deal is None else deal
+            self._game.deal_cards(cards, 0 if dealer is None else dealer)
+        self.dealt = True
+        return self._game
+
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Deal the first deal of the seed, or without one the next; `options` may set a deal."""
-        self._table.start(seed, self._begin(options))
+        self.deal(seed, self._begin(options))
         self.agent_selection = self._mover()
         self._render_human()
 
     def step(self, action: Any) -> None:
         """Play a card for the agent to move; None removes a finished agent."""
-        if not self.agents or not self._table.ready:
+        if not self.agents or not self.dealt:
             self._raise_without_agents()
         if self.is_over:
             self._was_dead_step(action)
             return
         number = self.check_action(action)
-        game, agent = self._table.game, self.agent_selection
+        game, agent = self._game, self.agent_selection
         if not game.legal_set >> number & 1:
             allowed = ", ".join(map(action_text, game.legal()))
             raise self._illegal(action_text(number), allowed)
@@ -166,44 +190,78 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         self._render_human()
 
     def _mover(self) -> str:
-        mover = self._table.game.mover
+        mover = self._game.mover
         assert mover is not None
         return AGENTS[mover]
 
+    def stop(self) -> None:
+        """End the game where it stands."""
+        self._stopped = True
+
     def abandon(self, offender: str) -> None:
         """End the game after an illegal action of `offender`."""
-        self._table.stopped = True
+        self.stop()
         self._set_results()
 
-    def _result(self, seat: int) -> dict[str, Any]:
-        return self._table.result(seat)
+    def result_of(self, seat: int) -> dict[str, Any]:
+        """Result from a seat: its own first, the others clockwise, the dummy."""
+        order = [(seat + place) % PLAYERS for place in range(PLAYERS)]
+        tricks, pays = self._game.counting_tricks, self._game.pays
+        return {
+            "tricks": np.array([*(tricks[place] for place in order), tricks[PLAYERS]]),
+            "pays": np.array([pays[place] for place in order]),
+            "deal": self._game.number,
+        }
+
+    _result = result_of
 
     @property
     def is_over(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self._table.over
+        return self._stopped or self._game.over
 
     def episode_return(self, agent: str) -> float:
-        return self._table.game.pays[AGENTS.index(agent)]
+        return self._game.pays[AGENTS.index(agent)]
 
     # -- observations
 
+    def view_of(self, seat: int) -> ThreeView:
+        """The view of a seat, without legal actions after the end."""
+        self.check_dealt()
+        view = self._game.view(seat)
+        return view._replace(turn=None, legal=0) if self._stopped else view
+
+    def observation_of(self, seat: int) -> Observation:
+        view = self.view_of(seat)
+        return {"observation": observation_for_three(view), "action_mask": mask_for_three(view)}
+
     def observe(self, agent: str) -> Observation:
         """Observation of an agent in new arrays; the mask is zero unless it is to move."""
-        return self._table.observe(self._seat(agent))
+        return self.observation_of(self._seat(agent))
 
     def view(self, agent: str) -> ThreeView:
-        return self._table.view(self._seat(agent))
+        return self.view_of(self._seat(agent))
 
     def game(self) -> ThreeGame:
         """A deep copy of the game, all cards open."""
-        self._check_dealt()
-        return copy.deepcopy(self._table.game)
+        self.check_dealt()
+        return copy.deepcopy(self._game)
 
-    def _check_dealt(self) -> None:
-        self._table.check_dealt()
+    def check_dealt(self) -> None:
+        if not self.dealt:
+            raise IllegalAction("nothing has been dealt yet: call reset() first")
+
+    def paint(self, seat: int, *, open_hands: bool) -> Any:
+        """Render from a seat; with `open_hands` all cards lie open."""
+        if self._painter is None:
+            warn_without_render_mode()
+            return None
+        view, hands = self.view_of(seat), self._game.hands if open_hands else None
+        if self._painter.mode == "ansi":
+            return text_of_three(view, hands)
+        return self._painter.draw(scene_of_three(view, hands))
 
     def render(self) -> Any:
-        return self._table.paint(self._render_seat(), open_hands=self._render_view == OPEN)
+        return self.paint(self._render_seat(), open_hands=self._render_view == OPEN)
 
 
 if not TYPE_CHECKING:

@@ -16,11 +16,11 @@ from ..engine.cards import N_CARDS
 from ..engine.checks import IllegalAction, checked_action, checked_choice, checked_seat
 from ..engine.rng import random_below, stream_key
 from ..envs.illegal import LOSE, RAISE, warn_of_illegal_action
-from ..envs.render.modes import OPEN, RENDER_MODES, SEAT, painter_for
+from ..envs.render.modes import OPEN, RENDER_MODES, SEAT
 from ..envs.single_agent_batch import RANDOM_SEAT
 from .agents import ThreePlayer, three_player, three_stream
-from .episodes import ThreeTable
 from .game import HAND, PLAYERS, ThreeView
+from .german_whist_three_v0 import raw_env
 from .observation import three_space
 
 _SEATS = np.uint64(0x7365617473)
@@ -74,8 +74,7 @@ worst reward, or `"raise"` |
         illegal: str = LOSE,
     ) -> None:
         self._opponents = _opponent_pair(opponents)
-        checked_seat(seat, (0, 1, 2, RANDOM_SEAT))
-        self._fixed_seat = seat
+        self._fixed_seat = checked_seat(seat, (0, 1, 2, RANDOM_SEAT))
         self.seat: int = 0
         self._mask_in_observation = mask_in_observation
         self._illegal_loses = checked_choice("illegal", illegal, (LOSE, RAISE)) == LOSE
@@ -87,8 +86,8 @@ worst reward, or `"raise"` |
             spaces.Discrete(N_CARDS)
         )
         self.render_mode: str | None = render_mode
-        self._table = ThreeTable(painter_for(render_mode, self.metadata["render_fps"]))
         self._render_view = checked_seat(render_view, (SEAT, OPEN), "render_view")
+        self._table = raw_env(render_mode=render_mode)
 
     @property
     def opponents(self) -> tuple[ThreePlayer, ThreePlayer]:
@@ -106,51 +105,45 @@ worst reward, or `"raise"` |
 
         `options` are those of `german_whist_three_v0`: `deal` and `dealer`, or `number`.
         """
-        table = self._table
-        table.start(seed, options)
+        self._game = self._table.deal(seed, options)
         super().reset(seed=None if seed is None else int(seed))
-        self._key = agent_key(table.game.seed)
+        self._key = agent_key(self._game.seed)
         self.seat = self._drawn_seat() if self._fixed_seat == RANDOM_SEAT else int(self._fixed_seat)
         self._play_others()
-        self._show_people()
         return self._shown()
 
     def _drawn_seat(self) -> int:
-        key = stream_key(np.uint64(self._table.game.seed), _SEATS)
-        stream = np.array(
-            [stream_key(np.uint64(key), np.uint64(self._table.game.number))], np.uint64
-        )
+        key = stream_key(np.uint64(self._game.seed), _SEATS)
+        stream = np.array([stream_key(np.uint64(key), np.uint64(self._game.number))], np.uint64)
         return int(random_below(stream, PLAYERS))
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Play a card, and let the opponents play until the learner's next turn."""
         table, number = self._table, checked_action(action)
         table.check_dealt()
-        if table.over:
+        if table.is_over:
             raise IllegalAction("the episode is over: call reset() to deal again")
-        before = table.game.pays[self.seat]
-        if self._illegal_loses and self._is_illegal(number):
+        game = self._game
+        before = game.pays[self.seat]
+        # A number that is no action at all raises in play.
+        is_illegal = 0 <= number < N_CARDS and not game.legal_set >> number & 1
+        if self._illegal_loses and is_illegal:
             warn_of_illegal_action()
-            table.stopped = True
+            table.stop()
             reward = float(-HAND - max(before, 0))
         else:
-            table.game.play(number)
+            game.play(number)
             self._play_others()
-            reward = float(table.game.pays[self.seat] - before)
-        self._show_people()
+            reward = float(game.pays[self.seat] - before)
         observation, info = self._shown()
-        if table.over:
-            info["result"] = table.result(self.seat)
-        return observation, reward, table.over, False, info
-
-    def _is_illegal(self, number: int) -> bool:
-        """Whether an action is not legal now; a number that is no action at all raises later."""
-        return 0 <= number < N_CARDS and not self._table.game.legal_set >> number & 1
+        if table.is_over:
+            info["result"] = table.result_of(self.seat)
+        return observation, reward, table.is_over, False, info
 
     def _play_others(self) -> None:
-        game, table = self._table.game, self._table
+        game, table = self._game, self._table
         # What fails on its way, by an opponent's fault, leaves nothing to step.
-        table.ready = False
+        table.dealt = False
         while (seat := game.mover) is not None and seat != self.seat:
             player = self.opponents[(seat - self.seat) % PLAYERS - 1]
             card = player(game.view(seat), three_stream(self._key, game))
@@ -161,27 +154,25 @@ worst reward, or `"raise"` |
                 raise PlayerFault(
                     f"opponent {name} in seat {seat} chose wrongly: {error}"
                 ) from None
-        table.ready = True
+        table.dealt = True
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Legal actions as booleans, for MaskablePPO."""
-        return self._table.observe(self.seat)["action_mask"].astype(np.bool_)
+        return self._table.observation_of(self.seat)["action_mask"].astype(np.bool_)
 
     def view(self) -> ThreeView:
-        return self._table.view(self.seat)
+        return self._table.view_of(self.seat)
 
     def render(self) -> Any:
         return self._table.paint(self.seat, open_hands=self._render_view == OPEN)
-
-    def _show_people(self) -> None:
-        if self.render_mode == "human":
-            self.render()
 
     def close(self) -> None:
         self._table.close()
 
     def _shown(self) -> tuple[Any, dict[str, Any]]:
-        shown = self._table.observe(self.seat)
+        if self.render_mode == "human":
+            self.render()
+        shown = self._table.observation_of(self.seat)
         info = {"action_mask": shown["action_mask"].copy(), "seat": self.seat}
         return shown if self._mask_in_observation else shown["observation"], info
 
