@@ -248,10 +248,10 @@ def chapters(rules: Rules) -> list[Chapter]:
             next((text for conditions, text in sentence.items() if holds(conditions)), "")
             for sentence in paragraph
         ]
-        return " ".join(filter(None, chosen)).format(**values)
+        return " ".join(text for text in chosen if text).format(**values)
 
     return [
-        Chapter(title.format(**values), list(filter(None, map(text_of, paragraphs))))
+        Chapter(title.format(**values), [text for text in map(text_of, paragraphs) if text])
         for conditions, title, paragraphs in _CHAPTERS
         if holds(conditions)
     ]

@@ -1,7 +1,7 @@
 """Exact endgames: values and best moves once both hands are known.
 
-In Python: `value`, `moves` and `best_card` for one position, `values` and `moves_many` for arrays,
-`value_of`, `moves_of` and `best_card_of` for a view, and the same for races. In compiled code:
+In Python: `value`, `moves` and `best_card` for one position, `values` for arrays of them,
+`value_of`, `moves_of` and `best_card_of` for a view, and `race_moves` for races. In compiled code:
 `solve`, `solve_moves`, `best_card_compiled`, `solve_race` and `solve_race_moves`, with
 `tables(...)` and one `new_scratch()` per thread.
 """
@@ -14,11 +14,9 @@ from .solver import (
     best_card,
     best_card_of,
     moves,
-    moves_many,
     moves_of,
     race_moves,
     race_moves_of,
-    race_value,
     value,
     value_of,
     values,
@@ -38,13 +36,11 @@ __all__ = [
     "best_card_of",
     "limit_tables",
     "moves",
-    "moves_many",
     "moves_of",
     "new_scratch",
     "no_tables",
     "race_moves",
     "race_moves_of",
-    "race_value",
     "solve",
     "solve_moves",
     "solve_race",

@@ -9,7 +9,7 @@ and texts. Trumps are a suit from 0 to 3 or its letter (C D H S), None or 4 with
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any, NamedTuple, SupportsIndex
@@ -24,7 +24,7 @@ from ..dtypes import FOLLOW, NO_TRUMP, OVER
 from ..view import View
 from .choices import best_card_compiled, solve_moves
 from .index import MAX_CARDS
-from .race import NOT_LEGAL, Race, solve_race, solve_race_moves
+from .race import NOT_LEGAL, Race, solve_race_moves
 from .search import Ending, Scratch, Tables, new_scratch, solve
 from .tablebase import no_tables, tables
 
@@ -156,16 +156,6 @@ def best_card(
 # -- races
 
 
-def race_value(hands: Sequence[Hand], trump: Trump, leader: int, needed: Sequence[int]) -> int:
-    """Outcome of a race: 1 if the leader wins, -1 if the opponent does, 0 if neither can.
-
-    `needed` holds the number of tricks that each seat still needs.
-    """
-    ending = _checked_ending(hands, trump, leader)
-    race = Race(int(needed[leader]), int(needed[1 - leader]))
-    return int(solve_race(tables(ending.trump != NO_TRUMP), thread_scratch(), ending, race))
-
-
 def race_moves(
     hands: Sequence[Hand],
     trump: Trump,
@@ -264,14 +254,12 @@ def race_moves_of(view: View) -> dict[Card, int]:
 
 
 class EndingArrays(NamedTuple):
-    """Arrays of endgame positions, one row each."""
+    """Arrays of endgame positions at the start of a trick, one row each."""
 
     hands: np.ndarray
     """`[N, 2]` card sets, by seat."""
     trumps: np.ndarray
     leaders: np.ndarray
-    led: np.ndarray
-    """Led cards, -1 at the start of a trick."""
 
     def select(self, rows: Any) -> EndingArrays:
         return EndingArrays(*(column[rows] for column in self))
@@ -288,31 +276,12 @@ def _solve_rows(tablebase: Any, scratch: Any, endings: EndingArrays, out: np.nda
 
 
 @jit
-def _solve_move_rows(tablebase: Any, scratch: Any, endings: EndingArrays, out: np.ndarray) -> None:
-    tricks = np.empty(N_CARDS, np.int64)
-    for k in range(len(out)):
-        led, leader = np.int64(endings.led[k]), np.int64(endings.leaders[k])
-        mover = leader if led < 0 else 1 - leader
-        hand, other_hand = endings.hands[k, mover], endings.hands[k, 1 - mover]
-        ending = Ending(hand, other_hand, np.int64(endings.trumps[k]), led)
-        solve_moves(tablebase, scratch, ending, tricks)
-        for c in range(N_CARDS):
-            out[k, c] = tricks[c]
-
-
-@jit
 def _first_invalid(endings: EndingArrays) -> int:
-    hands, trumps, leaders, led = endings
+    hands, trumps, leaders = endings
     for k in range(len(hands)):
-        leader, lead = np.int64(leaders[k]), np.int64(led[k])
-        if not (0 <= leader <= 1 and 0 <= trumps[k] <= 4 and -1 <= lead < N_CARDS):
+        if not (0 <= leaders[k] <= 1 and 0 <= trumps[k] <= 4):
             return k
-        hand, other_hand = hands[k, leader], hands[k, 1 - leader]
-        if lead >= 0:
-            led_card = np.uint64(1) << np.uint64(lead)
-            if (hand | other_hand) & led_card:
-                return k
-            hand |= led_card
+        hand, other_hand = hands[k, 0], hands[k, 1]
         n = popcount(hand)
         if (
             hand & other_hand
@@ -325,64 +294,41 @@ def _first_invalid(endings: EndingArrays) -> int:
     return -1
 
 
-def _checked_rows(hands: Any, trumps: Any, leaders: Any, led: Any) -> EndingArrays:
+def _checked_rows(hands: Any, trumps: Any, leaders: Any) -> EndingArrays:
     sets = np.ascontiguousarray(hands, np.uint64)
     if sets.ndim != 2 or sets.shape[1] != 2:
         raise ValueError(f"hands has shape {sets.shape}: it has to be (positions, 2)")
-    count = len(sets)
     columns = [
-        np.ascontiguousarray(np.broadcast_to(np.asarray(column, np.int8), count))
-        for column in (trumps, leaders, -1 if led is None else led)
+        np.ascontiguousarray(np.broadcast_to(np.asarray(column, np.int8), len(sets)))
+        for column in (trumps, leaders)
     ]
     endings = EndingArrays(sets, *columns)
     invalid = int(_first_invalid(endings))
     if invalid >= 0:
         raise ValueError(
             f"position {invalid} is no ending: it needs two hands of equal length, 1 to "
-            f"{MAX_CARDS} cards without a common one (the card led, in neither hand, counts "
-            "for the leader), a leader 0 or 1, and trumps 0 to 3, or 4 for none"
+            f"{MAX_CARDS} cards without a common one, a leader 0 or 1, and trumps 0 to 3, or 4 for "
+            "none"
         )
     return endings
 
 
-def _solve_all(
-    solve_rows: Callable[..., None],
-    tablebase: Tables,
-    endings: EndingArrays,
-    out: np.ndarray,
-    threads: int | None,
-) -> None:
-    def solve_slice(rows: slice) -> None:
-        solve_rows(tablebase, thread_scratch(), endings.select(rows), out[rows])
+def _solve_all(tablebase: Tables, endings: EndingArrays, threads: int | None) -> np.ndarray:
+    workers, count = threads or usable_threads(), len(endings.hands)
+    out = np.zeros(count, np.int8)
 
-    workers, count = threads or usable_threads(), len(out)
+    def solve_slice(rows: slice) -> None:
+        _solve_rows(tablebase, thread_scratch(), endings.select(rows), out[rows])
+
     pieces = max(1, min(4 * workers, count // 16))
     edges = [count * k // pieces for k in range(pieces + 1)]
     slices = [slice(start, stop) for start, stop in pairwise(edges)]
     if workers == 1 or pieces == 1:
         for rows in slices:
             solve_slice(rows)
-        return
-    with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(solve_slice, slices))
-
-
-def _solve_by_contract(
-    solve_rows: Callable[..., None],
-    endings: EndingArrays,
-    out: np.ndarray,
-    low: bool,
-    threads: int | None,
-) -> np.ndarray:
-    # Endgames with trumps and those without have different tables.
-    for with_trumps in (True, False):
-        mask = (endings.trumps != NO_TRUMP) == with_trumps
-        if len(mask) and mask.all():
-            _solve_all(solve_rows, tables(with_trumps, low), endings, out, threads)
-        elif mask.any():
-            results = out[mask]
-            _solve_all(solve_rows, tables(with_trumps, low), endings.select(mask), results, threads)
-            out[mask] = results
+    else:
+        with ThreadPoolExecutor(workers) as pool:
+            list(pool.map(solve_slice, slices))
     return out
 
 
@@ -393,24 +339,11 @@ def values(
 
     `trumps` are suits, 4 for none; `trumps` and `leaders` may be single numbers.
     """
-    endings = _checked_rows(hands, trumps, leaders, None)
+    endings = _checked_rows(hands, trumps, leaders)
     out = np.zeros(len(endings.hands), np.int8)
-    return _solve_by_contract(_solve_rows, endings, out, low, threads)
-
-
-def moves_many(
-    hands: Any,
-    trumps: Any,
-    leaders: Any,
-    led: Any = None,
-    *,
-    low: bool = False,
-    threads: int | None = None,
-) -> np.ndarray:
-    """`moves` for arrays of positions: `[N, 52]`, with -1 for illegal cards.
-
-    `led` is -1 at the start of a trick.
-    """
-    endings = _checked_rows(hands, trumps, leaders, led)
-    out = np.zeros((len(endings.hands), N_CARDS), np.int8)
-    return _solve_by_contract(_solve_move_rows, endings, out, low, threads)
+    # Endgames with trumps and those without have different tables.
+    for with_trumps in (True, False):
+        rows = np.flatnonzero((endings.trumps != NO_TRUMP) == with_trumps)
+        if len(rows):
+            out[rows] = _solve_all(tables(with_trumps, low), endings.select(rows), threads)
+    return out

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from plain_endgame import PlainEnding, random_ending, without
+from plain_endgame import PlainEnding, random_ending
 
 from german_whist.engine import endgame
 from german_whist.engine.cards import card, card_set
@@ -159,7 +159,6 @@ def test_races_are_refused_and_solved_by_a_function_of_their_own():
     game = to_endgame("classic", 1, random.Random(0))
     with pytest.raises(endgame.NotOpenError, match="is no race"):
         endgame.race_moves_of(game.view(game.turn))
-    assert endgame.race_value([0b01, 0b10], None, 1, [1, 1]) == 1
     assert endgame.race_moves([0b01, 0b10], None, 1, [1, 1]) == {card(1): 1}
 
 
@@ -172,34 +171,15 @@ def random_rows(source, count, most):
     return hands, trumps, leaders
 
 
-def legal_in(row):
-    return {int(c): int(row[c]) for c in np.flatnonzero(row >= 0)}
-
-
 @pytest.mark.parametrize(("low", "threads"), [(False, 3), (True, 1)])
 def test_arrays_give_what_single_positions_give(low, threads):
     hands, trumps, leaders = random_rows(random.Random(3), 100, 9)
     values = endgame.values(hands, trumps, leaders, low, threads)
-    many = endgame.moves_many(hands, trumps, leaders, low=low, threads=threads)
     assert (values.shape, values.dtype) == ((100,), np.int8)
-    assert (many.shape, many.dtype) == ((100, 52), np.int8)
     for k in range(100):
         trump = None if trumps[k] == 4 else int(trumps[k])
         position = [int(hand) for hand in hands[k]], trump, int(leaders[k])
         assert values[k] == endgame.value(*position, low=low)
-        assert legal_in(many[k]) == endgame.moves(*position, low=low)
-
-
-def test_arrays_with_a_card_led():
-    source = random.Random(8)
-    hands = np.zeros((50, 2), np.uint64)
-    led = np.zeros(50, np.int64)
-    for k in range(50):
-        hand, other_hand = random_ending(source, 6)
-        led[k] = hand[0]
-        hands[k] = card_set(without(hand, hand[0])), card_set(other_hand)
-    for row, pair, card_led in zip(endgame.moves_many(hands, 2, 0, led), hands, led, strict=True):
-        assert legal_in(row) == endgame.moves([int(hand) for hand in pair], 2, 0, int(card_led))
 
 
 def test_arrays_that_hold_no_endings_are_refused():
