@@ -20,10 +20,12 @@ from .cards import (
     CHOICES,
     KEEP,
     N_ACTIONS,
+    N_CARDS,
     SUIT_NAMES,
     TAKE_BLIND,
     TAKE_HIDDEN,
     Card,
+    action_text,
     cards_of,
     text_of,
 )
@@ -435,9 +437,7 @@ _NUMBERS = frozenset((int, Card))
 
 
 def _action_name(action: int) -> str:
-    if action in CHOICES:
-        return f"{action} ({CHOICES[action]})"
-    return str(CARDS[action]) if 0 <= action < len(CARDS) else str(action)
+    return str(CARDS[action]) if 0 <= action < N_CARDS else action_text(action)
 
 
 def tricks_in(rules: Rules, game: Any) -> list[tuple[int, list[int]]]:

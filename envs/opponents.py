@@ -32,13 +32,8 @@ def draw_seats(arrays: BatchArrays, indices: np.ndarray, seats: np.ndarray) -> N
         seats[index] = np.int64(stream_key(key, row(arrays.games, index).number) >> np.uint64(63))
 
 
-class LearnerGames(NamedTuple):
-    """Games in which the opponent of a learner may be to move."""
-
-    indices: np.ndarray
-    """The games."""
-    seats: np.ndarray
-    """The learner's seat, one for every game of the batch."""
+LearnerGames = tuple[np.ndarray, np.ndarray]
+"""Indices of games, and the learner's seat in every game of the batch."""
 
 
 @jit
@@ -49,12 +44,13 @@ def find_opponent_turns(
 
     Each thread writes them to the front of its part of `opponent_turns`, and -1 behind them.
     """
+    indices, seats = games
     count = start
     for position in range(start, stop):
-        index = games.indices[position]
+        index = indices[position]
         game = row(arrays.games, index)
         opponent_turns[count] = index
-        count += 1 if game.turn != games.seats[index] and game.phase != OVER else 0
+        count += 1 if game.turn != seats[index] and game.phase != OVER else 0
     for position in range(count, stop):
         opponent_turns[position] = -1
     return count - start
@@ -89,28 +85,27 @@ class PendingDecisions(NamedTuple):
     """The random stream of each decision."""
 
 
-class Shown(NamedTuple):
-    """What an opponent is shown with each of its decisions."""
-
-    key: np.ndarray
-    """Key of the random streams."""
-    with_tricks: bool
-    """Whether views hold past tricks."""
-
-
 @jit
 def write_decisions(
-    arrays: BatchArrays, shown: Shown, decisions: PendingDecisions, start: int, stop: int
+    arrays: BatchArrays,
+    shown: tuple[np.ndarray, bool],
+    decisions: PendingDecisions,
+    start: int,
+    stop: int,
 ) -> int:
-    """Write the views and random streams of the seats to move."""
+    """Write the views and random streams of the seats to move.
+
+    `shown` are the key of the streams, and whether views hold past tricks.
+    """
+    key, with_tricks = shown
     rules = row(arrays.config, 0).rules
     for position in range(start, stop):
         game, view = row(arrays.games, decisions.indices[position]), row(decisions.views, position)
-        if shown.with_tricks:
+        if with_tricks:
             write_view(rules, game, np.int64(game.turn), view)
         else:
             write_position(rules, game, np.int64(game.turn), view)
-        decisions.rng[position] = decision_stream(shown.key, game.number, game.turn, game)
+        decisions.rng[position] = decision_stream(key, game.number, game.turn, game)
     return 0
 
 
@@ -122,12 +117,13 @@ def play_random(
 
     Returns the number of games that reached the endgame.
     """
+    indices, seats = games
     rules, stream = row(arrays.config, 0).rules, row(arrays.workspace, 0).stream
     endings = 0
     for position in range(start, stop):
-        index = games.indices[position]
+        index = indices[position]
         game = row(arrays.games, index)
-        while game.turn != games.seats[index] and game.phase != OVER:
+        while game.turn != seats[index] and game.phase != OVER:
             stream[0] = decision_stream(key, game.number, game.turn, game)
             action = random_action(legal(rules, game), stream)
             if advance_game(arrays, index, action, False) == ENDGAME_REACHED:

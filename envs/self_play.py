@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,13 +31,6 @@ from .spaces import observation_box
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-
-class RuleSetGames(NamedTuple):
-    """The games of one rule set, and their rows in the arrays of all."""
-
-    batch: Batch
-    span: slice
 
 
 class SelfPlayEnv:
@@ -100,17 +93,17 @@ class SelfPlayEnv:
             )
         ends = [self.num_envs * k // len(all_options) for k in range(len(all_options) + 1)]
         checked_count(threads, "threads")
-        self.parts: list[RuleSetGames] = [
-            RuleSetGames(Batch(each, stop - start, threads, device), slice(start, stop))
+        self.parts: list[tuple[Batch, slice]] = [
+            (Batch(each, stop - start, threads, device), slice(start, stop))
             for each, (start, stop) in zip(all_options, pairwise(ends), strict=True)
         ]
-        """The games of each rule set, with both hands open: for trainers, not for players."""
+        """The games of each rule set and their rows, hands open: for trainers, not for players."""
         for batch, span in self.parts:
             batch.first_game = span.start
         self.options: Options = all_options[0]
         """Options of the first rule set."""
         self.rules: Rules = self.options.rules
-        self.batch: Batch = self.parts[0].batch
+        self.batch: Batch = self.parts[0][0]
         self.actions: int = max(each.rules.actions for each in all_options)
         widest = max(all_options, key=lambda each: each.observation_shape)
         self.single_observation_space: spaces.Box = observation_box(widest)

@@ -37,10 +37,8 @@ from ..engine.view import blank_tricks
 from .illegal import LOSE, RAISE, warn_of_illegal_action
 from .opponent_pool import OpponentPool
 from .opponents import (
-    LearnerGames,
     OpponentGames,
     PendingDecisions,
-    Shown,
     draw_seats,
     find_opponent_turns,
     is_random,
@@ -386,7 +384,7 @@ class SingleAgentBatch:
             indices = self._play_random(indices)
         while len(indices):
             buffer = self._index_buffer[: len(indices)]
-            games = LearnerGames(indices, self.seats)
+            games = indices, self.seats
             count = batch.run(len(indices), find_opponent_turns, games, buffer)
             if not count:
                 return
@@ -397,7 +395,7 @@ class SingleAgentBatch:
             # Each agent's decisions side by side: one call for all of its games.
             indices = np.concatenate([games.indices for games in parts])
             decisions = PendingDecisions(indices, self._opponent_views[:count], self._rng[:count])
-            batch.run(count, write_decisions, Shown(self._key, self._reads_tricks), decisions)
+            batch.run(count, write_decisions, (self._key, self._reads_tricks), decisions)
             actions, start = np.empty(count, np.int64), 0
             for games in parts:
                 rows = slice(start, start := start + len(games.indices))
@@ -412,7 +410,7 @@ class SingleAgentBatch:
         for agent, _, games in self._by_agent(indices):
             if not is_random(agent):
                 others.append(games)
-            elif batch.run(len(games), play_random, LearnerGames(games, self.seats), self._key):
+            elif batch.run(len(games), play_random, (games, self.seats), self._key):
                 batch.close(games[batch.records["phase"][games] != OVER])
         return np.concatenate(others)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, cast
 
 import msgspec
 from msgspec import Struct
@@ -115,13 +115,6 @@ def _result(game: ThreeGame) -> ThreeResult:
     return ThreeResult(game.counting_tricks, game.pays)
 
 
-class ThreeRecordsRead(NamedTuple):
-    """Valid records of a file, and its broken lines."""
-
-    records: list[ThreeRecord]
-    problems: list[BrokenLine]
-
-
-def read_three_records(path: str | Path) -> ThreeRecordsRead:
-    """Read a file of records, each verified by replay; empty lines are skipped."""
-    return ThreeRecordsRead(*read_lines(Path(path), ThreeRecord.from_line))
+def read_three_records(path: str | Path) -> tuple[list[ThreeRecord], list[BrokenLine]]:
+    """Records of a file, each verified by replay, and its broken lines; empty lines are skipped."""
+    return read_lines(Path(path), ThreeRecord.from_line)

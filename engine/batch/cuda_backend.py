@@ -134,8 +134,8 @@ class CudaBackend:
         return (-(-size // _BLOCK), min(size, _BLOCK)), tuple(map(self._device_argument, arguments))
 
     def _device_argument(self, argument: Any) -> Any:
-        make = getattr(argument, "_make", None)
-        if make is not None:
+        if isinstance(argument, tuple):
+            make = getattr(argument, "_make", tuple)
             return make(map(self._device_argument, argument))
         return self.to_device(argument) if getattr(argument, "shape", ()) else argument
 
@@ -159,12 +159,12 @@ class CudaBackend:
 
     def replace_illegal(self, thread_arrays: Sequence[Any], actions: Any) -> Any:
         """The actions, with illegal ones replaced by legal ones and reported by the next check."""
-        from .cuda_kernels import CheckedActions, refuse_all
+        from .cuda_kernels import refuse_all
 
         n = len(thread_arrays[0].games)
         legal_actions = self._named_buffer("taken", n, np.int64)
         refused = self._named_buffer("refused", n, np.uint8)
-        self.run(n, refuse_all, thread_arrays, CheckedActions(actions, legal_actions, refused))
+        self.run(n, refuse_all, thread_arrays, (actions, legal_actions, refused))
         return legal_actions
 
     def first_illegal(self) -> int:

@@ -7,7 +7,7 @@ simulator.
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import cuda as numba_cuda
@@ -76,24 +76,19 @@ def one_row_each(function: Any) -> Any:
 # -- done by Python on the CPU
 
 
-class CheckedActions(NamedTuple):
-    """Actions of all games, and what `refuse_all` makes of them."""
-
-    actions: Any
-    legal_actions: Any
-    illegal: Any
-    """Flags."""
-
-
 @jit
-def refuse_all(arrays: BatchArrays, checked: CheckedActions, start: int, stop: int) -> int:
-    """Copy the actions; an illegal one is flagged and replaced by the lowest legal one."""
+def refuse_all(arrays: BatchArrays, checked: tuple[Any, Any, Any], start: int, stop: int) -> int:
+    """Copy the actions; an illegal one is flagged and replaced by the lowest legal one.
+
+    `checked` are the actions, their copies, and the flags.
+    """
+    actions, legal_actions, illegal = checked
     for index in range(start, stop):
-        action = np.int64(checked.actions[index])
+        action = np.int64(actions[index])
         if not is_legal(arrays.legal[index], action):
-            checked.illegal[index] = 1
+            illegal[index] = 1
             action = lowest(arrays.legal[index])
-        checked.legal_actions[index] = action
+        legal_actions[index] = action
     return 0
 
 

@@ -17,7 +17,6 @@ from .index import run_bottoms, suit_of
 from .search import (
     Ending,
     Node,
-    Target,
     every_reply,
     leader_points,
     next_reply,
@@ -49,7 +48,7 @@ def race_outcome(tables: Any, scratch: Any, node: Node, race: Race) -> int:
         if reached >= leader_needs:
             return 1
         return -1 if node.n - reached >= other_needs else 0
-    return 1 if race_reaches(tables, scratch, node, Target(leader_needs, other_needs, 1)) else -1
+    return 1 if race_reaches(tables, scratch, node, (leader_needs, other_needs, 1)) else -1
 
 
 @jit

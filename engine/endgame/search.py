@@ -77,7 +77,7 @@ OPEN_NODE = np.dtype(
     [
         ("c", "i8"),
         ("pattern", "u8"),
-        ("target", "i8", (3,)),  # the fields of a `Target`
+        ("target", "i8", (3,)),  # as of `Target`
         ("leads", "u8"),  # still to be tried
         ("replies", "u8"),  # still to be tried, to the current lead
         ("lead", "i8"),
@@ -88,15 +88,9 @@ OPEN_NODE = np.dtype(
 """A search node on the stack, waiting for the result of a child."""
 
 
-class Target(NamedTuple):
-    """What the leader has to reach: points, or the outcome of a race."""
-
-    need: int
-    """Points; in a race tricks."""
-    other_need: int
-    """In a race: tricks that the opponent needs."""
-    goal: int
-    """In a race: 1 to win it, 0 not to lose it."""
+Target = tuple[int, int, int]
+"""Points that the leader has to reach; in a race the tricks that the leader and the opponent need,
+and the goal: 1 to win it, 0 not to lose it."""
 
 
 class Scratch(NamedTuple):
@@ -296,8 +290,9 @@ def _verdict(tables: Any, scratch: Any, node: Node, need: int) -> int:
 
 @forceinline
 def _race_key(tables: Any, node: Node, target: Target) -> Any:
-    needs = np.uint64(target.need) | np.uint64(target.other_need) << np.uint64(4)
-    needs |= np.uint64(target.goal) << np.uint64(8)
+    need, other_need, goal = target
+    needs = np.uint64(need) | np.uint64(other_need) << np.uint64(4)
+    needs |= np.uint64(goal) << np.uint64(8)
     kind = np.uint64(8 + tables.endgame_index.trumps)
     return (
         (needs << np.uint64(42))
@@ -309,12 +304,13 @@ def _race_key(tables: Any, node: Node, target: Target) -> Any:
 
 @forceinline
 def _race_verdict(tables: Any, scratch: Any, node: Node, target: Target) -> int:
-    if target.need == 0:
+    need, other_need, goal = target
+    if need == 0:
         return 1
-    if target.other_need == 0:
+    if other_need == 0:
         return 0
     if node.n == 0:
-        return 1 - target.goal
+        return 1 - goal
     key = _race_key(tables, node, target)
     slot_value = scratch.transpositions[slot_of(scratch.transpositions, key)]
     return np.int64(slot_value & ONE) if slot_value >> np.uint64(8) == key else -1
@@ -338,9 +334,7 @@ def _search(tables: Any, scratch: Any, node: Node, target: Target, racing: bool)
         lead = 0
         i = 0
         if racing:
-            verdict = _race_verdict(
-                tables, scratch, Node(n, c, pattern), Target(need, other_need, goal)
-            )
+            verdict = _race_verdict(tables, scratch, Node(n, c, pattern), (need, other_need, goal))
         else:
             verdict = _verdict(tables, scratch, Node(n, c, pattern), need)
         if verdict < 0:
@@ -368,7 +362,7 @@ def _search(tables: Any, scratch: Any, node: Node, target: Target, racing: bool)
                 continue
             verdict = np.int64(reached)
             if racing:
-                key = _race_key(tables, Node(n, c, pattern), Target(need, other_need, goal))
+                key = _race_key(tables, Node(n, c, pattern), (need, other_need, goal))
                 transpositions[slot_of(transpositions, key)] = (key << np.uint64(8)) | np.uint64(
                     verdict
                 )
@@ -411,7 +405,7 @@ def _search(tables: Any, scratch: Any, node: Node, target: Target, racing: bool)
 @noinline
 def reaches(tables: Any, scratch: Any, node: Node, need: int) -> bool:
     """Whether the leader can reach `need` points."""
-    return _search(tables, scratch, node, Target(need, 0, 0), False)
+    return _search(tables, scratch, node, (need, 0, 0), False)
 
 
 @noinline

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any, NamedTuple, SupportsIndex
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -253,30 +253,21 @@ def race_moves_of(view: View) -> dict[Card, int]:
 # -- arrays
 
 
-class EndingArrays(NamedTuple):
-    """Arrays of endgame positions at the start of a trick, one row each."""
-
-    hands: np.ndarray
-    """`[N, 2]` card sets, by seat."""
-    trumps: np.ndarray
-    leaders: np.ndarray
-
-    def select(self, rows: Any) -> EndingArrays:
-        return EndingArrays(*(column[rows] for column in self))
+_Endings = tuple[np.ndarray, ...]
+"""Arrays of positions at the start of a trick: card sets `[N, 2]`, trumps, leaders."""
 
 
 @jit
-def _solve_rows(tablebase: Any, scratch: Any, endings: EndingArrays, out: np.ndarray) -> None:
+def _solve_rows(tablebase: Any, scratch: Any, endings: _Endings, out: np.ndarray) -> None:
+    hands, trumps, leaders = endings
     for k in range(len(out)):
-        leader = np.int64(endings.leaders[k])
-        hand, other_hand = endings.hands[k, leader], endings.hands[k, 1 - leader]
-        out[k] = (
-            solve(tablebase, scratch, hand, other_hand, np.int64(endings.trumps[k])) if hand else 0
-        )
+        leader = np.int64(leaders[k])
+        hand, other_hand = hands[k, leader], hands[k, 1 - leader]
+        out[k] = solve(tablebase, scratch, hand, other_hand, np.int64(trumps[k]))
 
 
 @jit
-def _first_invalid(endings: EndingArrays) -> int:
+def _first_invalid(endings: _Endings) -> int:
     hands, trumps, leaders = endings
     for k in range(len(hands)):
         if not (0 <= leaders[k] <= 1 and 0 <= trumps[k] <= 4):
@@ -294,7 +285,7 @@ def _first_invalid(endings: EndingArrays) -> int:
     return -1
 
 
-def _checked_rows(hands: Any, trumps: Any, leaders: Any) -> EndingArrays:
+def _checked_rows(hands: Any, trumps: Any, leaders: Any) -> _Endings:
     sets = np.ascontiguousarray(hands, np.uint64)
     if sets.ndim != 2 or sets.shape[1] != 2:
         raise ValueError(f"hands has shape {sets.shape}: it has to be (positions, 2)")
@@ -302,7 +293,7 @@ def _checked_rows(hands: Any, trumps: Any, leaders: Any) -> EndingArrays:
         np.ascontiguousarray(np.broadcast_to(np.asarray(column, np.int8), len(sets)))
         for column in (trumps, leaders)
     ]
-    endings = EndingArrays(sets, *columns)
+    endings = sets, *columns
     invalid = int(_first_invalid(endings))
     if invalid >= 0:
         raise ValueError(
@@ -313,12 +304,16 @@ def _checked_rows(hands: Any, trumps: Any, leaders: Any) -> EndingArrays:
     return endings
 
 
-def _solve_all(tablebase: Tables, endings: EndingArrays, threads: int | None) -> np.ndarray:
-    workers, count = threads or usable_threads(), len(endings.hands)
+def _select(endings: _Endings, rows: Any) -> _Endings:
+    return tuple(column[rows] for column in endings)
+
+
+def _solve_all(tablebase: Tables, endings: _Endings, threads: int | None) -> np.ndarray:
+    workers, count = threads or usable_threads(), len(endings[0])
     out = np.zeros(count, np.int8)
 
     def solve_slice(rows: slice) -> None:
-        _solve_rows(tablebase, thread_scratch(), endings.select(rows), out[rows])
+        _solve_rows(tablebase, thread_scratch(), _select(endings, rows), out[rows])
 
     pieces = max(1, min(4 * workers, count // 16))
     edges = [count * k // pieces for k in range(pieces + 1)]
@@ -340,10 +335,10 @@ def values(
     `trumps` are suits, 4 for none; `trumps` and `leaders` may be single numbers.
     """
     endings = _checked_rows(hands, trumps, leaders)
-    out = np.zeros(len(endings.hands), np.int8)
+    out = np.zeros(len(endings[0]), np.int8)
     # Endgames with trumps and those without have different tables.
     for with_trumps in (True, False):
-        rows = np.flatnonzero((endings.trumps != NO_TRUMP) == with_trumps)
+        rows = np.flatnonzero((endings[1] != NO_TRUMP) == with_trumps)
         if len(rows):
-            out[rows] = _solve_all(tables(with_trumps, low), endings.select(rows), threads)
+            out[rows] = _solve_all(tables(with_trumps, low), _select(endings, rows), threads)
     return out

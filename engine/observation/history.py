@@ -6,8 +6,6 @@ record.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ...common.jit.compiler import jit, noinline
@@ -47,21 +45,13 @@ def history_rows(rules: Rules) -> int:
     return 3 + rules.hand + 2 * rules.tricks + 2 * rules.foreplay_tricks + turned + exchange
 
 
-class Event(NamedTuple):
-    """A row of a history."""
-
-    kind: int
-    who: int
-    card: int
-    trick: int
-
-
 @jit
-def _add(out: np.ndarray, at: int, event: Event) -> int:
-    out[at, 0] = event.kind
-    out[at, 1] = event.who
-    out[at, 2] = event.card
-    out[at, 3] = event.trick
+def _add(out: np.ndarray, at: int, event: tuple[int, int, int, int]) -> int:
+    kind, who, card, trick = event
+    out[at, 0] = kind
+    out[at, 1] = who
+    out[at, 2] = card
+    out[at, 3] = trick
     return at + 1
 
 
@@ -70,25 +60,25 @@ def _add_cards(out: np.ndarray, at: int, kind: int, cards: np.uint64, order: np.
     for place in range(N_CARDS):
         card = place + 13 * (np.int64(order[place // 13]) - place // 13)
         if cards & bit(card):
-            at = _add(out, at, Event(kind, ME, place, 0))
+            at = _add(out, at, (kind, ME, place, 0))
     return at
 
 
 @noinline
 def _add_exchange(view: Record, order: np.ndarray, out: np.ndarray, at: int) -> int:
     if view.turned != NO_CARD:
-        at = _add(out, at, Event(TURNED, NOBODY, relabelled_action(view.turned, order), 0))
+        at = _add(out, at, (TURNED, NOBODY, relabelled_action(view.turned, order), 0))
     for turn in range(2):
         is_own = view.i_deal == turn
         decision = view.exchanged[0 if is_own else 1]
         if decision == UNDECIDED:
             break
         if decision == KEPT_HAND:
-            at = _add(out, at, Event(DRAWN, ME if is_own else OTHER, CARD_NONE, 0))
+            at = _add(out, at, (DRAWN, ME if is_own else OTHER, CARD_NONE, 0))
         elif is_own:
             at = _add_cards(out, at, DRAWN, view.hand | view.played[0], order)
         else:
-            at = _add(out, at, Event(DRAWN, OTHER, CARD_UNSEEN, 0))
+            at = _add(out, at, (DRAWN, OTHER, CARD_UNSEEN, 0))
     return at
 
 
@@ -111,10 +101,10 @@ def write_history(
     rules: Record, view: Record, order: np.ndarray, in_match: bool, out: np.ndarray
 ) -> int:
     """Write the rows of a view with suits in the given order; returns their number."""
-    at = _add(out, 0, Event(START, ME if view.i_deal == 1 else OTHER, CARD_NONE, 0))
+    at = _add(out, 0, (START, ME if view.i_deal == 1 else OTHER, CARD_NONE, 0))
     if in_match:
-        at = _add(out, at, Event(SCORE, ME, min(np.int64(view.points[0]), 127), 0))
-        at = _add(out, at, Event(SCORE, OTHER, min(np.int64(view.points[1]), 127), 0))
+        at = _add(out, at, (SCORE, ME, min(np.int64(view.points[0]), 127), 0))
+        at = _add(out, at, (SCORE, OTHER, min(np.int64(view.points[1]), 127), 0))
     at = _add_cards(out, at, DEALT, first_hand(view), order)
     if rules.exchange == 1:
         at = _add_exchange(view, order, out, at)
@@ -122,23 +112,21 @@ def write_history(
         for place in range(2):
             upcard = _upcard_at(rules, view, trick, place)
             if upcard != NO_CARD and trick <= view.trick:
-                at = _add(out, at, Event(TURNED, NOBODY, relabelled_action(upcard, order), trick))
+                at = _add(out, at, (TURNED, NOBODY, relabelled_action(upcard, order), trick))
         if view.led_cards[trick] == NO_CARD:
             break
         leader = ME if view.i_led[trick] == 1 else OTHER
-        at = _add(
-            out, at, Event(LED, leader, relabelled_action(view.led_cards[trick], order), trick)
-        )
+        at = _add(out, at, (LED, leader, relabelled_action(view.led_cards[trick], order), trick))
         if view.followed_cards[trick] == NO_CARD:
             break
         card = relabelled_action(view.followed_cards[trick], order)
-        at = _add(out, at, Event(FOLLOWED, ME + OTHER - leader, card, trick))
+        at = _add(out, at, (FOLLOWED, ME + OTHER - leader, card, trick))
         if view.my_draws[trick] == NO_CARD:
             continue
-        at = _add(out, at, Event(DRAWN, ME, relabelled_action(view.my_draws[trick], order), trick))
+        at = _add(out, at, (DRAWN, ME, relabelled_action(view.my_draws[trick], order), trick))
         other = np.int64(view.opponent_draws[trick])
         shown = CARD_UNSEEN if other == UNSEEN_CARD else relabelled_action(other, order)
-        at = _add(out, at, Event(DRAWN, OTHER, shown, trick))
+        at = _add(out, at, (DRAWN, OTHER, shown, trick))
     for rest in range(at, len(out)):
         for column in range(HISTORY_COLUMNS):
             out[rest, column] = 0

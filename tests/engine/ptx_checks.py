@@ -56,9 +56,7 @@ TAKES = {
     ),
     episodes.clear_all: (),
     episodes.turns_all: (array("u1"),),
-    kernels.refuse_all: (
-        types.NamedTuple((NUMBERS, NUMBERS, array("u1")), kernels.CheckedActions),
-    ),
+    kernels.refuse_all: (types.Tuple((NUMBERS, NUMBERS, array("u1"))),),
     kernels.look_up_all: (MOVES, typeof(no_tables())),
     kernels.random_actions_of_all: (types.uint64, NUMBERS),
 }
