@@ -79,6 +79,8 @@ _SINGLE_GAME = np.dtype(
 # each one that Python calls takes time to compile.
 _NUMBERED, _NEXT, _GIVEN = range(3)
 _REFRESH = -1
+# A status is the number of legal actions, with the phase in the bits above.
+_PHASE_SHIFT, _COUNT_BITS = 8, 255
 
 
 @jit
@@ -98,8 +100,7 @@ def _deal(states: np.ndarray, start: int, seed: np.uint64, number: np.uint64, de
 def _play(states: np.ndarray, action: int) -> int:
     """Play an action if it is legal, and list the legal actions; -1 if it is not.
 
-    Returns their number, with the phase above bit 8. `_REFRESH` plays nothing, and updates the
-    fields that are read less often.
+    Returns a status. `_REFRESH` plays nothing, and updates the fields that are read less often.
     """
     state = row(states, 0)
     if action == _REFRESH:
@@ -116,7 +117,7 @@ def _play(states: np.ndarray, action: int) -> int:
         state.legal[count] = lowest(left)
         left &= left - ONE
         count += 1
-    return count + (np.int64(state.game.phase) << 8)
+    return count + (np.int64(state.game.phase) << _PHASE_SHIFT)
 
 
 @jit
@@ -230,7 +231,7 @@ class Game:
 
     def _refresh(self) -> None:
         status = _play(self._state, _REFRESH)
-        self._phase, self._count = status >> 8, status & 255
+        self._phase, self._count = status >> _PHASE_SHIFT, status & _COUNT_BITS
 
     # -- play
 
@@ -245,7 +246,7 @@ class Game:
         status = _play(self._state, number) if 0 <= number < N_ACTIONS else -1
         if status < 0:
             raise IllegalAction(self._illegal_reason(number))
-        self._phase, self._count = status >> 8, status & 255
+        self._phase, self._count = status >> _PHASE_SHIFT, status & _COUNT_BITS
         self.actions.append(number)
 
     def undo(self) -> None:

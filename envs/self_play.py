@@ -197,8 +197,8 @@ class SelfPlayEnv:
     def _checked_indices(self, indices: Any) -> Array:
         if len(self.parts) > 1:
             raise ValueError(
-                f"indices are given, but games of {len(self.parts)} rule sets step together: leave "
-                "them out"
+                f"games are stepped by indices, and viewed together, of one rule set, and there "
+                f"are {len(self.parts)}: step all of them, or view one by one"
             )
         return self.batch.checked_indices(indices)
 

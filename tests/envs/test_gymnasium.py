@@ -77,38 +77,12 @@ class NoShortDecks(Agent):
             raise CannotPlay(f"this agent plays full decks, and {self.rules.name} has a short one")
 
 
-class Remembers(Agent):
-    """Keeps, for each game, how often it was asked since the hand began."""
-
-    keeps_state = True
-
-    def __init__(self, rules: Any, *, match: Any = None) -> None:
-        super().__init__(rules, match=match)
-        self.asked = np.zeros(100, int)
-
-    def reset(self, indices: Any) -> None:
-        self.asked[indices] = 0
-
-    def act(self, views: Any, rng: Any, indices: Any = None) -> Any:
-        self.asked[indices] += 1
-        return first_legal(views, rng)
-
-
 def test_opponents_are_functions_agents_and_classes() -> None:
     for opponent in (first_legal, "test_gymnasium:first_legal", "random"):
         env = GermanWhistEnv("small-last", opponent=opponent)
         env.reset(seed=1)
         while not env.step(int(env.action_masks().argmax()))[2]:
             pass
-    vector = GermanWhistVectorEnv(10, "small-last", opponent=Remembers)
-    opponent: Any = vector.opponent
-    _, info = vector.reset(seed=1)
-    for _ in range(13):
-        _, _, _, _, info = vector.step(info["action_mask"].argmax(axis=1))
-        assert opponent.asked.max() <= 14
-    assert opponent.asked[:10].min() >= 12
-    assert vector.step(info["action_mask"].argmax(axis=1))[2].all()
-    assert opponent.asked.max() <= 1
 
 
 class Seen(Agent):

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.evaluation import evaluate_policy
-from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
-from stable_baselines3.common.callbacks import BaseCallback
+from sb3_contrib.common.maskable.utils import is_masking_supported
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecMonitor
 from walks import picks
@@ -48,40 +47,6 @@ def test_maskable_ppo_trains_and_evaluates(in_observation: bool) -> None:
     assert deviation >= 0
     single = GermanWhistEnv("small-last", mask_in_observation=in_observation)
     evaluate_policy(model, Monitor(single), n_eval_episodes=2)
-
-
-class Kept(BaseCallback):
-    """Keeps copies of what the environment showed, as it showed it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.observations: list[Any] = []
-        self.masks: list[Any] = []
-        self.rewards: list[Any] = []
-
-    def _on_rollout_start(self) -> None:
-        self.observations.append(self.model._last_obs.copy())
-        self.masks.append(get_action_masks(self.training_env).copy())
-
-    def _on_step(self) -> bool:
-        self.observations.append(self.locals["new_obs"].copy())
-        self.masks.append(get_action_masks(self.training_env).copy())
-        self.rewards.append(self.locals["rewards"].copy())
-        return True
-
-
-def test_the_rollout_buffer_holds_what_the_environment_showed() -> None:
-    env = GermanWhistVecEnv(6, "small-last", opponent="threshold")
-    model, kept = model_of(env), Kept()
-    model.learn(120, callback=kept)
-    buffer = model.rollout_buffer
-    for held, shown in (
-        (buffer.observations, kept.observations),
-        (buffer.action_masks, kept.masks),
-    ):
-        by_step = held.reshape(6, 20, -1).swapaxes(0, 1)
-        np.testing.assert_array_equal(by_step, np.array(shown[:20]).reshape(20, 6, -1))
-    np.testing.assert_array_equal(buffer.rewards, np.array(kept.rewards))
 
 
 def test_episodes_report_their_monitor_statistics_and_last_observation() -> None:
@@ -129,15 +94,6 @@ def test_monitor_statistics_begin_anew_with_a_reset(fails: bool) -> None:
         mine, others = info["result"]["tricks"]
         assert info["episode"]["r"] == mine - others == paid
         assert info["episode"]["l"] == 26
-
-
-def test_the_opponent_may_be_replaced_while_training_goes_on() -> None:
-    env = GermanWhistVecEnv(4, "small-last", opponent="random")
-    model = model_of(env)
-    model.learn(80)
-    env.opponent = "threshold"
-    model.learn(80, reset_num_timesteps=False)
-    assert env.get_attr("opponent")[0].name == "threshold"
 
 
 @pytest.mark.filterwarnings("ignore:The environment is already wrapped with a `Monitor`")
