@@ -1,0 +1,43 @@
+"""The public names; at run time `__init__.py` reads from here where each of them is."""
+
+from .agents.external.policies import PolicyAgent as PolicyAgent
+from .agents.networks.observe import observe as observe
+from .agents.registry import load_agent as load_agent
+from .engine.batch.results import StepResult as StepResult
+from .engine.cards import KEEP as KEEP
+from .engine.cards import TAKE_BLIND as TAKE_BLIND
+from .engine.cards import TAKE_HIDDEN as TAKE_HIDDEN
+from .engine.cards import Card as Card
+from .engine.cards import card as card
+from .engine.cards import card_set as card_set
+from .engine.cards import cards as cards
+from .engine.cards import cards_of as cards_of
+from .engine.cards import text_of as text_of
+from .engine.game import Game as Game
+from .engine.game import IllegalAction as IllegalAction
+from .engine.observation.layout import LAYOUT as LAYOUT
+from .engine.records import GameRecord as GameRecord
+from .engine.records import RecordError as RecordError
+from .engine.records import append_records as append_records
+from .engine.records import read_records as read_records
+from .engine.records import record_of as record_of
+from .engine.records import write_records as write_records
+from .engine.rules import Match as Match
+from .engine.rules import Rules as Rules
+from .engine.rules import RulesError as RulesError
+from .engine.rules import load_rules as load_rules
+from .engine.rules import named_rules as named_rules
+from .engine.view import View as View
+from .envs import german_whist_v0 as german_whist_v0
+from .envs.self_play import SelfPlayEnv as SelfPlayEnv
+from .evaluation import evaluate as evaluate
+from .evaluation import ladder as ladder
+from .three_player import german_whist_three_v0 as german_whist_three_v0
+from .training.api import train as train
+from .training.api import train_on as train_on
+from .training.experiments.compare import compare as compare
+from .training.experiments.seeds import train_seeds as train_seeds
+from .training.load_policy import load_policy as load_policy
+
+__version__: str
+__all__: list[str]
