@@ -52,7 +52,7 @@ def test_sampled_regrets_are_on_average_those_of_all_deals(rules: dict[str, Any]
     exact = start * np.float32(8 * deals)
     before, sums = exact.copy(), np.zeros(len(start), np.float32)
     for player in range(2):
-        walker.traverse(player, LEARN, sums, exact, 1.0)
+        walker.traverse(player, LEARN, sums, regrets=exact, weight=1.0)
     exact = (exact - before) / deals
     sampled, hands = np.zeros(len(start)), 60_000
     for number in range(hands):
