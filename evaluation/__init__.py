@@ -7,10 +7,11 @@
 
 from .results import Ladder, Pairing, Result
 from .statistics import Estimate, Ratings, fit_ratings
-from .tournament import Arena, evaluate, ladder
+from .tournament import Arena, ArenaOptions, evaluate, ladder
 
 __all__ = [
     "Arena",
+    "ArenaOptions",
     "Estimate",
     "Ladder",
     "Pairing",

@@ -17,12 +17,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
-from ..common.executors import LOCAL, Executor
+from ..common.executors import Executor
 from ..common.typing import Array
 from ..engine.dtypes import SEATS
 from ..engine.rules import load_rules
@@ -244,16 +244,13 @@ def evaluate_protocol(
     player: str,
     protocol: Protocol,
     progress: Callable[[Arena], None] | None = None,
-    *,
-    workers: int = 1,
-    on: str = LOCAL,
-    resume: Path | None = None,
+    **options: Any,
 ) -> Entry:
-    """Play a protocol; the options are those of `Arena`.
+    """Play a protocol; options of `Arena` where it fixes none.
 
     Where the run was stopped early, the entry has no exploitability.
     """
-    arena = _arena(player, protocol, protocol.public_deals, workers, on, resume)
+    arena = _arena(player, protocol, protocol.public_deals, options)
     result = arena.play(progress)
     sample: list[Chunk] = []
     if result.complete:
@@ -261,11 +258,11 @@ def evaluate_protocol(
     return Entry(
         protocol,
         player,
-        datetime.now(timezone.utc).date().isoformat(),
-        result,
-        tuple(map(digits_of, arena.scores())),
-        digest_of(sample),
-        {deck: _deck_result(player, deck) for deck in protocol.decks if result.complete},
+        date=datetime.now(timezone.utc).date().isoformat(),
+        result=result,
+        deals=tuple(map(digits_of, arena.scores())),
+        records=digest_of(sample),
+        decks={deck: _deck_result(player, deck) for deck in protocol.decks if result.complete},
     )
 
 
@@ -273,17 +270,14 @@ def evaluate_fresh(
     entry: Entry,
     value: str | None,
     progress: Callable[[Arena], None] | None = None,
-    *,
-    workers: int = 1,
-    on: str = LOCAL,
-    resume: Path | None = None,
+    **options: Any,
 ) -> tuple[Entry, Result]:
     """Play fresh deals for a submitted entry: the entry with them, and their result.
 
     `value` was published after the submission; None draws a secret one.
     """
     secret, value = value is None, value or secrets.token_hex(16)
-    arena = _arena(entry.player, entry.protocol, entry.fresh_deals(value), workers, on, resume)
+    arena = _arena(entry.player, entry.protocol, entry.fresh_deals(value), options)
     submitted, here = entry.result.details[0], arena.details[0]
     if (_weights(submitted), submitted.endgame) != (_weights(here), here.endgame):
         raise ValueError(
@@ -295,9 +289,7 @@ def evaluate_fresh(
     return replace(entry, fresh=fresh), result
 
 
-def _arena(
-    player: str, protocol: Protocol, deals: Deals, workers: int, on: str, resume: Path | None
-) -> Arena:
+def _arena(player: str, protocol: Protocol, deals: Deals, options: dict[str, Any]) -> Arena:
     return Arena(
         [player, *protocol.opponents],
         [(0, index) for index in range(1, 1 + len(protocol.opponents))],
@@ -305,9 +297,7 @@ def _arena(
         hands=protocol.hands,
         seed=deals.seed,
         key=deals.key,
-        workers=workers,
-        on=on,
-        resume=resume,
+        **options,
     )
 
 

@@ -61,11 +61,22 @@ DEFAULT_HANDS = 10_000
 
 
 class ArenaOptions(TypedDict, total=False):
-    """Keyword arguments of `evaluate` and `ladder`, described at `Arena`."""
+    """Options of `Arena`, `evaluate` and `ladder`.
+
+    `hands` is the number of hands of each pairing (matches, where a match is played), an even
+    number, since half of them have the seats exchanged. With `until` a pairing stops as soon as
+    the half width of the win rate's 95 % interval is no larger, and `hands` is the limit.
+    `seed` is the seed of the deals and `key`, 32 hexadecimal digits, of all other random numbers:
+    by default it follows from the seed; the result contains it. `on` says where the workers are:
+    `local` processes, or a Ray cluster, as `ray` or `ray://HOST:PORT`. `play_out` plays endings
+    where their exact value could take their place. `reduce_variance` takes the luck of the stock
+    out of win rates, margins and points (AIVAT). `resume` is a file that keeps every chunk, from
+    which the same run is resumed. `records` is called with each hand's record line.
+    """
 
     hands: int | None
     until: float | None
-    match: Match | None
+    match: Match | int | None
     seed: int
     key: str | None
     workers: int
@@ -81,16 +92,6 @@ class Arena:
 
     `pairings` are pairs of indices into `players`. A player written `NAME=PLAYER` is reported as
     NAME. Without `rules` the classic ones are played, or those of the players' checkpoints.
-
-    `hands` is the number of hands of each pairing (matches, where a match is played), an even
-    number, since half of them have the seats exchanged. With `until` a pairing stops as soon as
-    the half width of the win rate's 95 % interval is no larger, and `hands` is the limit.
-    `seed` is the seed of the deals and `key`, 32 hexadecimal digits, of all other random numbers:
-    by default it follows from the seed; the result contains it. `on` says where the workers are:
-    `local` processes, or a Ray cluster, as `ray` or `ray://HOST:PORT`. `reduce_variance` takes the
-    luck of the stock out of win rates, margins and points (AIVAT). `resume` is a file that keeps
-    every chunk, from which the same run is resumed. `records` is called with each hand's record
-    line.
     """
 
     def __init__(
@@ -99,38 +100,30 @@ class Arena:
         pairings: Sequence[tuple[int, int]],
         rules: RulesLike | None = None,
         *,
-        hands: int | None = None,
-        until: float | None = None,
-        match: Match | int | None = None,
-        seed: int = 0,
-        key: str | None = None,
-        workers: int = 1,
-        on: str = LOCAL,
         anchor: str | None = None,
         rated: bool = False,
-        play_out: bool = False,
-        reduce_variance: bool = False,
-        records: RecordWriter | None = None,
-        resume: Path | None = None,
+        **options: Unpack[ArenaOptions],
     ) -> None:
+        _check_options("Arena", options)
+        resume, key = options.get("resume"), options.get("key")
         self._journal = None if resume is None else Journal(resume)
         if self._journal is not None and key is None:
             key = self._journal.key
-        match = as_match(match)
+        seed = _checked_int(options.get("seed", 0), "seed", 0, 2**64 - 1)
         self.config = MatchConfig(
             common_rules(players, rules),
-            match,
-            _checked_int(seed, "seed", 0, 2**64 - 1),
+            as_match(options.get("match")),
+            seed,
             secret_of_seed(seed, "arena") if key is None else _key_bytes(key),
-            records=records is not None,
-            play_out=play_out,
-            reduce_variance=reduce_variance,
+            records=options.get("records") is not None,
+            play_out=options.get("play_out", False),
+            reduce_variance=options.get("reduce_variance", False),
         )
-        if reduce_variance:
-            check_luck(self.config.rules, match)
-        self.limits = _limits(hands, until)
-        self.workers = _checked_int(workers, "workers", 1, MAX_WORKERS)
-        self.on = check_backend(on)
+        if self.config.reduce_variance:
+            check_luck(self.config.rules, self.config.match)
+        self.limits = _limits(options.get("hands"), options.get("until"))
+        self.workers = _checked_int(options.get("workers", 1), "workers", 1, MAX_WORKERS)
+        self.on = check_backend(options.get("on", LOCAL))
         if self.workers > 1 and not _are_names(players):
             raise ValueError(
                 "players that are objects play in this process alone: give their names, or "
@@ -161,7 +154,7 @@ class Arena:
             ],
             self.limits,
             journal=self._journal,
-            write_record=records,
+            write_record=options.get("records"),
         )
         self._replaced = 0
         """Number of workers that died."""

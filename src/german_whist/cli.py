@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -192,8 +193,11 @@ def parser_of(name: str) -> tuple[ModuleType, _Parser]:
 
 
 def parsed(name: str, words: list[str]) -> tuple[ModuleType, argparse.Namespace]:
+    """The module of a sub-command and its arguments, with the command as `typed`."""
     module, parser = parser_of(name)
-    return module, _parsed(parser, words, module)
+    arguments = _parsed(parser, words, module)
+    arguments.typed = shlex.join(["german-whist", name, *words])
+    return module, arguments
 
 
 def _run(words: list[str], signals: list[int]) -> int:

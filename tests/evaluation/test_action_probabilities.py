@@ -225,14 +225,32 @@ def test_an_error_names_the_player_and_the_line(rules: Any, place: str, error: A
         found(agent)
 
 
+SHAPE, VALUES = "of the shape .*give numbers", "illegal actions 0, and their sum 1"
+
+
 @TREES
-@pytest.mark.parametrize("answer", [None, "abc", [[0.5], [0.5, 0.5]], 1j])
-def test_what_is_no_probability_is_refused(rules: Any, answer: Any) -> None:
-    class Wordy(Mixed):
-        name = "wordy"
+@pytest.mark.parametrize(
+    ("wronged", "told"),
+    [
+        *(
+            (lambda _, answer=answer: answer, SHAPE)
+            for answer in (None, "abc", [[0.5], [0.5, 0.5]])
+        ),
+        (lambda probs: probs * 1j, SHAPE),
+        (lambda probs: probs[:, :-1], SHAPE),
+        (lambda probs: np.full_like(probs, 1 / 52), VALUES),
+        *(
+            (lambda probs, factor=factor: np.where(probs > 0, factor * probs, 0), VALUES)
+            for factor in (0.5, 2.0, np.nan, np.inf, -1.0)
+        ),
+    ],
+)
+def test_what_is_no_probability_is_refused(rules: Any, wronged: Any, told: str) -> None:
+    class Wrong(Mixed):
+        name = "wrong"
 
         def probabilities(self, views: Array) -> Any:
-            return super().probabilities(views) * answer if answer == 1j else answer
+            return wronged(super().probabilities(views))
 
-    with pytest.raises(ValueError, match=r"^wordy gives probabilities of the shape .*give numbers"):
-        found(Wordy(load_rules(rules)))
+    with pytest.raises(ValueError, match=f"^wrong gives .*{told}"):
+        found(Wrong(load_rules(rules)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import re
 import signal
@@ -28,7 +27,6 @@ from german_whist.evaluation import ladder as ladder_in_secret
 from german_whist.evaluation.formats import percent_with_interval
 from german_whist.evaluation.match import Chunk, MatchConfig, MatchPlayer, Task, play_chunk
 from german_whist.evaluation.tally import Tally
-from german_whist.evaluation.tournament import ArenaOptions
 from support import KEY, reproducible
 
 PLAYERS = "arena_players:"
@@ -400,17 +398,13 @@ def test_ctrl_c_before_anything_is_played_gives_an_empty_result(
 # -- ladders
 
 
-def test_the_options_of_evaluate_and_ladder_are_those_of_the_arena() -> None:
-    taken = inspect.signature(Arena).parameters.values()
-    keywords = {each.name for each in taken if each.kind is inspect.Parameter.KEYWORD_ONLY}
-    assert {*ArenaOptions.__annotations__} == keywords - {"anchor", "rated"}
-
-
 def test_evaluate_names_an_unknown_option_and_the_nearest() -> None:
     with pytest.raises(TypeError, match=r"evaluate\(\) has no option 'seeds'; did you mean 'seed'"):
         evaluate("random", "random", seeds=1)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"ladder\(\) has no option 'pairs'; there are hands, "):
         ladder(["random", "threshold"], pairs=10)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"Arena\(\) has no option 'hand'; did you mean 'hands'"):
+        Arena(["random", "threshold"], [(0, 1)], hand=10)  # type: ignore[call-arg]
 
 
 def test_result_prints_a_line_for_each_pairing() -> None:

@@ -32,7 +32,8 @@ def test_the_quantile_is_students(count: int) -> None:
 
 
 def estimates(x: np.ndarray) -> tuple[float, float]:
-    return ratio(Moments(len(x), x.sum(), 4 * len(x), (x * x).sum(), 4 * x.sum(), 16 * len(x)))
+    count, total = len(x), x.sum()
+    return ratio(Moments(count, total, h=4 * count, xx=(x * x).sum(), xh=4 * total, hh=16 * count))
 
 
 @pytest.mark.parametrize(("probability", "pairs"), [(0.5, 40), (0.6, 150), (0.9, 150), (0.97, 300)])

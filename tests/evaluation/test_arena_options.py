@@ -1,22 +1,18 @@
-"""The command that a report tells makes the report again, and files are all written or refused."""
+"""Options of `evaluate` and `ladder`."""
 
 from __future__ import annotations
 
 import argparse
-import shlex
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from german_whist.commands.evaluation_options import (
     add_run_options,
-    command_line,
+    arena_options,
     match_of,
     precision_of,
     records_into,
-    run_options,
 )
 from german_whist.common.threads import usable_threads
 from german_whist.engine.rules import Match
@@ -31,34 +27,13 @@ def parsed(words: list[str]) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-OPTIONS = {
-    "hands": st.integers(1, 10**6).map(str),
-    "rules": st.sampled_from(["quick", "my rules.yaml"]),
-    "match": st.sampled_from(["25", "best-of-5"]),
-    "until": st.sampled_from(["0.5%", "3%", "0.02"]),
-    "seed": st.integers(0, 10**9).map(str),
-    "workers": st.integers(0, 4).map(str),
-    **{name: st.just(f"a file.{name}") for name in ("json", "csv", "records", "html", "markdown")},
-}
-
-
-@given(st.fixed_dictionaries({}, optional=OPTIONS))
-def test_the_command_that_is_told_parses_to_the_same(given_options: dict[str, str]) -> None:
-    words = [word for name, value in given_options.items() for word in (f"--{name}", value)]
-    arguments = parsed(words)
-    told = shlex.split(command_line("evaluate", arguments, ["a b", "--against", "c"]))
-    assert told[:5] == ["german-whist", "evaluate", "a b", "--against", "c"]
-    assert parsed(told[5:]) == arguments
-    assert len(told) == 5 + 2 * len(given_options) - 2 * (given_options.get("workers") == "1")
-
-
 def test_what_was_not_given_is_left_to_the_run() -> None:
-    assert run_options(parsed([])) == {"workers": 1, "on": "local"}
+    assert arena_options(parsed([])) == {"workers": 1, "on": "local"}
     arguments = parsed(["--hands", "7", "--seed", "0", "--match", "5", "--until", "1%"])
     told = {"hands": 7, "seed": 0, "match": Match(target=5), "until": 0.01}
-    assert run_options(arguments) == {**told, "workers": 1, "on": "local"}
-    assert run_options(parsed(["--workers", "0"]))["workers"] == usable_threads()
-    assert run_options(parsed(["--workers", "3"]))["workers"] == 3
+    assert arena_options(arguments) == {**told, "workers": 1, "on": "local"}
+    assert arena_options(parsed(["--workers", "0"]))["workers"] == usable_threads()
+    assert arena_options(parsed(["--workers", "3"]))["workers"] == 3
 
 
 def test_a_precision_is_read_as_percent_or_as_a_share() -> None:

@@ -124,7 +124,17 @@ def test_what_the_arena_collects_does_not_depend_on_hidden_cards(rules: str) -> 
         games = np.concatenate([game.record, with_other_hidden_cards(game, seat, chance).record])
         assert games.dtype == GAME
         seats, (views, choices) = np.zeros(2, np.uint8), new_decisions(2)
-        assert kernels.collect(record, games, seats, seat, True, key, views, choices) == 2
+        count = kernels.collect(
+            record,
+            games,
+            seats,
+            player=seat,
+            with_tricks=True,
+            key=key,
+            views=views,
+            choices=choices,
+        )
+        assert count == 2
         assert views[0] == views[1]
         assert choices[0][["rng", "legal"]] == choices[1][["rng", "legal"]]
         game.play(game.legal()[-1])

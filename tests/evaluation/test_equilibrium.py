@@ -119,36 +119,6 @@ def test_the_value_is_that_of_a_linear_programme(rules: dict[str, Any]) -> None:
     assert -found.against_leader - 1e-6 <= wanted <= found.against_dealer + 1e-6
 
 
-@pytest.mark.thorough
-def test_the_value_is_that_of_open_spiels_cfr() -> None:
-    """OpenSpiel's own CFR+ on the game as its adapter tells it, written out once and read back."""
-    pyspiel: Any = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed")
-    from open_spiel.python.algorithms.gambit import export_gambit
-
-    from german_whist.envs.open_spiel import open_spiel_game
-
-    rules = TINY[0]
-    game = pyspiel.load_efg_game(export_gambit(open_spiel_game(rules)))
-    solver = pyspiel.CFRPlusSolver(game)
-    for _ in range(100):
-        solver.evaluate_and_update_policy()
-    policy = solver.average_policy()
-    assert pyspiel.exploitability(game, policy) < 1e-4
-
-    def paid(state: Any) -> float:
-        if state.is_terminal():
-            return state.returns()[0]
-        plays = policy.action_probabilities(state).items()
-        return sum(share * paid(state.child(action)) for action, share in plays if share)
-
-    root = game.new_initial_state()
-    deals = [paid(root.child(action)) for action, _ in root.chance_outcomes()]
-    half = len(deals) // 2  # seat 0 deals in the first half, and leads in the second
-    ours = solved(rules, 200).measure()
-    for theirs in (-np.mean(deals[:half]), np.mean(deals[half:])):
-        assert theirs == pytest.approx(ours.value, abs=2e-4)
-
-
 class ByHash(Agent):
     """Plays for the stock by a hash of all that it sees, suits and the order of draws as well."""
 

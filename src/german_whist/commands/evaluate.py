@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import shlex
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from ..agents.registry import common_rules, named_player
@@ -32,8 +31,15 @@ from ..evaluation.protocol import (
     mean_win_rate,
 )
 from ..evaluation.tournament import evaluate, show_on
-from .evaluation_options import Report, add_run_options, command_line
-from .worker_options import worker_options
+from .evaluation_options import (
+    add_run_options,
+    arena_options,
+    check_files,
+    records_into,
+    repeating_command,
+    report,
+    with_origin,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -90,8 +96,19 @@ def run(arguments: argparse.Namespace) -> int:
         )
     player, against = arguments.player, arguments.against
     rules = common_rules([player, *against], arguments.rules)
-    command = command_line("evaluate", arguments, [player, "--against", *against])
-    return Report(arguments, command).play(partial(evaluate, player, against), rules)
+    folder = check_files(arguments)
+    with records_into(arguments.records) as records:
+        with Progress("playing") as progress:
+            result = evaluate(
+                player,
+                against,
+                rules,
+                progress=show_on(progress),
+                records=records,
+                **arena_options(arguments),
+            )
+        result = with_origin(result, repeating_command(arguments, result))
+        return report(result, rules, arguments, folder)
 
 
 def _run_protocol(arguments: argparse.Namespace) -> int:
@@ -111,17 +128,12 @@ def _run_protocol(arguments: argparse.Namespace) -> int:
     arguments.json = arguments.json or Path(entry_file(named_player(player)[0]))
     if arguments.fresh is not None:
         return _run_fresh(arguments, player, protocol)
-    command = shlex.join(["german-whist", "evaluate", player, "--protocol", protocol.name])
-    report = Report(arguments, command)
+    folder = check_files(arguments)
     with Progress("playing") as progress:
-        entry = evaluate_protocol(
-            player,
-            protocol,
-            show_on(progress),
-            resume=arguments.resume,
-            **worker_options(arguments),
-        )
-    status = report.finish(entry.result, rules, lambda result: replace(entry, result=result).text())
+        entry = evaluate_protocol(player, protocol, show_on(progress), **arena_options(arguments))
+    command = shlex.join(["german-whist", "evaluate", player, "--protocol", protocol.name])
+    entry = replace(entry, result=with_origin(entry.result, command))
+    status = report(entry.result, rules, arguments, folder, entry=entry)
     if entry.result.complete:
         win_rate = percent_with_interval(entry.win_rate)
         print(f"\n{protocol.name}: {win_rate} of hands against all {len(entry.deals)} on average")
@@ -135,17 +147,17 @@ def _run_fresh(arguments: argparse.Namespace, player: str, protocol: Protocol) -
     """Play fresh deals for a submitted entry, and add them to its file."""
     path, value = arguments.json, arguments.fresh
     submitted = _submitted_entry(path, player, protocol)
-    words = [player, "--protocol", protocol.name, "--fresh", value]
-    report = Report(arguments, shlex.join(["german-whist", "evaluate", *words]))
+    folder = check_files(arguments)
     with Progress("playing") as progress:
         entry, result = evaluate_fresh(
             submitted,
             None if value == "secret" else value,
             show_on(progress),
-            resume=arguments.resume,
-            **worker_options(arguments),
+            **arena_options(arguments),
         )
-    status = report.finish(result, load_rules(protocol.rules), lambda _: entry.text())
+    words = [player, "--protocol", protocol.name, "--fresh", value]
+    result = with_origin(result, shlex.join(["german-whist", "evaluate", *words]))
+    status = report(result, load_rules(protocol.rules), arguments, folder, entry=entry)
     if entry.fresh is None or entry.difference is None or not result.complete:
         return status
     fresh = percent_with_interval(mean_win_rate(entry.fresh.deals))

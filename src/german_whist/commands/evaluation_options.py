@@ -1,29 +1,27 @@
-"""Options and output of the commands `evaluate` and `ladder`."""
+"""Options, files and output of the commands `evaluate` and `ladder`."""
 
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..common.console import debugging
-from ..common.executors import LOCAL
 from ..common.executors.cluster import package_version
 from ..common.files import atomic_write, check_writable, write_file
-from ..common.progress import Progress
 from ..engine.rules import Match, Rules, RulesError
+from ..evaluation.protocol import Entry
 from ..evaluation.provenance import machine_text
 from ..evaluation.reports.html import as_html
 from ..evaluation.reports.text import as_csv, as_markdown, as_text
 from ..evaluation.results import Result
 from ..evaluation.schedule import RecordWriter
-from ..evaluation.tournament import DEFAULT_HANDS, show_on
+from ..evaluation.tournament import DEFAULT_HANDS
 from .worker_options import add_worker_options, worker_options
 
 _FILES = ("resume", "json", "csv", "records", "html", "markdown")
@@ -115,34 +113,13 @@ def precision_of(text: str) -> float:
     return value
 
 
-def run_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The given options as keyword arguments of `Arena`."""
+def arena_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The given options as `ArenaOptions`."""
     names = ("hands", "until", "match", "seed", "key", "resume")
     options = {name: getattr(arguments, name) for name in names}
     options["reduce_variance"] = arguments.reduce_variance or None
     given = {name: value for name, value in options.items() if value is not None}
     return {**given, **worker_options(arguments)}
-
-
-def command_line(name: str, arguments: argparse.Namespace, words: list[str]) -> str:
-    """The command that reproduces a result, without its key."""
-    parts = ["german-whist", name, *words]
-    for option in ("rules", "hands", "match", "until", "seed", *_FILES):
-        value = getattr(arguments, option)
-        if value is None:
-            continue
-        if isinstance(value, Match):
-            value = value.target or f"best-of-{value.best_of}"
-        elif option == "until":
-            value = f"{100 * value:g}%"
-        parts += [f"--{option}", str(value)]
-    if arguments.reduce_variance:
-        parts.append("--reduce-variance")
-    if arguments.workers != 1:
-        parts += ["--workers", str(arguments.workers)]
-    if arguments.on != LOCAL:
-        parts += ["--on", arguments.on]
-    return shlex.join(parts)
 
 
 @contextmanager
@@ -169,13 +146,17 @@ def records_into(path: Path | None) -> Iterator[RecordWriter | None]:
     print(f"wrote {path}", file=sys.stderr)
 
 
-def check_files(arguments: argparse.Namespace) -> None:
-    """Refuse files that cannot be written, before anything is played."""
+def check_files(arguments: argparse.Namespace) -> Path:
+    """Refuse files that cannot be written, before anything is played.
+
+    Returns the folder that their paths are relative to: a player may change it.
+    """
     paths = [path for name in _FILES if (path := getattr(arguments, name)) is not None]
     for path in paths:
         if paths.count(path) > 1:
             raise ValueError(f"{path} is named for two files: give each a name of its own")
         check_writable(path)
+    return Path.cwd()
 
 
 def forfeited_all(result: Result) -> list[str]:
@@ -188,82 +169,69 @@ def forfeited_all(result: Result) -> list[str]:
     return [name for name, count in hands.items() if count and forfeits[name] >= count]
 
 
+def with_origin(result: Result, command: str) -> Result:
+    """The result with the command, machine and version that it comes from."""
+    return replace(result, command=command, machine=machine_text(), version=package_version())
+
+
+def repeating_command(arguments: argparse.Namespace, result: Result) -> str:
+    """The command as typed, with the key that repeats its result."""
+    key = "" if arguments.key else f" --key {result.key}"
+    return f"{arguments.typed}{key}"
+
+
+def report(
+    result: Result,
+    rules: Rules,
+    arguments: argparse.Namespace,
+    folder: Path,
+    *,
+    heading: str = "",
+    about: str = "",
+    entry: Entry | None = None,
+) -> int:
+    """Write the files and print the report; the exit status.
+
+    The JSON is that of the `entry`, where a protocol was played to its end.
+    """
+    # Shells' exit status of a process that a signal ended.
+    status = 0 if result.complete else 128 + result.signal if result.signal else 1
+    if not result.pairings:
+        print("\n".join(result.notes), file=sys.stderr)
+        return status
+    if status == 0 and forfeited_all(result):
+        status = 1
+    writers: dict[str, Callable[[], str]] = {
+        "json": result.text if entry is None else entry.text,
+        "csv": lambda: as_csv(result),
+        "html": lambda: as_html(result, rules),
+        "markdown": lambda: as_markdown(
+            result, heading or f"{result.players[0]} in the arena", about
+        ),
+    }
+    # Files first: the reader of the printed report may close the pipe.
+    messages: list[str] = []
+    for name, text in writers.items():
+        path: Path | None = getattr(arguments, name)
+        if name == "json" and entry is not None and not result.complete:
+            messages.append(f"{path} is not written: an entry has to be complete")
+        elif path is not None:
+            try:
+                write_file(folder / path, text())
+                messages.append(f"wrote {path}")
+            except OSError as error:
+                messages.append(f"german-whist: {error}")
+                status = status or 1
+    print(as_text(result))
+    if debugging():
+        _show_traces(result)
+    for message in messages:
+        print(message, file=sys.stderr)
+    return status
+
+
 def _show_traces(result: Result) -> None:
     for pairing in result.pairings:
         for forfeit in pairing.forfeits:
             if forfeit.trace:
                 print(f"\n{forfeit.player}:\n{forfeit.trace}", file=sys.stderr, end="")
-
-
-class Report:
-    """Files and text of a command's result; files are checked before anything is played."""
-
-    def __init__(
-        self, arguments: argparse.Namespace, command: str, heading: str = "", about: str = ""
-    ) -> None:
-        check_files(arguments)
-        self._arguments = arguments
-        self._command = command
-        self._heading, self._about = heading, about
-        # Paths are relative to the folder at the start: a player may change it.
-        self._folder = Path.cwd()
-
-    def play(
-        self, tournament: Callable[..., Result], rules: Rules, options: Mapping[str, Any] = {}
-    ) -> int:
-        """Play a tournament and report it; options of the command line override `options`."""
-        options = {**options, **run_options(self._arguments)}
-        with records_into(self._arguments.records) as records:
-            with Progress("playing") as progress:
-                result = tournament(
-                    rules=rules, records=records, progress=show_on(progress), **options
-                )
-            return self.finish(result, rules)
-
-    def finish(
-        self, result: Result, rules: Rules, entry: Callable[[Result], str] | None = None
-    ) -> int:
-        """Write the files and print the report; the exit status.
-
-        `entry` gives the JSON of a protocol's results, which is written if they are complete.
-        """
-        command = self._command if entry is not None else f"{self._command} --key {result.key}"
-        result = replace(result, command=command, machine=machine_text(), version=package_version())
-        # Shells' exit status of a process that a signal ended.
-        status = 0 if result.complete else 128 + result.signal if result.signal else 1
-        if not result.pairings:
-            print("\n".join(result.notes), file=sys.stderr)
-            return status
-        if status == 0 and forfeited_all(result):
-            status = 1
-        # Files first: the reader of the printed report may close the pipe.
-        messages, written = [], True
-        for name in ("json", "csv", "html", "markdown"):
-            path: Path | None = getattr(self._arguments, name)
-            if name == "json" and entry is not None and not result.complete:
-                messages.append(f"{path} is not written: an entry has to be complete")
-            elif path is not None:
-                try:
-                    write_file(self._folder / path, self._text(name, result, rules, entry))
-                    messages.append(f"wrote {path}")
-                except OSError as error:
-                    messages.append(f"german-whist: {error}")
-                    written = False
-        print(as_text(result))
-        if debugging():
-            _show_traces(result)
-        for message in messages:
-            print(message, file=sys.stderr)
-        return status if written else status or 1
-
-    def _text(
-        self, name: str, result: Result, rules: Rules, entry: Callable[[Result], str] | None
-    ) -> str:
-        if name == "json":
-            return result.text() if entry is None else entry(result)
-        if name == "csv":
-            return as_csv(result)
-        if name == "html":
-            return as_html(result, rules)
-        heading = self._heading or f"{result.players[0]} in the arena"
-        return as_markdown(result, heading, self._about)

@@ -8,12 +8,20 @@ here overrides the config.
 from __future__ import annotations
 
 import argparse
-from functools import partial
 
 from ..agents.registry import common_rules, named_player
+from ..common.progress import Progress
 from ..evaluation.config import LadderConfig, load_ladder
-from ..evaluation.tournament import ladder
-from .evaluation_options import Report, add_run_options, command_line
+from ..evaluation.tournament import ladder, show_on
+from .evaluation_options import (
+    add_run_options,
+    arena_options,
+    check_files,
+    records_into,
+    repeating_command,
+    report,
+    with_origin,
+)
 from .worker_options import add_trust_option
 
 
@@ -34,17 +42,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     config = LadderConfig() if arguments.config is None else load_ladder(arguments.config)
-    words = [*arguments.players]
-    for name in ("config", "anchor"):
-        if (value := getattr(arguments, name)) is not None:
-            words += [f"--{name}", value]
-    for code in arguments.trust:
-        words += ["--trust", code]
-    command = command_line("ladder", arguments, words)
     players = arguments.players or list(config.players)
     anchor = arguments.anchor
     if anchor is None and config.anchor in [named_player(player)[0] for player in players]:
         anchor = config.anchor
     rules = common_rules(players, config.rules if arguments.rules is None else arguments.rules)
-    report = Report(arguments, command, config.title, config.about)
-    return report.play(partial(ladder, players, anchor=anchor), rules, config.options())
+    folder = check_files(arguments)
+    options = {**config.options(), **arena_options(arguments)}
+    with records_into(arguments.records) as records:
+        with Progress("playing") as progress:
+            result = ladder(
+                players,
+                rules,
+                progress=show_on(progress),
+                anchor=anchor,
+                records=records,
+                **options,
+            )
+        result = with_origin(result, repeating_command(arguments, result))
+        return report(result, rules, arguments, folder, heading=config.title, about=config.about)
