@@ -240,7 +240,12 @@ SHAPE, VALUES = "of the shape .*give numbers", "illegal actions 0, and their sum
         (lambda probs: probs[:, :-1], SHAPE),
         (lambda probs: np.full_like(probs, 1 / 52), VALUES),
         *(
-            (lambda probs, factor=factor: np.where(probs > 0, factor * probs, 0), VALUES)
+            (
+                lambda probs, factor=factor: np.multiply(
+                    probs, factor, out=0 * probs, where=probs > 0
+                ),
+                VALUES,
+            )
             for factor in (0.5, 2.0, np.nan, np.inf, -1.0)
         ),
     ],

@@ -14,16 +14,12 @@ import arena_players
 import numpy as np
 import pytest
 
-from german_whist import Match
+from german_whist import Match, evaluation
 from german_whist.agents import Agent, make_agent
 from german_whist.cli import main
-from german_whist.engine.endgame import moves
-from german_whist.engine.records import GameRecord, read_records, write_records
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation import Arena
-from german_whist.evaluation import evaluate as evaluate_in_secret
 from german_whist.evaluation import kernels as k
-from german_whist.evaluation import ladder as ladder_in_secret
 from german_whist.evaluation.formats import percent_with_interval
 from german_whist.evaluation.match import Chunk, MatchConfig, MatchPlayer, Task, play_chunk
 from german_whist.evaluation.tally import Tally
@@ -31,9 +27,8 @@ from support import KEY, reproducible
 
 PLAYERS = "arena_players:"
 
-# A test is the same each time: it names the key that is otherwise drawn.
-evaluate = partial(evaluate_in_secret, key=KEY)
-ladder = partial(ladder_in_secret, key=KEY)
+evaluate = partial(evaluation.evaluate, key=KEY)
+ladder = partial(evaluation.ladder, key=KEY)
 
 
 PERFECT = "threshold", "random-exact"
@@ -108,24 +103,6 @@ def test_the_margin_is_the_endings_worth_and_what_was_thrown_away(
     assert (sums[k.THROWN_TWO] == 0) == (players[1] == "threshold")
 
 
-def test_tricks_thrown_away_are_those_of_the_moves_themselves() -> None:
-    lines: list[str] = []
-    names = ["random", f"{PLAYERS}Counter"]
-    result = Arena(names, [(0, 1)], "small-last", hands=12, key=KEY, records=lines.append).play()
-    thrown = dict.fromkeys(names, 0)
-    for record in map(GameRecord.from_line, lines):
-        game = record.start()
-        for action in record.actions:
-            if not game.stock:
-                leader = game.turn if game.led is None else 1 - game.turn
-                worth = moves(game.hands, game.trump, leader, game.led)
-                thrown[record.meta["players"][game.turn]] += max(worth.values()) - worth[action]
-            game.play(action)
-    for name, stage in zip(names, result.pairings[0].stages, strict=True):
-        assert 12 * stage.thrown == pytest.approx(thrown[name])
-        assert thrown[name] > 0
-
-
 # -- the same result, however it is played
 
 
@@ -155,17 +132,6 @@ def test_workers_change_nothing_when_a_precision_ends_the_run() -> None:
         assert pairing.hands < 4_000
 
 
-def test_chunks_of_any_size_add_up_to_the_same() -> None:
-    rules = load_rules("classic")
-    agents = (make_agent("random", rules), make_agent("threshold", rules))
-    config, parts = MatchConfig(rules, seed=9), Tally()
-    whole = play_chunk((agents, agents), config, Task(pairs=50)).tally
-    for start in range(0, 50, 10):
-        parts.add(play_chunk((agents, agents), config, Task(start=start, pairs=10)).tally)
-    assert parts.pairs == whole.pairs
-    assert same_figures(parts, whole, "sums", "course", "moments", "totals")
-
-
 def test_a_mirrored_pairing_has_the_figures_of_exchanged_players() -> None:
     (one,) = evaluate("threshold", "random", hands=600, seed=4).pairings
     (two,) = evaluate("random", "threshold", hands=600, seed=4).pairings
@@ -174,16 +140,6 @@ def test_a_mirrored_pairing_has_the_figures_of_exchanged_players() -> None:
         assert "ms_a_move" in name or mirrored.figures()[name] == pytest.approx(value), name
     for name, values in vars(one.course).items():
         assert getattr(mirrored.course, name) == pytest.approx(values), name
-
-
-def test_seed_and_key_make_the_same_result_again_and_another_key_another() -> None:
-    options: dict[str, Any] = {"hands": 200, "seed": 1}
-    secret = evaluate_in_secret("random", "random-exact", **options)
-    again = evaluate_in_secret("random", "random-exact", **options, key=secret.key)
-    other = evaluate_in_secret("random", "random-exact", **options, key="01" * 16)
-    assert reproducible(secret) == reproducible(again)
-    assert secret.key != other.key
-    assert reproducible(secret)["pairings"] != reproducible(other)["pairings"]
 
 
 # -- matches
@@ -225,38 +181,6 @@ def test_who_remembers_is_told_of_every_new_hand_and_can_not_sit_on_both_sides()
     agent = arena_players.Counter()
     with pytest.raises(ValueError, match="make a second one"):
         play_chunk(((agent, agent),) * 2, MatchConfig(load_rules("classic")), Task())
-
-
-# -- records
-
-
-@pytest.mark.parametrize(
-    ("rules", "match"), [("draft", None), ("race-7", Match(best_of=3)), ("colour", None)]
-)
-def test_records_replay_to_the_same_results(
-    rules: str, match: Match | None, tmp_path: Path
-) -> None:
-    lines: list[str] = []
-    arena = Arena(
-        ["threshold", "random"],
-        [(0, 1)],
-        rules,
-        hands=8,
-        match=match,
-        seed=6,
-        key=KEY,
-        records=lines.append,
-    )
-    pairing = arena.play().pairings[0]
-    path = tmp_path / "hands.jsonl"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    read = read_records(path)
-    assert not read.problems
-    assert len(read.records) == pairing.hands
-    pays = [record.pays[record.meta["players"].index("threshold")] for record in read.records]
-    assert (1 + np.sign(pays)).mean() / 2 == pytest.approx(pairing.hand_win_rate.value)
-    write_records(tmp_path / "again.jsonl", read.records)
-    assert (tmp_path / "again.jsonl").read_text() == path.read_text()
 
 
 # -- bad players

@@ -17,7 +17,7 @@ from german_whist.evaluation import Arena
 from german_whist.evaluation.results import Pairing
 from german_whist.evaluation.statistics import mean_estimate, share_estimate
 
-PLAYERS = ("random", "threshold")
+PLAYERS = ("random", "arena_players:Counter")
 HIGH = 10  # the rank of queens
 
 
@@ -35,6 +35,8 @@ class Hand:
     trumps: list[int] = field(default_factory=list)
     high: list[int] = field(default_factory=list)
     ending: int | None = None
+    thrown: list[int] = field(default_factory=lambda: [0, 0])
+    """Endgame tricks lost against perfect play, by me and by the other."""
 
 
 def recounted(record: GameRecord, in_match: bool) -> Hand:
@@ -68,6 +70,12 @@ def recounted(record: GameRecord, in_match: bool) -> Hand:
         count = [sum(card.rank >= HIGH for card in cards) for cards in lead]
         hand.high.append(count[0] - count[1])
         for action in trick.actions:
+            if hand.ending is not None:
+                assert game.turn is not None
+                leader = game.turn if game.led is None else 1 - game.turn
+                worth = moves(game.hands, game.trump, leader, game.led, low=game.low)
+                best = min(worth.values()) if game.low else max(worth.values())
+                hand.thrown[game.turn != me] += abs(best - worth[action])
             game.play(action)
         hand.won.append(game.view(me).i_lead)
     return hand
@@ -151,5 +159,8 @@ def check_stages(pairing: Pairing, hands: list[Hand], rules: str) -> None:
     endings = [hand.ending for hand in hands if hand.ending is not None]
     if endings:
         assert pairing.ending_margin == pytest.approx(mean([float(each) for each in endings]))
+        for number, stage in enumerate(pairing.stages):
+            thrown = mean([float(hand.thrown[number]) for hand in hands if hand.ending is not None])
+            assert stage.thrown == pytest.approx(thrown) != 0
     else:
         assert pairing.ending_margin is None
