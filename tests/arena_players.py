@@ -12,8 +12,7 @@ import numpy as np
 
 from german_whist.agents.base import Agent, Array
 from german_whist.agents.heuristic.random import RandomAgent, RandomExactAgent
-from german_whist.engine.rules import load_rules
-from german_whist.engine.view import legal_in_views
+from german_whist.engine.view import action_masks
 
 
 class Lawless(RandomAgent):
@@ -86,11 +85,15 @@ class Exact(RandomExactAgent):
     """Plays endings perfectly, by code that does not come with the package."""
 
 
+class Lowest(Agent):
+    """Plays the lowest legal card."""
+
+    def act(self, views: Array, rng: Array) -> Array:
+        return action_masks(self.record, views, self.rules.actions).argmax(axis=1)
+
+
 def lowest(views: Array, rng: Array) -> Array:
-    """A function's actions: the lowest legal one."""
-    legal = np.zeros(len(views), np.uint64)
-    legal_in_views(load_rules("classic").record(), views, legal)
-    return np.bitwise_count((legal & -legal) - np.uint64(1)).astype(np.int64)
+    return Lowest().act(views, rng)
 
 
 class Rebel(Counter):

@@ -17,7 +17,7 @@ from german_whist.evaluation import Arena
 from german_whist.evaluation.results import Pairing
 from german_whist.evaluation.statistics import mean_estimate, share_estimate
 
-PLAYERS = ("random", "arena_players:Counter")
+PLAYERS = ("random", "arena_players:Lowest")
 HIGH = 10  # the rank of queens
 
 
