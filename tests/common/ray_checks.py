@@ -19,6 +19,7 @@ from typing import Any
 from german_whist.agents.checkpoints import bundled
 from german_whist.agents.checkpoints.checkpoint import find_checkpoint
 from german_whist.common.settings_files import parse_overrides
+from german_whist.engine.rules import load_rules
 from german_whist.evaluation import ladder
 from german_whist.evaluation.results import Result
 from german_whist.training.api import train, train_on
@@ -89,8 +90,18 @@ def hands_of(folder: Path, on: str) -> dict[str, str]:
     """The hands of a course that are played there."""
     parts._BATCHES_PER_FILE, parts._LANES["hands"] = 1, 64
     course = load_recipe("quick", ["hands=128"])
-    made = parts.Pipeline(folder, course, lambda _: None, 2 if on == "ray" else 1, on)
-    files = sorted(made._play(made._auxiliary_hands))
+    work = parts.Work(
+        folder,
+        course,
+        load_rules("classic"),
+        parts.Stopwatch(folder / parts.MINUTES, ""),
+        lambda _: None,
+        workers=2 if on == "ray" else 1,
+        on=on,
+    )
+    folder.mkdir(exist_ok=True)
+    hands = parts.HandsStage("hands", 128, "hands", course, ("", ""))
+    files = sorted(parts.play_hands(work, hands))
     return {each.name: sha256(each.read_bytes()).hexdigest() for each in files}
 
 

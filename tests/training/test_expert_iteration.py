@@ -11,7 +11,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,7 @@ from german_whist.engine.endgame import value
 from german_whist.engine.rules import load_rules
 from german_whist.training.expert_iteration import pipeline
 from german_whist.training.expert_iteration.belief import BeliefTask
-from german_whist.training.expert_iteration.fitting import Fit, FitConfig, make_mlp, write_network
+from german_whist.training.expert_iteration.fitting import Fit, FitConfig, write_auxiliary
 from german_whist.training.expert_iteration.pipeline import policy_layers, run_expert_iteration
 from german_whist.training.expert_iteration.recipe import Recipe, load_recipe
 from german_whist.training.expert_iteration.search_targets import (
@@ -54,6 +54,7 @@ from german_whist.training.expert_iteration.search_targets import (
 )
 from german_whist.training.expert_iteration.self_play import PolicyPlayers
 from german_whist.training.expert_iteration.value import ValueTask, lambda_returns
+from german_whist.training.rollout.networks import MLP
 from support import suit_part
 
 Array = np.ndarray[Any, Any]
@@ -310,8 +311,9 @@ def test_the_loss_of_a_policy_is_its_expected_target_less_a_divergence_from_the_
     net = policy_layers(champion(), task, config)
     old_weights, names = policy_parts()
     with torch.no_grad():
-        net[-1].bias += torch.linspace(-8, 8, len(net[-1].bias))
-    weights = {**old_weights, "policy.bias": net[-1].bias.detach().numpy().astype(np.float64)}
+        net.layers[-1].bias += torch.linspace(-8, 8, len(net.layers[-1].bias))
+    bias = net.layers[-1].bias.detach().numpy().astype(np.float64)
+    weights = {**old_weights, "policy.bias": bias}
     rows, masks = (x != 0).astype(float), legal_outputs.numpy()
     activations = forward(weights, names, rows)
     new = masked_log_softmax(activations[-1], masks)
@@ -342,7 +344,7 @@ def test_the_loss_of_a_policy_is_its_expected_target_less_a_divergence_from_the_
     d_logits = -probs * better - (lift - probs * lift.sum(axis=1, keepdims=True))
     gradients: Weights = {}
     add_gradients(gradients, weights, names, activations, d_logits / len(x))
-    for layer, name in zip([net[0], net[-1]], [names[0], names[-1]], strict=True):
+    for layer, name in zip([net.layers[0], net.layers[-1]], [names[0], names[-1]], strict=True):
         gradient = gradients[f"{name}.weight"]
         error = np.linalg.norm(layer.weight.grad.numpy() - gradient)
         assert error < 0.2 * np.linalg.norm(gradient)
@@ -424,7 +426,7 @@ def test_value_targets_of_smaller_hands_are_numbers_of_tricks_that_there_are(nam
     rules = load_rules(name)
     checkpoint = specialize_checkpoint(read_checkpoint(FAMILY_WEIGHTS), rules)
     hands = PolicyPlayers(rules, policy_net(checkpoint), 24).play(11, 0, 0.1)
-    net = make_mlp(INPUTS, (8,), N_OUTCOMES, 3)
+    net = MLP([INPUTS, 8, N_OUTCOMES])
     with torch.no_grad():
         for parameter in net.parameters():
             parameter.zero_()
@@ -439,7 +441,7 @@ def test_value_targets_of_smaller_hands_are_numbers_of_tricks_that_there_are(nam
 def test_losses_of_value_and_belief_networks_are_cross_entropies() -> None:
     hands = self_play(24, 0.1)
     value_task = ValueTask(CLASSIC, 0.8)
-    net = make_mlp(INPUTS, (16,), N_OUTCOMES, 3)
+    net = MLP([INPUTS, 16, N_OUTCOMES])
     x, leaders, tricks, random_tricks = value_task.read(hands)
     with torch.no_grad():
         log_probs = torch.log_softmax(net(x.float()), -1)
@@ -451,7 +453,7 @@ def test_losses_of_value_and_belief_networks_are_cross_entropies() -> None:
     assert 0 < (~counted).sum() < counted.sum()
     assert value_task.loss(net, hands).item() == pytest.approx(value_loss, rel=0.01)
     belief_task = BeliefTask(CLASSIC)
-    net = make_mlp(belief_task.inputs, (16,), 52, 3)
+    net = MLP([belief_task.inputs, 16, 52])
     x, labels, masks = belief_task.read(hands)
     with torch.no_grad():
         p = torch.sigmoid(net(x.float())).numpy().astype(float)
@@ -542,13 +544,13 @@ def test_a_fit_ends_with_the_averaged_weights_of_adam_and_never_learns_what_it_i
     task, config = Regression(), FitConfig((5,), 40.0, 8, learning_rate=0.05, ema_decay=0.97)
     fit = Fit(task, config, files[:-1])
     weights = float64_copy({name: values.numpy() for name, values in fit.net.state_dict().items()})
-    average, adam, names = dict(weights), PlainAdam(weights, eps=1e-8), ["0", "2"]
+    average, adam, names = dict(weights), PlainAdam(weights, eps=1e-8), ["layers.0", "layers.1"]
     checked = np.load(files[-1])[:20]
     fit.run(
         tmp_path / "net",
         lambda _: None,
         checked,
-        lambda fit, path: write_network(path, fit, CLASSIC, Recipe()),
+        partial(write_auxiliary, CLASSIC, Recipe()),
     )
     assert len(task.batches) == fit.steps == 40 * 16
     numbers = Counter(np.concatenate(task.batches)[:, 0].tolist())
@@ -611,11 +613,9 @@ def test_a_course_keeps_hands_apart_to_check_on_and_writes_averaged_weights(
                 break
             fit.train_step(batch)
         written = load_file(str(tmp_path / f"{name}.safetensors"))
-        linear = [module for module in fit.average.modules() if isinstance(module, torch.nn.Linear)]
-        last = [module for module in fit.net.modules() if isinstance(module, torch.nn.Linear)]
         names = [layer for layer in (f"hidden.{k}" for k in range(9)) if f"{layer}.bias" in written]
         names = [*names, "policy"] if name == "policy" else ["0", "1"]
-        for key, mean, param in zip(names, linear, last, strict=True):
+        for key, mean, param in zip(names, fit.average.layers, fit.net.layers, strict=True):
             weight = torch.from_numpy(written[f"{key}.weight"])
             assert torch.equal(weight, mean.weight.half())
             assert not torch.equal(weight, param.weight.half())

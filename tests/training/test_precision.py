@@ -16,7 +16,7 @@ import torch
 
 from german_whist.agents.networks.mlp import pack_mlp
 from german_whist.training.expert_iteration import self_play
-from german_whist.training.expert_iteration.self_play import TorchMLP, evaluate_network
+from german_whist.training.expert_iteration.self_play import evaluate_network, torch_mlp
 from german_whist.training.rollout import precision
 
 
@@ -86,6 +86,5 @@ def test_expert_iteration_multiplies_in_float32_without_bfloat16(
     assert torch.equal(outputs, expected) is not mixed
     assert torch.allclose(outputs, expected, atol=0.05)
     weights = np.concatenate([net.weight.detach().numpy().T.ravel(), net.bias.detach().numpy()])
-    compiled = TorchMLP(pack_mlp(np.array([8, 4]), weights))
-    assert torch.equal(compiled.forward(bits), expected) is not mixed
-    assert torch.allclose(compiled.forward(bits), expected, atol=0.05)
+    compiled = evaluate_network(torch_mlp(pack_mlp(np.array([8, 4]), weights)), inputs)
+    assert torch.equal(compiled, outputs)

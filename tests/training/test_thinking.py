@@ -43,7 +43,12 @@ from german_whist.engine.view import View
 from german_whist.training.api import train, train_on
 from german_whist.training.expert_iteration import fitting
 from german_whist.training.expert_iteration.belief import BeliefTask
-from german_whist.training.expert_iteration.fitting import Fit, FitConfig, is_fitted, write_network
+from german_whist.training.expert_iteration.fitting import (
+    Fit,
+    FitConfig,
+    is_fitted,
+    write_auxiliary,
+)
 from german_whist.training.expert_iteration.pipeline import (
     MINUTES,
     first_training,
@@ -122,10 +127,10 @@ def test_a_fit_that_was_broken_off_comes_to_the_same_weights(
 
     def write(fit: Fit, path: Path) -> None:
         may_be_killed("write")
-        write_network(path, fit, CLASSIC, Recipe())
+        write_auxiliary(CLASSIC, Recipe(), fit, path)
 
     uninterrupted = fit()
-    go = hands[:16], lambda fit, path: write_network(path, fit, CLASSIC, Recipe())
+    go = hands[:16], lambda fit, path: write_auxiliary(CLASSIC, Recipe(), fit, path)
     uninterrupted.run(tmp_path / "whole", lambda _: None, *go)
     assert uninterrupted.step == uninterrupted.steps == 48
     target = tmp_path / "broken"
@@ -187,7 +192,7 @@ def test_beliefs_come_to_the_enumerated_posteriors_of_a_tiny_deck(tmp_path: Path
     task = BeliefTask(TINY)
     fit = Fit(task, config, files)
     fit.run(tmp_path / "belief", lambda _: None, np.load(files[0])[:256], lambda *_: None)
-    path = write_network(tmp_path / "belief", fit, TINY, Recipe())
+    path = write_auxiliary(TINY, Recipe(), fit, tmp_path / "belief")
     layers = read_belief_network(path, TINY)
     rows = new_mlp_batch(layers, 1, 100)
     order, at = np.zeros(4, np.uint8), np.zeros(4, np.int64)
@@ -454,7 +459,7 @@ def test_a_course_can_begin_with_a_training_and_go_round(tmp_path: Path) -> None
 def test_each_round_is_played_by_what_came_of_the_one_before() -> None:
     initial, own = ("a", "b"), ("c", "d")
     recipe = load_recipe("round", ["target_hands=2,3,4", "seed=5", "policy=p"])
-    stages = [*rounds(Path("f"), recipe, initial, own)]
+    stages = rounds(Path("f"), recipe, initial, own)
     assert [stage.auxiliary for stage in stages] == [initial, own, own]
     names = ["search_targets-1", "search_targets-2", "search_targets"]
     assert [stage.folder for stage in stages] == names

@@ -18,7 +18,7 @@ from ...engine.dtypes import GAME, VIEW
 from ...engine.play import play, row
 from ...engine.rules import Rules
 from ...engine.view import write_view
-from .self_play import BF16_ONE, deal_again, evaluate_network, without_targets
+from .self_play import BF16_ONE, bfloat16_inputs, deal_again, evaluate_network, without_targets
 
 
 class PositionBuffers(NamedTuple):
@@ -90,7 +90,7 @@ class BeliefTask:
         buffers = PositionBuffers(np.zeros(1, GAME), np.zeros(1, VIEW), self.active)
         write_samples(self.rules, hands, buffers, BeliefSamples(inputs, labels, masks))
         return (
-            torch.from_numpy(inputs).view(torch.bfloat16),
+            bfloat16_inputs(inputs),
             torch.from_numpy(labels),
             torch.from_numpy(masks),
         )

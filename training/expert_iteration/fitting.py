@@ -9,9 +9,8 @@ from __future__ import annotations
 import copy
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -27,6 +26,7 @@ from ...common.files import write_file
 from ...common.signals import UNSTABLE, RunStopped
 from ...common.typing import Array, Arrays
 from ...engine.rules import Rules
+from ..rollout.networks import MLP
 from ..rollout.tensor_state import (
     module_arrays,
     optimizer_arrays,
@@ -84,27 +84,23 @@ def layer_names(hidden: int) -> list[str]:
     return [str(k) for k in range(hidden + 1)]
 
 
-def make_mlp(inputs: int, hidden_sizes: Sequence[int], outputs: int, seed: int) -> nn.Sequential:
-    """An MLP with ReLU and random weights."""
-    torch.manual_seed(seed)
-    sizes = [inputs, *hidden_sizes]
-    modules: list[nn.Module] = []
-    for n, m in pairwise(sizes):
-        modules += [nn.Linear(n, m), nn.ReLU()]
-    return nn.Sequential(*modules, nn.Linear(sizes[-1], outputs))
+def new_net(task: FitTask, config: FitConfig) -> MLP:
+    """A network with random weights."""
+    torch.manual_seed(config.seed)
+    return MLP([task.inputs, *config.hidden_sizes, task.outputs])
 
 
 class Fit:
     """A fit in progress: network, averaged network, optimizer, and step."""
 
     def __init__(
-        self, task: FitTask, config: FitConfig, files: list[Path], net: nn.Module | None = None
+        self, task: FitTask, config: FitConfig, files: list[Path], net: MLP | None = None
     ) -> None:
         """`net` is the network to start from; None: random weights."""
         self.task, self.config = task, config
         self.files = files
         self.counts = [len(np.load(path, mmap_mode="r")) for path in files]
-        self.net = net or make_mlp(task.inputs, config.hidden_sizes, task.outputs, config.seed)
+        self.net = net or new_net(task, config)
         self.average = copy.deepcopy(self.net).requires_grad_(False)
         self.optimizer = torch.optim.Adam(self.net.parameters(), lr=config.learning_rate)
         self.step = 0
@@ -220,17 +216,16 @@ class Fit:
         return True
 
 
-def half_weights(net: nn.Module, names: Iterable[str]) -> Arrays:
-    """Weights of the linear layers by these names, in half precision."""
-    linear = (module for module in net.modules() if isinstance(module, nn.Linear))
+def half_weights(net: MLP, names: Iterable[str]) -> Arrays:
+    """Weights of the layers by these names, in half precision."""
     return {
         f"{name}.{key}": param.detach().numpy().astype(np.float16)
-        for name, layer in zip(names, linear, strict=True)
+        for name, layer in zip(names, net.layers, strict=True)
         for key, param in layer.named_parameters()
     }
 
 
-def write_network(target: Path, fit: Fit, rules: Rules, recipe: Recipe) -> Path:
+def write_auxiliary(rules: Rules, recipe: Recipe, fit: Fit, target: Path) -> Path:
     """Write a value or belief network in half precision, with its card."""
     hidden_sizes = fit.config.hidden_sizes
     card = AuxiliaryCard(

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 import torch
-from torch import nn
 
 from ...agents.checkpoints.bundled import BELIEF_WEIGHTS, VALUE_WEIGHTS
 from ...agents.checkpoints.checkpoint import (
@@ -42,6 +43,7 @@ from ..api import train_or_go_on
 from ..checkpoint import revision
 from ..folder import SETTINGS, RunLock, settings_of
 from ..presets import PRESETS, load_settings
+from ..rollout.networks import MLP, load_layers
 from ..settings import Settings
 from .belief import BeliefTask
 from .fitting import (
@@ -51,8 +53,8 @@ from .fitting import (
     half_weights,
     is_fitted,
     layer_names,
-    make_mlp,
-    write_network,
+    new_net,
+    write_auxiliary,
 )
 from .recipe import Recipe, command_of
 from .search_targets import PolicyTask
@@ -109,53 +111,6 @@ class Stopwatch:
         return minutes if policy == self._policy else 0.0
 
 
-def run_expert_iteration(
-    folder: Path,
-    recipe: Recipe,
-    tell: Callable[[str], object],
-    *,
-    workers: int = 1,
-    on: str = LOCAL,
-    on_policy: Callable[[Path], object] = lambda _: None,
-) -> None:
-    """Run or resume all stages of a recipe.
-
-    `workers` processes of this machine, or `on` a Ray cluster, play the hands. `on_policy` is
-    called with each policy once it is written.
-    """
-    pipeline = Pipeline(folder, recipe, tell, workers, check_backend(on))
-    pipeline.on_policy = on_policy
-    pipeline.check()
-    check_begun(folder)
-    remedy = "go on with its own settings, or name another folder"
-    keep_settings(folder / SETTINGS, recipe, remedy)
-    lock = RunLock(folder)
-    try:
-        pipeline.train()
-        pipeline.fit_auxiliary()
-        pipeline.fit_policies()
-    finally:
-        lock.release()
-
-
-def check_begun(folder: Path) -> None:
-    """Refuse a folder with parts of a run, of whose settings nothing is known."""
-    if (folder / SETTINGS).exists():
-        return
-    for pattern in (
-        TRAINED,
-        "hands",
-        "search_targets*",
-        "policy*.safetensors",
-        "value.*",
-        "belief.*",
-    ):
-        for part in folder.glob(pattern):
-            raise SettingsError(
-                f"{folder} has {part.name} and no {SETTINGS}: put it back, or name another folder"
-            )
-
-
 @dataclass(frozen=True)
 class HandsStage:
     """Hands that networks are fitted to."""
@@ -171,209 +126,232 @@ class HandsStage:
     """Name of the policy that is fitted to them."""
 
 
-class Pipeline:
-    """Stages of a recipe in its folder."""
+@dataclass
+class Work:
+    """A recipe in its folder, and the processes that play its hands."""
 
-    def __init__(
-        self,
-        folder: Path,
-        recipe: Recipe,
-        tell: Callable[[str], object],
-        workers: int = 1,
-        on: str = LOCAL,
-    ) -> None:
-        self.folder, self.recipe, self._tell = folder, recipe, tell
-        self.workers, self.on = workers, on
-        self.on_policy: Callable[[Path], object] = lambda _: None
-        self.rules = resolve_rules(recipe.rules)
-        own = str(folder / "value"), str(folder / "belief")
-        # Without self-play hands there is nothing to fit new networks to: the bundled ones serve.
-        value_init, belief_init = (
-            init or ("" if recipe.hands else str(bundled))
-            for init, bundled in (
-                (recipe.value_init, VALUE_WEIGHTS),
-                (recipe.belief_init, BELIEF_WEIGHTS),
-            )
-        )
-        auxiliary = own if recipe.hands else (value_init, belief_init)
-        first = {"train": "", "policy": str(folder / FIRST_POLICY)} if recipe.train else {}
-        first_recipe = msgspec.structs.replace(recipe, **first)
-        stages = [*rounds(folder, first_recipe, auxiliary, own)]
-        self._auxiliary_hands = (
-            HandsStage("hands", recipe.hands, "hands", first_recipe, auxiliary)
-            if recipe.hands
-            else stages[0]
-        )
-        # Resume after the last round with a policy.
-        done = [k for k, stage in enumerate(stages, 1) if is_fitted(folder / stage.policy)]
-        self._rounds = stages[max(done, default=0) :]
-        self._first_fit = (self._rounds or stages)[0].policy
-        self._stopwatch = Stopwatch(folder / MINUTES, self._first_fit)
-        self._needs_first_policy = not (done and all(is_fitted(Path(path)) for path in own))
-        self._training = (
-            first_training(folder, recipe, self.rules)
-            if recipe.train and self._needs_first_policy and not is_fitted(folder / FIRST_POLICY)
-            else None
-        )
-        tasks: tuple[tuple[str, FitTask, FitConfig, str], ...] = (
-            (
-                "value",
-                ValueTask(self.rules, recipe.lambda_),
-                FitConfig(
-                    recipe.value_hidden_sizes,
-                    recipe.value_epochs,
-                    512,
-                    recipe.value_learning_rate,
-                    seed=recipe.seed,
-                ),
-                value_init,
-            ),
-            (
-                "belief",
-                BeliefTask(self.rules),
-                FitConfig(
-                    recipe.belief_hidden_sizes,
-                    recipe.belief_epochs,
-                    128,
-                    recipe.belief_learning_rate,
-                    seed=recipe.seed,
-                ),
-                belief_init,
-            ),
-        )
-        self._auxiliary_fits = [
-            (
-                name,
-                task,
-                config,
-                None
-                if is_fitted(folder / name)
-                else auxiliary_layers(init, task, config, self.rules),
-            )
-            for name, task, config, init in tasks
-        ]
-
-    def check(self) -> None:
-        """Refuse what cannot be played, before hours of self-play."""
-        check_value_rules(self.rules)
-        if self.recipe.determinizations > MOST_SAMPLES:
-            raise SettingsError(
-                f"determinizations is {self.recipe.determinizations}: give {MOST_SAMPLES} at most"
-            )
-        if self._needs_first_policy and self._training is None:
-            networks_of(self._auxiliary_hands)
+    folder: Path
+    recipe: Recipe
+    rules: Rules
+    stopwatch: Stopwatch
+    report: Callable[[str], object]
+    workers: int = 1
+    on: str = LOCAL
 
     def tell(self, line: str) -> None:
         """Report progress, and save the time that it took."""
-        self._tell(line)
-        self._stopwatch.save()
+        self.report(line)
+        self.stopwatch.save()
 
-    def train(self) -> None:
-        if self._training is None:
-            return
-        try:
-            trained = train_or_go_on(self._training, self.folder / TRAINED)
-        except RunStopped as stopped:
-            raise RunStopped("stopped; the same command goes on", stopped.status) from stopped
-        # A copy: users may train on in the run.
-        policy = strip_critic(read_checkpoint(trained.checkpoint))
-        write_checkpoint(self.folder / FIRST_POLICY, policy.weights, policy.card)
-        self._stopwatch.start(self._first_fit)
-        self.tell(f"train: {trained.checkpoint}")
 
-    def _play(self, stage: HandsStage) -> list[Path]:
-        lanes = min(_LANES[stage.kind], stage.count)
-        batches = min(_BATCHES_PER_FILE, math.ceil(stage.count / lanes))
-        file_count = math.ceil(stage.count / (lanes * batches))
-        folder = self.folder / stage.folder
-        folder.mkdir(parents=True, exist_ok=True)
-        paths = [folder / f"{stage.recipe.seed}-{number:05d}.npy" for number in range(file_count)]
-        missing = [number for number, path in enumerate(paths) if not path.exists()]
-        for path in paths:
-            if path.exists():
-                check_hands(path)
-        if missing:
-            files = (HandsFile(stage.kind, number, lanes, batches) for number in missing)
-            with self._results(stage, lambda: next(files, None)) as results:
-                for file, hands in results:
-                    with atomic_write(paths[file.number]) as out:
-                        np.save(out, hands)
-                    self.tell(
-                        f"{stage.folder}: {file.number + 1} of {file_count} files of "
-                        f"{lanes * batches:,} hands"
-                    )
-        return paths
+def run_expert_iteration(
+    folder: Path,
+    recipe: Recipe,
+    tell: Callable[[str], object],
+    *,
+    workers: int = 1,
+    on: str = LOCAL,
+    on_policy: Callable[[Path], object] = lambda _: None,
+) -> None:
+    """Run or resume all stages of a recipe.
 
-    @contextmanager
-    def _results(
-        self, stage: HandsStage, next_file: Callable[[], HandsFile | None]
-    ) -> Iterator[Iterator[tuple[HandsFile, Array]]]:
-        if self.workers == 1 and self.on == LOCAL:
-            yield InProcessExecutor(networks_of(stage).play).results(next_file)
-            return
-        names, files = pack(path_settings(stage.recipe, *stage.auxiliary), self.on)
-        try:
-            with Executor(
-                make_player, (stage.recipe, names), self.workers, self.on, files=files
-            ) as executor:
-                yield executor.results(next_file)
-        except WorkersLost as error:
-            raise RunStopped(
-                f"{error}; the files that are there stay, and the same command goes on"
-            ) from error
-
-    def fit_auxiliary(self) -> None:
-
-        def write(fit: Fit, path: Path) -> None:
-            write_network(path, fit, self.rules, self.recipe)
-
-        for name, task, config, net in self._auxiliary_fits:
-            self._fit(name, task, config, net, self._auxiliary_hands, write)
-
-    def fit_policies(self) -> None:
-        recipe = self.recipe
-        for number, stage in enumerate(self._rounds):
+    `workers` processes of this machine, or `on` a Ray cluster, play the hands. `on_policy` is
+    called with each policy once it is written.
+    """
+    rules, inits = resolve_rules(recipe.rules), initial_networks(recipe)
+    own = str(folder / "value"), str(folder / "belief")
+    stages = rounds(folder, recipe, own if recipe.hands else inits, own)
+    first = stages[0]
+    if recipe.hands:
+        first = replace(first, kind="hands", folder="hands", count=recipe.hands, policy="")
+    # Resume after the last round with a policy.
+    done = [k for k, stage in enumerate(stages, 1) if is_fitted(folder / stage.policy)]
+    left = stages[max(done, default=0) :]
+    stopwatch = Stopwatch(folder / MINUTES, (left or stages)[0].policy)
+    work = Work(folder, recipe, rules, stopwatch, tell, workers=workers, on=check_backend(on))
+    missing = [name for name in ("value", "belief") if not is_fitted(folder / name)]
+    needs_policy = bool(missing) or not done
+    training = None
+    if recipe.train and needs_policy and not is_fitted(folder / FIRST_POLICY):
+        training = first_training(folder, recipe, rules)
+    fits = {name: auxiliary_fit(name, recipe, rules, inits) for name in missing}
+    check_value_rules(rules)
+    if recipe.determinizations > MOST_SAMPLES:
+        raise SettingsError(
+            f"determinizations is {recipe.determinizations}: give {MOST_SAMPLES} at most"
+        )
+    if needs_policy and training is None:
+        networks_of(first)  # refused before hours of self-play
+    check_begun(folder)
+    remedy = "go on with its own settings, or name another folder"
+    keep_settings(folder / SETTINGS, recipe, remedy)
+    lock = RunLock(folder)
+    try:
+        if training is not None:
+            train_first_policy(work, training)
+            stopwatch.start((left or stages)[0].policy)
+        for name, network in fits.items():
+            fit_to_hands(work, name, network, first, partial(write_auxiliary, rules, recipe))
+        for number, stage in enumerate(left):
             if number:
-                self._stopwatch.start(stage.policy)
-            networks = networks_of(stage)
-            config = FitConfig(
-                tuple(networks.checkpoint.card.network.hidden_sizes),
-                recipe.policy_epochs,
-                128,
-                recipe.policy_learning_rate,
-                0.998,
-                recipe.seed,
+                stopwatch.start(stage.policy)
+            fit_policy(work, stage)
+            on_policy(folder / stage.policy)
+    finally:
+        lock.release()
+
+
+def check_begun(folder: Path) -> None:
+    """Refuse a folder with parts of a run, of whose settings nothing is known."""
+    if (folder / SETTINGS).exists():
+        return
+    networks = "policy*.safetensors", "value.*", "belief.*"
+    for pattern in (TRAINED, "hands", "search_targets*", *networks):
+        for part in folder.glob(pattern):
+            raise SettingsError(
+                f"{folder} has {part.name} and no {SETTINGS}: put it back, or name another folder"
             )
-            task = PolicyTask(self.rules, networks.policy, recipe.kl_coef)
 
-            def write(fit: Fit, path: Path, before: Checkpoint = networks.checkpoint) -> None:
-                write_policy(path, fit.average, before, recipe, self._stopwatch.minutes)
-                self.on_policy(path)
 
-            net = policy_layers(networks.checkpoint, task, config)
-            self._fit(stage.policy, task, config, net, stage, write)
+# -- stages
 
-    def _fit(
-        self,
-        name: str,
-        task: FitTask,
-        config: FitConfig,
-        net: nn.Module | None,
-        stage: HandsStage,
-        write: Callable[[Fit, Path], object],
-    ) -> None:
-        """Fit a network to the hands of a stage, which are played first, unless it is written."""
-        target = self.folder / name
-        if is_fitted(target):
-            return
-        files = self._play(stage)
-        torch.set_num_threads(1)
-        validation = np.load(files[-1])[:_VALIDATION_HANDS]
-        if len(files) == 1:
-            self.tell(f"{name}: all hands are in one file, so its metrics are of training")
-        fit = Fit(task, config, files[:-1] or files, net)
-        fit.restore(target)
-        fit.run(target, lambda line: self.tell(f"{name}: {line}"), validation, write)
+
+def train_first_policy(work: Work, settings: Settings) -> None:
+    try:
+        trained = train_or_go_on(settings, work.folder / TRAINED)
+    except RunStopped as stopped:
+        raise RunStopped("stopped; the same command goes on", stopped.status) from stopped
+    # A copy: users may train on in the run.
+    policy = strip_critic(read_checkpoint(trained.checkpoint))
+    write_checkpoint(work.folder / FIRST_POLICY, policy.weights, policy.card)
+    work.tell(f"train: {trained.checkpoint}")
+
+
+def play_hands(work: Work, stage: HandsStage) -> list[Path]:
+    """Play the files of hands that are missing; returns all."""
+    lanes = min(_LANES[stage.kind], stage.count)
+    batches = min(_BATCHES_PER_FILE, math.ceil(stage.count / lanes))
+    file_count = math.ceil(stage.count / (lanes * batches))
+    folder = work.folder / stage.folder
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{stage.recipe.seed}-{number:05d}.npy" for number in range(file_count)]
+    missing = [number for number, path in enumerate(paths) if not path.exists()]
+    for path in paths:
+        if path.exists():
+            check_hands(path)
+    if missing:
+        files = (HandsFile(stage.kind, number, lanes, batches) for number in missing)
+        with executor_of(work, stage) as executor:
+            for file, hands in executor.results(lambda: next(files, None)):
+                with atomic_write(paths[file.number]) as out:
+                    np.save(out, hands)
+                work.tell(
+                    f"{stage.folder}: {file.number + 1} of {file_count} files of "
+                    f"{lanes * batches:,} hands"
+                )
+    return paths
+
+
+@contextmanager
+def executor_of(
+    work: Work, stage: HandsStage
+) -> Iterator[InProcessExecutor[HandsFile, Array] | Executor[HandsFile, Array]]:
+    if work.workers == 1 and work.on == LOCAL:
+        yield InProcessExecutor(networks_of(stage).play)
+        return
+    names, files = pack(path_settings(stage.recipe, *stage.auxiliary), work.on)
+    try:
+        with Executor(
+            make_player, (stage.recipe, names), work.workers, work.on, files=files
+        ) as executor:
+            yield executor
+    except WorkersLost as error:
+        raise RunStopped(
+            f"{error}; the files that are there stay, and the same command goes on"
+        ) from error
+
+
+def fit_policy(work: Work, stage: HandsStage) -> None:
+    recipe, networks = work.recipe, networks_of(stage)
+    before = networks.checkpoint
+    config = FitConfig(
+        hidden_sizes=tuple(before.card.network.hidden_sizes),
+        epochs=recipe.policy_epochs,
+        batch_size=128,
+        learning_rate=recipe.policy_learning_rate,
+        ema_decay=0.998,
+        seed=recipe.seed,
+    )
+    task = PolicyTask(work.rules, networks.policy, recipe.kl_coef)
+
+    def write(fit: Fit, path: Path) -> None:
+        write_policy(path, fit.average, before, recipe, work.stopwatch.minutes)
+
+    network = NetworkFit(task, config, policy_layers(before, task, config))
+    fit_to_hands(work, stage.policy, network, stage, write)
+
+
+class NetworkFit(NamedTuple):
+    """A network to fit."""
+
+    task: FitTask
+    config: FitConfig
+    net: MLP | None
+    """Network to start from; None: random weights."""
+
+
+def fit_to_hands(
+    work: Work,
+    name: str,
+    network: NetworkFit,
+    stage: HandsStage,
+    write: Callable[[Fit, Path], object],
+) -> None:
+    """Fit a network to the hands of a stage, which are played first."""
+    target, files = work.folder / name, play_hands(work, stage)
+    torch.set_num_threads(1)
+    validation = np.load(files[-1])[:_VALIDATION_HANDS]
+    if len(files) == 1:
+        work.tell(f"{name}: all hands are in one file, so its metrics are of training")
+    fit = Fit(network.task, network.config, files[:-1] or files, network.net)
+    fit.restore(target)
+    fit.run(target, lambda line: work.tell(f"{name}: {line}"), validation, write)
+
+
+# -- what the stages start from
+
+
+def initial_networks(recipe: Recipe) -> tuple[str, str]:
+    """Value and belief network to start from; empty: new ones."""
+    value, belief = recipe.value_init, recipe.belief_init
+    if recipe.hands:
+        return value, belief
+    # There is nothing to fit new networks to: the bundled ones serve.
+    return value or str(VALUE_WEIGHTS), belief or str(BELIEF_WEIGHTS)
+
+
+def auxiliary_fit(name: str, recipe: Recipe, rules: Rules, inits: tuple[str, str]) -> NetworkFit:
+    """The fit of the value or the belief network."""
+    task: FitTask
+    if name == "value":
+        task, init = ValueTask(rules, recipe.lambda_), inits[0]
+        config = FitConfig(
+            hidden_sizes=recipe.value_hidden_sizes,
+            epochs=recipe.value_epochs,
+            batch_size=512,
+            learning_rate=recipe.value_learning_rate,
+            seed=recipe.seed,
+        )
+    else:
+        task, init = BeliefTask(rules), inits[1]
+        config = FitConfig(
+            hidden_sizes=recipe.belief_hidden_sizes,
+            epochs=recipe.belief_epochs,
+            batch_size=128,
+            learning_rate=recipe.belief_learning_rate,
+            seed=recipe.seed,
+        )
+    return NetworkFit(task, config, auxiliary_layers(init, task, config, rules))
 
 
 def networks_of(stage: HandsStage) -> Networks:
@@ -383,20 +361,31 @@ def networks_of(stage: HandsStage) -> Networks:
 
 def rounds(
     folder: Path, recipe: Recipe, auxiliary: tuple[str, str], own: tuple[str, str]
-) -> Iterator[HandsStage]:
+) -> list[HandsStage]:
     """The rounds of search, each with the policy of the round before.
 
     The search of the first uses the networks `auxiliary`, that of the others the recipe's `own`.
     """
+    stages: list[HandsStage] = []
+    if recipe.train:
+        recipe = msgspec.structs.replace(recipe, train="", policy=str(folder / FIRST_POLICY))
     last = len(recipe.target_hands)
     for number, count in enumerate(recipe.target_hands, 1):
         suffix = "" if number == last else f"-{number}"
         policy = f"policy{suffix}"
-        yield HandsStage(
-            "search_targets", count, f"search_targets{suffix}", recipe, auxiliary, policy
+        stages.append(
+            HandsStage(
+                kind="search_targets",
+                count=count,
+                folder=f"search_targets{suffix}",
+                recipe=recipe,
+                auxiliary=auxiliary,
+                policy=policy,
+            )
         )
         auxiliary, seed = own, recipe.seed + ROUND_SEED_STEP
         recipe = msgspec.structs.replace(recipe, policy=str(folder / policy), seed=seed)
+    return stages
 
 
 def first_training(folder: Path, recipe: Recipe, rules: Rules) -> Settings:
@@ -419,9 +408,7 @@ def first_training(folder: Path, recipe: Recipe, rules: Rules) -> Settings:
     return settings
 
 
-def auxiliary_layers(
-    source: str, task: FitTask, config: FitConfig, rules: Rules
-) -> nn.Sequential | None:
+def auxiliary_layers(source: str, task: FitTask, config: FitConfig, rules: Rules) -> MLP | None:
     """Layers with the weights of a value or belief network; None without a source."""
     if not source:
         return None
@@ -439,30 +426,15 @@ def auxiliary_layers(
             "have hands played for a new one, as by hands=4_000_000"
         )
     names = layer_names(len(config.hidden_sizes))
-    return layers_with(read_weights(path, card), names, task, config)
+    return load_layers(new_net(task, config), read_weights(path, card), names)
 
 
-def policy_layers(checkpoint: Checkpoint, task: FitTask, config: FitConfig) -> nn.Sequential:
+def policy_layers(checkpoint: Checkpoint, task: FitTask, config: FitConfig) -> MLP:
     names = _policy_layer_names(len(config.hidden_sizes))
-    return layers_with(checkpoint.weights, names, task, config)
+    return load_layers(new_net(task, config), checkpoint.weights, names)
 
 
-def layers_with(
-    weights: Mapping[str, Array], names: Sequence[str], task: FitTask, config: FitConfig
-) -> nn.Sequential:
-    """Layers with the weights of these names."""
-    net = make_mlp(task.inputs, config.hidden_sizes, task.outputs, config.seed)
-    linear = [module for module in net if isinstance(module, nn.Linear)]
-    with torch.no_grad():
-        for name, layer in zip(names, linear, strict=True):
-            for key, param in layer.named_parameters():
-                param.copy_(torch.from_numpy(weights[f"{name}.{key}"].astype(np.float32)))
-    return net
-
-
-def write_policy(
-    path: Path, net: nn.Module, before: Checkpoint, recipe: Recipe, minutes: float
-) -> Path:
+def write_policy(path: Path, net: MLP, before: Checkpoint, recipe: Recipe, minutes: float) -> Path:
     """Write a policy as a checkpoint of the same kind as the one it was initialized with.
 
     `minutes` is the time of this round.

@@ -41,11 +41,12 @@ from .self_play import (
     Lockstep,
     PolicyInputs,
     PolicyPlayers,
-    TorchMLP,
+    bfloat16_inputs,
     deal_again,
     evaluate_network,
     greedy_cards,
     new_policy_inputs,
+    torch_mlp,
     write_query,
 )
 
@@ -201,7 +202,7 @@ class LookaheadPlayers(PolicyPlayers):
     def __init__(self, rules: Rules, policy: PolicyNet, value_net: MLPWeights, count: int) -> None:
         super().__init__(rules, policy, count)
         self.targets = np.zeros((count, MAX_PLAYS, MAX_CARDS), np.float32)
-        self.value_net = TorchMLP(value_net)
+        self.value_net = torch_mlp(value_net)
         self.pays = torch.from_numpy(outcome_pays(rules))
         rows = count * MAX_CARDS
         self.leaves = LeafGames(
@@ -233,11 +234,12 @@ class LookaheadPlayers(PolicyPlayers):
         leaves = LeafGames(*(rows[:count] for rows in self.leaves))
         indices, batch = self.value_queries.leaves, self.reply_queries.batch
         if n := write_reply_queries(self.rules, leaves.games, self.reply_queries, indices):
-            logits = self.policy.forward(batch.inputs[:n]).numpy()
-            play_replies(self.rules, leaves.games, indices, logits, batch)
+            logits = evaluate_network(self.policy, bfloat16_inputs(batch.inputs[:n]))
+            play_replies(self.rules, leaves.games, indices, logits.numpy(), batch)
         if n := evaluate_exactly(self.rules, self.games, leaves, self.solver, self.value_queries):
-            probs = self.value_net.forward(self.value_queries.inputs[:n]).softmax(-1)
-            leaves.values[indices[:n]] *= (probs @ self.pays).numpy()
+            inputs = bfloat16_inputs(self.value_queries.inputs[:n])
+            outputs = evaluate_network(self.value_net, inputs)
+            leaves.values[indices[:n]] *= (outputs.softmax(-1) @ self.pays).numpy()
         return leaves
 
 
@@ -339,7 +341,7 @@ class PolicyTask:
     def __init__(self, rules: Rules, policy: PolicyNet, kl_coef: float) -> None:
         self.rules, self.kl_coef = rules.record(), kl_coef
         self.net = policy
-        self.old_policy = TorchMLP(policy.layers)
+        self.old_policy = torch_mlp(policy.layers)
         self.inputs, self.outputs = len(policy.inputs), int(policy.layers.sizes[-1])
         self.buffers = new_policy_buffers(policy)
 
@@ -379,10 +381,14 @@ class PolicyTask:
     def _targets_and_log_probs(self, net: nn.Module, hands: Array) -> tuple[Tensor, Tensor, Tensor]:
         """Targets, and log probabilities of the old and the new policy."""
         inputs, targets, legal_outputs = self.read(hands)
-        new_logits = evaluate_network(net, torch.from_numpy(inputs).view(torch.bfloat16))
         old, new = (
-            functional.log_softmax(logits.masked_fill(~legal_outputs, -1e9), -1)
-            for logits in (self.old_policy.forward(inputs), new_logits)
+            functional.log_softmax(
+                evaluate_network(network, bfloat16_inputs(inputs)).masked_fill(
+                    ~legal_outputs, -1e9
+                ),
+                -1,
+            )
+            for network in (self.old_policy, net)
         )
         return targets, old, new
 

@@ -8,14 +8,12 @@ of the endgame.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from ...agents.networks.mlp import MLPWeights
 from ...agents.networks.policy import (
@@ -38,6 +36,7 @@ from ...engine.play import Record, deal_numbered, legal, play, row, set_up
 from ...engine.rng import random_below, random_fraction, stream_key
 from ...engine.rules import Rules
 from ...engine.view import write_position
+from ..rollout.networks import MLP
 from ..rollout.precision import has_bfloat16
 
 MAX_PLAYS = 2 * MAX_TRICKS
@@ -75,6 +74,11 @@ def without_targets(hands: Array) -> Array:
     return np.ascontiguousarray(hands["hand"]) if hands.dtype == SEARCHED_HAND else hands
 
 
+def bfloat16_inputs(inputs: Array) -> Tensor:
+    """Inputs that hold the bits of bfloat16 numbers, as a tensor."""
+    return torch.from_numpy(inputs).view(torch.bfloat16)
+
+
 def evaluate_network(net: nn.Module, inputs: Tensor) -> Tensor:
     """Outputs in float32; matrices are multiplied in bfloat16 where the CPU can."""
     mixed = has_bfloat16()
@@ -82,26 +86,18 @@ def evaluate_network(net: nn.Module, inputs: Tensor) -> Tensor:
         return net(inputs if mixed else inputs.float()).float()
 
 
-class TorchMLP:
-    """A compiled network's weights as an MLP in torch, in bfloat16 where the CPU multiplies it."""
-
-    def __init__(self, net: MLPWeights) -> None:
-        start = 0
-        self.precision = torch.bfloat16 if has_bfloat16() else torch.float32
-        self.layers: list[tuple[Tensor, Tensor]] = []
-        for n, m in pairwise(net.sizes.tolist()):
-            weight = torch.from_numpy(net.weights[start : start + n * m].reshape(n, m).T.copy())
-            bias = torch.from_numpy(net.weights[start + n * m : start + n * m + m].copy())
-            self.layers.append((weight.to(self.precision), bias.to(self.precision)))
-            start += (n + 1) * m
-
-    @torch.no_grad()
-    def forward(self, inputs: Array) -> Tensor:
-        """Outputs for a batch of inputs, which hold the bits of bfloat16 numbers."""
-        x = torch.from_numpy(inputs).view(torch.bfloat16).to(self.precision)
-        for weight, bias in self.layers[:-1]:
-            x = functional.relu(functional.linear(x, weight, bias))
-        return functional.linear(x, *self.layers[-1]).float()
+@torch.no_grad()
+def torch_mlp(net: MLPWeights) -> MLP:
+    """A compiled network as an MLP of torch, which is not trained."""
+    mlp, start = MLP(net.sizes.tolist()).requires_grad_(False), 0
+    for module in mlp.layers:
+        layer = cast("nn.Linear", module)
+        end = start + layer.in_features * layer.out_features
+        columns = torch.from_numpy(net.weights[start:end]).view(-1, layer.out_features)
+        layer.weight.copy_(columns.T)
+        layer.bias.copy_(torch.from_numpy(net.weights[end : end + layer.out_features]))
+        start = end + layer.out_features
+    return mlp
 
 
 class Lanes(NamedTuple):
@@ -252,7 +248,7 @@ class PolicyPlayers(Lockstep):
 
     def __init__(self, rules: Rules, policy: PolicyNet, count: int) -> None:
         super().__init__(rules, count)
-        self.policy = TorchMLP(policy.layers)
+        self.policy = torch_mlp(policy.layers)
         self.queries = BatchedPolicy(
             policy, new_policy_buffers(policy), new_policy_inputs(policy, count)
         )
@@ -262,6 +258,6 @@ class PolicyPlayers(Lockstep):
     def choose(self, ply: int) -> Array:
         batch = self.queries.batch
         write_queries(self.rules, self.games, self.queries)
-        self.logits = self.policy.forward(batch.inputs).numpy()
+        self.logits = evaluate_network(self.policy, bfloat16_inputs(batch.inputs)).numpy()
         greedy_cards(self.logits, batch, self.cards)
         return self.cards

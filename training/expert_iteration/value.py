@@ -20,7 +20,7 @@ from ...common.typing import Array
 from ...engine.dtypes import GAME
 from ...engine.play import play, row
 from ...engine.rules import Rules
-from .self_play import BF16_ONE, deal_again, evaluate_network, without_targets
+from .self_play import BF16_ONE, bfloat16_inputs, deal_again, evaluate_network, without_targets
 
 
 class TrickPositions(NamedTuple):
@@ -109,7 +109,7 @@ class ValueTask:
         out = TrickPositions(self._inputs, leaders)
         write_positions(self.rules, hands, self.games, self.active, out)
         return (
-            torch.from_numpy(self._inputs).view(torch.bfloat16),
+            bfloat16_inputs(self._inputs),
             torch.from_numpy(leaders),
             torch.from_numpy(hands["tricks"].astype(np.int64)),
             torch.from_numpy(hands["random_tricks"].astype(np.int64)),

@@ -12,34 +12,36 @@ from ...agents.checkpoints.checkpoint import Checkpoint
 from ...agents.networks.relative_ranks import SETS_IN_PLAY
 from ...engine.cards import N_CARDS
 from ...engine.observation.layout import EXCHANGE_LAYOUT, layout_of
+from ..rollout.networks import MLP, load_layers
 
 _ILLEGAL_LOGIT = -1e9
 
 
-class PolicyModule(nn.Module):
+class PolicyModule(MLP):
     """Selection of inputs, relative ranks if the network has them, and the MLP."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
-        super().__init__()
-        network = checkpoint.card.network
+        network, weights = checkpoint.card.network, checkpoint.weights
+        names = [*(f"hidden.{k}" for k in range(len(network.hidden_sizes))), "policy"]
+        biases = [len(weights[f"{name}.bias"]) for name in names]
+        super().__init__([weights[f"{names[0]}.weight"].shape[1], *biases])
+        load_layers(self, weights, names)
         # Inputs beyond these rules' observation are 0 in all their games.
         size = layout_of(checkpoint.rules[0]).size
         columns = np.flatnonzero(network.places < size)
         self._inputs = network.places[columns].tolist()
         self._relative_ranks = network.card_ranks == "relative"
-        names = [*(f"hidden.{k}" for k in range(len(network.hidden_sizes))), "policy"]
-        self.layers = nn.ModuleList(_linear(checkpoint, name) for name in names)
         first = cast("nn.Linear", self.layers[0])
         first.weight = nn.Parameter(first.weight[:, columns])
 
-    def forward(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, observation: Tensor, action_mask: Tensor
+    ) -> tuple[Tensor, Tensor]:
         """Masked logits of all actions, and the most likely legal action."""
         x, moves = observation.float(), None
         if self._relative_ranks:
             x, moves = _to_relative_ranks(x)
-        x = x[:, self._inputs]
-        for k, layer in enumerate(self.layers):
-            x = layer(x if k == 0 else x.relu())
+        x = super().forward(x[:, self._inputs])
         if moves is not None:
             cards = (moves @ x[:, :N_CARDS].reshape(-1, 4, 13, 1)).flatten(1)
             x = torch.cat([cards, x[:, N_CARDS:]], 1)
@@ -66,13 +68,3 @@ def _to_relative_ranks(x: Tensor) -> tuple[Tensor, Tensor]:
     moves = (above.unsqueeze(3) == torch.arange(12, -1, -1)).float() * in_play.unsqueeze(3)
     parts |= {name: (cards.unsqueeze(2) @ moves).flatten(1) for name, cards in in_suits.items()}
     return torch.cat([*parts.values()], 1), moves
-
-
-def _linear(checkpoint: Checkpoint, name: str) -> nn.Linear:
-    weight, bias = (
-        torch.from_numpy(checkpoint.weights[f"{name}.{part}"].astype(np.float32))
-        for part in ("weight", "bias")
-    )
-    layer = nn.Linear(weight.shape[1], weight.shape[0])
-    layer.weight, layer.bias = nn.Parameter(weight), nn.Parameter(bias)
-    return layer

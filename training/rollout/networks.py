@@ -18,21 +18,26 @@ from torch.nn import functional
 
 
 class MLP(nn.Module):
-    """Hidden layers, each followed by a ReLU."""
+    """Linear layers with a ReLU between them; `final_relu` adds one after the last."""
 
-    def __init__(
-        self, n_inputs: int, hidden_sizes: Sequence[int], generator: torch.Generator
-    ) -> None:
+    def __init__(self, sizes: Sequence[int], *, final_relu: bool = False) -> None:
         super().__init__()
-        sizes = [n_inputs, *hidden_sizes]
         self.layers = nn.ModuleList(nn.Linear(n, m) for n, m in pairwise(sizes))
-        for layer in self.layers:
-            _init_layer(layer, math.sqrt(2), generator)
+        self._n_relus = len(self.layers) - (not final_relu)
 
     def forward(self, x: Tensor) -> Tensor:
-        for layer in self.layers:
-            x = functional.relu(layer(x))
+        for number, layer in enumerate(self.layers):
+            x = functional.relu(layer(x)) if number < self._n_relus else layer(x)
         return x
+
+
+@torch.no_grad()
+def load_layers(mlp: MLP, weights: Mapping[str, np.ndarray[Any, Any]], names: Sequence[str]) -> MLP:
+    """Copy weights into an MLP, whose layers have these names in a checkpoint."""
+    for name, layer in zip(names, mlp.layers, strict=True):
+        for key, param in layer.named_parameters():
+            param.copy_(torch.from_numpy(weights[f"{name}.{key}"].astype(np.float32)))
+    return mlp
 
 
 class ActorCritic(nn.Module):
@@ -48,11 +53,12 @@ class ActorCritic(nn.Module):
     ) -> None:
         """`n_hidden_cards`: inputs of a separate critic beyond the actor's; None: shared layers."""
         super().__init__()
-        self.hidden = MLP(n_inputs, hidden_sizes, generator)
+        self.hidden = _hidden_layers([n_inputs, *hidden_sizes], generator)
         self.policy = nn.Linear(hidden_sizes[-1], n_actions)
         self.critic: MLP | None = None
         if n_hidden_cards is not None:
-            self.critic = MLP(n_inputs + n_hidden_cards, hidden_sizes, generator)
+            sizes = [n_inputs + n_hidden_cards, *hidden_sizes]
+            self.critic = _hidden_layers(sizes, generator)
         self.value = nn.Linear(hidden_sizes[-1], 1)
         _init_layer(self.policy, 0.01, generator)
         _init_layer(self.value, 1.0, generator)
@@ -71,6 +77,13 @@ class ActorCritic(nn.Module):
     def logits(self, x: Tensor) -> Tensor:
         """Logits of all actions."""
         return self.policy(self.hidden(x)).float()
+
+
+def _hidden_layers(sizes: Sequence[int], generator: torch.Generator) -> MLP:
+    mlp = MLP(sizes, final_relu=True)
+    for layer in mlp.layers:
+        _init_layer(layer, math.sqrt(2), generator)
+    return mlp
 
 
 def _init_layer(layer: Any, gain: float, generator: torch.Generator) -> None:
