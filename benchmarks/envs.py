@@ -19,7 +19,7 @@ import numpy as np
 from german_whist import german_whist_v0
 from german_whist.envs import GermanWhistVectorEnv, SelfPlayEnv
 
-from .measure import Row
+from .measure import ROUNDS, Row, rate
 
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "hide")
 
@@ -34,7 +34,6 @@ CLASSICS = (
     "gin_rummy_v4",
     "hanabi_v5",
 )
-ROUNDS = 5
 ROUND_SECONDS = 0.5
 THREAD_ROUNDS = 40
 GAMES = 4096
@@ -139,13 +138,13 @@ class _Picker:
 
 def _best(step: Callable[[], None]) -> float:
     """Decisions per second in the best of some rounds of whole hands."""
-    best = 0.0
-    for _ in range(ROUNDS):
-        start = time.perf_counter()
+
+    def hands() -> float:
         for _ in range(104):
             step()
-        best = max(best, 104 * GAMES / (time.perf_counter() - start))
-    return best
+        return 104 * GAMES
+
+    return rate(hands)
 
 
 def _vector_speed(opponent: str) -> float:

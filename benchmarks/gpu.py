@@ -18,7 +18,7 @@ from german_whist.engine.batch.results import RESULT, StepResult
 from german_whist.engine.dtypes import GAME
 from german_whist.engine.random_play import random_hands
 
-from .measure import Row, rate
+from .measure import Row, rate, step_rate
 
 SIZES = tuple(2**power for power in range(10, 23, 2))
 TARGET_SIZE = 2**20
@@ -129,21 +129,7 @@ def _steps_of_host() -> Row:
     games = Batch(options_from("classic", layout="trump-first"), size, threads)
     games.reset(1)
     outputs = _step_outputs(games)
-    rng = np.random.default_rng(0)
-
-    def work() -> float:
-        import time
-
-        total, steps = 0.0, 26
-        for _ in range(steps):
-            masks = outputs.masks
-            chosen = (masks * rng.random(masks.shape, np.float32)).argmax(axis=1)
-            start = time.perf_counter()
-            games.step(games.all_games, chosen, outputs)
-            total += time.perf_counter() - start
-        return size * steps / total
-
-    speed = max(work() for _ in range(3))
+    speed = step_rate(lambda actions: games.step(games.all_games, actions, outputs), outputs.masks)
     return Row(
         f"steps of {size:,} games on the host's {threads} threads", speed / 1e6, "M decisions/s"
     )
