@@ -400,7 +400,9 @@ def test_lambda_returns_are_the_forward_view_cut_off_at_random_cards(endgame_tri
     marks = rng.random((hands, count)) < 0.15
     random_tricks = (marks << np.arange(count)).sum(axis=1)
     returns, counted = lambda_returns(
-        *map(torch.from_numpy, (probs, leaders, tricks, random_tricks)), lambda_, endgame_tricks
+        *map(torch.from_numpy, (probs, leaders, tricks, random_tricks)),
+        lambda_=lambda_,
+        endgame_tricks=endgame_tricks,
     )
     assert not returns[..., outcomes:].any()
     for hand in range(hands):
@@ -442,11 +444,11 @@ def test_losses_of_value_and_belief_networks_are_cross_entropies() -> None:
     hands = self_play(24, 0.1)
     value_task = ValueTask(CLASSIC, 0.8)
     net = MLP([INPUTS, 16, N_OUTCOMES])
-    x, leaders, tricks, random_tricks = value_task.read(hands)
+    x, *outcomes = value_task.read(hands)
     with torch.no_grad():
         log_probs = torch.log_softmax(net(x.float()), -1)
         targets, counted = lambda_returns(
-            log_probs.exp(), leaders, tricks, random_tricks, 0.8, CLASSIC.hand
+            log_probs.exp(), *outcomes, lambda_=0.8, endgame_tricks=CLASSIC.hand
         )
         losses = -(targets * log_probs).sum(-1)
         value_loss = float(losses[counted].mean())

@@ -159,7 +159,10 @@ def run_sweep(
                 ended = [(jobs[0], _train(jobs[0], say))] if in_process else run_jobs(jobs, on, say)
                 codes = {job.name: code for job, code in ended}
             for trial, job in zip(trials, jobs, strict=True):
-                _report(study, sweep, trial, job, codes[job.name], say)
+                if (code := codes[job.name]) in (0, UNSTABLE):
+                    result = _record_end(sweep, trial, job, diverged=bool(code))
+                    sampled = " ".join(format_overrides(trial_settings(trial)))
+                    say(f"{job.name}, {result}: {sampled}")
             if failures := [code for code in codes.values() if code not in (0, UNSTABLE)]:
                 raise RunStopped("not all trials came to their ends", max(failures))
         except Exception as error:
@@ -285,23 +288,21 @@ def affordable_decisions(settings: Settings, seconds: float) -> int:
     return int(float(f"{seconds / max(np.quantile(times, 0.25), 1e-12):.2g}"))
 
 
-def _report(study: Any, sweep: Sweep, trial: Any, job: Job, code: int, say: Say) -> None:
-    if code not in (0, UNSTABLE):
-        return
+def _record_end(sweep: Sweep, trial: Any, job: Job, *, diverged: bool) -> str:
+    """Tell the study how a trial ended; returns it in words."""
+    study = trial.study
     # Pruned, or trained by another machine too, which had no sign of life from this one.
     ended = study.get_trials(deepcopy=False)[trial.number].state != _state("RUNNING")
-    if code or ended:
+    if diverged or ended:
         study.tell(trial, state=_state("PRUNED"), skip_if_finished=True)
-        result = "diverged" if code else "ended early"
-    else:
-        evaluations = load_state(job.folder / STATE)[1].evaluations
-        last = max((evaluation.decisions for evaluation in evaluations), default=0)
-        final = [evaluation for evaluation in evaluations if evaluation.decisions == last]
-        objective = _objective(settings_from(job.settings), job.folder, final)
-        trial.set_user_attr("half_width", objective.half_width)
-        study.tell(trial, objective.value)
-        result = sweep.text(objective)
-    say(f"{job.name}, {result}: {' '.join(format_overrides(trial_settings(trial)))}")
+        return "diverged" if diverged else "ended early"
+    evaluations = load_state(job.folder / STATE)[1].evaluations
+    last = max((evaluation.decisions for evaluation in evaluations), default=0)
+    final = [evaluation for evaluation in evaluations if evaluation.decisions == last]
+    objective = _objective(settings_from(job.settings), job.folder, final)
+    trial.set_user_attr("half_width", objective.half_width)
+    study.tell(trial, objective.value)
+    return sweep.text(objective)
 
 
 def _objective(

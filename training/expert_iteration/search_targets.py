@@ -176,8 +176,8 @@ def evaluate_exactly(
                 tables,
                 scratch,
                 leaves.games[leaf : leaf + 1],
-                solver.trial_games,
-                solver.max_pay,
+                trials=solver.trial_games,
+                max_pay=solver.max_pay,
             )
         else:
             leaves.values[leaf] = sign

@@ -170,7 +170,12 @@ def write_query(rules: Record, game: Record, queries: BatchedPolicy, index: int)
     view = row(buffers.views, 0)
     write_position(rules, game, np.int64(game.turn), view)
     batch.masks[index] = encode_policy_input(
-        rules, view, net, batch.suit_orders[index], batch.actions[index], buffers.observation
+        rules,
+        view,
+        net,
+        order=batch.suit_orders[index],
+        action_map=batch.actions[index],
+        observation=buffers.observation,
     )
     for k in range(len(net.inputs)):
         batch.inputs[index, k] = BF16_ONE if buffers.observation[net.inputs[k]] else 0

@@ -58,6 +58,7 @@ def lambda_returns(
     leaders: Tensor,
     tricks: Tensor,
     random_tricks: Tensor,
+    *,
     lambda_: float,
     endgame_tricks: int,
 ) -> tuple[Tensor, Tensor]:
@@ -116,11 +117,11 @@ class ValueTask:
         )
 
     def loss(self, net: nn.Module, hands: Array) -> Tensor:
-        inputs, leaders, tricks, random_tricks = self.read(hands)
+        inputs, *outcomes = self.read(hands)
         log_probs = functional.log_softmax(evaluate_network(net, inputs), -1)
         probs = log_probs.detach().exp()
         targets, mask = lambda_returns(
-            probs, leaders, tricks, random_tricks, self.lambda_, self.endgame_tricks
+            probs, *outcomes, lambda_=self.lambda_, endgame_tricks=self.endgame_tricks
         )
         return -((targets * log_probs).sum(-1) * mask).sum() / mask.sum().clamp(min=1)
 
@@ -130,7 +131,12 @@ class ValueTask:
         inputs, leaders, tricks, random_tricks = self.read(hands)
         probs = evaluate_network(net, inputs).softmax(-1)
         outcomes, _ = lambda_returns(
-            probs, leaders, tricks, random_tricks, 1.0, self.endgame_tricks
+            probs,
+            leaders,
+            tricks,
+            random_tricks,
+            lambda_=1.0,
+            endgame_tricks=self.endgame_tricks,
         )
         on_policy = (random_tricks[:, None] >> torch.arange(self.tricks)) == 0
         errors = ((probs - outcomes) @ self.pays) ** 2
