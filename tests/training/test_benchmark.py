@@ -322,14 +322,14 @@ def test_a_page_lays_algorithms_side_by_side() -> None:
 
 def test_curve_is_the_mean_of_seeds_that_came_as_far_as_any() -> None:
     results = [
-        *results_of("2x4-h2", "ppo", [0.04, 0.02], [0.06, 0.03], [0.9]),
+        *results_of("2x4-h2", "ppo", [0.04, 0.02], [0.06, 0.03], [0.05, 0.04], [0.9]),
         *results_of("2x4-h2", "cfr", [0.1, 0.000_001]),
         *results_of("2x4-h2", "nfsp", [0.5]),
     ]
     over_decisions, over_time = draw_charts(results).values()
     assert re.findall(r"ppo at [^<]*", over_decisions) == [
-        "ppo at 256: 0.05 ± 0.05",
-        "ppo at 512: 0.025 ± 0.025",
+        "ppo at 256: 0.05 ± 0.025",
+        "ppo at 512: 0.03 ± 0.025",
     ]
     # Too low to be shown, and one point is no curve.
     assert re.findall(r"cfr at [^<]*", over_time) == ["cfr at 1: 0.1"]

@@ -192,7 +192,8 @@ def _curve(runs: Sequence[Result], metric: str, is_log: bool, *, in_seconds: boo
             continue
         x = np.mean([point.seconds if in_seconds else point.decisions for point in seeds])
         points.append((float(x), mean.value))
-        half_width = mean.half_width
+        # Two seeds have an interval that says nothing.
+        half_width = mean.half_width if len(seeds) > 2 else math.inf
         if is_log and math.isfinite(half_width):
             half_width = min(half_width, mean.value - _LEAST_SHOWN)
         half_widths.append(half_width)
