@@ -55,7 +55,7 @@ LONG = (
     "test_hidden_cards",
     "test_documentation",
     "test_server",
-    "test_thinking",
+    "test_pipeline",
     "test_ranks",
     "test_browser_phone",
     "test_plain_jit",

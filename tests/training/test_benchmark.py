@@ -77,7 +77,7 @@ def test_a_seeds_figures_of_all_games_are_one_observation() -> None:
 
 
 @pytest.mark.usefixtures("no_tensorboard")
-def test_it_trains_what_is_missing_and_tells_a_row_for_each(
+def test_benchmark_trains_what_is_missing_and_writes_rows(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["benchmark", written(tmp_path / "tiny.yaml"), "--folder", str(tmp_path / "found")]
@@ -120,7 +120,7 @@ def test_it_trains_what_is_missing_and_tells_a_row_for_each(
     assert "was begun with decisions 512, and now it is 1024: name" in capsys.readouterr().err
 
 
-def test_players_are_evaluated_on_deals_that_no_training_of_theirs_has_played(
+def test_players_are_evaluated_on_deals_not_trained_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seeds: list[int] = []
@@ -250,7 +250,7 @@ def test_benchmark_measures_players_that_sample(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("no_tensorboard")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_whoever_ends_it_ends_the_training_under_way_and_none_begins(
+def test_signal_ends_the_training_under_way_and_none_begins(
     number: signal.Signals, tmp_path: Path
 ) -> None:
     path = written(
@@ -368,7 +368,7 @@ def test_lines_that_are_no_results_are_refused(tmp_path: Path) -> None:
         ({"eval_opponents": [], "rules": ["classic"]}, "the rules classic are too large to walk"),
     ],
 )
-def test_what_is_wrong_is_told_before_anything_is_trained(
+def test_invalid_benchmark_is_refused_before_training(
     changes: dict[str, object], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["benchmark", written(tmp_path / "wrong.yaml", **changes)]

@@ -70,7 +70,7 @@ def test_what_they_came_to_stands_in_lines_rows_and_json(two: Comparison) -> Non
     assert "itself" not in set(frame.opponent)
 
 
-def test_runs_that_ended_early_or_were_never_measured_stand_beside_others(tmp_path: Path) -> None:
+def test_runs_without_evaluations_are_compared_too(tmp_path: Path) -> None:
     folders = a_run(tmp_path / "short", rates=(0.5,)), a_run(tmp_path / "long")
     assert re.search(r"evaluated after +1,000 +2,000", compare(folders).text())
     a_run(tmp_path / "many" / "seed-1")
@@ -198,7 +198,7 @@ def test_a_training_that_dies_again_and_again_is_given_up(
 
 
 @pytest.mark.usefixtures("no_tensorboard")
-def test_seeds_that_saved_nothing_begin_unless_somebody_trains_them(
+def test_seeds_without_a_state_begin_unless_they_are_locked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "training.yaml").write_text("trainer: cfr\n", encoding="utf-8")

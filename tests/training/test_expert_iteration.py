@@ -105,7 +105,7 @@ def decisions_of(hands: Array, seed: int) -> Iterator[tuple[int, int, Game, int]
 # -- hands of self-play
 
 
-def test_random_cards_are_marked_in_the_trick_in_which_they_were_played() -> None:
+def test_random_cards_are_marked_in_their_trick() -> None:
     plain, explored = self_play(96, 0.0), self_play(96, 0.1)
     np.testing.assert_array_equal(plain["deal"], explored["deal"])
     assert not plain["random_tricks"].any()
@@ -138,7 +138,7 @@ class RecordingSearch:
         return Lowest("classic").act(views, rng), np.full((len(views), 13), np.nan, np.float32)
 
 
-def test_a_search_gets_a_random_stream_of_its_own_for_every_decision_of_every_hand() -> None:
+def test_search_gets_a_random_stream_for_each_decision() -> None:
     search: Any = RecordingSearch()
     play_with_targets(SearchPlayers(CLASSIC, search, 20), 3, 0, 0.2)
     streams = np.array(search.streams)
@@ -246,7 +246,7 @@ def tried_hands() -> Array:
     return play_with_targets(players, 3, 0, 0.1)
 
 
-def test_search_targets_are_what_every_likely_card_comes_to_in_the_deal_as_it_is() -> None:
+def test_lookahead_targets_are_values_in_the_true_deal() -> None:
     plain = PolicyPlayers(CLASSIC, policy_net(champion()), 16).play(3, 0, 0.1)
     np.testing.assert_array_equal(tried_hands()["hand"], plain)
     compared = left_out = 0
@@ -274,7 +274,7 @@ def test_search_targets_are_what_every_likely_card_comes_to_in_the_deal_as_it_is
     assert left_out < compared / 4
 
 
-def test_a_policy_learns_each_target_at_its_card_and_in_the_position_it_was_tried_in() -> None:
+def test_policy_task_reads_targets_by_card_and_position() -> None:
     policy = policy_net(champion())
     task = PolicyTask(CLASSIC, policy, 0.01)
     hands = tried_hands()[:5]
@@ -299,7 +299,7 @@ def test_a_policy_learns_each_target_at_its_card_and_in_the_position_it_was_trie
     assert row == len(x) > 60
 
 
-def test_the_loss_of_a_policy_is_its_expected_target_less_a_divergence_from_the_old_one() -> None:
+def test_policy_loss_is_expected_target_less_kl_divergence() -> None:
     """E[target] - pull * KL(new, old), its gradient by hand; better cards weigh at least 0.02.
 
     Legal cards that were not tried count as the old policy's mean.
@@ -373,7 +373,7 @@ def test_min_weight_term_lifts_only_better_rare_cards() -> None:
     assert gradient.count_nonzero() == 2
 
 
-def test_what_a_value_network_reads_of_hands_is_what_the_cards_say() -> None:
+def test_value_task_reads_inputs_and_leaders_of_hands() -> None:
     hands = self_play(6, 0.1)
     x, leaders, tricks, random_tricks = ValueTask(CLASSIC, 0.8).read(hands)
     assert (tricks.numpy() == hands["tricks"]).all()
@@ -388,7 +388,7 @@ def test_what_a_value_network_reads_of_hands_is_what_the_cards_say() -> None:
 
 
 @pytest.mark.parametrize("endgame_tricks", [3, 13])
-def test_lambda_returns_are_the_forward_view_cut_off_at_random_cards(endgame_tricks: int) -> None:
+def test_lambda_returns_are_the_forward_view_cut_at_random_cards(endgame_tricks: int) -> None:
     """Sutton and Barto 2018, 12.1, of whole distributions, each for the leader of its trick."""
     rng = np.random.default_rng(2)
     hands, count, lambda_ = 60, 9, 0.7
@@ -424,7 +424,7 @@ def test_lambda_returns_are_the_forward_view_cut_off_at_random_cards(endgame_tri
 
 
 @pytest.mark.parametrize("name", ["quick", "small-last"])
-def test_value_targets_of_smaller_hands_are_numbers_of_tricks_that_there_are(name: str) -> None:
+def test_value_targets_of_small_hands_are_possible_tricks(name: str) -> None:
     rules = load_rules(name)
     checkpoint = specialize_checkpoint(read_checkpoint(FAMILY_WEIGHTS), rules)
     hands = PolicyPlayers(rules, policy_net(checkpoint), 24).play(11, 0, 0.1)
@@ -529,7 +529,7 @@ def test_a_fit_mixes_hands_of_several_files_anew_in_every_epoch(tmp_path: Path) 
     assert first[0] != first[1]
 
 
-def test_a_fit_to_a_single_file_takes_another_order_in_every_epoch(tmp_path: Path) -> None:
+def test_fit_to_a_single_file_has_another_order_in_every_epoch(tmp_path: Path) -> None:
     fit = Fit(Regression(), FitConfig((), 2.0, 8), numbered_files(tmp_path, [64]))
     rows = []
     for _, batch in zip(range(16), fit.batches(), strict=False):
@@ -539,7 +539,7 @@ def test_a_fit_to_a_single_file_takes_another_order_in_every_epoch(tmp_path: Pat
     assert (np.array(rows[:64]) == rows[64:]).mean() < 0.2
 
 
-def test_a_fit_ends_with_the_averaged_weights_of_adam_and_never_learns_what_it_is_checked_on(
+def test_fit_writes_averaged_weights_and_ignores_validation(
     tmp_path: Path,
 ) -> None:
     files = numbered_files(tmp_path, [64, 64, 64])
@@ -579,7 +579,7 @@ def test_a_fit_ends_with_the_averaged_weights_of_adam_and_never_learns_what_it_i
             assert written[f"{place}.{part}"] == expected
 
 
-def test_a_course_keeps_hands_apart_to_check_on_and_writes_averaged_weights(
+def test_recipe_keeps_hands_for_validation_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pipeline, "_LANES", {"hands": 16, "search_targets": 16})

@@ -138,7 +138,7 @@ def test_the_graph_of_one_of_the_package_is_written_here(
     assert not [*CLASSIC_WEIGHTS.parent.glob("*.onnx")]
 
 
-def test_a_network_of_several_games_is_written_for_one_also_that_shows_less(
+def test_network_of_several_rule_sets_is_exported_for_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("onnxruntime")
@@ -152,7 +152,7 @@ def test_a_network_of_several_games_is_written_for_one_also_that_shows_less(
         assert np.mean(graph.act(views, rng) == network.act(views, rng)) > 0.98
 
 
-def test_half_precision_plays_as_the_whole_does_unless_numbers_are_too_large(
+def test_half_precision_refuses_numbers_that_are_too_large(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = small_checkpoint(tmp_path, **{"policy.bias": np.full(52, 1e5, np.float32)})

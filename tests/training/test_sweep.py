@@ -128,7 +128,7 @@ def write_finished_sweep(folder: Path, values: Sequence[float]) -> None:
         write_checkpoint(path, good.weights if number else poor, good.card)
 
 
-def test_a_sweep_goes_on_to_as_many_trials_as_are_wanted_and_leaves_a_preset(
+def test_sweep_resumes_to_its_trials_and_writes_a_preset(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, folder = written(tmp_path), tmp_path / "sweep"
@@ -161,7 +161,7 @@ def test_a_sweep_goes_on_to_as_many_trials_as_are_wanted_and_leaves_a_preset(
     assert {trial.name for trial in (folder / "trials").iterdir()} == {"0", "1", "2"}
 
 
-def test_the_best_of_noisy_figures_is_found_by_fresh_deals_and_ties_are_told(
+def test_finalists_are_ranked_on_fresh_deals_with_ties(
     tmp_path: Path,
 ) -> None:
     folder, lines = tmp_path / "sweep", list[str]()
@@ -213,7 +213,7 @@ def test_without_opponents_the_exploitability_is_minimized(tmp_path: Path) -> No
     assert f"trial {result.best.number}, {text}: batch_size=" in "\n".join(lines)
 
 
-def test_finalists_trained_elsewhere_are_told_and_no_workers_are_refused(tmp_path: Path) -> None:
+def test_finalists_trained_elsewhere_are_reported(tmp_path: Path) -> None:
     folder, lines = tmp_path / "sweep", list[str]()
     sweep = load_sweep(written(tmp_path, trials=2))
     with pytest.raises(ValueError, match="workers is 0: give at least 1"):
@@ -229,7 +229,7 @@ def test_finalists_trained_elsewhere_are_told_and_no_workers_are_refused(tmp_pat
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 1.0])
-def test_the_interval_of_a_mean_win_rate_holds_however_opponents_correlate(
+def test_interval_of_mean_win_rate_holds_at_any_correlation(
     correlation: float,
 ) -> None:
     rng, covered = np.random.default_rng(3), 0
@@ -283,7 +283,7 @@ def test_sweep_counts_a_diverged_trial_and_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_tensorboard")
-def test_trials_side_by_side_come_to_what_they_come_to_one_by_one(tmp_path: Path) -> None:
+def test_trials_side_by_side_have_the_results_of_one_by_one(tmp_path: Path) -> None:
     sweep = load_sweep(written(tmp_path, **TABLES, trials=2, sampler="Random", pruner="Nop"))
     results = []
     for workers in (1, 2):
@@ -303,7 +303,7 @@ def no_training(settings: Settings, folder: Path, **_: object) -> None:
     save_state(folder / "state.safetensors", {}, RunState({}, evaluations=[evaluation(0.5)]))
 
 
-def test_no_trial_is_drawn_twice_by_a_sweep_that_goes_on_or_is_shared(
+def test_resumed_or_shared_sweep_draws_no_trial_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sweep = load_sweep(written(tmp_path, space={"ent_coef": {"low": 0.0, "high": 1.0}}))
@@ -443,7 +443,7 @@ def test_a_killed_trial_goes_on_from_what_it_saved(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rates", [(0.1, 0.2), (0.9, 0.8)])
-def test_a_trial_in_another_process_is_pruned_by_what_the_storage_holds(
+def test_trial_in_another_process_is_pruned_by_the_storage(
     rates: tuple[float, float], tmp_path: Path
 ) -> None:
     study = study_of(tmp_path)

@@ -1,4 +1,4 @@
-"""What the thinker's networks are made from: hands, targets, fits that go on, whole recipes."""
+"""The pipeline of expert iteration: hands, targets, fits that resume, whole recipes."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_hands_are_legal_and_end_as_the_solver_says() -> None:
 
 
 @pytest.mark.parametrize("killed", ["save 1", "save 2", "write 1"])
-def test_a_fit_that_was_broken_off_comes_to_the_same_weights(
+def test_interrupted_fit_comes_to_the_same_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: str
 ) -> None:
     policy, files = policy_net(read_checkpoint(CLASSIC_WEIGHTS)), []
@@ -182,7 +182,7 @@ def posterior(rules: Rules, hand: Any, plays: list[int]) -> tuple[View, dict[int
 
 
 @pytest.mark.thorough
-def test_beliefs_come_to_the_enumerated_posteriors_of_a_tiny_deck(tmp_path: Path) -> None:
+def test_beliefs_come_to_enumerated_posteriors_of_a_tiny_deck(tmp_path: Path) -> None:
     players = PolicyPlayers(TINY, policy_for(TINY, tmp_path), 4096)
     files = []
     for k in range(8):
@@ -216,7 +216,7 @@ def test_beliefs_come_to_the_enumerated_posteriors_of_a_tiny_deck(tmp_path: Path
     assert np.mean(errors) < 0.5 * np.mean(baseline_errors), "some cards are likelier than others"
 
 
-# -- advice
+# -- search targets
 
 
 def likely_cards(view: View) -> np.ndarray:
@@ -235,7 +235,7 @@ def are_equivalent(game: Game, one: int, two: int) -> bool:
     return one // 13 == two // 13 and cards <= {*view.hand} and len(seen) == 1
 
 
-def test_what_a_search_finds_is_the_advice_where_it_plays() -> None:
+def test_estimates_of_a_search_are_its_search_targets() -> None:
     thinker = make_agent("thinker:8")
     assert isinstance(thinker, SearchAgent)
     searching = SearchPlayers(CLASSIC, thinker, 8)
@@ -280,7 +280,7 @@ def test_what_a_search_finds_is_the_advice_where_it_plays() -> None:
 # -- recipes
 
 
-def test_a_course_makes_what_the_thinker_plays_with_and_goes_on(
+def test_recipe_makes_the_networks_of_a_thinker_and_resumes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = "hands=32 target_hands=[16] value_hidden_sizes=[8] belief_hidden_sizes=[8] epsilon=0.1"
@@ -332,7 +332,7 @@ def npy(array: np.ndarray) -> bytes:
     return file.getvalue()
 
 
-def test_all_can_learn_from_the_hands_of_a_search_and_what_it_found(tmp_path: Path) -> None:
+def test_all_networks_learn_from_hands_with_search_targets(tmp_path: Path) -> None:
     words = ["target_hands=8", "determinizations=2"]
     lines: list[str] = []
     run_expert_iteration(tmp_path / "round", load_recipe("round", words), lines.append)
@@ -349,7 +349,7 @@ def test_all_can_learn_from_the_hands_of_a_search_and_what_it_found(tmp_path: Pa
     assert len(lines) == n_lines
 
 
-def test_a_policy_of_many_rule_sets_learns_on_in_one_of_them(tmp_path: Path) -> None:
+def test_policy_of_many_rule_sets_learns_on_in_one_of_them(tmp_path: Path) -> None:
     words = ["rules=quick", "policy=champion", "hands=32", "target_hands=8,6"]
     words += ["value_hidden_sizes=[8]", "belief_hidden_sizes=[8]"]
     run_expert_iteration(tmp_path, load_recipe("quick", words), lambda _: None)
@@ -360,7 +360,7 @@ def test_a_policy_of_many_rule_sets_learns_on_in_one_of_them(tmp_path: Path) -> 
     assert make_agent(str(tmp_path), "quick").rules.name == "quick"
 
 
-def test_a_card_tells_the_machine_and_the_minutes_of_all_commands(tmp_path: Path) -> None:
+def test_card_has_the_machine_and_the_minutes_of_all_commands(tmp_path: Path) -> None:
     words = ["target_hands=8,6", "determinizations=2", "policy=champion-1"]
     (tmp_path / MINUTES).write_text("policy-1 30.5\n", encoding="utf-8")
     run_expert_iteration(tmp_path, load_recipe("round", words), lambda _: None)
@@ -378,7 +378,7 @@ def test_a_card_tells_the_machine_and_the_minutes_of_all_commands(tmp_path: Path
 @pytest.mark.parametrize(
     "content", [b"", b"30.5", b"policy nan", b"policy -1", b"policy x", b"\xff"]
 )
-def test_minutes_that_are_none_are_refused_before_anything_is_played(
+def test_invalid_minutes_are_refused_before_hands_are_played(
     tmp_path: Path, content: bytes
 ) -> None:
     (tmp_path / MINUTES).write_bytes(content)
@@ -390,7 +390,7 @@ TRAINING = "{trainer: ppo, decisions: 4000, n_envs: 64, hidden_sizes: [8], eval_
 
 
 @pytest.mark.thorough
-def test_a_course_can_begin_with_a_training_and_go_round(tmp_path: Path) -> None:
+def test_recipe_begins_with_a_training_and_has_rounds(tmp_path: Path) -> None:
     (tmp_path / "first.yaml").write_text(TRAINING, encoding="utf-8")
     words = [f"train={tmp_path / 'first.yaml'}", "hands=64", "target_hands=8,6", "seed=7"]
     words += ["determinizations=2", "value_hidden_sizes=[8]", "belief_hidden_sizes=[8]"]
@@ -456,7 +456,7 @@ def test_a_course_can_begin_with_a_training_and_go_round(tmp_path: Path) -> None
     assert read_checkpoint(folder / "policy").card.sha256 == made
 
 
-def test_each_round_is_played_by_what_came_of_the_one_before() -> None:
+def test_each_round_is_played_by_the_policy_before() -> None:
     initial, own = ("a", "b"), ("c", "d")
     recipe = load_recipe("round", ["target_hands=2,3,4", "seed=5", "policy=p"])
     stages = rounds(Path("f"), recipe, initial, own)
@@ -468,7 +468,7 @@ def test_each_round_is_played_by_what_came_of_the_one_before() -> None:
     assert [stage.recipe.seed for stage in stages] == [5 + k * 1_000_000_007 for k in range(3)]
 
 
-def test_a_training_that_was_begun_is_not_another_one_later(tmp_path: Path) -> None:
+def test_first_training_keeps_the_settings_it_began_with(tmp_path: Path) -> None:
     file, folder = tmp_path / "first.yaml", tmp_path / "mine"
     file.write_text(TRAINING, encoding="utf-8")
     recipe = load_recipe("quick", [f"train={file}"])
@@ -523,7 +523,7 @@ def test_paths_may_have_commas() -> None:
         ),
     ],
 )
-def test_what_no_course_could_go_on_with_is_refused_before_it_begins(
+def test_impossible_recipe_is_refused_before_it_begins(
     tmp_path: Path, text: str, words: list[str], says: str
 ) -> None:
     (tmp_path / "first.yaml").write_text(text, encoding="utf-8")
@@ -547,7 +547,7 @@ def test_the_champion_of_the_rules_plays_unless_another_is_named(tmp_path: Path)
     assert not lines
 
 
-def test_hands_are_the_same_whoever_plays_them(tmp_path: Path) -> None:
+def test_hands_are_the_same_in_a_worker_process(tmp_path: Path) -> None:
     recipe = load_recipe("round", ["determinizations=2", "policy=champion"])
     files = [HandsFile("search_targets", number, 4, 1) for number in range(2)]
     auxiliary = [str(CLASSIC_WEIGHTS.parent / name) for name in ("value", "belief")]
@@ -560,7 +560,7 @@ def test_hands_are_the_same_whoever_plays_them(tmp_path: Path) -> None:
     assert str(files[1]) == "file 2 of search_targets"
 
 
-def test_when_all_who_play_die_it_is_told_how_to_go_on(
+def test_death_of_all_workers_says_how_to_resume(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def nobody(*_: object, **__: object) -> Any:
@@ -573,7 +573,7 @@ def test_when_all_who_play_die_it_is_told_how_to_go_on(
     assert message in capsys.readouterr().out
 
 
-def test_courses_are_listed_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_recipes_are_listed_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["expert-iteration", "--list"]) == 0
     assert "classic" in capsys.readouterr().out
     assert main(["expert-iteration", "quick", "seed=9", "--show"]) == 0
