@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from german_whist.cli import main
-from german_whist.training.experiments import separate_runs
+from german_whist.training.experiments import jobs
 from german_whist.training.experiments.compare import Comparison, compare
 from german_whist.training.folder import RunLock
 from german_whist.training.presets import load_settings
@@ -156,7 +156,7 @@ def test_one_command_trains_with_several_seeds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # On one core one worker trains them all.
-    monkeypatch.setattr(separate_runs, "usable_threads", lambda: 1)
+    monkeypatch.setattr(jobs, "usable_threads", lambda: 1)
     monkeypatch.chdir(tmp_path)
     Path("deadly.py").write_text(DEADLY, encoding="utf-8")
     assert main([*WORDS, "callbacks=deadly:Once", "seeds=3,4"]) == 0
