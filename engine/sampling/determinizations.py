@@ -70,7 +70,7 @@ SAMPLING_PLAN = np.dtype(
         ("n_cached", "i8"),
         ("n_splits", "i8"),  # number of splits of the unknown hand among the suits
         ("splits", "u1", (_MAX_SPLITS, 4)),
-        ("base", "u8"),  # of the digits of a state: the size of a hand plus one
+        ("radix", "u8"),  # of the digits of a state: the size of a hand plus one
         ("n_rest", "i8"),  # cards in `rest`
         ("slots", "i8"),
         ("hidden", "i8"),  # unknown cards in the opponent's hand
@@ -95,7 +95,7 @@ SAMPLING_PLAN = np.dtype(
 @noinline
 def plan_determinizations(rules: Record, view: Record, voids: bool, plan: Record) -> None:
     """Prepare the sampling plan of a view, once for any number of determinizations."""
-    plan.base = np.int64(rules.hand) + 1
+    plan.radix = np.int64(rules.hand) + 1
     plan.hidden = np.int64(view.opponent_hand_size) - popcount(view.opponent_known)
     count = 0
     for trick in range(len(view.opponent_draws)):
@@ -184,7 +184,7 @@ def _was_played_before(view: Record, card: int, trick: int) -> bool:
 def _radix_power(plan: Record, exponent: int) -> np.uint64:
     power = ONE
     for _ in range(exponent):
-        power *= plan.base
+        power *= plan.radix
     return power
 
 
@@ -238,7 +238,7 @@ def _n_candidates(plan: Record, slot: int, state: np.uint64, free: int, choice: 
         return 1 if due == ONE and choice == slot else 0
     if choice == _NEVER:
         return free
-    return np.int64((state // _radix_power(plan, choice)) % plan.base)
+    return np.int64((state // _radix_power(plan, choice)) % plan.radix)
 
 
 @jit
