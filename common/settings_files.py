@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 
 import msgspec
 import yaml
-from msgspec import inspect
 
 from .files import read_yaml_mapping, write_file
 from .suggestions import suggest
@@ -22,8 +21,8 @@ from .typed_settings import (
     CheckedSettings,
     SettingsError,
     check_unchanged,
+    convert_settings,
     format_value,
-    validation_errors,
 )
 
 S = TypeVar("S")
@@ -85,23 +84,20 @@ def build_settings(kind: type[T], values: Mapping[str, Any], source: str, what: 
 
     Without a `source`, the error is about options just typed.
     """
-    fields = msgspec.structs.fields(kind)
-    types = {name.name: name.type for name in fields}
-    unknown = [name for name in values if name not in types]
+    fields = {field.name: field for field in msgspec.structs.fields(kind)}
+    unknown = [name for name in values if name not in fields]
     problems = [
         f"{name!r} is not {what}; the setting for that is {replacement!r}"
-        if (replacement := kind.other_names.get(name)) in types
-        else f"{name!r} is not {what}{suggest(name, types, listed=len(unknown) == 1)}"
+        if (replacement := kind.other_names.get(name)) in fields
+        else f"{name!r} is not {what}{suggest(name, fields, listed=len(unknown) == 1)}"
         for name in unknown
     ]
-    problems += [
-        f"has no {name.name!r}" for name in fields if name.required and name.name not in values
-    ]
-    typed = {name: _coerce(value, types[name]) for name, value in values.items() if name in types}
+    missing = [name for name, field in fields.items() if field.required and name not in values]
+    problems += [f"has no {name!r}" for name in missing]
     try:
         if problems:
-            raise SettingsError("; ".join([*problems, *validation_errors(kind, typed)]))
-        return kind(**typed)
+            raise SettingsError("; ".join([*problems, *convert_settings(kind, values)[1]]))
+        return kind(**values)
     except SettingsError as error:
         raise SettingsError(f"{source}: {error}" if source else str(error)) from None
 
@@ -109,14 +105,13 @@ def build_settings(kind: type[T], values: Mapping[str, Any], source: str, what: 
 def build_with_overrides(
     make: Callable[[dict[str, Any], str], S],
     values: Mapping[str, Any],
-    words: Iterable[str],
+    overrides: Mapping[str, Any],
     source: str,
 ) -> S:
-    """Build settings from `values`, overridden by `key=value` words.
+    """Build settings from `values` with `overrides`.
 
     An error names the file only if the file is wrong by itself.
     """
-    overrides = parse_overrides(words)
     try:
         return make({**values, **overrides}, "" if overrides else source)
     except SettingsError:
@@ -130,30 +125,6 @@ def keep_settings(path: Path, settings: CheckedSettings, remedy: str) -> None:
     if path.exists():
         check_unchanged(path.parent, read_yaml_mapping(path), settings, remedy)
     write_file(path, settings.as_yaml())
-
-
-def _coerce(value: Any, kind: Any) -> Any:
-    value_type = inspect.type_info(kind)
-    if isinstance(value_type, inspect.Metadata):
-        value_type = value_type.type
-    if isinstance(value_type, inspect.VarTupleType):
-        parts = () if value is None else value if isinstance(value, (list, tuple)) else (value,)
-        return tuple(_coerce_number(part, value_type.item_type) for part in parts)
-    return _coerce_number(value, value_type)
-
-
-def _coerce_number(value: Any, value_type: Any) -> Any:
-    if isinstance(value_type, inspect.Metadata):
-        value_type = value_type.type
-    if not isinstance(value_type, (inspect.IntType, inspect.FloatType)) or isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        # YAML parses 1e-3 as a string.
-        with suppress(ValueError):
-            value = float(value.replace("_", ""))
-    if isinstance(value_type, inspect.FloatType):
-        return float(value) if isinstance(value, int) else value
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def parse_overrides(words: Iterable[str]) -> dict[str, Any]:
@@ -190,15 +161,13 @@ def _format_override(name: str, value: Any) -> str:
     return f"{name}={format_value(value)}"
 
 
-def shortest_command(
-    command: str, settings: Mapping[str, Any], bases: Iterable[tuple[list[str], Mapping[str, Any]]]
+def command_line(
+    words: Iterable[str], settings: Mapping[str, Any], defaults: Mapping[str, Any]
 ) -> str:
-    """Shortest command line that gives these settings, starting from one of `bases`."""
-    candidates = [[*name, *format_overrides(_differences(settings, base))] for name, base in bases]
-    return shlex.join(["german-whist", command, *min(candidates, key=len)])
-
-
-def _differences(settings: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        key: value for key, value in settings.items() if key != "about" and value != base.get(key)
+    """Command with these words and the settings that differ from the defaults."""
+    changed = {
+        name: value
+        for name, value in settings.items()
+        if name != "about" and value != defaults.get(name)
     }
+    return shlex.join(["german-whist", *words, *format_overrides(changed)])

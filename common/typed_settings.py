@@ -6,14 +6,15 @@ Command-line help, `--show`, the settings page and all errors are generated from
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import msgspec
 import yaml
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, inspect
 
 from .schema import type_text
 from .suggestions import suggest
@@ -49,8 +50,11 @@ class CheckedSettings(Struct, frozen=True, kw_only=True, dict=True):
 
     def __post_init__(self) -> None:
         values = {name: getattr(self, name) for name in self.__struct_fields__}
-        if problems := [*validation_errors(type(self), values)]:
+        converted, problems = convert_settings(type(self), values)
+        if problems:
             raise SettingsError("; ".join(problems))
+        for name, value in converted.items():
+            msgspec.structs.force_setattr(self, name, value)
 
     def as_mapping(self) -> dict[str, Any]:
         plain = {name: getattr(self, name) for name in self.__struct_fields__}
@@ -101,7 +105,7 @@ def list_settings(kind: type[CheckedSettings]) -> list[Setting]:
             field.default
             if field.default_factory is msgspec.NODEFAULT
             else field.default_factory(),
-            next(filter(None, (_about(types.get(field.name)) for types in inherited)), ""),
+            next(filter(None, (_about(types, field.name) for types in inherited)), ""),
             type_text(field.type),
         )
         for field in msgspec.structs.fields(kind)
@@ -124,28 +128,44 @@ def format_value(value: Any) -> str:
     return yaml.safe_dump(value, default_flow_style=True, width=10_000).split("\n...")[0].strip()
 
 
-def validation_errors(kind: type[CheckedSettings], values: Mapping[str, Any]) -> Iterator[str]:
-    """One sentence for each invalid value."""
-    for name, expected in _types(kind).items():
-        value = values.get(name, msgspec.NODEFAULT)
-        if value is msgspec.NODEFAULT:
+def convert_settings(
+    kind: type[CheckedSettings], values: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    """Values of the declared types, from numbers as text too, and a sentence for each wrong one."""
+    converted: dict[str, Any] = {}
+    problems: list[str] = []
+    for name, (expected, info) in _types(kind).items():
+        if name not in values:
             continue
+        value = values[name]
+        if isinstance(info, inspect.VarTupleType) and not isinstance(value, (list, tuple)):
+            value = () if value is None else (value,)
+        if isinstance(info, (inspect.IntType, inspect.FloatType)):
+            value = _number(value, is_int=isinstance(info, inspect.IntType))
         if isinstance(value, float) and not math.isfinite(value):
-            yield f"{name} is {value}: it has to be a finite number"
+            problems.append(f"{name} is {value}: it has to be a finite number")
             continue
         try:
-            msgspec.convert(value, expected)
+            converted[name] = msgspec.convert(value, expected, strict=False)
         except msgspec.ValidationError:
-            yield _validation_error(name, value, expected)
+            problems.append(_validation_error(name, value, expected, info))
+    return converted, problems
 
 
-def _validation_error(name: str, value: Any, kind: Any) -> str:
+def _number(value: Any, is_int: bool) -> Any:
+    """A value as a number without bounds, as errors quote it; what is no number stays."""
+    for number in (int, float) if is_int else (float,):
+        with suppress(msgspec.ValidationError):
+            return msgspec.convert(value, number, strict=False)
+    return value
+
+
+def _validation_error(name: str, value: Any, expected: Any, info: Any) -> str:
     quoted = "empty" if value is None else repr(_plain(value))
-    allowed = getattr(msgspec.inspect.type_info(kind), "type", msgspec.inspect.type_info(kind))
     hint = ""
-    if isinstance(allowed, msgspec.inspect.LiteralType):
-        hint = suggest(value, map(str, allowed.values), listed=False)
-    return f"{name} is {quoted}: it has to be {type_text(kind)}{hint}"
+    if isinstance(info, inspect.LiteralType):
+        hint = suggest(value, map(str, info.values), listed=False)
+    return f"{name} is {quoted}: it has to be {type_text(expected)}{hint}"
 
 
 def _plain(value: Any) -> Any:
@@ -153,11 +173,14 @@ def _plain(value: Any) -> Any:
 
 
 @cache
-def _types(kind: type[CheckedSettings]) -> dict[str, Any]:
-    return {field.name: field.type for field in msgspec.structs.fields(kind)}
+def _types(kind: type[CheckedSettings]) -> dict[str, tuple[Any, Any]]:
+    """The declared type of each field, and what msgspec knows of it without its description."""
+    types = {field.name: field.type for field in msgspec.structs.fields(kind)}
+    infos = {name: inspect.type_info(expected) for name, expected in types.items()}
+    return {name: (types[name], getattr(info, "type", info)) for name, info in infos.items()}
 
 
-def _about(kind: Any) -> str:
-    type_info = msgspec.inspect.type_info(kind)
+def _about(types: Mapping[str, tuple[Any, Any]], name: str) -> str:
+    type_info = inspect.type_info(types[name][0]) if name in types else None
     schema = getattr(type_info, "extra_json_schema", None) or {}
     return schema.get("description", "")

@@ -10,8 +10,8 @@ from ..common.settings_files import (
     PresetFiles,
     build_settings,
     build_with_overrides,
+    command_line,
     parse_overrides,
-    shortest_command,
 )
 from ..common.typed_settings import SettingsError
 from .algorithms.registry import own_settings, settings_kind
@@ -28,41 +28,46 @@ def setting_names() -> set[str]:
     return {name for kind in own_settings().values() for name in kind.__struct_fields__}
 
 
-def load_settings(preset: str | Path | None, words: Iterable[str] = ()) -> Settings:
-    """Load a preset by name or from a YAML file, with `key=value` words over it.
+def load_settings(preset: str | Path | None, words: Iterable[str] = (), **changes: Any) -> Settings:
+    """Load a preset by name or from a YAML file, with `key=value` words and `changes` over it.
 
-    Without a preset the words override the defaults of the trainer.
+    Without a preset they override the defaults of the trainer.
     """
+    overrides = {**parse_overrides(words), **changes}
     if preset is None:
-        return build_with_overrides(settings_from, {}, words, "settings")
+        return build_with_overrides(settings_from, {}, overrides, "settings")
     if Path(preset).suffix == ".py":
         raise SettingsError(
             f"{str(preset)!r} is no preset: a trainer of your own is named by its module and its "
             f"class, as in trainer={Path(preset).stem}:MyTrainer"
         )
     values, source = PRESETS.values(preset)
-    words = [*words]
     try:
-        return build_with_overrides(settings_from, values, words, source)
-    except SettingsError as error:
+        return build_with_overrides(settings_from, values, overrides, source)
+    except SettingsError:
         trainer = values.get("trainer", _DEFAULT_TRAINER)
-        other = parse_overrides(words).get("trainer", trainer)
-        if other == trainer:
+        other = overrides.get("trainer", trainer)
+        if other == trainer or not _fit_alone(overrides):
             raise
-        try:
-            build_with_overrides(settings_from, {}, words, "")
-        except SettingsError:
-            raise error from None
         raise SettingsError(
             f"{source} is for the trainer {trainer}, and its settings do not fit trainer={other}: "
             f"leave out {preset}"
         ) from None
 
 
-def changed_settings(settings: Settings, words: Iterable[str]) -> Settings:
-    """Settings of a run with `key=value` words over them; refuses changes of `settings.fixed`."""
-    changed = build_with_overrides(settings_from, settings.as_mapping(), words, "the run")
-    before, after = settings.as_mapping(), changed.as_mapping()
+def _fit_alone(overrides: Mapping[str, Any]) -> bool:
+    try:
+        settings_from(overrides)
+    except SettingsError:
+        return False
+    return True
+
+
+def changed_settings(settings: Settings, words: Iterable[str], **changes: Any) -> Settings:
+    """Settings of a run with changes over them; refuses changes of `settings.fixed`."""
+    before, overrides = settings.as_mapping(), {**parse_overrides(words), **changes}
+    changed = build_with_overrides(settings_from, before, overrides, "the run")
+    after = changed.as_mapping()
     for name in settings.fixed:
         if before.get(name) != after.get(name):
             raise SettingsError(
@@ -73,15 +78,9 @@ def changed_settings(settings: Settings, words: Iterable[str]) -> Settings:
 
 
 def command_of(settings: Settings) -> str:
-    """The shortest command with these settings: a preset and the settings that differ."""
-    values = settings.as_mapping()
+    """Command that trains with these settings, for a run that no command began."""
     defaults = settings_from({"trainer": settings.trainer}).as_mapping()
-    bases = [([], {**defaults, "trainer": _DEFAULT_TRAINER})]
-    for name in PRESETS.names():
-        preset = load_settings(name).as_mapping()
-        if preset["trainer"] == values["trainer"]:
-            bases.append(([name], preset))
-    return shortest_command("train", values, bases)
+    return command_line(["train"], settings.as_mapping(), {**defaults, "trainer": None})
 
 
 def settings_from(values: Mapping[str, Any], source: str = "settings") -> Settings:

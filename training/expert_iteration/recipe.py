@@ -16,7 +16,8 @@ from ...common.settings_files import (
     PresetFiles,
     build_settings,
     build_with_overrides,
-    shortest_command,
+    command_line,
+    parse_overrides,
 )
 from ...common.typed_settings import (
     CheckedSettings,
@@ -116,13 +117,15 @@ class Recipe(CheckedSettings, frozen=True, kw_only=True):
 def load_recipe(name: str, words: Iterable[str] = ()) -> Recipe:
     """Load a recipe by name or from a file, with `key=value` words over it."""
     values, source = RECIPES.values(name)
-    return build_with_overrides(_recipe_from, values, words, source)
+    return build_with_overrides(_recipe_from, values, parse_overrides(words), source)
 
 
 def command_of(recipe: Recipe) -> str:
     """The shortest command with these settings: a bundled recipe and the settings that differ."""
-    bases = [([name], load_recipe(name).as_mapping()) for name in RECIPES.names()]
-    return shortest_command("expert-iteration", recipe.as_mapping(), bases)
+    bases = {name: load_recipe(name).as_mapping() for name in RECIPES.names()}
+    settings = recipe.as_mapping()
+    commands = [command_line(["expert-iteration", n], settings, base) for n, base in bases.items()]
+    return min(commands, key=len)
 
 
 def _recipe_from(values: Mapping[str, Any], source: str) -> Recipe:
