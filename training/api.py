@@ -8,19 +8,22 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..common.serialization import JsonStruct, data_frame
-from ..common.settings_files import format_overrides
-from ..common.signals import RunStopped
+from ..common.settings_files import format_overrides, parse_overrides
+from ..common.signals import RunStopped, SignalGuard
+from .algorithms.data_parallel import DataParallel
+from .algorithms.registry import make_trainer
 from .callbacks.base import Callback
 from .callbacks.console import ConsoleLog, make_display
 from .callbacks.evaluation import results_table
 from .callbacks.report_files import REPORT, endgame_player
 from .checkpoint import EvaluationResult
-from .distributed import current_ranks
+from .distributed import Ranks, current_ranks
 from .folder import LOG, STATE, begun, settings_of
 from .presets import load_settings, settings_from
 from .run import Run, resume, start
@@ -51,12 +54,13 @@ class Trained(JsonStruct, frozen=True, kw_only=True):
         return f"{table}\nendgame: {endgame}\n{self.checkpoint}\n{self.folder / REPORT}"
 
 
-SettingsSource = Settings | Mapping[str, Any] | str | Path
-"""A preset's name, the path of a YAML file, a mapping, or settings."""
+SettingsSource = Settings | Mapping[str, Any] | str | Path | None
+"""A preset's name, the path of a YAML file, a mapping, settings, or None for all defaults."""
 
 
 def train(
     settings: SettingsSource = "quick",
+    words: Iterable[str] = (),
     *,
     folder: str | Path | None = None,
     name: str | None = None,
@@ -66,18 +70,26 @@ def train(
 ) -> Trained:
     """Train a player in a new run directory.
 
-    `changes` override the settings. The default directory is the first free one of `runs/NAME-1`,
-    `runs/NAME-2` and so on. `callbacks` are added to those of the settings. An early end raises
-    `RunStopped`, whose message says how to resume.
+    `key=value` words and `changes` override the settings. The default directory is the first free
+    one of `runs/NAME-1`, `runs/NAME-2` and so on. `callbacks` are added to those of the settings.
+    An early end raises `RunStopped`, whose message says how to resume.
     """
-    resolved, base = resolve_settings(settings, changes, folder, name)
+    if not current_ranks().is_first:
+        return follow(current_ranks())
+    words = [*words]
+    resolved, base = resolve_settings(settings, {**parse_overrides(words), **changes}, folder, name)
     # torchrun restarts its processes with the same command.
     restarted = "TORCHELASTIC_RUN_ID" in os.environ and (base / STATE).exists()
     # The run's own file has the parameters of rules that the command names by a path.
-    same = restarted and settings_of(base).as_mapping() == resolved.as_mapping()
-    if current_ranks().broadcast(same):
+    if restarted and settings_of(base).as_mapping() == resolved.as_mapping():
         return _go(resume(base, callbacks=callbacks), quiet)
-    return _go(start(base, resolved, numbered=folder is None, callbacks=callbacks), quiet)
+    command = ""
+    if settings is None or isinstance(settings, (str, Path)):
+        preset = [] if settings is None else [str(settings)]
+        words += format_overrides(changes)
+        command = shlex.join(["german-whist", "train", *preset, *words])
+    run = start(base, resolved, command=command, numbered=folder is None, callbacks=callbacks)
+    return _go(run, quiet)
 
 
 def resolve_settings(
@@ -87,14 +99,14 @@ def resolve_settings(
     name: str | None,
 ) -> tuple[Settings, Path]:
     """Settings with changes, and the run directory, without its number if `folder` is None."""
-    if isinstance(settings, (str, Path)):
-        resolved = load_settings(settings, format_overrides(changes))
-        default_name = Path(settings).stem
-    else:
+    if isinstance(settings, (Settings, Mapping)):
         values = settings.as_mapping() if isinstance(settings, Settings) else settings
         resolved = settings_from({**values, **changes})
-        default_name = resolved.trainer.rpartition(":")[2].lower()
-    return resolved, Path("runs", name or default_name) if folder is None else Path(folder)
+    else:
+        resolved = load_settings(settings, **changes)
+    is_preset = isinstance(settings, (str, Path))
+    default = Path(settings).stem if is_preset else resolved.trainer.rpartition(":")[2].lower()
+    return resolved, Path("runs", name or default) if folder is None else Path(folder)
 
 
 def train_on(
@@ -106,9 +118,9 @@ def train_on(
     **changes: Any,
 ) -> Trained:
     """Resume a run from its last saved state; `key=value` words and `changes` change settings."""
-    return _go(
-        resume(Path(folder), [*words, *format_overrides(changes)], callbacks=callbacks), quiet
-    )
+    if not current_ranks().is_first:
+        return follow(current_ranks())
+    return _go(resume(Path(folder), [*words], callbacks=callbacks, **changes), quiet)
 
 
 def train_or_go_on(
@@ -120,35 +132,45 @@ def train_or_go_on(
     return train(settings, folder=folder, callbacks=callbacks, quiet=quiet)
 
 
-def _go(run: Run, quiet: bool) -> Trained:
-    """Train a run to its end, with a display and a log on the first rank."""
-    is_first = run.ranks.is_first
-    log_path = run.folder / LOG if is_first else os.devnull
-    with open(log_path, "a", encoding="utf-8", errors="backslashreplace") as log:
-        display = None if quiet or not is_first else make_display()
-        reporters: list[Callback] = [*filter(None, [display]), ConsoleLog(log, timestamps=True)]
-        reporters = reporters if is_first else []
+def follow(ranks: Ranks) -> Trained:
+    """Train in another process of torchrun than the first, which has the run."""
+    trainer: Any = make_trainer(ranks.broadcast(None), ranks)  # type: ignore[arg-type]
+    with SignalGuard():
+        trained = trainer.follow()
+    if trained is None:
+        raise RunStopped("the first of the processes ended the run, and told why")
+    return trained
 
-        def tell(text: str) -> None:
+
+def _go(run: Run, quiet: bool) -> Trained:
+    """Train a run to its end, with a display and a log."""
+    trained: Trained | None = None
+    with open(run.folder / LOG, "a", encoding="utf-8", errors="backslashreplace") as log:
+        display = None if quiet else make_display()
+        reporters: list[Callback] = [*filter(None, [display]), ConsoleLog(log, timestamps=True)]
+
+        def report(text: str) -> None:
             for reporter in reporters:
                 reporter.on_message(run, text)
 
         try:
-            tell(f"{run.folder}: {run.settings.about or run.settings.trainer}")
+            report(f"{run.folder}: {run.settings.about or run.settings.trainer}")
             path = run.go(*reporters)
+            trained = Trained(
+                folder=run.folder,
+                checkpoint=path,
+                decisions=run.trainer.decisions,
+                hands=run.trainer.hands,
+                seconds=run.seconds,
+                evaluations=run.evaluations,
+                rows=run.rows,
+            )
         except RunStopped as stopped:
-            tell(str(stopped))
+            report(str(stopped))
             raise
         finally:
             if display is not None:
                 display.close()
-    trained = Trained(
-        folder=run.folder,
-        checkpoint=path,
-        decisions=run.trainer.decisions,
-        hands=run.trainer.hands,
-        seconds=run.seconds,
-        evaluations=run.evaluations,
-        rows=run.rows,
-    )
-    return run.ranks.broadcast(trained)
+            if isinstance(run.trainer, DataParallel):
+                run.trainer.end(trained)
+        return trained

@@ -35,7 +35,7 @@ from ..engine.rules import Rules
 from ..evaluation.provenance import processor_and_cores
 from .settings import Settings
 
-STATE_FORMAT = 5
+STATE_FORMAT = 6
 
 
 class EvaluationResult(Measurement, frozen=True, kw_only=True):

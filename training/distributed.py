@@ -1,7 +1,7 @@
-"""Distributed data-parallel training: the ranks that `torchrun` starts, which sum their gradients.
+"""The processes that `torchrun` starts for one training: ranks, and what they exchange.
 
-Every rank runs the same loop, plays games of its own and has the same weights. The first has the
-run's directory: it evaluates, writes and prints. Without torchrun there is one rank.
+The first rank has the run's directory: it evaluates, writes and prints. Without torchrun there is
+one rank, which exchanges nothing. `algorithms/data_parallel.py` trains in all of them.
 """
 
 from __future__ import annotations
@@ -68,23 +68,28 @@ class Ranks:
 
     def all_reduce(self, numbers: Iterable[float], operation: str = "SUM") -> list[float]:
         """Sums over all ranks, or the result of another `torch.distributed.ReduceOp`."""
+        if self.is_only:
+            return [*numbers]
         import torch
 
         tensor = torch.tensor([*numbers], dtype=torch.float64)
-        if not self.is_only:
-            with self._collective() as distributed:
-                distributed.all_reduce(tensor, getattr(distributed.ReduceOp, operation))
+        with self._collective() as distributed:
+            distributed.all_reduce(tensor, getattr(distributed.ReduceOp, operation))
         return tensor.tolist()
 
-    def all_reduce_gradients(self, parameters: Iterable[Any]) -> None:
-        """Replace each gradient by the sum over all ranks."""
+    def minimum(self, count: int) -> int:
+        """The smallest count of all ranks."""
+        return int(self.all_reduce([count], "MIN")[0])
+
+    def average_gradients(self, parameters: Iterable[Any]) -> None:
+        """Replace each gradient by the mean over all ranks."""
         if self.is_only:
             return
         import torch
 
         grads = [param.grad for param in parameters if param.grad is not None]
         # One message: many small ones cost more than copying.
-        flat = torch.cat([grad.reshape(-1) for grad in grads])
+        flat = torch.cat([grad.reshape(-1) for grad in grads]) / self.world_size
         with self._collective() as distributed:
             distributed.all_reduce(flat)
         for grad, part in zip(grads, flat.split([grad.numel() for grad in grads]), strict=True):

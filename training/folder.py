@@ -130,57 +130,50 @@ def lock_numbered_folder(base: Path) -> RunLock:
 SETTINGS, STATE, LOG = "settings.yaml", "state.safetensors", "log.txt"
 
 
-class RunStore:
-    """Files of a run. Of several ranks only the first holds the lock and writes."""
+def write_settings(folder: Path, settings: Settings) -> None:
+    write_file(folder / SETTINGS, settings.as_yaml())
 
-    def __init__(self, folder: Path, lock: RunLock | None) -> None:
-        self.folder, self.state_path = folder, folder / STATE
-        self._lock = lock
 
-    def release(self) -> None:
-        if self._lock is not None:
-            self._lock.release()
+def load_run_state(folder: Path) -> tuple[dict[str, Array], RunState]:
+    """Load the last saved state; the error for a missing one names the remedy."""
+    if (folder / STATE).exists():
+        return load_state(folder / STATE)
+    error = f"{folder}: there is no {STATE} to go on from: "
+    paths = list_checkpoints(folder / FOLDER)
+    if not paths:
+        raise ValueError(f"{error}none was saved yet, so nothing is lost by beginning another run")
+    raise ValueError(
+        f"{error}begin another run with the weights of its last checkpoint: "
+        f"german-whist train {folder / SETTINGS} init={paths[-1]}"
+    )
 
-    def write_settings(self, settings: Settings) -> None:
-        write_file(self.folder / SETTINGS, settings.as_yaml())
 
-    def load_state(self) -> tuple[dict[str, Array], RunState]:
-        """Load the last saved state; the error for a missing one names the remedy."""
-        if self.state_path.exists():
-            return load_state(self.state_path)
-        error = f"{self.folder}: there is no {STATE} to go on from: "
-        paths = list_checkpoints(self.folder / FOLDER)
-        if not paths:
-            raise ValueError(
-                f"{error}none was saved yet, so nothing is lost by beginning another run"
-            )
-        raise ValueError(
-            f"{error}begin another run with the weights of its last checkpoint: "
-            f"german-whist train {self.folder / SETTINGS} init={paths[-1]}"
-        )
+def checkpoint_at(folder: Path, decisions: int) -> Path:
+    return folder / FOLDER / f"{decisions:012d}{WEIGHTS}"
 
-    def checkpoint_at(self, decisions: int) -> Path:
-        return self.folder / FOLDER / f"{decisions:012d}{WEIGHTS}"
 
-    def add_evaluations(self, path: Path, evaluations: Sequence[EvaluationResult]) -> None:
-        results = msgspec.convert(evaluations, tuple[Measurement, ...], from_attributes=True)
-        card = read_card(path)
-        replace_card(path, msgspec.structs.replace(card, evaluations=results))
+def add_evaluations(path: Path, evaluations: Sequence[EvaluationResult]) -> None:
+    """Put results on the card of a checkpoint, in place of those that are there."""
+    results = msgspec.convert(evaluations, tuple[Measurement, ...], from_attributes=True)
+    card = read_card(path)
+    replace_card(path, msgspec.structs.replace(card, evaluations=results))
 
-    def remove_checkpoint(self, decisions: int) -> None:
-        """Remove a checkpoint with further files, if it is there."""
-        path = self.checkpoint_at(decisions)
-        for file in path.parent.glob(f"{path.stem}.*"):
-            file.unlink(missing_ok=True)
 
-    def recovery_hint(self, decisions: int) -> str:
-        """What is left of a failed run whose state was last saved after so many decisions."""
-        saved = (
-            f"the run is saved after {decisions:,} decisions, and goes on with german-whist train "
-            f"--resume {self.folder}"
-        )
-        paths = list_checkpoints(self.folder / FOLDER)
-        return f"{saved}; its last good checkpoint is {paths[-1]}" if paths else saved
+def remove_checkpoint(folder: Path, decisions: int) -> None:
+    """Remove a checkpoint with further files, if it is there."""
+    path = checkpoint_at(folder, decisions)
+    for file in path.parent.glob(f"{path.stem}.*"):
+        file.unlink(missing_ok=True)
+
+
+def recovery_hint(folder: Path, decisions: int) -> str:
+    """What is left of a failed run whose state was last saved after so many decisions."""
+    saved = (
+        f"the run is saved after {decisions:,} decisions, and goes on with german-whist train "
+        f"--resume {folder}"
+    )
+    paths = list_checkpoints(folder / FOLDER)
+    return f"{saved}; its last good checkpoint is {paths[-1]}" if paths else saved
 
 
 def settings_of(folder: Path) -> Settings:

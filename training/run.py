@@ -1,8 +1,6 @@
 """The loop of a training: iterate, evaluate, save, until the budget or a stop.
 
 `start` and `resume` make a `Run`; `Run.go` trains to the end. Callbacks receive its events.
-Several ranks run the same loop: they train and save together, and the first has the directory
-(`RunStore`), the evaluations (`EvaluationQueue`) and the callbacks.
 """
 
 from __future__ import annotations
@@ -11,17 +9,17 @@ import math
 import shlex
 import signal
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
 from ..agents.calls import PlayerFault
 from ..agents.checkpoints.checkpoint import CheckpointError, find_checkpoint
 from ..common.files import CannotWrite
-from ..common.plugins import error_location, error_text
+from ..common.plugins import error_text
+from ..common.settings_files import format_overrides
 from ..common.signals import UNSTABLE, RunStopped, SignalGuard
 from ..common.suggestions import suggest
 from ..common.typed_settings import SettingsError
@@ -34,8 +32,8 @@ from .algorithms.plugin_checks import (
     checked_metrics,
     checked_player,
     checked_state,
-    guarded,
     is_divergence,
+    naming_faults,
 )
 from .algorithms.registry import make_trainer
 from .callbacks.base import Callback, CallbackFailed, EarlyStopping, TrainingRun, named_callback
@@ -49,20 +47,31 @@ from .callbacks.loggers import TensorBoard
 from .callbacks.report_files import CsvFiles, HtmlReport
 from .checkpoint import RunState, remedy_without_state, save_state, write_player
 from .distributed import RanksLost, current_ranks
-from .folder import SETTINGS, RunLock, RunStore, lock_new_folder, lock_numbered_folder, settings_of
+from .folder import (
+    SETTINGS,
+    STATE,
+    RunLock,
+    add_evaluations,
+    checkpoint_at,
+    load_run_state,
+    lock_new_folder,
+    lock_numbered_folder,
+    recovery_hint,
+    remove_checkpoint,
+    settings_of,
+    write_settings,
+)
 from .presets import changed_settings, command_of
 from .settings import Settings
 from .warm_start import load_warm_start
 
-T = TypeVar("T")
-
 
 class Run(TrainingRun):
-    """A training in its directory, which the first rank holds until `go` or `close` ends."""
+    """A training in its directory, which is locked until `go` or `close` ends."""
 
     def __init__(
         self,
-        store: RunStore,
+        lock: RunLock,
         settings: Settings,
         trainer: Trainer,
         state: RunState,
@@ -71,50 +80,22 @@ class Run(TrainingRun):
         note: str = "",
     ) -> None:
         """`callbacks` are beside those that every run has; `note` is reported at the start."""
-        super().__init__(store.folder, settings, trainer, state)
-        self.store, self.note = store, note
-        self.ranks = current_ranks()
-        self.callbacks = [*callbacks]
+        super().__init__(lock.folder, settings, trainer, state)
+        self.note, self.callbacks = note, [*callbacks]
         self.evaluation_queue = EvaluationQueue(settings.eval_opponents, settings.eval_hands)
-        self._signals = SignalGuard()
-        self._stop_reason: str | None = None
+        self._lock, self._signals = lock, SignalGuard()
+        self._iterating = False
         self._saved = 0
         """Decisions of the last saved state."""
-
-    # -- what callbacks see and may do
-
-    def say(self, text: str) -> None:
-        self._notify("on_message", text)
-
-    def stop(self, reason: str) -> None:
-        self._stop_reason = reason
-
-    def _notify(self, event: str, *details: object) -> None:
-        """Call a method of all callbacks; a failing one is reported by its name and place."""
-        for callback in self.callbacks:
-            try:
-                getattr(callback, event)(self, *details)
-            except (Exception, SystemExit) as error:
-                kind = type(callback)
-                # Our own callbacks raise with a traceback: it is a fault of the program.
-                if kind.__module__.startswith(f"{__name__.partition('.')[0]}."):
-                    raise
-                # Not a wish to end the run, which would have a last checkpoint.
-                remedy = "; run.stop(reason) ends a run" if isinstance(error, SystemExit) else ""
-                raise CallbackFailed(
-                    f"the callback {kind.__name__} raised {error_text(error)} "
-                    f"({error_location(error)}) in {event}{remedy}"
-                ) from error
 
     # -- the loop
 
     def go(self, *callbacks: Callback) -> Path:
         """Train to the end of the budget; returns the last checkpoint."""
         settings, self._saved = self.settings, self.trainer.decisions
-        if self.ranks.is_first:
-            stopping = [EarlyStopping(settings.patience)] if settings.patience else []
-            usual = (CsvFiles(), HtmlReport(), TensorBoard())
-            self.callbacks = [*usual, *callbacks, *stopping, *self.callbacks]
+        stopping = [EarlyStopping(settings.patience)] if settings.patience else []
+        usual = (CsvFiles(), HtmlReport(), TensorBoard())
+        self.callbacks = [*usual, *callbacks, *stopping, *self.callbacks]
         try:
             if self.note:
                 self.say(self.note)
@@ -124,8 +105,8 @@ class Run(TrainingRun):
                     "train on, change what ended it, as in: german-whist train --resume "
                     f"{self.folder} decisions={2 * self.trainer.decisions}"
                 )
-                return self._on_first_rank(partial(find_checkpoint, self.folder))
-            with self._signals:
+                return find_checkpoint(self.folder)
+            with self._signals, naming_faults(type(self.trainer)):
                 return self._train()
         except (CannotWrite, CallbackFailed, PlayerFault, RanksLost, TrainerFault) as error:
             raise self._stopped(error) from error
@@ -139,87 +120,75 @@ class Run(TrainingRun):
             self.close()
 
     def _stopped(self, reason: object, status: int = 1) -> RunStopped:
-        return RunStopped(f"{reason}; {self.store.recovery_hint(self._saved)}", status)
+        return RunStopped(f"{reason}; {recovery_hint(self.folder, self._saved)}", status)
 
     def _train(self) -> Path:
-        settings, trainer, state = self.settings, self.trainer, self.state
-        started = time.monotonic() - state.seconds
-        idle = 0
         try:
-            self._on_first_rank(self._begin_session)
-            while self._on_first_rank(self._evaluate_and_continue):
-                before, began = trainer.decisions, time.monotonic()
-                processor_began = time.process_time()
-                metrics = checked_metrics(trainer)
-                processor_seconds = time.process_time() - processor_began
-                state.seconds = time.monotonic() - started
-                if trainer.stopped:
-                    self.say(f"a callback ended the training after {trainer.decisions:,} decisions")
-                    break
-                now = trainer.decisions
-                idle = 0 if now > before else idle + 1
-                check_progress(trainer, idle)
-                if metrics:
-                    speed = (now - before) / max(time.monotonic() - began, 1e-9)
-                    metrics.setdefault("decisions_per_second", speed)
-                # The budget's last checkpoint is evaluated below, and more thoroughly.
-                passed = _passed(before, now, settings.eval_every)
-                state.due = passed and now < settings.decisions
-                self._on_first_rank(partial(self._log_iteration, metrics, processor_seconds))
-                if _passed(before, now, settings.save_every) or state.due:
-                    self.save()
-            state.seconds = time.monotonic() - started
-            guarded(trainer.close)
+            self._begin_session()
+            self._iterate_to_the_end()
+            self.trainer.close()
             # Before the evaluation, which may take long: a kill during it loses nothing.
             self.save()
-            path = self._on_first_rank(self._evaluate_at_end)
-            state.finished = True
+            path = self._evaluate_at_end()
+            self.state.finished = True
             self.save()
-        except PlayerFault:
-            # An opponent failed; what was learnt before stays. Several ranks cannot save, since
-            # the others are in the middle of an iteration.
-            if self.ranks.is_only:
-                self.save_state()
-            raise
-        finally:
-            self.evaluation_queue.close()
-            self._notify("on_end")
-        return path
-
-    def _on_first_rank(self, work: Callable[[], T]) -> T:
-        """Do some work on the first rank alone, and give its result to all.
-
-        A signal, or the failure of a callback or player, ends all ranks with the state saved.
-        """
-        result, failure, signal_number = None, None, None
-        if self.ranks.is_first:
-            try:
-                result = work()
-                signal_number = self._signals.received
-            except (CallbackFailed, PlayerFault) as error:
-                failure = error
-            except KeyboardInterrupt:
-                signal_number = self._signals.received or signal.SIGINT
-        result, failed, signal_number = self.ranks.broadcast(
-            (result, failure is not None, signal_number)
-        )
-        if failed:
-            self.save_state()
-            raise failure or RunStopped("the first of the processes ended the run, and told why")
-        if signal_number is not None:
+        except KeyboardInterrupt:
+            if self._iterating:
+                raise
             self._save_at_signal()
-            guarded(self.trainer.close)
+            self.trainer.close()
             raise RunStopped(
                 f"stopped after {self.trainer.decisions:,} decisions; go on with: german-whist "
                 f"train --resume {self.folder}",
-                128 + signal_number,
-            )
-        return result  # type: ignore[return-value]
+                128 + (self._signals.received or signal.SIGINT),
+            ) from None
+        except (CallbackFailed, PlayerFault):
+            # What was learnt before stays.
+            self.save_state()
+            raise
+        finally:
+            self.evaluation_queue.close()
+            self.notify("on_end")
+        return path
+
+    def _iterate_to_the_end(self) -> None:
+        settings, trainer, state = self.settings, self.trainer, self.state
+        started = time.monotonic() - state.seconds
+        idle = 0
+        while self._evaluate_and_continue():
+            self._check_signal()
+            before, began = trainer.decisions, time.monotonic()
+            self._iterating = True
+            processor_began = time.process_time()
+            metrics = checked_metrics(trainer)
+            processor_seconds = time.process_time() - processor_began
+            self._iterating = False
+            state.seconds = time.monotonic() - started
+            if trainer.stopped:
+                self.say(f"a callback ended the training after {trainer.decisions:,} decisions")
+                break
+            now = trainer.decisions
+            idle = 0 if now > before else idle + 1
+            check_progress(trainer, idle)
+            if metrics:
+                speed = (now - before) / max(time.monotonic() - began, 1e-9)
+                metrics.setdefault("decisions_per_second", speed)
+            # The budget's last checkpoint is evaluated after the loop, and more thoroughly.
+            passed = _passed(before, now, settings.eval_every)
+            state.due = passed and now < settings.decisions
+            self._log_iteration(metrics, processor_seconds)
+            self._check_signal()
+            if _passed(before, now, settings.save_every) or state.due:
+                self.save()
+        state.seconds = time.monotonic() - started
+
+    def _check_signal(self) -> None:
+        if self._signals.received is not None:
+            raise KeyboardInterrupt
 
     def _save_at_signal(self) -> None:
         """Save, with a checkpoint of the current player, which a resumed run removes again."""
-        path = self.store.checkpoint_at(self.trainer.decisions)
-        is_new = self.ranks.is_first and not path.exists()
+        is_new = not checkpoint_at(self.folder, self.trainer.decisions).exists()
         if is_new:
             self.state.stop_checkpoint = self.trainer.decisions
         self.save()
@@ -229,12 +198,12 @@ class Run(TrainingRun):
     def _begin_session(self) -> None:
         # A run that was stopped has the checkpoints of one that was not, and their evaluations.
         if self.state.stop_checkpoint is not None:
-            self.store.remove_checkpoint(self.state.stop_checkpoint)
+            remove_checkpoint(self.folder, self.state.stop_checkpoint)
             self.state.stop_checkpoint = None
-        self._notify("on_start")
+        self.notify("on_start")
         pending, self.state.pending = self.state.pending, []
         for decisions in pending:
-            path = self.store.checkpoint_at(decisions)
+            path = checkpoint_at(self.folder, decisions)
             if path.exists():
                 self.evaluation_queue.submit(path)
 
@@ -256,8 +225,8 @@ class Run(TrainingRun):
         if settings.max_minutes and self.seconds > 60 * settings.max_minutes:
             self.say(f"the time limit of {settings.max_minutes:g} minutes is reached")
             return False
-        if self._stop_reason is not None:
-            self.say(f"ended after {done:,} decisions: {self._stop_reason}")
+        if self.stop_reason is not None:
+            self.say(f"ended after {done:,} decisions: {self.stop_reason}")
             return False
         return True
 
@@ -273,7 +242,7 @@ class Run(TrainingRun):
             }
         )
         if metrics:
-            self._notify("on_iteration", metrics)
+            self.notify("on_iteration", metrics)
 
     # -- checkpoints and their evaluation
 
@@ -297,7 +266,7 @@ class Run(TrainingRun):
         trainer, state = self.trainer, self.state
         weights, network = checked_player(trainer)
         path = write_player(
-            self.store.checkpoint_at(trainer.decisions).with_suffix(""),
+            checkpoint_at(self.folder, trainer.decisions).with_suffix(""),
             weights,
             self.settings,
             network,
@@ -307,8 +276,8 @@ class Run(TrainingRun):
             commands=tuple(state.commands),
             init=state.init,
         )
-        guarded(trainer.write_extra_files, path)
-        self._notify("on_checkpoint", path)
+        trainer.write_extra_files(path)
+        self.notify("on_checkpoint", path)
         return path
 
     def _evaluate(self, path: Path, opponents: Sequence[str], hands: int) -> None:
@@ -325,28 +294,26 @@ class Run(TrainingRun):
             *(old for old in self.evaluations if (old.decisions, old.title) not in replaced),
             *evaluation.results,
         ]
-        self.store.add_evaluations(path, evaluation.results)
-        self._notify("on_evaluation", evaluation.results)
+        add_evaluations(path, evaluation.results)
+        self.notify("on_evaluation", evaluation.results)
 
     # -- saving
 
     def save(self) -> None:
         """Save the state, and tell the callbacks."""
         self.save_state()
-        self._notify("on_save")
+        self.notify("on_save")
 
     def save_state(self) -> None:
         """Save everything that the rest of the run depends on."""
-        # Every rank takes part: the first collects the games of all.
         arrays, plain = checked_state(self.trainer)
-        if self.ranks.is_first:
-            pending = [*self.state.pending, *self.evaluation_queue.pending]
-            state = msgspec.structs.replace(self.state, trainer=plain, pending=pending)
-            save_state(self.store.state_path, arrays, state)
-            self._saved = self.trainer.decisions
+        pending = [*self.state.pending, *self.evaluation_queue.pending]
+        state = msgspec.structs.replace(self.state, trainer=plain, pending=pending)
+        save_state(self.folder / STATE, arrays, state)
+        self._saved = self.trainer.decisions
 
     def close(self) -> None:
-        self.store.release()
+        self._lock.release()
 
 
 def _passed(before: int, now: int, every: int) -> bool:
@@ -358,83 +325,79 @@ _FINAL_SETTINGS = {"eval_opponents", "final_eval_opponents", "final_eval_hands",
 
 
 def start(
-    folder: Path, settings: Settings, *, numbered: bool = False, callbacks: Iterable[object] = ()
+    folder: Path,
+    settings: Settings,
+    *,
+    command: str = "",
+    numbered: bool = False,
+    callbacks: Iterable[object] = (),
 ) -> Run:
     """Start a run in a new directory; `numbered`: in FOLDER-1, or the next that is free.
 
-    `callbacks` are added to those of the settings. Wrong settings are refused before the directory
-    is made.
+    `callbacks` are added to those of the settings, and `command` is kept with the checkpoints.
+    Wrong settings are refused before the directory is made.
     """
-    ranks = current_ranks()
-    trainer = make_trainer(settings, ranks)
-    run_callbacks = _callbacks(trainer, settings, callbacks) if ranks.is_first else []
-    check_eval_opponents(settings)
-    check_results(trainer, settings)
-    warm_start = lock = None
-    if ranks.is_first and settings.init:
-        warm_start = load_warm_start(settings, trainer.network_card())
-    warm_start = ranks.broadcast(warm_start)
-    if warm_start is not None:
-        guarded(trainer.load_weights, warm_start.weights)
-    if ranks.is_first:
+    trainer = _make_trainer(settings)
+    with naming_faults(type(trainer)):
+        run_callbacks = _callbacks(trainer, settings, callbacks)
+        check_eval_opponents(settings)
+        check_results(trainer, settings)
+        state, notes = (
+            RunState(trainer={}, commands=[command or command_of(settings)]),
+            [*settings.notes],
+        )
+        if settings.init:
+            warm_start = load_warm_start(settings, trainer.network_card())
+            trainer.load_weights(warm_start.weights)
+            state.init = warm_start.origin
+            notes.append(warm_start.note)
         lock = lock_numbered_folder(folder) if numbered else lock_new_folder(folder)
-        folder = lock.folder
-    store = RunStore(ranks.broadcast(folder), lock)
-    if ranks.is_first:
-        store.write_settings(settings)
-    state, notes = RunState(trainer={}, commands=[command_of(settings)]), [*settings.notes]
-    if warm_start is not None:
-        state.init = warm_start.origin
-        notes.append(warm_start.note)
-    note = "; ".join(filter(None, notes))
-    run = Run(store, settings, trainer, state, run_callbacks, note=note)
-    run.save()
+        write_settings(lock.folder, settings)
+        run = Run(lock, settings, trainer, state, run_callbacks, note="; ".join(notes))
+        run.save()
     return run
 
 
-def resume(folder: Path, words: Sequence[str] = (), *, callbacks: Iterable[object] = ()) -> Run:
+def resume(
+    folder: Path, words: Sequence[str] = (), *, callbacks: Iterable[object] = (), **changes: Any
+) -> Run:
     """Load a run from its last saved state, with settings changed by `key=value` words."""
-    if not current_ranks().is_first:
-        return _resume(RunStore(folder, None), words, ())
     if not folder.exists():
         runs = {path.parent.name for path in folder.parent.glob("*/*.yaml")}
         near = suggest(folder.name, runs, listed=False)
         raise ValueError(f"{folder}: there is no such folder to go on in{near}")
     if not (folder / SETTINGS).exists():
         raise ValueError(f"{folder}: is no run: there is no {SETTINGS} in it")
-    store = RunStore(folder, RunLock(folder))
+    lock = RunLock(folder)
     try:
-        return _resume(store, words, callbacks)
+        return _resume(lock, [*words, *format_overrides(changes)], callbacks)
     except BaseException:
-        store.release()
+        lock.release()
         raise
 
 
-def _resume(store: RunStore, words: Sequence[str], callbacks: Iterable[object]) -> Run:
-    ranks = current_ranks()
-    loaded: Any = None
-    if ranks.is_first:
-        before = settings_of(store.folder)
-        loaded = before, changed_settings(before, words), *store.load_state()
-    before, settings, arrays, state = ranks.broadcast(loaded)
-    trainer = make_trainer(settings, ranks)
-    run_callbacks = _callbacks(trainer, settings, callbacks) if ranks.is_first else []
-    run = Run(store, settings, trainer, state, run_callbacks)
+def _resume(lock: RunLock, words: Sequence[str], callbacks: Iterable[object]) -> Run:
+    folder = lock.folder
+    before = settings_of(folder)
+    settings = changed_settings(before, words)
+    arrays, state = load_run_state(folder)
+    trainer = _make_trainer(settings, parallel="ranks" in state.trainer)
+    run = Run(lock, settings, trainer, state, _callbacks(trainer, settings, callbacks))
     try:
-        guarded(trainer.restore, arrays, state.trainer)
+        with naming_faults(type(trainer)):
+            trainer.restore(arrays, state.trainer)
         check_counts(trainer)
     except (ValueError, KeyError, TypeError, IndexError, RuntimeError) as error:
         raise CheckpointError(
-            f"{store.state_path}: does not fit the run's settings ({error_text(error)}); "
-            f"{remedy_without_state(store.folder)}"
+            f"{folder / STATE}: does not fit the run's settings ({error_text(error)}); "
+            f"{remedy_without_state(folder)}"
         ) from error
     # The budget may have been changed in the file.
     if state.finished and trainer.decisions < settings.decisions:
         state.finished = False
     if settings != before:
         _check_that_changes_matter(run, before)
-        if ranks.is_first:
-            store.write_settings(settings)
+        write_settings(folder, settings)
         state.commands.append(
             f"german-whist train --resume RUN {shlex.join(words)}"
             f"  # after {trainer.decisions:,} decisions"
@@ -442,6 +405,13 @@ def _resume(store: RunStore, words: Sequence[str], callbacks: Iterable[object]) 
         state.finished = False
         run.save()
     return run
+
+
+def _make_trainer(settings: Settings, *, parallel: bool = False) -> Trainer:
+    """Trainer of a session, also in the other processes of torchrun (`api.follow`)."""
+    ranks = current_ranks()
+    ranks.broadcast(settings)
+    return make_trainer(settings, ranks, parallel=parallel)
 
 
 def _callbacks(

@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from ..rollout.rollout_buffer import RolloutSamples
-from .ppo import PPO, MinibatchStats, masked_log_softmax, mean_entropy, mean_kl
+from .ppo import PPO, masked_log_softmax, mean_entropy, mean_kl
 from .settings import MMDSettings
 
 
@@ -36,11 +36,7 @@ class MMD(PPO):
         return self.log_probs(self.network, samples)
 
     def _loss(
-        self,
-        batch: RolloutSamples,
-        stats: MinibatchStats,
-        ent_coef: float,
-        ref_log_probs: Tensor | None,
+        self, batch: RolloutSamples, ent_coef: float, ref_log_probs: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         """The three terms above and the value loss of a minibatch, and its metrics."""
         assert ref_log_probs is not None

@@ -1,13 +1,14 @@
-"""Checked calls of trainers: a fault in another package's is reported by its name and place."""
+"""Checks of what trainers return; a fault in another package's is reported by name and place."""
 
 from __future__ import annotations
 
 import json
 import math
 import operator
-from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from traceback import walk_tb
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +19,6 @@ from ...common.schema import short_repr
 from ...common.suggestions import type_phrase
 from ..settings import Settings
 from .base import Arrays, Trainer
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 _OWN = f"{__name__.partition('.')[0]}."
 _MAX_IDLE = 1000
@@ -37,20 +35,35 @@ def is_divergence(error: BaseException) -> bool:
     return isinstance(error, ArithmeticError) and not isinstance(error, faults)
 
 
-def create_trainer(trainer: Any, *args: Any) -> Trainer:
-    """Trainer of a class, for one session."""
-    return _call(trainer, "__init__", partial(trainer.from_settings, *args))
+@contextmanager
+def naming_faults(trainer: type) -> Generator[None]:
+    """Report an exception in another package's trainer by its name, method and place."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        own = type(error).__module__.startswith(_OWN) or trainer.__module__.startswith(_OWN)
+        method = None if own else _method_of(trainer, error)
+        if method is None or isinstance(error, MemoryError) or is_divergence(error):
+            raise
+        raise TrainerFault(
+            f"the trainer {_name(trainer)} raised {error_text(error)} ({error_location(error)}) in "
+            f"{method}"
+        ) from error
 
 
-def guarded(method: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call a trainer's method; an exception in another package's trainer becomes a TrainerFault."""
-    trainer = type(method.__self__)  # type: ignore[attr-defined]
-    return _call(trainer, method.__name__, partial(method, *args, **kwargs))
+def _method_of(trainer: type, error: BaseException) -> str | None:
+    """The method of a trainer in which an exception was raised, if it was in one."""
+    for frame, _ in walk_tb(error.__traceback__):
+        if isinstance(frame.f_locals.get("self"), trainer):
+            return frame.f_code.co_name
+        if frame.f_locals.get("cls") is trainer:
+            return "__init__"
+    return None
 
 
 def checked_metrics(trainer: Trainer) -> dict[str, float]:
     """Metrics of an iteration; NaN or infinity is an ArithmeticError."""
-    result: Any = guarded(trainer.iterate)
+    result: Any = trainer.iterate()
     check_counts(trainer)
     try:
         metrics = {name: float(value) for name, value in result.items()}
@@ -94,7 +107,7 @@ def checked_player(trainer: Trainer) -> tuple[Arrays, NetworkCard]:
 
     It is an ArithmeticError, as for every training that diverged.
     """
-    weights, card = guarded(trainer.player), guarded(trainer.network_card)
+    weights, card = trainer.player(), trainer.network_card()
     for name, array in weights.items():
         if not np.isfinite(array).all():
             raise ArithmeticError(
@@ -110,7 +123,7 @@ def checked_player(trainer: Trainer) -> tuple[Arrays, NetworkCard]:
 
 def checked_state(trainer: Trainer) -> tuple[Arrays, dict[str, Any]]:
     """Arrays and plain values of a trainer's state, NumPy's numbers among them as Python's."""
-    state: Any = guarded(trainer.state)
+    state: Any = trainer.state()
     try:
         arrays, plain = state
         plain = json.loads(json.dumps(dict(plain), default=_number, allow_nan=False))
@@ -134,12 +147,12 @@ def check_results(trainer: Trainer, settings: Settings) -> None:
         return
     if not hasattr(trainer, "decisions"):
         raise _wrong_result(trainer, "__init__", None, "one that calls super().__init__(settings)")
-    card: Any = guarded(trainer.network_card)
+    card: Any = trainer.network_card()
     if not isinstance(card, NetworkCard):
         expected = "a NetworkCard of german_whist.agents.checkpoints.schema"
         raise _wrong_result(trainer, "network_card", card, expected)
     check_counts(trainer)
-    weights = guarded(trainer.player)
+    weights = trainer.player()
     n_actions = max(options.rules.actions for options in settings.all_options)
     shapes = dict(weight_shapes(card, n_actions))
     if not _are_arrays(weights, "f") or {k: v.shape for k, v in weights.items()} != shapes:
@@ -160,19 +173,6 @@ def _wrong_result(trainer: Trainer, method: str, result: object, expected: str) 
     return TrainerFault(
         f"{method} of the trainer {name} returned {returned}: it has to be {expected}"
     )
-
-
-def _call(trainer: type, method: str, function: Callable[[], T]) -> T:
-    try:
-        return function()
-    except (Exception, SystemExit) as error:
-        own = type(error).__module__.startswith(_OWN) or trainer.__module__.startswith(_OWN)
-        if own or isinstance(error, MemoryError) or is_divergence(error):
-            raise
-        raise TrainerFault(
-            f"the trainer {_name(trainer)} raised {error_text(error)} ({error_location(error)}) in "
-            f"{method}"
-        ) from error
 
 
 def _name(trainer: type) -> str:

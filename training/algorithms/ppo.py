@@ -16,7 +16,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -29,7 +29,6 @@ from ...agents.checkpoints.schema import Count, NetworkCard
 from ...common.jit.compiler import warm_up
 from ...common.schema import convert
 from ...engine.observation.rule_features import RULE_LAYOUT
-from ..checkpoint import digest_of
 from ..distributed import SINGLE_RANK, Ranks
 from ..rollout.backends import Array, make_backend
 from ..rollout.kernels import compile_all
@@ -62,32 +61,17 @@ class Timings:
     learning: float = 0.0
 
 
-class MinibatchStats(NamedTuple):
-    """Mean and standard deviation of advantages in a minibatch of all ranks."""
-
-    mean: Tensor
-    std: Tensor
-    fraction: float
-    """Fraction of the minibatch that is on this rank."""
-
-
 class PPOState(TrainerState):
     """Plain values of a saved state."""
 
     pool: Count
     """Number of snapshots."""
     rng: dict[str, Any]
-    """State of NumPy's generator on the first rank."""
-    other_rngs: tuple[dict[str, Any], ...] = ()
-    """Those of the other ranks."""
+    """State of NumPy's generator."""
 
 
 class PPO(Trainer):
-    """Network, its EMA, optimizer, games and generator.
-
-    Each of several `ranks` plays its share of the games, and learns from its share of
-    every minibatch: settings are of all ranks together.
-    """
+    """Network, its EMA, optimizer, games and generator."""
 
     settings_kind = PPOSettings
     several_ranks = True
@@ -105,22 +89,11 @@ class PPO(Trainer):
     ) -> None:
         super().__init__(settings)
         self.ranks = ranks
-        n_envs, remainder = divmod(settings.n_envs, ranks.world_size)
-        if remainder:
-            raise ValueError(
-                f"n_envs is {settings.n_envs}, which {ranks.world_size} processes cannot share "
-                f"evenly: give {ranks.world_size * max(1, n_envs)} or another multiple"
-            )
-        if settings.iteration < 2 * ranks.world_size:
-            raise ValueError(
-                f"n_envs is {settings.n_envs} and n_steps is {settings.n_steps}: each of "
-                f"{ranks.world_size} processes plays a single decision in an iteration, and "
-                "nothing is learnt from it; raise one of them"
-            )
+        """Processes that train together (`data_parallel.py`); one by default."""
         self.backend = make_backend(device, settings.precision)
-        self.collector = SelfPlayCollector(settings, n_envs, self.backend)
+        self.collector = SelfPlayCollector(settings, settings.n_envs, self.backend)
         self.games = self.collector.games
-        self._reset_games(0)
+        self.reset_games(settings.seed)
         self.network = self.collector.make_network()
         self.ema_network = copy.deepcopy(self.network).requires_grad_(False)
         self.pool = SelfPlayOpponents(settings, self.games, self.network, self.backend)
@@ -143,9 +116,8 @@ class PPO(Trainer):
     def from_settings(cls, settings: PPOSettings, ranks: Ranks = SINGLE_RANK) -> PPO:
         return cls(settings, torch_device(settings, games=True), ranks)
 
-    def _reset_games(self, decisions: int) -> None:
-        """Deal every game and seed this rank's generator, after so many decisions."""
-        seed = self.ranks.seed(self.settings.seed, decisions)
+    def reset_games(self, seed: int) -> None:
+        """Deal every game, and seed the generator."""
         self.rng = np.random.default_rng(seed)
         self.games.reset(seed)
 
@@ -156,16 +128,15 @@ class PPO(Trainer):
         before = self.decisions
         n_steps = self._n_steps()
         rollout = self.collector.collect(self.network, self.pool, n_steps, self.rng)
-        hands, decisions = map(int, self.ranks.all_reduce([rollout.hands, rollout.decisions]))
         started = time.perf_counter()
         samples = self.collector.buffer.samples(n_steps)
-        metrics = self.update(samples, decisions, before / self.settings.decisions)
+        metrics = self.update(samples, before / self.settings.decisions)
         self.timings.acting += rollout.acting
         self.timings.environment += rollout.environment
         self.timings.learning += time.perf_counter() - started
-        self.hands += hands
-        self.decisions += decisions
-        metrics["hands"] = float(hands)
+        self.hands += rollout.hands
+        self.decisions += rollout.decisions
+        metrics["hands"] = float(rollout.hands)
         self._check_finite(metrics)
         self._grow_pool(before)
         return metrics if n_steps == self.collector.n_steps else {}
@@ -174,15 +145,12 @@ class PPO(Trainer):
         """Steps of this iteration: fewer in the last, so that the budget is met closely."""
         settings = self.settings
         # In games with an opponent, one of two decisions is the learner's.
-        per_step = self.ranks.world_size * (self.games.num_envs - self.pool.n_games / 2)
+        per_step = self.games.num_envs - self.pool.n_games / 2
         remaining = math.ceil((settings.decisions - self.decisions) / per_step)
         return min(self.collector.n_steps, remaining) if remaining > 0 else self.collector.n_steps
 
-    def update(self, samples: RolloutSamples, decisions: int, progress: float) -> dict[str, float]:
-        """Train for `n_epochs` on samples; `decisions` is their number on all ranks.
-
-        `progress` is the fraction of the budget that is spent, from 0 to 1.
-        """
+    def update(self, samples: RolloutSamples, progress: float) -> dict[str, float]:
+        """Train for `n_epochs` on samples; `progress` is the fraction of the budget spent."""
         settings, network = self.settings, self.network
         lr = _linear_schedule(settings.learning_rate, settings.learning_rate_end, progress)
         ent_coef = _linear_schedule(settings.ent_coef, settings.ent_coef_end, progress)
@@ -191,26 +159,21 @@ class PPO(Trainer):
             group["lr"] = lr * group["lr_scale"]
         n_samples = len(samples.actions)
         # At least two samples in each, or there is no standard deviation of advantages.
-        max_minibatches = int(self.ranks.all_reduce([n_samples // 2], "MIN")[0])
-        n_minibatches = min(max(1, round(decisions / settings.batch_size)), max_minibatches)
+        n_minibatches = max(1, round(n_samples / settings.batch_size))
+        n_minibatches = self.ranks.minimum(min(n_minibatches, n_samples // 2))
         if not n_minibatches:
             names = [*self.loss_metrics, "grad_norm", "explained_variance"]
             return {**dict.fromkeys(names, 0.0), **schedules}
         ref_log_probs = self._ref_log_probs(samples)
-        updates: list[tuple[float, Tensor]] = []
+        updates: list[Tensor] = []
         for _ in range(settings.n_epochs):
             permutation = self.backend.permutation(self.rng, n_samples)
-            minibatches = torch.tensor_split(permutation, n_minibatches)
-            minibatch_stats = self._stats(
-                [samples.advantages.index_select(0, rows) for rows in minibatches]
-            )
-            for rows, stats in zip(minibatches, minibatch_stats, strict=True):
+            for rows in torch.tensor_split(permutation, n_minibatches):
                 reference = None if ref_log_probs is None else ref_log_probs[rows]
-                loss, metrics = self._loss(samples.minibatch(rows), stats, ent_coef, reference)
+                loss, metrics = self._loss(samples.minibatch(rows), ent_coef, reference)
                 self.optimizer.zero_grad(set_to_none=True)
-                # Weighted by fractions, the sum over ranks is the loss of the whole minibatch.
-                (loss if self.ranks.is_only else stats.fraction * loss).backward()
-                self.ranks.all_reduce_gradients(network.parameters())
+                loss.backward()
+                self.ranks.average_gradients(network.parameters())
                 if progress < settings.critic_warmup:
                     # Only the critic learns: a new critic would spoil a policy from `init`.
                     for module in (network.hidden, network.policy):
@@ -218,15 +181,11 @@ class PPO(Trainer):
                 grad_norm = nn.utils.clip_grad_norm_(network.parameters(), settings.max_grad_norm)
                 self.optimizer.step()
                 self._update_ema()
-                updates.append((stats.fraction, torch.cat([metrics, grad_norm.reshape(1)])))
+                updates.append(torch.cat([metrics, grad_norm.reshape(1)]))
         return {**self._mean_metrics(updates, samples.returns), **schedules}
 
     def _loss(
-        self,
-        batch: RolloutSamples,
-        stats: MinibatchStats,
-        ent_coef: float,
-        ref_log_probs: Tensor | None,
+        self, batch: RolloutSamples, ent_coef: float, ref_log_probs: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         """Clipped policy loss, value loss and entropy bonus of a minibatch, and its metrics."""
         settings = self.settings
@@ -235,7 +194,8 @@ class PPO(Trainer):
         new_log_probs = log_probs.gather(1, batch.actions[:, None]).squeeze(1)
         log_ratio = new_log_probs - batch.old_log_probs
         ratio = log_ratio.exp()
-        advantages = (batch.advantages - stats.mean) / (stats.std + 1e-8)
+        advantages = batch.advantages
+        advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
         clipped_ratio = ratio.clamp(1 - settings.clip_range, 1 + settings.clip_range)
         policy_loss = -torch.min(ratio * advantages, clipped_ratio * advantages).mean()
         value_loss = functional.mse_loss(values, batch.returns)
@@ -278,35 +238,11 @@ class PPO(Trainer):
         ):
             ema_param.lerp_(param, weight)
 
-    def _stats(self, minibatches: Sequence[Tensor]) -> list[MinibatchStats]:
-        """Mean and standard deviation of each minibatch over all ranks."""
-        if self.ranks.is_only:
-            return [MinibatchStats(batch.mean(), batch.std(), 1.0) for batch in minibatches]
-        local = [[b.new_tensor(len(b)), b.sum(), b.square().sum()] for b in minibatches]
-        sums = torch.tensor(local, dtype=torch.float64)
-        totals = torch.tensor(self.ranks.all_reduce(sums.flatten().tolist())).view_as(sums)
-        stats = []
-        for batch, (count, total, squares) in zip(minibatches, totals.tolist(), strict=True):
-            mean = total / count
-            std = math.sqrt(max(0.0, squares - count * mean * mean) / max(1.0, count - 1))
-            fraction = len(batch) / count
-            stats.append(MinibatchStats(batch.new_tensor(mean), batch.new_tensor(std), fraction))
-        return stats
-
-    def _mean_metrics(
-        self, updates: Sequence[tuple[float, Tensor]], returns: Tensor
-    ) -> dict[str, float]:
-        """Mean metrics over all updates, from this rank's fraction and metrics of each."""
+    def _mean_metrics(self, updates: Sequence[Tensor], returns: Tensor) -> dict[str, float]:
         # Copied together: a copy for each update would wait for the device each time.
-        copied = torch.stack([metrics for _, metrics in updates]).double().cpu().numpy()
-        sums = np.zeros(len(self.loss_metrics))
-        for (fraction, _), metrics in zip(updates, copied, strict=True):
-            sums += fraction * metrics[:-1]
-        grad_norms = float(copied[:, -1].sum())
-        means = np.array([*self.ranks.all_reduce(sums), grad_norms]) / len(updates)
-        metrics = dict(zip((*self.loss_metrics, "grad_norm"), means.tolist(), strict=True))
-        (stats,) = self._stats([returns])
-        variance = float(stats.std) ** 2
+        means = torch.stack([*updates]).double().cpu().numpy().mean(axis=0).tolist()
+        metrics = dict(zip((*self.loss_metrics, "grad_norm"), means, strict=True))
+        variance = float(returns.std()) ** 2
         metrics["explained_variance"] = (
             1 - metrics["value_loss"] / variance if variance > 0 else 0.0
         )
@@ -328,9 +264,7 @@ class PPO(Trainer):
         settings, pool = self.settings, self.pool
         due = self.decisions // settings.pool_every != before // settings.pool_every
         if due and settings.pool_fraction and settings.pool_size:
-            removed = pool.add(self.ema_network, self.rng)
-            if removed is not None:
-                del pool.snapshots[self.ranks.broadcast(removed)]
+            pool.add(self.ema_network, self.rng)
 
     # -- checkpoints
 
@@ -357,17 +291,12 @@ class PPO(Trainer):
     # -- state
 
     def state(self) -> tuple[dict[str, Array], dict[str, Any]]:
-        network = module_arrays("network.", self.network.state_dict())
-        local = self.games.state(), dict(self.rng.bit_generator.state), digest_of(network)
-        games, rngs, digests = zip(*self.ranks.gather(local), strict=True)
-        if len(set(digests)) > 1:
-            raise Diverged(f"the ranks' weights became different by {self.decisions:,} decisions")
-        arrays = network | module_arrays("ema_network.", self.ema_network.state_dict())
+        arrays = module_arrays("network.", self.network.state_dict())
+        arrays |= module_arrays("ema_network.", self.ema_network.state_dict())
         arrays |= self.pool.state() | optimizer_arrays("optimizer.", self.optimizer)
-        for rank, games_arrays in enumerate(games):
-            arrays |= {f"{_games_prefix(rank)}{name}": a for name, a in games_arrays.items()}
-        n_snapshots = len(self.pool.snapshots)
-        plain = PPOState(self.decisions, self.hands, n_snapshots, rngs[0], rngs[1:])
+        arrays |= {f"games.{name}": array for name, array in self.games.state().items()}
+        rng = dict(self.rng.bit_generator.state)
+        plain = PPOState(self.decisions, self.hands, len(self.pool.snapshots), rng)
         return arrays, msgspec.to_builtins(plain)
 
     def restore(self, arrays: dict[str, Array], plain: dict[str, Any]) -> None:
@@ -376,17 +305,10 @@ class PPO(Trainer):
         restore_module(self.ema_network, arrays, "ema_network.")
         self.pool.restore(arrays, state.pool)
         restore_optimizer(self.optimizer, arrays, "optimizer.")
-        rngs = [state.rng, *state.other_rngs]
-        if len(rngs) == self.ranks.world_size:
-            self.games.restore(with_prefix(arrays, _games_prefix(self.ranks.rank)))
-            self.rng.bit_generator.state = rngs[self.ranks.rank]
-        else:
-            self._reset_games(state.decisions)
+        if games := with_prefix(arrays, "games."):
+            self.games.restore(games)
+        self.rng.bit_generator.state = state.rng
         self.decisions, self.hands = state.decisions, state.hands
-
-
-def _games_prefix(rank: int) -> str:
-    return f"rank.{rank}.games." if rank else "games."
 
 
 def _linear_schedule(start: float, end: float, progress: float) -> float:

@@ -13,7 +13,7 @@ from ...common.typed_settings import SettingsError
 from ..distributed import SINGLE_RANK, Ranks
 from ..settings import Settings
 from .base import Trainer, missing
-from .plugin_checks import create_trainer
+from .plugin_checks import naming_faults
 
 TRAINERS = Registry("german_whist.trainers", "trainer")
 _SETTINGS: dict[str, str] = {}
@@ -58,13 +58,19 @@ def own_settings() -> dict[str, type[Settings]]:
     return {name: settings_kind(name) for name in _SETTINGS}
 
 
-def make_trainer(settings: Settings, ranks: Ranks = SINGLE_RANK) -> Trainer:
-    trainer: Any = trainer_kind(settings.trainer)
-    if ranks.is_only:
-        return create_trainer(trainer, settings)
-    if not trainer.several_ranks:
-        raise SettingsError(
-            f"trainer: {settings.trainer} trains in one process, and torchrun started "
-            f"{ranks.world_size}: start it without torchrun"
-        )
-    return create_trainer(trainer, settings, ranks)
+def make_trainer(
+    settings: Settings, ranks: Ranks = SINGLE_RANK, *, parallel: bool = False
+) -> Trainer:
+    """Trainer of a session; `parallel`: for the saved state of several processes."""
+    kind: Any = trainer_kind(settings.trainer)
+    with naming_faults(kind):
+        if ranks.is_only and not parallel:
+            return kind.from_settings(settings)
+        if not kind.several_ranks:
+            raise SettingsError(
+                f"trainer: {settings.trainer} trains in one process, and torchrun started "
+                f"{ranks.world_size}: start it without torchrun"
+            )
+        from .data_parallel import DataParallel
+
+        return DataParallel(kind, settings, ranks)  # type: ignore[arg-type]

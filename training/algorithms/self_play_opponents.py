@@ -131,16 +131,12 @@ class SelfPlayOpponents:
         backend.batch_backend.run_rows(count, sample_actions, sampling)
         buffer.actions[step, rows] = actions
 
-    def add(self, network: ActorCritic, rng: np.random.Generator) -> int | None:
-        """Add a snapshot; returns the index of one to remove, if there are too many.
-
-        The newest is never removed. Several ranks have to agree on the index.
-        """
+    def add(self, network: ActorCritic, rng: np.random.Generator) -> None:
+        """Add a snapshot; if there are too many, remove one that is not the newest."""
         weights = {name: tensor.clone() for name, tensor in network.state_dict().items()}
         self.snapshots.append(weights)
-        if len(self.snapshots) <= self._settings.pool_size:
-            return None
-        return int(rng.integers(len(self.snapshots) - 1))
+        if len(self.snapshots) > self._settings.pool_size:
+            del self.snapshots[int(rng.integers(len(self.snapshots) - 1))]
 
     def state(self) -> Arrays:
         """Weights of all snapshots."""

@@ -7,27 +7,24 @@ setting `callbacks`: by name, as `package.module:object`, or through the entry-p
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...common.plugins import Registry, error_text
+from ...common.plugins import Registry, error_location, error_text
 from ..algorithms.base import Trainer
 from ..checkpoint import EvaluationResult, RunState
 from ..settings import Settings
 
 
-class TrainingRun(ABC):
+class TrainingRun:
     """A run, as callbacks see it."""
-
-    folder: Path
-    settings: Settings
-    trainer: Trainer
-    state: RunState
 
     def __init__(self, folder: Path, settings: Settings, trainer: Trainer, state: RunState) -> None:
         self.folder, self.settings, self.trainer, self.state = folder, settings, trainer, state
+        self.callbacks: list[Callback] = []
+        self.stop_reason: str | None = None
+        """Why a callback ended the run."""
 
     @property
     def seconds(self) -> float:
@@ -44,13 +41,30 @@ class TrainingRun(ABC):
         """Results of all evaluations."""
         return self.state.evaluations
 
-    @abstractmethod
     def say(self, text: str) -> None:
         """Report a sentence to the display and the log."""
+        self.notify("on_message", text)
 
-    @abstractmethod
     def stop(self, reason: str) -> None:
         """End the run after this iteration, with a last checkpoint; `reason` is reported."""
+        self.stop_reason = reason
+
+    def notify(self, event: str, *details: object) -> None:
+        """Call a method of all callbacks; a failing one is reported by its name and place."""
+        for callback in self.callbacks:
+            try:
+                getattr(callback, event)(self, *details)
+            except (Exception, SystemExit) as error:
+                kind = type(callback)
+                # Our own callbacks raise with a traceback: it is a fault of the program.
+                if kind.__module__.startswith(f"{__name__.partition('.')[0]}."):
+                    raise
+                # Not a wish to end the run, which would have a last checkpoint.
+                remedy = "; run.stop(reason) ends a run" if isinstance(error, SystemExit) else ""
+                raise CallbackFailed(
+                    f"the callback {kind.__name__} raised {error_text(error)} "
+                    f"({error_location(error)}) in {event}{remedy}"
+                ) from error
 
 
 class Callback:

@@ -99,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
                 settings, seeds, folder=arguments.run, name=name, on=arguments.on or "local"
             )
         )
-    return _report(lambda: train(settings, folder=arguments.run, name=name))
+    return _report(lambda: train(preset, words, folder=arguments.run, name=name))
 
 
 def _check_no_options(words: list[str]) -> None:
