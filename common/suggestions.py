@@ -41,4 +41,5 @@ def suggest(word: object, names: Iterable[str], *, listed: bool = True, more: st
     close = difflib.get_close_matches(typed, bare, n=_MAX_SUGGESTIONS, cutoff=_CUTOFF)
     if close:
         return f"; did you mean {' or '.join(repr(bare[name]) for name in close)}?"
-    return "; ".join(["", f"there are {', '.join(names)}", *filter(None, [more])]) if listed else ""
+    known = f"there are {', '.join(names)}" if names else ""
+    return "; ".join(["", *filter(None, [known, more])]) if listed else ""

@@ -165,6 +165,7 @@ def _go(run: Run, quiet: bool) -> Trained:
                 evaluations=run.evaluations,
                 rows=run.rows,
             )
+            return trained
         except RunStopped as stopped:
             report(str(stopped))
             raise
@@ -173,4 +174,3 @@ def _go(run: Run, quiet: bool) -> Trained:
                 display.close()
             if isinstance(run.trainer, DataParallel):
                 run.trainer.end(trained)
-        return trained

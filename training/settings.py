@@ -143,7 +143,7 @@ class Settings(CheckedSettings, frozen=True, kw_only=True):
     ] = "async"
     callbacks: Annotated[
         Names,
-        doc("Callbacks: `mlflow`, `wandb`, or `package.module:object`."),
+        doc("Callbacks: `package.module:object`, or names of entry points."),
     ] = ()
     # Machine.
     device: Annotated[

@@ -140,7 +140,7 @@ def test_the_callbacks_of_sb3_do_what_they_do_there(tmp_path: Path) -> None:
         (f"{HERE}:WORD", "WORD is a str, which is no callback of a run, nor one that the trainer"),
         (f"{HERE}:made", "made is a function, which is no callback of a run"),
         ("os:abort", "os:abort is a builtin_function_or_method, which is no callback"),
-        ("mlflo", "callbacks: 'mlflo' is not a callback; did you mean 'mlflow'?"),
+        ("mlflow", "callbacks: 'mlflow' is not a callback; callbacks of your own are named as mod"),
         (f"{HERE}:Needing", "cannot be made without arguments"),
     ],
 )

@@ -1,14 +1,14 @@
-"""Loggers: TensorBoard reads the curves of runs, MLflow and Weights & Biases are sent them."""
+"""TensorBoard reads the curves of runs, and pages show how other services get them."""
 
 from __future__ import annotations
 
 import io
+import re
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from unittest.mock import MagicMock, call
 
 import pytest
 import yaml
@@ -157,97 +157,34 @@ def test_without_tensorboard_a_run_says_so_once_and_works(
     assert (tmp_path / "run" / "progress.csv").exists()
 
 
-# -- MLflow and Weights & Biases
+# -- pages of other services
 
-TRACKED = ["n_envs=64", "hidden_sizes=8", "threads=1", "decisions=1024", "eval_mode=sync"]
-MEASURED = ["eval_hands=20", "final_eval_hands=40", "eval_every=512", "batch_size=128"]
+SMALL_RUN = "n_envs=64, decisions=1024, eval_hands=20, final_eval_hands=40, eval_every=512"
 
 
-@pytest.mark.filterwarnings("ignore")  # what MLflow's own packages warn each other of
-def test_mlflow_keeps_curves_and_settings_and_goes_on_with_a_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("service", ["mlflow", "wandb"])
+def test_page_of_a_service_logs_a_run(
+    service: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mlflow = pytest.importorskip("mlflow")
-    store = f"sqlite:///{tmp_path / 'mlflow.db'}"
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", store)
-    folder = tmp_path / "run"
-    words = [*TRACKED, *MEASURED, "callbacks=mlflow"]
-    run = start(folder, load_settings("tiny", words))
-    run.go(quiet())
-    client = mlflow.MlflowClient(store)
-    place = client.get_experiment_by_name("german-whist").experiment_id
-    (stored,) = client.search_runs([place])
-    assert stored.info.status == "FINISHED"
-    assert stored.data.params["trainer"] == "ppo"
-    points = client.get_metric_history(stored.info.run_id, "train/entropy")
-    assert [each.step for each in points] == [row["decisions"] for row in run.rows]
-    rates = client.get_metric_history(stored.info.run_id, "eval/win_rate/random")
-    measured = [each.win_rate for each in run.evaluations if each.opponent == "random"]
-    assert [each.value for each in rates] == pytest.approx(measured)
-    resume(folder, words=["decisions=2048"]).go(quiet())
-    (stored,) = client.search_runs([place])
-    assert stored.data.metrics["train/entropy"] is not None
-    points = client.get_metric_history(stored.info.run_id, "train/entropy")
-    assert points[-1].step == 2048
+    """The program of a page, with a stand-in for the service that records what it is called with.
 
-
-class FakeWandb:
-    """What the callback asks of Weights & Biases, without the service."""
-
-    def __init__(self) -> None:
-        self.begun: list[dict[str, Any]] = []
-        self.told: list[dict[str, float]] = []
-        self.finished = 0
-
-    def init(self, **words: Any) -> Any:
-        self.begun.append(words)
-
-        def finish() -> None:
-            self.finished += 1
-
-        return SimpleNamespace(log=self.told.append, finish=finish)
-
-
-def test_wandb_is_told_of_every_figure_and_goes_on_with_a_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fake = FakeWandb()
-    monkeypatch.setitem(sys.modules, "wandb", fake)
-    folder = tmp_path / "run"
-    run = start(folder, load_settings("tiny", [*TRACKED, *MEASURED, "callbacks=wandb"]))
-    run.go(quiet())
-    assert fake.begun[0]["config"] == run.settings.as_mapping()
-    entropies = [each["train/entropy"] for each in fake.told if "train/entropy" in each]
-    assert entropies == pytest.approx([row["entropy"] for row in run.rows], rel=1e-4)
-    name = "eval/win_rate/random"
-    rates = [(each["decisions"], each[name]) for each in fake.told if name in each]
-    measured = [each for each in run.evaluations if each.opponent == "random"]
-    assert rates == [(each.decisions, each.win_rate) for each in measured]
-    resume(folder, words=["decisions=1536"]).go(quiet())
-    assert fake.begun[0]["id"] == fake.begun[1]["id"]
-    assert fake.finished == 2
-
-
-class Refused(Exception):
-    """What a service says that one is not logged in to."""
-
-
-def refuse(*_args: object, **_words: object) -> Any:
-    raise Refused("log in first")
-
-
-@pytest.mark.parametrize("name", ["mlflow", "wandb"])
-def test_a_service_that_refuses_a_run_is_heard_and_one_that_is_missing_told_of_at_once(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = load_settings("tiny", [*TRACKED, f"callbacks={name}"])
-    monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ValueError, match=f"{name} is not installed: pip install {name}"):
-        start(tmp_path / "run", config)
-    assert not (tmp_path / "run").exists()
-    service = SimpleNamespace(
-        init=refuse, MlflowClient=lambda _place: SimpleNamespace(get_experiment_by_name=refuse)
-    )
-    monkeypatch.setitem(sys.modules, name, service)
-    with pytest.raises(Refused, match="log in first"):
-        start(tmp_path / "run", config).go(quiet())
+    `make interop` runs it with the service's own package.
+    """
+    fake = MagicMock()
+    monkeypatch.setitem(sys.modules, service, fake)
+    monkeypatch.chdir(tmp_path)
+    page = Path(__file__).parents[2] / "docs" / "interop" / f"{service}.md"
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    code = "\n".join(blocks).replace("decisions=20_000", SMALL_RUN)
+    exec(code.replace("from __future__ import annotations", ""), {"__name__": "page"})
+    scalars = curves(tmp_path / "runs" / "tiny-1")
+    if service == "wandb":  # which copies TensorBoard's log
+        assert fake.mock_calls[0].kwargs["sync_tensorboard"]
+        assert fake.mock_calls[-1] == call.finish()
+        return
+    logged = [(one.kwargs["step"], one.args[0]["entropy"]) for one in fake.log_metrics.mock_calls]
+    assert [(step, pytest.approx(value)) for step, value in scalars["train/entropy"]] == logged
+    assert fake.log_params.mock_calls[0].args[0]["n_envs"] == 64
+    rates = [one.args[1] for one in fake.log_metric.mock_calls]
+    assert rates == [pytest.approx(value) for _, value in scalars["eval/win_rate/random"]]
+    assert fake.end_run.mock_calls

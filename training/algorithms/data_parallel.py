@@ -43,8 +43,8 @@ class DataParallel(Trainer):
     def follow(self) -> Any:
         """Make the calls of the first rank until its `end`; returns what it gave."""
         while True:
-            call: tuple[str, tuple[Any, ...]] = self.ranks.broadcast(("", ()))
-            method, arguments = call
+            call: Any = None
+            method, arguments = self.ranks.broadcast(call)
             if method == "end":
                 return arguments[0]
             getattr(self, method)(*arguments)

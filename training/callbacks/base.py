@@ -97,8 +97,6 @@ class CallbackFailed(Exception):
 
 
 CALLBACKS = Registry("german_whist.callbacks", "callback")
-CALLBACKS.add("mlflow", f"{__package__}.loggers:MLflow", "writes the run to MLflow")
-CALLBACKS.add("wandb", f"{__package__}.loggers:WandB", "writes the run to Weights & Biases")
 
 
 def named_callback(name: str, kinds: tuple[type, ...] = ()) -> object:
