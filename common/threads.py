@@ -1,4 +1,4 @@
-"""Thread pool that splits the games of a batch.
+"""Thread pool that splits the items of an array.
 
 Threads start on first use, so that an object with a pool can be pickled and copied, and works in a
 forked child, which inherits no threads.
@@ -15,7 +15,7 @@ from threading import Thread
 from typing import Any, NamedTuple
 
 STEP_NS = 50
-"""Approximate cost of a step of one game in nanoseconds, with its observation."""
+"""Approximate cost of one item in nanoseconds, unless the caller names another."""
 MIN_PART_NS = 200_000
 """Minimum work per thread in nanoseconds; below it, the handover costs more than it gains."""
 
@@ -72,10 +72,10 @@ class ThreadPool:
         *arguments: Any,
         cost_ns: int = STEP_NS,
     ) -> int:
-        """Run a kernel over `size` games in even parts; returns the sum of its results.
+        """Run a kernel over `size` items in even parts; returns the sum of its results.
 
         The kernel gets its thread's entry of `per_thread`, then `arguments`, and the start and
-        stop of its part. `cost_ns` is the approximate cost of one game in nanoseconds:
+        stop of its part. `cost_ns` is the approximate cost of one item in nanoseconds:
         little work stays on the calling thread.
         """
         parts = min(self.count, size, size * cost_ns // MIN_PART_NS)

@@ -22,12 +22,11 @@ from .suggestions import suggest
 Fraction = Annotated[float, Meta(ge=0, le=1)]
 NonNegative = Annotated[float, Meta(ge=0)]
 Positive = Annotated[float, Meta(gt=0)]
-# Checkpoint files are sorted by the number of decisions in their names, in twelve digits.
+# Counts in names of files have twelve digits, so that they sort.
 _MAX_COUNT = 10**12 - 1
 NonNegativeInt = Annotated[int, Meta(ge=0, le=_MAX_COUNT)]
 PositiveInt = Annotated[int, Meta(ge=1, le=_MAX_COUNT)]
-EvenHands = Annotated[int, Meta(ge=2, le=_MAX_COUNT, multiple_of=2)]
-"""Number of hands of an evaluation, which plays every deal twice."""
+EvenCount = Annotated[int, Meta(ge=2, le=_MAX_COUNT, multiple_of=2)]
 Seed = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 LayerSizes = Annotated[tuple[Annotated[int, Meta(ge=1, le=1 << 20)], ...], Meta(min_length=1)]
 Names = tuple[str, ...]

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from ..common.settings_files import PresetFiles, build_settings
 from ..common.typed_settings import (
     CheckedSettings,
-    EvenHands,
+    EvenCount,
     Names,
     Positive,
     PositiveInt,
@@ -29,7 +29,7 @@ class LadderConfig(CheckedSettings, frozen=True, kw_only=True):
         str | dict[str, Any] | None,
         doc("A rule set; default: classic, or the rule set of the players' checkpoints."),
     ] = None
-    hands: Annotated[EvenHands | None, doc("Hands of each pairing.")] = None
+    hands: Annotated[EvenCount | None, doc("Hands of each pairing.")] = None
     until: Annotated[
         Positive | None,
         doc("Half width of the win rate's 95 % interval at which a pairing stops, in %."),

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from ..agents.checkpoints.checkpoint import resolve_rules
 from ..common.typed_settings import (
     CheckedSettings,
-    EvenHands,
+    EvenCount,
     Names,
     NonNegativeInt,
     PositiveInt,
@@ -133,9 +133,9 @@ class Settings(CheckedSettings, frozen=True, kw_only=True):
         Names, doc("Opponents of each evaluation, beside the run's earlier checkpoints.")
     ] = ("threshold",)
     final_eval_opponents: Annotated[Names, doc("Further opponents of the last checkpoint.")] = ()
-    eval_hands: Annotated[EvenHands, doc("Hands against each opponent in an evaluation.")] = 2_000
+    eval_hands: Annotated[EvenCount, doc("Hands against each opponent in an evaluation.")] = 2_000
     final_eval_hands: Annotated[
-        EvenHands, doc("Hands against each opponent in the final evaluation.")
+        EvenCount, doc("Hands against each opponent in the final evaluation.")
     ] = 10_000
     eval_mode: Annotated[
         Literal["async", "sync"],

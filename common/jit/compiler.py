@@ -310,7 +310,7 @@ _warm: set[str] = set()
 
 
 def warm_up(name: str, package: str, first_calls: Callable[[], object], seconds: int = 1) -> None:
-    """Run `first_calls` once per process, so that nothing compiles during play.
+    """Run `first_calls` once per process, so that nothing compiles later.
 
     On a cold cache this takes seconds: it prints a message with their number on an idle core, and
     other processes wait for the first one instead of compiling the same functions.

@@ -42,7 +42,7 @@ def naming_faults(trainer: type) -> Generator[None]:
         yield
     except (Exception, SystemExit) as error:
         own = type(error).__module__.startswith(_OWN) or trainer.__module__.startswith(_OWN)
-        method = None if own else _method_of(trainer, error)
+        method = None if own else method_of(trainer, error)
         if method is None or isinstance(error, MemoryError) or is_divergence(error):
             raise
         raise TrainerFault(
@@ -51,12 +51,12 @@ def naming_faults(trainer: type) -> Generator[None]:
         ) from error
 
 
-def _method_of(trainer: type, error: BaseException) -> str | None:
-    """The method of a trainer in which an exception was raised, if it was in one."""
+def method_of(kind: type, error: BaseException) -> str | None:
+    """The method of an object of a class in which an exception was raised, if it was in one."""
     for frame, _ in walk_tb(error.__traceback__):
-        if isinstance(frame.f_locals.get("self"), trainer):
+        if isinstance(frame.f_locals.get("self"), kind):
             return frame.f_code.co_name
-        if frame.f_locals.get("cls") is trainer:
+        if frame.f_locals.get("cls") is kind:
             return "__init__"
     return None
 

@@ -41,7 +41,7 @@ from ..rollout.tensor_state import (
     with_prefix,
 )
 from .base import MASK_IGNORED, Arrays, Diverged, Trainer, TrainerState, torch_device
-from .plugin_checks import TrainerFault
+from .plugin_checks import TrainerFault, method_of
 from .settings import SB3Settings
 
 _METRICS = {
@@ -138,40 +138,19 @@ class SessionCallbackList(CallbackList):
         """Whether a callback has ended the training."""
         self._started = False
 
-    @contextmanager
-    def _naming_faults(self) -> Generator[None]:
-        """Report an exception of a callback with its place; `sys.exit` ends no run in silence."""
-        try:
-            yield
-        except (Exception, SystemExit) as error:
-            raise TrainerFault(
-                f"a callback of SB3 raised {error_text(error)} ({error_location(error)})"
-            ) from error
-
     def init_callback(self, model: Any) -> None:
-        with self._naming_faults():
-            if not self._started:
-                super().init_callback(model)
+        if not self._started:
+            super().init_callback(model)
 
     def on_training_start(self, locals_: dict[str, Any], globals_: dict[str, Any]) -> None:
         """Start the callbacks with the budget of the whole training, the first time."""
         if not self._started:
-            with self._naming_faults():
-                super().on_training_start({**locals_, "total_timesteps": self.decisions}, globals_)
+            super().on_training_start({**locals_, "total_timesteps": self.decisions}, globals_)
         self._started = True
 
-    def on_rollout_start(self) -> None:
-        with self._naming_faults():
-            super().on_rollout_start()
-
     def on_step(self) -> bool:
-        with self._naming_faults():
-            self.stopped = not super().on_step()
+        self.stopped = not super().on_step()
         return not self.stopped
-
-    def on_rollout_end(self) -> None:
-        with self._naming_faults():
-            super().on_rollout_end()
 
     def on_training_end(self) -> None:
         """Do nothing: the end of one `learn` is not that of the training."""
@@ -179,8 +158,7 @@ class SessionCallbackList(CallbackList):
     def end(self) -> None:
         """End the callbacks, if they were started."""
         if self._started:
-            with self._naming_faults():
-                super().on_training_end()
+            super().on_training_end()
 
     def last_step(self) -> tuple[Array, Array]:
         """Observations and dones of the last step."""
@@ -324,7 +302,8 @@ class SB3Trainer(Trainer):
         model.batch_size = _batch_size(n_samples, settings.batch_size)
         model.normalize_advantage = n_samples > 1
         try:
-            model.learn(n_samples, callback=self.callbacks, reset_num_timesteps=False)
+            with _naming_callbacks():
+                model.learn(n_samples, callback=self.callbacks, reset_num_timesteps=False)
         except ValueError as error:
             if self._is_finite():
                 raise
@@ -335,7 +314,8 @@ class SB3Trainer(Trainer):
         return all(bool(param.isfinite().all()) for param in self.model.policy.parameters())
 
     def close(self) -> None:
-        self.callbacks.end()
+        with _naming_callbacks():
+            self.callbacks.end()
 
     def _grow_pool(self, before: int) -> None:
         """Add the current policy to the pool every `pool_every` decisions."""
@@ -436,6 +416,19 @@ class SB3Trainer(Trainer):
         kind, position, has_gauss, gauss = state.numpy
         np.random.set_state((kind, arrays["numpy"], position, has_gauss, gauss))
         self.decisions, self.hands = state.decisions, state.hands
+
+
+@contextmanager
+def _naming_callbacks() -> Generator[None]:
+    """Report an exception of a callback with its place; `sys.exit` ends no run in silence."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        if method_of(BaseCallback, error) is None:
+            raise
+        raise TrainerFault(
+            f"a callback of SB3 raised {error_text(error)} ({error_location(error)})"
+        ) from error
 
 
 def _batch_size(n_samples: int, batch_size: int) -> int:

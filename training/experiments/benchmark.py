@@ -27,7 +27,7 @@ from ...common.settings_files import PresetFiles, build_settings, keep_settings
 from ...common.signals import RunStopped
 from ...common.typed_settings import (
     CheckedSettings,
-    EvenHands,
+    EvenCount,
     Names,
     PositiveInt,
     SettingsError,
@@ -99,7 +99,7 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
             "all, which takes long on large decks."
         ),
     ] = ("threshold",)
-    eval_hands: Annotated[EvenHands, doc("Hands of an evaluation against each opponent.")] = 2_000
+    eval_hands: Annotated[EvenCount, doc("Hands of an evaluation against each opponent.")] = 2_000
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -13,7 +13,7 @@ from ...common.settings_files import build_settings
 from ...common.suggestions import not_installed
 from ...common.typed_settings import (
     CheckedSettings,
-    EvenHands,
+    EvenCount,
     Names,
     NonNegative,
     Positive,
@@ -77,7 +77,7 @@ class Sweep(CheckedSettings, frozen=True, kw_only=True):
         PositiveInt, doc("Number of best trials that are evaluated again, on fresh deals.")
     ] = 4
     final_eval_hands: Annotated[
-        EvenHands, doc("Hands against each opponent in the evaluation of a finalist.")
+        EvenCount, doc("Hands against each opponent in the evaluation of a finalist.")
     ] = 10_000
     sampler: Annotated[
         Literal["TPE", "Random", "CmaEs", "QMC", "GP"], doc("Optuna's sampler by name.")
