@@ -16,7 +16,6 @@ pytest.importorskip("sb3_contrib")
 
 from small_runs import arrays_of, quiet, same
 
-from german_whist.common.signals import RunStopped
 from german_whist.training.api import train_or_go_on
 from german_whist.training.callbacks.base import Callback, TrainingRun
 from german_whist.training.folder import begun
@@ -95,19 +94,6 @@ def test_killed_run_resumes_from_every_call(trainer: str, tmp_path: Path) -> Non
         trained = train_or_go_on(settings(trainer), folder, quiet=True)
         assert len(trained.rows) > 1
         assert same(arrays_of(whole), arrays_of(folder)), [*folder.iterdir()]
-
-
-@pytest.mark.parametrize("trainer", TRAINERS)
-def test_failed_callback_costs_no_trainer_its_run(trainer: str, tmp_path: Path) -> None:
-    class Failing(Callback):
-        def on_start(self, run: TrainingRun) -> None:
-            raise KeyError("no such thing")
-
-    start(tmp_path / "whole", settings(trainer)).go(quiet())
-    with pytest.raises(RunStopped, match="no such thing"):
-        start(tmp_path / "run", settings(trainer), callbacks=[Failing()]).go(quiet())
-    resume(tmp_path / "run").go(quiet())
-    assert same(arrays_of(tmp_path / "whole"), arrays_of(tmp_path / "run"))
 
 
 def test_files_beside_a_run_without_state_stay(tmp_path: Path) -> None:
