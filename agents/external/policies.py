@@ -22,8 +22,15 @@ from ...engine.checks import checked_choice
 from ...engine.observation.layout import LAYOUT_VERSION, LAYOUTS, OBSERVATION_SIZE
 from ...engine.rules import Match, Rules, load_rules, name_beside, rules_from_mapping
 from ..base import Agent, Array, CannotPlay, ModelFile, check_actions
-from ..name_options import endgame_option, parse_name_options, trained_on_endgame
 from ..networks.observe import Observations, observe
+from ..options import (
+    EndgameOptions,
+    NetworkOptions,
+    Text,
+    endgame_option,
+    parse_options,
+    trained_on_endgame,
+)
 from ..perfect_endgame import EndgamePlayer
 from ..sampling import softmax_rows
 from .onnx_operators import graph_operators
@@ -202,9 +209,9 @@ class CallableAgent(Agent):
         super().__init__(rules, match=match)
         self.function = function
         self.name = getattr(function, "__name__", type(function).__name__)
-        options = parse_name_options(words, "a function", draws=False, exact=False)
-        self._endgame = EndgamePlayer(self.rules) if options["exact"] else None
-        self.endgame_switch = endgame_option(self.rules, options["exact"])
+        exact = parse_options(words, EndgameOptions, "a function").exact(own=True)
+        self._endgame = EndgamePlayer(self.rules) if exact else None
+        self.endgame_switch = endgame_option(self.rules, exact)
 
     def act(self, views: Array, rng: Array) -> Array:
         answer = self.function(views, rng)
@@ -244,7 +251,10 @@ class OnnxAgent(PolicyAgent):
         except Exception as error:
             raise ValueError(f"{path} cannot be read as ONNX: {str(error)[:200]}") from None
         trained_on = read_graph_metadata(path, graph.get_modelmeta().custom_metadata_map)
-        options = policy_options(words, f"onnx:{path}", trained_on, load_rules(rules))
+        name = f"onnx:{path}"
+        options = with_layout(
+            parse_options(words, FileOptions, name), name, trained_on, load_rules(rules)
+        )
         inputs = [tensor.name for tensor in graph.get_inputs()]
         output = graph.get_outputs()[0].name
         dtypes = {tensor.name: tensor.type for tensor in graph.get_inputs()}
@@ -264,7 +274,7 @@ class OnnxAgent(PolicyAgent):
                 },
             )[0]
 
-        super().__init__(rules, policy, **options, name=f"onnx:{path}", match=match)
+        super().__init__(rules, policy, **options, name=name, match=match)
         self._plays_as(trained_on, path, options["exact"])
         self.checkpoints = (file_of(path),)
 
@@ -313,27 +323,38 @@ def read_graph_metadata(path: str, metadata: Mapping[str, str]) -> TrainedOn | N
     return convert(fields, TrainedOn, path, REMEDY)
 
 
-def policy_options(
-    words: tuple[str, ...], kind: str, trained_on: TrainedOn | None, rules: Rules
-) -> dict[str, Any]:
-    """Options of a policy file, with the layout that the file stores.
+class FileOptions(NetworkOptions, frozen=True):
+    """Options of policies in files of other libraries."""
 
-    If the file stores none, a word has to name it: in the wrong layout a policy plays worse without
-    any other sign. By default it plays endgames itself if the file says that it was trained on
-    them.
+    layout: Text = ""
+    takes = (
+        "there are greedy, sample, endgame=exact, endgame=network, layout=raw and "
+        "layout=trump-first"
+    )
+
+
+def with_layout(
+    options: FileOptions, subject: str, trained_on: TrainedOn | None, rules: Rules
+) -> dict[str, Any]:
+    """Arguments of `PolicyAgent` for these options, with the layout that the file stores.
+
+    If the file stores none, an option has to name it: in the wrong layout a policy plays worse
+    without any other sign. By default it plays endgames itself if the file says that it was trained
+    on them.
     """
-    own = trained_on is not None and trained_on_endgame(trained_on.horizon, rules)
-    options = parse_name_options(words, kind, layout=True, exact=not own)
-    if trained_on is None:
-        if options["layout"] is None:
-            raise ValueError(
-                f"{kind} does not store its layout: name the layout of the environment "
-                f"that it was trained in, {kind},layout=raw or {kind},layout=trump-first"
-            )
-        return options
-    if options["layout"] not in (None, trained_on.layout):
+    layout = options.layout
+    if layout:
+        checked_choice("layout", layout, LAYOUTS)
+    elif trained_on is None:
         raise ValueError(
-            f"{kind}: layout is {options['layout']!r}, and its file says that it was trained in "
+            f"{subject} does not store its layout: name the layout of the environment "
+            f"that it was trained in, {subject},layout=raw or {subject},layout=trump-first"
+        )
+    if trained_on is not None and layout not in ("", trained_on.layout):
+        raise ValueError(
+            f"{subject}: layout is {layout!r}, and its file says that it was trained in "
             f"{trained_on.layout!r}: leave layout= out"
         )
-    return {**options, "layout": trained_on.layout}
+    stored = layout if trained_on is None else trained_on.layout
+    own = trained_on is not None and trained_on_endgame(trained_on.horizon, rules)
+    return {"layout": stored, "sample": options.sample, "exact": options.exact(own)}

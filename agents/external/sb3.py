@@ -19,9 +19,17 @@ from ...engine.batch.config import TRAINED_ON
 from ...engine.observation.layout import layout_of
 from ...engine.rules import Match, load_rules
 from ..base import Array, CannotPlay
-from .policies import PolicyAgent, TrainedOn, file_of, policy_options
+from ..options import parse_options
+from .policies import FileOptions, PolicyAgent, TrainedOn, file_of, with_layout
 
 TRUSTED = "trusted"
+
+
+class SB3Options(FileOptions, frozen=True):
+    """Options of models."""
+
+    trusted: bool = False
+    algorithm: str = "MaskablePPO"
 
 
 class SB3Agent(PolicyAgent):
@@ -34,20 +42,18 @@ class SB3Agent(PolicyAgent):
 
         `words` are those of a network, the layout, and `algorithm=NAME` of a file.
         """
-        algorithm_words = [word for word in words if word.startswith("algorithm=")]
-        named = dict(word.split("=", 1) for word in algorithm_words)
-        policy_words = tuple(word for word in words if word not in (TRUSTED, *algorithm_words))
+        kind = f"sb3:{source},{TRUSTED}" if isinstance(source, str) else "a model"
+        named = parse_options(words, SB3Options, kind)
         if isinstance(source, str):
-            model = _model(source, named.get("algorithm", "MaskablePPO"), TRUSTED in words)
+            model = _model(source, named.algorithm, named.trusted)
             origin, name, network = source, f"sb3:{source}", model.policy
-            kind, self.checkpoints = f"{name},{TRUSTED}", (file_of(source),)
+            self.checkpoints = (file_of(source),)
         else:
             model, origin = source, f"the model of {type(source).__name__}"
-            kind, name = "a model", type(source).__name__
-            network = _copy_of(model.policy)
+            name, network = type(source).__name__, _copy_of(model.policy)
         stored = getattr(_observation_space(model), TRAINED_ON, None)
         trained_on = stored and convert(stored, TrainedOn, origin, "name its layout")
-        options = policy_options(policy_words, kind, trained_on, load_rules(rules))
+        options = with_layout(named, kind, trained_on, load_rules(rules))
 
         def policy(observations: Array, masks: Array) -> Any:
             return _logits(network, observations, masks)

@@ -20,7 +20,7 @@ from ...engine.rules import Match
 from ..base import Agent, Array, CannotPlay, ViewBatch, compile_act
 from ..checkpoints.checkpoint import Checkpoint, model_file, read_checkpoint, specialize_checkpoint
 from ..equilibrium.tabular import TablePolicy
-from ..name_options import endgame_option, parse_name_options, trained_on_endgame
+from ..options import NetworkOptions, endgame_option, parse_options, trained_on_endgame
 from ..perfect_endgame import EndgamePlayer, is_open
 from ..sampling import masked_argmax, masked_softmax, sample, softmax_rows
 from .mlp import ForwardBuffers, MLPWeights, forward, mlp_weights, new_forward_buffers
@@ -107,15 +107,15 @@ class PolicyBuffers(NamedTuple):
 def new_policy_buffers(net: PolicyNet) -> PolicyBuffers:
     actions = net.layers.sizes[-1]
     return PolicyBuffers(
-        np.zeros(1, VIEW),
-        np.zeros(4, np.uint8),
-        np.zeros(actions, np.int64),
-        np.zeros(MAX_OBSERVATION_SIZE, np.int8),
-        np.zeros(len(net.inputs), np.int64),
-        new_forward_buffers(net.layers.sizes),
-        np.zeros(actions, np.float32),
-        np.zeros(actions, np.float32),
-        np.zeros(actions),
+        views=np.zeros(1, VIEW),
+        order=np.zeros(4, np.uint8),
+        action_map=np.zeros(actions, np.int64),
+        observation=np.zeros(MAX_OBSERVATION_SIZE, np.int8),
+        active_inputs=np.zeros(len(net.inputs), np.int64),
+        forward=new_forward_buffers(net.layers.sizes),
+        shown_logits=np.zeros(actions, np.float32),
+        logits=np.zeros(actions, np.float32),
+        weights=np.zeros(actions),
     )
 
 
@@ -124,7 +124,12 @@ def _compute_shown_logits(
     rules: Record, view: Record, net: PolicyNet, buffers: PolicyBuffers
 ) -> np.uint64:
     legal = encode_policy_input(
-        rules, view, net, buffers.order, buffers.action_map, buffers.observation
+        rules=rules,
+        view=view,
+        net=net,
+        order=buffers.order,
+        action_map=buffers.action_map,
+        observation=buffers.observation,
     )
     count = write_active_inputs(buffers.observation, net.inputs, buffers.active_inputs)
     forward(net.layers, buffers.active_inputs[:count], buffers.forward, buffers.shown_logits)
@@ -230,10 +235,9 @@ class NetworkAgent(Agent):
         self.card = checkpoint.card
         kind = checkpoint.card.network.kind
         table, foreplay_only = kind == "table", checkpoint.card.horizon == "foreplay"
-        defaults = ("sample",) if table else ()
-        own = trained_on_endgame(checkpoint.card.horizon, self.rules)
-        options = parse_name_options((*defaults, *words), "a network", exact=not own)
-        self.sample, exact = options["sample"], options["exact"]
+        options = parse_options(words, NetworkOptions, "a network")
+        self.sample = options.sample or (table and not options.greedy)
+        exact = options.exact(trained_on_endgame(checkpoint.card.horizon, self.rules))
         self.greedy = not self.sample
         self.policy = TablePolicy(checkpoint) if table else policy_net(checkpoint)
         self.reads_tricks, self.reads_draws = table, not table
@@ -255,7 +259,12 @@ class NetworkAgent(Agent):
             skip = self.perfect_endgame
             batch = ViewBatch(views, streams, actions)
             network_actions(
-                self.record, batch, self.policy, new_policy_buffers(self.policy), self.sample, skip
+                rules=self.record,
+                batch=batch,
+                net=self.policy,
+                buffers=new_policy_buffers(self.policy),
+                stochastic=self.sample,
+                skip_open=skip,
             )
         else:
             logits_actions(self.policy.logits(self.record, views), self.sample, streams, actions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -193,19 +193,6 @@ class SearchAgent(Agent):
     @abstractmethod
     def _new_search(self, pruning: int = PRUNE_BY_RACING) -> Any:
         """The search of one thread: a named tuple of `tables`, `totals` and further buffers."""
-
-    def _parse_options(
-        self, words: Sequence[str], defaults: Mapping[str, str], takes: str
-    ) -> dict[str, str]:
-        """Parse `name=value` words over defaults; they become part of the agent's name."""
-        options = dict(defaults)
-        for word in words:
-            name, _, value = word.partition("=")
-            if name not in options or not value:
-                raise ValueError(f"{word!r} is no option of a {self.kind}: it takes {takes}")
-            options[name] = value
-            self.name += f",{word}"
-        return options
 
     def _is_decided(self, search: Any) -> bool:
         return False

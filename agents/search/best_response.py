@@ -49,6 +49,7 @@ from ..networks.value import (
     read_value_network,
     write_value_inputs,
 )
+from ..options import Options, Text, parse_options
 from .base import PRIOR, PRUNE_BY_RACING, SearchAgent, parse_tricks_option, searchable_actions
 from .leaf_values import ending_value
 from .opponent_models import (
@@ -134,21 +135,21 @@ class ResponderSearch(NamedTuple):
 
 def new_search(rules: np.ndarray, tables: Tables, models: ResponderModels) -> ResponderSearch:
     return ResponderSearch(
-        rules,
-        tables,
-        models,
-        thread_scratch(),
-        np.zeros(1, SAMPLING_PLAN),
-        np.zeros(2, GAME),
-        np.zeros(1, VIEW),
-        new_policy_buffers(models.opponent.net),
-        new_policy_buffers(models.own.net),
-        new_mlp_batch(models.value, 1, MAX_VALUE_INPUTS),
-        np.zeros(MAX_TRICKS, VIEW),
-        np.zeros(MAX_TRICKS, PAST_DECISION),
-        np.zeros(N_CARDS, HIDDEN_CARD),
-        np.zeros(N_ACTIONS),
-        np.zeros(1, CHAIN_PROGRESS),
+        rules=rules,
+        tables=tables,
+        models=models,
+        scratch=thread_scratch(),
+        plans=np.zeros(1, SAMPLING_PLAN),
+        games=np.zeros(2, GAME),
+        view_buffer=np.zeros(1, VIEW),
+        opponent_buffers=new_policy_buffers(models.opponent.net),
+        own_buffers=new_policy_buffers(models.own.net),
+        value_rows=new_mlp_batch(models.value, 1, MAX_VALUE_INPUTS),
+        decision_views=np.zeros(MAX_TRICKS, VIEW),
+        decisions=np.zeros(MAX_TRICKS, PAST_DECISION),
+        hidden_cards=np.zeros(N_CARDS, HIDDEN_CARD),
+        totals=np.zeros(N_ACTIONS),
+        progress=np.zeros(1, CHAIN_PROGRESS),
     )
 
 
@@ -421,6 +422,19 @@ def _responder_actions(
 # -- the agent
 
 
+class ResponderOptions(Options, frozen=True):
+    """The agent that is answered, and how the search evaluates."""
+
+    against: Text = ""
+    by: Text = ""
+    value: Text = ""
+    ahead: Text = "1"
+    takes = (
+        "it takes against=PLAYER, whom it answers, by=PLAYER, how it plays on itself, value=PATH "
+        "or value=none, and ahead=TRICKS, after how many that is asked"
+    )
+
+
 class ResponderAgent(SearchAgent):
     """Search for a best response to one fixed agent with a known policy."""
 
@@ -441,36 +455,31 @@ class ResponderAgent(SearchAgent):
                 "upcard is turned for each trick and the winner takes it, and whose ending is "
                 "open, short and no race"
             )
-        options = self._parse_options(
-            words,
-            {"against": "", "by": "", "value": "", "ahead": "1"},
-            "against=PLAYER, whom it answers, by=PLAYER, how it plays on itself, value=PATH or "
-            "value=none, and ahead=TRICKS, after how many that is asked",
-        )
-        if not options["against"]:
+        options = parse_options(words, ResponderOptions, "a responder")
+        self.name += "".join(f",{word}" for word in words)
+        if not options.against:
             raise ValueError("a responder answers one player: name it, as in against=threshold")
-        opponent = opponent_model(options["against"], self.rules)
-        uses_network = opponent.kind >= ARGMAX
-        value = options["value"]
+        opponent = opponent_model(options.against, self.rules)
+        value = options.value
         if not value:
             value = str(VALUE_WEIGHTS) if covers_rules(VALUE_WEIGHTS, self.rules) else "none"
-        divisor = NETWORK_STEPS_DIVISOR if uses_network else 1
-        own_player = options["by"] or ("champion" if value != "none" else "counting")
-        weights = [opponent_weights(name, self.rules) for name in (options["against"], own_player)]
+        divisor = NETWORK_STEPS_DIVISOR if opponent.kind >= ARGMAX else 1
+        own_player = options.by or ("champion" if value != "none" else "counting")
+        weights = [opponent_weights(name, self.rules) for name in (options.against, own_player)]
         networks = [*filter(None, weights), *([value] if value != "none" else [])]
         files = (model_file(find_checkpoint(name)) for name in networks)
         self.checkpoints = tuple(dict.fromkeys(files))
         self.models = ResponderModels(
-            opponent,
-            opponent_model(own_player, self.rules),
-            NO_MLP if value == "none" else read_value_network(Path(value), self.rules),
-            value != "none",
-            parse_tricks_option(
-                "ahead", options["ahead"], 1, self.rules, "are played out before that"
+            opponent=opponent,
+            own=opponent_model(own_player, self.rules),
+            value=NO_MLP if value == "none" else read_value_network(Path(value), self.rules),
+            uses_value=value != "none",
+            ahead=parse_tricks_option(
+                "ahead", options.ahead, 1, self.rules, "are played out before that"
             ),
-            outcome_pays(self.rules),
-            BURN_IN_STEPS // divisor,
-            WORLD_STEPS // divisor,
+            pays=outcome_pays(self.rules),
+            burn_in_steps=BURN_IN_STEPS // divisor,
+            steps=WORLD_STEPS // divisor,
         )
         warm_up("responder", "agents", self._compile, seconds=10)
 

@@ -24,7 +24,7 @@ is solved exactly for each card. A long race is played out by the rules of thumb
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -38,7 +38,6 @@ from ...engine.endgame.solver import thread_scratch
 from ...engine.play import Record, pay_for, play, row
 from ...engine.rules import Match
 from ...engine.sampling.determinizations import (
-    METHODS,
     SAMPLING_PLAN,
     draw_determinization,
     plan_determinizations,
@@ -46,11 +45,21 @@ from ...engine.sampling.determinizations import (
 from ...engine.view import legal_in_view
 from ..base import ViewBatch
 from ..heuristic.threshold import threshold_action
+from ..options import Options, parse_options
 from .base import PRUNE_BY_RACING, SearchAgent, searchable_actions
 from .playouts import play_out
 
-PLAYOUTS = ("threshold", "counting")
-"""Policies of playouts, the default first."""
+
+class FlatMcOptions(Options, frozen=True):
+    """How determinizations are drawn, and which policy plays them on."""
+
+    plain: bool = False
+    voids: bool = False
+    playout: Literal["threshold", "counting"] = "threshold"
+    takes = (
+        "there are plain and voids for how worlds are drawn, and playout=threshold and "
+        "playout=counting for who plays them on"
+    )
 
 
 class FlatMcSearch(NamedTuple):
@@ -162,42 +171,23 @@ class FlatMcAgent(SearchAgent):
         `words` are `plain` or `voids`, how to sample determinizations, and `playout=threshold` or
         `playout=counting`.
         """
-        worlds, playout = _options(words)
+        options = parse_options(words, FlatMcOptions, self.kind)
         super().__init__(rules, samples, match)
-        self._voids = worlds == "voids"
-        if self._voids:
-            self.name += ",voids"
-        self._counting = playout == "counting"
-        if playout != PLAYOUTS[0]:
-            self.name += f",playout={playout}"
+        self._voids = options.voids
+        self._counting = options.playout == "counting"
+        self.name += ",voids" if self._voids else ""
+        self.name += ",playout=counting" if self._counting else ""
         warm_up("flat Monte Carlo", "agents", self._compile, seconds=4)
 
     def _new_search(self, pruning: int = PRUNE_BY_RACING) -> FlatMcSearch:
         return FlatMcSearch(
-            self.record,
-            self._tables[0],
-            self._counting,
-            self._voids,
-            thread_scratch(),
-            np.zeros(1, SAMPLING_PLAN),
-            np.zeros(2, GAME),
-            np.zeros(1, VIEW),
-            np.zeros(N_ACTIONS, np.int64),
+            rules=self.record,
+            tables=self._tables[0],
+            counting=self._counting,
+            voids=self._voids,
+            scratch=thread_scratch(),
+            plans=np.zeros(1, SAMPLING_PLAN),
+            games=np.zeros(2, GAME),
+            views=np.zeros(1, VIEW),
+            totals=np.zeros(N_ACTIONS, np.int64),
         )
-
-
-def _options(words: tuple[str, ...]) -> tuple[str, str]:
-    worlds, playout = METHODS[0], PLAYOUTS[0]
-    for word in words:
-        if word in METHODS:
-            worlds = word
-        elif word.startswith("playout=") and word.removeprefix("playout=") in PLAYOUTS:
-            playout = word.removeprefix("playout=")
-        else:
-            methods = " and ".join(METHODS)
-            playouts = " and ".join(f"playout={playout_name}" for playout_name in PLAYOUTS)
-            raise ValueError(
-                f"{word!r} is no option of flat-mc: there are {methods} for how worlds are drawn, "
-                f"and {playouts} for who plays them on"
-            )
-    return worlds, playout

@@ -77,20 +77,26 @@ class SearchNetworks(NamedTuple):
 
 
 def search_networks(
-    rules: Rules, policy: Path, value: Path | None, belief: str | Path, ahead: int, prior: float
+    rules: Rules,
+    *,
+    policy: Path,
+    value: Path | None,
+    belief: str | Path,
+    ahead: int,
+    prior: float,
 ) -> SearchNetworks:
     """Load networks by their paths, refused for other rules."""
     net = policy_net(specialize_checkpoint(read_checkpoint(policy), rules))
     uses_belief = str(belief) != VOIDS
     return SearchNetworks(
-        net,
-        NO_MLP if value is None else read_value_network(value, rules),
-        read_belief_network(belief, rules) if uses_belief else NO_MLP,
-        uses_belief,
-        outcome_pays(rules),
-        float(rules.max_pay),
-        ahead,
-        prior,
+        policy=net,
+        value=NO_MLP if value is None else read_value_network(value, rules),
+        belief=read_belief_network(belief, rules) if uses_belief else NO_MLP,
+        uses_belief=uses_belief,
+        pays=outcome_pays(rules),
+        max_pay=float(rules.max_pay),
+        ahead=ahead,
+        prior=prior,
     )
 
 
@@ -153,33 +159,33 @@ def new_search(
 ) -> ThinkerSearch:
     rows = ROUND_SIZE * MAX_CARDS
     return ThinkerSearch(
-        rules,
-        tables,
-        networks,
-        thread_scratch(),
-        np.zeros(1, SAMPLING_PLAN),
-        new_policy_buffers(networks.policy),
-        np.zeros(4, GAME),
-        np.zeros(rows, GAME),
-        np.zeros(rows, np.int64),
-        np.zeros(rows, np.uint64),
-        np.zeros((rows, 4), np.uint8),
-        np.zeros((rows, networks.policy.layers.sizes[-1]), np.int64),
-        new_mlp_batch(networks.policy.layers, rows, len(networks.policy.inputs)),
-        new_mlp_batch(networks.value, rows, MAX_VALUE_INPUTS),
-        new_mlp_batch(networks.belief, 1, MAX_BELIEF_INPUTS),
-        np.zeros(N_CARDS),
-        np.zeros((N_ACTIONS, MAX_HIDDEN_CARDS + 1)),
-        np.zeros(N_CARDS),
-        np.zeros((MAX_CARDS, MAX_CARDS)),
-        np.zeros(MAX_CARDS, np.int64),
-        np.zeros(MAX_CARDS),
-        np.zeros(ROUND_SIZE),
-        np.zeros(rows),
-        np.zeros(N_CARDS, np.uint8),
-        np.zeros(4, np.int64),
-        np.zeros(4, np.uint8),
-        np.array([(0, 0, 0, pruning)], PROGRESS),
+        rules=rules,
+        tables=tables,
+        networks=networks,
+        scratch=thread_scratch(),
+        plans=np.zeros(1, SAMPLING_PLAN),
+        policy_buffers=new_policy_buffers(networks.policy),
+        games=np.zeros(4, GAME),
+        leaves=np.zeros(rows, GAME),
+        queried_leaves=np.zeros(rows, np.int64),
+        legal_sets=np.zeros(rows, np.uint64),
+        suit_orders=np.zeros((rows, 4), np.uint8),
+        action_maps=np.zeros((rows, networks.policy.layers.sizes[-1]), np.int64),
+        policy_rows=new_mlp_batch(networks.policy.layers, rows, len(networks.policy.inputs)),
+        value_rows=new_mlp_batch(networks.value, rows, MAX_VALUE_INPUTS),
+        belief_rows=new_mlp_batch(networks.belief, 1, MAX_BELIEF_INPUTS),
+        odds=np.zeros(N_CARDS),
+        hand_weights=np.zeros((N_ACTIONS, MAX_HIDDEN_CARDS + 1)),
+        totals=np.zeros(N_CARDS),
+        products=np.zeros((MAX_CARDS, MAX_CARDS)),
+        cards=np.zeros(MAX_CARDS, np.int64),
+        log_priors=np.zeros(MAX_CARDS),
+        world_weights=np.zeros(ROUND_SIZE),
+        values=np.zeros(rows),
+        stock=np.zeros(N_CARDS, np.uint8),
+        suit_positions=np.zeros(4, np.int64),
+        suit_counts=np.zeros(4, np.uint8),
+        progress=np.array([(0, 0, 0, pruning)], PROGRESS),
     )
 
 
@@ -255,7 +261,12 @@ def query_policy(search: ThinkerSearch, count: int, phase: int) -> int:
         observation = search.policy_buffers.observation
         order, action_map = search.suit_orders[n_queries], search.action_maps[n_queries]
         search.legal_sets[n_queries] = encode_policy_input(
-            rules, view, net, order, action_map, observation
+            rules=rules,
+            view=view,
+            net=net,
+            order=order,
+            action_map=action_map,
+            observation=observation,
         )
         search.policy_rows.n_active[n_queries] = write_active_inputs(
             observation, net.inputs, search.policy_rows.active_inputs[n_queries]
@@ -316,12 +327,12 @@ def evaluate_leaves(search: ThinkerSearch, seat: int, count: int, values: np.nda
             # The last trick for the stock is searched by minimax with open cards, down to exact
             # endings: these are few positions, and the network was fitted to such values.
             values[leaf] = sign * solve_last_trick(
-                rules,
-                tables,
-                scratch,
-                search.leaves[leaf : leaf + 1],
-                search.games[2:4],
-                networks.max_pay,
+                rules=rules,
+                tables=tables,
+                scratch=scratch,
+                games=search.leaves[leaf : leaf + 1],
+                trials=search.games[2:4],
+                max_pay=networks.max_pay,
             )
         else:
             rows = search.value_rows

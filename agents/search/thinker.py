@@ -36,8 +36,8 @@ from ..checkpoints.bundled import (
     BELIEF_WEIGHTS,
     CHAMPION,
     VALUE_WEIGHTS,
-    champion_plays,
     network_for,
+    rules_of_champion,
 )
 from ..checkpoints.checkpoint import find_checkpoint, model_file
 from ..networks.auxiliary import covers_rules
@@ -45,6 +45,7 @@ from ..networks.mlp import MLPWeights
 from ..networks.policy import NetworkAgent
 from ..networks.value import read_value_network
 from ..networks.view_value import view_values
+from ..options import Options, Text, parse_options
 from .base import PRIOR, PRUNE_BY_RACING, SearchAgent, parse_tricks_option
 from .root import thinker_actions
 from .simulation import ROUND_SIZE, VOIDS, ThinkerSearch, new_search, search_networks
@@ -90,6 +91,21 @@ def parse_prior(text: str) -> float:
     )
 
 
+class ThinkerOptions(Options, frozen=True):
+    """Depth of the search, and its networks."""
+
+    last: Text = "all"
+    ahead: Text = "0"
+    prior: Text = str(PRIOR)
+    policy: Text = CHAMPION
+    value: Text = str(VALUE_WEIGHTS)
+    belief: Text = ""
+    takes = (
+        "it takes last=TRICKS, ahead=TRICKS and prior=WEIGHT, and networks by name, as in "
+        f"policy=PATH, value=PATH, belief=PATH, and belief={VOIDS}"
+    )
+
+
 class ThinkerAgent(SearchAgent):
     """Search of depth one with policy, value and belief networks."""
 
@@ -107,33 +123,24 @@ class ThinkerAgent(SearchAgent):
                 f"the thinker does not play {self.rules.name}: it knows games in which the winner "
                 "of a trick takes the upcard, and whose ending is open, short and no race"
             )
-        options = self._parse_options(
-            words,
-            {
-                "policy": CHAMPION,
-                "value": str(VALUE_WEIGHTS),
-                "belief": "",
-                "last": "all",
-                "ahead": "0",
-                "prior": str(PRIOR),
-            },
-            "last=TRICKS, ahead=TRICKS and prior=WEIGHT, and networks by name, as in policy=PATH, "
-            f"value=PATH, belief=PATH, and belief={VOIDS}",
-        )
+        options = parse_options(words, ThinkerOptions, "a thinker")
+        self.name += "".join(f",{word}" for word in words)
         self._last = parse_tricks_option(
-            "last", options["last"], 1, self.rules, "are searched, the last ones"
+            "last", options.last, 1, self.rules, "are searched, the last ones"
         )
         ahead = parse_tricks_option(
-            "ahead", options["ahead"], 0, self.rules, "the policy plays before a leaf is evaluated"
+            "ahead", options.ahead, 0, self.rules, "the policy plays before a leaf is evaluated"
         )
-        prior = parse_prior(options["prior"])
-        policy = network_for(self.rules, options["policy"])
+        prior = parse_prior(options.prior)
+        policy = network_for(self.rules, options.policy)
         # With two tricks left for the stock all leaves are exact.
-        self._value_path = Path(options["value"])
+        self._value_path = Path(options.value)
         value = self._value_path if self._last > 2 else None
         default_belief = str(BELIEF_WEIGHTS) if covers_rules(BELIEF_WEIGHTS, self.rules) else VOIDS
-        belief = options["belief"] or default_belief
-        self.networks = search_networks(self.rules, policy, value, belief, ahead, prior)
+        belief = options.belief or default_belief
+        self.networks = search_networks(
+            self.rules, policy=policy, value=value, belief=belief, ahead=ahead, prior=prior
+        )
         paths = [policy, value, None if belief == VOIDS else belief]
         self.checkpoints = tuple(model_file(find_checkpoint(path)) for path in paths if path)
         searches_all = 2 * self._last >= self.rules.stock_cards
@@ -144,7 +151,8 @@ class ThinkerAgent(SearchAgent):
     def plays(rules: Rules) -> bool:
         """Whether the bundled networks play these rules; compiles nothing."""
         covered = all(covers_rules(path, rules) for path in (VALUE_WEIGHTS, BELIEF_WEIGHTS))
-        return can_search(rules) and champion_plays(rules) and covered
+        listed = any(map(rules.same_game, rules_of_champion()))
+        return can_search(rules) and listed and covered
 
     def act(self, views: Array, rng: Array) -> Array:
         if self._early_agent is None:

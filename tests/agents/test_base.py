@@ -87,6 +87,8 @@ def test_names_take_parameters_and_modules_name_objects() -> None:
         ("xyzzy", "there are "),
         ("random:3", "parameters '3' do not fit random:3: random takes none"),
         ("flat-mc:1,plain,2", "'2' is no option of flat-mc: there are plain and voids"),
+        ("champion:sample=yes", "'sample=yes' is no option of a network: there are greedy, sample"),
+        ("thinker:2,last=", "'last=' is no option of a thinker: it takes last=TRICKS"),
         ("no.such:thing", "module no.such cannot be imported: No module named 'no'"),
         ("nomod:Thing", "module nomod cannot be imported: No module named 'nomod'"),
         ("json:loads", "json:loads is no agent: TypeError: "),

@@ -13,13 +13,7 @@ import pytest
 from checkpoints import network_card, network_weights, written
 from safetensors.numpy import load, save
 
-from german_whist.agents.base import (
-    EXACT_SOLVER,
-    OWN_POLICY,
-    CannotPlay,
-    agent_key,
-    decision_streams,
-)
+from german_whist.agents.base import EXACT_SOLVER, OWN_POLICY, CannotPlay
 from german_whist.agents.checkpoints.bundled import FAMILY_WEIGHTS
 from german_whist.agents.checkpoints.checkpoint import CheckpointError, read_checkpoint
 from german_whist.agents.networks.policy import NetworkAgent
@@ -105,16 +99,6 @@ def test_with_closed_ranks_it_plays_what_plain_numpy_computes(tmp_path: Path) ->
         legal = np.flatnonzero(step.masks[index])
         places = [int(np.flatnonzero(action_map == action)[0]) for action in legal]
         assert action == legal[np.argmax(plain_logits(observation)[places])]
-
-
-def test_it_plays_the_same_in_any_batch(path: Path) -> None:
-    views, _ = situations()
-    rng = decision_streams(agent_key(1), np.arange(len(views)), views)
-    for words in ([], ["sample"]):
-        agent = NetworkAgent("classic", path, *words)
-        together = agent.act(views, rng.copy())
-        single = [agent.act(views[[k]], rng[[k]])[0] for k in range(len(views))]
-        assert together.tolist() == single
 
 
 def test_a_path_names_an_agent(path: Path) -> None:

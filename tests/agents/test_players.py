@@ -18,6 +18,7 @@ RULES = [*named_rules(), *ODD.values()]
 RULE_PLAYERS = ["random", "random-exact", "threshold", "value:13", "counting", "easy", "medium"]
 SEARCHES = ["flat-mc:3", "flat-mc:3,voids", "flat-mc:3,playout=counting"]
 THINKERS = ["thinker:20", "thinker:20,belief=voids"]
+NETWORKS = ["champion-1", "champion-1:sample"]
 
 
 @pytest.mark.parametrize("rules", RULES, ids=str)
@@ -27,7 +28,7 @@ def test_every_player_plays_every_rule_set_legally(rules: Any) -> None:
         play_all((agent, agent), rules, 4 if name in RULE_PLAYERS else 1, seed=3)
 
 
-@pytest.mark.parametrize("name", RULE_PLAYERS + SEARCHES + THINKERS)
+@pytest.mark.parametrize("name", RULE_PLAYERS + SEARCHES + THINKERS + NETWORKS)
 def test_a_decision_depends_on_neither_the_batch_nor_its_order(name: str) -> None:
     agent = make_agent(name)
     games = dealt("classic", 12, seed=2)

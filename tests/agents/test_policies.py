@@ -278,6 +278,7 @@ def test_a_package_makes_its_players_known(tmp_path: Path, monkeypatch: Any, cap
 
 def test_an_agent_is_loaded_with_the_rules_of_its_checkpoint() -> None:
     assert load_agent("threshold").rules.name == "classic"
+    assert load_agent("nash").rules.name == "2x4-h2"
     assert load_agent("threshold", "draft").rules.name == "draft"
     with pytest.raises(CannotPlay, match="and not draft"):
         load_agent("champion-1", "draft")

@@ -122,11 +122,6 @@ def test_a_player_answers_as_its_agent() -> None:
     assert Player("threshold").choose(view) == load_agent("threshold").act(view)
 
 
-@pytest.mark.parametrize("rules", ["classic", "2x4-h2"])
-def test_nash_and_others_have_default_rules(rules: str) -> None:
-    assert load_agent("nash" if rules != "classic" else "threshold").rules.name == rules
-
-
 @pytest.mark.parametrize("source", [FIRST_WEIGHTS, "champion-1"])
 def test_load_policy_computes_what_the_agent_plays(source: str | Path) -> None:
     torch = pytest.importorskip("torch")
