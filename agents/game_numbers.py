@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from .base import Agent
@@ -18,34 +17,8 @@ class GameNumbers:
     count: int
 
 
-class _Reservations:
-    """The reserved numbers of one agent, without keeping them reserved."""
-
-    def __init__(self, held: Iterable[GameNumbers] = ()) -> None:
-        self._references = [weakref.ref(numbers) for numbers in held]
-
-    def held(self) -> list[GameNumbers]:
-        found = (reference() for reference in self._references)
-        return sorted(filter(None, found), key=lambda numbers: numbers.first)
-
-    def add(self, count: int) -> GameNumbers:
-        """Reserve the lowest free numbers."""
-        first, held = 0, self.held()
-        for numbers in held:
-            if first + count <= numbers.first:
-                break
-            first = numbers.first + numbers.count
-        added = GameNumbers(first, count)
-        self._references = [weakref.ref(numbers) for numbers in (*held, added)]
-        return added
-
-    def __reduce__(self) -> tuple[type[_Reservations], tuple[list[GameNumbers]]]:
-        # A weak reference cannot be copied or pickled.
-        return _Reservations, (self.held(),)
-
-
 def reserve_game_numbers(agent: Agent, count: int) -> GameNumbers:
-    """Numbers of `count` games, other ones than those of all environments that the agent serves.
+    """The lowest numbers for `count` games that no environment which the agent serves has.
 
     An agent without state does not tell games apart: its numbers are the games' own.
     """
@@ -53,5 +26,13 @@ def reserve_game_numbers(agent: Agent, count: int) -> GameNumbers:
         agent = agent.agent
     if not agent.keeps_state:
         return GameNumbers(0, count)
-    reservations: _Reservations = vars(agent).setdefault("_reservations", _Reservations())
-    return reservations.add(count)
+    # Held by those who play: numbers that nobody holds any more are free again.
+    reserved: weakref.WeakSet[GameNumbers] = vars(agent).setdefault("_reserved", weakref.WeakSet())
+    first = 0
+    for numbers in sorted(reserved, key=lambda numbers: numbers.first):
+        if first + count <= numbers.first:
+            break
+        first = numbers.first + numbers.count
+    added = GameNumbers(first, count)
+    reserved.add(added)
+    return added

@@ -13,7 +13,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,7 @@ _BUILT_IN = (
     ),
     ("easy", "search.levels:Easy", "rules of thumb and a short memory", None, OWN_POLICY),
     ("medium", "search.levels:Medium", "a careful player who forgets", None, OWN_POLICY),
-    ("hard", "search.levels:Hard", "search and a perfect memory"),
+    ("hard", "search.levels:hard", "search and a perfect memory"),
     (
         "champion",
         "search.champion:Champion",
@@ -196,7 +196,19 @@ def make_agent(
     else:
         raise ValueError(_unknown_message(text, name, list(entries)))
     parameters = [part.strip() for part in parameter_text.split(",")] if parameter_text else []
-    agent = _AgentSpec(factory, text, rules, parameters, match, usage).build()
+    agent: Agent
+    if isinstance(factory, Agent):
+        _check_made_for(factory, text, rules, match)
+        agent = _copy(factory, text)
+    elif not isinstance(factory, type) and _takes_views(factory):
+        agent = _function_agent(factory, rules, parameters, match)
+    else:
+        agent = _call_factory(partial(factory, rules, match=match), parameters, text, usage)
+        if agent.rules != rules:
+            raise CannotPlay(
+                f"{text} plays {name_beside(agent.rules, [rules])} and not "
+                f"{name_beside(rules, [agent.rules])}"
+            )
     agent.name = title
     return agent
 
@@ -284,75 +296,50 @@ def _takes_views(function: Factory) -> bool:
     return code is not None and code.co_varnames[: code.co_argcount] == ("views", "rng")
 
 
-@dataclass(frozen=True)
-class _AgentSpec:
-    """Factory and arguments of an agent."""
-
-    factory: Factory
-    text: str
-    rules: Rules
-    parameters: list[str]
-    match: Match | None
-    usage: str | None
-
-    def build(self) -> Agent:
-        """Make the agent; refuse other objects, and agents of other rules."""
-        factory = self.factory
-        agent: object
-        if isinstance(factory, Agent):
-            agent = factory
-        elif not isinstance(factory, type) and _takes_views(factory):
-            agent = _function_agent(factory, self.rules, self.parameters, self.match)
-        else:
-            agent = self._call_factory()
-        if not isinstance(agent, Agent):
-            raise ValueError(
-                f"{self.text} makes {type_phrase(agent)}, which is not an Agent: make its class a "
-                "subclass of german_whist.agents.Agent"
-            )
-        if agent is factory:
-            _check_made_for(agent, self.text, self.rules, self.match)
-            return _copy(agent, self.text)
-        if agent.rules != self.rules:
-            raise CannotPlay(
-                f"{self.text} plays {name_beside(agent.rules, [self.rules])} and not "
-                f"{name_beside(self.rules, [agent.rules])}"
-            )
-        return agent
-
-    def _call_factory(self) -> object:
-        if not self._fits(self.parameters):
-            raise ValueError(self._misfit())
-        try:
-            return self.factory(self.rules, *self.parameters, match=self.match)
-        except ValueError:
+def _call_factory(
+    make: partial[Agent], parameters: list[str], text: str, usage: str | None
+) -> Agent:
+    """Make an agent, with a sentence for parameters that do not fit and for other objects."""
+    if not _fits(make, parameters):
+        raise ValueError(_misfit(make, parameters, text, usage))
+    try:
+        agent: object = make(*parameters)
+    except ValueError:
+        raise
+    except (Exception, SystemExit) as error:
+        if usage is not None:
             raise
-        except (Exception, SystemExit) as error:
-            if self.usage is not None:
-                raise
-            where = error_location(error)
-            raise ValueError(f"{self.text} is no agent: {error_text(error)} ({where})") from error
+        where = error_location(error)
+        raise ValueError(f"{text} is no agent: {error_text(error)} ({where})") from error
+    if not isinstance(agent, Agent):
+        raise ValueError(
+            f"{text} makes {type_phrase(agent)}, which is not an Agent: make its class a "
+            "subclass of german_whist.agents.Agent"
+        )
+    return agent
 
-    def _fits(self, parameters: list[str]) -> bool:
-        try:
-            inspect.signature(self.factory).bind(self.rules, *parameters, match=self.match)
-        except ValueError:  # something compiled, which tells only when it is called
-            return True
-        except TypeError:
-            return False
+
+def _fits(make: partial[Agent], parameters: list[str]) -> bool:
+    try:
+        inspect.signature(make.func).bind(*make.args, *parameters, **make.keywords)
+    except ValueError:  # something compiled, which tells only when it is called
         return True
+    except TypeError:
+        return False
+    return True
 
-    def _misfit(self) -> str:
-        text, usage, fits_bare = self.text, self.usage, self._fits([])
-        if not self.parameters or (usage is None and not fits_bare):
-            remedy = "it has to take the rules, its parameters, and match=None"
-            return f"{text} is no agent that can be made: {remedy}"
-        given = ",".join(self.parameters)
-        if fits_bare and not self._fits([""]):
-            name = text[: -len(given) - 1] if usage is None else usage
-            return f"the parameters {given!r} do not fit {text}: {name} takes none"
-        named = f"it is named as {usage}" if usage is not None else "give fewer, or other ones"
-        return f"the parameters {given!r} do not fit {text}: {named}"
+
+def _misfit(make: partial[Agent], parameters: list[str], text: str, usage: str | None) -> str:
+    fits_bare = _fits(make, [])
+    if not parameters or (usage is None and not fits_bare):
+        remedy = "it has to take the rules, its parameters, and match=None"
+        return f"{text} is no agent that can be made: {remedy}"
+    given = ",".join(parameters)
+    if fits_bare and not _fits(make, [""]):
+        name = text[: -len(given) - 1] if usage is None else usage
+        return f"the parameters {given!r} do not fit {text}: {name} takes none"
+    named = f"it is named as {usage}" if usage is not None else "give fewer, or other ones"
+    return f"the parameters {given!r} do not fit {text}: {named}"
 
 
 def _unknown_message(text: str, name: str, known: list[str]) -> str:
@@ -422,13 +409,11 @@ def rules_of_player(player: object) -> tuple[Rules, ...] | None:
         return None
     text = named_player(str(player))[1]
     name, _, parameters = text.partition(":")
-    if name == CHAMPION:
-        return rules_of_champion()
+    if name in (CHAMPION, *EARLIER_CHAMPIONS):
+        return rules_of_champion(name)
     if name == "nash":
         return _rules_of_nash(parameters)
-    if name in EARLIER_CHAMPIONS:
-        path = EARLIER_CHAMPIONS[name]
-    elif name == "network":
+    if name == "network":
         path = find_checkpoint(parameters.split(",")[0])
     elif name not in agent_names() and is_checkpoint(text.split(",")[0]):
         path = find_checkpoint(text.split(",")[0])

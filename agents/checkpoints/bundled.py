@@ -31,13 +31,11 @@ def _listed(path: Path) -> tuple[Rules, ...]:
     return parse_rules(read_card(path).rules, path)
 
 
-def rules_of_champion() -> tuple[Rules, ...]:
+def rules_of_champion(name: str = CHAMPION) -> tuple[Rules, ...]:
+    """Rules that a bundled champion plays, by its cards."""
+    if name in EARLIER_CHAMPIONS:
+        return _listed(EARLIER_CHAMPIONS[name])
     return tuple(dict.fromkeys(_listed(CLASSIC_WEIGHTS) + _listed(FAMILY_WEIGHTS)))
-
-
-def champion_plays(rules: Rules) -> bool:
-    """Whether the champion's cards list these rules, under any name."""
-    return any(map(rules.same_game, rules_of_champion()))
 
 
 def champion_for(rules: Rules) -> Path:

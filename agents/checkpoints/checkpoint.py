@@ -137,32 +137,19 @@ def list_checkpoints(folder: Path) -> list[Path]:
 
 def is_checkpoint(text: str) -> bool:
     """Whether a text is the path of a checkpoint: its file, with or without suffix, or a folder."""
-    path = Path(text)
-    return (
-        text.endswith(WEIGHTS)
-        or _with_weights_suffix(path).is_file()
-        or _run_folder(path) is not None
-        or _recipe_policy(path) is not None
-    )
+    return text.endswith(WEIGHTS) or _located(Path(text)) is not None
 
 
-def _with_weights_suffix(path: Path) -> Path:
-    if not path.name or path.suffix == WEIGHTS:
-        return path
-    return path.with_name(path.name + WEIGHTS)
-
-
-def _run_folder(path: Path) -> Path | None:
+def _located(path: Path) -> Path | None:
+    named = path.suffix == WEIGHTS or not path.name
+    file = path if named else path.with_name(path.name + WEIGHTS)
+    if file.is_file():
+        return file
     for folder in (path / FOLDER, path):
-        if folder.is_dir() and list_checkpoints(folder):
-            return folder
-    return None
-
-
-def _recipe_policy(folder: Path) -> Path | None:
-    """The policy of a recipe of expert iteration, which is written at its end."""
-    path = folder / f"policy{WEIGHTS}"
-    return path if folder.name and path.is_file() else None
+        if folder.is_dir() and (checkpoints := list_checkpoints(folder)):
+            return checkpoints[-1]
+    policy = path / f"policy{WEIGHTS}"
+    return policy if path.name and policy.is_file() else None
 
 
 def find_checkpoint(source: str | Path) -> Path:
@@ -172,13 +159,9 @@ def find_checkpoint(source: str | Path) -> Path:
     expert iteration (its policy).
     """
     path = Path(source)
-    if _with_weights_suffix(path).is_file():
-        return _with_weights_suffix(path)
-    folder = _run_folder(path)
-    if folder is not None:
-        return list_checkpoints(folder)[-1]
-    if (policy := _recipe_policy(path)) is not None:
-        return policy
+    located = _located(path)
+    if located is not None:
+        return located
     bundled = Path(__file__).with_name(f"{path.name}{WEIGHTS}")
     if path.name == str(source) and not path.exists() and bundled.is_file():
         return bundled
@@ -431,11 +414,6 @@ def check_rules_listed(listed: Iterable[Rules], rules: Rules, subject: str) -> N
     if not any(map(rules.same_game, listed_rules)):
         listed_names = join_rule_names(listed_rules, [rules])
         raise CannotPlay(f"{subject} {listed_names}, and not {name_beside(rules, listed_rules)}")
-
-
-def card_lists_rules(path: Path, rules: Rules) -> bool:
-    """Whether a checkpoint's card lists a rule set; the weights are not read."""
-    return any(map(rules.same_game, parse_rules(read_card(path).rules, path)))
 
 
 def specialize_checkpoint(checkpoint: Checkpoint, rules: Rules, name: str = "") -> Checkpoint:

@@ -153,7 +153,17 @@ def cells_of_view(paths: Any, view: Record, cells: np.ndarray) -> None:
         suit = deck.suits[lowest(led)]
         actions = legal_replies(unseen, own_known, n_hidden_cards(deck, own_known), suit)
     _write_cells(
-        paths, view, PublicDecision(first_suit, unseen, own_known, actions, suit, first_cell), cells
+        paths,
+        view,
+        PublicDecision(
+            first_suit=first_suit,
+            unseen=unseen,
+            known=own_known,
+            actions=actions,
+            suit=suit,
+            first_cell=first_cell,
+        ),
+        cells,
     )
 
 

@@ -36,7 +36,6 @@ from ...engine.cards import TAKE_HIDDEN
 from ...engine.dtypes import CHOOSE, LEAD, NO_CARD, NO_TRUMP
 from ...engine.play import Record, row, suit_of
 from ...engine.view import legal_in_view
-from ..base import Array
 from .counting_weights import FOLLOWING, LEADING
 from .threshold import ONE_A_SUIT, RuleAgent, threshold_action
 
@@ -327,6 +326,4 @@ class CountingAgent(RuleAgent):
     """Counts cards, voids and known cards; perfect endgame."""
 
     name = "counting"
-
-    def _decide(self, views: Array, actions: Array) -> None:
-        counting_actions(self.record, views, actions)
+    decide = staticmethod(counting_actions)

@@ -29,6 +29,7 @@ Other rule sets:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -180,14 +181,14 @@ def threshold_action(rules: Record, view: Record) -> int:
     if view.phase == EXCHANGE:
         return choose_exchange(view.hand, view.unseen, np.int64(view.trump), view.low == 1)
     situation = Situation(
-        np.int64(view.phase),
-        legal_in_view(rules, view),
-        np.int64(view.led),
-        np.int64(view.upcards[0]),
-        np.int64(view.upcards[1]),
-        np.int64(view.stock_left),
-        np.int64(view.trump),
-        view.low == 1,
+        phase=np.int64(view.phase),
+        legal=legal_in_view(rules, view),
+        led=np.int64(view.led),
+        upper=np.int64(view.upcards[0]),
+        lower=np.int64(view.upcards[1]),
+        stock_left=np.int64(view.stock_left),
+        trump=np.int64(view.trump),
+        low=view.low == 1,
     )
     return rule_of_thumb(rules, situation)
 
@@ -201,6 +202,8 @@ def threshold_actions(rules: np.ndarray, views: np.ndarray, actions: np.ndarray)
 class RuleAgent(Agent):
     """Base class of rule-based agents with a perfect endgame."""
 
+    decide: Callable[[Array, Array, Array], None]
+    """Writes the action of each view by rules, views and actions."""
     reads_tricks = False
     thread_safe = True
 
@@ -209,12 +212,9 @@ class RuleAgent(Agent):
         self._endgame = EndgamePlayer(self.rules)
         compile_act(self, f"{self.name.partition(':')[0]} player", RuleAgent.act)
 
-    def _decide(self, views: Array, actions: Array) -> None:
-        raise NotImplementedError
-
     def act(self, views: Array, rng: Array) -> Array:
         actions = np.empty(len(views), np.int64)
-        self._decide(views, actions)
+        self.decide(self.record, views, actions)
         self._endgame.improve(views, actions)
         return actions
 
@@ -223,6 +223,4 @@ class ThresholdAgent(RuleAgent):
     """The classic rules of thumb, with a perfect endgame where that is defined."""
 
     name = "threshold"
-
-    def _decide(self, views: Array, actions: Array) -> None:
-        threshold_actions(self.record, views, actions)
+    decide = staticmethod(threshold_actions)

@@ -157,8 +157,8 @@ class ValueAgent(RuleAgent):
         self.name = f"value:{self.bonus}"
         super().__init__(rules, match=match)
 
-    def _decide(self, views: Array, actions: Array) -> None:
-        value_actions(self.record, views, self.bonus, actions)
+    def decide(self, record: Array, views: Array, actions: Array) -> None:
+        value_actions(record, views, self.bonus, actions)
 
 
 def _checked_bonus(bonus: int | str) -> int:

@@ -94,12 +94,12 @@ class MLPBatch(NamedTuple):
 def new_forward_buffers(sizes: np.ndarray) -> ForwardBuffers:
     inputs, widest = sizes[0], sizes[1:].max()
     return ForwardBuffers(
-        np.zeros(sizes[1], np.int32),
-        np.zeros(inputs, np.uint8),
-        np.zeros(inputs, np.int64),
-        np.zeros(inputs, np.int64),
-        np.zeros((2, 2, widest), np.float32),
-        np.zeros(widest, np.int64),
+        accumulator=np.zeros(sizes[1], np.int32),
+        was_active=np.zeros(inputs, np.uint8),
+        added=np.zeros(inputs, np.int64),
+        removed=np.zeros(inputs, np.int64),
+        values=np.zeros((2, 2, widest), np.float32),
+        active=np.zeros(widest, np.int64),
     )
 
 
@@ -261,7 +261,14 @@ def _forward_hidden_layers(
             for unit in range(n):
                 buffers.active[count] = unit
                 count += (v[unit] > 0) | (w[unit] > 0)
-            _add_scaled_rows_pair(y, z, weights, buffers.active[:count], v, w)
+            _add_scaled_rows_pair(
+                y=y,
+                z=z,
+                weights=weights,
+                active=buffers.active[:count],
+                y_inputs=v,
+                z_inputs=w,
+            )
         offset = bias + m
 
 

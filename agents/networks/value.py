@@ -10,7 +10,6 @@ instead of an expected pay, so that one network serves every rule set's pay.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -51,29 +50,24 @@ _LEADER_HAND, _OTHER_HAND, _UPCARD, _STOCK, _LEADER_SEEN, _OTHER_SEEN, _TRICK = 
 )
 
 
-class Position(NamedTuple):
-    """Position before a trick of the foreplay: sets of cards by the groups of `VALUE_LAYOUT`."""
-
-    leader_hand: np.uint64
-    other_hand: np.uint64
-    upcard: np.uint64
-    stock: np.uint64
-    leader_seen: np.uint64
-    other_seen: np.uint64
-    trump: int
-    trick: int
-
-
 @jit
-def _write_inputs(position: Position, places: np.ndarray) -> int:
-    leader_hand, other_hand = position.leader_hand, position.other_hand
-    first, a, b, c = _order(leader_hand, other_hand, position.trump)
+def write_value_inputs(rules: Record, game: Record, places: np.ndarray) -> int:
+    """Write the active inputs of a game before a trick of the foreplay; returns their number."""
+    leader = np.int64(game.leader)
+    leader_hand, other_hand = game.hand[leader], game.hand[1 - leader]
+    seen = game.known_cards[0] | game.known_cards[1]
+    base = 2 * np.int64(rules.hand) + np.int64(game.drawn)
+    upcard = ONE << np.uint64(game.deal[base])
+    stock = NO_CARDS
+    for place in range(1, stock_left(rules, game)):
+        stock |= ONE << np.uint64(game.deal[base + place])
+    first, a, b, c = _order(leader_hand, other_hand, np.int64(game.trump))
     count = 0
     for suit_index in range(4):
         suit = first if suit_index == 0 else a if suit_index == 1 else b if suit_index == 2 else c
         own, other = suit_part(leader_hand, suit), suit_part(other_hand, suit)
-        faced, hidden = suit_part(position.upcard, suit), suit_part(position.stock, suit)
-        exposed = suit_part(position.leader_seen | position.other_seen, suit)
+        faced, hidden = suit_part(upcard, suit), suit_part(stock, suit)
+        exposed = suit_part(seen, suit)
         in_play = own | other | faced | hidden
         place = 13 * suit_index + 12
         rank = ONE << np.uint64(12)
@@ -97,7 +91,7 @@ def _write_inputs(position: Position, places: np.ndarray) -> int:
                     count += 1
                 place -= 1
             rank >>= ONE
-    places[count] = _TRICK + position.trick
+    places[count] = _TRICK + np.int64(game.trick)
     return count + 1
 
 
@@ -122,27 +116,6 @@ def _goes_before(leader_hand: np.uint64, other_hand: np.uint64, a: int, b: int) 
     if first != second:
         return first > second
     return suit_part(other_hand, a) > suit_part(other_hand, b)
-
-
-@jit
-def write_value_inputs(rules: Record, game: Record, places: np.ndarray) -> int:
-    """Write the active inputs of a game before a trick of the foreplay; returns their number."""
-    leader = np.int64(game.leader)
-    base = 2 * np.int64(rules.hand) + np.int64(game.drawn)
-    below_upcard = NO_CARDS
-    for place in range(1, stock_left(rules, game)):
-        below_upcard |= ONE << np.uint64(game.deal[base + place])
-    position = Position(
-        game.hand[leader],
-        game.hand[1 - leader],
-        ONE << np.uint64(game.deal[base]),
-        below_upcard,
-        game.known_cards[leader],
-        game.known_cards[1 - leader],
-        np.int64(game.trump),
-        np.int64(game.trick),
-    )
-    return _write_inputs(position, places)
 
 
 @jit

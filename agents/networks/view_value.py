@@ -25,21 +25,18 @@ SAMPLES = 64
 
 
 @jit
-def _write_leader_values(
-    rules: np.ndarray,
-    games: np.ndarray,
-    net: MLPWeights,
-    rows: MLPBatch,
-    pays: np.ndarray,
-    values: np.ndarray,
-) -> None:
-    """Write the network's value for the player on lead; endings keep NaN."""
+def _leader_values(
+    rules: np.ndarray, games: np.ndarray, net: MLPWeights, rows: MLPBatch, pays: np.ndarray
+) -> np.ndarray:
+    """The network's value for the player on lead, NaN for endings."""
+    values = np.full(len(games), np.nan)
     for index in range(len(games)):
         game = row(games, index)
         if stock_left(row(rules, 0), game) > 0:
             rows.n_active[0] = write_value_inputs(row(rules, 0), game, rows.active_inputs[0])
             forward_rows(net, rows, 1)
             values[index] = expected_pay(rows.out[0], pays)
+    return values
 
 
 @jit
@@ -60,8 +57,7 @@ def view_values(
         games = sample_determinizations(view, samples, method="voids")
         if view.led is not None:
             _play_all(record, games, action)
-        values = np.full(samples, np.nan)
-        _write_leader_values(record, games, net, rows, pays, values)
+        values = _leader_values(record, games, net, rows, pays)
         signs = np.where(games["leader"] == view.seat, 1.0, -1.0)
         solved = np.flatnonzero(np.isnan(values))
         if len(solved):

@@ -1,6 +1,6 @@
 """The champion: the bundled policy networks, with a search at the last tricks for the stock.
 
-Their cards, `champion.json` and `champion-family.json`, contain the training commands and
+Their cards contain the training commands and
 measurements. Where endings are exact and the thinker plays the rules, it replaces the policy for
 the last two tricks for the stock.
 """
@@ -19,12 +19,10 @@ from ..checkpoints.bundled import (
     FIRST_CHAMPION,
     FIRST_WEIGHTS,
     SECOND_CHAMPION,
-    SECOND_WEIGHTS,
     VALUE_WEIGHTS,
-    champion_plays,
     network_for,
+    rules_of_champion,
 )
-from ..checkpoints.checkpoint import card_lists_rules
 from ..networks.auxiliary import covers_rules
 from ..networks.mlp import MLPWeights
 from ..networks.policy import NetworkAgent
@@ -73,17 +71,16 @@ class Champion(NetworkAgent):
     def _value_network(self) -> MLPWeights:
         return read_value_network(VALUE_WEIGHTS, self.rules)
 
-    plays = staticmethod(champion_plays)
+    @classmethod
+    def plays(cls, rules: Rules) -> bool:
+        """Whether the champion's cards list these rules, under any name."""
+        return any(map(rules.same_game, rules_of_champion(cls.network)))
 
 
 class SecondChampion(Champion):
     """The second champion: made as the first, and by a round of expert iteration."""
 
     network = SECOND_CHAMPION
-
-    @staticmethod
-    def plays(rules: Rules) -> bool:
-        return card_lists_rules(SECOND_WEIGHTS, rules)
 
 
 class FirstChampion(NetworkAgent):
@@ -94,4 +91,4 @@ class FirstChampion(NetworkAgent):
 
     @staticmethod
     def plays(rules: Rules) -> bool:
-        return card_lists_rules(FIRST_WEIGHTS, rules)
+        return any(map(rules.same_game, rules_of_champion(FIRST_CHAMPION)))

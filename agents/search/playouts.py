@@ -36,7 +36,16 @@ def _rule_of_thumb_in_game(rules: Record, game: Record) -> int:
     cards = legal(rules, game) if phase != CHOOSE else NO_CARDS
     return rule_of_thumb(
         rules,
-        Situation(phase, cards, led, upper, lower, remaining, np.int64(game.trump), game.low == 1),
+        Situation(
+            phase=phase,
+            legal=cards,
+            led=led,
+            upper=upper,
+            lower=lower,
+            stock_left=remaining,
+            trump=np.int64(game.trump),
+            low=game.low == 1,
+        ),
     )
 
 
