@@ -73,6 +73,21 @@ def test_a_function_serves_python_compiled_code_and_other_peoples_compiled_code(
     assert squared(np.int32(7)) == 49
 
 
+@jit
+def _weighted(x: int, weight: int) -> int:
+    return x * weight
+
+
+@jit
+def weighted_twice(x: int) -> int:
+    return _weighted(x, 2) + _weighted(x, weight=3) + _weighted(x=x, weight=x)
+
+
+def test_constant_arguments_by_name_make_no_specialization_of_their_own() -> None:
+    assert weighted_twice(4) == 36
+    assert len(_weighted._internal.overloads) == 1
+
+
 # -- counting references
 
 
