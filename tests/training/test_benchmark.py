@@ -177,6 +177,11 @@ def test_interrupted_job_comes_to_the_same_points(
     points = points_in(job.folder)
     assert [point["decisions"] // 64 for point in points] == [8, 16, 32, 64]
     assert points_in(other.folder) == points
+    # What was evaluated before a kill is kept.
+    path_of(other).unlink()
+    monkeypatch.setattr(benchmarking, "sampled_exploitability", None)
+    measure_job(other)
+    assert points_in(other.folder) == points
     seconds = [point["seconds"] for point in json.loads(path_of(other).read_text())["points"]]
     assert seconds == sorted(seconds)
 

@@ -48,7 +48,7 @@ from .jobs import Job, Say, run_jobs
 BENCHMARKS = PresetFiles("benchmark", "a benchmark")
 """Bundled benchmarks."""
 CFR_PLUS, EXPERT_ITERATION = "cfr+", "expert-iteration"
-RESULT, RESULTS = "result.json", "results.jsonl"
+RESULT, RESULTS, VALUES = "result.json", "results.jsonl", "values.json"
 _OF_ALGORITHMS = ("rules", "seeds", "decisions", "eval_points")
 """Fields of a benchmark that an algorithm may have of its own."""
 _REMEDY = "delete it and give the same command again"
@@ -330,6 +330,16 @@ def _iterate_experts(job: BenchmarkJob) -> Iterator[Point]:
 
 
 def _evaluate(job: BenchmarkJob, checkpoint: Path) -> dict[str, float]:
+    """Values of a checkpoint by metric, which an interrupted job computes once."""
+    path = job.folder / VALUES
+    values = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    if checkpoint.stem not in values:
+        values[checkpoint.stem] = _values(job, checkpoint)
+        write_file(path, json.dumps(values))
+    return values[checkpoint.stem]
+
+
+def _values(job: BenchmarkJob, checkpoint: Path) -> dict[str, float]:
     benchmark, rules = job.benchmark, load_rules(job.rules)
     if not benchmark.eval_opponents or is_solvable(rules):
         return {EXPLOITABILITY: sampled_exploitability(checkpoint, rules)}
