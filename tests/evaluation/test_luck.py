@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from itertools import permutations, product
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -132,24 +132,6 @@ def test_evaluation_explains_win_rates_beyond_100_percent() -> None:
     assert found.pairings[0].win_rate.high > 1
     note = next(note for note in found.notes if "beyond 0 or 100 %" in note)
     assert "Ratings" not in note
-
-
-def test_what_one_seat_is_lucky_with_the_other_is_unlucky_with() -> None:
-    """Whoever leads, while the stock is large and at its end, where another trick is played."""
-    estimator = aivat.new_value_estimator(load_rules("classic"), tables(True, False), new_scratch())
-    seen = set()
-    for seed, tricks in product(range(3), (5, 11, 12)):
-        game = Game("classic", seed=seed)
-        for _ in range(2 * tricks):
-            game.play(game.legal()[0])
-        games, lucks = np.repeat(game.record, 2), np.zeros((2, aivat.FIGURES))
-        batch = k.new_games(game.rules.record(), 2)._replace(games=games)
-        batch.seats[1] = 1
-        aivat.add_luck(batch, np.arange(2), estimator, lucks)
-        assert lucks[0] == pytest.approx(-lucks[1], abs=1e-12)
-        assert lucks[0].any()
-        seen.add((tricks > 9, int(game.record["leader"][0])))
-    assert len(seen) == 4
 
 
 def test_what_nobody_can_tell_the_luck_of_is_refused() -> None:
