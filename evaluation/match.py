@@ -84,7 +84,8 @@ def has_exact_endings(agent: Agent) -> bool:
 
     Others play theirs out, whatever they claim.
     """
-    return type(agent).__module__.startswith(_PACKAGE) and claims_perfect_endgame(agent)
+    of_package = type(agent).__module__.startswith(_PACKAGE) and "act" not in vars(agent)
+    return of_package and claims_perfect_endgame(agent)
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,14 @@ def test_arena_trusts_endings_of_the_package_alone(player: str, exact: bool) -> 
     assert pairing.stages[0].thrown == 0
 
 
+def test_arena_plays_out_endings_of_a_replaced_act() -> None:
+    agent = make_agent("random-exact", "classic")
+    agent.act = make_agent("random", "classic").act  # type: ignore[method-assign]
+    (pairing,) = evaluate(agent, "threshold", hands=16).pairings
+    assert not pairing.exact_endings
+    assert pairing.stages[0].thrown
+
+
 @pytest.mark.parametrize("rules", ["race-7", "race-9"])
 def test_endings_of_races_are_played_out(rules: str) -> None:
     tally = tally_of(rules)
