@@ -1,5 +1,5 @@
 # pyright: strict
-"""Glicko ratings.
+"""Glicko ratings of persons, and Elo ratings of the agents from the ladder of classic hands.
 
 Mark Glickman, "Parameter estimation in large dynamic paired comparison experiments", Applied
 Statistics 48 (1999). A rating changes after every game against an opponent, or attempt at a
@@ -10,7 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
 from typing import NamedTuple
+
+import msgspec
 
 _Q = math.log(10) / 400
 _INITIAL_DEVIATION, _MIN_DEVIATION = 350.0, 45.0
@@ -49,3 +53,25 @@ class Rating(NamedTuple):
         precision = 1 / prior**2 + _Q**2 * information
         value = self.value + _Q / precision * gradient
         return Rating(value, max(math.sqrt(1 / precision), min_deviation))
+
+
+# -- agents
+
+FILE = "ladder.json"
+"""The output of `german-whist ladder --json`, without the pairings and players' details."""
+_LEAST_ERROR = 10.0
+"""The ladder's anchor has no deviation of its own, and strength varies with the opponent."""
+_SAME = {"hard": "thinker"}
+"""Agents that play classic hands, those of the ladder, as another one does."""
+
+
+@cache
+def strengths() -> dict[str, tuple[float, float]]:
+    """The rating of each agent and its standard deviation."""
+    report = msgspec.json.decode((files(__package__ or "") / FILE).read_bytes())
+    ratings = {
+        # The interval is a 95 % interval, 2 · 1.96 standard deviations wide.
+        row["player"]: (row["value"], max((row["high"] - row["low"]) / 3.92, _LEAST_ERROR))
+        for row in report["ladder"]["elo"]
+    }
+    return ratings | {name: ratings[other] for name, other in _SAME.items()}

@@ -24,7 +24,8 @@ def test_an_ending_is_valued_card_by_card(whist) -> None:
 def test_what_is_told_as_json_is_what_python_tells(trump: str, words: list[str], whist) -> None:
     suit, low = (None if trump == "none" else trump), bool(words)
     hands = ["4S JS 3S", "6S 3H 9H"]  # in a low contract the jack is a mistake
-    told = json.loads(whist("endgame", *hands, "--trump", trump, "--json", *words).out)
+    options = ["--trump", trump, "--json", *words]
+    told = json.loads(whist("endgame", *hands, *options).out)
     assert told["value"] == endgame.value(hands, suit, 0, low=low)
     wanted = endgame.moves(hands, suit, 0, low=low)
     assert told["cards"] == {str(card): tricks for card, tricks in wanted.items()}

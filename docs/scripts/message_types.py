@@ -24,7 +24,6 @@ ANSWERS = (
     progress.Exercise,
     finished_hands.HandSummary,
     finished_hands.UploadResult,
-    finished_hands.ShareLink,
     finished_hands.AnalysisProgress,
     analysis.Analysis,
     analysis.PositionValues,

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field, replace
 from msgspec import Struct
 
 from ...engine.records import GameRecord, RecordError
-from ..game.database import new_id
-from ..game.hands import StoredHand
+from ..game.database import StoredHand, new_id
 from ..game.store import Store
 from ..review.analysis import Analysis, AnalysisStopped, analyse
 from ..review.replay import ReplayResult, player_names, replay_result
@@ -51,12 +50,6 @@ class UploadResult(Struct):
     id: str
     hands: list[HandSummary]
     problems: list[str]
-
-
-class ShareLink(Struct):
-    """The address of a shared hand."""
-
-    replay: HandRef
 
 
 class AnalysisProgress(Struct):
@@ -157,13 +150,13 @@ class FinishedHands:
         stored = self._store.hands.get(name, hand) if hand <= _MAX_HAND else None
         return stored if stored is not None and stored.person == person else None
 
-    def share(self, person: str, name: str, hand: int) -> ShareLink:
+    def share(self, person: str, name: str, hand: int) -> HandRef:
         """Open a hand to everybody who has the link; a shared one keeps its link."""
         if self._own_hand(person, name, hand) is not None:
-            return ShareLink(HandRef(self._store.hands.share(name, hand), 1))
+            return HandRef(self._store.hands.share(name, hand), 1)
         if self._store.hands.get_shared(name) is None:
             raise Refused(say("refused.no_share"), 404)
-        return ShareLink(HandRef(name, hand))
+        return HandRef(name, hand)
 
     # -- analyses
 

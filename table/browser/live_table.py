@@ -11,7 +11,8 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from msgspec.structs import asdict
@@ -24,7 +25,6 @@ from ..game.session import PERSON, Session
 from ..game.store import Store, StoredSession
 from ..text import words
 from ..text.labels import say
-from .event_log import EventLog
 from .messages import (
     Refused,
     Speed,
@@ -39,10 +39,52 @@ from .messages import (
 
 log = logging.getLogger("german_whist.table")
 
+_MAX_EVENTS = 400
 _DEFAULT_DELAY, _MIN_DELAY, _MAX_DELAY = 1000, 50, 60_000
 """Milliseconds."""
 _PAUSE_AFTER_HAND = 4
 """Delays between the last card of a watched hand and the next deal."""
+
+
+class EventLog:
+    """The latest events of a table; adding and reading need the table's lock."""
+
+    def __init__(self, last: int = 0) -> None:
+        self.last: int = last
+        """The number of the latest event."""
+        self._events: deque[TableEvent] = deque(maxlen=_MAX_EVENTS)
+        self._lock = threading.Lock()
+        self._callbacks: set[Callable[[], None]] = set()
+
+    def add(self, events: Iterable[TableEvent]) -> None:
+        for event in events:
+            self.last += 1
+            event.n = self.last
+            self._events.append(event)
+        self.notify()
+
+    def after(self, n: int) -> list[TableEvent]:
+        """The events after number `n`, without those that are too old."""
+        return [event for event in self._events if event.n > n]
+
+    def subscribe(self, callback: Callable[[], None]) -> None:
+        with self._lock:
+            self._callbacks.add(callback)
+
+    def unsubscribe(self, callback: Callable[[], None]) -> None:
+        with self._lock:
+            self._callbacks.discard(callback)
+
+    @property
+    def n_subscribers(self) -> int:
+        return len(self._callbacks)
+
+    def notify(self) -> None:
+        """Call the subscribers, outside of the lock, since they may unsubscribe."""
+        with self._lock:
+            callbacks = list(self._callbacks)
+        for callback in callbacks:
+            callback()
 
 
 class TableBackend(Protocol):

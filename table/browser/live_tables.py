@@ -107,7 +107,7 @@ class LiveTables:
     def list(self, person: str) -> list[TableSummary]:
         """A person's tables: unfinished ones first, then finished ones, the latest first."""
         return [
-            TableSummary(stored.id, **stored.about, over=stored.over)
+            TableSummary(stored.id, **stored.about, over=bool(stored.over))
             for stored in self.store.sessions(person)
         ]
 

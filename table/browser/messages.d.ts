@@ -97,21 +97,18 @@ export interface MatchState {
   points: Array<number>;
   hands_won: Array<number>;
   hand: number;
-  hands: Array<HandScore>;
+  hands: Array<HandResult>;
   over: boolean;
   winner: number | null;
 }
 
-export interface HandScore {
-  tricks: Array<number>;
-  pay: Array<number>;
-}
+export type HandResult = [Array<number>, Array<number>, boolean];
 
 export interface HandEnd {
-  headline: string;
   tricks: Array<number>;
-  pay: Array<number>;
+  pays: Array<number>;
   text: string;
+  headline: string;
   compared: string;
 }
 
@@ -292,10 +289,6 @@ export interface UploadResult {
   problems: Array<string>;
 }
 
-export interface ShareLink {
-  replay: HandRef;
-}
-
 export interface AnalysisProgress {
   done: number;
   ready: boolean;
@@ -435,6 +428,7 @@ export interface Hint {
 }
 
 export interface RulesText {
+  name: string;
   title: string;
   about: string;
   text: Array<Chapter>;
@@ -444,7 +438,7 @@ export type Chapter = [string, Array<string>];
 
 export interface Statistics {
   rows: Array<ResultRow>;
-  total: ResultTotal;
+  total: Record<string, number>;
   play: Array<RatingPoint>;
   puzzles: Array<RatingPoint>;
   accuracy: Array<AccuracyPoint>;
@@ -460,15 +454,6 @@ export interface ResultRow {
   given_up: number;
   margin: number;
   best: number;
-  matches: number;
-  matches_won: number;
-}
-
-export interface ResultTotal {
-  hands: number;
-  won: number;
-  drawn: number;
-  lost: number;
   matches: number;
   matches_won: number;
 }

@@ -15,8 +15,8 @@ from msgspec import Struct
 from ...engine.cards import CARDS, N_CARDS, SUITS, Card
 from ...engine.view import View
 from ..game.opponents import AgentInfo, RulesInfo
-from ..game.session import OPPONENT, PERSON, Session, leading_seat, winner_of
-from ..review.replay import KINDS, MatchInfo, PlayedCard, card_texts, table_tricks
+from ..game.session import OPPONENT, PERSON, HandResult, Session, leading_seat, winner_of
+from ..review.replay import KINDS, MatchInfo, PlayedCard, ReplayResult, card_texts, table_tricks
 from ..text import words
 from ..text.labels import YOU, capital, say
 
@@ -30,28 +30,18 @@ def _text(card: Card | None) -> str | None:
 # -- the state
 
 
-class HandScore(Struct):
-    """The result of a hand of a match."""
-
-    tricks: tuple[int, ...]
-    pay: tuple[int, ...]
-
-
 class MatchState(MatchInfo):
     """The match so far."""
 
-    hands: list[HandScore]
+    hands: list[HandResult]
     over: bool
     winner: int | None
 
 
-class HandEnd(Struct):
+class HandEnd(ReplayResult):
     """The result of the hand; pairs are the person's and the opponent's."""
 
     headline: str
-    tricks: tuple[int, ...]
-    pay: tuple[int, ...]
-    text: str
     compared: str
     """The comparison with the earlier hand of the same deal."""
 
@@ -263,7 +253,7 @@ def match_state(session: Session) -> MatchState:
         points=session.game.points,
         hands_won=session.game.hands_won,
         hand=session.game.number + 1,
-        hands=[HandScore(hand.tricks, hand.pays) for hand in session.results[-_MAX_RESULTS:]],
+        hands=session.results[-_MAX_RESULTS:],
         over=session.over,
         winner=winner_of(session),
     )
@@ -277,7 +267,7 @@ def _hand_end(
     if match.over and match.kind != "single":
         headline = words.headline(names, match.winner, "match")
     text = words.result(last.tricks, last.pays, names, last.low)
-    return HandEnd(headline, last.tricks, last.pays, text, compared)
+    return HandEnd(last.tricks, last.pays, text, headline, compared)
 
 
 # -- events

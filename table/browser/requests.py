@@ -1,31 +1,47 @@
 # pyright: strict
-"""Requests of the browser: bodies of limited size, validated values."""
+"""What handlers share: services, bodies of limited size, validated values, responses."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
+import msgspec
 from msgspec import Meta, Struct
 from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 
 from ...common.schema import convert, read_json
 from ...engine.cards import N_ACTIONS
 from ...engine.rules import Match
-from ..game.opponents import NotAvailable, Opponents, rules_named
+from ..game.opponents import Opponents, rules_named
 from ..game.session import HUMAN, LESSON, LESSON_SEED, SessionSettings, new_seed
+from ..game.store import Store
 from ..text.labels import YOU
 from ..text.words import plain_text
+from .finished_hands import FinishedHands
+from .live_tables import LiveTables
 from .messages import Refused
 
 BODY_LIMIT = 64 * 1024
 _SECONDS_TO_SEND = 20
+_YEAR = 365 * 24 * 3600
 PERSON_COOKIE = "german_whist_person"
 _PERSON = re.compile(r"[A-Za-z0-9_-]{24}")
 # What a number in JavaScript holds exactly.
 _MOST_SEED = 2**53 - 1
 _MOST_MOVES = 10**9
+
+
+class Services(NamedTuple):
+    """The objects that handlers use."""
+
+    store: Store
+    opponents: Opponents
+    live: LiveTables
+    finished: FinishedHands
+
 
 Body = TypeVar("Body", bound=Struct)
 Seed = Annotated[int, Meta(ge=0, le=_MOST_SEED)]
@@ -155,9 +171,7 @@ def table_settings(body: TableRequest, opponents: Opponents) -> SessionSettings:
         if name != HUMAN or name == body.opponent:
             plays = opponents[name].plays
             if plays is not None and rules.name not in plays:
-                raise NotAvailable(
-                    f"{name} does not play {rules.name}; it plays {', '.join(plays)}"
-                )
+                raise ValueError(f"{name} does not play {rules.name}; it plays {', '.join(plays)}")
     return SessionSettings(
         rules=rules,
         player=body.player,
@@ -177,3 +191,23 @@ def _match(body: MatchRequest | None) -> Match | None:
     if body.n is None:
         raise Refused("match.n is left out: a match needs a number of points or hands")
     return Match(target=body.n) if body.kind == "points" else Match(best_of=body.n)
+
+
+# -- responses
+
+
+def json_response(value: Any, status: int = 200) -> Response:
+    """A JSON response."""
+    return Response(msgspec.json.encode(value), status, media_type="application/json")
+
+
+def set_cookie(request: Request, response: Response, name: str, value: str) -> None:
+    """Set a cookie that scripts cannot read, other sites do not send, and TLS alone carries.
+
+    The last where a proxy before this server says that the browser speaks TLS with it: whoever
+    says so without one loses only their own cookie.
+    """
+    scheme = request.headers.get("x-forwarded-proto", request.url.scheme)
+    response.set_cookie(
+        name, value, max_age=_YEAR, httponly=True, samesite="strict", secure=scheme == "https"
+    )

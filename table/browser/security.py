@@ -141,7 +141,9 @@ class AccessMiddleware:
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
-                headers.setdefault("Cache-Control", "no-store")
+                # Browsers revalidate the page's files on every visit, and keep nothing else.
+                is_file = scope["path"].startswith("/static/")
+                headers.setdefault("Cache-Control", "no-cache" if is_file else "no-store")
             await send(message)
 
         refusal = self._refusal(scope, Headers(scope=scope))

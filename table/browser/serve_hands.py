@@ -16,9 +16,8 @@ from ..review.replay import make_replay
 from ..text.labels import say
 from .finished_hands import UPLOAD_LIMIT
 from .messages import Refused
-from .requests import PERSON_COOKIE, find_person, read_text
+from .requests import PERSON_COOKIE, Services, find_person, json_response, read_text, set_cookie
 from .saved_replay import replay_page
-from .services import Services, json_response, set_cookie
 
 
 class HandHandlers:

@@ -30,8 +30,7 @@ from ..review.replay import player_names
 from ..text import words
 from ..text.labels import YOU, capital, say
 from .messages import Refused, VisibleState, describe_view, visible_fields
-from .requests import AnswerRequest, find_person, read_request
-from .services import Services, json_response
+from .requests import AnswerRequest, Services, find_person, json_response, read_request
 
 _POOL = 12
 """A puzzle is drawn from this many with the ratings nearest to the person's."""

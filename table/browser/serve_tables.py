@@ -18,7 +18,7 @@ from starlette.responses import Response, StreamingResponse
 
 from ..game.database import new_id
 from ..game.session import SessionSettings
-from ..review.hints import seen_cards
+from ..review.hints import find_hint, seen_cards
 from ..text.labels import say
 from .live_table import LiveTable
 from .messages import Refused
@@ -28,13 +28,15 @@ from .requests import (
     NextHandRequest,
     PlayRequest,
     SameDealRequest,
+    Services,
     SpeedRequest,
     TableRequest,
     find_person,
+    json_response,
     read_request,
+    set_cookie,
     table_settings,
 )
-from .services import Services, json_response, set_cookie
 
 _KEEPALIVE_SECONDS = 15.0
 _MAX_LISTENERS = 20
@@ -172,4 +174,4 @@ class TableHandlers:
         return json_response(seen_cards(self._table(request).person_view()))
 
     def hint(self, request: Request) -> Response:
-        return json_response(self._services.hints.hint(self._table(request).view_for_hint()))
+        return json_response(find_hint(self._table(request).view_for_hint()))

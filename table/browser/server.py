@@ -27,7 +27,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -36,19 +36,17 @@ from ..game.database import new_id
 from ..game.opponents import Opponents, rules_named, rules_text
 from ..game.session import LESSON
 from ..game.store import RevisionConflict, Store
-from ..review.hints import HintService
 from ..text.labels import say
 from .bundle import LATER, embed_json, labels_in, later_script_of, policy_hash, script_of, style_of
 from .finished_hands import FinishedHands
 from .live_table import LiveTable, log
 from .live_tables import LiveTables
 from .messages import Menu, Refusal, Refused
-from .requests import PERSON_COOKIE, find_person
+from .requests import PERSON_COOKIE, Services, find_person, json_response, set_cookie
 from .security import POLICY, TOKEN_COOKIE, Access, AccessMiddleware
 from .serve_hands import HandHandlers
 from .serve_learning import LearningHandlers
 from .serve_tables import TableHandlers
-from .services import Services, json_response, set_cookie
 
 STATIC = Path(__file__).parent / "static"
 _FIRST_MODULE = "app.js"
@@ -61,9 +59,7 @@ _SECONDS_TO_END = 3
 
 def make_app(store: Store, opponents: Opponents, access: Access) -> Starlette:
     """The application; it does not close the store."""
-    services = Services(
-        store, opponents, LiveTables(store, opponents), FinishedHands(store), HintService()
-    )
+    services = Services(store, opponents, LiveTables(store, opponents), FinishedHands(store))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncGenerator[None]:
@@ -80,7 +76,6 @@ def make_app(store: Store, opponents: Opponents, access: Access) -> Starlette:
     routes = [
         Route("/", pages.index),
         Route(LATER, pages.later),
-        Route("/manifest.webmanifest", pages.manifest),
         Route("/api/menu", pages.menu),
         Route("/api/rules/{name}", pages.rules),
         Route("/api/tables", tables.open, methods=["POST"]),
@@ -107,7 +102,7 @@ def make_app(store: Store, opponents: Opponents, access: Access) -> Starlette:
         Route("/api/puzzles", learning.stats),
         Route("/api/puzzles/next", learning.next),
         Route("/api/exercises", learning.exercises),
-        Mount("/static", _Static(directory=STATIC, check_dir=False)),
+        Mount("/static", StaticFiles(directory=STATIC, check_dir=False)),
     ]
     for problem in ("/api/puzzles/{id}", "/api/exercises/{id}/{hand:int}/{decision:int}"):
         routes += [
@@ -182,18 +177,10 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-class _Static(StaticFiles):
-    """The page's files; browsers revalidate them on every visit."""
-
-    def file_response(self, *args: Any, **keywords: Any) -> Response:
-        response = super().file_response(*args, **keywords)
-        response.headers["Cache-Control"] = "no-cache"
-        return response
-
-
 # Some systems register JavaScript as plain text, which browsers refuse to run.
 mimetypes.add_type("text/javascript", ".js")
 mimetypes.add_type("image/svg+xml", ".svg")
+mimetypes.add_type("application/manifest+json", ".webmanifest")
 
 
 # -- refusals
@@ -314,24 +301,6 @@ class _PageHandlers:
     def later(self, request: Request) -> Response:
         """The script of the pages that a first visit does not need."""
         return self._later.response(request)
-
-    def manifest(self, _: Request) -> Response:
-        """The web app manifest, by which phones install the page."""
-        icons = [
-            {"src": f"/static/icon-{size}.png", "sizes": f"{size}x{size}", "type": "image/png"}
-            for size in (192, 512)
-        ]
-        manifest = {
-            "name": say("site.title"),
-            "description": say("site.about"),
-            "lang": say("site.language"),
-            "start_url": "/",
-            "display": "standalone",
-            "icons": icons,
-            "theme_color": "#1d5240",
-            "background_color": "#f5f2ea",
-        }
-        return JSONResponse(manifest, media_type="application/manifest+json")
 
     def menu(self, _: Request) -> Response:
         return json_response(self._menu())

@@ -7,10 +7,9 @@ Only agents of this list are ever made: a name from the page loads no file and i
 from __future__ import annotations
 
 import importlib
-import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from msgspec import Struct
@@ -21,17 +20,13 @@ from ...agents.registry import agent_names, make_agent
 from ...agents.search.base import SearchAgent
 from ...engine.describe import Chapter, chapters
 from ...engine.rules import Match, Rules, named_rules
-from ..strengths import strengths
+from ..rating import strengths
 from ..text.labels import say
 from ..text.words import title_of
 
 _AGENTS_PACKAGE = make_agent.__module__.rpartition(".")[0] + "."
 _CACHE_SIZE = 32
 """Agents that are kept for further tables; some hold networks of megabytes."""
-
-
-class NotAvailable(ValueError):
-    """An agent or a rule set that the table does not offer."""
 
 
 class AgentInfo(Struct):
@@ -42,9 +37,9 @@ class AgentInfo(Struct):
     about: str
     kind: str
     plays: list[str] | None
-    strength: int | None
+    strength: int | None = None
     """Its Elo rating on the ladder of classic hands; None if it is not on it."""
-    strength_error: int | None
+    strength_error: int | None = None
     """Half of the rating's 95 % interval."""
 
 
@@ -56,11 +51,9 @@ class RulesInfo(Struct):
     about: str
 
 
-class RulesText(Struct):
+class RulesText(RulesInfo):
     """The rules as text."""
 
-    title: str
-    about: str
     text: list[Chapter]
 
 
@@ -99,7 +92,7 @@ class Opponent:
                 return type(make_agent(self.name, rules))
             except CannotPlay as error:
                 reason = reason or error
-        raise NotAvailable(
+        raise ValueError(
             f"{reason}, and the table in the browser offers the named rule sets alone: play it in "
             f"the terminal, german-whist play {self.name}"
         )
@@ -142,44 +135,32 @@ class Opponents:
         for name in extra:
             bundled = name.partition(":")[0] in self._opponents
             self._opponents[name] = Opponent(name, say("agents.named"), bundled)
-        self._agents: dict[tuple[str, Rules, Match | None], Agent] = {}
-        self._lock = threading.Lock()
+        self._shared = lru_cache(_CACHE_SIZE)(make_agent)
         for name in extra:
             _ = self._opponents[name].kind  # raises at the start, not on the page
 
     def __getitem__(self, name: str) -> Opponent:
         if name not in self._opponents:
-            raise NotAvailable(
+            raise ValueError(
                 f"{name!r} does not sit at this table; there are {', '.join(self._opponents)}. "
                 "Others are named on the command line that opens it"
             )
         return self._opponents[name]
 
     def make(self, name: str, rules: Rules, match: Match | None) -> Agent:
-        """The agent of this name for these rules; raises `NotAvailable` for other names."""
-        opponent = self[name]
-        key = (name, rules, match)
-        with self._lock:
-            if key in self._agents:
-                self._agents[key] = agent = self._agents.pop(key)  # the latest in use comes last
-                return agent
-        agent = make_agent(opponent.name, rules, match=match)
-        if not agent.keeps_state:
-            with self._lock:
-                while len(self._agents) >= _CACHE_SIZE:
-                    self._agents.pop(next(iter(self._agents)))
-                self._agents[key] = agent
-        return agent
+        """The agent of this name for these rules; other names are refused."""
+        shared = self._shared(self[name].name, rules, match=match)
+        return make_agent(name, rules, match=match) if shared.keeps_state else shared
 
     def menu(self) -> tuple[list[RulesInfo], list[AgentInfo]]:
         agents = [
             AgentInfo(
-                opponent.name,
-                opponent.title,
-                opponent.about,
-                opponent.kind,
-                opponent.plays,
-                *_strength(opponent.name),
+                name=opponent.name,
+                title=opponent.title,
+                about=opponent.about,
+                kind=opponent.kind,
+                plays=opponent.plays,
+                **_strength(opponent.name),
             )
             for opponent in self._opponents.values()
             if opponent.plays != []
@@ -190,15 +171,17 @@ class Opponents:
         return rules, agents
 
 
-def _strength(name: str) -> tuple[int, int] | tuple[None, None]:
-    rating = strengths().get(name)
-    return (None, None) if rating is None else (round(rating[0]), round(1.96 * rating[1]))
+def _strength(name: str) -> dict[str, int]:
+    if name not in strengths():
+        return {}
+    rating, deviation = strengths()[name]
+    return {"strength": round(rating), "strength_error": round(1.96 * deviation)}
 
 
 def rules_named(name: str) -> Rules:
     """A named rule set; no file is read."""
     if name not in named_rules():
-        raise NotAvailable(
+        raise ValueError(
             f"{name!r} is not a rule set of this table; there are {', '.join(named_rules())}"
         )
     return named_rules()[name]
@@ -206,4 +189,4 @@ def rules_named(name: str) -> Rules:
 
 def rules_text(rules: Rules) -> RulesText:
     """The rules as text."""
-    return RulesText(title_of(rules.name), rules.about, chapters(rules))
+    return RulesText(rules.name, title_of(rules.name), rules.about, chapters(rules))

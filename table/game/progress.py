@@ -8,12 +8,10 @@ import time
 
 from msgspec import Struct
 
-from ..rating import Rating
+from ..rating import Rating, strengths
 from ..review.analysis import Analysis
-from ..strengths import strengths
 from ..text.words import hand_title
-from .database import Database
-from .hands import HandStore, StoredHand
+from .database import Database, HandStore, StoredHand
 from .session import HUMAN, PERSON
 
 _DAY = 86400.0

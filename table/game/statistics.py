@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from datetime import datetime, timezone
 
 from msgspec import Struct
 
+from ...common.serialization import csv_text
 from .session import HUMAN
 from .store import Store
 
@@ -30,17 +29,7 @@ _ACCURACIES = """
 SELECT finished, mattered, mistakes FROM accuracies WHERE person = ? AND mattered > 0
 ORDER BY finished
 """
-_COLUMNS = (
-    "finished",
-    "table",
-    "hand",
-    "rules",
-    "opponent",
-    "tricks",
-    "tricks_of_opponent",
-    "margin",
-    "pay",
-)
+_COUNTS = ("hands", "won", "drawn", "lost", "matches", "matches_won")
 
 
 class ResultRow(Struct):
@@ -55,17 +44,6 @@ class ResultRow(Struct):
     given_up: int
     margin: float
     best: int
-    matches: int
-    matches_won: int
-
-
-class ResultTotal(Struct):
-    """Results against all opponents."""
-
-    hands: int
-    won: int
-    drawn: int
-    lost: int
     matches: int
     matches_won: int
 
@@ -91,7 +69,8 @@ class Statistics(Struct):
     """A person's results, and the course of ratings and accuracy."""
 
     rows: list[ResultRow]
-    total: ResultTotal
+    total: dict[str, int]
+    """Counts of the rows added up."""
     play: list[RatingPoint]
     puzzles: list[RatingPoint]
     accuracy: list[AccuracyPoint]
@@ -108,9 +87,7 @@ def compute_statistics(store: Store, person: str) -> Statistics:
         played = matches.get((counts[0], counts[1]), (0, 0))
         rows.append(ResultRow(*counts, round(margin, 2), best, *played))  # pyright: ignore[reportCallIssue]
     rows.sort(key=lambda row: -row.hands)
-    total = ResultTotal(
-        *(sum(getattr(row, name) for row in rows) for name in ResultTotal.__struct_fields__)
-    )
+    total = {name: sum(getattr(row, name) for row in rows) for name in _COUNTS}
     accuracy = [
         AccuracyPoint(finished, mattered, mistakes, round(100 * (1 - mistakes / mattered), 1))
         for finished, mattered, mistakes in store.rows(_ACCURACIES, person)
@@ -124,26 +101,25 @@ def compute_statistics(store: Store, person: str) -> Statistics:
 
 def as_csv(store: Store, person: str) -> str:
     """A CSV line for every finished hand of a person."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_COLUMNS)
-    for hand in reversed(store.hands.by_person(person)):
-        if hand.player == HUMAN:
-            finished = datetime.fromtimestamp(hand.finished, timezone.utc)
-            writer.writerow(
-                (
-                    finished.isoformat(timespec="seconds"),
-                    hand.session,
-                    hand.hand,
-                    hand.rules,
-                    hand.opponent,
-                    hand.tricks,
-                    hand.tricks_other,
-                    hand.margin,
-                    hand.pay,
-                )
-            )
-    return text.getvalue()
+    return csv_text(
+        [
+            {
+                "finished": datetime.fromtimestamp(hand.finished, timezone.utc).isoformat(
+                    timespec="seconds"
+                ),
+                "table": hand.session,
+                "hand": hand.hand,
+                "rules": hand.rules,
+                "opponent": hand.opponent,
+                "tricks": hand.tricks,
+                "tricks_of_opponent": hand.tricks_other,
+                "margin": hand.margin,
+                "pay": hand.pay,
+            }
+            for hand in reversed(store.hands.by_person(person))
+            if hand.player == HUMAN
+        ]
+    )
 
 
 def as_records(store: Store, person: str) -> str:

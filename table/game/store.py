@@ -11,13 +11,12 @@ import json
 import sqlite3
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ..text.words import display_name, join_words, match_kind, match_words, title_of
-from .database import Database
-from .hands import HandStore, StoredHand, insert_hand
+from .database import Database, HandStore, StoredHand, insert_hand
 from .progress import PlayerProgress, rate_hand
 from .session import OPPONENT, PERSON, Session, score_of, winner_of
 
@@ -103,10 +102,8 @@ class Store(Database):
 
     def _select(self, where: str, *values: object) -> list[StoredSession]:
         columns = "SELECT id, person, revision, updated, over, about, state, extra FROM sessions "
-        return [
-            StoredSession(name, person, revision, updated, bool(over), *map(json.loads, texts))
-            for name, person, revision, updated, over, *texts in self.rows(columns + where, *values)
-        ]
+        rows = self.rows(columns + where, *values)
+        return [StoredSession(*row[:5], *map(json.loads, row[5:])) for row in rows]
 
     def revision(self, name: str) -> int:
         """The present revision of a session; 0 if there is none."""
@@ -155,26 +152,46 @@ def _insert_finished(
     settings, now = session.settings, time.time()
     if settings.lesson:
         return
-    players = (settings.rules.name, settings.opponent, settings.player)
+    own, other = session.game.counting_tricks
+    under_way = StoredHand(
+        session=name,
+        hand=session.game.number + 1,
+        person=person,
+        finished=now,
+        rules=settings.rules.name,
+        opponent=settings.opponent,
+        player=settings.player,
+        tricks=own,
+        tricks_other=other,
+        pay=-1,
+        margin=0,
+        record="",
+        given_up=1,
+    )
     first = session.hands_finished - len(session.records)
     for number, record in enumerate(session.records, first + 1):
         own, other = record.counting_tricks
-        margin = other - own if session.results[number - 1].low else own - other
-        result = (own, other, record.pays[0], margin, record.to_line())
-        hand = StoredHand(name, number, person, now, *players, *result)
+        hand = replace(
+            under_way,
+            hand=number,
+            tricks=own,
+            tricks_other=other,
+            pay=record.pays[0],
+            margin=other - own if session.results[number - 1].low else own - other,
+            record=record.to_line(),
+            given_up=0,
+        )
         if insert_hand(connection, hand) and settings.rated and not record.meta.get("helped"):
             rate_hand(connection, hand)
     given_up = given_up and not settings.watched and not session.over
-    if given_up and not session.game.over:
-        own, other = session.game.counting_tricks
-        number = session.game.number + 1
-        hand = StoredHand(name, number, person, now, *players, own, other, -1, 0, "", given_up=1)
-        if insert_hand(connection, hand) and settings.rated:
-            rate_hand(connection, hand)
+    lost = given_up and not session.game.over and insert_hand(connection, under_way)
+    if lost and settings.rated:
+        rate_hand(connection, under_way)
     if settings.match is None or not (session.over or given_up):
         return
     won = -1 if given_up else {PERSON: 1, OPPONENT: -1, None: 0}[winner_of(session)]
     match = (*match_kind(settings.match), session.hands_finished, *session.game.points, won)
+    players = (settings.rules.name, settings.opponent, settings.player)
     connection.execute(
         "INSERT OR IGNORE INTO matches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (name, person, now, *players, *match),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct
 
@@ -52,13 +52,6 @@ class Accuracy(JsonStruct, frozen=True, kw_only=True):
         return data_frame(self.to_json()["costs"])
 
 
-class _HandDecisions(NamedTuple):
-    """One player's free decisions in one hand, and the numbers of those that are mistakes."""
-
-    decisions: list[DecisionValues]
-    mistakes: set[int]
-
-
 def accuracy(
     records: Iterable[GameRecord],
     settings: AnalysisSettings | None = None,
@@ -91,42 +84,28 @@ def _costs(
     player: str, stage: str, analyses: list[tuple[tuple[str, str], Analysis]]
 ) -> Iterable[Cost]:
     hands = [
-        _HandDecisions(
-            [
-                decision
-                for decision in analysis.decisions
-                if decision.stage == stage
-                and names[decision.who] == player
-                and len(decision.cards) > 1
-            ],
-            {mistake.n for mistake in analysis.mistakes},
-        )
+        [
+            decision
+            for decision in analysis.decisions
+            if decision.stage == stage and names[decision.who] == player and len(decision.cards) > 1
+        ]
         for names, analysis in analyses
     ]
-    if not any(hand.decisions for hand in hands):
-        return
-    yield _cost(player, stage, None, hands)
-    for trick in sorted({decision.trick for hand in hands for decision in hand.decisions}):
-        of_trick = [
-            hand._replace(
-                decisions=[decision for decision in hand.decisions if decision.trick == trick]
-            )
-            for hand in hands
-        ]
+    if any(hands):
+        yield _cost(player, stage, None, hands)
+    for trick in sorted({decision.trick for hand in hands for decision in hand}):
+        of_trick = [[each for each in hand if each.trick == trick] for hand in hands]
         yield _cost(player, stage, trick, of_trick)
 
 
-def _cost(player: str, stage: str, trick: int | None, hands: list[_HandDecisions]) -> Cost:
-    decisions = [decision for hand in hands for decision in hand.decisions]
-    mistakes = sum(decision.n in hand.mistakes for hand in hands for decision in hand.decisions)
+def _cost(player: str, stage: str, trick: int | None, hands: list[list[DecisionValues]]) -> Cost:
+    decisions = [decision for hand in hands for decision in hand]
+    mistakes = sum(decision.mistaken for decision in decisions)
     mattered = sum(decision.matters for decision in decisions)
     mean = sum(decision.cost for decision in decisions) / len(decisions)
     # Decisions of one hand are correlated: the interval is that of a ratio estimator over hands.
-    residuals = [
-        sum(decision.cost for decision in hand.decisions) - mean * len(hand.decisions)
-        for hand in hands
-    ]
-    n_hands = sum(bool(hand.decisions) for hand in hands)
+    residuals = [sum(decision.cost for decision in hand) - mean * len(hand) for hand in hands]
+    n_hands = sum(map(bool, hands))
     variance = n_hands / max(1, n_hands - 1) * sum(residual**2 for residual in residuals)
     half_width = quantile(n_hands) * sqrt(variance) / len(decisions)
     return Cost(

@@ -108,6 +108,10 @@ class DecisionValues(PositionValues, kw_only=True):
         least = _MIN_COST[self.unit]
         return any(card.cost > max(SURE * card.cost_half_width, least) for card in self.cards)
 
+    @property
+    def mistaken(self) -> bool:
+        return self.sure and self.cost > _MIN_COST[self.unit]
+
 
 class Mistake(Struct):
     """A decision whose cost is beyond the noise."""
@@ -307,7 +311,7 @@ def _mistakes(
     mistakes = [
         Mistake(decision.n, decision.who, decision.cost, _mistake_text(decision, stake, names))
         for decision, stake in zip(decisions, stakes, strict=True)
-        if decision.sure and decision.cost > _MIN_COST[decision.unit]
+        if decision.mistaken
     ]
     return sorted(mistakes, key=lambda mistake: (-mistake.cost, mistake.n))
 

@@ -82,25 +82,24 @@ def card_places(view: View) -> dict[Card, str]:
     return places | dict.fromkeys(view.hand, "hand")
 
 
-class HintService:
-    """Hints for any rule set; at most one per processor is computed at a time."""
+_slots = threading.BoundedSemaphore(usable_threads())
+"""At most one hint per processor is computed at a time."""
 
-    def __init__(self) -> None:
-        self._slots = threading.BoundedSemaphore(usable_threads())
 
-    def hint(self, view: View) -> Hint:
-        with self._slots:
-            values = _analyst(view.rules).values(view)
-        return Hint(
-            action=values.best[0],
-            why=hint_reason(view, values),
-            exact=values.exact,
-            unit=values.unit,
-            estimates=sorted(
-                [card for card in values.cards if card.value is not None],
-                key=lambda card: -(card.value or 0.0),
-            ),
-        )
+def find_hint(view: View) -> Hint:
+    """A hint for the player to move, in any rule set."""
+    with _slots:
+        values = _analyst(view.rules).values(view)
+    return Hint(
+        action=values.best[0],
+        why=hint_reason(view, values),
+        exact=values.exact,
+        unit=values.unit,
+        estimates=sorted(
+            [card for card in values.cards if card.value is not None],
+            key=lambda card: -(card.value or 0.0),
+        ),
+    )
 
 
 @lru_cache(maxsize=4)  # each holds networks

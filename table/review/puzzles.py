@@ -28,7 +28,7 @@ from ...engine.game import Game
 from ...engine.records import GameRecord
 from ...engine.rules import Rules
 from ...engine.view import View
-from ..strengths import strengths
+from ..rating import strengths
 from .analysis import ActionValue, AnalysisSettings, Analyst, PositionValues
 
 FILE = "puzzles.jsonl"

@@ -166,8 +166,19 @@ def _step(n: int, game: Game, action: int, before: BoardState, names: Sequence[s
         for card in stock[: len(stock) - len(game.stock)]
     ]
     draws.sort(key=lambda draw: draw.who != leader)  # the winner of the trick draws first
-    card = action_word(action)
-    return Step(n, who, KINDS[phase], int(action), card, trick, prompt, text, winner, draws, before)
+    return Step(
+        n=n,
+        who=who,
+        kind=KINDS[phase],
+        action=int(action),
+        card=action_word(action),
+        trick=trick,
+        prompt=prompt,
+        text=text,
+        won=winner,
+        drew=draws,
+        before=before,
+    )
 
 
 def _board_state(game: Game) -> BoardState:

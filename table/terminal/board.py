@@ -88,18 +88,13 @@ def board(
     middle.add_row(_stock(view, names, chosen, frames), _trick(view, names, frames), _state(view))
     playable = set(view.legal()) if view.to_move and view.phase in ("lead", "follow") else None
     hand = list(map(int, in_order(view.hand, view.trump)))
-    return Group(
-        _spread(Text(" " + say("terminal.title", rules=view.rules.name)), score, "reverse bold"),
-        *gap,
-        _player(view, names, 1),
-        _indented(_other_cards(view)),
-        *gap,
-        _indented(middle),
-        _indented(sentence(words.last_trick(view, names))),
-        *gap,
-        _player(view, names, 0),
-        _indented(_cards(hand, frames, playable, _NO_ACTION if chosen is None else chosen)),
-    )
+    title = Text(" " + say("terminal.title", rules=view.rules.name))
+    other_side = [_player(view, names, 1), _indented(_other_cards(view))]
+    center = [_indented(middle), _indented(sentence(words.last_trick(view, names)))]
+    cards = _cards(hand, frames, playable, _NO_ACTION if chosen is None else chosen)
+    own_side = [_player(view, names, 0), _indented(cards)]
+    heading = _spread(title, score, "reverse bold")
+    return Group(heading, *gap, *other_side, *gap, Group(*center, *gap, *own_side))
 
 
 def _indented(part: RenderableType, by: int = _INDENT) -> Padding:

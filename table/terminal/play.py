@@ -22,7 +22,7 @@ from ...engine.view import View
 from ..game.database import new_id
 from ..game.session import PERSON, Session, SessionError, SessionSettings, parse_state, winner_of
 from ..game.store import Store, StoredSession
-from ..review.hints import HintService
+from ..review.hints import find_hint
 from ..text import words
 from ..text.labels import capital, say
 from .board import help_page, rules_page, seen_page, tricks_page
@@ -129,7 +129,6 @@ class TerminalGame:
         self.session, self._saver, self._front = session, saver, front
         self._pause = pause
         self._names = short_names(session.settings)
-        self._hints = HintService()
 
     def run(self) -> None:
         """Play until the session is over; raises `LeaveTable` if the person leaves before."""
@@ -203,7 +202,7 @@ class TerminalGame:
         if command == "quit":
             raise LeaveTable
         if command == "hint":
-            hint = front.wait(lambda: self._hints.hint(view), say("terminal.thinking_of_hint"), 0.0)
+            hint = front.wait(lambda: find_hint(view), say("terminal.thinking_of_hint"), 0.0)
             session.helped = True  # such a hand is not rated
             self._save()
             front.tell(say("terminal.hint", why=hint.why))

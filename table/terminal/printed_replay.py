@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...engine.cards import SUIT_SYMBOLS, SUITS, card
-from ...engine.rules import Match
 from ..review.analysis import WIN, Analysis, DecisionValues
 from ..review.replay import BoardState, Draw, Replay, Step
 from ..text.labels import capital, say
-from ..text.words import action_symbol, match_words, percent, suit_name
+from ..text.words import action_symbol, percent, suit_name
 
 _BARS = "▁▂▃▄▅▆▇█"
 _SUIT_ORDER = "SHCD"
@@ -64,9 +63,8 @@ def _heading(replay: Replay, before: BoardState, seat: int | None) -> Iterator[s
     yield say("printed.heading", rules=replay.rules, first=first, second=second, deals=deals)
     match = replay.match
     if match is not None:
-        points = match.kind == "points"
-        kind = match_words(Match(target=match.n) if points else Match(best_of=match.n))
-        own, other = match.points if points else match.hands_won
+        kind = say(f"match.{match.kind}", n=match.n)
+        own, other = match.points if match.kind == "points" else match.hands_won
         yield say("printed.match", hand=match.hand, match=kind, own=own, other=other)
     trumps = say("printed.no_trumps")
     if before.trump is not None:

@@ -272,11 +272,8 @@ def stock_is_gone(view: View, names: tuple[str, str]) -> str:
 
 def match_words(match: Match | None) -> str:
     """`a single hand`, `to 25 points`, `best of 3`."""
-    if match is None:
-        return say("match.single")
-    if match.target:
-        return say("match.points", n=match.target)
-    return say("match.best", n=match.best_of)
+    kind, n = match_kind(match)
+    return say(f"match.{kind}", n=n)
 
 
 def match_kind(match: Match | None) -> tuple[str, int | None]:

@@ -88,18 +88,19 @@ def test_the_command_prints_and_writes(records: list[GameRecord], tmp_path, whis
     path, out = tmp_path / "hands.jsonl", tmp_path / "costs.json"
     write_records(path, records)
     # A single hand has no interval.
-    rows = whist("analyse", path, "--hands", "1", "--search", "flat-mc:8").out.splitlines()[2:]
+    quick = ["analyse", path, "--search", "flat-mc:8", "--hands"]
+    rows = whist(*quick, 1).out.splitlines()[2:]
     assert len(rows) == 4
     assert all(" ± – " in row for row in rows)
     single = accuracy(records[:1], QUICK)
     assert [endgame_cost(single, name).half_width for name in ("Ada", "Bob")] == [None, None]
-    words = ["--hands", "2", "--search", "flat-mc:8", "--json", str(out)]
-    text = whist("analyse", path, *words).out
+    words = [*quick, 2, "--json", out]
+    text = whist(*words).out
     assert text.startswith("2 hands, valued by flat-mc:8; cost of a decision in pay:")
     assert len([line for line in text.splitlines() if line.startswith(("Ada", "Bob"))]) == 4
     assert json.loads(out.read_text(encoding="utf-8"))["hands"] == 2
-    assert "  trick 1" in whist("analyse", path, *words, "--tricks").out
-    assert whist("analyse", path, "--hands", "0", status=2)
+    assert "  trick 1" in whist(*words, "--tricks").out
+    assert whist(*quick, 0, status=2)
     assert "cannot be read" in whist("analyse", tmp_path / "none.jsonl", status=2).err
 
 

@@ -221,7 +221,13 @@ def test_cookies_are_out_of_reach(server: Running, scheme: str) -> None:
 
 
 def test_every_answer_forbids_what_is_foreign(visitor: Visitor) -> None:
-    for path in ("static/js/app.js", "api/menu", "nothing", "api/tables/x", "manifest.webmanifest"):
+    for path in (
+        "static/js/app.js",
+        "api/menu",
+        "nothing",
+        "api/tables/x",
+        "static/table.webmanifest",
+    ):
         _, headers, _ = visitor.raw("GET", f"/{path}")
         assert headers["content-security-policy"] == POLICY
         assert headers["x-content-type-options"] == "nosniff"

@@ -18,12 +18,13 @@ from german_whist.agents import make_agent, register_agent
 from german_whist.agents.base import CannotPlay
 from german_whist.agents.registry import agent_names
 from german_whist.engine.view import View
+from german_whist.table.browser import serve_tables
 from german_whist.table.browser.requests import PERSON_COOKIE
 from german_whist.table.game import opponents
 from german_whist.table.game.database import new_id
 from german_whist.table.game.session import Session, SessionSettings
 from german_whist.table.game.store import Store
-from german_whist.table.review.hints import Hint, HintService
+from german_whist.table.review.hints import Hint, find_hint
 
 
 @pytest.mark.parametrize("rules", ["draft", "humbug", "race-7"])
@@ -53,7 +54,7 @@ def test_a_match_goes_to_its_trophy(match: dict, visitor: Visitor) -> None:
     told = seat.state["match"]
     assert dealers == [(dealers[0] + k) % 2 for k in range(len(dealers))]
     assert len(told["hands"]) == told["hand"] == len(dealers) > 2
-    won = [sum(hand["pay"][seat] > 0 for hand in told["hands"]) for seat in (0, 1)]
+    won = [sum(pays[seat] > 0 for _, pays, _ in told["hands"]) for seat in (0, 1)]
     assert told["hands_won"] == won == told["points"]
     assert told["winner"] == (won[1] > won[0])
     assert seat.events[-1]["kind"] == "match_over"
@@ -157,11 +158,11 @@ def test_a_hand_that_is_shared_opens_for_others_and_no_other_does(server: Runnin
     assert visitor.ask("POST", f"{path}/share", {})[0] == 404  # the hand is not over
     seat.finish_hand()
     assert other.ask("POST", f"{path}/share", {})[0] == 404
-    shared = visitor.post(f"{path}/share")["replay"]
-    assert visitor.post(f"{path}/share")["replay"] == shared
+    shared = visitor.post(f"{path}/share")
+    assert visitor.post(f"{path}/share") == shared
     assert shared["id"] != seat.id
     there = f"/api/replays/{shared['id']}"
-    assert other.post(f"{there}/1/share")["replay"] == shared
+    assert other.post(f"{there}/1/share") == shared
     mine, theirs = visitor.get(path), other.get(f"{there}/1")
     assert [step["action"] for step in theirs["steps"]] == [s["action"] for s in mine["steps"]]
     assert (mine["players"], theirs["players"]) == (["you", "easy"], ["somebody", "easy"])
@@ -264,7 +265,7 @@ def test_a_busy_table_does_not_hold_up_the_server(server: Running) -> None:
     with live._lock:
         live.events.notify()
         other = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
-        other.request("GET", "/manifest.webmanifest")
+        other.request("GET", "/static/table.webmanifest")
         assert other.getresponse().status == 200
         other.close()
     listening.close()
@@ -272,14 +273,13 @@ def test_a_busy_table_does_not_hold_up_the_server(server: Running) -> None:
 
 def test_a_hint_counts_for_the_hand_that_it_was_asked_in(server: Running, monkeypatch) -> None:
     asked, answer = threading.Event(), threading.Event()
-    hint_of = HintService.hint
 
-    def slow_hint(hints: HintService, view: View) -> Hint:
+    def slow_hint(view: View) -> Hint:
         asked.set()
         answer.wait(PATIENCE)
-        return hint_of(hints, view)
+        return find_hint(view)
 
-    monkeypatch.setattr(HintService, "hint", slow_hint)
+    monkeypatch.setattr(serve_tables, "find_hint", slow_hint)
     match = {"kind": "points", "n": 50}
     seat = Seat(server.visitor(), rules="quick", opponent="easy", match=match)
     with ThreadPoolExecutor(1) as pool:

@@ -56,7 +56,7 @@ def test_hands_and_matches_count_once_however_often_they_are_saved(store: Store)
         again = Session.from_state(session.state())
         revision = store.save(name, "me", again, revision=revision)
     total = compute_statistics(store, "me").total
-    assert (total.hands, total.matches) == (len(session.results), 1)
+    assert (total["hands"], total["matches"]) == (len(session.results), 1)
 
 
 def test_statistics_add_up(store: Store) -> None:

@@ -43,9 +43,8 @@ def text_of(*pages, columns=80):
 def test_a_match_is_played_through_a_pipe(play, store):
     # The legal cards among these are played, the others are refused with a reason.
     says = "\n".join(["hint", *[*DECK, ""] * 60])
-    status, out, err = play(
-        "random", "--rules", "small-all", "--match", "2", "--seed", "2", says=says
-    )
+    words = "random --rules small-all --match 2 --seed 2"
+    status, out, err = play(*words.split(), says=says)
     assert status == 0, err
     assert re.search(r"To 2: \d–\d\.\n.* wins? the match\.", out)
     assert re.search(r"Not allowed: \S+ is not in your hand, which holds", out)

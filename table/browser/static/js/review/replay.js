@@ -1,7 +1,7 @@
 // @ts-check
 /* The replay page: fetches a hand and its analysis, and shows them in a `ReplayView`. */
 
-/** @import { Replay, ShareLink } from "../../../messages" */
+/** @import { HandRef, Replay } from "../../../messages" */
 
 import { get, post } from "../base/api.js";
 import { attempt, messageOf, openKeys, toast } from "../base/dialogs.js";
@@ -55,8 +55,8 @@ export class ReplayPage {
   /* The link that is copied shows this hand, and no other, to whoever may reach the table. */
   share() {
     return attempt(async () => {
-      /** @type {ShareLink} */
-      const { replay: { id, hand } } = await post(`${this.path}/share`);
+      /** @type {HandRef} */
+      const { id, hand } = await post(`${this.path}/share`);
       const link = `${location.origin}/#/replay/${id}/${hand}/${this.view?.at ?? 0}`;
       const here = /^(localhost|127\.|\[::1\])/.test(location.hostname);
       await navigator.clipboard?.writeText(link).catch(() => {}); // It can be read all the same.

@@ -29,7 +29,7 @@ function table(state) {
   const total = state.match.kind === "best" ? state.match.hands_won : state.match.points;
   return h("table", { class: "scoreboard" }, h("caption", {}, say("score.match", state.said)),
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, say("score.hand")), h("th", { scope: "col" }, me), h("th", { scope: "col" }, other))),
-    h("tbody", {}, state.match.hands.map(({ tricks, pay: paid }, place) => h("tr", {},
+    h("tbody", {}, state.match.hands.map(([tricks, paid], place) => h("tr", {},
       h("th", { scope: "row" }, place + 1),
       [0, 1].map((who) => h("td", { class: paid[who] > 0 ? "won" : "" },
         h("span", {}, tricks[who]), paid[who] > 0 ? h("b", {}, `+${paid[who]}`) : ""))))),
@@ -58,7 +58,7 @@ export function scoreboard(state) {
   const single = state.match.kind === "single";
   const over = state.match.over || single;
   const cup = state.match.over && !single && state.match.winner === 0 && !state.watched;
-  const { tricks, pay, text, compared } = state.result;
+  const { tricks, pays, text, compared } = state.result;
   const turning = h("p", { class: "turning", "aria-live": "polite" }, !state.lesson ? say("score.looking") : "");
   const own = !state.watched && !state.lesson;
   const more = h("div", { class: "menu-actions" }, own ? [choice("swapped", say("score.swapped")), choice("same", say("score.same"))] : null,
@@ -67,7 +67,7 @@ export function scoreboard(state) {
     cup ? h("div", { class: "trophy-place" }, trophy()) : null,
     h("p", { class: "sr-only result-text" }, text),
     h("div", { class: "result-tricks", "aria-hidden": "true" }, [0, 1].map((who) => h("p", {}, h("span", {}, capital(state.names[who])), h("b", {}, tricks[who]),
-      pay[who] > 0 ? h("small", {}, say("score.paid", { n: pay[who] })) : null))),
+      pays[who] > 0 ? h("small", {}, say("score.paid", { n: pays[who] })) : null))),
     compared ? h("p", { class: "compared" }, compared) : null,
     turning,
     single ? null : table(state),
