@@ -1,13 +1,11 @@
 """Attacks on what a player may not know: by its random streams, and by what it remembers.
 
-Run as a script it prints what they come to: `python tests/attacks.py HANDS`. The
-attackers play as `threshold` does where they find nothing, so whoever learns
+The attackers play as `threshold` does where they find nothing, so whoever learns
 nothing wins half against it.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any, ClassVar
@@ -292,17 +290,3 @@ def in_the_arena(
     others = ["threshold", "value:13"]  # the same deals with each of them
     found = evaluate(player, others, hands=SEATS * pairs, seed=seed, **options)
     return kind.right(seed, pairs), kind.decisions, found.pairings[0].win_rate
-
-
-def main() -> None:
-    pairs = int(sys.argv[1]) // SEATS if len(sys.argv) > 1 else 200
-    for kind in (StreamThief, Rememberer):
-        right, decisions, rate = unprotected(kind, 3, pairs)
-        told = f"{right} of {decisions} known, {100 * rate:.1f} % won"
-        print(f"{kind.__name__}, with all open: {told}")
-        right, decisions, rate = in_the_arena(kind, 3, pairs)
-        print(f"{kind.__name__}, in the arena: {right} of {decisions} known, {rate} won")
-
-
-if __name__ == "__main__":
-    main()

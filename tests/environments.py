@@ -55,11 +55,6 @@ def entries(found: Distribution) -> set[str]:
     return {name for name in parts if name not in ("..", "__pycache__")}
 
 
-def modules(found: Iterable[Distribution]) -> set[str]:
-    """Names that distributions can be imported by."""
-    return {name.split(".")[0] for each in found for name in entries(each)}
-
-
 def show_only(brought: Iterable[Distribution], folder: Path) -> None:
     """Link distributions of this Python into another's folder of packages, and no others."""
     for link in folder.iterdir():

@@ -6,12 +6,10 @@ import ast
 import json
 import runpy
 import sys
-from importlib.metadata import distribution
 from pathlib import Path
 
 import matplotlib as mpl
 import pytest
-from environments import PACKAGE, brought_by, install_line, modules, requirements_of
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 # With what words each is run, and what it has to tell and write.
@@ -44,17 +42,6 @@ def test_every_example_is_run_and_short() -> None:
     examples = {path.stem: path.read_text(encoding="utf-8") for path in EXAMPLES.glob("*.py")}
     assert {*examples} == {*RUNS}
     assert all(len(text.splitlines()) < 100 for text in examples.values())
-
-
-@pytest.mark.parametrize("name", [*RUNS, NOTEBOOK.stem])
-def test_install_line_of_an_example_brings_its_imports(name: str) -> None:
-    text, code = text_and_code(name)
-    brought = brought_by(requirements_of(install_line(text)), distribution(PACKAGE))
-    nodes = [*ast.walk(ast.parse(code))]
-    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-    names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
-    known = modules(brought) | sys.stdlib_module_names | {"german_whist"}
-    assert {name.split(".")[0] for name in names} <= known
 
 
 @pytest.mark.filterwarnings("default")

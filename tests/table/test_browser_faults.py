@@ -112,30 +112,6 @@ def test_black_suits_are_seen_where_the_system_sets_the_colours(visit: Visit) ->
     assert paper - pip > 400
 
 
-@in_windows((320, 640))
-def test_every_word_is_whole_at_320_pixels(visit: Visit) -> None:
-    visit.go()
-    lines = """() => [...document.querySelectorAll('.site nav a')].map((each) => {
-        const range = document.createRange();
-        range.selectNodeContents(each);
-        return new Set([...range.getClientRects()].map((box) => box.top)).size;
-    })"""
-    assert set(visit.page.evaluate(lines)) == {1}
-    assert visit.page.evaluate("document.documentElement.scrollWidth") <= 320
-    visit.sit_down(rules="classic", opponent="medium", seed=5)
-    shown = """() => {
-        const prompt = document.querySelector('.prompt'), words = prompt.firstElementChild;
-        const [box, stock] = [prompt, document.querySelector('.stock-label')].map((each) =>
-            each.getBoundingClientRect());
-        return [words.scrollWidth <= words.clientWidth + 1 || !words.clientWidth,
-            box.left >= 0 && box.right <= innerWidth, box.top >= stock.bottom - 1];
-    }"""
-    for _ in range(6):
-        assert visit.page.evaluate(shown) == [True, True, True]
-        visit.play_on()
-    assert visit.page.evaluate("document.documentElement.scrollWidth") <= 320
-
-
 def test_words_on_the_felt_are_whole_and_clear_of_each_other(visit: Visit) -> None:
     script = """() => {
         const box = (each) => each.getBoundingClientRect();
@@ -153,15 +129,16 @@ def test_words_on_the_felt_are_whole_and_clear_of_each_other(visit: Visit) -> No
                 || others.some((other) => each !== other && meet(mine, box(other)));
         }).map((each) => each.textContent);
     }"""
-    cut = "all => all.filter((each) => each.scrollWidth > each.clientWidth).length"
+    cut = "all => all.filter((each) => each.scrollWidth > each.clientWidth + 1).length"
     page = visit.page
 
     def check() -> None:
-        for width in (390, 1000, 1920):
-            page.set_viewport_size({"width": width, "height": 1000})
+        for width, height in ((320, 640), (390, 1000), (1000, 1000), (1920, 1000)):
+            page.set_viewport_size({"width": width, "height": height})
             page.wait_for_function(SETTLED, arg=width)
             assert page.evaluate(script) == []
-            assert page.locator(".plate-name").evaluate_all(cut) == 0
+            assert page.locator(".plate-name, .prompt > :first-child").evaluate_all(cut) == 0
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
 
     for puzzle in (*ENDINGS[:40:13], *FOREPLAYS[:30:15]):
         visit.go(f"puzzle/{puzzle.id}")
@@ -173,9 +150,15 @@ def test_words_on_the_felt_are_whole_and_clear_of_each_other(visit: Visit) -> No
         visit.play_on()
     visit.go()
     page.locator(".player").first.wait_for()
-    for width in (390, 1000, 1920):
+    lines = """all => all.map((each) => {
+        const range = document.createRange();
+        range.selectNodeContents(each);
+        return new Set([...range.getClientRects()].map((box) => box.top)).size;
+    })"""
+    for width in (320, 390, 1000, 1920):
         page.set_viewport_size({"width": width, "height": 1000})
         assert page.locator(".player-card").evaluate_all(cut) == 0
+        assert set(page.locator(".site nav a").evaluate_all(lines)) == {1}
 
 
 @in_windows((740, 360))
