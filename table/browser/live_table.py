@@ -28,7 +28,6 @@ from ..text.labels import say
 from .messages import (
     Refused,
     Speed,
-    TableContext,
     TableEvent,
     TableUpdate,
     deal_events,
@@ -133,20 +132,18 @@ class LiveTable:
         """The state, and the events after number `after`; None: no events."""
         with self._lock:
             events = [] if after is None else self.events.after(after)
-            return TableUpdate(table_state(self.session, self._context()), events)
-
-    def _context(self) -> TableContext:
-        watched = self.session.settings.watched
-        return TableContext(
-            id=self.id,
-            n=self.events.last,
-            thinking=self.busy and not watched,
-            trouble=self._trouble,
-            notice=self._notice,
-            left=self.left,
-            speed=self.speed if watched else None,
-            compared=self._compared(),
-        )
+            state = table_state(
+                self.session,
+                compared=self._compared(),
+                id=self.id,
+                n=self.events.last,
+                thinking=self.busy and not self.session.settings.watched,
+                trouble=self._trouble,
+                notice=self._notice,
+                left=self.left,
+                speed=self.speed if self.session.settings.watched else None,
+            )
+            return TableUpdate(state, events)
 
     def _compared(self) -> str:
         session, again = self.session, self.session.settings.again

@@ -68,11 +68,11 @@ export interface TableState {
   lesson: boolean;
   match: MatchState;
   result: HandEnd | null;
+  replay: HandRef | null;
   thinking: boolean;
   trouble: string | null;
   notice: string | null;
   left: boolean;
-  replay: HandRef | null;
   speed: Speed | null;
 }
 
@@ -221,10 +221,10 @@ export interface ActionValue {
 
 export interface PlayoutLine {
   text: string;
-  steps: Array<LineStep>;
+  steps: Array<VisibleState>;
 }
 
-export interface LineStep {
+export interface VisibleState {
   hand: Array<string>;
   hand_size_other: number;
   known_other: Array<string>;
@@ -245,7 +245,6 @@ export interface LineStep {
   turned: string | null;
   exchanged: [boolean | null, boolean | null];
   said: TableText;
-  text: string;
 }
 
 export interface PuzzleStats {
@@ -410,13 +409,8 @@ export interface SeenCards {
   suits: Record<string, Record<string, string>>;
   known: Array<string>;
   hidden: number;
-  voids: Array<SeenVoid>;
+  voids: Record<string, number>;
   away: boolean;
-}
-
-export interface SeenVoid {
-  suit: string;
-  draws_since: number;
 }
 
 export interface Hint {

@@ -7,8 +7,8 @@ when it is no secret: two agents are watched, the endgame is open, or the hand i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from msgspec import Struct
 
@@ -117,38 +117,27 @@ class TableState(VisibleState, kw_only=True):
     lesson: bool
     match: MatchState
     result: HandEnd | None
-    thinking: bool
-    trouble: str | None
-    notice: str | None
-    left: bool
     replay: HandRef | None
-    speed: Speed | None
-
-
-class TableContext(NamedTuple):
-    """The parts of a table's state that its session does not have."""
-
-    id: str
-    n: int
     thinking: bool = False
     trouble: str | None = None
     notice: str | None = None
     left: bool = False
     speed: Speed | None = None
-    compared: str = ""
 
 
-def table_state(session: Session, context: TableContext) -> TableState:
-    """The session as seat 0 may see it; of two agents, with both hands."""
+def table_state(session: Session, compared: str = "", **live: Any) -> TableState:
+    """The session as seat 0 may see it; of two agents, with both hands.
+
+    `live`: the fields that the session does not have, and `compared`, a sentence for the result.
+    """
     settings, game, view = session.settings, session.game, session.view(PERSON)
     names, match = display_names(session), match_state(session)
     if settings.watched or game.over:
         other_hand = game.hands[OPPONENT]
     else:
         other_hand = view.known_opponent_cards if view.open else None
-    fields = context._asdict()
-    compared = fields.pop("compared")
-    fields |= visible_fields(view, _table_text(session, view, context, other_hand), other_hand)
+    said = _table_text(session, view, live, other_hand)
+    fields = live | visible_fields(view, said, other_hand)
     if settings.watched:
         fields["legal"] = []
     return TableState(
@@ -164,7 +153,7 @@ def table_state(session: Session, context: TableContext) -> TableState:
         lesson=settings.lesson,
         match=match,
         result=_hand_end(session, match, names, compared) if game.over else None,
-        replay=HandRef(context.id, game.number + 1) if game.over else None,
+        replay=HandRef(live["id"], game.number + 1) if game.over else None,
     )
 
 
@@ -220,14 +209,14 @@ def display_names(session: Session) -> tuple[str, str]:
 
 
 def _table_text(
-    session: Session, view: View, context: TableContext, other_hand: list[Card] | None
+    session: Session, view: View, live: Mapping[str, Any], other_hand: list[Card] | None
 ) -> TableText:
     settings, game, names = session.settings, session.game, display_names(session)
     score = words.score(settings.match, game.points, game.hands_won)
-    prompt = words.prompt(view, names, context.thinking)
-    if context.left:
+    prompt = words.prompt(view, names, live.get("thinking", False))
+    if live.get("left"):
         prompt = say("hand.closed")
-    elif context.trouble is not None:
+    elif live.get("trouble") is not None:
         prompt = say("hand.failed", name=names[PERSON if view.to_move else OPPONENT])
     elif session.over and settings.match is not None:
         prompt = say("headline.match_over")

@@ -65,17 +65,12 @@ class AnswerResult(Struct):
     streak: int = 0
 
 
-class LineStep(VisibleState, kw_only=True):
-    """A position of a line, and the card that led to it."""
-
-    text: str
-
-
 class PlayoutLine(Struct):
     """A card, followed by perfect play of both players."""
 
     text: str
-    steps: list[LineStep]
+    steps: list[VisibleState]
+    """The positions; what was played last is said in `answer`."""
 
 
 class PuzzleStats(Struct):
@@ -291,13 +286,15 @@ def _answer(source: ProblemSource, action: int) -> AnswerResult:
 def _line(game: Game, action: int) -> PlayoutLine:
     """A card, followed by perfect play; raises `IllegalAction` unless both hands are open."""
     seat, names = game.turn or 0, _names()
-    steps: list[LineStep] = []
+    steps: list[VisibleState] = []
 
     def play(action: int) -> None:
         name = names[0 if game.turn == seat else 1]
         text = capital(words.action_text(name, game.phase, action))
         game.play(action)
-        steps.append(LineStep(**_visible(game.view(seat), names), text=text))
+        step = VisibleState(**_visible(game.view(seat), names))
+        step.said.answer = text
+        steps.append(step)
 
     try:
         best_card_of(game.view(seat))

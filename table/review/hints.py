@@ -26,20 +26,14 @@ FALLBACK_SEARCH = "flat-mc:256,voids,playout=counting"
 """The search for rule sets that `HINT_SEARCH` does not play."""
 
 
-class SeenVoid(Struct):
-    """A suit that the opponent could not follow, and the unseen cards drawn since."""
-
-    suit: str
-    draws_since: int
-
-
 class SeenCards(Struct):
     """The place of every card, as far as the player can know, by suit from the highest."""
 
     suits: dict[str, dict[str, str]]
     known: list[str]
     hidden: int
-    voids: list[SeenVoid]
+    voids: dict[str, int]
+    """Suits that the opponent could not follow, and the unseen cards drawn since."""
     away: bool
     """Whether cards are known to be out of play since an exchange."""
 
@@ -64,7 +58,7 @@ def seen_cards(view: View) -> SeenCards:
         },
         known=[str(card) for card in view.known_opponent_cards],
         hidden=view.opponent_hand_size - len(view.known_opponent_cards),
-        voids=[SeenVoid(SUITS[suit], draws) for suit, draws in view.void_draws.items()],
+        voids={SUITS[suit]: draws for suit, draws in view.void_draws.items()},
         away=bool(view.laid_away),
     )
 

@@ -12,7 +12,7 @@ from test_session import play_on
 from german_whist import Game, Match
 from german_whist.engine.rules import load_rules
 from german_whist.table import Session, SessionSettings
-from german_whist.table.browser.messages import TableContext, table_state
+from german_whist.table.browser.messages import table_state
 from german_whist.table.review.analysis import (
     WIN,
     ActionValue,
@@ -77,7 +77,7 @@ def test_the_description_of_the_prize_does_not_depend_on_the_advice(rules: str) 
 def test_after_a_single_hand_no_match_is_over(match: Match | None) -> None:
     session = Session(SessionSettings(load_rules("small-last"), "threshold", match=match, seed=4))
     play_on(session, random.Random(4))
-    state = table_state(session, TableContext(id="", n=0))
+    state = table_state(session, id="", n=0)
     assert state.result is not None
     assert state.said.prompt == ("The hand is over" if match is None else "The match is over")
     assert (match is None) == ("the match" not in state.result.headline)

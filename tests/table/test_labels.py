@@ -19,7 +19,6 @@ import german_whist.table
 from german_whist import Match, load_rules, named_rules
 from german_whist.table.browser import finished_hands, messages, serve_learning
 from german_whist.table.browser.messages import (
-    TableContext,
     deal_events,
     play_events,
     table_state,
@@ -110,11 +109,10 @@ def cyrillic() -> Iterator[None]:
 @pytest.mark.parametrize("rules", named_rules())
 def test_texts_of_a_hand_are_all_from_the_file(rules: str, cyrillic: None) -> None:
     session = Session(SessionSettings(load_rules(rules), "easy", match=Match(target=1), seed=4))
-    around = TableContext(id="id", n=1)
     texts: list[Any] = [event.text for event in deal_events(session)]
     rng, won = random.Random(1), list[int]()
     while session.turn is not None:
-        state, before = table_state(session, around), session.view(PERSON)
+        state, before = table_state(session, id="id", n=1), session.view(PERSON)
         texts += [*astuple(state.said), *state.names]
         action = rng.choice(session.game.legal()) if session.turn == PERSON else session.decide()
         session.play(action) if session.turn == PERSON else session.play_decided(action)
@@ -123,7 +121,7 @@ def test_texts_of_a_hand_are_all_from_the_file(rules: str, cyrillic: None) -> No
         winners = [event.who for event in events if event.kind == "won"]
         assert session.turn is None or winners in ([], [session.turn])
         won += winners
-    state = table_state(session, around)
+    state = table_state(session, id="id", n=1)
     assert state.result is not None
     texts += [*astuple(state.said), state.result.headline, state.result.text]
     shown = make_replay(session.records[0])

@@ -2,7 +2,7 @@
 /* A scene is what lies on the table, as plain data: hands, stock, upcards, the trick, the last one.
    `sceneOf` reads it from a state of the server, `after` makes the next one from an event. */
 
-/** @import { LineStep, PlayedCard, TableEvent } from "../../../messages" */
+/** @import { PlayedCard, TableEvent, VisibleState } from "../../../messages" */
 
 /**
  * Cards that are not known are null; `most` is how many cards a hand may have had before.
@@ -11,7 +11,7 @@
  */
 
 /** What the server tells of a position: a table, a problem, a step of a line.
- * @typedef {Omit<LineStep, "text">} Seen
+ * @typedef {VisibleState} Seen
  */
 
 /** @type {Scene} */

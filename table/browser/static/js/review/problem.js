@@ -2,7 +2,7 @@
 /* A position with a question: a puzzle, or a mistake of one's own to be tried again. After the answer
    stands what every card is worth, and endings are played out against perfect defence. */
 
-/** @import { AnswerResult, Exercise, LineStep, PlayoutLine, Problem } from "../../../messages" */
+/** @import { AnswerResult, Exercise, PlayoutLine, Problem, VisibleState } from "../../../messages" */
 /** @import { Child } from "../base/dom.js" */
 
 import { get, post } from "../base/api.js";
@@ -101,7 +101,7 @@ class ProblemPage {
     this.foot.replaceChildren(...foot);
   }
 
-  /** @type {(problem: Problem, position: Problem | LineStep, still?: boolean) => Promise<void>} */
+  /** @type {(problem: Problem, position: Problem | VisibleState, still?: boolean) => Promise<void>} */
   async show(problem, position, still = false) {
     this.plates.update({ ...position, names: problem.names, match: { kind: "single" } });
     await this.felt.show(sceneOf(position), { still });
@@ -156,8 +156,8 @@ class ProblemPage {
       this.lay({ task: [h("h2", {}, say("problem.after"), card ? cardText(card) : actionSymbol(action)), said], values: [list] });
       for (const step of steps) {
         if (this.closed) return;
-        list.append(h("li", {}, step.text));
-        said.textContent = step.text;
+        list.append(h("li", {}, step.said.answer));
+        said.textContent = step.said.answer;
         await this.show(problem, step);
         await pause(STEP[settings.motion]);
       }

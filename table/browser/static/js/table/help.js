@@ -1,7 +1,7 @@
 // @ts-check
 /* The help panel: every card seen, suit by suit, what the opponent is known to hold, and a hint. */
 
-/** @import { Hint, SeenCards, SeenVoid } from "../../../messages" */
+/** @import { Hint, SeenCards } from "../../../messages" */
 
 import { button, faint, h } from "../base/dom.js";
 import { say } from "../base/words.js";
@@ -13,8 +13,8 @@ import { valuesTable } from "../review/values.js";
 const LEGEND = ["hand", "other", "up", "played", "away", "unseen"];
 /** @param {string} where */
 const place = (where) => say(`places.${where}`);
-/** @param {SeenVoid} seen */
-const voidText = ({ suit, draws_since: n }) => say(n ? "help.void_drew" : "help.void", { suit: SUIT_NAMES[suit], n });
+/** @param {[string, number]} seen */
+const voidText = ([suit, n]) => say(n ? "help.void_drew" : "help.void", { suit: SUIT_NAMES[suit], n });
 
 /** @param {[string, Record<string, string>]} row */
 function suitRow([suit, places]) {
@@ -44,7 +44,7 @@ export class HelpPanel {
       h("section", {}, h("h3", {}, say("help.holds", { name: other })),
         help.known.length ? h("p", { class: "known" }, help.known.map(cardText)) : null,
         help.hidden ? faint(say(help.known.length ? "help.more_hidden" : "help.hidden", { n: help.hidden })) : null,
-        help.voids.length ? faint(help.voids.map(voidText).join(" ")) : null));
+        Object.keys(help.voids).length ? faint(Object.entries(help.voids).map(voidText).join(" ")) : null));
   }
 
   /** @param {Hint} hint */
