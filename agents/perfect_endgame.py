@@ -16,7 +16,7 @@ from ..engine.bitset import popcount
 from ..engine.cards import N_CARDS
 from ..engine.dtypes import CHOOSE, FOLLOW, HIGH, VIEW
 from ..engine.endgame import Ending, Race, best_card_compiled, solve_race_moves
-from ..engine.endgame.game_values import endgame_tables
+from ..engine.endgame.game_values import growing_endgame_tables
 from ..engine.endgame.index import MAX_CARDS
 from ..engine.endgame.race import NOT_LEGAL
 from ..engine.endgame.solver import thread_scratch
@@ -37,8 +37,10 @@ def is_open(rules: Record, view: Record) -> bool:
 @jit
 def _improve(
     rules: np.ndarray, tables: Any, scratch: Any, views: np.ndarray, actions: np.ndarray
-) -> None:
+) -> int:
+    """Replace the actions in open endings; returns how many had more cards than the tables."""
     first = row(rules, 0)
+    searches = 0
     for index in range(len(views)):
         view = row(views, index)
         if not is_open(first, view) or view.low != tables.low:
@@ -47,13 +49,17 @@ def _improve(
         led = np.int64(view.led) if view.phase == FOLLOW else -1
         ending = Ending(view.hand, opponent, np.int64(view.trump), led)
         actions[index] = best_card_compiled(tables, scratch, ending)
+        searches += popcount(view.hand) > tables.cards
+    return searches
 
 
 @jit
 def _improve_races(
     rules: np.ndarray, tables: Any, scratch: Any, views: np.ndarray, actions: np.ndarray
-) -> None:
+) -> int:
+    """`_improve` in a race."""
     first = row(rules, 0)
+    searches = 0
     race = np.int64(first.race)
     ends = np.empty(N_CARDS, np.int64)
     for index in range(len(views)):
@@ -66,6 +72,8 @@ def _improve_races(
         trump = np.int64(view.trump)
         solve_race_moves(tables, scratch, Ending(view.hand, opponent, trump, led), race_state, ends)
         actions[index] = _lowest_that_keeps(ends, actions[index], trump)
+        searches += popcount(view.hand) > tables.cards
+    return searches
 
 
 @jit
@@ -93,7 +101,7 @@ class EndgamePlayer:
         self._record = rules.record()
         self._race = rules.race is not None
         self.perfect = self.solves(rules)
-        self._tables = endgame_tables(rules) if self.perfect else []
+        self._tables = growing_endgame_tables(rules) if self.perfect else []
         if self.perfect:
             kind = "races" if self._race else "endings"
             actions = np.zeros(0, np.int64)
@@ -116,5 +124,6 @@ class EndgamePlayer:
     def improve(self, views: Array, actions: Array) -> None:
         """Replace the actions in views of open endings by optimal ones."""
         improve = _improve_races if self._race else _improve
-        for tables in self._tables:
-            improve(self._record, tables, thread_scratch(), views, actions)
+        for growing in self._tables:
+            searches = improve(self._record, growing.tables, thread_scratch(), views, actions)
+            growing.count(searches)

@@ -181,8 +181,8 @@ class SearchAgent(Agent):
         super().__init__(rules, match=match)
         self.budget = parse_budget(samples, self.kind)
         self.name = f"{self.kind}:{self.budget}"
-        self._endgame = EndgamePlayer(self.rules)
         self._tables = endgame_tables(self.rules)
+        self._endgame = EndgamePlayer(self.rules)  # with these tables
 
     def _compile(self) -> None:
         none = ViewBatch(np.zeros(0, VIEW), np.zeros(0, np.uint64), np.zeros(0, np.int64))

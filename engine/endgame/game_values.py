@@ -9,11 +9,18 @@ import numpy as np
 from ..rules import Rules
 from . import Tables, tables, values
 from .index import MAX_CARDS
+from .store import TablebaseKind
+from .tablebase import GrowingTables, growing_tables
 
 
 def endgame_tables(rules: Rules) -> list[Tables]:
     """Tables for each possible contract of a rule set; their `low` identifies it."""
     return [tables(rules.trumps == "upcard", low) for low in rules.lows]
+
+
+def growing_endgame_tables(rules: Rules) -> list[GrowingTables]:
+    """`endgame_tables` that are small until they are worth their time."""
+    return [growing_tables(TablebaseKind(rules.trumps == "upcard", low)) for low in rules.lows]
 
 
 def inexact_reason(rules: Rules) -> str:

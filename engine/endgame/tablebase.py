@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import suppress
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,10 @@ from .search import BASE_CARDS, Tables
 from .store import MappedLayers, TablebaseError, TablebaseKind, layer_files, open_layers
 
 DEFAULT_CARDS = 10
+FIRST_CARDS = 8
+"""Layers up to this one are built in a fraction of a second."""
+WORTHWHILE_SEARCHES = 1_000_000
+"""Searches above the first layers that take about as long as building the other default ones."""
 
 _tables: dict[TablebaseKind, Tables] = {}
 _lock = threading.Lock()
@@ -33,8 +39,57 @@ def tables(trumps: bool = True, low: bool = False) -> Tables:
     kind = TablebaseKind(trumps, low)
     with _lock:
         if kind not in _tables:
-            _tables[kind] = _load_tables(kind)
+            _tables[kind] = _load_tables(kind, DEFAULT_CARDS)
         return _tables[kind]
+
+
+class GrowingTables:
+    """Tables of a contract for players of whom nobody knows how many hands they will play.
+
+    They are those of the function `tables` if these are in this process or in files; else they
+    begin with endings of up to eight cards each, and a thread writes the file of the others once
+    searching has taken as long as that takes. Values are the same.
+    """
+
+    def __init__(self, kind: TablebaseKind) -> None:
+        self._kind = kind
+        self._searches = 0
+        self._builder: threading.Thread | None = None
+        self._file = layer_files(kind, DEFAULT_CARDS)[0].path
+        complete = kind in _tables or self._file.exists() or not COMPILED
+        self.tables: Tables = self._complete() if complete else _load_tables(kind, FIRST_CARDS)
+
+    def _complete(self) -> Tables:
+        return tables(self._kind.trumps, self._kind.low)
+
+    def _build(self) -> None:
+        # Without room for the file nothing changes.
+        with suppress(OSError):
+            build(self._kind, DEFAULT_CARDS, threads=1, rebuild=True)
+
+    def count(self, searches: int) -> None:
+        """Report searches above these tables, between two uses of them."""
+        if self.tables.cards >= DEFAULT_CARDS:
+            return
+        self._searches += searches
+        if self._kind in _tables:
+            self.tables = self._complete()
+        elif self._builder is not None:
+            if not self._builder.is_alive() and self._file.exists():
+                self.tables = self._complete()
+        elif self._searches >= WORTHWHILE_SEARCHES:
+            # The lock of `tables` is not held: a process forked meanwhile could not take it.
+            self._builder = threading.Thread(target=self._build, daemon=True)
+            self._builder.start()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return growing_tables, (self._kind,)
+
+
+@cache
+def growing_tables(kind: TablebaseKind) -> GrowingTables:
+    """The growing tables of a contract for this process."""
+    return GrowingTables(kind)
 
 
 def _reduce_tables(tablebase: Tables) -> tuple[Any, ...]:
@@ -74,18 +129,18 @@ def tables_of(files: list[MappedLayers]) -> Tables:
     return _assemble(base.file.kind, base.data, base.file.last, files[1:])
 
 
-def _load_tables(kind: TablebaseKind) -> Tables:
+def _load_tables(kind: TablebaseKind, cards: int) -> Tables:
     try:
-        base = _base_layers(kind)
+        base = _base_layers(kind, cards)
     except OSError as error:
         print(
             f"german-whist: {error}. Everything works without it: the endings are computed for "
             "this process only; GERMAN_WHIST_CACHE may name another folder",
             file=sys.stderr,
         )
-        return _assemble(kind, build_in_memory(kind, DEFAULT_CARDS), DEFAULT_CARDS, [])
+        return _assemble(kind, build_in_memory(kind, cards), cards, [])
     above: list[MappedLayers] = []
-    for part in layer_files(kind, MAX_CARDS)[1:]:
+    for part in layer_files(kind, MAX_CARDS if cards == DEFAULT_CARDS else cards)[1:]:
         if not part.path.exists():
             break
         try:
@@ -100,9 +155,9 @@ def _load_tables(kind: TablebaseKind) -> Tables:
     return tables_of([base, *above])
 
 
-def _base_layers(kind: TablebaseKind) -> MappedLayers:
+def _base_layers(kind: TablebaseKind, cards: int) -> MappedLayers:
     try:
-        return open_layers(layer_files(kind, DEFAULT_CARDS)[0])
+        return open_layers(layer_files(kind, cards)[0])
     except TablebaseError as error:
         # It takes seconds, unlike the layers above, which their owner has to rebuild.
         reason = str(error).partition(". Write it anew")[0]
@@ -110,9 +165,9 @@ def _base_layers(kind: TablebaseKind) -> MappedLayers:
     except (FileNotFoundError, NotADirectoryError):
         pass
     if COMPILED:
-        return build(kind, DEFAULT_CARDS, rebuild=True)[0]
+        return build(kind, cards, rebuild=True)[0]
     _build_in_subprocess(kind)
-    return open_layers(layer_files(kind, DEFAULT_CARDS)[0])
+    return open_layers(layer_files(kind, cards)[0])
 
 
 def _build_in_subprocess(kind: TablebaseKind) -> None:

@@ -1,5 +1,6 @@
 """Tablebase files: damage is named and never believed, builds go on, processes share."""
 
+import pickle
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -18,7 +19,7 @@ from german_whist.engine.endgame.store import (
     layer_files,
     open_layers,
 )
-from german_whist.engine.endgame.tablebase import tables_of
+from german_whist.engine.endgame.tablebase import growing_tables, tables_of
 
 SMALL = """
 import os, sys
@@ -35,6 +36,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(machine_code_folder().parent))
     monkeypatch.setattr(store, "BASE_CARDS", 3)
     monkeypatch.setattr(opening_module, "_tables", {})
+    opening_module.growing_tables.cache_clear()
     return tmp_path / "tablebases"
 
 
@@ -93,7 +95,7 @@ def test_damaged_default_file_is_rebuilt_with_a_note(base, monkeypatch, capsys):
     monkeypatch.setattr(opening_module, "DEFAULT_CARDS", 3)
     whole = base.read_bytes()
     spoil(base, HEADER_BYTES + 5, 16)
-    opening_module._base_layers(TablebaseKind())
+    opening_module._base_layers(TablebaseKind(), 3)
     assert base.read_bytes() == whole
     note = capsys.readouterr().err
     assert f"{base} cannot be used: layer 2 is damaged (wrong checksum); it is written anew" in note
@@ -190,6 +192,52 @@ def test_what_was_built_serves_and_what_can_not_be_mapped_does_not(folder, monke
     monkeypatch.setattr(opening_module, "_tables", {})
     monkeypatch.setattr(opening_module, "open_layers", open_layers)
     assert tables().cards == 5
+
+
+@pytest.fixture
+def few_cards(monkeypatch):
+    """Default tables of up to five cards, which begin with three."""
+    monkeypatch.setattr(store, "BASE_CARDS", 10)
+    monkeypatch.setattr(opening_module, "DEFAULT_CARDS", 5)
+    monkeypatch.setattr(opening_module, "FIRST_CARDS", 3)
+    monkeypatch.setattr(opening_module, "WORTHWHILE_SEARCHES", 100)
+
+
+def test_growing_tables_grow_once_searching_took_as_long(folder, few_cards):
+    growing = growing_tables(TablebaseKind())
+    assert growing is growing_tables(TablebaseKind()) is pickle.loads(pickle.dumps(growing))
+    growing.count(99)
+    assert growing.tables.cards == 3
+    assert growing._builder is None
+    growing.count(1)
+    growing._builder.join()
+    growing.count(0)
+    assert growing.tables is tables()
+    assert growing.tables.cards == 5
+    names = {path.name for path in folder.glob("*.endings")}
+    assert names == {"trumps-high-00-03.endings", "trumps-high-00-05.endings"}
+
+
+def test_growing_tables_are_the_complete_ones_where_these_are(folder, few_cards):
+    growing = growing_tables(TablebaseKind())
+    complete = tables()
+    growing.count(0)
+    assert growing.tables is complete
+    opening_module.growing_tables.cache_clear()
+    assert growing_tables(TablebaseKind()).tables is complete
+    opening_module._tables.clear()
+    opening_module.growing_tables.cache_clear()
+    assert growing_tables(TablebaseKind()).tables.cards == 5
+
+
+def test_growing_tables_stay_small_without_room_for_a_file(few_cards, monkeypatch, capsys):
+    room = SimpleNamespace(free=100)
+    monkeypatch.setattr(build_module.shutil, "disk_usage", lambda path: room)
+    growing = growing_tables(TablebaseKind())
+    growing.count(100)
+    growing._builder.join()
+    growing.count(100)
+    assert growing.tables.cards == 3
 
 
 def test_the_command_builds_verifies_and_describes(monkeypatch, whist):
