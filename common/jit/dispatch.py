@@ -33,6 +33,15 @@ from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.lowering import Lower
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import AnnotateTypes, NativeLowering
+from numba.core.untyped_passes import (
+    FindLiterallyCalls,
+    InlineClosureLikes,
+    LiteralPropagationSubPipelinePass,
+    LiteralUnroll,
+    MakeFunctionToJitFunction,
+    RewriteDynamicRaises,
+    WithLifting,
+)
 
 
 class _BitcodeLibrary(JITCodeLibrary):
@@ -169,6 +178,19 @@ class _StopAtBitcode(LoweringPass):
         return True
 
 
+_UNUSED_PASSES = (
+    WithLifting,
+    InlineClosureLikes,
+    MakeFunctionToJitFunction,
+    RewriteDynamicRaises,
+    FindLiterallyCalls,
+    LiteralUnroll,
+    LiteralPropagationSubPipelinePass,
+)
+"""Passes for closures, `with`, `raise` and literals, which no function of this package has. Each
+may rebuild the control flow and the lifetimes of all variables of a function."""
+
+
 class _Compiler(CompilerBase):
     _extra_passes: tuple[Any, ...] = (_SkipRefcounts,)
 
@@ -176,9 +198,12 @@ class _Compiler(CompilerBase):
         pipeline = DefaultPassBuilder.define_nopython_pipeline(self.state)
         for extra_pass in self._extra_passes:
             pipeline.add_pass_after(extra_pass, AnnotateTypes)
-        pipeline.passes = [
-            (_Lowering if one is NativeLowering else one, name) for one, name in pipeline.passes
-        ]
+        # Branches known from types are pruned three times: once is enough without closures.
+        passes: dict[Any, str] = {}
+        for one, name in pipeline.passes:
+            if one not in _UNUSED_PASSES:
+                passes.setdefault(_Lowering if one is NativeLowering else one, name)
+        pipeline.passes = list(passes.items())
         pipeline.finalize()
         return [pipeline]
 
