@@ -40,7 +40,7 @@ from german_whist.engine.observation.history import (
 )
 from german_whist.engine.observation.layout import EXCHANGE_LAYOUT, LAYOUT, Layout
 from german_whist.engine.records import GameRecord, record_of
-from german_whist.engine.rules import Rules, load_rules
+from german_whist.engine.rules import Rules, load_rules, named_rules
 from german_whist.envs import SelfPlayEnv
 from german_whist.reference import RULE_SETS, TAKE_HIDDEN, ReferenceGame, ReferenceRules
 
@@ -202,7 +202,7 @@ ODD: dict[str, dict[str, Any]] = {
         "counts": "all",
     },
 }
-EVERY_SET = (*RULE_SETS, *ODD)
+EVERY_SET = (*named_rules(), *ODD)
 
 
 def dealt(rules: Any = "classic", n: int = 1024, seed: int = 0, **options: Any) -> SelfPlayEnv:
