@@ -299,7 +299,7 @@ def _solve(job: BenchmarkJob) -> Iterator[Point]:
 
 def _iterate_experts(job: BenchmarkJob) -> Iterator[Point]:
     """Train a policy, and measure it and that of each round; decisions are those of all hands."""
-    from ..expert_iteration.pipeline import run_expert_iteration
+    from ..expert_iteration.pipeline import rounds, run_expert_iteration
 
     settings = {**job.settings}
     first = settings_from(settings.pop("policy"))
@@ -317,15 +317,15 @@ def _iterate_experts(job: BenchmarkJob) -> Iterator[Point]:
             seconds[name] = before + process_time()
         write_file(path, json.dumps(seconds))
 
-    rounds, opening = job.folder / "rounds", trained.rows[-1]["processor_seconds"]
-    run_expert_iteration(rounds, recipe, lambda _: keep_time(), on_policy=keep_time)
+    folder, opening = job.folder / "rounds", trained.rows[-1]["processor_seconds"]
+    run_expert_iteration(folder, recipe, lambda _: keep_time(), on_policy=keep_time)
     yield Point(trained.decisions, opening, _evaluate(job, trained.checkpoint))
     hands, cards = recipe.hands, load_rules(job.rules).stock_cards
-    names = [*(f"policy-{number}" for number in range(1, len(recipe.target_hands))), "policy"]
-    for count, name in zip(recipe.target_hands, names, strict=True):
-        hands += count
+    for stage in rounds(folder, recipe, ("", ""), ("", "")):
+        hands += stage.count
+        name = stage.policy
         spent = round(opening + seconds.get(name, seconds["all"]), 3)
-        values = _evaluate(job, find_checkpoint(rounds / name))
+        values = _evaluate(job, find_checkpoint(folder / name))
         yield Point(trained.decisions + hands * cards, spent, values)
 
 

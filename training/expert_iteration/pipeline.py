@@ -43,7 +43,7 @@ from ..api import train_or_go_on
 from ..checkpoint import revision
 from ..folder import SETTINGS, RunLock, settings_of
 from ..presets import PRESETS, load_settings
-from ..rollout.networks import MLP, load_layers
+from ..rollout.networks import MLP, load_layers, policy_layer_names
 from ..settings import Settings
 from .belief import BeliefTask
 from .fitting import (
@@ -430,7 +430,7 @@ def auxiliary_layers(source: str, task: FitTask, config: FitConfig, rules: Rules
 
 
 def policy_layers(checkpoint: Checkpoint, task: FitTask, config: FitConfig) -> MLP:
-    names = _policy_layer_names(len(config.hidden_sizes))
+    names = policy_layer_names(len(config.hidden_sizes))
     return load_layers(new_net(task, config), checkpoint.weights, names)
 
 
@@ -452,9 +452,5 @@ def write_policy(path: Path, net: MLP, before: Checkpoint, recipe: Recipe, minut
         revision=revision(),
         commands=(command_of(recipe),),
     )
-    names = _policy_layer_names(len(card.network.hidden_sizes))
+    names = policy_layer_names(len(card.network.hidden_sizes))
     return write_checkpoint(path, half_weights(net, names), card)
-
-
-def _policy_layer_names(hidden: int) -> list[str]:
-    return [*(f"hidden.{k}" for k in range(hidden)), "policy"]

@@ -12,7 +12,7 @@ from ...agents.checkpoints.checkpoint import Checkpoint
 from ...agents.networks.relative_ranks import SETS_IN_PLAY
 from ...engine.cards import N_CARDS
 from ...engine.observation.layout import EXCHANGE_LAYOUT, layout_of
-from ..rollout.networks import MLP, load_layers
+from ..rollout.networks import MLP, load_layers, policy_layer_names
 
 _ILLEGAL_LOGIT = -1e9
 
@@ -22,7 +22,7 @@ class PolicyModule(MLP):
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         network, weights = checkpoint.card.network, checkpoint.weights
-        names = [*(f"hidden.{k}" for k in range(len(network.hidden_sizes))), "policy"]
+        names = policy_layer_names(len(network.hidden_sizes))
         biases = [len(weights[f"{name}.bias"]) for name in names]
         super().__init__([weights[f"{names[0]}.weight"].shape[1], *biases])
         load_layers(self, weights, names)

@@ -31,6 +31,11 @@ class MLP(nn.Module):
         return x
 
 
+def policy_layer_names(n_hidden: int) -> list[str]:
+    """Names of a policy's layers in a checkpoint, in order."""
+    return [*(f"hidden.{k}" for k in range(n_hidden)), "policy"]
+
+
 @torch.no_grad()
 def load_layers(mlp: MLP, weights: Mapping[str, np.ndarray[Any, Any]], names: Sequence[str]) -> MLP:
     """Copy weights into an MLP, whose layers have these names in a checkpoint."""
