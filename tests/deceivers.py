@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from attacks import cards_dealt, one_ply, set_of
 
-from german_whist import Game
 from german_whist.agents.base import Agent, Array
+from german_whist.agents.heuristic.threshold import ThresholdAgent
 from german_whist.agents.perfect_endgame import EndgamePlayer
 from german_whist.agents.registry import make_agent
-from german_whist.engine.view import action_masks, legal_in_views
+from german_whist.engine.view import action_masks
 from german_whist.evaluation.protocol import PROTOCOLS
 
 
@@ -73,64 +74,30 @@ class Ordering(Agent):
         return actions
 
 
-def value_of(card: int, trump: int) -> int:
-    return card % 13 + (13 if card // 13 == trump else 0)
-
-
-def wins(card: int, led: int, trump: int) -> bool:
-    """Whether a reply wins the trick."""
-    return card > led if card // 13 == led // 13 else card // 13 == trump
-
-
-class LearntDeals(Agent):
-    """Has the public deals of v1 in a table: it knows the next card and the other hand."""
+class LearntDeals(ThresholdAgent):
+    """Plays as `threshold`, and by one ply where it has the deal in a table of v1's public ones."""
 
     name = "learnt-deals"
     keeps_state = True
 
     def __init__(self, rules: Any = "classic", *, match: Any = None) -> None:
         super().__init__(rules, match=match)
-        self._endgame, protocol = EndgamePlayer(self.rules), PROTOCOLS["v1"]
-        self.table: dict[int, list[int]] = {}
-        for number in range(protocol.hands // 2):
-            game = Game(rules, seed=protocol.seed, number=number)
-            deal = [int(card) for card in game.record["deal"][0]]
-            for seat in range(2):
-                self.table[sum(1 << card for card in deal[seat:26:2])] = deal
-        self.deal_of: dict[int, list[int] | None] = {}
+        seed, numbers = PROTOCOLS["v1"].seed, range(PROTOCOLS["v1"].hands // 2)
+        deals = [cards_dealt(seed, number) for number in numbers]
+        self.table = {set_of(deal[seat:26:2]): deal for deal in deals for seat in (0, 1)}
+        self.deal_of: dict[int, tuple[int, ...] | None] = {}
 
     def act(self, views: Array, rng: Array, *, indices: Array) -> Array:  # type: ignore[override]
-        legal, actions = np.zeros(len(views), np.uint64), np.zeros(len(views), np.int64)
-        legal_in_views(self.record, views, legal)
+        actions = super().act(views, rng)
         for place, (view, index) in enumerate(zip(views, indices.tolist(), strict=True)):
             if not view["trick"]:
                 self.deal_of[index] = self.table.get(int(view["hand"]))
-            cards = [card for card in range(52) if int(legal[place]) >> card & 1]
-            actions[place] = self.choose(view, cards, self.deal_of[index])
-        self._endgame.improve(views, actions)
+            deal = self.deal_of[index]
+            if deal is not None and view["stock_left"]:
+                stock = deal[26 + 2 * int(view["trick"]) :]
+                seen = int(view["hand"]) | int(view["played"][0]) | int(view["played"][1])
+                actions[place] = one_ply(view, set_of(deal) & ~seen & ~set_of(stock), stock[1])
         return actions
-
-    def choose(self, view: Any, cards: list[int], deal: list[int] | None) -> int:
-        trump, led, trick = int(view["trump"]), int(view["led"]), int(view["trick"])
-        cards = sorted(cards, key=lambda card: value_of(card, trump))
-        if deal is None or not view["stock_left"]:
-            return cards[0]
-        stock = deal[26 + 2 * trick :]
-        wanted = value_of(stock[0], trump) > value_of(stock[1], trump)
-        gone = int(view["played"][0]) | int(view["played"][1]) | int(view["hand"])
-        other = [card for card in deal if not gone >> card & 1 and card not in stock]
-        if led < 52:
-            winners = [card for card in cards if wins(card, led, trump)]
-        else:
-            winners = [card for card in cards if self.stands(card, other, trump)]
-        losers = [card for card in cards if card not in winners]
-        return ((winners if wanted else losers) or cards)[0]
-
-    @staticmethod
-    def stands(led: int, other: list[int], trump: int) -> bool:
-        """Whether no reply from the other hand wins the trick."""
-        same = [card for card in other if card // 13 == led // 13]
-        return not any(wins(card, led, trump) for card in same or other)
 
 
 class Remembering(Agent):
