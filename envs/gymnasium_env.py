@@ -62,7 +62,7 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[Any, Any]):
 
     ### Options
 
-    `rules`, and by keyword:
+    `rules`, and by keyword those of `LearnerOptions`:
 
     [OPTIONS]
 

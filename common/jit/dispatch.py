@@ -214,6 +214,8 @@ class _InternalCompiler(_Compiler):
 
 def _without_literal(argument: types.Type) -> types.Type:
     literals = (types.IntegerLiteral, types.BooleanLiteral)
+    if isinstance(argument, types.Tuple):
+        return types.BaseTuple.from_types([_without_literal(part) for part in argument])
     return types.unliteral(argument) if isinstance(argument, literals) else argument
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...common.jit.compiler import forceinline, jit
+from ...common.jit.compiler import forceinline, inline_ir, jit
 from ..bitset import ONE, lowest
 from ..play import row
 from .index import after_trick, entry, rank_of, run_bottoms
@@ -135,7 +135,7 @@ def next_pattern(pattern: np.uint64) -> np.uint64:
     return carried | (((pattern ^ carried) >> np.uint64(2)) >> np.uint64(lowest(step)))
 
 
-@forceinline
+@inline_ir
 def _fill(index: Any, classes: Classes, below: np.ndarray, out: np.ndarray, low: bool) -> int:
     n, first, end = classes
     total = 0

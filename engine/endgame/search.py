@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...common.jit.compiler import forceinline, jit, noinline
+from ...common.jit.compiler import forceinline, inline_ir, jit, noinline
 from ..bitset import NO_CARDS, ONE, highest, lowest, popcount
 from ..play import row
 from .index import (
@@ -316,7 +316,7 @@ def _race_verdict(tables: Any, scratch: Any, node: Node, target: Target) -> int:
     return np.int64(slot_value & ONE) if slot_value >> np.uint64(8) == key else -1
 
 
-@forceinline
+@inline_ir
 def _search(tables: Any, scratch: Any, node: Node, target: Target, racing: bool) -> bool:
     """Whether the leader reaches a target; `racing` is constant in each caller.
 

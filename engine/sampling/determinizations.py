@@ -593,17 +593,17 @@ def _replay_view(rules: Record, view: Record, game: Record) -> None:
 
 
 @jit
-def _plan(rules: np.ndarray, view: np.ndarray, voids: bool, plans: np.ndarray) -> None:
-    plan_determinizations(row(rules, 0), row(view, 0), voids, row(plans, 0))
-
-
-@jit
-def _draw_all(
-    rules: np.ndarray, view: np.ndarray, plans: np.ndarray, stream: np.ndarray, games: np.ndarray
+def _sample_all(
+    known: tuple[np.ndarray, np.ndarray],
+    voids: bool,
+    plans: np.ndarray,
+    stream: np.ndarray,
+    games: np.ndarray,
 ) -> None:
+    rules, view, plan = row(known[0], 0), row(known[1], 0), row(plans, 0)
+    plan_determinizations(rules, view, voids, plan)
     for index in range(len(games)):
-        game = row(games, index)
-        draw_determinization(row(rules, 0), row(view, 0), row(plans, 0), stream, game)
+        draw_determinization(rules, view, plan, stream, row(games, index))
 
 
 def _compile_all() -> None:
@@ -615,9 +615,8 @@ def _compile_all() -> None:
 
 
 def _sample(rules: np.ndarray, view: View, voids: bool, seed: int, games: np.ndarray) -> None:
-    record, plans = view.record.copy(), np.zeros(1, SAMPLING_PLAN)
-    _plan(rules, record, voids, plans)
-    _draw_all(rules, record, plans, np.array([seed], np.uint64), games)
+    plans, stream = np.zeros(1, SAMPLING_PLAN), np.array([seed], np.uint64)
+    _sample_all((rules, view.record.copy()), voids, plans, stream, games)
 
 
 def sample_determinizations(

@@ -83,9 +83,21 @@ def weighted_twice(x: int) -> int:
     return _weighted(x, 2) + _weighted(x, weight=3) + _weighted(x=x, weight=x)
 
 
-def test_constant_arguments_by_name_make_no_specialization_of_their_own() -> None:
+@jit
+def _dotted(pair: tuple[int, int], weight: int) -> int:
+    return pair[0] * weight + pair[1]
+
+
+@jit
+def dotted_twice(x: int) -> int:
+    return _dotted((x, 2), 3) + _dotted((1, x), 4) + _dotted((5, 6), 7)
+
+
+def test_constants_by_name_or_in_tuples_make_no_specialization() -> None:
     assert weighted_twice(4) == 36
     assert len(_weighted._internal.overloads) == 1
+    assert dotted_twice(4) == 14 + 8 + 41
+    assert len(_dotted._internal.overloads) == 1
 
 
 # -- counting references
