@@ -130,6 +130,7 @@ def main() -> None:
     import torch
     from torch import distributed
 
+    from german_whist.training.algorithms.data_parallel import DataParallel
     from german_whist.training.algorithms.ppo import PPO, Timings
     from german_whist.training.distributed import current_ranks
     from german_whist.training.presets import load_settings
@@ -138,21 +139,31 @@ def main() -> None:
     ranks = current_ranks()
     words = [f"n_envs={GAMES * ranks.world_size}", f"batch_size={GAMES * ranks.world_size}"]
     settings: Any = load_settings("quick", [*words, "threads=1", "device=cpu"])
-    trainer = PPO(settings, ranks=ranks)
-    trainer.iterate()
-    trainer.timings, ranks.seconds, before = Timings(), 0.0, trainer.decisions
+    parallel = DataParallel(PPO, settings, ranks)
+    trainer = parallel.local
+
+    def iterate(times: int) -> None:
+        """Iterate in all processes, of which the first leads."""
+        if not ranks.is_first:
+            parallel.follow()
+            return
+        for _ in range(times):
+            parallel.iterate()
+        parallel.end(None)
+
+    iterate(1)
+    trainer.timings, ranks.seconds, before = Timings(), 0.0, parallel.decisions
     start, cpu_start = time.perf_counter(), time.process_time()
-    for _ in range(ITERATIONS):
-        trainer.iterate()
+    iterate(ITERATIONS)
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu_start
     playing = trainer.timings.acting + trainer.timings.environment
     n_params = sum(param.numel() for param in trainer.network.parameters())
     buffers = sum(getattr(array, "nbytes", 0) for array in vars(trainer.collector.buffer).values())
     figures: dict[str, float] = {
         "world": ranks.world_size,
-        "speed": (trainer.decisions - before) / seconds,
+        "speed": (parallel.decisions - before) / seconds,
         "cpu_per_iteration": cpu / ITERATIONS,
-        "cpu_per_decision": ranks.world_size * cpu / (trainer.decisions - before),
+        "cpu_per_decision": ranks.world_size * cpu / (parallel.decisions - before),
         "averaging": ranks.seconds / seconds,
         "playing": playing / seconds,
         "learning": (trainer.timings.learning - ranks.seconds) / seconds,

@@ -1,12 +1,10 @@
-"""Plugin registries: built-in names, entry points, and `package.module:object` paths.
-
-Players, trainers and callbacks have one `Registry` each.
-"""
+"""Plugin registries: built-in names, entry points, and `package.module:object` paths."""
 
 from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterator
@@ -33,14 +31,13 @@ class Entry:
     about: str
     usage: str
     """The name with its parameters, for help texts."""
-    endgame: str = ""
-    """For players: what plays open endgames, as far as the name determines it."""
+    note: str = ""
+    """A remark beside `about`, for help texts."""
 
     @property
     def needs_more(self) -> bool:
         """Whether the name needs arguments, such as a path to load."""
-        needed = self.usage.partition("[")[0]
-        return needed.endswith((":PATH", "=PLAYER")) or ":PATH," in needed
+        return re.search("[A-Z]{2}", self.usage.partition("[")[0]) is not None
 
 
 @cache
@@ -62,11 +59,11 @@ class Registry:
         source: Any,
         about: str = "",
         usage: str | None = None,
-        endgame: str = "",
+        note: str = "",
     ) -> None:
         if name in self._builtin:
             raise ValueError(f"the {self.noun} name {name!r} is taken")
-        self._builtin[name] = Entry(name, source, about, usage or name, endgame)
+        self._builtin[name] = Entry(name, source, about, usage or name, note)
 
     def entries(self) -> dict[str, Entry]:
         """All entries, including those of entry points."""

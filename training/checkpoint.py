@@ -169,17 +169,17 @@ def revision() -> str | None:
     A package that is installed within another repository, as in its virtual environment, has none.
     """
     package = Path(__file__).resolve().parents[1]
-    top = _git(package, "rev-parse", "--show-toplevel")
+    top = _git(package, "rev-parse --show-toplevel")
     if top is None or Path(top).resolve() != package:
         return None
-    return _git(package, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
+    return _git(package, "describe --always --dirty --abbrev=12 --exclude=*")
 
 
-def _git(folder: Path, *words: str) -> str | None:
+def _git(folder: Path, words: str) -> str | None:
     """What git prints in a folder; None if it fails or prints nothing."""
     try:
         result = subprocess.run(
-            ["git", *words],
+            ["git", *words.split()],
             cwd=folder,
             capture_output=True,
             encoding="utf-8",

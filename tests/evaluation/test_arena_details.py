@@ -138,7 +138,7 @@ def test_the_list_of_players_says_who_plays_endings(capsys: pytest.CaptureFixtur
         assert entry.about in told
         if not entry.needs_more and name != "human":
             agent = make_agent(name, "2x4-h2" if name == "nash" else "classic")
-            assert entry.endgame == agent.endgame, name
+            assert entry.note == agent.endgame, name
             assert f"endgame: {agent.endgame}" in told
         elif entry.usage.endswith("endgame=exact]"):
-            assert entry.endgame.startswith("own policy if it was trained on endgames, else exact")
+            assert entry.note.startswith("own policy if it was trained on endgames, else exact")

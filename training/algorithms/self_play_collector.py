@@ -135,15 +135,15 @@ class SelfPlayCollector:
         # Once for all steps, before they are read.
         buffer.rewards[:n_steps] /= self.reward_scales
         gae = GAE(
-            buffer.seats[:n_steps],
-            buffer.rewards[:n_steps],
-            buffer.dones[:n_steps],
-            buffer.values[:n_steps],
-            result.seats,
-            next_values,
-            settings.gamma,
-            settings.gae_lambda,
-            buffer.advantages[:n_steps],
+            seats=buffer.seats[:n_steps],
+            rewards=buffer.rewards[:n_steps],
+            dones=buffer.dones[:n_steps],
+            values=buffer.values[:n_steps],
+            next_seats=result.seats,
+            next_values=next_values,
+            gamma=settings.gamma,
+            gae_lambda=settings.gae_lambda,
+            advantages=buffer.advantages[:n_steps],
         )
         self.backend.batch_backend.run_rows(self.n_envs, estimate_advantages, gae)
 
@@ -155,12 +155,12 @@ class SelfPlayCollector:
         _, hidden_cards = self.buffer.inputs_at(step)
         for (batch, span), rules in zip(self.games.parts, self._rules, strict=True):
             cards = HiddenCards(
-                rules,
-                batch.records,
-                result.seats[span],
-                batch.suit_orders,
-                self.buffer.env_actions[span],
-                hidden_cards[span],
+                rules=rules,
+                records=batch.records,
+                seats=result.seats[span],
+                orders=batch.suit_orders,
+                env_actions=self.buffer.env_actions[span],
+                out=hidden_cards[span],
             )
             self.backend.batch_backend.run_rows(batch.n, write_hidden_cards, cards)
 

@@ -212,8 +212,25 @@ def compile_all(rules: np.ndarray, backend: Backend) -> None:
     backend.run_rows(1, sample_actions, ActionSampling(matrix, masks, numbers, actions, numbers))
     relabel_actions(actions, orders)
     rewards, dones = np.zeros((1, 1, 2), np.float32), np.zeros((1, 1), np.bool_)
-    gae = GAE(seats, rewards, dones, matrix, seats[0], numbers, 1.0, 1.0, matrix)
+    gae = GAE(
+        seats=seats,
+        rewards=rewards,
+        dones=dones,
+        values=matrix,
+        next_seats=seats[0],
+        next_values=numbers,
+        gamma=1.0,
+        gae_lambda=1.0,
+        advantages=matrix,
+    )
     backend.run_rows(1, estimate_advantages, gae)
     hidden = np.zeros((0, HIDDEN_SIZE), np.int8)
-    cards = HiddenCards(rules, np.zeros(0, GAME), seats[0], orders, env_actions, hidden)
+    cards = HiddenCards(
+        rules=rules,
+        records=np.zeros(0, GAME),
+        seats=seats[0],
+        orders=orders,
+        env_actions=env_actions,
+        out=hidden,
+    )
     backend.run_rows(0, write_hidden_cards, cards)

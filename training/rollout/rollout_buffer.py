@@ -107,11 +107,11 @@ class RolloutBuffer:
 
         advantages, values = flatten(self.advantages), flatten(self.values)
         return RolloutSamples(
-            flatten(self.observations),
-            flatten(self.hidden_cards),
-            flatten(self.action_masks),
-            flatten(self.actions),
-            flatten(self.log_probs),
-            advantages,
-            advantages + values,
+            observations=flatten(self.observations),
+            hidden_cards=flatten(self.hidden_cards),
+            action_masks=flatten(self.action_masks),
+            actions=flatten(self.actions),
+            old_log_probs=flatten(self.log_probs),
+            advantages=advantages,
+            returns=advantages + values,
         )

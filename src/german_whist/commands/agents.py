@@ -14,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     for entry in agent_names().values():
         print(entry.usage)
-        endgame = f"; endgame: {entry.endgame}" if entry.endgame else ""
+        endgame = f"; endgame: {entry.note}" if entry.note else ""
         print(f"    {entry.about}{endgame}")
     print(
         "\nA player of your own is named module:object, or a path to its checkpoint. A class plays "
