@@ -279,6 +279,14 @@ class NetworkAgent(Agent):
             self._endgame.replace_probabilities(views, probs)
         return probs
 
+    def value(self, views: Array) -> Array:
+        """Checkpoints raise `ValueError`: their critics are for training alone."""
+        raise ValueError(
+            f"{self.name} has no value network of its own: the critic of a checkpoint estimates "
+            "the returns of its training, by default from both hands; champion and thinker have "
+            "one, for classic"
+        )
+
     def network_probabilities(self, views: Array) -> Array:
         """`(n, actions)`: the network's probability of each action, in endings too."""
         if isinstance(self.policy, PolicyNet):

@@ -98,6 +98,11 @@ class Memory(Agent):
     ("call", "kind", "message"),
     [
         (lambda agent, view: agent.value(view), ValueError, "^threshold has no value network"),
+        (
+            lambda _, view: load_agent("champion-1").value(view),
+            ValueError,
+            "champion-1 has no value network of its own: the critic of a checkpoint",
+        ),
         (lambda agent, view: agent.probabilities(view), ValueError, "^threshold states no prob"),
         (lambda agent, _: agent.act("AS"), TypeError, "'A' is no view: give a View"),
         (lambda agent, _: agent.act(Game("draft").view()), CannotPlay, "rules='draft'"),
