@@ -191,7 +191,12 @@ class Arena:
             try:
                 with signals.immediate(), self._executor() as executor:
                     try:
-                        self._play_all(executor, signals, progress)
+                        for task, chunk in executor.results(self.schedule.next_task):
+                            self.schedule.add(task, chunk)
+                            if progress is not None:
+                                progress(self)
+                            if signals.received is not None:
+                                raise KeyboardInterrupt
                     finally:
                         self._replaced = executor.n_replaced
                 complete = True
@@ -217,19 +222,6 @@ class Arena:
         players, files = pack(chain.from_iterable(self._specs), self.on)
         return Executor(chunk_player, (self.config, players), self.workers, self.on, files=files)
 
-    def _play_all(
-        self,
-        executor: Executor[Task, Chunk] | InProcessExecutor[Task, Chunk],
-        signals: SignalGuard,
-        progress: Callable[[Arena], None] | None,
-    ) -> None:
-        for task, chunk in executor.results(self.schedule.next_task):
-            self.schedule.add(task, chunk)
-            if progress is not None:
-                progress(self)
-            if signals.received is not None:
-                raise KeyboardInterrupt
-
     # -- results so far
 
     @property
@@ -237,35 +229,31 @@ class Arena:
         """Hands played so far (matches, where a match is played)."""
         return SEATS * sum(pairing.tally.pairs for pairing in self.schedule.pairings)
 
-    def pairing(self, index: int) -> Pairing:
-        pairing, tricks = self.schedule.pairings[index], self.config.rules.tricks
-        return pairing_from_tally(pairing.players, pairing.perfect, tricks, pairing.tally)
+    def pairing(self, played: PairingProgress) -> Pairing:
+        tricks = self.config.rules.tricks
+        return pairing_from_tally(played.players, played.perfect, tricks, played.tally)
 
-    def _started(self) -> list[int]:
-        return [
-            index for index, pairing in enumerate(self.schedule.pairings) if pairing.tally.pairs
-        ]
+    def _started(self) -> list[PairingProgress]:
+        return [pairing for pairing in self.schedule.pairings if pairing.tally.pairs]
 
     def scores(self) -> list[Array]:
         """For each pairing with results, the games that its player won on each deal."""
-        return [np.concatenate(self.schedule.pairings[index].scores) for index in self._started()]
+        return [np.concatenate(played.scores) for played in self._started()]
 
     def _rated_scores(self, pairings: Sequence[Pairing]) -> list[Array]:
         """The scores for ratings: without luck, but as played where `is_rated_as_played`."""
         rated = self.scores()
         if self.config.reduce_variance:
-            for number, index in enumerate(self._started()):
+            for number, played in enumerate(self._started()):
                 if not is_rated_as_played(pairings[number]):
-                    rated[number] = rated[number] - np.concatenate(
-                        self.schedule.pairings[index].luck
-                    )
+                    rated[number] = rated[number] - np.concatenate(played.luck)
         return rated
 
     def status(self) -> str:
         """The pairing in play with its result so far, and the number of hands in all."""
         hands = f"{self.hands:,} {'matches' if self.config.match else 'hands'}"
         started = self._started()
-        in_play = [i for i in started if not self.schedule.pairings[i].done] or started
+        in_play = [played for played in started if not played.done] or started
         if not in_play:
             return hands
         # Of several pairings the one whose result is least certain.
@@ -274,8 +262,7 @@ class Arena:
         return f"{pairing.player} – {pairing.opponent} {win_rate}, {hands}"
 
     def _result(self, complete: bool) -> Result:
-        started = self._started()
-        pairings = tuple(map(self.pairing, started))
+        pairings = tuple(map(self.pairing, self._started()))
         ladder: Ladder | None = None
         if self._rated:
             ladder = fit_ladder(self.names, pairings, self._rated_scores(pairings), self._anchor)

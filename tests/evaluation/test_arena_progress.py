@@ -24,8 +24,8 @@ def test_what_is_done_grows_to_all_and_the_line_tells_the_result_so_far() -> Non
         told = arena.status()
         assert told.endswith(f"{arena.hands:,} hands")
         # Of several pairings in play the one whose result is least sure.
-        playing = [place for place, each in enumerate(arena.schedule.pairings) if not each.done]
-        if playing and all(arena.schedule.pairings[place].tally.pairs for place in playing):
+        playing = [each for each in arena.schedule.pairings if not each.done]
+        if playing and all(each.tally.pairs for each in playing):
             shown = max(map(arena.pairing, playing), key=lambda each: each.win_rate.half_width)
             assert told.startswith(f"threshold – {shown.opponent} ")
 
