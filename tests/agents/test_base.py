@@ -192,16 +192,6 @@ def test_players_of_one_agent_object_remember_apart() -> None:
     assert numbers == [[0], [1]]
 
 
-def test_other_packages_add_names_by_entry_points(tmp_path: Path, monkeypatch: Any) -> None:
-    folder = tmp_path / "visitors-1.0.dist-info"
-    folder.mkdir()
-    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: visitors\nVersion: 1.0\n")
-    (folder / "entry_points.txt").write_text("[german_whist.agents]\nvisitor = test_base:echo\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    assert "visitor" in agent_names()
-    assert make_agent("visitor:1").name == "visitor:1"
-
-
 class Loud(Agent):
     def act(self, views: Any, rng: Any) -> Any:
         return np.zeros(0, int)
