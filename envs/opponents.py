@@ -11,7 +11,7 @@ from ..agents.calls import FaultNamingAgent, PlayerFault, call_agent
 from ..agents.heuristic.random import RandomAgent, random_action
 from ..common.jit.compiler import jit
 from ..engine.batch.batch import Batch
-from ..engine.batch.kernels import ENDGAME_REACHED, BatchArrays, advance_game, is_legal
+from ..engine.batch.kernels import ENDGAME_REACHED, REAL, BatchArrays, advance_game, is_legal
 from ..engine.cards import action_text
 from ..engine.dtypes import OVER
 from ..engine.observation.layout import write_mask
@@ -126,7 +126,7 @@ def play_random(
         while game.turn != seats[index] and game.phase != OVER:
             stream[0] = decision_stream(key, game.number, game.turn, game)
             action = random_action(legal(rules, game), stream)
-            if advance_game(arrays, index, action, False) == ENDGAME_REACHED:
+            if advance_game(arrays, index, action, REAL, False) == ENDGAME_REACHED:
                 endings += 1
                 break
     return endings

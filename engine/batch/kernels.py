@@ -329,47 +329,39 @@ def first_illegal(legal_now: np.ndarray, indices: np.ndarray, actions: np.ndarra
 
 
 @jit
-def advance_game(arrays: BatchArrays, index: int, action: int, episodes: bool) -> int:
-    """Play a legal action in one game and deal the next hand of its match; returns the event.
+def advance_game(arrays: BatchArrays, index: int, action: int, kind: int, episodes: bool) -> int:
+    """Let an action of a kind, as of `Moves`, happen in one game; returns its event.
 
-    With `episodes` the next deal follows the end of an episode too. `close_ending` has to follow
-    `ENDGAME_REACHED`.
+    The next hand of a match is dealt, and with `episodes` the next episode too. Rewards are added
+    to those of the last actions, unless the action is as observed.
     """
     config, game = row(arrays.config, 0), row(arrays.games, index)
-    event = advance(config, game, action, row(arrays.results, index))
-    arrays.events[index] = event
-    if event == NEXT_HAND or (episodes and event == EPISODE_OVER):
+    result, event = row(arrays.results, index), ENDGAME_REACHED
+    if kind == TRICKS_OF_LEADER:
+        score_endgame(config, game, action, result)
+    else:
+        if kind == SHOWN:
+            action = real_action(action, arrays.suit_orders[index])
+            _clear_rewards(arrays, index)
+        event = advance(config, game, action, result)
+        arrays.events[index] = event
+        if event == ENDGAME_REACHED:
+            return event
+    if event == NEXT_HAND or (episodes and event != NO_EVENT):
         deal_next_hand(config, game, len(arrays.games), row(arrays.workspace, 0).stream)
     return event
 
 
 @jit
-def close_ending(arrays: BatchArrays, index: int, best: int, episodes: bool) -> None:
-    """Score a game that has reached the endgame, and deal as `advance_game` does."""
-    config, game = row(arrays.config, 0), row(arrays.games, index)
-    score_endgame(config, game, best, row(arrays.results, index))
-    if episodes:
-        deal_next_hand(config, game, len(arrays.games), row(arrays.workspace, 0).stream)
-
-
-@jit
 def play_all(arrays: BatchArrays, moves: Moves, start: int, stop: int) -> int:
-    """Play an action in each game, or score its ending; returns the number of events.
-
-    Rewards are added to those of the last actions, unless actions are as observed.
-    """
+    """Play an action in each game, or score its ending; returns the number of events."""
     n_events = 0
     for place in range(start, stop):
-        index, action = moves.indices[place], moves.actions[place]
-        if moves.kind == TRICKS_OF_LEADER:
-            if arrays.events[index] == ENDGAME_REACHED:
-                close_ending(arrays, index, action, False)
+        index = moves.indices[place]
+        if moves.kind == TRICKS_OF_LEADER and arrays.events[index] != ENDGAME_REACHED:
             continue
-        if moves.kind == SHOWN:
-            action = real_action(action, arrays.suit_orders[index])
-            _clear_rewards(arrays, index)
-        if advance_game(arrays, index, action, False) != NO_EVENT:
-            n_events += 1
+        event = advance_game(arrays, index, moves.actions[place], moves.kind, False)
+        n_events += 1 if event != NO_EVENT else 0
     return n_events
 
 
@@ -382,21 +374,16 @@ def step_all(arrays: BatchArrays, moves: Moves, step: StepResult, start: int, st
     function has to be called again with the leader's tricks.
     """
     config, workspace = row(arrays.config, 0), row(arrays.workspace, 0)
+    closing = moves.kind == TRICKS_OF_LEADER
     endings = 0
     for place in range(start, stop):
-        index, action = moves.indices[place], moves.actions[place]
-        if moves.kind == TRICKS_OF_LEADER:
-            event = np.int64(arrays.events[index])
-            if event != ENDGAME_REACHED:
-                continue
-            close_ending(arrays, index, action, True)
-        else:
-            _clear_rewards(arrays, index)
-            action = real_action(action, arrays.suit_orders[index])
-            event = advance_game(arrays, index, action, True)
-            if event == ENDGAME_REACHED:
-                endings += 1
-                continue
+        index = moves.indices[place]
+        if closing and arrays.events[index] != ENDGAME_REACHED:
+            continue
+        event = advance_game(arrays, index, moves.actions[place], moves.kind, True)
+        if event == ENDGAME_REACHED and not closing:
+            endings += 1
+            continue
         game, result = row(arrays.games, index), row(arrays.results, index)
         step.rewards[index, 0] = result.paid[0]
         step.rewards[index, 1] = result.paid[1]
