@@ -83,6 +83,13 @@ _BUILT_IN = (
         "tries each card in sampled worlds",
         "flat-mc:64[,voids][,playout=counting] or flat-mc:5ms",
     ),
+    (
+        "ismcts",
+        "search.ismcts:IsmctsAgent",
+        "information-set Monte Carlo tree search",
+        "ismcts:1000[,voids][,playout=threshold][,exploration=NUMBER][,endgame=search] or "
+        "ismcts:5ms",
+    ),
     ("easy", "search.levels:Easy", "rules of thumb and a short memory", None, OWN_POLICY),
     ("medium", "search.levels:Medium", "a careful player who forgets", None, OWN_POLICY),
     ("hard", "search.levels:hard", "search and a perfect memory"),

@@ -51,6 +51,7 @@ AGENTS = {
     "value": ("value:13", "value:9"),
     "counting": ("counting",),
     "flat-mc": ("flat-mc:8", "flat-mc:4,voids,playout=counting"),
+    "ismcts": ("ismcts:30", "ismcts:20,voids,playout=threshold,endgame=search"),
     "easy": ("easy",),
     "medium": ("medium",),
     "hard": ("hard",),
@@ -62,7 +63,7 @@ AGENTS = {
     "nash": ("nash",),
 }
 NEED_MORE = {"network", "onnx", "sb3"}
-SLOW = ("thinker", "responder", "hard", "flat-mc")
+SLOW = ("thinker", "responder", "hard", "flat-mc", "ismcts")
 # Searches are shown in one rule set for each of the ways in which they play.
 SLOW_RULES = ("classic", "small-last", "draft", "race-7")
 

@@ -182,13 +182,14 @@ class SearchAgent(Agent):
         self.budget = parse_budget(samples, self.kind)
         self.name = f"{self.kind}:{self.budget}"
         self._tables = endgame_tables(self.rules)
-        self._endgame = EndgamePlayer(self.rules)  # with these tables
+        # With these tables.
+        self._endgame: EndgamePlayer | None = EndgamePlayer(self.rules)
 
     def _compile(self) -> None:
         none = ViewBatch(np.zeros(0, VIEW), np.zeros(0, np.uint64), np.zeros(0, np.int64))
         self.kernel(self._new_search(), none, self.chunk, False)
         is_trivial(self.record, np.zeros(1, VIEW))
-        self._endgame.improve(none.views, none.actions)
+        self._improve_endings(none.views, none.actions)
 
     @abstractmethod
     def _new_search(self, pruning: int = PRUNE_BY_RACING) -> Any:
@@ -246,7 +247,7 @@ class SearchAgent(Agent):
             write_action_values(
                 self.record, single.views, means, self._tried_actions(search), values[index]
             )
-        self._endgame.improve(views, batch.actions)
+        self._improve_endings(views, batch.actions)
         return batch.actions, values
 
     def act(self, views: Array, rng: Array) -> Array:
@@ -259,8 +260,12 @@ class SearchAgent(Agent):
                 continue
             for index in range(len(views)):
                 self._search_one(search, batch.select(index))
-        self._endgame.improve(views, batch.actions)
+        self._improve_endings(views, batch.actions)
         return batch.actions
+
+    def _improve_endings(self, views: Array, actions: Array) -> None:
+        if self._endgame is not None:
+            self._endgame.improve(views, actions)
 
     def _search_one(self, search: Any, single: ViewBatch) -> int:
         deadline = time.perf_counter() + self.budget.seconds

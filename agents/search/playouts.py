@@ -21,7 +21,8 @@ from .leaf_values import ending_value, has_exact_value
 
 
 @jit
-def _rule_of_thumb_in_game(rules: Record, game: Record) -> int:
+def rule_of_thumb_in_game(rules: Record, game: Record) -> int:
+    """The action of the rules of thumb for the player to move."""
     phase = np.int64(game.phase)
     if phase == EXCHANGE:
         seat = np.int64(game.turn)
@@ -62,5 +63,5 @@ def play_out(search: Any, game: Record, seat: int) -> int:
             write_position(rules, game, np.int64(game.turn), view)
             play(rules, game, counting_action(rules, view))
         else:
-            play(rules, game, _rule_of_thumb_in_game(rules, game))
+            play(rules, game, rule_of_thumb_in_game(rules, game))
     return pay(rules, game, seat)

@@ -114,7 +114,9 @@ def heat_map(result: Result, players: Sequence[str]) -> str:
     return str(drawing)
 
 
-_SEARCH_BUDGET = re.compile(r"^(flat-mc|thinker|responder):[\d.]+(?:ms|s)?(?=,|$)", re.IGNORECASE)
+_SEARCH_BUDGET = re.compile(
+    r"^(flat-mc|ismcts|thinker|responder):[\d.]+(?:ms|s)?(?=,|$)", re.IGNORECASE
+)
 
 
 def curves_by_move_time(result: Result) -> dict[str, Curve]:

@@ -28,6 +28,7 @@ _AGENTS = (
     "thinker:2",
     "flat-mc:2",
     "flat-mc:2,playout=counting",
+    "ismcts:2",
 )
 
 
