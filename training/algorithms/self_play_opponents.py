@@ -91,7 +91,7 @@ class SelfPlayOpponents:
         """Reset agents in the games where the last step began a hand."""
         for agent, (batch, span) in zip(self.current or (), self._games.parts, strict=False):
             is_new = batch.backend.to_host(batch.events) != NO_EVENT
-            agent.reset(np.flatnonzero(is_new & (self.seats[span] != NO_SEAT)))
+            agent.reset(np.flatnonzero(is_new & (self.seats[span] != NO_SEAT)).copy())
 
     def replace_actions(self, buffer: RolloutBuffer, step: int, rng: np.random.Generator) -> None:
         """Overwrite the learner's actions where the opponent is to move."""
