@@ -181,13 +181,17 @@ def test_a_figure_that_does_not_follow_is_found() -> None:
 
 
 def test_deals_that_were_not_played_are_found() -> None:
-    entry = entry_of("counting.json")
+    entry = replace(entry_of("counting.json"), fresh=None)
     reshuffled = replace(entry, deals=tuple("".join(sorted(deals)) for deals in entry.deals))
     assert [*faults_on_paper(reshuffled)] == []
     assert {*faults_in_play(reshuffled, [0])} == {"public deals from 0 on"}
     another = replace(reshuffled, player="mine=threshold")
     found = {*faults_in_play(another, [0])}
     assert found == {"records of the first deals", "public deals from 0 on"}
+    fresh = replace(entry_of("counting.json"), deals=entry.deals)
+    assert fresh.fresh is not None
+    learnt = replace(fresh, fresh=replace(fresh.fresh, deals=reshuffled.deals))
+    assert {*faults_in_play(learnt, [0])} == {"fresh deals from 0 on"}
 
 
 def test_entry_forged_between_known_deals_is_found() -> None:
@@ -244,6 +248,7 @@ def test_page_says_which_deals_and_who_can_repeat_them(
     entries["counting.json"] = replace(counting, fresh=FreshDeals("x", True, low))
     quick = entries["quick.json"]
     entries["quick.json"] = replace(quick, fresh=FreshDeals("drand 1", False, quick.deals))
+    entries["threshold.json"] = replace(entries["threshold.json"], fresh=None)
     rows = {
         line.split("`")[1]: line for line in page(entries).splitlines() if "](../../lead" in line
     }
