@@ -92,7 +92,7 @@ _BUILT_IN = (
     ),
     ("easy", "search.levels:Easy", "rules of thumb and a short memory", None, OWN_POLICY),
     ("medium", "search.levels:Medium", "a careful player who forgets", None, OWN_POLICY),
-    ("hard", "search.levels:hard", "search and a perfect memory"),
+    ("hard", "search.levels:Hard", "search and a perfect memory"),
     (
         "champion",
         "search.champion:Champion",

@@ -35,6 +35,7 @@ from ..base import Agent, Array, ViewBatch, compile_act
 from ..heuristic.counting import counting_actions
 from ..heuristic.threshold import threshold_actions
 from ..sampling import masked_argmax
+from .base import SearchAgent
 from .champion import Champion
 from .flat_mc import FlatMcAgent
 from .thinker import ThinkerAgent, can_search
@@ -133,11 +134,14 @@ class Medium(ForgetfulAgent):
     memory = EndgameMemory(tricks=6, guesses=3)
 
 
-def hard(rules: Any = "classic", *, match: Match | None = None) -> Agent:
+class Hard(SearchAgent):
     """The strongest fast agent with a perfect memory; a search in most rule sets."""
-    rules = load_rules(rules)
-    if ThinkerAgent.plays(rules):
-        return ThinkerAgent(rules, 64, match=match)
-    if Champion.plays(rules) and (rules.race is not None or can_search(rules)):
-        return Champion(rules, match=match)
-    return FlatMcAgent(rules, 128, "voids", "playout=counting", match=match)
+
+    def __new__(cls, rules: Any = "classic", *, match: Match | None = None) -> Agent:
+        """Make one of the three agents; the registry gives it this name."""
+        rules = load_rules(rules)
+        if ThinkerAgent.plays(rules):
+            return ThinkerAgent(rules, 64, match=match)
+        if Champion.plays(rules) and (rules.race is not None or can_search(rules)):
+            return Champion(rules, match=match)
+        return FlatMcAgent(rules, 128, "voids", "playout=counting", match=match)
