@@ -94,7 +94,7 @@ def test_a_ladder_config_gives_its_options_in_their_units() -> None:
     assert config.players == ("a", "b")
     assert (config.title, config.rules, config.about) == ("Ladder", None, "")
     assert ladder_from({"match": 25}, "a file").options() == {"match": Match(target=25)}
-    for wrong in ({"players": {"a": 1}}, {"players": [1]}, {"hands": True}, {"until": "1"}):
+    for wrong in ({"players": {"a": 1}}, {"players": [1]}, {"hands": True}, {"until": "much"}):
         with pytest.raises(ValueError, match=f"a file: {next(iter(wrong))} is "):
             ladder_from(wrong, "a file")
 
