@@ -77,8 +77,8 @@ def test_the_example_learns(folder: Path) -> None:
     measure = ["eval_every=1e6", "final_eval_hands=4000"]
     assert main(["train", TRAINER, *words, *tiny, *measure, "--run", "run"]) == 0
     measured = read_checkpoint(folder / "run").card.evaluations[-1]
-    # Whoever knows how random plays wins 60.7 %.
-    assert measured.win_rate - measured.half_width > 0.53
+    # With its own endgame; the best response to random wins 60.7 %.
+    assert measured.win_rate - measured.half_width > 0.51
 
 
 @pytest.mark.parametrize(
