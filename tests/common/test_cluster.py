@@ -32,7 +32,7 @@ def test_a_ladder_on_two_nodes_of_which_one_is_killed_is_the_local_one(tmp_path:
         [str(RAY), str(HERE / "ray_checks.py"), str(tmp_path)],
         capture_output=True,
         text=True,
-        timeout=500,
+        timeout=1000,  # some 100 s, but ten times as long beside other tests
         check=False,
     )
     assert run.returncode == 0, run.stderr
