@@ -72,13 +72,13 @@ def test_the_example_trains_plays_and_goes_on_to_the_same_weights(
 
 @pytest.mark.thorough
 def test_the_example_learns(folder: Path) -> None:
-    words = ["n_envs=512", "decisions=200_000", "learning_rate=2", "save_every=1e6"]
+    words = ["n_envs=512", "decisions=600_000", "learning_rate=2", "save_every=1e6"]
     tiny = ["rules={suits: 2, ranks: 4, hand: 2}", "horizon=hand", "eval_opponents=random"]
     measure = ["eval_every=1e6", "final_eval_hands=4000"]
     assert main(["train", TRAINER, *words, *tiny, *measure, "--run", "run"]) == 0
     measured = read_checkpoint(folder / "run").card.evaluations[-1]
     # With its own endgame; the best response to random wins 60.7 %.
-    assert measured.win_rate - measured.half_width > 0.51
+    assert measured.win_rate - measured.half_width > 0.53
 
 
 @pytest.mark.parametrize(
