@@ -157,7 +157,7 @@ class Fit:
     def run(
         self,
         target: Path,
-        tell: Callable[[str], object],
+        log: Callable[[str], object],
         validation: Array,
         write: Callable[[Fit, Path], object],
     ) -> None:
@@ -181,7 +181,7 @@ class Fit:
                     " ".join([name, *(f"{value:.3f}" for value in values)])
                     for name, values in metrics.items()
                 )
-                tell(f"{self.step} of {self.steps}  loss {loss:.4f}  {text}")
+                log(f"{self.step} of {self.steps}  loss {loss:.4f}  {text}")
                 if not last:
                     self.save(target)
         write(self, target)

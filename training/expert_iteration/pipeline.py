@@ -138,7 +138,7 @@ class Work:
     workers: int = 1
     on: str = LOCAL
 
-    def tell(self, line: str) -> None:
+    def log(self, line: str) -> None:
         """Report progress, and save the time that it took."""
         self.report(line)
         self.stopwatch.save()
@@ -147,7 +147,7 @@ class Work:
 def run_expert_iteration(
     folder: Path,
     recipe: Recipe,
-    tell: Callable[[str], object],
+    log: Callable[[str], object],
     *,
     workers: int = 1,
     on: str = LOCAL,
@@ -168,7 +168,7 @@ def run_expert_iteration(
     done = [k for k, stage in enumerate(stages, 1) if is_fitted(folder / stage.policy)]
     left = stages[max(done, default=0) :]
     stopwatch = Stopwatch(folder / MINUTES, (left or stages)[0].policy)
-    work = Work(folder, recipe, rules, stopwatch, tell, workers=workers, on=check_backend(on))
+    work = Work(folder, recipe, rules, stopwatch, log, workers=workers, on=check_backend(on))
     missing = [name for name in ("value", "belief") if not is_fitted(folder / name)]
     needs_policy = bool(missing) or not done
     training = None
@@ -224,7 +224,7 @@ def train_first_policy(work: Work, settings: Settings) -> None:
     # A copy: users may train on in the run.
     policy = strip_critic(read_checkpoint(trained.checkpoint))
     write_checkpoint(work.folder / FIRST_POLICY, policy.weights, policy.card)
-    work.tell(f"train: {trained.checkpoint}")
+    work.log(f"train: {trained.checkpoint}")
 
 
 def play_hands(work: Work, stage: HandsStage) -> list[Path]:
@@ -245,7 +245,7 @@ def play_hands(work: Work, stage: HandsStage) -> list[Path]:
             for file, hands in executor.results(lambda: next(files, None)):
                 with atomic_write(paths[file.number]) as out:
                     np.save(out, hands)
-                work.tell(
+                work.log(
                     f"{stage.folder}: {file.number + 1} of {file_count} files of "
                     f"{lanes * batches:,} hands"
                 )
@@ -312,10 +312,10 @@ def fit_to_hands(
     torch.set_num_threads(1)
     validation = np.load(files[-1])[:_VALIDATION_HANDS]
     if len(files) == 1:
-        work.tell(f"{name}: all hands are in one file, so its metrics are of training")
+        work.log(f"{name}: all hands are in one file, so its metrics are of training")
     fit = Fit(network.task, network.config, files[:-1] or files, network.net)
     fit.restore(target)
-    fit.run(target, lambda line: work.tell(f"{name}: {line}"), validation, write)
+    fit.run(target, lambda line: work.log(f"{name}: {line}"), validation, write)
 
 
 # -- what the stages start from
