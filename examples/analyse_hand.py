@@ -1,6 +1,6 @@
 """Analysis of a hand: mistakes, turning point, and a plot of the first player's expectation.
 
-`python examples/analyse_hand.py` lets two players play a hand, values every decision, and writes
+`python examples/analyse_hand.py` lets two agents play a hand, values every decision, and writes
 `hand.png`. `german-whist analyse` does the same for a file of hands.
 
 Install in a clone: `pip install . matplotlib`.
@@ -22,7 +22,7 @@ from matplotlib import pyplot as plt
 
 
 def play_hand(names: list[str], seed: int) -> GameRecord:
-    """Record of a hand between two players."""
+    """Record of a hand between two agents."""
     game = Game("classic", seed=seed)
     players = [Player(name, "classic", seed=seed) for name in names]
     while game.turn is not None:

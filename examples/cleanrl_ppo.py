@@ -78,7 +78,7 @@ while (progress := (time.process_time() - start) / (60 * args.minutes)) < 1:
         optimizer.step()
     print(f"{100 * progress:.1f} % of the time: {100 * (reward > 0).mean():.1f} % won", flush=True)
 likeliest = torch.no_grad()(lambda observations, masks: policy(observations, masks)[0].logits)
-player = german_whist.PolicyAgent("classic", likeliest, layout="trump-first")
-result = german_whist.evaluate(player, "threshold", hands=args.hands, seed=10**9).pairings[0]
+agent = german_whist.PolicyAgent("classic", likeliest, layout="trump-first")
+result = german_whist.evaluate(agent, "threshold", hands=args.hands, seed=10**9).pairings[0]
 rate = result.win_rate.scaled(100)
 print(f"threshold: {rate.value:.1f} ± {rate.half_width:.1f} % won")

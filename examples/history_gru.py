@@ -75,7 +75,7 @@ while (progress := (time.process_time() - start) / (60 * args.minutes)) < 1:
         optimizer.step()
     print(f"{100 * progress:.1f} % of the time: {100 * (reward > 0).mean():.1f} % won", flush=True)
 likeliest = torch.no_grad()(lambda rows, masks: policy(*tensors(rows, masks))[0].logits[:, 0])
-player = PolicyAgent("classic", likeliest, **options)
-result = evaluate(player, "threshold", hands=args.hands, seed=10**9).pairings[0]
+agent = PolicyAgent("classic", likeliest, **options)
+result = evaluate(agent, "threshold", hands=args.hands, seed=10**9).pairings[0]
 rate = result.win_rate.scaled(100)
 print(f"threshold: {rate.value:.1f} ± {rate.half_width:.1f} % won")

@@ -68,8 +68,8 @@ def main() -> None:
         model.save(args.save)  # with the layout, in the observation space
     for name, results in pool.results().items():
         print(f"{name}: {results['win_rate']:.2f} in {results['games']:,} games of the training")
-    player = SB3Agent("classic", model)  # its most likely card, and exact endgames
-    result = evaluate(player, ["threshold", "value:13"], hands=args.hands, seed=10**9)
+    agent = SB3Agent("classic", model)  # its most likely card, and exact endgames
+    result = evaluate(agent, ["threshold", "value:13"], hands=args.hands, seed=10**9)
     for pairing in result.pairings:
         rate = pairing.win_rate.scaled(100)
         print(f"{pairing.opponent}: {rate.value:.1f} ± {rate.half_width:.1f} % of hands won")

@@ -1,4 +1,4 @@
-"""Three players with a dummy: MaskablePPO learns against two rule players, and is evaluated.
+"""Three players with a dummy: MaskablePPO learns against two rule agents, and is evaluated.
 
 It sees every hand with trumps as the first suit, so that it has one game to learn instead of
 four. `python examples/three_players.py` trains and evaluates; `--steps 2000` only shows that it
@@ -50,7 +50,7 @@ class TrumpsFirst(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 
 def main() -> None:
-    """Train, and evaluate against two rule players and two random ones."""
+    """Train, and evaluate against two rule agents and two random ones."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=1_000_000)
     parser.add_argument("--hands", type=int, default=2000, help="deals, each from every seat")

@@ -1,4 +1,4 @@
-"""The project keeps its house rules: imports, packages, versions, pages and words."""
+"""Imports, packages, versions and pages agree with each other."""
 
 from __future__ import annotations
 

@@ -50,8 +50,8 @@ def test_the_site_holds_every_page_of_the_docs(built: Path) -> None:
 
 
 def test_every_module_stands_in_the_reference(built: Path) -> None:
-    for room in ("engine", "agents", "envs", "training", "table"):
-        for path in (ROOT / room).rglob("*.py"):
+    for package_folder in ("engine", "agents", "envs", "training", "table"):
+        for path in (ROOT / package_folder).rglob("*.py"):
             package = ".".join(["german_whist", *path.parent.relative_to(ROOT).parts])
             page = (built / "names" / f"{package}.html").read_text(encoding="utf-8")
             name = package if path.stem == "__init__" else path.stem

@@ -21,9 +21,9 @@ from ..envs.render.shapes import (
     draw_stock,
     draw_trick,
     draw_trumps,
-    felt,
     row_corners,
     sorted_hand,
+    table_background,
     tricks_text,
 )
 from ..envs.render.text import shown_cards
@@ -114,7 +114,7 @@ def _pays(view: ThreeView) -> str:
 def scene_of_three(view: ThreeView, hands: Hands | None = None) -> Scene:
     """Picture from one seat; with `hands` all their cards lie open."""
     seats = _seats(view, hands)
-    items = felt(_WIDTH, _HEIGHT)
+    items = table_background(_WIDTH, _HEIGHT)
     below, left, top, right = (seats[(view.seat + offset) % 4] for offset in range(4))
     _row(items, top, 46.0, 29.0)
     _row(items, below, _HEIGHT - CARD_HEIGHT - 46.0, _HEIGHT - 28.0)

@@ -3,7 +3,7 @@
 `hand.gif` is a hand between the champion and the rules of thumb, by `examples/random_hand.py`.
 `learning.gif` shows the learning curves of the preset `quick`, which trains for some minutes in
 `build/films/quick`; a run that is there is resumed, or only drawn.
-`felt.png` and `replay.png` are screenshots of the table in the browser, by Chromium. With names,
+`table.png` and `replay.png` are screenshots of the table in the browser, by Chromium. With names,
 only these are made.
 """
 
@@ -163,7 +163,7 @@ def write_picture(picture: Image.Image, name: str) -> None:
     picture.quantize(128, dither=Image.Dither.NONE).save(PICTURES / name, optimize=True)
 
 
-def felt() -> None:
+def table() -> None:
     """Show a hand in the foreplay."""
     wishes = {"rules": "classic", "opponent": "medium", "seed": 7, "match": {"kind": "single"}}
     with opened_table() as page:
@@ -172,9 +172,9 @@ def felt() -> None:
             card = json.dumps({"action": state["legal"][-1], "move": state["move"]})
             state = page.evaluate(REQUEST, [f"tables/{state['id']}/play", card])["state"]
         page.goto(f"{page.url.partition('#')[0]}#/table/{state['id']}")
-        page.locator(".felt[data-move]").wait_for()
+        page.locator(".table-view[data-move]").wait_for()
         page.wait_for_timeout(1000)
-        photograph(page, "felt.png")
+        photograph(page, "table.png")
 
 
 def trick() -> None:
@@ -212,7 +212,7 @@ def replay() -> None:
 PICTURES_BY_NAME: dict[str, Callable[[], None]] = {
     "hand": hand,
     "learning": learning,
-    "felt": felt,
+    "table": table,
     "trick": trick,
     "replay": replay,
 }

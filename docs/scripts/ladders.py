@@ -74,19 +74,19 @@ def play(name: str, words: Sequence[str]) -> None:
 
 
 def result_name(rules: str, opponent: str) -> str:
-    """The name of the champion's hands against a player."""
+    """The name of the champion's hands against an agent."""
     return f"{rules}-{opponent.replace(':', '-')}"
 
 
 def play_opponent(rules: str, opponent: str) -> None:
-    """Let the champion play against one player."""
+    """Let the champion play against one agent."""
     words = ["evaluate", "champion", "--against", opponent, "--rules", rules]
     words += ["--hands", str(YARDSTICKS[opponent]), "--seed", str(SEED), "--key", KEY]
     play(result_name(rules, opponent), words)
 
 
 def play_ladder(rules: str) -> None:
-    """Play the ladder of a rule set: of the classic one with more players."""
+    """Play the ladder of a rule set: of the classic one with more agents."""
     config = ["--config", "ladder"] if rules == "classic" else ["--config", "family"]
     key = figures()["ladders"].get(rules, {}).get("key")
     words = ["ladder", *config, "--rules", rules]
@@ -206,10 +206,10 @@ def estimate_text(estimate: dict[str, float], factor: float, form: str) -> str:
 ABOUT = """\
 # The ladder
 
-Elo ratings of the players in every rule set, and the champion's results. Every deal is played twice
+Elo ratings of the agents in every rule set, and the champion's results. Every deal is played twice
 with seats exchanged. Both hands are known in the endgame of these rule sets, apart from `humbug`
-and races, and every player but `random` plays it perfectly (exact solver). An endgame between two
-such players is not played: its exact value takes its place.
+and races, and every agent but `random` plays it perfectly (exact solver). An endgame between two
+such agents is not played: its exact value takes its place.
 
 Elo is fitted by maximum likelihood (Bradley–Terry, a tie as half a win), with `threshold` at 1000.
 The 95 % intervals take each deal as one observation, since all pairings share the deals.
@@ -236,7 +236,7 @@ Hands won in per cent, a tie counting half, and points a hand, with 95 % interva
 {hands:,} hands each:
 
 ```
-german-whist evaluate champion --against PLAYER --rules NAME --hands {hands} --seed {seed} \
+german-whist evaluate champion --against AGENT --rules NAME --hands {hands} --seed {seed} \
 --key {key}
 ```
 
@@ -250,7 +250,7 @@ hands a set. `threshold` has 1000:
 
 {table}
 
-Players that make the same choices have the same rating: in races `threshold`, `value:13` and
+Agents that make the same choices have the same rating: in races `threshold`, `value:13` and
 `counting`, in `humbug` `threshold` and `counting`."""
 
 
@@ -286,7 +286,7 @@ def page(found: Figures) -> str:
 
 def _classic_section(ladder: Figures) -> str:
     players = ladder["players"]
-    ratings = [["player", "Elo", "wins, %", "upcards", "ending"]]
+    ratings = [["agent", "Elo", "wins, %", "upcards", "ending"]]
     for place, (name, player) in enumerate(players.items(), 1):
         figures = [
             f"{player['mean_wins']:.1f}",

@@ -19,34 +19,34 @@ from german_whist.evaluation.protocol import (
 )
 from german_whist.evaluation.statistics import Estimate
 
-_BY = {EXACT_SOLVER: "the exact solver", OWN_POLICY: "the player's own policy"}
+_BY = {EXACT_SOLVER: "the exact solver", OWN_POLICY: "the agent's own policy"}
 FOLDER = Path(__file__).resolve().parents[2] / "leaderboard"
 
 _ABOUT = """\
 # The leaderboard
 
 Made by `make docs` from the entries in `leaderboard/`, best first by the mean of the win rates
-against all opponents. `CONTRIBUTING.md` says how to submit one. The tuned players are seed 1 of
-[`benchmark full`](benchmark.md); weights of players with `=` are not in the repository.
+against all opponents. `CONTRIBUTING.md` says how to submit one. The tuned agents are seed 1 of
+[`benchmark full`](benchmark.md); weights of agents with `=` are not in the repository.
 Opponents are networks that stay: `champion`, the newest one, is an entry and no opponent.
 
 *Deals*: the deals of a protocol are public, so that anybody repeats an entry, and can be learnt by
 heart. Win rates are therefore those of fresh deals as soon as an entry has them. `published` deals
 follow from a hash of the submission and a value that was published after it, `secret` ones from a
-value that a maintainer drew and the entry reveals. A player whose deals are `public` may know them.
-*Public − fresh* is how much more of the public deals the player wins, in points; beyond 4 standard
+value that a maintainer drew and the entry reveals. An agent whose deals are `public` may know them.
+*Public − fresh* is how much more of the public deals the agent wins, in points; beyond 4 standard
 errors (by chance once in 30,000 entries) it has **learnt** them. *Unverified* are entries whose
-player does not come with the package: of all others the tests play deals again, drawn anew at each
+agent does not come with the package: of all others the tests play deals again, drawn anew at each
 run."""
 
 _PROTOCOL = """\
 ## {name}
 
-`german-whist evaluate PLAYER --protocol {name}`: `{rules}`, {hands:,} hands against each opponent,
+`german-whist evaluate AGENT --protocol {name}`: `{rules}`, {hands:,} hands against each opponent,
 every deal twice with seats exchanged; the public deals are those of seed {seed}. Wins in per cent,
 a tie as half, with 95 % intervals; that of the mean takes a deal, which all opponents play, as one
 observation. *ms*: milliseconds a decision on the machine of the entry and at its time, many games
-at once. Last: exact [exploitability](exploitability.md) a hand on small decks; – where the player
+at once. Last: exact [exploitability](exploitability.md) a hand on small decks; – where the agent
 does not play them, is too large for them, or states no probabilities that its play confirms."""
 
 
@@ -87,7 +87,7 @@ def _deals(entry: Entry) -> tuple[str, ...]:
 def _ranking(protocol: Protocol, block: Sequence[Entry]) -> str:
     names = [markdown_code(name) for name in (*protocol.opponents, *protocol.decks)]
     opponents = len(protocol.opponents)
-    header = ["player", "deals", "public − fresh", "mean", *names[:opponents], "ms"]
+    header = ["agent", "deals", "public − fresh", "mean", *names[:opponents], "ms"]
     rows = [[*header, *names[opponents:]]]
     for entry in block:
         deals = _deals(entry)
@@ -133,7 +133,7 @@ def _player(entry: Entry) -> str:
 
 
 def comes_with_package(player: str) -> bool:
-    """Whether everybody has a player: it is named without files or modules."""
+    """Whether everybody has an agent: it is named without files or modules."""
     text = named_player(player)[1]
     name = text.partition(":")[0]
     known = agent_names().get(name)

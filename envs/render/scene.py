@@ -25,9 +25,9 @@ from .shapes import (
     draw_stock,
     draw_trick,
     draw_trumps,
-    felt,
     row_corners,
     sorted_hand,
+    table_background,
     tricks_text,
     under_card,
 )
@@ -46,7 +46,7 @@ def scene_of(
     names: tuple[str, str] = ("you", "opponent"),
 ) -> Scene:
     """The table from one seat, at the bottom; `other_hand` shows the opponent's cards."""
-    items = felt(WIDTH, HEIGHT)
+    items = table_background(WIDTH, HEIGHT)
     opponent_hand = view.known_opponent_cards if other_hand is None else other_hand
     for y, cards, count in (
         (_TOP, opponent_hand, max(view.opponent_hand_size, len(opponent_hand))),

@@ -10,7 +10,7 @@ from .suits import COLOURS, SHAPES, Outline, Point
 
 CARD_WIDTH, CARD_HEIGHT = 92.0, 130.0
 
-FELT, FELT_EDGE, FELT_LIGHT = "#1d5c45", "#123c2d", "#256b52"
+TABLE, TABLE_EDGE, TABLE_LIGHT = "#1d5c45", "#123c2d", "#256b52"
 INK, CREAM, FAINT = "#f3efe2", "#fdfcf7", "#a9c7b8"
 _BACK, _BACK_LINE, GOLD = "#27406f", "#8fa6d1", "#f2c14e"
 
@@ -65,12 +65,12 @@ class Scene:
     title: str
 
 
-def felt(width: int, height: int) -> list[Item]:
+def table_background(width: int, height: int) -> list[Item]:
     """An empty table."""
-    edge = Box(0, 0, width, height, radius=0, fill=FELT_EDGE)
+    edge = Box(0, 0, width, height, radius=0, fill=TABLE_EDGE)
     return [
         edge,
-        Box(10, 10, width - 20, height - 20, radius=26, fill=FELT, line=FELT_LIGHT, line_width=2),
+        Box(10, 10, width - 20, height - 20, radius=26, fill=TABLE, line=TABLE_LIGHT, line_width=2),
     ]
 
 
@@ -183,7 +183,7 @@ def under_card(x: float, y: float, text: str, size: float = 16) -> Text:
 def draw_pile(items: list[Item], x: float, y: float, layers: int) -> None:
     """Add a pile of cards, face down; without layers the place where it lay."""
     if layers == 0:
-        items.append(_card_box(x, y, None, FELT_LIGHT, 2))
+        items.append(_card_box(x, y, None, TABLE_LIGHT, 2))
     for layer in range(layers):
         draw_back(items, x - 2.5 * layer, y - 2.5 * layer)
 
@@ -227,7 +227,7 @@ def draw_trick(
 
 def draw_trumps(items: list[Item], trump: int | None, width: float, x: float, y: float) -> None:
     """Add a panel that shows trumps, its middle at `x`."""
-    items.append(Box(x - width / 2, y - 12, width, CARD_HEIGHT + 24, radius=14, fill=FELT_EDGE))
+    items.append(Box(x - width / 2, y - 12, width, CARD_HEIGHT + 24, radius=14, fill=TABLE_EDGE))
     items.append(Text(x, y + 8, "no trumps" if trump is None else "trumps"))
     if trump is not None:
         items.append(Box(x - 30, y + 22, 60, 60, radius=12, fill=CREAM))

@@ -29,22 +29,22 @@ from .common.trust import restricted_to
 GROUPS = {
     "play": {
         "table": "open a table in the browser: play, watch, replay",
-        "play": "play against any player, in the terminal",
+        "play": "play against any agent, in the terminal",
         "replay": "show a hand from a file of records, and the value of its decisions",
         "puzzles": "make puzzles for the table",
         "rules": "list the rule sets, or explain one in words",
     },
     "learn": {
-        "train": "train a player by self-play",
+        "train": "train an agent by self-play",
         "expert-iteration": "train policy, value and belief networks on searched hands",
         "sweep": "search for hyperparameters",
         "compare": "compare runs: settings, learning curves, strength",
         "export": "write a checkpoint as ONNX",
     },
     "measure": {
-        "agents": "list the players by name",
-        "evaluate": "evaluate a player against others",
-        "ladder": "rate players by a round-robin tournament",
+        "agents": "list the agents by name",
+        "evaluate": "evaluate an agent against others",
+        "ladder": "rate agents by a round-robin tournament",
         "benchmark": "compare algorithms on several games and seeds",
         "analyse": "compute what each player's decisions cost, over a file of records",
     },
@@ -55,7 +55,7 @@ GROUPS = {
         "endgame": "solve an endgame with both hands known, card by card",
         "tablebase": "build, verify or describe the endgame tablebase",
         "solve": "compute an equilibrium of a small deck",
-        "exploitability": "compute a player's exact exploitability on a small deck",
+        "exploitability": "compute an agent's exact exploitability on a small deck",
     },
 }
 """Commands and their descriptions, in the groups of `--help`."""

@@ -18,7 +18,7 @@ from ..game.database import StoredHand, new_id
 from ..game.store import Store
 from ..review.analysis import Analysis, AnalysisStopped, analyse
 from ..review.replay import ReplayResult, player_names, replay_result
-from ..text.labels import YOU, say
+from ..text.labels import YOU, label
 from ..text.words import title_of
 from .live_table import log
 from .messages import HandRef, Refused
@@ -101,7 +101,7 @@ class FinishedHands:
         """Read a file of records; every hand is replayed, and invalid lines are reported."""
         lines = text.splitlines()
         if len(lines) > _MAX_LINES:
-            raise RecordError(say("records.many_lines", n=len(lines), most=_MAX_LINES))
+            raise RecordError(label("records.many_lines", n=len(lines), most=_MAX_LINES))
         name, valid = new_id(), list[str]()
         hands: list[HandSummary] = []
         problems: list[str] = []
@@ -111,16 +111,16 @@ class FinishedHands:
             try:
                 record = GameRecord.from_line(line)
             except RecordError as error:
-                problems.append(say("records.line", n=number, error=error))
+                problems.append(label("records.line", n=number, error=error))
                 continue
             valid.append(line)
             hands.append(_summary(record, HandRef(name, len(valid))))
         if not hands:
-            error = problems[0] if problems else say("records.empty")
-            raise RecordError(say("records.no_hand", error=error))
+            error = problems[0] if problems else label("records.empty")
+            raise RecordError(label("records.no_hand", error=error))
         n_omitted = len(problems) - _MAX_PROBLEMS
         if n_omitted > 0:
-            problems[_MAX_PROBLEMS:] = [say("records.more_lines", n=n_omitted)]
+            problems[_MAX_PROBLEMS:] = [label("records.more_lines", n=n_omitted)]
         with self._lock:
             self._uploads[name] = person, valid
             own = [key for key, (other, _) in self._uploads.items() if other == person]
@@ -143,7 +143,7 @@ class FinishedHands:
             return own.record
         shared = self._store.hands.get_shared(name) if hand == 1 else None
         if shared is None:
-            raise Refused(say("refused.no_hand"), 404)
+            raise Refused(label("refused.no_hand"), 404)
         return _anonymous(shared.record)
 
     def _own_hand(self, person: str, name: str, hand: int) -> StoredHand | None:
@@ -155,7 +155,7 @@ class FinishedHands:
         if self._own_hand(person, name, hand) is not None:
             return HandRef(self._store.hands.share(name, hand), 1)
         if self._store.hands.get_shared(name) is None:
-            raise Refused(say("refused.no_share"), 404)
+            raise Refused(label("refused.no_share"), 404)
         return HandRef(name, hand)
 
     # -- analyses
@@ -167,7 +167,7 @@ class FinishedHands:
             if job is None:
                 n_pending = sum(not (other.result or other.error) for other in self._jobs.values())
                 if n_pending >= _MAX_PENDING:
-                    raise Refused(say("refused.many_analyses"), 429)
+                    raise Refused(label("refused.many_analyses"), 429)
                 job = self._jobs[line] = AnalysisJob()
                 while len(self._jobs) > _MAX_ANALYSES:
                     self._jobs.popitem(last=False)
@@ -203,13 +203,13 @@ class FinishedHands:
             pass
         except Exception as error:
             log.exception("an analysis failed")
-            job.error = say("refused.no_analysis", error=error)
+            job.error = label("refused.no_analysis", error=error)
 
 
 def _anonymous(line: str) -> str:
     """A record without the name `you`: to others, the player is somebody."""
     record = GameRecord.from_line(line)
-    names = [say("replay.somebody") if name == YOU else name for name in player_names(record)]
+    names = [label("replay.somebody") if name == YOU else name for name in player_names(record)]
     return replace(record, meta={**record.meta, "players": names}).to_line()
 
 

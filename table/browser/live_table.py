@@ -24,7 +24,7 @@ from ..game.opponents import Opponents
 from ..game.session import PERSON, Session
 from ..game.store import Store, StoredSession
 from ..text import words
-from ..text.labels import say
+from ..text.labels import label
 from .messages import (
     Refused,
     Speed,
@@ -185,7 +185,7 @@ class LiveTable:
             self._check(move)
             if self.session.agent_to_move and not self.session.settings.watched:
                 name = self.session.settings.opponent
-                raise Refused(say("refused.not_your_turn", name=name), 409)
+                raise Refused(label("refused.not_your_turn", name=name), 409)
             before = self.session.view(PERSON)
             self.session.play(action)
             self.events.add(play_events(self.session, before, action))
@@ -201,16 +201,16 @@ class LiveTable:
         with self._lock:
             self._check()
             if self.busy:
-                raise Refused(say("refused.busy"), 409)
+                raise Refused(label("refused.busy"), 409)
             self.session.take_back()
-            self.events.add([TableEvent("taken_back", PERSON, say("event.took_back"))])
+            self.events.add([TableEvent("taken_back", PERSON, label("event.took_back"))])
             self._continue()
 
     def claim(self, tricks: int, move: int) -> None:
         with self._lock:
             self._check(move)
             if not self.session.claim(tricks):
-                raise IllegalAction(say("refused.nothing_to_claim"))
+                raise IllegalAction(label("refused.nothing_to_claim"))
             last = self.session.results[-1]
             text = words.result(last.tricks, last.pays, display_names(self.session), last.low)
             self.events.add([TableEvent("claimed", PERSON, text)])
@@ -224,7 +224,7 @@ class LiveTable:
         with self._lock:
             view = self.session.view(PERSON)
             if not view.to_move or self.session.settings.watched:
-                raise Refused(say("refused.no_advice"), 409)
+                raise Refused(label("refused.no_advice"), 409)
             if not self.session.helped:
                 self.session.helped = True
                 self.events.add([TableEvent("helped", PERSON, "")])
@@ -243,15 +243,15 @@ class LiveTable:
         with self._lock:
             if not self.session.over and not self.left:
                 self.left = True
-                self.events.add([TableEvent("left", PERSON, say("event.left"))])
+                self.events.add([TableEvent("left", PERSON, label("event.left"))])
                 self._save()
 
     def _check(self, move: int | None = None) -> None:
         """Refuse if the table is closed, or `move` is not the current decision."""
         if self.left:
-            raise Refused(say("refused.left"), 409)
+            raise Refused(label("refused.left"), 409)
         if move not in (None, self.session.moves):
-            raise Refused(say("refused.old_move", move=move, next=self.session.moves), 409)
+            raise Refused(label("refused.old_move", move=move, next=self.session.moves), 409)
 
     def _continue(self) -> None:
         """Let the agent to move play, and save the session; needs the lock."""
@@ -282,7 +282,7 @@ class LiveTable:
     def _start_thinking(self) -> None:
         self.busy = True
         name = self.session.settings.opponent
-        self.events.add([TableEvent("thinking", 1, say("hand.thinking", name=name))])
+        self.events.add([TableEvent("thinking", 1, label("hand.thinking", name=name))])
         self._backend.run_in_background(self._think)
 
     def _think(self) -> None:
@@ -306,7 +306,7 @@ class LiveTable:
         turn = self.session.turn or 0
         with self._lock:
             name = self.session.settings.names[turn]
-            self._trouble = say("refused.failed", name=name, error=type(error).__name__)
+            self._trouble = label("refused.failed", name=name, error=type(error).__name__)
             self.events.add([TableEvent("trouble", turn, self._trouble)])
 
     # -- watching
@@ -337,7 +337,7 @@ class LiveTable:
         """Set the speed of watched agents; `step`: make one move and pause."""
         with self._lock:
             if not self.session.settings.watched:
-                raise IllegalAction(say("refused.speed"))
+                raise IllegalAction(label("refused.speed"))
             if delay_ms is not None:
                 self.speed.delay_ms = min(max(delay_ms, _MIN_DELAY), _MAX_DELAY)
             if step or pause is not None:
@@ -384,7 +384,7 @@ class LiveTable:
             )
         except sqlite3.Error as error:
             log.error("table %s cannot be kept: %s", self.id, error)
-            self._notice = say("refused.not_kept", error=error)
+            self._notice = label("refused.not_kept", error=error)
             return
         self._notice = None
         self._saved_n = self.events.last

@@ -13,7 +13,7 @@ from ..game.database import new_id
 from ..game.opponents import Opponents
 from ..game.session import Session, SessionSettings
 from ..game.store import RevisionConflict, Store
-from ..text.labels import say
+from ..text.labels import label
 from .live_table import LiveTable, log
 from .messages import Refused, TableSummary
 
@@ -61,11 +61,11 @@ class LiveTables:
 
     def open(self, person: str, settings: SessionSettings) -> LiveTable:
         if self.store.open_sessions(person) >= OPEN_TABLES_PER_PERSON:
-            raise Refused(say("refused.many_tables", n=OPEN_TABLES_PER_PERSON), 429)
+            raise Refused(label("refused.many_tables", n=OPEN_TABLES_PER_PERSON), 429)
         # Strangers do not keep the owner out, and each other for a day at most.
         full = self.store.open_sessions() >= OPEN_TABLES_IN_ALL and person != self.store.owner()
         if full and not self.store.forget_idle(_IDLE_SECONDS):
-            raise Refused(say("refused.many_in_all"), 429)
+            raise Refused(label("refused.many_in_all"), 429)
         table = LiveTable(new_id(), person, Session(settings, self.opponents.make), self)
         table.begin()
         with self._lock:
@@ -83,7 +83,7 @@ class LiveTables:
             if table is None or not table.is_current():
                 table = self._load(name)
             if table is None or table.person != person:
-                raise Refused(say("refused.no_table"), 404)
+                raise Refused(label("refused.no_table"), 404)
             with self._lock:
                 self._remember(table)
         return table

@@ -54,7 +54,7 @@ export interface TableState {
   dealer: number;
   turned: string | null;
   exchanged: [boolean | null, boolean | null];
-  said: TableText;
+  texts: TableText;
   id: string;
   n: number;
   move: number;
@@ -186,7 +186,7 @@ export interface Problem {
   dealer: number;
   turned: string | null;
   exchanged: [boolean | null, boolean | null];
-  said: TableText;
+  texts: TableText;
   id: string;
   kind: string;
   rules_title: string;
@@ -244,7 +244,7 @@ export interface VisibleState {
   dealer: number;
   turned: string | null;
   exchanged: [boolean | null, boolean | null];
-  said: TableText;
+  texts: TableText;
 }
 
 export interface PuzzleStats {

@@ -18,7 +18,7 @@ from ..game.opponents import AgentInfo, RulesInfo
 from ..game.session import OPPONENT, PERSON, HandResult, Session, leading_seat, winner_of
 from ..review.replay import KINDS, MatchInfo, PlayedCard, ReplayResult, card_texts, table_tricks
 from ..text import words
-from ..text.labels import YOU, capital, say
+from ..text.labels import YOU, capital, label
 
 _MAX_RESULTS = 200
 
@@ -98,7 +98,7 @@ class VisibleState(Struct, kw_only=True):
     """The dealer's card that was turned up before an exchange."""
     exchanged: tuple[bool | None, bool | None]
     """Whether each took the blind hand; None before the decision, and without one."""
-    said: TableText
+    texts: TableText
 
 
 class TableState(VisibleState, kw_only=True):
@@ -136,8 +136,8 @@ def table_state(session: Session, compared: str = "", **live: Any) -> TableState
         other_hand = game.hands[OPPONENT]
     else:
         other_hand = view.known_opponent_cards if view.open else None
-    said = _table_text(session, view, live, other_hand)
-    fields = live | visible_fields(view, said, other_hand)
+    texts = _table_text(session, view, live, other_hand)
+    fields = live | visible_fields(view, texts, other_hand)
     if settings.watched:
         fields["legal"] = []
     return TableState(
@@ -157,7 +157,7 @@ def table_state(session: Session, compared: str = "", **live: Any) -> TableState
     )
 
 
-def visible_fields(view: View, said: TableText, other_hand: list[Card] | None) -> dict[str, Any]:
+def visible_fields(view: View, texts: TableText, other_hand: list[Card] | None) -> dict[str, Any]:
     """The fields of `VisibleState`; `other_hand` is the opponent's if it is open."""
     trick, last_trick = table_tricks(view)
     over = view.phase == "over"
@@ -181,7 +181,7 @@ def visible_fields(view: View, said: TableText, other_hand: list[Card] | None) -
         "dealer": PERSON if view.i_deal else OPPONENT,
         "turned": _text(view.turned),
         "exchanged": view.exchanged,
-        "said": said,
+        "texts": texts,
     }
 
 
@@ -215,18 +215,18 @@ def _table_text(
     score = words.score(settings.match, game.points, game.hands_won)
     prompt = words.prompt(view, names, live.get("thinking", False))
     if live.get("left"):
-        prompt = say("hand.closed")
+        prompt = label("hand.closed")
     elif live.get("trouble") is not None:
-        prompt = say("hand.failed", name=names[PERSON if view.to_move else OPPONENT])
+        prompt = label("hand.failed", name=names[PERSON if view.to_move else OPPONENT])
     elif session.over and settings.match is not None:
-        prompt = say("headline.match_over")
+        prompt = label("headline.match_over")
     opponent_view = session.view(OPPONENT) if settings.watched else None
     opponent_cards = view.known_opponent_cards if other_hand is None else other_hand
     return TableText(
         match=words.match_words(settings.match),
         stage=words.stage(view),
         prompt=prompt,
-        answer=say("hand.waits", name=names[1]),
+        answer=label("hand.waits", name=names[1]),
         last=words.last_trick(view, names, opponent_view),
         guide=words.guide(view, names) if settings.lesson else [],
         table=[f"{words.spoken(prompt)}.", *words.table(view, names, opponent_cards, score)],
@@ -284,11 +284,11 @@ def deal_events(session: Session) -> Iterator[TableEvent]:
     """The events of a new hand."""
     dealer, view = session.game.dealer, session.view(PERSON)
     name = display_names(session)[dealer]
-    yield _event("dealt", dealer, say("event.deal", name=name))
+    yield _event("dealt", dealer, label("event.deal", name=name))
     if view.upcards:
         yield _upcards_event(view)
     if view.turned is not None:
-        text = say("event.turned_dealers", name=name, card=view.turned.symbol)
+        text = label("event.turned_dealers", name=name, card=view.turned.symbol)
         yield _event("shown", dealer, text, str(view.turned))
 
 
@@ -301,7 +301,7 @@ def play_events(session: Session, old: View, action: int) -> Iterator[TableEvent
     yield _event(KINDS[old.phase], who, text, _text(card))
     if old.phase == "follow":
         winner = PERSON if words.won_last(new) else OPPONENT
-        yield _event("won", winner, say("event.win", name=names[winner]))
+        yield _event("won", winner, label("event.win", name=names[winner]))
     if new.stock_left < old.stock_left:
         yield from _draw_events(session, new)
         if new.upcards:
@@ -324,13 +324,13 @@ def _draw_events(session: Session, view: View) -> Iterator[TableEvent]:
         draws[OPPONENT] = list(session.view(OPPONENT).tricks())[-1].my_draw
     winner = PERSON if words.won_last(view) else OPPONENT
     for who in (winner, 1 - winner):
-        text = say("event.draw", name=names[who], card=words.drawn_card(draws[who]))
+        text = label("event.draw", name=names[who], card=words.drawn_card(draws[who]))
         yield _event("drew", who, text, _text(draws[who]))
 
 
 def _upcards_event(view: View) -> TableEvent:
     cards = words.join_words([card.symbol for card in view.upcards])
-    text = say("event.turned", cards=cards, n=len(view.upcards))
+    text = label("event.turned", cards=cards, n=len(view.upcards))
     return TableEvent("turned", None, words.spoken(text), cards=card_texts(view.upcards))
 
 

@@ -15,12 +15,12 @@ from typing import Any
 from ...engine.records import GameRecord
 from ..review.analysis import Analysis
 from ..review.replay import make_replay
-from ..text.labels import say
+from ..text.labels import label
 from ..text.words import join_words, plain_text
 from .bundle import embed_json, labels_in, policy_hash, script_of, style_of
 
 _FIRST_MODULE = "saved_page.js"
-_STYLES = ("base.css", "felt.css", "replay.css")
+_STYLES = ("base.css", "table_view.css", "replay.css")
 _MAX_NOTES = 6
 
 
@@ -40,9 +40,9 @@ def replay_page(
         f"default-src 'none'; script-src {policy_hash(script)}; style-src {policy_hash(style)}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
-    title = escape(say("site.page", page=join_words(replay.players)))
+    title = escape(label("site.page", page=join_words(replay.players)))
     return f"""<!doctype html>
-<html lang="{say("site.language")}" data-theme="light" data-motion="normal" data-suits="two">
+<html lang="{label("site.language")}" data-theme="light" data-motion="normal" data-suits="two">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
@@ -52,7 +52,7 @@ def replay_page(
 <style>{style}</style>
 </head>
 <body data-page="replay">
-<noscript>{escape(say("site.saved_no_script"))}</noscript>
+<noscript>{escape(label("site.saved_no_script"))}</noscript>
 {embed_json("hand", saved)}
 {embed_json("labels", labels_in(script))}
 <script type="module">{script}</script>

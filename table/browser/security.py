@@ -23,7 +23,7 @@ from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ..text.labels import labels, say
+from ..text.labels import label, labels
 
 TOKEN_COOKIE = "german_whist_token"
 _TOKEN_BYTES = 18
@@ -48,7 +48,7 @@ _TOKEN_PAGE = """<!doctype html>
 <html lang="{language}"><head><meta charset="utf-8"><title>{title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"></head>
 <body><main><h1>{title}</h1>
-<form method="get" action="/"><p><label>{asks_for_token}
+<form method="get" action="/"><p><label>{needs_token}
 <input name="token" autocomplete="off" required></label> <button>{sit_down}</button></p></form>
 </main></body></html>
 """
@@ -84,7 +84,7 @@ class Access:
         """Access to a server that listens on `host`; on a network, with a token."""
         if token is not None:
             if len(token) < _MIN_TOKEN or not re.fullmatch("[!-~]*", token):
-                raise ValueError(say("refused.token", token=repr(token), least=_MIN_TOKEN))
+                raise ValueError(label("refused.token", token=repr(token), least=_MIN_TOKEN))
         elif not is_loopback(host):
             token = secrets.token_urlsafe(_TOKEN_BYTES)
         known_names = {host.lower()}
@@ -152,18 +152,18 @@ class AccessMiddleware:
         except asyncio.CancelledError:
             # The server stopped during a request: answer instead of logging an error.
             if not started:
-                await _refuse(503, say("refused.closing"))(scope, receive, send_with_headers)
+                await _refuse(503, label("refused.closing"))(scope, receive, send_with_headers)
 
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         host = headers.get("host", "")
         if not self._access.is_known_host(host):
-            return _refuse(403, say("refused.host", host=repr(host[:100])))
+            return _refuse(403, label("refused.host", host=repr(host[:100])))
         if not self._same_origin(scope, headers, host):
-            return _refuse(403, say("refused.origin"))
+            return _refuse(403, label("refused.origin"))
         if not self._has_token(scope, headers):
             if scope["path"] == "/":
                 return HTMLResponse(_TOKEN_PAGE.format(**labels()["site"]), status_code=401)
-            return _refuse(401, say("refused.no_token"))
+            return _refuse(401, label("refused.no_token"))
         return None
 
     def _same_origin(self, scope: Scope, headers: Headers, host: str) -> bool:

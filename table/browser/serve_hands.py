@@ -13,7 +13,7 @@ from starlette.responses import PlainTextResponse, Response
 from ..game.database import new_id
 from ..game.statistics import as_csv, as_records, compute_statistics
 from ..review.replay import make_replay
-from ..text.labels import say
+from ..text.labels import label
 from .finished_hands import UPLOAD_LIMIT
 from .messages import Refused
 from .requests import PERSON_COOKIE, Services, find_person, json_response, read_text, set_cookie
@@ -33,7 +33,7 @@ class HandHandlers:
         form = request.query_params.get("form", "csv")
         writers = {"csv": (as_csv, "text/csv"), "jsonl": (as_records, "application/x-ndjson")}
         if form not in writers:
-            raise Refused(say("refused.form", form=repr(form[:40])))
+            raise Refused(label("refused.form", form=repr(form[:40])))
         write, media_type = writers[form]
         text = write(self._store, find_person(request))
         return _attachment(text, media_type, f"german-whist.{form}")

@@ -28,7 +28,7 @@ from ..review.hints import hint_reason
 from ..review.puzzles import ENDGAME, Puzzle, all_puzzles, position_before
 from ..review.replay import player_names
 from ..text import words
-from ..text.labels import YOU, capital, say
+from ..text.labels import YOU, capital, label
 from .messages import Refused, VisibleState, describe_view, visible_fields
 from .requests import AnswerRequest, Services, find_person, json_response, read_request
 
@@ -70,7 +70,7 @@ class PlayoutLine(Struct):
 
     text: str
     steps: list[VisibleState]
-    """The positions; what was played last is said in `answer`."""
+    """The positions; what was played last is texts in `answer`."""
 
 
 class PuzzleStats(Struct):
@@ -113,7 +113,7 @@ class LearningHandlers:
             return self._exercise(request)
         puzzle = all_puzzles(self._folder).get(request.path_params["id"])
         if puzzle is None:
-            raise Refused(say("refused.puzzle"), 404)
+            raise Refused(label("refused.puzzle"), 404)
         return self._puzzle(puzzle, find_person(request))
 
     def _puzzle(self, puzzle: Puzzle, person: str) -> ProblemSource:
@@ -171,7 +171,7 @@ class LearningHandlers:
             return json_response(_problem(self._puzzle(puzzle, person)))
         puzzles = [puzzle for puzzle in all_kinds.values() if kind in ("", puzzle.kind)]
         if not puzzles:
-            raise Refused(say("problem.no_puzzle"), 404)
+            raise Refused(label("problem.no_puzzle"), 404)
         attempted = self._progress.attempts(person)
         rating = self._progress.rating(person, "puzzles").value
         new = [puzzle for puzzle in puzzles if puzzle.id not in attempted] or puzzles
@@ -221,7 +221,7 @@ class LearningHandlers:
 
 
 def _names() -> tuple[str, str]:
-    return YOU, say("site.other")
+    return YOU, label("site.other")
 
 
 def streaks(solved: list[bool]) -> tuple[int, int]:
@@ -293,7 +293,7 @@ def _line(game: Game, action: int) -> PlayoutLine:
         text = capital(words.action_text(name, game.phase, action))
         game.play(action)
         step = VisibleState(**_visible(game.view(seat), names))
-        step.said.answer = text
+        step.texts.answer = text
         steps.append(step)
 
     try:
@@ -302,7 +302,7 @@ def _line(game: Game, action: int) -> PlayoutLine:
         while game.turn is not None:
             play(int(best_card_of(game.view())))
     except NotOpenError:
-        raise IllegalAction(say("refused.not_open")) from None
+        raise IllegalAction(label("refused.not_open")) from None
     tricks = game.counting_tricks if seat == 0 else game.counting_tricks[::-1]
     pays = game.pays if seat == 0 else game.pays[::-1]
     return PlayoutLine(words.result(tricks, pays, names, game.low), steps)

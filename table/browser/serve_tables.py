@@ -19,7 +19,7 @@ from starlette.responses import Response, StreamingResponse
 from ..game.database import new_id
 from ..game.session import SessionSettings
 from ..review.hints import find_hint, seen_cards
-from ..text.labels import say
+from ..text.labels import label
 from .live_table import LiveTable
 from .messages import Refused
 from .requests import (
@@ -93,7 +93,7 @@ class TableHandlers:
         """The table's state, and again after each event, as server-sent events."""
         table = await run_in_threadpool(self._table, request)
         if table.events.n_subscribers >= _MAX_LISTENERS:
-            raise Refused(say("refused.many_pages", n=_MAX_LISTENERS), 429)
+            raise Refused(label("refused.many_pages", n=_MAX_LISTENERS), 429)
         after_text = request.headers.get("last-event-id") or request.query_params.get("after", "")
         is_number = after_text.isdecimal() and int(after_text) < _MAX_EVENT
         return StreamingResponse(

@@ -36,7 +36,7 @@ from ..game.database import new_id
 from ..game.opponents import Opponents, rules_named, rules_text
 from ..game.session import LESSON
 from ..game.store import RevisionConflict, Store
-from ..text.labels import say
+from ..text.labels import label
 from .bundle import LATER, embed_json, labels_in, later_script_of, policy_hash, script_of, style_of
 from .finished_hands import FinishedHands
 from .live_table import LiveTable, log
@@ -50,7 +50,7 @@ from .serve_tables import TableHandlers
 
 STATIC = Path(__file__).parent / "static"
 _FIRST_MODULE = "app.js"
-_STYLES, _LATER_STYLES = ("base.css", "pages.css", "felt.css"), ("replay.css",)
+_STYLES, _LATER_STYLES = ("base.css", "pages.css", "table_view.css"), ("replay.css",)
 _MOST_CONNECTIONS = 1000
 _SECONDS_TO_ASK = 10
 """A connection that has not sent a whole request head by then is closed."""
@@ -202,13 +202,13 @@ async def _conflict(request: Request, error: Exception) -> Response:
 
 async def _not_found(_: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    sentence = say("refused.nothing_here") if status == 404 else str(error)
+    sentence = label("refused.nothing_here") if status == 404 else str(error)
     return json_response(Refusal(sentence), status)
 
 
 async def _broken(request: Request, error: Exception) -> Response:
     log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return json_response(Refusal(say("refused.broken")), 500)
+    return json_response(Refusal(label("refused.broken")), 500)
 
 
 _REFUSALS: dict[Any, Any] = {
@@ -253,7 +253,7 @@ def _page(menu: Menu) -> _Document:
     """The page with all that a first visit needs, and what a browser may do with it."""
     script, style = script_of(_FIRST_MODULE), style_of(*_STYLES)
     html = (STATIC.parent / "page.html").read_text(encoding="utf-8")
-    html = re.sub(r"{{(\w+)}}", lambda match: escape(say(f"site.{match[1]}")), html)
+    html = re.sub(r"{{(\w+)}}", lambda match: escape(label(f"site.{match[1]}")), html)
     data = embed_json("labels", labels_in(script)) + embed_json("menu", menu)
     for name, part in {"data": data, "style": style, "script": script}.items():
         html = html.replace(f"<!-- {name} -->", part)

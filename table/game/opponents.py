@@ -21,7 +21,7 @@ from ...agents.search.base import SearchAgent
 from ...engine.describe import Chapter, chapters
 from ...engine.rules import Match, Rules, named_rules
 from ..rating import strengths
-from ..text.labels import say
+from ..text.labels import label
 from ..text.words import title_of
 
 _AGENTS_PACKAGE = make_agent.__module__.rpartition(".")[0] + "."
@@ -134,7 +134,7 @@ class Opponents:
                 self._opponents[name] = Opponent(name, entry.about, bundled)
         for name in extra:
             bundled = name.partition(":")[0] in self._opponents
-            self._opponents[name] = Opponent(name, say("agents.named"), bundled)
+            self._opponents[name] = Opponent(name, label("agents.named"), bundled)
         self._shared = lru_cache(_CACHE_SIZE)(make_agent)
         for name in extra:
             _ = self._opponents[name].kind  # raises at the start, not on the page

@@ -25,14 +25,14 @@ from ...engine.game import Game, IllegalAction
 from ...engine.records import GameRecord, MatchScore, record_of
 from ...engine.rules import Match, Rules, load_rules
 from ...engine.view import View
-from ..text.labels import YOU, say
+from ..text.labels import YOU, label
 from ..text.words import refusal_reason
 
 HUMAN = "human"
 PERSON, OPPONENT = 0, 1
 """The seats; of two agents, the first has the person's."""
 
-LESSON = Rules(name="lesson", about=say("learn.small"), suits=4, ranks=5, hand=5, stock=10)
+LESSON = Rules(name="lesson", about=label("learn.small"), suits=4, ranks=5, hand=5, stock=10)
 LESSON_SEED = 3
 """A deal whose first upcard is strong, and one of the next weak."""
 
@@ -119,11 +119,11 @@ def parse_state(data: Mapping[str, Any]) -> SessionState:
     """Validate the JSON of `Session.state`; raises `SessionError`."""
     version = data.get("version")
     if version != STATE_VERSION:
-        raise SessionError(say("refused.kept", version=repr(version), current=STATE_VERSION))
-    state = convert(dict(data), SessionState, say("refused.not_again"), error=SessionError)
+        raise SessionError(label("refused.kept", version=repr(version), current=STATE_VERSION))
+    state = convert(dict(data), SessionState, label("refused.not_again"), error=SessionError)
     # Defaults are for new sessions: a session that lost a setting would continue as another one.
     if data["settings"].keys() != vars(state.settings).keys():
-        raise SessionError(say("refused.not_again"))
+        raise SessionError(label("refused.not_again"))
     return state
 
 
@@ -199,11 +199,11 @@ class Session:
     def play(self, action: int) -> None:
         """Play the person's action; raises `IllegalAction` without any change."""
         if self.settings.watched:
-            raise IllegalAction(say("refused.watched"))
+            raise IllegalAction(label("refused.watched"))
         if self.turn == OPPONENT:
-            raise IllegalAction(say("refused.not_your_turn", name=self.settings.opponent))
+            raise IllegalAction(label("refused.not_your_turn", name=self.settings.opponent))
         if self.turn is None:
-            raise IllegalAction(say("refused.hand_over"))
+            raise IllegalAction(label("refused.hand_over"))
         if 0 <= action < N_ACTIONS and action not in self.game.legal():
             raise IllegalAction(refusal_reason(self.view(PERSON), action))
         self._play(action)
@@ -225,9 +225,9 @@ class Session:
 
     def next_hand(self) -> None:
         if not self.game.over:
-            raise IllegalAction(say("refused.not_over"))
+            raise IllegalAction(label("refused.not_over"))
         if self.over:
-            raise IllegalAction(say("refused.no_deal"))
+            raise IllegalAction(label("refused.no_deal"))
         self._moves_before = self.moves
         self.helped = False
         self.game.deal_next()
@@ -241,14 +241,14 @@ class Session:
         """
         view = self.view(PERSON)
         if self.settings.watched or not view.to_move:
-            raise IllegalAction(say("refused.no_claim"))
+            raise IllegalAction(label("refused.no_claim"))
         try:
             value = value_of(view)
         except NotOpenError:
-            raise IllegalAction(say("refused.claim_unseen")) from None
+            raise IllegalAction(label("refused.claim_unseen")) from None
         if (tricks < value) if view.low else (tricks > value):
             left, name = len(view.hand), self.settings.opponent
-            raise IllegalAction(say("refused.claim", tricks=tricks, n=left, name=name))
+            raise IllegalAction(label("refused.claim", tricks=tricks, n=left, name=name))
         actions: list[int] = []
         while self.turn is not None:
             actions.append(int(best_card_of(self.view(self.turn))))
@@ -258,21 +258,21 @@ class Session:
     def take_back(self) -> None:
         """Undo to the person's last decision of this hand, which then is not rated."""
         if self.settings.watched or self.game.over:
-            raise IllegalAction(say("refused.take_back"))
+            raise IllegalAction(label("refused.take_back"))
         game = self.game.clone()
         while game.actions:
             game.undo()
             if game.turn == PERSON:
                 break
         else:
-            raise IllegalAction(say("refused.no_card"))
+            raise IllegalAction(label("refused.no_card"))
         actions = list(map(int, game.actions))
         self._restore(msgspec.structs.replace(self._state(), actions=actions, helped=True))
 
     def _player_to_move(self) -> Player:
         player = self._players[self.turn] if self.turn is not None else None
         if player is None:
-            raise IllegalAction(say("refused.no_agent"))
+            raise IllegalAction(label("refused.no_agent"))
         return player
 
     def _play(self, action: int) -> None:
@@ -334,7 +334,7 @@ class Session:
             session = Session(state.settings, make)
             session._restore(state)
         except (LookupError, ValueError) as error:
-            raise SessionError(f"{say('refused.not_again')}: {error}") from error
+            raise SessionError(f"{label('refused.not_again')}: {error}") from error
         return session
 
     def _restore(self, state: SessionState) -> None:

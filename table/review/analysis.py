@@ -31,7 +31,7 @@ from ...engine.play import pay_for, row
 from ...engine.records import GameRecord
 from ...engine.rules import Rules
 from ...engine.view import View
-from ..text.labels import say
+from ..text.labels import label
 from ..text.words import action_symbol, join_words, percent
 from .replay import player_names
 
@@ -288,7 +288,9 @@ def analyse(
             progress((n + 1) / len(actions))
     mistakes = _mistakes(decisions, stakes, player_names(record))
     turning_point = (
-        say("mistakes.turning_point", text=mistakes[0].text) if mistakes else say("mistakes.none")
+        label("mistakes.turning_point", text=mistakes[0].text)
+        if mistakes
+        else label("mistakes.none")
     )
     return Analysis(
         unit=analyst.unit,
@@ -336,19 +338,19 @@ def _stake(view: View) -> tuple[str, Card | None]:
 def _mistake_text(
     decision: DecisionValues, stake: tuple[str, Card | None], names: tuple[str, str]
 ) -> str:
-    label, card = stake
+    key, card = stake
     cards = join_words(list(map(action_symbol, decision.best[:3])), "or")
     if decision.unit == PAY:
         unit = "mistakes.pays" if decision.exact else "mistakes.pays_about"
         pay = f"{decision.cost:.3g}" if decision.exact else f"{decision.cost:.2g}"
-        better = say(unit, cards=cards, pay=pay)
+        better = label(unit, cards=cards, pay=pay)
     elif decision.exact:
         best_value = max(card.value or 0.0 for card in decision.cards)
-        better = say("mistakes.wins" if best_value == 100 else "mistakes.ties", cards=cards)
+        better = label("mistakes.wins" if best_value == 100 else "mistakes.ties", cards=cards)
     else:
-        better = say("mistakes.wins_share", cards=cards, share=percent(decision.cost))
-    return say(
-        _MISTAKE_LABELS.get(decision.action, label),
+        better = label("mistakes.wins_share", cards=cards, share=percent(decision.cost))
+    return label(
+        _MISTAKE_LABELS.get(decision.action, key),
         stake="" if card is None else card.symbol,
         trick=decision.trick,
         name=names[decision.who],

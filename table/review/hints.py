@@ -17,7 +17,7 @@ from ...common.threads import usable_threads
 from ...engine.cards import SUITS, Card
 from ...engine.rules import Rules
 from ...engine.view import View
-from ..text.labels import say
+from ..text.labels import label
 from ..text.words import action_symbol, join_words, percent
 from .analysis import WIN, ActionValue, AnalysisSettings, Analyst, PositionValues
 
@@ -108,14 +108,14 @@ def hint_reason(view: View, position: PositionValues) -> str:
     values = {card.action: card.value or 0.0 for card in position.cards}
     card, value = action_symbol(best), _value_text(position, values[best])
     if len(values) == 1:
-        return say("hints.only", card=card)
+        return label("hints.only", card=card)
     if position.exact:
         if len(equals) == len(values) - 1:
-            return say("hints.same", value=value)
+            return label("hints.same", value=value)
         if not equals:
-            return say("hints.exact", card=card, value=value)
+            return label("hints.exact", card=card, value=value)
         cards = join_words(list(map(action_symbol, equals)))
-        return say("hints.exact_too", card=card, value=value, cards=cards, n=len(equals))
+        return label("hints.exact_too", card=card, value=value, cards=cards, n=len(equals))
     noise = {card.action: card.cost_half_width for card in position.cards}
     # Actions whose value is printed as the same figure count as equal too.
     similar = [
@@ -127,10 +127,10 @@ def hint_reason(view: View, position: PositionValues) -> str:
     prize = _prize_text(view)
     if len(similar) > 1:
         symbols = list(map(action_symbol, sorted(similar, key=lambda action: action != best)[:4]))
-        return say("hints.unclear", cards=join_words(symbols), card=card, value=value, idea=prize)
+        return label("hints.unclear", cards=join_words(symbols), card=card, value=value, idea=prize)
     second = max((action for action in values if action != best), key=values.__getitem__)
     less = _value_text(position, values[second])
-    return say(
+    return label(
         "hints.clear", card=card, value=value, other=action_symbol(second), less=less, idea=prize
     )
 
@@ -138,21 +138,21 @@ def hint_reason(view: View, position: PositionValues) -> str:
 def _value_text(position: PositionValues, value: float) -> str:
     about = "" if position.exact else "_about"
     if position.unit == WIN and position.exact:
-        return say(f"hints.{('loses', 'ties', 'wins')[round(value / 50)]}")
+        return label(f"hints.{('loses', 'ties', 'wins')[round(value / 50)]}")
     if position.unit == WIN:
-        return say("hints.wins_share", share=percent(value))
+        return label("hints.wins_share", share=percent(value))
     if value == 0:
-        return say(f"hints.brings{about}_nothing")
-    return say(f"hints.{'gains' if value > 0 else 'costs'}{about}", pay=f"{abs(value):.3g}")
+        return label(f"hints.brings{about}_nothing")
+    return label(f"hints.{'gains' if value > 0 else 'costs'}{about}", pay=f"{abs(value):.3g}")
 
 
 def _prize_text(view: View) -> str:
     if view.phase in ("choose", "exchange"):
-        return say("hints.choosing" if view.phase == "choose" else "hints.exchange")
+        return label("hints.choosing" if view.phase == "choose" else "hints.exchange")
     if not view.upcards:
-        return say("hints.no_stock" if view.endgame else "hints.unseen")
+        return label("hints.no_stock" if view.endgame else "hints.unseen")
     symbols = [card.symbol for card in view.upcards]
     if len(symbols) > 1:
-        return say("hints.two_up", cards=join_words(symbols))
+        return label("hints.two_up", cards=join_words(symbols))
     trump_up = view.upcards[0].suit == view.trump
-    return say("hints.trump_up" if trump_up else "hints.up", card=symbols[0])
+    return label("hints.trump_up" if trump_up else "hints.up", card=symbols[0])

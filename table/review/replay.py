@@ -17,7 +17,7 @@ from ...engine.game import Game
 from ...engine.records import GameRecord, MatchScore
 from ...engine.view import Trick, View
 from ..text import words
-from ..text.labels import say
+from ..text.labels import label
 from ..text.words import plain_text
 
 KINDS = {"lead": "led", "follow": "followed", "choose": "chose", "exchange": "exchanged"}
@@ -130,7 +130,7 @@ def make_replay(record: GameRecord) -> Replay:
 
 def player_names(record: GameRecord) -> tuple[str, str]:
     """The names of the two players, as far as the record has them."""
-    names = [say("site.seat", n=seat) for seat in (0, 1)]
+    names = [label("site.seat", n=seat) for seat in (0, 1)]
     recorded = record.meta.get("players")
     if isinstance(recorded, list):
         for seat, name in enumerate(cast("list[object]", recorded)[: len(names)]):
@@ -160,7 +160,7 @@ def _step(n: int, game: Game, action: int, before: BoardState, names: Sequence[s
     text = words.action_text(names[who], phase, action)
     winner = leader if phase == "follow" else None
     if winner is not None:
-        text += "; " + say("event.win", name=names[winner])
+        text += "; " + label("event.win", name=names[winner])
     draws = [
         Draw(0 if card in game.hands[0] else 1, str(card), card in upcards)
         for card in stock[: len(stock) - len(game.stock)]

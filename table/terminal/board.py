@@ -21,7 +21,7 @@ from ...engine.rules import Rules
 from ...engine.view import View
 from ..review.hints import card_places
 from ..text import words
-from ..text.labels import labels, say
+from ..text.labels import label, labels
 
 _CARDS_IN_A_ROW = 13
 _INDENT = 3
@@ -62,7 +62,7 @@ def in_order(cards: Iterable[Card], trump: int | None) -> list[Card]:
 def short_word(action: int) -> str:
     """An action in its shortest input form: `10♦`, `hidden`, `keep`."""
     if action in CHOICE_WORDS:
-        return say(f"cards.{CHOICE_WORDS[action]}_short")
+        return label(f"cards.{CHOICE_WORDS[action]}_short")
     return CARDS[action].symbol
 
 
@@ -88,7 +88,7 @@ def board(
     middle.add_row(_stock(view, names, chosen, frames), _trick(view, names, frames), _state(view))
     playable = set(view.legal()) if view.to_move and view.phase in ("lead", "follow") else None
     hand = list(map(int, in_order(view.hand, view.trump)))
-    title = Text(" " + say("terminal.title", rules=view.rules.name))
+    title = Text(" " + label("terminal.title", rules=view.rules.name))
     other_side = [_player(view, names, 1), _indented(_other_cards(view))]
     center = [_indented(middle), _indented(sentence(words.last_trick(view, names)))]
     cards = _cards(hand, frames, playable, _NO_ACTION if chosen is None else chosen)
@@ -113,14 +113,14 @@ def _player(view: View, names: tuple[str, str], seat: int) -> Table:
     turn = view.phase != "over" and view.to_move == (seat == 0)
     line = Text.assemble(" ▸ " if turn else " " * _INDENT, (names[seat], "bold"))
     if view.i_deal == (seat == 0):
-        line.append(say("terminal.is_dealer"), "dim")
+        line.append(label("terminal.is_dealer"), "dim")
     if seat == 1:
-        line.append("   " + say("terminal.cards", n=view.opponent_hand_size), "dim")
+        line.append("   " + label("terminal.cards", n=view.opponent_hand_size), "dim")
     stock = words.stock_tricks(view)
     if stock is not None and view.stock_left:
-        return _spread(line, Text(say("plates.for_stock", n=stock[seat]), "dim"))
+        return _spread(line, Text(label("plates.for_stock", n=stock[seat]), "dim"))
     count = view.counting_tricks[seat]
-    return _spread(line, Text(f"{count} {say('plates.trick', n=count)}"))
+    return _spread(line, Text(f"{count} {label('plates.trick', n=count)}"))
 
 
 def _other_cards(view: View) -> Text:
@@ -172,19 +172,19 @@ def _stock(view: View, names: tuple[str, str], chosen: int | None, frames: bool)
     """The stock and its upcards; or the card turned up for an exchange, and both choices."""
     if not view.rules.exchange:
         if not view.stock_left:
-            return Text(say("terminal.no_stock"), "dim")
-        heading = Text(say("terminal.stock", n=view.stock_left), "dim")
+            return Text(label("terminal.no_stock"), "dim")
+        heading = Text(label("terminal.stock", n=view.stock_left), "dim")
         choosing = view.phase == "choose" and view.to_move
         marked = chosen if choosing else _NO_ACTION if view.rules.choice else None
         cards = choices(view) if choosing else list(map(int, view.upcards))
         return Group(heading, _cards(cards, frames, None, marked) if cards else Text("░░░"))
     lines: list[RenderableType] = []
     if view.turned is not None:
-        lines.append(sentence(say("terminal.turned", card=view.turned.symbol), "dim"))
+        lines.append(sentence(label("terminal.turned", card=view.turned.symbol), "dim"))
     for name, exchanged in zip(names, view.exchanged, strict=True):
         if exchanged is not None:
             key = "terminal.took_blind" if exchanged else "terminal.kept_hand"
-            lines.append(Text(say(key, name=name), "dim"))
+            lines.append(Text(label(key, name=name), "dim"))
     if view.phase == "exchange" and view.to_move:
         lines.append(_cards(choices(view), frames, None, chosen))
     return Group(*lines)
@@ -196,7 +196,7 @@ def _trick(view: View, names: tuple[str, str], frames: bool) -> RenderableType:
         return Text()
     trick, leader = tricks[-1], names[0 if tricks[-1].i_led else 1]
     cards = [int(card) for card in (trick.led, trick.followed) if card is not None]
-    heading = Text(say("terminal.trick", n=len(tricks), name=leader), "dim")
+    heading = Text(label("terminal.trick", n=len(tricks), name=leader), "dim")
     return Group(heading, _cards(cards, frames))
 
 
@@ -211,7 +211,7 @@ def _state(view: View) -> Group:
 
 def rules_page(rules: Rules) -> RenderableType:
     """The rules as text."""
-    parts: list[RenderableType] = [Text(say("terminal.rules", rules=rules.name), "bold")]
+    parts: list[RenderableType] = [Text(label("terminal.rules", rules=rules.name), "bold")]
     parts += [Text(rules.about)]
     for chapter in chapters(rules):
         parts += [Text(), Text(chapter.title, "bold")]
@@ -226,22 +226,22 @@ _MARKS = {"hand": "({})", "other": "{}*", "up": "^{}", "away": "×{}", "unseen":
 def seen_page(view: View, names: tuple[str, str]) -> RenderableType:
     """The place of every card, suit by suit, as far as the viewer can know."""
     places, deck = card_places(view), in_order(view.rules.deck, view.trump)
-    parts = [sentence(say("terminal.seen", trumps=words.trumps(view)), "bold"), Text()]
+    parts = [sentence(label("terminal.seen", trumps=words.trumps(view)), "bold"), Text()]
     for suit in dict.fromkeys(card.suit for card in deck):
         line = sentence(SUIT_SYMBOLS[suit] + " ")
         for card in (card for card in deck if card.suit == suit):
             mark = _MARKS.get(places[card], "·").format(card.symbol[:-1])
             line.append(f"{mark:>5}", "bold" if places[card] == "unseen" else "")
         parts.append(line)
-    holds = say("terminal.holds", name=names[1], n=view.opponent_hand_size)
+    holds = label("terminal.holds", name=names[1], n=view.opponent_hand_size)
     if view.known_opponent_cards:
         known = in_order(view.known_opponent_cards, view.trump)
-        holds += say("terminal.some_known", n=len(known), cards=words.symbols(known))
-    parts += [Text(), Text(say("terminal.legend", name=names[1]), "dim"), sentence(holds)]
+        holds += label("terminal.some_known", n=len(known), cards=words.symbols(known))
+    parts += [Text(), Text(label("terminal.legend", name=names[1]), "dim"), sentence(holds)]
     for suit, since in view.void_draws.items():
         if all(card.suit != suit for card in view.known_opponent_cards):
             key = "terminal.void_drew" if since else "terminal.void"
-            parts.append(sentence(say(key, name=names[1], suit=SUIT_SYMBOLS[suit], n=since)))
+            parts.append(sentence(label(key, name=names[1], suit=SUIT_SYMBOLS[suit], n=since)))
     return Group(*parts)
 
 
@@ -267,7 +267,7 @@ def help_page(typed: bool) -> RenderableType:
     """The commands, as words or as keys."""
     page = Table.grid(padding=(0, 3, 0, 0))
     if typed:
-        page.add_row("TD, 10♦", say("terminal.how_to_type"))
+        page.add_row("TD, 10♦", label("terminal.how_to_type"))
     else:
         for key, about in labels()["terminal"]["keys"]:
             page.add_row(Text(key, "bold"), about)

@@ -26,7 +26,7 @@ from ...engine.cards import N_CARDS, RANKS, Card
 from ...engine.view import View
 from ..game.session import PERSON, Session
 from ..text import words
-from ..text.labels import labels, say
+from ..text.labels import label, labels
 from .board import board, choices, new_console, print_sentence, sentence
 from .keyboard import Keyboard
 from .play import Frontend, LeaveTable, T, score_text, short_names
@@ -72,10 +72,10 @@ class KeyFrontend(Frontend):
         for text in self._sentences:
             print_sentence(self._console, text)
 
-    def tell(self, text: str) -> None:
+    def report(self, text: str) -> None:
         self._sentences.append(text)
 
-    def tell_event(self, text: str) -> None:
+    def report_event(self, text: str) -> None:
         """Ignore it: the board shows it."""
 
     def ask(self, view: View) -> int | str:
@@ -174,7 +174,7 @@ class KeyFrontend(Frontend):
         if width < _MIN_WIDTH or len(lines) > console.height:
             least = {"least_columns": _MIN_WIDTH, "least_rows": len(lines)}
             size = {"columns": console.width, "rows": console.height}
-            return Text(say("terminal.too_small", **size, **least))
+            return Text(label("terminal.too_small", **size, **least))
         left, above = (console.width - width) // 2, (console.height - len(lines)) // 3
         return Padding(SegmentLines(lines, new_lines=True), (above, 0, 0, left))
 
@@ -213,7 +213,7 @@ class KeyFrontend(Frontend):
 def _key_line(keys: dict[str, str]) -> Text:
     line = Text("  ")
     for key, effect in keys.items():
-        line.append(f" {key}", "bold").append(f" {say(f'bar.{effect}')} ")
+        line.append(f" {key}", "bold").append(f" {label(f'bar.{effect}')} ")
     if "←→" in keys:
         for word in labels()["terminal"]["commands"]:
             line.append(f" {word[0]}", "bold").append(f" {word} ")

@@ -17,7 +17,7 @@ from ...engine.cards import CHOICE_WORDS, card
 from ...engine.view import View
 from ..game.session import Session
 from ..text import words
-from ..text.labels import labels, say
+from ..text.labels import label, labels
 from .board import board, choices, new_console, print_sentence, short_word
 from .play import Frontend, LeaveTable, T, score_text, short_names
 
@@ -37,10 +37,10 @@ class LineFrontend(Frontend):
     def __exit__(self, *_: object) -> None:
         pass
 
-    def tell(self, text: str) -> None:
+    def report(self, text: str) -> None:
         print_sentence(self._console, text)
 
-    tell_event = tell
+    report_event = report
 
     def show(self, page: RenderableType) -> None:
         self._console.print("", page, "", sep="\n")
@@ -49,7 +49,10 @@ class LineFrontend(Frontend):
         return work()
 
     def ask_next(self) -> None:
-        if not self._session.over and self._read(say("terminal.next_hand")).lower() in _LEAVE_WORDS:
+        if (
+            not self._session.over
+            and self._read(label("terminal.next_hand")).lower() in _LEAVE_WORDS
+        ):
             raise LeaveTable
 
     def ask(self, view: View) -> int | str:
@@ -69,14 +72,14 @@ class LineFrontend(Frontend):
             if command is not None:
                 return command
             if answer:
-                near = suggest(answer, list(commands), listed=False) or say("terminal.type_or")
-                self.tell(say("terminal.no_card", answer=repr(answer[:30]), near=near))
+                near = suggest(answer, list(commands), listed=False) or label("terminal.type_or")
+                self.report(label("terminal.no_card", answer=repr(answer[:30]), near=near))
             else:
                 self._show_board(view)
 
     def _show_board(self, view: View) -> None:
         self.show(board(view, self._names, score_text(self._session), frames=False))
-        self.tell(f"{words.prompt(view, self._names)}.")
+        self.report(f"{words.prompt(view, self._names)}.")
 
     def _read(self, question: str) -> str:
         print_sentence(self._console, question, end=" ")
@@ -95,14 +98,16 @@ class LineFrontend(Frontend):
 
 def _question(view: View) -> str:
     if view.phase not in ("choose", "exchange"):
-        return say("terminal.your_card")
+        return label("terminal.your_card")
     key = "terminal.exchange" if view.phase == "exchange" else "terminal.take"
-    return say(key, cards=words.join_words([short_word(action) for action in choices(view)], "or"))
+    return label(
+        key, cards=words.join_words([short_word(action) for action in choices(view)], "or")
+    )
 
 
 def _action(answer: str) -> int | None:
     for action, word in CHOICE_WORDS.items():
-        if answer in (short_word(action), say(f"cards.{word}")):
+        if answer in (short_word(action), label(f"cards.{word}")):
             return action
     try:
         return int(card(answer))

@@ -24,7 +24,7 @@ from ..game.session import PERSON, Session, SessionError, SessionSettings, parse
 from ..game.store import Store, StoredSession
 from ..review.hints import find_hint
 from ..text import words
-from ..text.labels import capital, say
+from ..text.labels import capital, label
 from .board import help_page, rules_page, seen_page, tricks_page
 
 T = TypeVar("T")
@@ -41,10 +41,10 @@ class Frontend(AbstractContextManager["Frontend"], Protocol):
     typed: bool
     """Whether commands are typed as words, not as single keys."""
 
-    def tell(self, text: str) -> None:
+    def report(self, text: str) -> None:
         """Show a sentence before the next decision."""
 
-    def tell_event(self, text: str) -> None:
+    def report_event(self, text: str) -> None:
         """Tell an event that the board, where it stays on the screen, shows by itself."""
 
     def ask(self, view: View) -> int | str:
@@ -91,7 +91,7 @@ class SessionSaver:
             person = self.store.owner()
             self.revision = self.store.save(self.name, person, session, revision=self.revision)
         except sqlite3.Error as error:
-            self.trouble = say("terminal.not_written", path=self.store.path, error=error)
+            self.trouble = label("terminal.not_written", path=self.store.path, error=error)
         else:
             self.trouble = None
 
@@ -116,7 +116,7 @@ def resume(store: Store, stored: StoredSession) -> tuple[Session, SessionSaver]:
     try:
         return Session.from_state(stored.state), SessionSaver(store, stored.id, stored.revision)
     except SessionError as error:
-        raise SessionError(say("terminal.begin_another", error=error)) from error
+        raise SessionError(label("terminal.begin_another", error=error)) from error
 
 
 class TerminalGame:
@@ -135,16 +135,16 @@ class TerminalGame:
         session, front = self.session, self._front
         self._save()
         if not session.game.over:
-            self._tell_deal()
+            self._report_deal()
         while True:
             if session.game.over:
-                self._tell_result()
+                self._report_result()
                 front.ask_next()
                 if session.over:
                     return
                 session.next_hand()
                 self._save()
-                self._tell_deal()
+                self._report_deal()
             elif session.agent_to_move:
                 self._let_agent_move()
             else:
@@ -154,14 +154,14 @@ class TerminalGame:
         before = self._saver.trouble
         self._saver.save(self.session)
         if self._saver.trouble not in (None, before):
-            self._front.tell(f"{self._saver.trouble}.")
+            self._front.report(f"{self._saver.trouble}.")
 
     def _let_agent_move(self) -> None:
         session, name = self.session, self._names[1]
         # A completed trick is shown for longer than a single card.
         after_trick = session.game.trick > 0 and session.game.phase == "lead"
         least = self._pause if after_trick else self._pause * 0.3
-        action = self._front.wait(self._decide, say("hand.thinking", name=name), least)
+        action = self._front.wait(self._decide, label("hand.thinking", name=name), least)
         self._play(1, lambda: session.play_decided(action))
 
     def _decide(self) -> int:
@@ -171,7 +171,7 @@ class TerminalGame:
             raise
         except Exception as error:  # a third-party agent: report it in a sentence
             name, where = self.session.settings.opponent, error_location(error)
-            sentence = say("terminal.failed", name=name, error=error_text(error), where=where)
+            sentence = label("terminal.failed", name=name, error=error_text(error), where=where)
             raise ValueError(sentence) from error
 
     def _ask(self) -> None:
@@ -183,7 +183,7 @@ class TerminalGame:
         try:
             self._play(PERSON, lambda: self.session.play(answer))
         except IllegalAction as error:
-            self._front.tell(say("terminal.not_allowed", error=error))
+            self._front.report(label("terminal.not_allowed", error=error))
 
     def _play(self, seat: int, play: Callable[[], None]) -> None:
         before = self.session.view(PERSON)
@@ -191,29 +191,31 @@ class TerminalGame:
         self._save()
         after, front = self.session.view(PERSON), self._front
         action = int(self.session.game.actions[-1])
-        front.tell_event(capital(f"{words.action_text(self._names[seat], before.phase, action)}."))
+        front.report_event(
+            capital(f"{words.action_text(self._names[seat], before.phase, action)}.")
+        )
         if after.trick > before.trick or after.phase == "over":
-            front.tell_event(f"{words.last_trick(after, self._names)}.")
+            front.report_event(f"{words.last_trick(after, self._names)}.")
             if before.stock_left and not after.stock_left and after.phase != "over":
-                front.tell(words.stock_is_gone(after, self._names))
+                front.report(words.stock_is_gone(after, self._names))
 
     def _run_command(self, command: str, view: View) -> None:
         session, front = self.session, self._front
         if command == "quit":
             raise LeaveTable
         if command == "hint":
-            hint = front.wait(lambda: find_hint(view), say("terminal.thinking_of_hint"), 0.0)
+            hint = front.wait(lambda: find_hint(view), label("terminal.thinking_of_hint"), 0.0)
             session.helped = True  # such a hand is not rated
             self._save()
-            front.tell(say("terminal.hint", why=hint.why))
+            front.report(label("terminal.hint", why=hint.why))
         elif command == "back":
             try:
                 session.take_back()
             except IllegalAction as error:
-                front.tell(str(error))
+                front.report(str(error))
             else:
                 self._save()
-                front.tell(say("event.took_back") + ".")
+                front.report(label("event.took_back") + ".")
         elif command == "rules":
             front.show(rules_page(view.rules))
         elif command == "seen":
@@ -223,10 +225,10 @@ class TerminalGame:
         else:
             front.show(help_page(front.typed))
 
-    def _tell_deal(self) -> None:
+    def _report_deal(self) -> None:
         view = self.session.view(PERSON)
-        self._front.tell_event(
-            say(
+        self._front.report_event(
+            label(
                 "terminal.deal",
                 name=self._names[0 if view.i_deal else 1],
                 rules=words.title_of(view.rules.name),
@@ -235,28 +237,28 @@ class TerminalGame:
             )
         )
         if view.low:
-            self._front.tell(say("terminal.low"))
+            self._front.report(label("terminal.low"))
 
-    def _tell_result(self) -> None:
+    def _report_result(self) -> None:
         session, front = self.session, self._front
         tricks, pays, low = session.results[-1]
-        front.tell(capital(words.result(tricks, pays, self._names, low)) + ".")
+        front.report(capital(words.result(tricks, pays, self._names, low)) + ".")
         if session.settings.match is None:
             return
-        front.tell(capital(score_text(session)) + ".")
+        front.report(capital(score_text(session)) + ".")
         if session.over:
-            front.tell(words.headline(self._names, winner_of(session), "match") + ".")
+            front.report(words.headline(self._names, winner_of(session), "match") + ".")
 
 
 def closing_notice(session: Session, saver: SessionSaver) -> str | None:
     """How to continue an unfinished session, or why it was not saved."""
     if saver.trouble is not None:
-        return say("terminal.last_not_kept", trouble=saver.trouble)
+        return label("terminal.last_not_kept", trouble=saver.trouble)
     if session.over or not saver.store.persistent:
         return None
     settings = session.settings
     rules, opponent = settings.rules.name, settings.opponent
-    return say("terminal.farewell", rules=rules, opponent=opponent, score=score_text(session))
+    return label("terminal.farewell", rules=rules, opponent=opponent, score=score_text(session))
 
 
 def resume_notice(stored: StoredSession, session: Session) -> str:
@@ -264,4 +266,4 @@ def resume_notice(stored: StoredSession, session: Session) -> str:
     when = time.strftime("%d %b %H:%M", time.localtime(stored.updated)).lstrip("0")
     rules, opponent = session.settings.rules.name, session.settings.opponent
     score = score_text(session)
-    return say("terminal.resumed", rules=rules, opponent=opponent, score=score, when=when)
+    return label("terminal.resumed", rules=rules, opponent=opponent, score=score, when=when)

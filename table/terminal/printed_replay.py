@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from ...engine.cards import SUIT_SYMBOLS, SUITS, card
 from ..review.analysis import WIN, Analysis, DecisionValues
 from ..review.replay import BoardState, Draw, Replay, Step
-from ..text.labels import capital, say
+from ..text.labels import capital, label
 from ..text.words import action_symbol, percent, suit_name
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -42,7 +42,7 @@ def replay_lines(
         before = trick[0].before
         if has_stock and not before.stock_left:
             has_stock = False
-            yield from ("", say("printed.stock_gone", name=names[before.turn or 0]), "")
+            yield from ("", label("printed.stock_gone", name=names[before.turn or 0]), "")
             yield from _hands(before, names, seat)
         yield _trick_line(trick, before, names, seat)
         for step in trick:
@@ -59,20 +59,20 @@ def replay_lines(
 
 def _heading(replay: Replay, before: BoardState, seat: int | None) -> Iterator[str]:
     first, second = names = replay.players
-    deals = say("event.deal", name=names[replay.dealer])
-    yield say("printed.heading", rules=replay.rules, first=first, second=second, deals=deals)
+    deals = label("event.deal", name=names[replay.dealer])
+    yield label("printed.heading", rules=replay.rules, first=first, second=second, deals=deals)
     match = replay.match
     if match is not None:
-        kind = say(f"match.{match.kind}", n=match.n)
+        kind = label(f"match.{match.kind}", n=match.n)
         own, other = match.points if match.kind == "points" else match.hands_won
-        yield say("printed.match", hand=match.hand, match=kind, own=own, other=other)
-    trumps = say("printed.no_trumps")
+        yield label("printed.match", hand=match.hand, match=kind, own=own, other=other)
+    trumps = label("printed.no_trumps")
     if before.trump is not None:
         suit = SUITS.index(before.trump)
-        trumps = say("printed.trumps", suit=suit_name(suit), symbol=SUIT_SYMBOLS[suit])
+        trumps = label("printed.trumps", suit=suit_name(suit), symbol=SUIT_SYMBOLS[suit])
     if before.turned is not None:
-        trumps += say("printed.turned", card=_symbol(before.turned))
-    yield trumps + (say("printed.low") if before.low else "")
+        trumps += label("printed.turned", card=_symbol(before.turned))
+    yield trumps + (label("printed.low") if before.low else "")
     yield ""
     yield from _hands(before, names, seat)
 
@@ -83,7 +83,7 @@ def _hands(before: BoardState, names: Sequence[str], seat: int | None) -> Iterat
         hidden_hand = seat not in (None, who) and not before.open
         cards = before.known[who] if hidden_hand else before.hands[who]
         hidden = len(before.hands[who]) - len(cards)
-        backs = say("printed.and_unseen" if hidden and cards else "printed.unseen", n=hidden)
+        backs = label("printed.and_unseen" if hidden and cards else "printed.unseen", n=hidden)
         yield f"  {name:<{width}}  {_by_suit(cards)}{backs if hidden else ''}"
     yield ""
 
@@ -116,17 +116,17 @@ def _trick_line(
     upcards_width = 8 if len(before.upcards) > 1 else 4
     led, followed = (f"{names[step.who]} {_symbol(step.card)}" for step in trick[:2])
     line = f"{trick[0].trick:>4}  {upcards:<{upcards_width}} {led:<{width}}  {followed:<{width}}"
-    line += say("printed.to", name=names[trick[1].won or 0])
+    line += label("printed.to", name=names[trick[1].won or 0])
     draws = [f"{names[draw.who]} {_draw_text(draw, seat)}" for step in trick for draw in step.drew]
-    return line + (say("printed.drew", cards=", ".join(draws)) if draws else "")
+    return line + (label("printed.drew", cards=", ".join(draws)) if draws else "")
 
 
 def _draw_text(draw: Draw, seat: int | None) -> str:
     if draw.open:
         return _symbol(draw.card)
     if seat in (None, draw.who):
-        return say("printed.card_unseen", card=_symbol(draw.card))
-    return say("printed.a_card_unseen")
+        return label("printed.card_unseen", card=_symbol(draw.card))
+    return label("printed.a_card_unseen")
 
 
 # -- analysis
@@ -141,25 +141,25 @@ def _value_line(decision: DecisionValues, names: Sequence[str]) -> str:
     played = next(card for card in decision.cards if card.action == decision.action)
     line = f"{names[decision.who]} {action_symbol(decision.action)}:"
     if played.value is None:
-        return say("printed.no_choice", card=line)
+        return label("printed.no_choice", card=line)
     line += f" {_amount(played.value, unit)}"
     if played.tricks is not None:
-        line += say("printed.tricks_left", n=played.tricks)
+        line += label("printed.tricks_left", n=played.tricks)
     if played.half_width is not None:
         line += f" ±{played.half_width:.{0 if unit == WIN else 2}f}"
     if played.probability is not None:
-        line += say("printed.network", share=percent(100 * played.probability))
+        line += label("printed.network", share=percent(100 * played.probability))
     if decision.cost > 0:
         best = next(card for card in decision.cards if card.cost == 0)
         line += f"; {action_symbol(best.action)} {_amount(best.value or 0.0, unit)}"
-        line += "" if decision.sure else say("printed.noise")
+        line += "" if decision.sure else label("printed.noise")
     return line
 
 
 def _mistakes(analysis: Analysis, seat: int | None) -> Iterator[str]:
     mistakes = [mistake for mistake in analysis.mistakes if seat in (None, mistake.who)]
     yield ""
-    yield say("printed.mistakes" if mistakes else "printed.no_mistake")
+    yield label("printed.mistakes" if mistakes else "printed.no_mistake")
     yield from (f"  {mistake.text}" for mistake in mistakes)
 
 
@@ -171,5 +171,5 @@ def _story(analysis: Analysis, names: Sequence[str]) -> Iterator[str]:
     bars = "".join(_BARS[round((value - low) / span * (len(_BARS) - 1))] for value in values)
     yield ""
     first, last = (_amount(values[k], analysis.unit) for k in (0, -1))
-    yield say("printed.expected", name=names[0], first=first, bars=bars, last=last)
-    yield say("printed.valued", search=analysis.search)
+    yield label("printed.expected", name=names[0], first=first, bars=bars, last=last)
+    yield label("printed.valued", search=analysis.search)

@@ -26,7 +26,7 @@ def labels() -> dict[str, Any]:
     return msgspec.json.decode((files(__package__ or "") / FILE).read_bytes(), type=dict[str, Any])
 
 
-def say(key: str, **values: object) -> str:
+def label(key: str, **values: object) -> str:
     """A sentence of the file, its values filled in."""
     forms: Any = labels()
     for part in key.split("."):

@@ -16,7 +16,7 @@ from ...agents.registry import agent_names
 from ...engine.cards import CARDS, CHOICE_WORDS, KEEP, RANKS, SUIT_SYMBOLS, SUITS, TAKE_HIDDEN, Card
 from ...engine.rules import Match
 from ...engine.view import Trick, View
-from .labels import YOU, capital, labels, say
+from .labels import YOU, capital, label, labels
 
 _MAX_LENGTH = 40
 _SYMBOL = re.compile(f"(10|[2-9JQKA])([{''.join(SUIT_SYMBOLS)}])")
@@ -52,7 +52,7 @@ def title_of(name: str) -> str:
 
 def hand_title(rules: str, opponent: str) -> str:
     """A hand by its rule set and opponent."""
-    return say("records.against", rules=title_of(rules), opponent=display_name(opponent))
+    return label("records.against", rules=title_of(rules), opponent=display_name(opponent))
 
 
 def percent(value: float) -> str:
@@ -64,7 +64,7 @@ def join_words(words: Sequence[str], last: str = "and") -> str:
     """`A, B and C`, or `A, B or C`."""
     if len(words) == 1:
         return words[0]
-    return say(f"lists.{last}", first=", ".join(words[:-1]), last=words[-1])
+    return label(f"lists.{last}", first=", ".join(words[:-1]), last=words[-1])
 
 
 # -- cards
@@ -73,7 +73,7 @@ def join_words(words: Sequence[str], last: str = "and") -> str:
 def action_symbol(action: int) -> str:
     """An action as a symbol or a word."""
     if action in CHOICE_WORDS:
-        return say(f"cards.{CHOICE_WORDS[action]}")
+        return label(f"cards.{CHOICE_WORDS[action]}")
     return CARDS[action].symbol
 
 
@@ -85,7 +85,7 @@ def suit_name(suit: int) -> str:
 def card_name(card: Card) -> str:
     """`ten of diamonds`."""
     rank = labels()["cards"]["ranks"][RANKS[card.rank]]
-    return say("cards.name", rank=rank, suit=suit_name(card.suit))
+    return label("cards.name", rank=rank, suit=suit_name(card.suit))
 
 
 def spoken(text: str) -> str:
@@ -106,8 +106,8 @@ def symbols(cards: Iterable[Card]) -> str:
 def trumps(view: View) -> str:
     """`♦ are trumps`."""
     if view.trump is None:
-        return say("plates.no_trumps")
-    return say("hand.trumps", suit=SUIT_SYMBOLS[view.trump])
+        return label("plates.no_trumps")
+    return label("hand.trumps", suit=SUIT_SYMBOLS[view.trump])
 
 
 # -- before a decision
@@ -117,15 +117,15 @@ def stage_parts(view: View) -> list[str]:
     """The number of the trick and the stakes, in a few words each."""
     rules = view.rules
     if view.phase == "over":
-        return [say("hand.over")]
+        return [label("hand.over")]
     if view.phase == "exchange":
-        return [say("stage.exchange")]
+        return [label("stage.exchange")]
     if view.stock_left or view.phase == "choose":
-        trick = say("stage.trick", n=view.trick + 1, all=rules.foreplay_tricks)
-        counts = [] if rules.counts == "last" else [say("stage.counts")]
-        return [trick, say("stage.stock"), *counts]
+        trick = label("stage.trick", n=view.trick + 1, all=rules.foreplay_tricks)
+        counts = [] if rules.counts == "last" else [label("stage.counts")]
+        return [trick, label("stage.stock"), *counts]
     number = view.trick + 1 - rules.foreplay_tricks
-    return [say("stage.trick", n=number, all=rules.hand), say("stage.counts")]
+    return [label("stage.trick", n=number, all=rules.hand), label("stage.counts")]
 
 
 def stage(view: View) -> str:
@@ -136,8 +136,8 @@ def stage(view: View) -> str:
 def goal(view: View) -> str:
     """The goal of the hand: more tricks, fewer, or a number of tricks."""
     if view.rules.race is None:
-        return say("goal.fewer" if view.low else "goal.more")
-    return say("goal.race_low" if view.low else "goal.race", n=view.rules.race)
+        return label("goal.fewer" if view.low else "goal.more")
+    return label("goal.race_low" if view.low else "goal.race", n=view.rules.race)
 
 
 def prize(view: View) -> str:
@@ -145,54 +145,54 @@ def prize(view: View) -> str:
     if not view.stock_left:
         return ""
     if not view.upcards:
-        return say("hand.for_hidden")
+        return label("hand.for_hidden")
     cards = [card.symbol for card in view.upcards]
     if not view.rules.choice:
-        return say("hand.for", card=cards[0])
-    hidden = [say("cards.hidden")] if view.rules.hidden_choice else []
-    return say("hand.for_choice", cards=join_words(cards + hidden, "or"))
+        return label("hand.for", card=cards[0])
+    hidden = [label("cards.hidden")] if view.rules.hidden_choice else []
+    return label("hand.for_choice", cards=join_words(cards + hidden, "or"))
 
 
 def prompt(view: View, names: tuple[str, str], thinking: bool = False) -> str:
     """The next decision, and who makes it."""
     if view.phase == "over":
-        return say("hand.over")
+        return label("hand.over")
     if not view.to_move or names[0] != YOU:
         name = names[0 if view.to_move else 1]
         if thinking:
-            return say("hand.thinking", name=name)
+            return label("hand.thinking", name=name)
         return turn_text(name, view.phase, prize(view))
     if view.phase == "exchange":
-        return say("hand.exchange")
+        return label("hand.exchange")
     if view.phase == "choose":
-        return say("hand.choose", cards=join_words(list(map(action_symbol, view.legal())), "or"))
+        return label("hand.choose", cards=join_words(list(map(action_symbol, view.legal())), "or"))
     if view.led is None:
-        return say("hand.lead", prize=prize(view))
+        return label("hand.lead", prize=prize(view))
     suits, suit = {card.suit for card in view.hand}, suit_name(view.led.suit)
     if view.led.suit in suits:
         key = "hand.follow"
     else:
         key = "hand.ruff" if view.trump in suits else "hand.discard"
-    return say(key, name=names[1], card=view.led.symbol, suit=suit, prize=prize(view))
+    return label(key, name=names[1], card=view.led.symbol, suit=suit, prize=prize(view))
 
 
 def turn_text(name: str, phase: str, prize: str = "") -> str:
     """Whose turn it is, and which kind of decision."""
-    return say(f"to_do.{phase}", name=name, prize=prize)
+    return label(f"to_do.{phase}", name=name, prize=prize)
 
 
 def refusal_reason(view: View, action: int) -> str:
     """Why an action is illegal now."""
     legal = join_words(list(map(action_symbol, view.legal())), "or")
     if view.phase in ("choose", "exchange"):
-        return say(f"refused.{view.phase}")
+        return label(f"refused.{view.phase}")
     if action in CHOICE_WORDS:
-        return say("refused.hidden" if action == TAKE_HIDDEN else "refused.no_exchange")
+        return label("refused.hidden" if action == TAKE_HIDDEN else "refused.no_exchange")
     card = CARDS[action]
     if card not in view.hand:
-        return say("refused.not_held", card=card.symbol, cards=symbols(view.hand))
+        return label("refused.not_held", card=card.symbol, cards=symbols(view.hand))
     led = "" if view.led is None else suit_name(view.led.suit)
-    return say("refused.follow", card=card.symbol, suit=led, cards=legal)
+    return label("refused.follow", card=card.symbol, suit=led, cards=legal)
 
 
 # -- after an action
@@ -201,7 +201,7 @@ def refusal_reason(view: View, action: int) -> str:
 def action_text(name: str, phase: str, action: int) -> str:
     """A card played, a card taken from the stock, or a choice in the exchange."""
     key = "keep" if action == KEEP else phase
-    return say(f"did.{key}", name=name, card=action_symbol(action))
+    return label(f"did.{key}", name=name, card=action_symbol(action))
 
 
 def won_trick(view: View, tricks: Sequence[Trick], index: int) -> bool:
@@ -240,31 +240,31 @@ def last_trick(view: View, names: tuple[str, str], opponent: View | None = None)
     trick, won = tricks[last], won_trick(view, tricks, last)
     winner, loser = names if won else names[::-1]
     if trick.my_draw is None:
-        outcome = say("last.won", name=winner)
+        outcome = label("last.won", name=winner)
     else:
         other = trick.opponent_draw if opponent is None else list(opponent.tricks())[last].my_draw
         cards = (trick.my_draw, other) if won else (other, trick.my_draw)
         first, second = map(drawn_card, cards)
-        outcome = say("last.drew", name=winner, card=first, other=loser, second=second)
+        outcome = label("last.drew", name=winner, card=first, other=loser, second=second)
     if tricks[-1].followed is None and trick.followed is not None:
         led, followed = trick.led.symbol, trick.followed.symbol
-        return say("last.cards", led=led, followed=followed, outcome=outcome)
+        return label("last.cards", led=led, followed=followed, outcome=outcome)
     return capital(outcome)
 
 
 def drawn_card(card: Card | None) -> str:
     """A drawn card; None was drawn face down."""
-    return say("cards.unseen") if card is None else card.symbol
+    return label("cards.unseen") if card is None else card.symbol
 
 
 def stock_is_gone(view: View, names: tuple[str, str]) -> str:
     """The announcement of the endgame."""
-    parts = [say("stock_gone.gone")]
+    parts = [label("stock_gone.gone")]
     if view.open:
-        parts.append(say("stock_gone.open"))
+        parts.append(label("stock_gone.open"))
     if view.rules.counts == "last":
-        parts.append(say("stock_gone.counts"))
-    return " ".join([*parts, say("stock_gone.lead", name=names[0 if view.i_lead else 1])])
+        parts.append(label("stock_gone.counts"))
+    return " ".join([*parts, label("stock_gone.lead", name=names[0 if view.i_lead else 1])])
 
 
 # -- scores and results
@@ -273,7 +273,7 @@ def stock_is_gone(view: View, names: tuple[str, str]) -> str:
 def match_words(match: Match | None) -> str:
     """`a single hand`, `to 25 points`, `best of 3`."""
     kind, n = match_kind(match)
-    return say(f"match.{kind}", n=n)
+    return label(f"match.{kind}", n=n)
 
 
 def match_kind(match: Match | None) -> tuple[str, int | None]:
@@ -288,15 +288,17 @@ def score(match: Match | None, points: Sequence[int], hands_won: Sequence[int]) 
     if match is None:
         return match_words(match)
     own, other = hands_won if match.best_of else points
-    kind = say("match.best", n=match.best_of) if match.best_of else say("match.to", n=match.target)
-    return say("match.score", kind=kind, own=own, other=other)
+    kind = (
+        label("match.best", n=match.best_of) if match.best_of else label("match.to", n=match.target)
+    )
+    return label("match.score", kind=kind, own=own, other=other)
 
 
 def headline(names: tuple[str, str], winner: int | None, game: str = "hand") -> str:
     """The winner of a hand or a match; None for a tie."""
     if winner is None:
-        return say(f"headline.{game}_drawn")
-    return say(f"headline.{game}_won", name=names[winner])
+        return label(f"headline.{game}_drawn")
+    return label(f"headline.{game}_won", name=names[winner])
 
 
 def result(
@@ -305,10 +307,10 @@ def result(
     """The result of a hand: `8–5: you win, paid 1`."""
     own, other = tricks
     if pays[0] == pays[1]:
-        return say("result.tie", own=own, other=other)
+        return label("result.tie", own=own, other=other)
     name = names[0 if pays[0] > pays[1] else 1]
-    how = say("result.low") if low else ""
-    return say("result.won", own=own, other=other, how=how, name=name, pay=abs(pays[0]))
+    how = label("result.low") if low else ""
+    return label("result.won", own=own, other=other, how=how, name=name, pay=abs(pays[0]))
 
 
 # -- the table in sentences
@@ -320,18 +322,20 @@ def table(view: View, names: tuple[str, str], opponent: Sequence[Card], score: s
     own, other = view.counting_tricks
     sentences = [
         stage(view),
-        say("spoken.no_trumps")
+        label("spoken.no_trumps")
         if view.trump is None
-        else say("spoken.trumps", suit=suit_name(view.trump)),
-        say("spoken.low") if view.low else "",
-        _trick_spoken(trick[0], names) if trick else say("spoken.no_card"),
-        say("spoken.stock", n=view.stock_left, cards=_card_names(view.upcards))
+        else label("spoken.trumps", suit=suit_name(view.trump)),
+        label("spoken.low") if view.low else "",
+        _trick_spoken(trick[0], names) if trick else label("spoken.no_card"),
+        label("spoken.stock", n=view.stock_left, cards=_card_names(view.upcards))
         if view.stock_left
-        else say("spoken.no_stock"),
+        else label("spoken.no_stock"),
         *_exchange_spoken(view, names),
         spoken(last_trick(view, names)),
-        say("spoken.holds", name=names[1], n=view.opponent_hand_size, cards=_card_names(opponent)),
-        say("spoken.tricks", name=names[0], own=own, opponent=names[1], other=other),
+        label(
+            "spoken.holds", name=names[1], n=view.opponent_hand_size, cards=_card_names(opponent)
+        ),
+        label("spoken.tricks", name=names[0], own=own, opponent=names[1], other=other),
         capital(score),
     ]
     return [f"{sentence}." for sentence in sentences if sentence]
@@ -340,26 +344,26 @@ def table(view: View, names: tuple[str, str], opponent: Sequence[Card], score: s
 def _exchange_spoken(view: View, names: tuple[str, str]) -> list[str]:
     sentences: list[str] = []
     if view.turned is not None:
-        sentences.append(say("spoken.turned", card=card_name(view.turned)))
+        sentences.append(label("spoken.turned", card=card_name(view.turned)))
     for name, exchanged in zip(names, view.exchanged, strict=True):
         if exchanged is not None:
-            sentences.append(say("spoken.exchanged" if exchanged else "spoken.kept", name=name))
+            sentences.append(label("spoken.exchanged" if exchanged else "spoken.kept", name=name))
     if view.laid_away:
-        sentences.append(say("spoken.laid_away", cards=_card_names(view.laid_away)))
+        sentences.append(label("spoken.laid_away", cards=_card_names(view.laid_away)))
     return sentences
 
 
 def _card_names(cards: Sequence[Card]) -> str:
-    return ", ".join(map(card_name, cards)) or say("spoken.none")
+    return ", ".join(map(card_name, cards)) or label("spoken.none")
 
 
 def _trick_spoken(trick: Trick, names: tuple[str, str]) -> str:
     leader, follower = names if trick.i_led else names[::-1]
     led = card_name(trick.led)
     if trick.followed is None:
-        return say("spoken.led", name=leader, card=led)
+        return label("spoken.led", name=leader, card=led)
     followed = card_name(trick.followed)
-    return say("spoken.both", name=leader, card=led, other=follower, second=followed)
+    return label("spoken.both", name=leader, card=led, other=follower, second=followed)
 
 
 def compare_deals(
@@ -369,11 +373,11 @@ def compare_deals(
     now, then = tricks[0], before[0]
     if not swapped:
         key = "compared.more" if now > then else "compared.fewer" if now < then else None
-        return say(key or "compared.same", now=now, n=abs(now - then), then=then)
+        return label(key or "compared.same", now=now, n=abs(now - then), then=then)
     lead = now + then - tricks[1] - before[1]
     winner = names[0 if lead >= 0 else 1]
-    total = say("compared.ahead" if lead else "compared.even", name=winner, n=abs(lead))
-    return say("compared.swapped", name=names[1], then=before[1], now=now, sum=total)
+    total = label("compared.ahead" if lead else "compared.even", name=winner, n=abs(lead))
+    return label("compared.swapped", name=names[1], then=before[1], now=now, sum=total)
 
 
 # -- the lesson
@@ -383,32 +387,32 @@ def guide(view: View, names: tuple[str, str]) -> list[str]:
     """A beginner's instructions for the present position."""
     rules, number = view.rules, view.trick
     if view.phase == "over":
-        return [say("guide.over")]
+        return [label("guide.over")]
     if view.endgame:
         return _guide_endgame(view, names, number == rules.foreplay_tricks)
     sentences: list[str] = []
     if number == 0:
         suit = "" if view.trump is None else suit_name(view.trump)
-        sentences.append(say("guide.upcard", n=rules.hand, suit=suit))
-        sentences.append(say("guide.stock", n=rules.foreplay_tricks))
+        sentences.append(label("guide.upcard", n=rules.hand, suit=suit))
+        sentences.append(label("guide.stock", n=rules.foreplay_tricks))
     if view.led is not None:
         suit = suit_name(view.led.suit)
-        sentences.append(say("guide.follow", name=names[1], card=view.led.symbol, suit=suit))
+        sentences.append(label("guide.follow", name=names[1], card=view.led.symbol, suit=suit))
     return [*sentences, _guide_upcard(view)]
 
 
 def _guide_upcard(view: View) -> str:
     if not view.to_move or not view.upcards:
-        return say("guide.wait")
+        return label("guide.wait")
     if len(view.legal()) == 1:
-        return say("guide.only", card=action_symbol(view.legal()[0]))
+        return label("guide.only", card=action_symbol(view.legal()[0]))
     (upcard, *_) = view.upcards
     if view.led is not None and not any(_beats(view, view.led, card) for card in view.legal()):
-        return say("guide.can_not_beat", card=view.led.symbol)
+        return label("guide.can_not_beat", card=view.led.symbol)
     if upcard.suit == view.trump:
-        return say("guide.win_trump", card=upcard.symbol)
+        return label("guide.win_trump", card=upcard.symbol)
     low, high = view.rules.deck[0].rank, view.rules.deck[-1].rank
-    return say("guide.win" if upcard.rank * 2 > low + high else "guide.lose", card=upcard.symbol)
+    return label("guide.win" if upcard.rank * 2 > low + high else "guide.lose", card=upcard.symbol)
 
 
 def _beats(view: View, led: Card, action: int) -> bool:
@@ -420,12 +424,12 @@ def _guide_endgame(view: View, names: tuple[str, str], first_trick: bool) -> lis
     sentences: list[str] = []
     if first_trick:
         hand = view.rules.hand
-        sentences += [say("guide.counts", n=hand, need=hand // 2 + 1), say("guide.open")]
+        sentences += [label("guide.counts", n=hand, need=hand // 2 + 1), label("guide.open")]
     if view.to_move and len(view.legal()) == 1:
-        sentences.append(say("guide.only", card=action_symbol(view.legal()[0])))
+        sentences.append(label("guide.only", card=action_symbol(view.legal()[0])))
     elif view.to_move:
-        sentences.append(say("guide.lead" if view.led is None else "guide.answer"))
-    return sentences or [say("hand.waits", name=names[1]) + "."]
+        sentences.append(label("guide.lead" if view.led is None else "guide.answer"))
+    return sentences or [label("hand.waits", name=names[1]) + "."]
 
 
 # -- puzzles and exercises
@@ -434,25 +438,25 @@ def _guide_endgame(view: View, names: tuple[str, str], first_trick: bool) -> lis
 def question(view: View, names: tuple[str, str], stake: str = "endgame") -> str:
     """The question of a puzzle or an exercise; `stake`: what the best card of an ending does."""
     if view.phase in ("choose", "exchange"):
-        return say(f"question.{view.phase}")
-    task = say("question.lead")
+        return label(f"question.{view.phase}")
+    task = label("question.lead")
     if view.led is not None:
-        task = say("question.led", name=names[1], card=view.led.symbol)
+        task = label("question.led", name=names[1], card=view.led.symbol)
     if view.endgame:
         own, other = view.counting_tricks
-        return say(f"question.{stake}", task=task, own=own, other=other)
-    return say("question.foreplay", task=task, prize=prize(view))
+        return label(f"question.{stake}", task=task, own=own, other=other)
+    return label("question.foreplay", task=task, prize=prize(view))
 
 
 def verdict(unit: str, cost: float, solved: bool, exact: bool, only: bool) -> str:
     """Whether an answer is right, and its cost; `only`: the others are clearly worse."""
     about = "" if exact else "_about"
     if solved and only:
-        return say("verdict.right_only")
+        return label("verdict.right_only")
     if solved:
-        return say(f"verdict.right{about}")
+        return label(f"verdict.right{about}")
     if unit == "pay":
-        return say(f"verdict.costs{about}", pay=f"{cost:.3g}")
+        return label(f"verdict.costs{about}", pay=f"{cost:.3g}")
     if exact:
-        return say("verdict.whole" if cost > 50 else "verdict.half")
-    return say("verdict.share", share=percent(cost))
+        return label("verdict.whole" if cost > 50 else "verdict.half")
+    return label("verdict.share", share=percent(cost))

@@ -317,5 +317,5 @@ def test_the_command_solves_and_refuses(tmp_path: Path, capsys: pytest.CaptureFi
         assert main(["solve", *words, "--folder", str(tmp_path)]) == 2
         assert wanted in capsys.readouterr().err
     assert main(["solve", "2x4-h2", "--folder", f"{tmp_path}/a,b"]) == 2
-    assert "a,b': the name of a player in it could not hold" in capsys.readouterr().err
+    assert "a,b': the name of an agent in it could not hold" in capsys.readouterr().err
     assert not (tmp_path / "a,b").exists()

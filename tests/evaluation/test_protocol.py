@@ -168,7 +168,7 @@ def test_protocol_tells_training_on_its_deals(small: Path) -> None:
     [
         ("random --fresh 4 --against random", "--fresh 4 is for an entry of a protocol: name"),
         ("--protocol v2 random", "--protocol: 'v2' is not known; did you mean 'v1'?"),
-        ("--protocol v1", "the player to measure is missing: name it, as in "),
+        ("--protocol v1", "the agent to measure is missing: name it, as in "),
         ("random", "the opponents are missing: name them after --against, as in "),
         *(
             (f"random --protocol v1 {given}", f"{given.split()[0]} is given with --protocol v1, ")

@@ -1,4 +1,4 @@
-"""A browser for the tests of the page, a server for each file, and a visit for each test."""
+"""A browser for the tests of the page, a server for each file, and a user for each test."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from serving import running
+    from serving import running_server
 
-    with running(tmp_path_factory.mktemp("data")) as opened:
+    with running_server(tmp_path_factory.mktemp("data")) as opened:
         yield opened
 
 
 @pytest.fixture
-def visit(request: pytest.FixtureRequest, server: Any, browser: Any) -> Iterator[Any]:
-    from tablepage import visiting
+def user(request: pytest.FixtureRequest, server: Any, browser: Any) -> Iterator[Any]:
+    from tablepage import user_of
 
-    with visiting(server, browser, **getattr(request, "param", {})) as visit:
-        yield visit
-        assert not visit.complaints
+    with user_of(server, browser, **getattr(request, "param", {})) as user:
+        yield user
+        assert not user.complaints
 
 
 @pytest.fixture
@@ -49,5 +49,5 @@ def store(tmp_path: Path) -> Iterator[Any]:
 
 
 @pytest.fixture
-def visitor(server: Any) -> Any:
-    return server.visitor()
+def client(server: Any) -> Any:
+    return server.client()

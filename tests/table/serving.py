@@ -24,15 +24,15 @@ PATIENCE = 900.0
 """The first of all compiles the players, which takes long under load; browsers wait too."""
 
 
-class Visitor:
+class Client:
     """A browser with its cookies; everything that it is sent is kept in `heard`."""
 
     def __init__(self, port: int, person: str | None = None) -> None:
         self.port = port
         self.cookies = {} if person is None else {PERSON_COOKIE: person}
-        self.heard: list[str] = []
+        self.received: list[str] = []
 
-    def ask(
+    def request(
         self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
     ) -> tuple[int, Any]:
         status, _, text = self.raw(method, path, body, headers)
@@ -59,18 +59,18 @@ class Visitor:
             if name.lower() == "set-cookie":
                 self.cookies |= {each.key: each.value for each in SimpleCookie(value).values()}
         connection.close()
-        self.heard.append("\n".join([*(f"{n}: {v}" for n, v in found.items()), text]))
+        self.received.append("\n".join([*(f"{n}: {v}" for n, v in found.items()), text]))
         return answer.status, found, text
 
     def get(self, path: str) -> Any:
-        status, told = self.ask("GET", path)
-        assert status == 200, told
-        return told
+        status, reply = self.request("GET", path)
+        assert status == 200, reply
+        return reply
 
     def post(self, path: str, body: Any = None) -> Any:
-        status, told = self.ask("POST", path, {} if body is None else body)
-        assert status in (200, 201), told
-        return told
+        status, reply = self.request("POST", path, {} if body is None else body)
+        assert status in (200, 201), reply
+        return reply
 
     def analysis(self, path: str) -> Any:
         """The analysis of a hand whose replay is there, once it is ready."""
@@ -88,13 +88,13 @@ class Visitor:
             for line in answer:
                 name, _, text = line.decode().strip().partition(": ")
                 if name == "data":
-                    self.heard.append(f"\n{text}")
+                    self.received.append(f"\n{text}")
                     yield json.loads(text)
         finally:
             connection.close()
 
 
-class Running:
+class RunningServer:
     def __init__(self, server: Server, port: int, store: Store) -> None:
         self.server = server
         self.port = port
@@ -107,14 +107,14 @@ class Running:
         assert kept is not None
         return Session.from_state(kept.state)
 
-    def visitor(self, person: str | None = None) -> Visitor:
-        return Visitor(self.port, person)
+    def client(self, person: str | None = None) -> Client:
+        return Client(self.port, person)
 
 
 @contextmanager
-def running(
+def running_server(
     folder: Path, more: tuple[str, ...] = (), access: Access | None = None, port: int = 0
-) -> Iterator[Running]:
+) -> Iterator[RunningServer]:
     """A server on a port of this machine (0: a free one), with its store in a folder."""
     store = Store(folder)
     app = make_app(store, Opponents(more), access or Access.at("127.0.0.1"))
@@ -125,7 +125,7 @@ def running(
     try:
         while not server.started and thread.is_alive():
             time.sleep(0.005)
-        yield Running(server, listening.getsockname()[1], store)
+        yield RunningServer(server, listening.getsockname()[1], store)
     finally:
         server.should_exit = True
         thread.join(PATIENCE)
@@ -133,31 +133,31 @@ def running(
     assert not thread.is_alive()
 
 
-class Seat:
-    """A visitor at one table, who knows the state that was told last."""
+class TableClient:
+    """A client at one table, who knows the state that was sent last."""
 
-    def __init__(self, visitor: Visitor, **settings: Any) -> None:
-        self.visitor = visitor
-        told = visitor.post("/api/tables", settings)
-        self.id = told["state"]["id"]
+    def __init__(self, client: Client, **settings: Any) -> None:
+        self.client = client
+        reply = client.post("/api/tables", settings)
+        self.id = reply["state"]["id"]
         self.path = f"/api/tables/{self.id}"
         self.state: dict[str, Any] = {}
         self.events: list[dict[str, Any]] = []
-        self.take(told)
+        self.take(reply)
 
-    def take(self, told: dict[str, Any]) -> None:
-        self.state = told["state"]
+    def take(self, reply: dict[str, Any]) -> None:
+        self.state = reply["state"]
         last = self.events[-1]["n"] if self.events else 0
-        self.events += [each for each in told.get("events", ()) if each["n"] > last]
+        self.events += [each for each in reply.get("events", ()) if each["n"] > last]
 
     def play(self, action: int) -> None:
         body = {"action": action, "move": self.state["move"]}
-        self.take(self.visitor.post(f"{self.path}/play", body))
+        self.take(self.client.post(f"{self.path}/play", body))
 
     def wait(self) -> None:
         n = self.state["n"]
-        for told in self.visitor.listen(f"{self.path}/events?after={n}"):
-            self.take(told)
+        for reply in self.client.listen(f"{self.path}/events?after={n}"):
+            self.take(reply)
             if self.state["n"] > n:
                 return
 
@@ -167,7 +167,7 @@ class Seat:
             self.play_on(choose, 1)
 
     def next(self) -> None:
-        self.take(self.visitor.post(f"{self.path}/next"))
+        self.take(self.client.post(f"{self.path}/next"))
 
     def play_on(self, choose: Any, moves: int = 10_000) -> None:
         """Play so many moves, or until the match is over; `choose` takes the legal actions."""

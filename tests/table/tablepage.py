@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
-from serving import Running
+from serving import RunningServer
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 AXE = ROOT / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
@@ -20,12 +20,13 @@ PATIENCE = 10_000
 """Milliseconds for what the page does by itself, on a busy machine."""
 COMPUTING = 300_000
 """Milliseconds for the server, which may compile agents or analyse a hand first."""
-SHOWN = ".felt[data-move]"
-ASKED = ".felt[data-move=asked]"
-# The felt is laid out for the size that it has.
+SHOWN = ".table-view[data-move]"
+ASKED = ".table-view[data-move=asked]"
+# The table is laid out for the size that it has.
 SETTLED = """width => {
-    const felt = document.querySelector('.felt');
-    return innerWidth === width && felt.dataset.size === `${felt.clientWidth} ${felt.clientHeight}`;
+    const table = document.querySelector('.table-view');
+    return innerWidth === width
+        && table.dataset.size === `${table.clientWidth} ${table.clientHeight}`;
 }"""
 # A request of the page's own, with its cookies.
 ASK = """const ask = async (path, body) => (await fetch('/api/' + path, body === null ? {} : {
@@ -37,10 +38,10 @@ OVER = "dialog.score[open]"
 expect.set_options(timeout=PATIENCE)
 
 
-class Visit:
+class User:
     """One person's browser at the table: a page, and what its console had to say."""
 
-    def __init__(self, server: Running, context: BrowserContext) -> None:
+    def __init__(self, server: RunningServer, context: BrowserContext) -> None:
         self.server = server
         self.context = context
         self.page: Page = context.new_page()
@@ -84,7 +85,7 @@ class Visit:
         found.wait_for(timeout=COMPUTING)
         return found
 
-    def ask(self, path: str, body: Any = None) -> Any:
+    def request(self, path: str, body: Any = None) -> Any:
         return self.page.evaluate(
             f"([path, body]) => {{ {ASK}; return ask(path, body); }}", [path, body]
         )
@@ -93,7 +94,7 @@ class Visit:
         """A table as the lobby would make it, which no page shows."""
         self.page.goto(self.server.url)
         usual = {"rules": "small-last", "opponent": "easy", "match": {"kind": "single"}}
-        return self.ask("tables", {**usual, **wishes})["state"]["id"]
+        return self.request("tables", {**usual, **wishes})["state"]["id"]
 
     def sit_down(self, **wishes: Any) -> str:
         self.go(f"table/{(name := self.table(**wishes))}")
@@ -106,8 +107,8 @@ class Visit:
             {ASK};
             let {{state}} = await ask(table, null);
             while (state.phase !== 'over') {{
-                const told = {{action: state.legal[0], move: state.move}};
-                ({{state}} = await ask(`${{table}}/play`, told));
+                const play = {{action: state.legal[0], move: state.move}};
+                ({{state}} = await ask(`${{table}}/play`, play));
             }}
             return state;
         }}"""
@@ -125,7 +126,7 @@ class Visit:
         """A table whose hand is over, and a decision of it that was a mistake of the person's."""
         for seed in range(2, 8):
             name = self.finished_hand(opponent="medium", seed=seed)
-            while not (analysis := self.ask(f"replays/{name}/1/analysis")).get("ready"):
+            while not (analysis := self.request(f"replays/{name}/1/analysis")).get("ready"):
                 self.page.wait_for_timeout(100)
             if mine := [each["n"] for each in analysis["mistakes"] if each["who"] == 0]:
                 return name, mine[0]
@@ -149,7 +150,7 @@ class Visit:
     def wait_for_more(self, move: str) -> None:
         """Until the next decision is there, or the score."""
         script = """([move, over]) => document.querySelector(over)
-            || (![move, undefined].includes(document.querySelector('.felt').dataset.move)
+            || (![move, undefined].includes(document.querySelector('.table-view').dataset.move)
                 && (document.querySelector('.hit:not([aria-disabled])')
                     || document.querySelector('.after-hand:not([hidden])')))"""
         self.page.wait_for_function(script, arg=[move, OVER], timeout=COMPUTING)
@@ -192,7 +193,7 @@ class Visit:
 
     def set(self, **settings: str) -> None:
         self.page.goto(self.server.url)
-        script = "([key, told]) => localStorage.setItem(key, JSON.stringify(told))"
+        script = "([key, settings]) => localStorage.setItem(key, JSON.stringify(settings))"
         self.page.evaluate(script, [SETTINGS, {"motion": "none", **settings}])
 
     def violations(self) -> list[str]:
@@ -215,18 +216,18 @@ def box_of(locator: Locator) -> dict[str, float]:
 
 
 def in_windows(*sizes: tuple[int, int], **options: Any) -> pytest.MarkDecorator:
-    """A test's `visit` in a browser window of each size, with options of Playwright's."""
+    """A test's `user` in a browser window of each size, with options of Playwright's."""
     windows = [{"viewport": {"width": size[0], "height": size[1]}, **options} for size in sizes]
-    return pytest.mark.parametrize("visit", windows, indirect=True, ids=map(str, sizes))
+    return pytest.mark.parametrize("user", windows, indirect=True, ids=map(str, sizes))
 
 
 @contextmanager
-def visiting(server: Running, browser: Browser, **options: Any) -> Iterator[Visit]:
+def user_of(server: RunningServer, browser: Browser, **options: Any) -> Iterator[User]:
     """A person of their own, with animations off unless the settings say otherwise."""
     context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
-    told = '{"motion": "none"}'
-    context.add_init_script(f"localStorage['{SETTINGS}'] ??= '{told}'")
+    defaults = '{"motion": "none"}'
+    context.add_init_script(f"localStorage['{SETTINGS}'] ??= '{defaults}'")
     try:
-        yield Visit(server, context)
+        yield User(server, context)
     finally:
         context.close()

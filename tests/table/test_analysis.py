@@ -209,7 +209,7 @@ def test_estimates_of_a_tiny_deck_are_right_on_average() -> None:
 
 
 def mean_by_enumeration(view: View, action: int) -> float:
-    """The mean margin after a reply, over every place where the unseen cards may be."""
+    """The mean margin after a action_words, over every place where the unseen cards may be."""
     unseen, known, led, upcard = view.unseen, view.opponent_known, view.led, view.upcards[0]
     assert led is not None
     assert (len(unseen), len(known)) == (view.opponent_hand_size + 1, 0)
@@ -242,11 +242,13 @@ def test_a_mistake_costs_more_than_the_noise_and_the_dearest_comes_first() -> No
         view = position_before(record, mistake["n"]).view()
         symbol = action_symbol(decision["action"])
         if view.phase == "follow":
-            told = f"spent {symbol} on {view.led.symbol}"
+            action_words = f"spent {symbol} on {view.led.symbol}"
         else:
-            told = f"led {symbol} for {view.upcards[0].symbol}" if view.upcards else f"led {symbol}"
+            action_words = (
+                f"led {symbol} for {view.upcards[0].symbol}" if view.upcards else f"led {symbol}"
+            )
         assert mistake["text"].startswith(
-            f"trick {decision['trick']}: seat {mistake['who']} {told}; "
+            f"trick {decision['trick']}: seat {mistake['who']} {action_words}; "
         )
     assert {mistake["text"].split()[4] for mistake in analysis["mistakes"]} == {"led", "spent"}
 

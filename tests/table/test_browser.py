@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test")
 
 from playwright.sync_api import expect
-from serving import running
+from serving import running_server
 from tablepage import (
     ASKED,
     AXE,
@@ -19,9 +19,9 @@ from tablepage import (
     PLAYABLE,
     SETTLED,
     SHOWN,
-    Visit,
+    User,
     box_of,
-    visiting,
+    user_of,
 )
 
 needs_axe = pytest.mark.skipif(not AXE.exists(), reason="there is no axe-core here: make browser")
@@ -34,19 +34,19 @@ KEYS = dict(zip((*WORDS, "jack", "queen", "king", "ace"), "234567890jqka", stric
 # -- playing
 
 
-def test_a_match_is_played_by_clicks_from_the_lobby_to_the_statistics(visit: Visit) -> None:
-    page = visit.page
-    visit.go()
+def test_a_match_is_played_by_clicks_from_the_lobby_to_the_statistics(user: User) -> None:
+    page = user.page
+    user.go()
     page.locator("[name=opponent][value=easy]").check()
     page.locator("summary", has_text="Options").click()
     page.get_by_label("Rule set").select_option("small-last")
     page.get_by_label("Best of", exact=True).check()
     page.get_by_role("button", name="Play").click()
-    visit.computed(PLAYABLE)
+    user.computed(PLAYABLE)
     hands = 0
     while True:
-        while not visit.is_over():
-            visit.play_on()
+        while not user.is_over():
+            user.play_on()
         hands += 1
         if page.get_by_role("button", name="Play again").count():
             break
@@ -57,7 +57,7 @@ def test_a_match_is_played_by_clicks_from_the_lobby_to_the_statistics(visit: Vis
             page.keyboard.press("n")
         else:
             page.get_by_role("button", name="Next hand").click()
-        visit.computed(PLAYABLE)
+        user.computed(PLAYABLE)
     expect(page.locator(f"{OVER} h2")).to_contain_text("the match")
     won = page.locator(f"{OVER} h2").inner_text().startswith("You")
     assert page.locator(".trophy").count() == won
@@ -74,11 +74,11 @@ def test_a_match_is_played_by_clicks_from_the_lobby_to_the_statistics(visit: Vis
 
 
 def test_letters_and_digits_find_cards_and_an_illegal_one_is_refused_and_stays(
-    visit: Visit,
+    user: User,
 ) -> None:
-    page = visit.page
-    visit.sit_down(rules="classic", opponent="random", seed=3)
-    for name in visit.hand:
+    page = user.page
+    user.sit_down(rules="classic", opponent="random", seed=3)
+    for name in user.hand:
         rank, suit = name.split(" of ")
         page.keyboard.press(KEYS[rank])
         page.keyboard.press(suit[0])
@@ -90,34 +90,34 @@ def test_letters_and_digits_find_cards_and_an_illegal_one_is_refused_and_stays(
     expect(page.locator("#spoken")).to_contain_text("Trumps are")
     illegal = page.locator(".hit[aria-disabled]")
     while "follow" not in page.locator(".prompt").inner_text().lower() or not illegal.count():
-        visit.play_on()
-    move, name = visit.move, illegal.first.get_attribute("aria-label")
+        user.play_on()
+    move, name = user.move, illegal.first.get_attribute("aria-label")
     illegal.first.click(position={"x": 6, "y": 12}, force=True)
     expect(page.get_by_role("alert")).to_contain_text("follow suit")
     expect(page.get_by_role("alert")).to_be_visible()
-    assert visit.move == move
+    assert user.move == move
     expect(page.get_by_role("button", name=str(name))).to_have_count(1)
-    visit.play_on()
+    user.play_on()
 
 
-def test_two_clicks_play_a_card_where_that_is_wished(visit: Visit) -> None:
-    visit.set(clicks="two")
-    visit.sit_down()
-    move, card = visit.move, visit.page.locator(PLAYABLE).first
+def test_two_clicks_play_a_card_where_that_is_wished(user: User) -> None:
+    user.set(clicks="two")
+    user.sit_down()
+    move, card = user.move, user.page.locator(PLAYABLE).first
     card.click(position={"x": 6, "y": 12})
-    expect(visit.page.locator(".card.chosen")).to_have_count(1)
-    assert visit.move == move
+    expect(user.page.locator(".card.chosen")).to_have_count(1)
+    assert user.move == move
     card.click(position={"x": 6, "y": 12})
-    visit.wait_for_more(move)
-    assert visit.move != move
+    user.wait_for_more(move)
+    assert user.move != move
 
 
 @pytest.mark.parametrize("rules", ["draft", "open-stock"])
-def test_the_upper_card_of_the_stock_is_clicked_and_a_choice_made(visit: Visit, rules: str) -> None:
-    page, up = visit.page, visit.page.locator(".hit[data-zone=up]")
-    visit.sit_down(rules=rules, opponent="random", seed=5)
+def test_the_upper_card_of_the_stock_is_clicked_and_a_choice_made(user: User, rules: str) -> None:
+    page, up = user.page, user.page.locator(".hit[data-zone=up]")
+    user.sit_down(rules=rules, opponent="random", seed=5)
     while not up.count():
-        visit.play_on()
+        user.play_on()
     script = """() => [...document.querySelectorAll('.hit[data-zone=up]')].map((hit) => {
         const box = hit.getBoundingClientRect();
         const first = document.elementFromPoint(box.left + 6, box.top + 12);
@@ -126,37 +126,37 @@ def test_the_upper_card_of_the_stock_is_clicked_and_a_choice_made(visit: Visit, 
     assert all(wanted == found for wanted, found in page.evaluate(script))
     if rules == "draft":
         expect(page.get_by_role("button", name="Take the hidden card")).to_be_visible()
-        move = visit.move
+        move = user.move
         assert page.locator(".card.offered").count() == 2
         page.keyboard.press("x")
-        visit.wait_for_more(move)
+        user.wait_for_more(move)
         expect(page.locator(".hit")).to_have_count(13)
 
 
-def test_a_hand_is_kept_or_exchanged_by_a_button_or_a_key(visit: Visit) -> None:
-    page = visit.page
+def test_a_hand_is_kept_or_exchanged_by_a_button_or_a_key(user: User) -> None:
+    page = user.page
     buttons = page.get_by_role("group", name="The exchange").get_by_role("button")
     for wish, keeps in (("Keep the hand", True), ("Take the blind hand", False), ("x", False)):
-        visit.sit_down(rules="humbug", opponent="random", seed=5)
+        user.sit_down(rules="humbug", opponent="random", seed=5)
         expect(buttons).to_have_count(2)
-        dealt, move = visit.hand, visit.move
+        dealt, move = user.hand, user.move
         if wish == "x":
             page.keyboard.press(wish)
         else:
             page.get_by_role("button", name=wish).click()
-        visit.wait_for_more(move)
+        user.wait_for_more(move)
         expect(buttons).to_have_count(0)
-        assert (visit.hand == dealt) == keeps
+        assert (user.hand == dealt) == keeps
         expect(page.locator(".plate-own .plate-stock")).to_have_text(
             "kept" if keeps else "took a blind hand"
         )
-        visit.play_on()
+        user.play_on()
 
 
-def test_the_felt_tells_the_story_of_the_hand(visit: Visit) -> None:
-    page = visit.page
-    visit.set(motion="fast")
-    name = visit.sit_down(seed=5)
+def test_the_table_tells_the_story_of_the_hand(user: User) -> None:
+    page = user.page
+    user.set(motion="fast")
+    name = user.sit_down(seed=5)
     expect(page.locator(".stage-label")).to_have_text("Trick 1 of 7, for the stock")
     expect(page.locator(".prompt")).to_contain_text("the winner takes ")
     listen = """() => {
@@ -165,18 +165,18 @@ def test_the_felt_tells_the_story_of_the_hand(visit: Visit) -> None:
             .observe(document.querySelector('.prompt'), {childList: true, subtree: true});
     }"""
     page.evaluate(listen)
-    held = visit.hand
-    visit.play_on()
-    state = visit.ask(f"tables/{name}")["state"]
+    held = user.hand
+    user.play_on()
+    state = user.request(f"tables/{name}")["state"]
     for zone, cards in (("hand", state["hand"]), ("up", state["upcards"])):
         shown = page.locator(f".card[data-zone={zone}]")
         found = shown.evaluate_all("all => all.map(each => each.dataset.card)")
         assert sorted(found) == sorted(cards)
     expect(page.locator(".card[data-zone=other]")).to_have_count(state["hand_size_other"])
-    expect(page.locator(".last-label")).to_have_text(state["said"]["last"])
-    assert re.search(r"won and drew \S+, \w+ \S+", state["said"]["last"])
+    expect(page.locator(".last-label")).to_have_text(state["texts"]["last"])
+    assert re.search(r"won and drew \S+, \w+ \S+", state["texts"]["last"])
     # A mark lies on the card that was drawn, and tricks for the stock stand in grey.
-    (fresh,) = set(visit.hand) - set(held)
+    (fresh,) = set(user.hand) - set(held)
     expect(page.locator(".card.fresh")).to_have_count(1)
     assert page.locator(".card.fresh").get_attribute("data-zone") == "hand"
     assert page.locator(f".hit[aria-label='{fresh}']").get_attribute("data-key") == page.locator(
@@ -184,8 +184,8 @@ def test_the_felt_tells_the_story_of_the_hand(visit: Visit) -> None:
     ).get_attribute("data-card")
     grey = page.locator(".plate-stock").all_inner_texts()
     assert sorted(grey) == ["0 for the stock", "1 for the stock"]
-    while visit.ask(f"tables/{name}")["state"]["stock_left"]:
-        visit.play_on()
+    while user.request(f"tables/{name}")["state"]["stock_left"]:
+        user.play_on()
     assert any(each.startswith("The stock is gone.") for each in page.evaluate("prompts"))
     expect(page.locator(".stage-label")).to_contain_text("and it counts")
     expect(page.locator(".card[data-zone=other] .back")).to_have_count(0)
@@ -195,7 +195,7 @@ def test_the_felt_tells_the_story_of_the_hand(visit: Visit) -> None:
     expect(page.locator(".seen td")).to_have_count(28)
     expect(page.locator(".seen .seen-hand")).to_have_count(7)
     page.keyboard.press("i")
-    visit.computed(".card.hinted")
+    user.computed(".card.hinted")
     expect(page.locator(".card.hinted")).to_have_count(1)
     expect(page.locator(".help-hint")).not_to_be_empty()
 
@@ -205,38 +205,38 @@ def test_the_felt_tells_the_story_of_the_hand(visit: Visit) -> None:
 
 def test_a_hand_survives_a_reload_and_a_server_that_begins_again(browser, tmp_path) -> None:
     first = ExitStack()
-    server = first.enter_context(running(tmp_path))
-    with first, visiting(server, browser) as visit:
-        page = visit.page
-        visit.sit_down(rules="quick", seed=8)
-        visit.play_on()
-        before = visit.hand
+    server = first.enter_context(running_server(tmp_path))
+    with first, user_of(server, browser) as user:
+        page = user.page
+        user.sit_down(rules="quick", seed=8)
+        user.play_on()
+        before = user.hand
         page.reload()
-        visit.wait_for_hand(before)
-        visit.computed(PLAYABLE)
-        assert not visit.complaints
+        user.wait_for_hand(before)
+        user.computed(PLAYABLE)
+        assert not user.complaints
         first.close()
         page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
         expect(page.locator("#connection")).to_contain_text("connection")
-        visit.wait_for_hand(before)
-        with running(tmp_path, port=server.port):
+        user.wait_for_hand(before)
+        with running_server(tmp_path, port=server.port):
             expect(page.locator("#connection")).to_be_hidden()
-            visit.play_on()
-            visit.go()
+            user.play_on()
+            user.go()
             page.locator(".table-list a").click()
-            visit.computed(PLAYABLE)
+            user.computed(PLAYABLE)
 
 
-def test_settings_stay(visit: Visit) -> None:
-    page = visit.page
-    visit.go()
+def test_settings_stay(user: User) -> None:
+    page = user.page
+    user.go()
     page.keyboard.press(",")
     for name in ("Dark", "Classic", "A row for each suit", "Four"):
         page.get_by_label(name, exact=True).check()
     page.get_by_role("button", name="Done").click()
     page.reload()
     assert page.locator("html").get_attribute("data-theme") == "dark"
-    visit.sit_down(rules="classic")
+    user.sit_down(rules="classic")
     expect(page.locator(".card[data-zone=hand] .face.classic")).to_have_count(13)
     rows = page.locator(".hit").evaluate_all("all => new Set(all.map(each => each.style.top)).size")
     assert rows > 1
@@ -245,24 +245,24 @@ def test_settings_stay(visit: Visit) -> None:
 # -- watching and understanding
 
 
-def test_two_agents_are_watched_step_by_step(visit: Visit) -> None:
-    page = visit.page
-    visit.sit_down(player="medium", opponent="easy")
+def test_two_agents_are_watched_step_by_step(user: User) -> None:
+    page = user.page
+    user.sit_down(player="medium", opponent="easy")
     expect(page.locator(".card[data-zone=other] .face").first).to_be_visible()
     page.get_by_role("button", name="Pause (Space)").click()
     page.get_by_role("button", name="Go on (Space)").wait_for()
-    move = visit.move
+    move = user.move
     page.get_by_role("button", name="One step (→)").click()
     page.wait_for_function(
-        "move => document.querySelector('.felt').dataset.move !== move", arg=move
+        "move => document.querySelector('.table-view').dataset.move !== move", arg=move
     )
     assert page.locator(PLAYABLE).count() == 0
 
 
-def test_a_hand_is_replayed_and_analysed(visit: Visit) -> None:
-    page = visit.page
-    state = visit.finish_hand(visit.table())
-    visit.go("replays")
+def test_a_hand_is_replayed_and_analysed(user: User) -> None:
+    page = user.page
+    state = user.finish_hand(user.table())
+    user.go("replays")
     page.locator(".hand-list a").first.click()
     expect(page.locator(".replay-count")).to_contain_text("0 / ")
     page.keyboard.press("ArrowRight")
@@ -270,7 +270,7 @@ def test_a_hand_is_replayed_and_analysed(visit: Visit) -> None:
     expect(page.locator(".replay-count")).to_contain_text("2 / ")
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".replay-count")).to_contain_text("1 / ")
-    visit.computed(".plot")
+    user.computed(".plot")
     page.get_by_role("slider").fill("12")
     expect(page.locator(".values tr.played")).to_have_count(1)
     page.get_by_role("slider").fill("0")
@@ -297,13 +297,13 @@ def test_a_hand_is_replayed_and_analysed(visit: Visit) -> None:
     assert "<html" in loading.value.path().read_text(encoding="utf-8")
 
 
-def test_a_record_file_opens_and_broken_lines_are_told(visit: Visit, tmp_path) -> None:
-    page = visit.page
-    visit.finished_hand()
+def test_a_record_file_opens_and_broken_lines_are_told(user: User, tmp_path) -> None:
+    page = user.page
+    user.finished_hand()
     lines = page.evaluate("fetch('/api/statistics/export?form=jsonl').then(each => each.text())")
     path = tmp_path / "hands.jsonl"
     path.write_text(lines + "this is no record\n", encoding="utf-8")
-    visit.go("replays")
+    user.go("replays")
     page.get_by_label(re.compile("Open a record file")).set_input_files(path)
     expect(page.get_by_role("heading", name="hands.jsonl")).to_be_visible()
     expect(page.locator(".problems")).to_contain_text("1 line cannot be read")
@@ -318,10 +318,10 @@ SIZES = [(360, 640), (740, 360), (844, 390), (768, 1024), (1280, 800), (2560, 13
 
 
 @pytest.mark.parametrize("rows", ["one", "stacked"])
-def test_every_card_can_be_reached_on_narrow_and_wide_screens(rows: str, visit: Visit) -> None:
-    page = visit.page
-    visit.set(rows=rows)
-    visit.sit_down(rules="classic", seed=2)
+def test_every_card_can_be_reached_on_narrow_and_wide_screens(rows: str, user: User) -> None:
+    page = user.page
+    user.set(rows=rows)
+    user.sit_down(rules="classic", seed=2)
     for width, height in SIZES:
         page.set_viewport_size({"width": width, "height": height})
         page.wait_for_function(SETTLED, arg=width)
@@ -337,43 +337,43 @@ def test_every_card_can_be_reached_on_narrow_and_wide_screens(rows: str, visit: 
         assert box_of(page.locator(".prompt"))["bottom"] <= min(box["top"] for box in boxes) + 1
         assert page.evaluate("document.documentElement.scrollWidth") <= width
     for place in ("", "watch", "replays", "statistics"):
-        visit.go(place)
+        user.go(place)
         page.set_viewport_size({"width": 320, "height": 640})
         assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
 @needs_axe
-def test_axe_finds_nothing_on_any_page(visit: Visit) -> None:
-    page, found = visit.page, dict[str, list[str]]()
+def test_axe_finds_nothing_on_any_page(user: User) -> None:
+    page, found = user.page, dict[str, list[str]]()
 
     def look(name: str, ready: str) -> None:
-        visit.computed(ready)
-        found[name] = visit.violations()
+        user.computed(ready)
+        found[name] = user.violations()
 
-    visit.sit_down()
+    user.sit_down()
     for key, shown in (("p", ".seen"), ("?", ".keys"), (",", ".settings"), ("m", ".pages-menu")):
         page.keyboard.press(key)
         look(shown, shown)
         page.keyboard.press("Escape")
-    name, decision = visit.hand_with_a_mistake()
-    visit.show_score(name)
+    name, decision = user.hand_with_a_mistake()
+    user.show_score(name)
     look("score", OVER)
     page.get_by_role("button", name="Replay and analysis").click()
-    visit.computed(".plot")
+    user.computed(".plot")
     page.get_by_role("slider").fill("13")
     look("replay", ".plot")
     pages = {"": "form", "watch": "form", "replays": ".hand-list", "statistics": ".chart"}
     pages |= {"learn": ".figures-line", f"exercise/{name}/1/{decision}": ASKED}
     for place, ready in (pages | {"puzzles/endgame": ASKED}).items():
-        visit.go(place)
+        user.go(place)
         look(place, ready)
     page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
-    visit.computed(".values")
+    user.computed(".values")
     look("answer", ".task h2")
-    visit.go("learn")
+    user.go("learn")
     page.get_by_role("button", name="Begin").click()
     look("lesson", SHOWN)
-    visit.sit_down(player="easy", opponent="medium")
+    user.sit_down(player="easy", opponent="medium")
     page.get_by_role("button", name="Pause (Space)").click()
     look("watching", ".watch-bar")
     assert not any(found.values()), found

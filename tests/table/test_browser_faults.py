@@ -17,30 +17,30 @@ from tablepage import (
     PLAYABLE,
     SETTLED,
     SHOWN,
-    Visit,
+    User,
     box_of,
     in_windows,
-    visiting,
+    user_of,
 )
 from test_puzzles import ENDINGS, FOREPLAYS
 
 
 @pytest.mark.parametrize(("motion", "touch"), [("none", False), ("fast", True)])
 @in_windows((820, 1180), has_touch=True)
-def test_a_double_click_or_tap_plays_one_card(motion: str, touch: bool, visit: Visit) -> None:
-    visit.set(motion=motion)
-    name = visit.sit_down(rules="classic", opponent="random", seed=4)
+def test_a_double_click_or_tap_plays_one_card(motion: str, touch: bool, user: User) -> None:
+    user.set(motion=motion)
+    name = user.sit_down(rules="classic", opponent="random", seed=4)
     for _ in range(2):
-        move, events = visit.move, len(played_by_me(visit, name))
-        box = box_of(visit.page.locator(PLAYABLE))
+        move, events = user.move, len(played_by_me(user, name))
+        box = box_of(user.page.locator(PLAYABLE))
         for after in (0.0, 0.09 if touch else 0.15):
-            visit.press(box["x"] + 8, box["y"] + 13, after, touch=touch)
-        visit.wait_for_more(move)
-        visit.page.wait_for_timeout(300)
-        assert len(played_by_me(visit, name)) == events + 1
+            user.press(box["x"] + 8, box["y"] + 13, after, touch=touch)
+        user.wait_for_more(move)
+        user.page.wait_for_timeout(300)
+        assert len(played_by_me(user, name)) == events + 1
 
 
-def played_by_me(visit: Visit, name: str) -> list[Any]:
+def played_by_me(user: User, name: str) -> list[Any]:
     """The person's cards in all tricks, counted from the page's own events."""
     script = """async (path) => {
         const source = new EventSource(`/api/tables/${path}/events?after=0`);
@@ -48,89 +48,89 @@ def played_by_me(visit: Visit, name: str) -> list[Any]:
         source.close();
         return JSON.parse(answer).events;
     }"""
-    events = visit.page.evaluate(script, name)
+    events = user.page.evaluate(script, name)
     return [each for each in events if each["kind"] in ("led", "followed") and each["who"] == 0]
 
 
 @in_windows((844, 390))
-def test_a_click_on_the_next_hand_is_no_first_half_of_one_on_a_card(visit: Visit) -> None:
-    page = visit.page
-    name = visit.sit_down(match={"kind": "points", "n": 50}, opponent="random", seed=6)
-    visit.finish_hand(name)
+def test_a_click_on_the_next_hand_is_no_first_half_of_one_on_a_card(user: User) -> None:
+    page = user.page
+    name = user.sit_down(match={"kind": "points", "n": 50}, opponent="random", seed=6)
+    user.finish_hand(name)
     page.locator(OVER).wait_for()
     box = box_of(page.get_by_role("button", name="Next hand"))
     at = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    before = len(played_by_me(visit, name))
+    before = len(played_by_me(user, name))
     # Two clicks in one place belong together, whatever lies there at the second ...
-    visit.press(*at)
-    visit.computed(PLAYABLE)
+    user.press(*at)
+    user.computed(PLAYABLE)
     assert page.evaluate("at => Boolean(document.elementFromPoint(...at).closest('.hit'))", at)
-    visit.press(*at, after=0.3)
+    user.press(*at, after=0.3)
     page.wait_for_timeout(500)
-    assert len(played_by_me(visit, name)) == before
+    assert len(played_by_me(user, name)) == before
     # ... and one in another place is one of its own, however soon.
-    move = visit.move
+    move = user.move
     page.mouse.click(5, 200)
     page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
-    visit.wait_for_more(move)
-    assert len(played_by_me(visit, name)) == before + 1
+    user.wait_for_more(move)
+    assert len(played_by_me(user, name)) == before + 1
 
 
-def test_two_tabs_of_one_table_stay_alike(visit: Visit) -> None:
-    name = visit.sit_down(rules="classic", opponent="random", seed=4)
-    other = visit.context.new_page()
-    other.goto(f"{visit.server.url}#/table/{name}")
+def test_two_tabs_of_one_table_stay_alike(user: User) -> None:
+    name = user.sit_down(rules="classic", opponent="random", seed=4)
+    other = user.context.new_page()
+    other.goto(f"{user.server.url}#/table/{name}")
     other.locator(SHOWN).wait_for()
-    visit.page.bring_to_front()
-    visit.play_on()
-    expect(other.locator(f".felt[data-move='{visit.move}']")).to_have_count(1)
+    user.page.bring_to_front()
+    user.play_on()
+    expect(other.locator(f".table-view[data-move='{user.move}']")).to_have_count(1)
 
 
-def test_a_table_under_way_is_not_given_up_without_a_question(visit: Visit) -> None:
-    visit.sit_down(rules="classic", seed=4)
-    visit.go()
-    visit.page.get_by_role("button", name="Give up the table").first.click()
-    visit.page.get_by_role("button", name="Keep it").click()
-    assert [each for each in visit.ask("tables") if not each["over"]]
-    visit.page.get_by_role("button", name="Give up the table").first.click()
-    visit.page.get_by_role("button", name="Give it up").click()
-    expect(visit.page.get_by_role("dialog")).to_have_count(0)
+def test_a_table_under_way_is_not_given_up_without_a_question(user: User) -> None:
+    user.sit_down(rules="classic", seed=4)
+    user.go()
+    user.page.get_by_role("button", name="Give up the table").first.click()
+    user.page.get_by_role("button", name="Keep it").click()
+    assert [each for each in user.request("tables") if not each["over"]]
+    user.page.get_by_role("button", name="Give up the table").first.click()
+    user.page.get_by_role("button", name="Give it up").click()
+    expect(user.page.get_by_role("dialog")).to_have_count(0)
     script = "fetch('/api/tables').then(all => all.json()).then(all => !all.length)"
-    visit.page.wait_for_function(f"() => {script}")
-    assert visit.ask("statistics")["total"]["lost"] == 1
+    user.page.wait_for_function(f"() => {script}")
+    assert user.request("statistics")["total"]["lost"] == 1
 
 
 @in_windows((1280, 800), forced_colors="active", color_scheme="dark")
-def test_black_suits_are_seen_where_the_system_sets_the_colours(visit: Visit) -> None:
-    visit.sit_down(rules="classic", seed=4)
+def test_black_suits_are_seen_where_the_system_sets_the_colours(user: User) -> None:
+    user.sit_down(rules="classic", seed=4)
     script = """() => {
         const face = document.querySelector('.face.suit-S, .face.suit-C');
         const pip = getComputedStyle(face.querySelector('path:not(.rank)')).fill;
         return [pip, getComputedStyle(face.closest('.inner')).backgroundColor];
     }"""
-    pip, paper = (sum(map(int, each[4:-1].split(","))) for each in visit.page.evaluate(script))
+    pip, paper = (sum(map(int, each[4:-1].split(","))) for each in user.page.evaluate(script))
     assert paper - pip > 400
 
 
-def test_words_on_the_felt_are_whole_and_clear_of_each_other(visit: Visit) -> None:
+def test_words_on_the_table_are_whole_and_clear_of_each_other(user: User) -> None:
     script = """() => {
         const box = (each) => each.getBoundingClientRect();
         const all = (query) => [...document.querySelectorAll(query)];
         const seen = (query) => all(query).filter((each) => box(each).width);
         const meet = (one, two) => one.left < two.right - 2 && two.left < one.right - 2
             && one.top < two.bottom - 2 && two.top < one.bottom - 2;
-        const felt = box(document.querySelector('.felt'));
+        const table = box(document.querySelector('.table-view'));
         const labels = seen('.prompt, .stage-label, .stock-label, .last-label, .plate');
         return labels.filter((each) => {
             const mine = box(each), plate = each.matches('.plate');
             const under = each.matches('.stage-label, .stock-label') ? seen('.card') : [];
             const others = plate ? [] : [...seen('.prompt, .plate'), ...under];
-            return mine.left < felt.left - 1 || mine.right > felt.right + 1
+            return mine.left < table.left - 1 || mine.right > table.right + 1
                 || others.some((other) => each !== other && meet(mine, box(other)));
         }).map((each) => each.textContent);
     }"""
     cut = "all => all.filter((each) => each.scrollWidth > each.clientWidth + 1).length"
-    page = visit.page
+    page = user.page
 
     def check(*widths: int) -> None:
         for width in widths:
@@ -141,15 +141,15 @@ def test_words_on_the_felt_are_whole_and_clear_of_each_other(visit: Visit) -> No
             assert page.evaluate("document.documentElement.scrollWidth") <= width
 
     for puzzle in (*ENDINGS[:40:13], *FOREPLAYS[:30:15]):
-        visit.go(f"puzzle/{puzzle.id}")
-        visit.computed(ASKED)
+        user.go(f"puzzle/{puzzle.id}")
+        user.computed(ASKED)
         check(390, 1000, 1920)
-    visit.sit_down(rules="classic", seed=5)
+    user.sit_down(rules="classic", seed=5)
     for _ in range(3):
         check(320, 390, 1000, 1920)
-        visit.play_on()
-    visit.go()
-    page.locator(".player").first.wait_for()
+        user.play_on()
+    user.go()
+    page.locator(".agent").first.wait_for()
     lines = """all => all.map((each) => {
         const range = document.createRange();
         range.selectNodeContents(each);
@@ -157,109 +157,107 @@ def test_words_on_the_felt_are_whole_and_clear_of_each_other(visit: Visit) -> No
     })"""
     for width in (320, 390, 1000, 1920):
         page.set_viewport_size({"width": width, "height": 1000})
-        assert width == 320 or page.locator(".player-card").evaluate_all(cut) == 0
+        assert width == 320 or page.locator(".agent-card").evaluate_all(cut) == 0
         assert set(page.locator(".site nav a").evaluate_all(lines)) == {1}
 
 
 @in_windows((740, 360))
-def test_help_leaves_the_trick_in_sight_on_a_phone_on_its_side(visit: Visit) -> None:
-    visit.sit_down(rules="classic", opponent="random", seed=3)
-    visit.page.keyboard.press("p")
-    visit.page.locator(".seen").wait_for()
-    help_, felt = (box_of(visit.page.locator(each)) for each in (".help", ".felt"))
-    assert felt["right"] <= help_["left"] + 1
+def test_help_leaves_the_trick_in_sight_on_a_phone_on_its_side(user: User) -> None:
+    user.sit_down(rules="classic", opponent="random", seed=3)
+    user.page.keyboard.press("p")
+    user.page.locator(".seen").wait_for()
+    help_, table = (box_of(user.page.locator(each)) for each in (".help", ".table-view"))
+    assert table["right"] <= help_["left"] + 1
 
 
 @in_windows((390, 800))
-def test_a_mistake_on_a_phone_shows_the_board(visit: Visit) -> None:
-    page, (name, _) = visit.page, visit.hand_with_a_mistake()
-    visit.go(f"replay/{name}/1")
+def test_a_mistake_on_a_phone_shows_the_board(user: User) -> None:
+    page, (name, _) = user.page, user.hand_with_a_mistake()
+    user.go(f"replay/{name}/1")
     mistake = page.locator(".mistake-list button").first
     mistake.scroll_into_view_if_needed()
     mistake.click()
     page.wait_for_function(
-        "() => document.querySelector('.felt').getBoundingClientRect().top >= -2"
+        "() => document.querySelector('.table-view').getBoundingClientRect().top >= -2"
     )
-    assert box_of(page.locator(".felt"))["top"] < 200
+    assert box_of(page.locator(".table-view"))["top"] < 200
 
 
-def seconds_to_decide(visit: Visit, hasten: bool) -> float:
+def seconds_to_decide(user: User, hasten: bool) -> float:
     """Seconds from a click on a card to the next decision at rest, by the page's clock.
 
     The page itself makes the click that hastens: the browser's driver may be late.
     """
-    page = visit.page
+    page = user.page
     script = """(hasten) => {
-        const felt = document.querySelector('.felt'), before = felt.dataset.move;
+        const table = document.querySelector('.table-view'), before = table.dataset.move;
         const elsewhere = new MouseEvent('click', {bubbles: true, clientX: 640, clientY: 700});
         window.took = new Promise((done) => document.addEventListener('click', () => {
             const begun = performance.now();
-            if (hasten) setTimeout(() => felt.dispatchEvent(elsewhere), 60);
+            if (hasten) setTimeout(() => table.dispatchEvent(elsewhere), 60);
             new MutationObserver((_, observer) => {
-                if ([undefined, before].includes(felt.dataset.move)) return;
+                if ([undefined, before].includes(table.dataset.move)) return;
                 observer.disconnect();
                 done((performance.now() - begun) / 1000);
-            }).observe(felt, {attributes: true});
+            }).observe(table, {attributes: true});
         }, {capture: true, once: true}));
     }"""
-    visit.move  # noqa: B018  (waits for the decision)
+    user.move  # noqa: B018  (waits for the decision)
     page.evaluate(script, hasten)
     page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
     return page.evaluate("window.took")
 
 
 @pytest.mark.parametrize(("hasten", "limit"), [(False, 1.6), (True, 0.6)])
-def test_the_next_decision_comes_soon_after_a_click(
-    visit: Visit, hasten: bool, limit: float
-) -> None:
+def test_the_next_decision_comes_soon_after_a_click(user: User, hasten: bool, limit: float) -> None:
     """And sooner after another click that plays no card. One of six has to be in time."""
-    visit.set(motion="normal")
-    name, seconds = visit.sit_down(rules="classic", opponent="easy", seed=4), list[float]()
+    user.set(motion="normal")
+    name, seconds = user.sit_down(rules="classic", opponent="easy", seed=4), list[float]()
     while not seconds or (min(seconds) >= limit and len(seconds) < 6):
-        seconds.append(seconds_to_decide(visit, hasten))
+        seconds.append(seconds_to_decide(user, hasten))
     assert min(seconds) < limit
-    assert len(played_by_me(visit, name)) == len(seconds)
+    assert len(played_by_me(user, name)) == len(seconds)
 
 
-def test_a_card_whose_answer_is_lost_is_sent_again_and_played_once(visit: Visit) -> None:
+def test_a_card_whose_answer_is_lost_is_sent_again_and_played_once(user: User) -> None:
     def lose_on_its_way_back(route: Route) -> None:
         route.fetch()
         route.abort()
 
-    page = visit.page
+    page = user.page
     for lose in (lambda route: route.abort(), lose_on_its_way_back):
-        name = visit.sit_down(rules="classic", opponent="random", seed=11)
+        name = user.sit_down(rules="classic", opponent="random", seed=11)
         page.route("**/play", lose, times=1)
-        move = visit.move
+        move = user.move
         page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
-        visit.wait_for_more(move)
+        user.wait_for_more(move)
         expect(page.locator("#connection")).to_be_hidden()
-        assert len(played_by_me(visit, name)) == 1
-    visit.complaints.clear()
+        assert len(played_by_me(user, name)) == 1
+    user.complaints.clear()
 
 
-def test_the_banner_of_a_lost_connection_goes_by_itself(visit: Visit) -> None:
-    visit.go()
-    visit.page.route("**/api/statistics", lambda route: route.abort())
-    visit.page.get_by_role("link", name="Statistics").click()
-    expect(visit.page.locator("#connection")).to_be_visible()
-    expect(visit.page.locator("#connection")).to_be_hidden()
-    visit.complaints.clear()
+def test_the_banner_of_a_lost_connection_goes_by_itself(user: User) -> None:
+    user.go()
+    user.page.route("**/api/statistics", lambda route: route.abort())
+    user.page.get_by_role("link", name="Statistics").click()
+    expect(user.page.locator("#connection")).to_be_visible()
+    expect(user.page.locator("#connection")).to_be_hidden()
+    user.complaints.clear()
 
 
 LATENCY, BYTES_A_SECOND = 0.8, 50_000
 # Presses Play as soon as it is there, and notes when a card can be played, by the page's clock.
 HASTE = """new MutationObserver((_, observer) => {
     document.querySelector('button.play:enabled')?.click();
-    if (!document.querySelector('.felt[data-move] .hit:not([aria-disabled])')) return;
+    if (!document.querySelector('.table-view[data-move] .hit:not([aria-disabled])')) return;
     observer.disconnect();
     window.seconds = performance.now() / 1000;
 }).observe(document, {subtree: true, childList: true, attributes: true});"""
 
 
-def first_card(visit: Visit, browser) -> tuple[float, list[Any]]:
+def first_card(user: User, browser) -> tuple[float, list[Any]]:
     """A stranger's seconds to the first card on a slow line, and the sizes of all requests."""
-    with visiting(visit.server, browser) as stranger:
+    with user_of(user.server, browser) as stranger:
         page, requests = stranger.page, list[Any]()
         page.on("requestfinished", lambda request: requests.append(request.sizes()))
         page.add_init_script(HASTE)
@@ -271,10 +269,10 @@ def first_card(visit: Visit, browser) -> tuple[float, list[Any]]:
 
 
 def test_a_first_visit_takes_few_requests_and_two_until_a_card_can_be_played(
-    visit: Visit, browser
+    user: User, browser
 ) -> None:
-    visit.sit_down(rules="classic")
-    _, requests = first_card(visit, browser)
+    user.sit_down(rules="classic")
+    _, requests = first_card(user, browser)
     size = sum(each["responseBodySize"] + each["responseHeadersSize"] for each in requests)
     # The page, and then the table; what else is asked for meanwhile takes a part of the line.
     assert len(requests) <= 6
@@ -283,27 +281,27 @@ def test_a_first_visit_takes_few_requests_and_two_until_a_card_can_be_played(
 
 @pytest.mark.thorough
 def test_a_first_card_can_be_played_within_three_seconds_on_a_slow_line(
-    visit: Visit, browser
+    user: User, browser
 ) -> None:
-    visit.sit_down(rules="classic")
-    assert min(first_card(visit, browser)[0] for _ in range(5)) < 3.0
+    user.sit_down(rules="classic")
+    assert min(first_card(user, browser)[0] for _ in range(5)) < 3.0
 
 
 def test_a_replay_tells_whose_view_its_values_are_and_has_its_step_in_the_address(
-    visit: Visit,
+    user: User,
 ) -> None:
-    page, name = visit.page, visit.sit_down(seed=6)
-    visit.finish_hand(name)
-    visit.go(f"replay/{name}/1")
-    visit.computed(".plot")
+    page, name = user.page, user.sit_down(seed=6)
+    user.finish_hand(name)
+    user.go(f"replay/{name}/1")
+    user.computed(".plot")
     expect(page.locator(".plot-value")).to_contain_text("You, as you saw it:")
-    said = set()
+    texts = set()
     for step in range(1, 5):
-        said.add(page.locator(".values caption").inner_text().rpartition(", ")[2])
+        texts.add(page.locator(".values caption").inner_text().rpartition(", ")[2])
         page.keyboard.press("ArrowRight")
         expect(page.locator(".replay-count")).to_contain_text(f"{step} / ")
         expect(page).to_have_url(re.compile(f"#/replay/{name}/1/{step}$"))
-    assert said == {"as you saw it", "as Easy saw it"}
+    assert texts == {"as you saw it", "as Easy saw it"}
     page.reload()
     expect(page.locator(".replay-count")).to_contain_text("4 / ")
 
@@ -325,51 +323,51 @@ def hold(requests: list[Route]) -> Callable[[Route], None]:
     )
 
 
-def test_a_replay_that_is_analysed_opens_at_the_step_of_its_address(visit: Visit) -> None:
-    page = visit.page
+def test_a_replay_that_is_analysed_opens_at_the_step_of_its_address(user: User) -> None:
+    page = user.page
     page.add_init_script(SLOW_FRAMES)
-    name, _ = visit.hand_with_a_mistake()
+    name, _ = user.hand_with_a_mistake()
     address = f"#/replay/{name}/1/5"
-    visit.go(address.removeprefix("#/"))
+    user.go(address.removeprefix("#/"))
     page.wait_for_function("() => window.addresses.length > 1")
     assert set(page.evaluate("window.addresses")) == {address}
     expect(page.locator(".replay-count")).to_contain_text("5 / ")
 
 
-def test_a_replay_left_while_it_loads_keeps_the_address(visit: Visit) -> None:
-    page, held, name = visit.page, list[Route](), visit.finished_hand()
+def test_a_replay_left_while_it_loads_keeps_the_address(user: User) -> None:
+    page, held, name = user.page, list[Route](), user.finished_hand()
     page.route(f"**/api/replays/{name}/1", lambda route: held.append(route))
     page.evaluate("address => location.hash = address", f"#/replay/{name}/1")
     expect(page.locator("h1")).to_have_text("Replay")
-    visit.go("learn")
+    user.go("learn")
     with page.expect_response(f"**/api/replays/{name}/1"):
         held.pop().continue_()
     page.evaluate("new Promise((done) => setTimeout(() => requestAnimationFrame(done), 200))")
     assert page.evaluate("location.hash") == "#/learn"
 
 
-def test_a_refused_event_stream_is_asked_for_again_after_a_pause(visit: Visit) -> None:
+def test_a_refused_event_stream_is_asked_for_again_after_a_pause(user: User) -> None:
     asked = list[Route]()
 
     def refuse(route: Route) -> None:
         asked.append(route)
         route.fulfill(status=429, json={"error": "too many pages"})
 
-    visit.page.route("**/events?*", refuse)
-    visit.sit_down()
-    visit.page.wait_for_timeout(1500)
+    user.page.route("**/events?*", refuse)
+    user.sit_down()
+    user.page.wait_for_timeout(1500)
     assert 0 < len(asked) <= 2
-    visit.go("learn")
+    user.go("learn")
     asked.clear()
-    visit.page.wait_for_timeout(1500)
+    user.page.wait_for_timeout(1500)
     assert not asked
-    visit.complaints.clear()
+    user.complaints.clear()
 
 
-def test_an_answer_that_is_sent_is_not_sent_again_nor_left(visit: Visit) -> None:
-    page, held = visit.page, list[Route]()
-    visit.go(f"puzzle/{ENDINGS[0].id}")
-    visit.computed(ASKED)
+def test_an_answer_that_is_sent_is_not_sent_again_nor_left(user: User) -> None:
+    page, held = user.page, list[Route]()
+    user.go(f"puzzle/{ENDINGS[0].id}")
+    user.computed(ASKED)
     page.route("**/answer", hold(held))
     page.route("**/line", hold(held))
     for key in ("Home", "Enter", "ArrowRight", "Enter"):
@@ -377,52 +375,52 @@ def test_an_answer_that_is_sent_is_not_sent_again_nor_left(visit: Visit) -> None
     page.wait_for_timeout(200)
     assert len(held) == 1
     held.pop().continue_()
-    visit.computed(".values")
+    user.computed(".values")
 
 
-def test_what_takes_long_is_told_at_once(visit: Visit) -> None:
-    page, held = visit.page, list[Route]()
-    visit.go()
+def test_what_takes_long_is_told_at_once(user: User) -> None:
+    page, held = user.page, list[Route]()
+    user.go()
     page.route(lambda url: url.endswith("/api/tables"), hold(held))
     page.get_by_role("button", name="Play").click()
     expect(page.get_by_role("alert")).to_contain_text("The first table on a machine takes")
     held.pop().continue_()
-    visit.computed(PLAYABLE)
+    user.computed(PLAYABLE)
     page.unroute_all()
-    visit.sit_down(rules="classic", opponent="random", seed=11)
+    user.sit_down(rules="classic", opponent="random", seed=11)
     page.route("**/play", hold(held))
     page.locator(PLAYABLE).first.click(position={"x": 6, "y": 12})
     expect(page.locator(".prompt")).to_contain_text("Random is to play")
     held.pop().continue_()
-    visit.wait_for_more("0")
+    user.wait_for_more("0")
 
 
-def test_a_result_is_told_once_to_screen_readers(visit: Visit) -> None:
-    page = visit.page
-    name = visit.sit_down(seed=6)
+def test_a_result_is_told_once_to_screen_readers(user: User) -> None:
+    page = user.page
+    name = user.sit_down(seed=6)
     page.evaluate(
         """() => {
-            window.said = [];
+            window.texts = [];
             new MutationObserver((all) => all.forEach(({addedNodes}) =>
-                addedNodes.forEach((each) => window.said.push(each.textContent))))
+                addedNodes.forEach((each) => window.texts.push(each.textContent))))
                 .observe(document.getElementById('spoken'), {childList: true});
         }"""
     )
-    visit.play_on()
-    visit.finish_hand(name)
+    user.play_on()
+    user.finish_hand(name)
     page.locator(OVER).wait_for()
     result = page.locator(f"{OVER} .result-text").inner_text()
-    said = page.evaluate("window.said")
-    assert not [each for each in said if "paid" in each or "win the hand" in each], said
+    texts = page.evaluate("window.texts")
+    assert not [each for each in texts if "paid" in each or "win the hand" in each], texts
     assert "paid" in result or "tie" in result
-    assert not [each for each in said if any(suit in each for suit in "♣♦♥♠")]
-    assert any(" of " in each for each in said)
+    assert not [each for each in texts if any(suit in each for suit in "♣♦♥♠")]
+    assert any(" of " in each for each in texts)
     assert page.locator(f"{OVER} h2").inner_text() in ("You win the hand", "Easy wins the hand")
 
 
-def test_every_page_can_be_reached_from_a_hand_under_way(visit: Visit) -> None:
-    page = visit.page
-    visit.sit_down(rules="classic", seed=4)
+def test_every_page_can_be_reached_from_a_hand_under_way(user: User) -> None:
+    page = user.page
+    user.sit_down(rules="classic", seed=4)
     page.get_by_role("button", name="The rules").click()
     expect(page.get_by_role("dialog", name="Classic")).to_contain_text("Stage two")
     page.keyboard.press("Escape")
@@ -432,35 +430,35 @@ def test_every_page_can_be_reached_from_a_hand_under_way(visit: Visit) -> None:
 
 
 @in_windows((320, 640), has_touch=True)
-def test_fingers_can_hit_every_card_on_a_phone(visit: Visit) -> None:
-    visit.sit_down(rules="classic", seed=2)
+def test_fingers_can_hit_every_card_on_a_phone(user: User) -> None:
+    user.sit_down(rules="classic", seed=2)
     for width, height in ((320, 640), (390, 844), (844, 390)):
-        visit.page.set_viewport_size({"width": width, "height": height})
-        visit.page.wait_for_function(SETTLED, arg=width)
-        sizes = visit.page.locator(".hit").evaluate_all(
+        user.page.set_viewport_size({"width": width, "height": height})
+        user.page.wait_for_function(SETTLED, arg=width)
+        sizes = user.page.locator(".hit").evaluate_all(
             "all => all.map(each => [each.offsetWidth, each.offsetHeight])"
         )
         assert len(sizes) == 13
         assert min(min(size) for size in sizes) >= 40, (width, sizes)
 
 
-def test_a_single_card_plays_itself_where_that_is_wished(visit: Visit) -> None:
-    visit.set(forced="on")
-    name, clicks = visit.sit_down(seed=6), 0
+def test_a_single_card_plays_itself_where_that_is_wished(user: User) -> None:
+    user.set(forced="on")
+    name, clicks = user.sit_down(seed=6), 0
     for _ in range(300):
-        if visit.is_over():
+        if user.is_over():
             break
-        if visit.page.locator(PLAYABLE).count() > 1:
-            visit.play_on()
+        if user.page.locator(PLAYABLE).count() > 1:
+            user.play_on()
             clicks += 1
         else:
-            visit.page.wait_for_timeout(50)
-    assert len(played_by_me(visit, name)) == 14 > clicks
+            user.page.wait_for_timeout(50)
+    assert len(played_by_me(user, name)) == 14 > clicks
 
 
-def test_known_cards_can_be_left_to_memory(visit: Visit) -> None:
-    visit.set(known="hidden")
-    name = visit.sit_down(rules="classic", opponent="counting", seed=5)
-    while not visit.ask(f"tables/{name}")["state"]["known_other"]:
-        visit.play_on()
-    assert visit.page.locator(".card[data-zone=other] .face").count() == 0
+def test_known_cards_can_be_left_to_memory(user: User) -> None:
+    user.set(known="hidden")
+    name = user.sit_down(rules="classic", opponent="counting", seed=5)
+    while not user.request(f"tables/{name}")["state"]["known_other"]:
+        user.play_on()
+    assert user.page.locator(".card[data-zone=other] .face").count() == 0

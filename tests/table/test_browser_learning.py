@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test")
 
 from playwright.sync_api import Page, expect
-from tablepage import ASKED, COMPUTING, OVER, PLAYABLE, SHOWN, Visit
+from tablepage import ASKED, COMPUTING, OVER, PLAYABLE, SHOWN, User
 from test_puzzles import ENDINGS, FOREPLAYS
 
 
@@ -20,76 +20,78 @@ def choose(page: Page, action: int) -> None:
     page.keyboard.press("Enter")
 
 
-def test_a_puzzle_is_solved_by_keys_and_played_out(visit: Visit) -> None:
-    page = visit.page
+def test_a_puzzle_is_solved_by_keys_and_played_out(user: User) -> None:
+    page = user.page
     puzzle = ENDINGS[0]
     (best,) = puzzle.position_values().best
-    visit.go(f"puzzle/{puzzle.id}")
-    visit.computed(ASKED)
+    user.go(f"puzzle/{puzzle.id}")
+    user.computed(ASKED)
     choose(page, best)
-    visit.computed(".values")
+    user.computed(".values")
     expect(page.locator(".task h2")).to_contain_text("Right")
     expect(page.locator(".values tr.best")).to_have_count(1)
     expect(page.locator(".task")).to_contain_text("1 in a row")
-    page.locator(".felt[data-move=answered]").wait_for()
+    page.locator(".table-view[data-move=answered]").wait_for()
     wrong = next(each.action for each in puzzle.position_values().cards if each.action != best)
     choose(page, wrong)
-    visit.computed(".line li")
+    user.computed(".line li")
     page.get_by_role("button", name="Back to the position").click()
     page.keyboard.press("n")
-    visit.computed(ASKED)
-    visit.go("learn")
+    user.computed(ASKED)
+    user.go("learn")
     expect(page.locator(".figures-line").first).to_contain_text("1 of 1 puzzle solved")
 
 
-def test_a_wrong_answer_says_what_it_costs_and_may_be_tried_again(visit: Visit) -> None:
-    page = visit.page
+def test_a_wrong_answer_says_what_it_costs_and_may_be_tried_again(user: User) -> None:
+    page = user.page
     puzzle = FOREPLAYS[0]
-    told = puzzle.position_values()
-    wrong = max(told.cards, key=lambda each: each.cost)
-    visit.go(f"puzzle/{puzzle.id}")
-    visit.computed(ASKED)
+    values = puzzle.position_values()
+    wrong = max(values.cards, key=lambda each: each.cost)
+    user.go(f"puzzle/{puzzle.id}")
+    user.computed(ASKED)
     choose(page, wrong.action)
-    visit.computed(".values")
+    user.computed(".values")
     expect(page.locator(".task h2")).to_contain_text("That costs about")
     expect(page.locator(".card.hinted")).to_have_count(1)
     page.get_by_role("button", name="Try again").click()
-    visit.computed(ASKED)
+    user.computed(ASKED)
 
 
-def test_the_turning_point_leads_to_its_step(visit: Visit) -> None:
-    page, (name, _) = visit.page, visit.hand_with_a_mistake()
-    visit.show_score(name)
-    turning = visit.computed(".turning a")
+def test_the_turning_point_leads_to_its_step(user: User) -> None:
+    page, (name, _) = user.page, user.hand_with_a_mistake()
+    user.show_score(name)
+    turning = user.computed(".turning a")
     step = str(turning.get_attribute("href")).rpartition("/")[2]
     turning.click()
     expect(page.locator(".replay-count")).to_contain_text(f"{step} / ")
 
 
-def test_the_same_deal_is_played_from_the_other_seat(visit: Visit) -> None:
-    page = visit.page
-    visit.show_score(name := visit.finished_hand(seed=5))
+def test_the_same_deal_is_played_from_the_other_seat(user: User) -> None:
+    page = user.page
+    user.show_score(name := user.finished_hand(seed=5))
     page.locator(f"{OVER} summary").click()
     page.get_by_role("button", name="Same deal, other seat").click()
     expect(page).not_to_have_url(re.compile(name), timeout=COMPUTING)
-    visit.computed(SHOWN)
+    user.computed(SHOWN)
     other = page.evaluate("location.hash").rpartition("/")[2]
-    visit.finish_hand(other)
+    user.finish_hand(other)
     page.reload()
-    visit.show_score(other)
+    user.show_score(other)
     expect(page.locator(f"{OVER} .compared")).to_contain_text("over both seats")
 
 
-def test_a_card_is_taken_back_and_tricks_are_claimed(visit: Visit) -> None:
-    page = visit.page
-    name = visit.sit_down(seed=5)
-    before = visit.hand
-    visit.play_on()
+def test_a_card_is_taken_back_and_tricks_are_claimed(user: User) -> None:
+    page = user.page
+    name = user.sit_down(seed=5)
+    before = user.hand
+    user.play_on()
     page.keyboard.press("z")
-    visit.wait_for_hand(before)
+    user.wait_for_hand(before)
     expect(page.locator("h1")).to_contain_text("not rated")
-    while visit.ask(f"tables/{name}")["state"]["stock_left"] or not page.locator(PLAYABLE).count():
-        visit.play_on()
+    while (
+        user.request(f"tables/{name}")["state"]["stock_left"] or not page.locator(PLAYABLE).count()
+    ):
+        user.play_on()
     page.keyboard.press("m")
     page.get_by_role("button", name="Claim tricks").click()
     page.get_by_label("How many of the").fill("0")
@@ -98,14 +100,14 @@ def test_a_card_is_taken_back_and_tricks_are_claimed(visit: Visit) -> None:
 
 
 def test_hands_are_filtered_and_coloured_and_those_of_one_match_stand_together(
-    visit: Visit,
+    user: User,
 ) -> None:
-    page = visit.page
-    visit.finished_hand(opponent="random", seed=5)
-    name = visit.finished_hand(match={"kind": "best", "n": 3}, seed=5)
-    visit.ask(f"tables/{name}/next", {})
-    visit.finish_hand(name)
-    visit.go("replays")
+    page = user.page
+    user.finished_hand(opponent="random", seed=5)
+    name = user.finished_hand(match={"kind": "best", "n": 3}, seed=5)
+    user.request(f"tables/{name}/next", {})
+    user.finish_hand(name)
+    user.go("replays")
     expect(page.locator(".hand-list a")).to_have_count(3)
     expect(page.locator(".hand-group h3")).to_contain_text("Small last against Easy: 2 hands")
     expect(page.locator(".hand-group a")).to_have_count(2)
@@ -114,43 +116,43 @@ def test_hands_are_filtered_and_coloured_and_those_of_one_match_stand_together(
     assert page.locator(".result-won, .result-lost, .result-drawn").count() == 1
 
 
-def test_the_lobby_and_the_first_hand_are_there_for_keys_alone(visit: Visit) -> None:
-    page, keyboard = visit.page, visit.page.keyboard
-    visit.go()
-    page.locator(".player-grid").first.wait_for()
-    visit.tab_to("Learn")
+def test_the_lobby_and_the_first_hand_are_there_for_keys_alone(user: User) -> None:
+    page, keyboard = user.page, user.page.keyboard
+    user.go()
+    page.locator(".agent-grid").first.wait_for()
+    user.tab_to("Learn")
     keyboard.press("Enter")
     expect(page.locator("h1")).to_have_text("Learn")
-    visit.tab_to("Begin")
+    user.tab_to("Begin")
     keyboard.press("Enter")
-    visit.computed(SHOWN)
-    visit.play_by_keys()
+    user.computed(SHOWN)
+    user.play_by_keys()
     keyboard.press("m")
-    visit.tab_to("Play")
+    user.tab_to("Play")
     keyboard.press("Enter")
-    visit.tab_to("Medium")
+    user.tab_to("Medium")
     keyboard.press("ArrowLeft")
     expect(page.locator("[name=opponent][value=easy]")).to_be_checked()
-    visit.tab_to("Options")
+    user.tab_to("Options")
     keyboard.press("Enter")
-    visit.tab_to("Rule set")
+    user.tab_to("Rule set")
     keyboard.type("Small last")
     expect(page.locator("#rules")).to_be_focused()
     page.get_by_role("button", name="Play").focus()
     keyboard.press("Enter")
     expect(page.locator("h1")).to_contain_text("Small last")
-    visit.computed(PLAYABLE)
-    visit.play_by_keys()
+    user.computed(PLAYABLE)
+    user.play_by_keys()
 
 
-def test_replays_exercises_and_statistics_are_there_for_keys_alone(visit: Visit) -> None:
-    page, keyboard = visit.page, visit.page.keyboard
-    visit.hand_with_a_mistake()
-    visit.go("replays")
-    visit.tab_to("Small last against Medium")
+def test_replays_exercises_and_statistics_are_there_for_keys_alone(user: User) -> None:
+    page, keyboard = user.page, user.page.keyboard
+    user.hand_with_a_mistake()
+    user.go("replays")
+    user.tab_to("Small last against Medium")
     keyboard.press("Enter")
-    visit.computed(".totals")
-    visit.tab_to("only mine")
+    user.computed(".totals")
+    user.tab_to("only mine")
     keyboard.press("Space")
     page.locator(".mistake-list button").first.wait_for()
     keyboard.press("Tab")
@@ -159,22 +161,22 @@ def test_replays_exercises_and_statistics_are_there_for_keys_alone(visit: Visit)
     expect(page.locator(".trick-card.mistake.now")).to_have_count(1)
     keyboard.press("v")
     expect(page.get_by_label("Whose cards are shown")).to_have_value("0")
-    visit.go("learn")
+    user.go("learn")
     page.locator(".hand-list a").first.wait_for()
-    visit.tab_to("Small last against Medium")
+    user.tab_to("Small last against Medium")
     keyboard.press("Enter")
-    visit.computed(ASKED)
+    user.computed(ASKED)
     keyboard.press("Home")
     while not page.locator(f":focus{PLAYABLE}").count():
         keyboard.press("ArrowRight")
     keyboard.press("Enter")
-    visit.computed(".values")
+    user.computed(".values")
     keyboard.press("m")
-    visit.tab_to("Statistics")
+    user.tab_to("Statistics")
     keyboard.press("Enter")
     page.locator(".chart").first.wait_for()
-    visit.tab_to("Statistics by opponent")
-    visit.tab_to("as CSV")
+    user.tab_to("Statistics by opponent")
+    user.tab_to("as CSV")
     with page.expect_download() as loading:
         keyboard.press("Enter")
     assert "medium" in loading.value.path().read_text()

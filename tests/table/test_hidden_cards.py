@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from serving import Running, Seat, Visitor
+from serving import Client, RunningServer, TableClient
 
 from german_whist import Game, load_rules
 from german_whist.reference import RULE_SETS, ReferenceGame
@@ -61,9 +61,11 @@ def without(message: str, secrets: Iterable[str]) -> str:
 class Watcher:
     """Follows a hand in the plain game, and checks each message against what may be known."""
 
-    def __init__(self, visitor: Visitor, rules: str, server: Running, seat: Seat) -> None:
-        self.visitor, self.server, self.table = visitor, server, seat.id
-        self.secrets = (seat.id, *visitor.cookies.values())
+    def __init__(
+        self, client: Client, rules: str, server: RunningServer, table: TableClient
+    ) -> None:
+        self.client, self.server, self.table = client, server, table.id
+        self.secrets = (table.id, *client.cookies.values())
         deal = [int(card) for card in self.game.cards_dealt]
         self.plain = ReferenceGame(RULE_SETS[rules], deal, self.game.dealer)
         self.n_played = self.n_read = self.n_checked = 0
@@ -83,7 +85,7 @@ class Watcher:
 
     def check(self) -> None:
         """Every message since the last check names what was visible then, and no more."""
-        for message in self.visitor.heard[self.n_read :]:
+        for message in self.client.received[self.n_read :]:
             message = without(message, self.secrets)
             body = json.loads(message.rpartition("\n")[2])
             if "state" in body:
@@ -98,7 +100,7 @@ class Watcher:
             if "state" in body:
                 self.check_state(body["state"])
             self.n_checked += 1
-        self.n_read = len(self.visitor.heard)
+        self.n_read = len(self.client.received)
 
     def check_state(self, state: dict[str, Any]) -> None:
         view = self.plain.view(0)
@@ -131,79 +133,79 @@ class Watcher:
     ],
 )
 def test_no_message_of_a_hand_tells_a_card_that_may_not_be_known(
-    rules: str, opponent: str, server: Running, visitor: Visitor
+    rules: str, opponent: str, server: RunningServer, client: Client
 ) -> None:
     rng = random.Random(rules + opponent)
-    seat = Seat(visitor, rules=rules, opponent=opponent, seed=5)
-    watcher = Watcher(visitor, rules, server, seat)
-    visitor.get("/api/tables")
+    table = TableClient(client, rules=rules, opponent=opponent, seed=5)
+    watcher = Watcher(client, rules, server, table)
+    client.get("/api/tables")
     n_hints = 0
     while True:
         watcher.check()
-        if seat.state["phase"] == "over":
+        if table.state["phase"] == "over":
             break
-        if seat.state["turn"] != 0:
-            seat.wait()
+        if table.state["turn"] != 0:
+            table.wait()
             continue
-        visitor.get(seat.path)
-        seat.take(next(visitor.listen(f"{seat.path}/events?after=0")))
+        client.get(table.path)
+        table.take(next(client.listen(f"{table.path}/events?after=0")))
         watcher.check()
-        watcher.check_help(visitor.get(f"{seat.path}/help"))
+        watcher.check_help(client.get(f"{table.path}/help"))
         if n_hints < 6 or rng.random() < 0.1:
             n_hints += 1
-            visitor.post(f"{seat.path}/hint")
+            client.post(f"{table.path}/hint")
         other_hand = [int(card) for card in watcher.game.hands[1]]
         if other_hand:
-            body = {"action": rng.choice(other_hand), "move": seat.state["move"]}
-            assert visitor.ask("POST", f"{seat.path}/play", body)[0] == 422
+            body = {"action": rng.choice(other_hand), "move": table.state["move"]}
+            assert client.request("POST", f"{table.path}/play", body)[0] == 422
             # The refusal names the card that was asked for, and no other hidden one.
-            assert len(cards_in(visitor.heard.pop()) - watcher.visible()) <= 1
-        visitor.ask("POST", f"{seat.path}/play", {"action": 0, "move": 9999})
+            assert len(cards_in(client.received.pop()) - watcher.visible()) <= 1
+        client.request("POST", f"{table.path}/play", {"action": 0, "move": 9999})
         watcher.check()
-        seat.play(rng.choice(seat.state["legal"]))
+        table.play(rng.choice(table.state["legal"]))
     assert watcher.n_checked > 50
-    kinds = [event["kind"] for event in seat.events]
+    kinds = [event["kind"] for event in table.events]
     assert load_rules(rules).choice == ("chose" in kinds)
     hidden = [
-        event["who"] for event in seat.events if event["kind"] == "drew" and event["card"] is None
+        event["who"] for event in table.events if event["kind"] == "drew" and event["card"] is None
     ]
     assert set(hidden) <= {1}
     if rules == "classic":
-        winners = [event["who"] for event in seat.events if event["kind"] == "won"]
+        winners = [event["who"] for event in table.events if event["kind"] == "won"]
         assert (kinds.count("drew"), len(hidden)) == (26, winners[:13].count(0))
 
 
 @pytest.mark.parametrize("rules", ["classic", "draft", "open-stock"])
 def test_watched_agents_show_both_hands_and_no_face_down_card_of_the_stock(
-    rules: str, server: Running, visitor: Visitor
+    rules: str, server: RunningServer, client: Client
 ) -> None:
-    seat = Seat(visitor, rules=rules, player="random", opponent="threshold", seed=5)
-    assert len(seat.state["hand"]) == len(seat.state["other_hand"]) == 13
-    assert seat.state["legal"] == []
-    deal = [int(card) for card in server.session(seat.id).game.cards_dealt]
-    visitor.heard.clear()
-    state = visitor.post(f"{seat.path}/speed", {"pause": True})["state"]
+    table = TableClient(client, rules=rules, player="random", opponent="threshold", seed=5)
+    assert len(table.state["hand"]) == len(table.state["other_hand"]) == 13
+    assert table.state["legal"] == []
+    deal = [int(card) for card in server.session(table.id).game.cards_dealt]
+    client.received.clear()
+    state = client.post(f"{table.path}/speed", {"pause": True})["state"]
     n_checked = 0
     while state["phase"] != "over":
         for path in ("", "/help"):
-            visitor.ask("GET", seat.path + path)
+            client.request("GET", table.path + path)
         hidden = names(deal[len(deal) - state["stock_left"] :]) - set(state["upcards"])
-        for message in visitor.heard:
+        for message in client.received:
             if '"suits"' not in message:
-                assert not cards_in(without(message, (seat.id, *visitor.cookies.values()))) & hidden
+                assert not cards_in(without(message, (table.id, *client.cookies.values()))) & hidden
             n_checked += bool(hidden)
-        visitor.heard.clear()
-        state = visitor.post(f"{seat.path}/speed", {"step": True})["state"]
+        client.received.clear()
+        state = client.post(f"{table.path}/speed", {"step": True})["state"]
     assert n_checked > 40
 
 
-def test_no_message_contains_the_seed_of_a_match(visitor: Visitor) -> None:
+def test_no_message_contains_the_seed_of_a_match(client: Client) -> None:
     match = {"kind": "best", "n": 3}
-    seat = Seat(visitor, rules="quick", opponent="easy", match=match, seed=987_654_321)
-    seat.finish_hand()
-    visitor.get("/api/records")
-    visitor.get(f"/api/replays/{seat.id}/1")
-    visitor.raw("GET", "/api/statistics/export?form=jsonl")
-    visitor.raw("GET", f"/api/replays/{seat.id}/1/file")
-    assert not any("987654321" in message for message in visitor.heard)
-    assert visitor.ask("GET", f"/api/replays/{seat.id}/2")[0] == 404
+    table = TableClient(client, rules="quick", opponent="easy", match=match, seed=987_654_321)
+    table.finish_hand()
+    client.get("/api/records")
+    client.get(f"/api/replays/{table.id}/1")
+    client.raw("GET", "/api/statistics/export?form=jsonl")
+    client.raw("GET", f"/api/replays/{table.id}/1/file")
+    assert not any("987654321" in message for message in client.received)
+    assert client.request("GET", f"/api/replays/{table.id}/2")[0] == 404

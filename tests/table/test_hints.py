@@ -79,6 +79,6 @@ def test_after_a_single_hand_no_match_is_over(match: Match | None) -> None:
     play_on(session, random.Random(4))
     state = table_state(session, id="", n=0)
     assert state.result is not None
-    assert state.said.prompt == ("The hand is over" if match is None else "The match is over")
+    assert state.texts.prompt == ("The hand is over" if match is None else "The match is over")
     assert (match is None) == ("the match" not in state.result.headline)
-    assert (match is None) == ("match" not in " ".join(state.said.table).lower())
+    assert (match is None) == ("match" not in " ".join(state.texts.table).lower())

@@ -26,7 +26,7 @@ from german_whist.table.browser.messages import (
 from german_whist.table.game.session import PERSON, Session, SessionSettings
 from german_whist.table.review import replay
 from german_whist.table.review.replay import make_replay
-from german_whist.table.text.labels import labels, say
+from german_whist.table.text.labels import label, labels
 
 TABLE = Path(german_whist.table.__file__).parent
 SCRIPTS = sorted((TABLE / "browser" / "static" / "js").rglob("*.js"))
@@ -69,7 +69,10 @@ def test_every_label_in_use_exists_and_every_existing_one_is_used() -> None:
 
 
 def test_sentences_have_the_form_of_their_person_and_number() -> None:
-    assert [say("event.deal", name=name) for name in ("you", "Easy")] == ["you deal", "Easy deals"]
+    assert [label("event.deal", name=name) for name in ("you", "Easy")] == [
+        "you deal",
+        "Easy deals",
+    ]
     texts = {name: reduce(getitem, name.split("."), labels()) for name in leaves(labels())}
     plain = {name: text for name, text in texts.items() if isinstance(text, str)}
     # Of these there are always several.
@@ -113,7 +116,7 @@ def test_texts_of_a_hand_are_all_from_the_file(rules: str, cyrillic: None) -> No
     rng, won = random.Random(1), list[int]()
     while session.turn is not None:
         state, before = table_state(session, id="id", n=1), session.view(PERSON)
-        texts += [*astuple(state.said), *state.names]
+        texts += [*astuple(state.texts), *state.names]
         action = rng.choice(session.game.legal()) if session.turn == PERSON else session.decide()
         session.play(action) if session.turn == PERSON else session.play_decided(action)
         events = [*play_events(session, before, action)]
@@ -123,7 +126,7 @@ def test_texts_of_a_hand_are_all_from_the_file(rules: str, cyrillic: None) -> No
         won += winners
     state = table_state(session, id="id", n=1)
     assert state.result is not None
-    texts += [*astuple(state.said), state.result.headline, state.result.text]
+    texts += [*astuple(state.texts), state.result.headline, state.result.text]
     shown = make_replay(session.records[0])
     texts += [text for step in shown.steps for text in (step.text, step.prompt)]
     texts += [*shown.players, shown.result.text]

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec.structs import replace
-from serving import Running, Seat, Visitor
+from serving import Client, RunningServer, TableClient
 from test_hidden_cards import cards_in
 
 from german_whist import Game, GameRecord, View, load_rules
@@ -126,8 +126,8 @@ def test_the_command_adds_to_a_file_and_the_table_shows_it(tmp_path, whist) -> N
 def test_puzzles_that_a_rule_set_has_not_are_not_looked_for(
     words: str, sentence: str, tmp_path, whist
 ) -> None:
-    out, told = tmp_path / "puzzles.jsonl", ["--foreplay", "1", "--rules", *words.split()]
-    assert sentence in whist("puzzles", "make", "--out", out, *told, status=2).err
+    out, options = tmp_path / "puzzles.jsonl", ["--foreplay", "1", "--rules", *words.split()]
+    assert sentence in whist("puzzles", "make", "--out", out, *options, status=2).err
     assert not out.exists()
 
 
@@ -152,10 +152,10 @@ def test_a_grade_is_where_the_players_do_as_well_as_they_did() -> None:
 # -- over HTTP
 
 
-def answer(visitor: Visitor, puzzle: Puzzle, right: bool = True) -> dict[str, Any]:
+def answer(client: Client, puzzle: Puzzle, right: bool = True) -> dict[str, Any]:
     values = puzzle.position_values()
     action = next(card.action for card in values.cards if (card.action in values.best) == right)
-    return visitor.post(f"/api/puzzles/{puzzle.id}/answer", {"action": action})
+    return client.post(f"/api/puzzles/{puzzle.id}/answer", {"action": action})
 
 
 def hidden_cards(view: View) -> set[str]:
@@ -163,102 +163,102 @@ def hidden_cards(view: View) -> set[str]:
 
 
 def test_puzzles_rate_their_solver_once_each_and_count_streaks(
-    server: Running, visitor: Visitor
+    server: RunningServer, client: Client
 ) -> None:
-    visitor.raw("GET", "/")
+    client.raw("GET", "/")
     first, second, third, *_ = bundled_puzzles()
-    result = answer(visitor, first)
+    result = answer(client, first)
     assert result["solved"]
     assert result["change"] > 0
-    assert answer(visitor, first, right=False)["change"] == 0
-    assert answer(visitor, second)["streak"] == 2
-    wrong = answer(visitor, third, right=False)
+    assert answer(client, first, right=False)["change"] == 0
+    assert answer(client, second)["streak"] == 2
+    wrong = answer(client, third, right=False)
     assert not wrong["solved"]
     assert wrong["change"] < 0
-    stats = visitor.get("/api/puzzles")
+    stats = client.get("/api/puzzles")
     assert (stats["tried"], stats["solved"], stats["streak"], stats["best_streak"]) == (3, 2, 0, 2)
     assert stats["puzzles"] == len(bundled_puzzles())
-    assert visitor.get("/api/puzzles/next")["id"] not in {first.id, second.id, third.id}
-    assert visitor.ask("GET", "/api/puzzles/nothing")[0] == 404
-    legal = visitor.get(f"/api/puzzles/{first.id}")["legal"]
+    assert client.get("/api/puzzles/next")["id"] not in {first.id, second.id, third.id}
+    assert client.request("GET", "/api/puzzles/nothing")[0] == 404
+    legal = client.get(f"/api/puzzles/{first.id}")["legal"]
     illegal = next(card for card in range(52) if card not in legal)
-    assert visitor.ask("POST", f"/api/puzzles/{first.id}/answer", {"action": illegal})[0] == 422
+    assert client.request("POST", f"/api/puzzles/{first.id}/answer", {"action": illegal})[0] == 422
     day = "/api/puzzles/next?kind=day"
-    assert visitor.get(day)["id"] == server.visitor().get(day)["id"]
+    assert client.get(day)["id"] == server.client().get(day)["id"]
 
 
-def test_no_puzzle_tells_a_card_that_its_player_may_not_know(visitor: Visitor) -> None:
+def test_no_puzzle_tells_a_card_that_its_player_may_not_know(client: Client) -> None:
     for puzzle in [*bundled_puzzles()[::40], *FOREPLAYS][:24]:
         hidden = hidden_cards(view_of(puzzle))
-        visitor.heard.clear()
-        problem = visitor.get(f"/api/puzzles/{puzzle.id}")
-        answer(visitor, puzzle)
+        client.received.clear()
+        problem = client.get(f"/api/puzzles/{puzzle.id}")
+        answer(client, puzzle)
         assert (problem["other_hand"] is None) == bool(hidden)
-        for message in visitor.heard:
+        for message in client.received:
             body = message.rpartition("\n")[2].replace(puzzle.id, "")
             assert not cards_in(body) & hidden
         assert not {"best", "values"} & set(problem)
         body = {"action": puzzle.position_values().best[0]}
-        status, _ = visitor.ask("POST", f"/api/puzzles/{puzzle.id}/line", body)
+        status, _ = client.request("POST", f"/api/puzzles/{puzzle.id}/line", body)
         assert (status == 200) == (not hidden)
 
 
-def test_a_card_is_played_out_against_perfect_defence(visitor: Visitor) -> None:
+def test_a_card_is_played_out_against_perfect_defence(client: Client) -> None:
     puzzle, view = ENDINGS[0], view_of(ENDINGS[0])
     for action, tricks in moves_of(view).items():
-        line = visitor.post(f"/api/puzzles/{puzzle.id}/line", {"action": int(action)})
+        line = client.post(f"/api/puzzles/{puzzle.id}/line", {"action": int(action)})
         assert line["text"].startswith(f"{view.counting_tricks[0] + tricks}–")
         assert line["steps"][-1]["phase"] == "over"
 
 
-def play_and_analyse(visitor: Visitor) -> tuple[Seat, dict[str, Any]]:
+def play_and_analyse(client: Client) -> tuple[TableClient, dict[str, Any]]:
     """A finished hand with mistakes, and its analysis."""
-    seat = Seat(visitor, rules="small-last", opponent="medium", seed=2)
-    seat.finish_hand()
-    return seat, visitor.analysis(f"/api/replays/{seat.id}/1")
+    table = TableClient(client, rules="small-last", opponent="medium", seed=2)
+    table.finish_hand()
+    return table, client.analysis(f"/api/replays/{table.id}/1")
 
 
 def test_mistakes_come_back_as_exercises_without_their_answers(
-    server: Running, visitor: Visitor
+    server: RunningServer, client: Client
 ) -> None:
-    seat, analysis = play_and_analyse(visitor)
+    table, analysis = play_and_analyse(client)
     own = [mistake["n"] for mistake in analysis["mistakes"] if mistake["who"] == 0]
-    exercises = visitor.get("/api/exercises")
+    exercises = client.get("/api/exercises")
     assert {exercise["decision"] for exercise in exercises} == set(own) != set()
     assert not any(cards_in(json.dumps({**exercise, "id": ""})) for exercise in exercises)
-    record = server.store.hands.get(seat.id, 1)
+    record = server.store.hands.get(table.id, 1)
     assert record is not None
     for exercise in exercises:
         n = exercise["decision"]
-        path = f"/api/exercises/{seat.id}/1/{n}"
+        path = f"/api/exercises/{table.id}/1/{n}"
         view = position_before(GameRecord.from_line(record.record), n).view(0)
-        visitor.heard.clear()
-        problem = visitor.get(path)
-        body = visitor.heard[0].rpartition("\n")[2].replace(seat.id, "")
+        client.received.clear()
+        problem = client.get(path)
+        body = client.received[0].rpartition("\n")[2].replace(table.id, "")
         assert not cards_in(body) & hidden_cards(view)
         best = analysis["decisions"][n]["best"][0]
         assert best in problem["legal"]
-        assert visitor.post(f"{path}/answer", {"action": best})["solved"]
-    assert all(exercise["solved"] for exercise in visitor.get("/api/exercises"))
-    assert visitor.get("/api/statistics")["accuracy"][0]["mistakes"] == len(own)
-    assert server.visitor().ask("GET", f"/api/exercises/{seat.id}/1/0")[0] == 404
-    assert visitor.ask("GET", f"/api/exercises/{seat.id}/1/999")[0] == 404
+        assert client.post(f"{path}/answer", {"action": best})["solved"]
+    assert all(exercise["solved"] for exercise in client.get("/api/exercises"))
+    assert client.get("/api/statistics")["accuracy"][0]["mistakes"] == len(own)
+    assert server.client().request("GET", f"/api/exercises/{table.id}/1/0")[0] == 404
+    assert client.request("GET", f"/api/exercises/{table.id}/1/999")[0] == 404
     # The analysis is shared, but the same hand is an exercise of each person who played it.
-    other = server.visitor()
+    other = server.client()
     play_and_analyse(other)
     assert {exercise["decision"] for exercise in other.get("/api/exercises")} == set(own)
 
 
 def test_an_ending_asks_for_what_its_best_card_does_and_praises_the_only_one(
-    visitor: Visitor,
+    client: Client,
 ) -> None:
     for puzzle in ENDINGS[:60:12]:
         values = puzzle.position_values()
         best = max(card.value or 0.0 for card in values.cards)
         questions = {100.0: "One card wins the hand", 50.0: "One card saves a tie"}
         path = f"/api/puzzles/{puzzle.id}"
-        assert questions.get(best, "Which card saves the most") in visitor.get(path)["question"]
-        answer = visitor.post(f"{path}/answer", {"action": values.best[0]})
+        assert questions.get(best, "Which card saves the most") in client.get(path)["question"]
+        answer = client.post(f"{path}/answer", {"action": values.best[0]})
         assert answer["verdict"] == "Right: the only good card."
 
 
@@ -266,87 +266,87 @@ def test_an_ending_asks_for_what_its_best_card_does_and_praises_the_only_one(
 
 
 def test_the_same_deal_from_the_other_seat_is_compared_and_not_rated(
-    server: Running, visitor: Visitor
+    server: RunningServer, client: Client
 ) -> None:
-    first = Seat(visitor, rules="small-last", opponent="easy", seed=3)
+    first = TableClient(client, rules="small-last", opponent="easy", seed=3)
     hand, dealer = set(first.state["hand"]), first.state["dealer"]
     first.play_on(min)
-    assert len(visitor.get("/api/statistics")["play"]) == 1
-    again = Seat(visitor, opponent="easy", seed=3, again={"id": first.id, "hand": 1})
+    assert len(client.get("/api/statistics")["play"]) == 1
+    again = TableClient(client, opponent="easy", seed=3, again={"id": first.id, "hand": 1})
     assert first.state["result"]["compared"] == ""
-    other = Seat(visitor, opponent="easy", again={"id": first.id, "hand": 1, "swapped": True})
+    other = TableClient(client, opponent="easy", again={"id": first.id, "hand": 1, "swapped": True})
     assert (again.state["dealer"], other.state["dealer"]) == (dealer, 1 - dealer)
     assert not hand & {*other.state["hand"], *(play["card"] for play in other.state["trick"])}
-    for seat in (again, other):
-        assert not seat.state["rated"]
-        seat.play_on(min)
+    for table in (again, other):
+        assert not table.state["rated"]
+        table.play_on(min)
     # Equal seeds give the opponent equal random streams, so the hand ends the same.
     assert again.state["tricks"] == first.state["tricks"]
     assert "as many tricks as" in again.state["result"]["compared"]
     assert "over both seats" in other.state["result"]["compared"]
-    assert len(visitor.get("/api/statistics")["play"]) == 1
+    assert len(client.get("/api/statistics")["play"]) == 1
     body = {"opponent": "easy", "again": {"id": first.id, "hand": 1}}
-    assert server.visitor().ask("POST", "/api/tables", body)[0] == 404
+    assert server.client().request("POST", "/api/tables", body)[0] == 404
 
 
-def test_a_deal_is_dealt_by_its_seed_and_number(visitor: Visitor) -> None:
-    seat = Seat(visitor, rules="classic", opponent="easy", seed=7, number=5)
+def test_a_deal_is_dealt_by_its_seed_and_number(client: Client) -> None:
+    table = TableClient(client, rules="classic", opponent="easy", seed=7, number=5)
     game = Game("classic", 7, 5)
-    assert seat.state["dealer"] == game.dealer
-    if seat.state["move"]:
-        game.play(int(card(seat.state["trick"][0]["card"])))
-    assert set(seat.state["hand"]) == set(map(str, game.hands[0]))
-    status, refusal = visitor.ask("POST", "/api/tables", {"number": 5})
+    assert table.state["dealer"] == game.dealer
+    if table.state["move"]:
+        game.play(int(card(table.state["trick"][0]["card"])))
+    assert set(table.state["hand"]) == set(map(str, game.hands[0]))
+    status, refusal = client.request("POST", "/api/tables", {"number": 5})
     assert (status, "deals of a seed" in refusal["error"]) == (400, True)
 
 
-def test_a_card_is_taken_back_and_the_hand_is_not_rated(visitor: Visitor) -> None:
-    seat = Seat(visitor, rules="small-last", opponent="easy", seed=3)
-    assert visitor.ask("POST", f"{seat.path}/take-back", {})[0] == 422
-    before = seat.state
-    seat.play(seat.state["legal"][0])
-    seat.take(visitor.post(f"{seat.path}/take-back"))
+def test_a_card_is_taken_back_and_the_hand_is_not_rated(client: Client) -> None:
+    table = TableClient(client, rules="small-last", opponent="easy", seed=3)
+    assert client.request("POST", f"{table.path}/take-back", {})[0] == 422
+    before = table.state
+    table.play(table.state["legal"][0])
+    table.take(client.post(f"{table.path}/take-back"))
     for name in ("hand", "move", "trick", "legal", "upcards", "known_other"):
-        assert seat.state[name] == before[name]
-    assert not seat.state["rated"]
-    seat.play_on(min)
-    assert visitor.get("/api/statistics")["play"] == []
-    assert visitor.ask("POST", f"{seat.path}/take-back", {})[0] == 422
-    _, _, lines = visitor.raw("GET", "/api/statistics/export?form=jsonl")
+        assert table.state[name] == before[name]
+    assert not table.state["rated"]
+    table.play_on(min)
+    assert client.get("/api/statistics")["play"] == []
+    assert client.request("POST", f"{table.path}/take-back", {})[0] == 422
+    _, _, lines = client.raw("GET", "/api/statistics/export?form=jsonl")
     assert json.loads(lines)["meta"]["helped"]
 
 
-def test_a_claim_is_checked_exactly_and_played_out(server: Running, visitor: Visitor) -> None:
-    seat = Seat(visitor, rules="small-last", opponent="easy", seed=3)
+def test_a_claim_is_checked_exactly_and_played_out(server: RunningServer, client: Client) -> None:
+    table = TableClient(client, rules="small-last", opponent="easy", seed=3)
 
     def claim(tricks: int) -> tuple[int, Any]:
-        body = {"tricks": tricks, "move": seat.state["move"]}
-        return visitor.ask("POST", f"{seat.path}/claim", body)
+        body = {"tricks": tricks, "move": table.state["move"]}
+        return client.request("POST", f"{table.path}/claim", body)
 
     assert "open endgame" in claim(7)[1]["error"]
-    while seat.state["stock_left"] or seat.state["turn"] != 0:
-        seat.play(seat.state["legal"][0])
-    view = server.session(seat.id).view(0)
+    while table.state["stock_left"] or table.state["turn"] != 0:
+        table.play(table.state["legal"][0])
+    view = server.session(table.id).view(0)
     value, own = max(moves_of(view).values()), view.counting_tricks[0]
     if value < len(view.hand):
         status, refusal = claim(value + 1)
         assert (status, "not yours for sure" in refusal["error"]) == (422, True)
-        assert refusal["state"] == seat.state
-    seat.take(claim(value)[1])
-    assert seat.state["phase"] == "over"
-    assert seat.state["tricks"][0] == own + value
+        assert refusal["state"] == table.state
+    table.take(claim(value)[1])
+    assert table.state["phase"] == "over"
+    assert table.state["tricks"][0] == own + value
 
 
-def test_the_first_hand_is_explained_and_does_not_count(visitor: Visitor) -> None:
-    seat = Seat(visitor, lesson=True)
+def test_the_first_hand_is_explained_and_does_not_count(client: Client) -> None:
+    table = TableClient(client, lesson=True)
     guide = []
-    while seat.state["phase"] != "over":
-        now, legal = seat.state["said"]["guide"], seat.state["legal"]
+    while table.state["phase"] != "over":
+        now, legal = table.state["texts"]["guide"], table.state["legal"]
         assert ("only card" in " ".join(now)) == (len(legal) == 1), now
         guide += now
-        seat.play(legal[0])
+        table.play(legal[0])
     text = " ".join(guide)
     for part in ("upcard", "trumps", "Lose this trick on purpose", "The stock is gone"):
         assert part in text
-    assert visitor.get("/api/statistics")["total"]["hands"] == 0
-    assert visitor.get("/api/records") == []
+    assert client.get("/api/statistics")["total"]["hands"] == 0
+    assert client.get("/api/records") == []

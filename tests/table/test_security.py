@@ -9,7 +9,7 @@ import socket
 from typing import Any
 
 import pytest
-from serving import Running, Seat, Visitor, running
+from serving import Client, RunningServer, TableClient, running_server
 
 from german_whist.table.browser.bundle import policy_hash
 from german_whist.table.browser.security import POLICY, Access, AccessMiddleware
@@ -64,11 +64,11 @@ def refused(status: int, answer: tuple[int, Any]) -> str:
     ],
     ids=lambda value: str(value)[:30],
 )
-def test_a_malformed_wish_for_a_table_is_refused(visitor: Visitor, body: Any, words: str) -> None:
-    status, told = visitor.ask("POST", "/api/tables", body)
+def test_a_malformed_wish_for_a_table_is_refused(client: Client, body: Any, words: str) -> None:
+    status, reply = client.request("POST", "/api/tables", body)
     assert status in (400, 413, 422)
-    assert words in told["error"]
-    assert len(told["error"]) < 600
+    assert words in reply["error"]
+    assert len(reply["error"]) < 600
 
 
 NAMES = (
@@ -94,30 +94,30 @@ NAMES = (
 
 @pytest.mark.parametrize("part", ["opponent", "player"])
 def test_names_from_the_page_load_no_files_and_no_code(
-    visitor: Visitor, part: str, monkeypatch
+    client: Client, part: str, monkeypatch
 ) -> None:
     made: list[Any] = []
     monkeypatch.setattr(
         "german_whist.table.game.opponents.make_agent", lambda *n, **_: made.append(n)
     )
     for name in NAMES[part == "player" :]:  # a person is a player
-        sentence = refused(422, visitor.ask("POST", "/api/tables", {part: name}))
+        sentence = refused(422, client.request("POST", "/api/tables", {part: name}))
         assert "does not sit at this table" in sentence
     assert made == []
 
 
 def test_agents_of_the_command_line_join_the_list(tmp_path) -> None:
-    with running(tmp_path, ("value:3",)) as server:
-        visitor = server.visitor()
-        agents = {each["name"]: each for each in visitor.get("/api/menu")["agents"]}
+    with running_server(tmp_path, ("value:3",)) as server:
+        client = server.client()
+        agents = {each["name"]: each for each in client.get("/api/menu")["agents"]}
         assert agents["value:3"]["kind"] == "rule"
         assert agents["hard"]["kind"] == "search"
         assert "human" not in agents
-        Seat(visitor, rules="quick", opponent="value:3").play_on(min)
+        TableClient(client, rules="quick", opponent="value:3").play_on(min)
 
 
-def test_a_malformed_move_is_refused(visitor: Visitor) -> None:
-    seat = Seat(visitor, opponent="random")
+def test_a_malformed_move_is_refused(client: Client) -> None:
+    table = TableClient(client, opponent="random")
     for body, words in (
         ({}, "has no 'action'"),
         ({"action": "AS", "move": 0}, "action is 'AS'"),
@@ -128,10 +128,10 @@ def test_a_malformed_move_is_refused(visitor: Visitor) -> None:
         ({"action": 1}, "has no 'move'"),
         ({"action": 1, "move": 10**30}, "move is 1000"),
     ):
-        assert words in refused(400, visitor.ask("POST", f"{seat.path}/play", body))
+        assert words in refused(400, client.request("POST", f"{table.path}/play", body))
 
 
-def test_a_body_without_an_end_is_refused_while_it_is_sent(server: Running) -> None:
+def test_a_body_without_an_end_is_refused_while_it_is_sent(server: RunningServer) -> None:
     with socket.create_connection(("127.0.0.1", server.port)) as connection:
         head = f"POST /api/tables HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
         head += "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -167,60 +167,60 @@ def test_a_body_without_an_end_is_refused_while_it_is_sent(server: Running) -> N
     ids=str,
 )
 def test_pages_of_other_origins_and_strange_requests_change_nothing(
-    status: int, method: str, path: str, headers: dict[str, str], visitor: Visitor
+    status: int, method: str, path: str, headers: dict[str, str], client: Client
 ) -> None:
-    headers = {name: value.replace("{port}", str(visitor.port)) for name, value in headers.items()}
-    before = len(visitor.get("/api/tables"))
-    answer = visitor.ask(method, path, None if method == "GET" else {}, headers)
+    headers = {name: value.replace("{port}", str(client.port)) for name, value in headers.items()}
+    before = len(client.get("/api/tables"))
+    answer = client.request(method, path, None if method == "GET" else {}, headers)
     assert answer[0] == status
     assert status in (200, 201) or refused(status, answer)
-    assert len(visitor.get("/api/tables")) == before + (status == 201)
+    assert len(client.get("/api/tables")) == before + (status == 201)
 
 
 def test_a_proxy_that_is_named_may_speak_tls(tmp_path) -> None:
-    with running(tmp_path, access=Access.at("127.0.0.1", names=["table.example"])) as server:
+    with running_server(tmp_path, access=Access.at("127.0.0.1", names=["table.example"])) as server:
         for name, status in (("table.example", 201), ("localhost", 403)):
             headers = {"Host": name, "Origin": f"https://{name}"}
-            told = server.visitor().ask("POST", "/api/tables", {"opponent": "easy"}, headers)
-            assert told[0] == status
+            reply = server.client().request("POST", "/api/tables", {"opponent": "easy"}, headers)
+            assert reply[0] == status
 
 
 @pytest.mark.parametrize("begun", [b"", b"GET / HTTP/1.1\r\nHost: local"])
 def test_connections_that_ask_for_nothing_are_closed(begun: bytes, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("german_whist.table.browser.server._SECONDS_TO_ASK", 0.2)
-    with running(tmp_path) as server:
+    with running_server(tmp_path) as server:
         with socket.create_connection(("127.0.0.1", server.port), timeout=5) as idle:
             idle.sendall(begun)
             assert idle.recv(100) == b""
-        assert server.visitor().get("/api/tables") == []
+        assert server.client().get("/api/tables") == []
 
 
-def test_a_body_that_stops_is_refused(server: Running, monkeypatch) -> None:
+def test_a_body_that_stops_is_refused(server: RunningServer, monkeypatch) -> None:
     monkeypatch.setattr("german_whist.table.browser.requests._SECONDS_TO_SEND", 0.2)
     with socket.create_connection(("127.0.0.1", server.port), timeout=5) as slow:
         slow.sendall(b"POST /api/tables HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{")
         assert slow.recv(100).startswith(b"HTTP/1.1 408")
 
 
-def test_the_page_may_run_its_own_script_and_comes_packed_and_once(visitor: Visitor) -> None:
-    _, headers, page = visitor.raw("GET", "/")
+def test_the_page_may_run_its_own_script_and_comes_packed_and_once(client: Client) -> None:
+    _, headers, page = client.raw("GET", "/")
     script = page.rpartition('<script type="module">')[2].partition("</script>")[0]
     policy = headers["content-security-policy"]
     assert policy_hash(script) in policy
     assert re.sub(r" 'sha256-[^']+'", "", policy) == POLICY
-    assert visitor.raw("GET", "/", headers={"If-None-Match": headers["etag"]})[0] == 304
+    assert client.raw("GET", "/", headers={"If-None-Match": headers["etag"]})[0] == 304
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_cookies_are_out_of_reach(server: Running, scheme: str) -> None:
+def test_cookies_are_out_of_reach(server: RunningServer, scheme: str) -> None:
     headers = {"X-Forwarded-Proto": scheme}
-    cookie = server.visitor().raw("GET", "/", headers=headers)[1]["set-cookie"].lower()
+    cookie = server.client().raw("GET", "/", headers=headers)[1]["set-cookie"].lower()
     assert "httponly" in cookie
     assert "samesite=strict" in cookie
     assert ("secure" in cookie) == (scheme == "https")
 
 
-def test_every_answer_forbids_what_is_foreign(visitor: Visitor) -> None:
+def test_every_answer_forbids_what_is_foreign(client: Client) -> None:
     for path in (
         "static/js/app.js",
         "api/menu",
@@ -228,18 +228,18 @@ def test_every_answer_forbids_what_is_foreign(visitor: Visitor) -> None:
         "api/tables/x",
         "static/table.webmanifest",
     ):
-        _, headers, _ = visitor.raw("GET", f"/{path}")
+        _, headers, _ = client.raw("GET", f"/{path}")
         assert headers["content-security-policy"] == POLICY
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["referrer-policy"] == "no-referrer"
         assert not {"access-control-allow-origin", "server"} & set(headers)
 
 
-def test_a_link_makes_nobody_another_person_than_the_owner(server: Running) -> None:
-    stranger = server.visitor()
+def test_a_link_makes_nobody_another_person_than_the_owner(server: RunningServer) -> None:
+    stranger = server.client()
     assert stranger.raw("GET", "/?person=" + "B" * 24)[0] == 303
     assert "B" * 24 not in stranger.cookies.values()
-    owner = server.visitor()
+    owner = server.client()
     assert owner.raw("GET", f"/?person={server.store.owner()}")[0] == 303
     assert server.store.owner() in owner.cookies.values()
 
@@ -247,27 +247,30 @@ def test_a_link_makes_nobody_another_person_than_the_owner(server: Running) -> N
 def test_nobody_opens_tables_without_end(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("german_whist.table.browser.live_tables.OPEN_TABLES_PER_PERSON", 3)
     monkeypatch.setattr("german_whist.table.browser.live_tables.OPEN_TABLES_IN_ALL", 4)
-    with running(tmp_path) as server:
-        visitor = server.visitor()
-        seats = [Seat(visitor, opponent="easy") for _ in range(3)]
-        assert "3 tables" in refused(429, visitor.ask("POST", "/api/tables", {}))
-        visitor.post(f"{seats[0].path}/leave")
-        Seat(visitor, opponent="easy")
-        Seat(server.visitor(), opponent="easy")
-        assert "too many" in refused(429, server.visitor().ask("POST", "/api/tables", {}))
+    with running_server(tmp_path) as server:
+        client = server.client()
+        tables = [TableClient(client, opponent="easy") for _ in range(3)]
+        assert "3 tables" in refused(429, client.request("POST", "/api/tables", {}))
+        client.post(f"{tables[0].path}/leave")
+        TableClient(client, opponent="easy")
+        TableClient(server.client(), opponent="easy")
+        assert "too many" in refused(429, server.client().request("POST", "/api/tables", {}))
 
 
 def test_strangers_who_fill_the_server_do_not_keep_its_owner_out(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("german_whist.table.browser.live_tables.OPEN_TABLES_IN_ALL", 2)
-    with running(tmp_path) as server:
-        owner = server.visitor(server.store.owner())
-        seats = [Seat(server.visitor(), opponent="easy"), Seat(owner, opponent="easy")]
-        assert "too many" in refused(429, server.visitor().ask("POST", "/api/tables", {}))
-        Seat(owner, opponent="easy")
+    with running_server(tmp_path) as server:
+        owner = server.client(server.store.owner())
+        tables = [
+            TableClient(server.client(), opponent="easy"),
+            TableClient(owner, opponent="easy"),
+        ]
+        assert "too many" in refused(429, server.client().request("POST", "/api/tables", {}))
+        TableClient(owner, opponent="easy")
         # What nobody has used for a day makes room.
         monkeypatch.setattr("german_whist.table.browser.live_tables._IDLE_SECONDS", -1)
-        Seat(server.visitor(), opponent="easy")
-        assert seats[0].visitor.ask("GET", seats[0].path)[0] == 404
+        TableClient(server.client(), opponent="easy")
+        assert tables[0].client.request("GET", tables[0].path)[0] == 404
         assert len(owner.get("/api/tables")) == 2
 
 
@@ -278,24 +281,24 @@ def test_a_network_asks_for_its_token(tmp_path) -> None:
     assert Access.at("127.0.0.1", "long-enough").token == "long-enough"
     access = Access.at("0.0.0.0")
     assert access.token is not None
-    with running(tmp_path, access=access) as server:
-        visitor = server.visitor()
+    with running_server(tmp_path, access=access) as server:
+        client = server.client()
         for path in ("/api/menu", "/static/js/app.js", "/api/tables/x", "/api/tables"):
             method = "POST" if path == "/api/tables" else "GET"
-            assert "token" in refused(401, visitor.ask(method, path))
-        status, _, page = visitor.raw("GET", "/")
+            assert "token" in refused(401, client.request(method, path))
+        status, _, page = client.raw("GET", "/")
         assert (status, "<form" in page) == (401, True)
         for wrong in ("/?token=", f"/?token={access.token}x", f"/api/menu?token={access.token}"):
-            assert visitor.raw("GET", wrong)[0] == 401
+            assert client.raw("GET", wrong)[0] == 401
         bearer = {"Authorization": f"Bearer {access.token}"}
-        assert visitor.ask("GET", "/api/menu", headers=bearer)[0] == 200
-        assert visitor.ask("GET", "/api/menu")[0] == 401
-        status, headers, _ = visitor.raw("GET", f"/?token={access.token}")
+        assert client.request("GET", "/api/menu", headers=bearer)[0] == 200
+        assert client.request("GET", "/api/menu")[0] == 401
+        status, headers, _ = client.raw("GET", f"/?token={access.token}")
         assert (status, headers["location"]) == (303, "/")
-        assert visitor.raw("GET", "/")[0] == 200
-        Seat(visitor, rules="quick", opponent="easy").play_on(min)
-        assert visitor.ask("GET", "/api/menu", headers={"Host": "192.168.1.9:5252"})[0] == 200
-        refused(403, visitor.ask("GET", "/api/menu", headers={"Host": "evil.example"}))
+        assert client.raw("GET", "/")[0] == 200
+        TableClient(client, rules="quick", opponent="easy").play_on(min)
+        assert client.request("GET", "/api/menu", headers={"Host": "192.168.1.9:5252"})[0] == 200
+        refused(403, client.request("GET", "/api/menu", headers={"Host": "evil.example"}))
 
 
 def test_a_request_that_the_end_of_the_server_cuts_short_is_answered_and_no_error() -> None:

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from serving import PATIENCE, Running, Seat, Visitor, running
+from serving import PATIENCE, Client, RunningServer, TableClient, running_server
 
 from german_whist import GameRecord, load_rules, named_rules
 from german_whist.agents import make_agent, register_agent
@@ -28,94 +28,95 @@ from german_whist.table.review.hints import Hint, find_hint
 
 
 @pytest.mark.parametrize("rules", ["draft", "humbug", "race-7"])
-def test_every_kind_of_rule_set_is_played_to_its_end(rules: str, visitor: Visitor) -> None:
+def test_every_kind_of_rule_set_is_played_to_its_end(rules: str, client: Client) -> None:
     rng = random.Random(rules)
-    seat = Seat(visitor, rules=rules, opponent="threshold")
-    seat.play_on(rng.choice)
-    assert seat.state["result"]["text"]
-    assert [each["n"] for each in seat.events] == sorted({each["n"] for each in seat.events})
-    assert seat.events[-1]["kind"] == "hand_over"
-    (record,) = visitor.get("/api/records")
-    assert record["replay"] == {"id": seat.id, "hand": 1} == seat.state["replay"]
-    replay = visitor.get(f"/api/replays/{seat.id}/1")
-    assert len(replay["steps"]) == seat.state["move"]
-    assert visitor.get("/api/statistics")["total"]["hands"] == 1
+    table = TableClient(client, rules=rules, opponent="threshold")
+    table.play_on(rng.choice)
+    assert table.state["result"]["text"]
+    assert [each["n"] for each in table.events] == sorted({each["n"] for each in table.events})
+    assert table.events[-1]["kind"] == "hand_over"
+    (record,) = client.get("/api/records")
+    assert record["replay"] == {"id": table.id, "hand": 1} == table.state["replay"]
+    replay = client.get(f"/api/replays/{table.id}/1")
+    assert len(replay["steps"]) == table.state["move"]
+    assert client.get("/api/statistics")["total"]["hands"] == 1
 
 
 @pytest.mark.parametrize("match", [{"kind": "points", "n": 3}, {"kind": "best", "n": 5}], ids=str)
-def test_a_match_goes_to_its_trophy(match: dict, visitor: Visitor) -> None:
+def test_a_match_goes_to_its_trophy(match: dict, client: Client) -> None:
     rng = random.Random(5)
-    seat = Seat(visitor, rules="quick", opponent="random", match=match)
-    dealers = [seat.state["dealer"]]
-    while not seat.state["match"]["over"]:
-        seat.play_on(rng.choice, 1)
-        if seat.state["match"]["hand"] > len(dealers):
-            dealers.append(seat.state["dealer"])
-    told = seat.state["match"]
+    table = TableClient(client, rules="quick", opponent="random", match=match)
+    dealers = [table.state["dealer"]]
+    while not table.state["match"]["over"]:
+        table.play_on(rng.choice, 1)
+        if table.state["match"]["hand"] > len(dealers):
+            dealers.append(table.state["dealer"])
+    reply = table.state["match"]
     assert dealers == [(dealers[0] + k) % 2 for k in range(len(dealers))]
-    assert len(told["hands"]) == told["hand"] == len(dealers) > 2
-    won = [sum(pays[seat] > 0 for _, pays, _ in told["hands"]) for seat in (0, 1)]
-    assert told["hands_won"] == won == told["points"]
-    assert told["winner"] == (won[1] > won[0])
-    assert seat.events[-1]["kind"] == "match_over"
-    total = visitor.get("/api/statistics")["total"]
+    assert len(reply["hands"]) == reply["hand"] == len(dealers) > 2
+    won = [sum(pays[seat] > 0 for _, pays, _ in reply["hands"]) for seat in (0, 1)]
+    assert reply["hands_won"] == won == reply["points"]
+    assert reply["winner"] == (won[1] > won[0])
+    assert table.events[-1]["kind"] == "match_over"
+    total = client.get("/api/statistics")["total"]
     assert (total["matches"], total["hands"]) == (1, len(dealers))
-    assert visitor.ask("POST", f"{seat.path}/next")[0] == 422
+    assert client.request("POST", f"{table.path}/next")[0] == 422
 
 
 def test_a_card_sent_twice_is_played_once_and_an_old_page_is_refused_with_the_present_state(
-    visitor: Visitor,
+    client: Client,
 ) -> None:
-    seat = Seat(visitor, opponent="threshold", seed=5)
-    body = {"action": seat.state["legal"][0], "move": seat.state["move"]}
+    table = TableClient(client, opponent="threshold", seed=5)
+    body = {"action": table.state["legal"][0], "move": table.state["move"]}
     statuses = []
     with ThreadPoolExecutor(8) as pool:
-        asks = [pool.submit(visitor.ask, "POST", f"{seat.path}/play", body) for _ in range(8)]
+        asks = [pool.submit(client.request, "POST", f"{table.path}/play", body) for _ in range(8)]
         statuses = [ask.result()[0] for ask in asks]
     assert statuses == [200] * 8
-    events = next(visitor.listen(f"{seat.path}/events?after=0"))["events"]
+    events = next(client.listen(f"{table.path}/events?after=0"))["events"]
     assert [event["who"] for event in events if event["kind"] in ("led", "followed")].count(0) == 1
-    body["action"] = seat.state["legal"][1]
-    status, told = visitor.ask("POST", f"{seat.path}/play", body)
+    body["action"] = table.state["legal"][1]
+    status, reply = client.request("POST", f"{table.path}/play", body)
     assert status == 409
-    assert told["state"]["move"] > body["move"]
-    assert "decision" in told["error"]
+    assert reply["state"]["move"] > body["move"]
+    assert "decision" in reply["error"]
 
 
 def test_an_illegal_card_says_why_in_the_persons_words_and_changes_nothing(
-    visitor: Visitor,
+    client: Client,
 ) -> None:
-    seat = Seat(visitor, rules="draft", opponent="threshold")
-    elsewhere = next(card for card in range(52) if card not in seat.state["legal"])
+    table = TableClient(client, rules="draft", opponent="threshold")
+    elsewhere = next(card for card in range(52) if card not in table.state["legal"])
     for action, why in ((elsewhere, "not in your hand|follow suit"), (52, "^The hidden card cann")):
-        body = {"action": action, "move": seat.state["move"]}
-        status, told = visitor.ask("POST", f"{seat.path}/play", body)
+        body = {"action": action, "move": table.state["move"]}
+        status, reply = client.request("POST", f"{table.path}/play", body)
         assert status == 422
-        assert re.search(why, told["error"])
-        assert told["state"] == seat.state
+        assert re.search(why, reply["error"])
+        assert reply["state"] == table.state
 
 
 def test_a_restart_in_mid_hand_changes_nothing(tmp_path) -> None:
     match = {"kind": "best", "n": 3}
-    with running(tmp_path) as server:
-        visitor = server.visitor()
-        seats = [
-            Seat(visitor, rules="draft", opponent=each, match=match) for each in ("easy", "medium")
+    with running_server(tmp_path) as server:
+        client = server.client()
+        tables = [
+            TableClient(client, rules="draft", opponent=each, match=match)
+            for each in ("easy", "medium")
         ]
-        for seat in seats:
-            seat.play_on(min, 20)
-            while seat.state["turn"] != 0:
-                seat.wait()
-    with running(tmp_path) as server:
-        visitor.port = server.port
-        assert {each["id"] for each in visitor.get("/api/tables")} == {seat.id for seat in seats}
-        for seat in seats:
-            state = visitor.get(seat.path)["state"]
+        for table in tables:
+            table.play_on(min, 20)
+            while table.state["turn"] != 0:
+                table.wait()
+    with running_server(tmp_path) as server:
+        client.port = server.port
+        assert {each["id"] for each in client.get("/api/tables")} == {table.id for table in tables}
+        for table in tables:
+            state = client.get(table.path)["state"]
             for name in ("hand", "move", "n", "trick", "tricks", "legal", "upcards", "known_other"):
-                assert state[name] == seat.state[name], name
-            seat.take({"state": state})
-            seat.play_on(min)
-        assert visitor.get("/api/statistics")["total"]["matches"] == 2
+                assert state[name] == table.state[name], name
+            table.take({"state": state})
+            table.play_on(min)
+        assert client.get("/api/statistics")["total"]["matches"] == 2
 
 
 def test_an_agent_whose_turn_it_was_plays_on_after_a_restart(tmp_path) -> None:
@@ -126,142 +127,144 @@ def test_an_agent_whose_turn_it_was_plays_on_after_a_restart(tmp_path) -> None:
     name, person, moves = new_id(), store.owner(), session.moves
     store.save(name, person, session)
     store.close()
-    with running(tmp_path) as server:
-        for told in server.visitor(person).listen(f"/api/tables/{name}/events?after=0"):
-            if told["state"]["turn"] == 0:
+    with running_server(tmp_path) as server:
+        for reply in server.client(person).listen(f"/api/tables/{name}/events?after=0"):
+            if reply["state"]["turn"] == 0:
                 break
-        assert told["state"]["move"] > moves
+        assert reply["state"]["move"] > moves
 
 
-def test_a_table_belongs_to_one_person(server: Running) -> None:
-    seat = Seat(server.visitor(), opponent="easy")
-    for other in (server.visitor(), server.visitor("A" * 24)):
+def test_a_table_belongs_to_one_person(server: RunningServer) -> None:
+    table = TableClient(server.client(), opponent="easy")
+    for other in (server.client(), server.client("A" * 24)):
         gets = ("", "/events?after=0", "/help")
         posts = ("/take-back", "/hint", "/next", "/leave", "/speed")
         for method, paths in (("GET", gets), ("POST", posts), ("DELETE", ("",))):
             for path in paths:
-                status, told = other.ask(method, seat.path + path, {} if method == "POST" else None)
-                assert (status, told) == (404, {"error": "There is no such table."})
-        body = {"action": seat.state["legal"][0], "move": seat.state["move"]}
-        assert other.ask("POST", f"{seat.path}/play", body)[0] == 404
-        assert other.ask("GET", f"/api/replays/{seat.id}/1")[0] == 404
+                status, reply = other.request(
+                    method, table.path + path, {} if method == "POST" else None
+                )
+                assert (status, reply) == (404, {"error": "There is no such table."})
+        body = {"action": table.state["legal"][0], "move": table.state["move"]}
+        assert other.request("POST", f"{table.path}/play", body)[0] == 404
+        assert other.request("GET", f"/api/replays/{table.id}/1")[0] == 404
         assert other.get("/api/tables") == []
-    seat.take(seat.visitor.get(seat.path))
-    assert not seat.state["left"]
+    table.take(table.client.get(table.path))
+    assert not table.state["left"]
 
 
-def test_a_hand_that_is_shared_opens_for_others_and_no_other_does(server: Running) -> None:
-    visitor, other = server.visitor(), server.visitor("A" * 24)
+def test_a_hand_that_is_shared_opens_for_others_and_no_other_does(server: RunningServer) -> None:
+    client, other = server.client(), server.client("A" * 24)
     match = {"kind": "best", "n": 3}
-    seat = Seat(visitor, rules="quick", opponent="easy", match=match)
-    path = f"/api/replays/{seat.id}/1"
-    assert visitor.ask("POST", f"{path}/share", {})[0] == 404  # the hand is not over
-    seat.finish_hand()
-    assert other.ask("POST", f"{path}/share", {})[0] == 404
-    shared = visitor.post(f"{path}/share")
-    assert visitor.post(f"{path}/share") == shared
-    assert shared["id"] != seat.id
+    table = TableClient(client, rules="quick", opponent="easy", match=match)
+    path = f"/api/replays/{table.id}/1"
+    assert client.request("POST", f"{path}/share", {})[0] == 404  # the hand is not over
+    table.finish_hand()
+    assert other.request("POST", f"{path}/share", {})[0] == 404
+    shared = client.post(f"{path}/share")
+    assert client.post(f"{path}/share") == shared
+    assert shared["id"] != table.id
     there = f"/api/replays/{shared['id']}"
     assert other.post(f"{there}/1/share") == shared
-    mine, theirs = visitor.get(path), other.get(f"{there}/1")
+    mine, theirs = client.get(path), other.get(f"{there}/1")
     assert [step["action"] for step in theirs["steps"]] == [s["action"] for s in mine["steps"]]
     assert (mine["players"], theirs["players"]) == (["you", "easy"], ["somebody", "easy"])
     mistakes = other.analysis(f"{there}/1")["mistakes"]
     assert not any("you" in each["text"] for each in mistakes)
     assert other.raw("GET", f"{there}/1/file")[0] == 200
-    seat.next()
-    seat.play_on(min)
-    assert visitor.get(f"/api/replays/{seat.id}/2")["steps"]
-    for path in (f"{there}/2", f"/api/replays/{seat.id}/1", f"/api/tables/{shared['id']}"):
-        assert other.ask("GET", path)[0] == 404
+    table.next()
+    table.play_on(min)
+    assert client.get(f"/api/replays/{table.id}/2")["steps"]
+    for path in (f"{there}/2", f"/api/replays/{table.id}/1", f"/api/tables/{shared['id']}"):
+        assert other.request("GET", path)[0] == 404
     assert other.get("/api/records") == other.get("/api/exercises") == []
 
 
-def test_leaving_and_forgetting_keep_the_hands_that_were_finished(visitor: Visitor) -> None:
-    seat = Seat(visitor, rules="quick", opponent="easy", match={"kind": "best", "n": 5})
-    seat.finish_hand()
-    seat.next()
-    assert visitor.post(f"{seat.path}/leave")["state"]["left"]
-    assert visitor.get("/api/tables")[0]["over"]
-    body = {"action": 0, "move": seat.state["move"]}
-    assert visitor.ask("POST", f"{seat.path}/play", body)[0] == 409
-    assert visitor.ask("DELETE", seat.path)[0] == 200
-    assert visitor.get("/api/tables") == []
-    assert visitor.ask("GET", seat.path)[0] == 404
-    total = visitor.get("/api/statistics")["total"]
+def test_leaving_and_forgetting_keep_the_hands_that_were_finished(client: Client) -> None:
+    table = TableClient(client, rules="quick", opponent="easy", match={"kind": "best", "n": 5})
+    table.finish_hand()
+    table.next()
+    assert client.post(f"{table.path}/leave")["state"]["left"]
+    assert client.get("/api/tables")[0]["over"]
+    body = {"action": 0, "move": table.state["move"]}
+    assert client.request("POST", f"{table.path}/play", body)[0] == 409
+    assert client.request("DELETE", table.path)[0] == 200
+    assert client.get("/api/tables") == []
+    assert client.request("GET", table.path)[0] == 404
+    total = client.get("/api/statistics")["total"]
     assert (total["hands"], total["matches"]) == (2, 1)  # what is given up is lost
     assert (total["won"] + total["lost"] + total["drawn"], total["matches_won"]) == (2, 0)
-    assert visitor.get(f"/api/replays/{seat.id}/1")["steps"]
+    assert client.get(f"/api/replays/{table.id}/1")["steps"]
 
 
-def test_agents_are_watched_at_the_pace_that_is_set(visitor: Visitor) -> None:
+def test_agents_are_watched_at_the_pace_that_is_set(client: Client) -> None:
     settings = {"rules": "quick", "player": "easy", "opponent": "threshold"}
-    seat = Seat(visitor, **settings, match={"kind": "best", "n": 3})
-    speed = f"{seat.path}/speed"
-    seat.take(visitor.post(speed, {"pause": True}))
-    seat.take(next(visitor.listen(f"{seat.path}/events?after=0")))
-    assert seat.state["move"] == 0
+    table = TableClient(client, **settings, match={"kind": "best", "n": 3})
+    speed = f"{table.path}/speed"
+    table.take(client.post(speed, {"pause": True}))
+    table.take(next(client.listen(f"{table.path}/events?after=0")))
+    assert table.state["move"] == 0
     for moves in (1, 2, 3):
-        seat.take(visitor.post(speed, {"step": True}))
-        assert seat.state["move"] == moves
-    assert seat.state["speed"] == {"delay_ms": 1000, "paused": True}
-    seat.take(visitor.post(speed, {"pause": False, "delay_ms": 0}))
-    seat.play_on(None)
-    assert seat.state["match"]["over"]
-    assert visitor.get("/api/statistics")["total"]["hands"] == 0
-    assert visitor.ask("POST", f"{seat.path}/hint")[0] == 409
-    mine = Seat(visitor, opponent="easy")
-    assert visitor.ask("POST", f"{mine.path}/speed", {"pause": True})[0] == 422
+        table.take(client.post(speed, {"step": True}))
+        assert table.state["move"] == moves
+    assert table.state["speed"] == {"delay_ms": 1000, "paused": True}
+    table.take(client.post(speed, {"pause": False, "delay_ms": 0}))
+    table.play_on(None)
+    assert table.state["match"]["over"]
+    assert client.get("/api/statistics")["total"]["hands"] == 0
+    assert client.request("POST", f"{table.path}/hint")[0] == 409
+    mine = TableClient(client, opponent="easy")
+    assert client.request("POST", f"{mine.path}/speed", {"pause": True})[0] == 422
 
 
 def test_a_file_of_records_opens_with_its_broken_lines_told(
-    server: Running, visitor: Visitor
+    server: RunningServer, client: Client
 ) -> None:
-    Seat(visitor, rules="quick", opponent="easy").play_on(min)
-    _, _, lines = visitor.raw("GET", "/api/statistics/export?form=jsonl")
+    TableClient(client, rules="quick", opponent="easy").play_on(min)
+    _, _, lines = client.raw("GET", "/api/statistics/export?form=jsonl")
     assert GameRecord.from_line(lines).meta["players"] == ["you", "easy"]
     text = lines + "nonsense\n\n" + lines.replace('"tricks": ["', '"tricks": ["0: AS ", "')
-    other = server.visitor()
-    told = other.post("/api/replays", text)
-    assert [each["replay"]["hand"] for each in told["hands"]] == [1]
-    assert [each.split(":")[0] for each in told["problems"]] == ["line 2", "line 4"]
-    assert other.get(f"/api/replays/{told['id']}/1")["steps"]
-    assert visitor.ask("GET", f"/api/replays/{told['id']}/1")[0] == 404
-    assert other.ask("GET", f"/api/replays/{told['id']}/2")[0] == 404
-    status, answer = other.ask("POST", "/api/replays", "nonsense")
+    other = server.client()
+    reply = other.post("/api/replays", text)
+    assert [each["replay"]["hand"] for each in reply["hands"]] == [1]
+    assert [each.split(":")[0] for each in reply["problems"]] == ["line 2", "line 4"]
+    assert other.get(f"/api/replays/{reply['id']}/1")["steps"]
+    assert client.request("GET", f"/api/replays/{reply['id']}/1")[0] == 404
+    assert other.request("GET", f"/api/replays/{reply['id']}/2")[0] == 404
+    status, answer = other.request("POST", "/api/replays", "nonsense")
     assert status == 422
     assert "no hand" in answer["error"]
 
 
-def test_many_tables_at_once_make_no_error(server: Running) -> None:
+def test_many_tables_at_once_make_no_error(server: RunningServer) -> None:
     opponents = ["easy", "medium", "threshold", "counting", "hard"]
     ready = threading.Barrier(24)
 
     for name in opponents:  # what is compiled once is compiled here
-        Seat(server.visitor(), rules="quick", opponent=name).play_on(min, 4)
+        TableClient(server.client(), rules="quick", opponent=name).play_on(min, 4)
 
     def sit(number: int) -> int:
         rng = random.Random(number)
-        visitor = server.visitor()
-        seat = Seat(visitor, rules="quick", opponent=opponents[number % len(opponents)])
+        client = server.client()
+        table = TableClient(client, rules="quick", opponent=opponents[number % len(opponents)])
         ready.wait(PATIENCE)
 
         def choose(legal: list[int]) -> int:
             time.sleep(rng.random() * 0.1)
             return rng.choice(legal)
 
-        seat.play_on(choose)
-        return visitor.get("/api/statistics")["total"]["hands"]
+        table.play_on(choose)
+        return client.get("/api/statistics")["total"]["hands"]
 
     with ThreadPoolExecutor(24) as pool:
         assert list(pool.map(sit, range(24))) == [1] * 24
 
 
-def test_a_busy_table_does_not_hold_up_the_server(server: Running) -> None:
-    seat = Seat(server.visitor(), rules="quick", opponent="easy")
-    listening = seat.visitor.listen(f"{seat.path}/events")
+def test_a_busy_table_does_not_hold_up_the_server(server: RunningServer) -> None:
+    table = TableClient(server.client(), rules="quick", opponent="easy")
+    listening = table.client.listen(f"{table.path}/events")
     next(listening)
-    live = server.server._services.live.get(seat.visitor.cookies[PERSON_COOKIE], seat.id)
+    live = server.server._services.live.get(table.client.cookies[PERSON_COOKIE], table.id)
     with live._lock:
         live.events.notify()
         other = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
@@ -271,7 +274,9 @@ def test_a_busy_table_does_not_hold_up_the_server(server: Running) -> None:
     listening.close()
 
 
-def test_a_hint_counts_for_the_hand_that_it_was_asked_in(server: Running, monkeypatch) -> None:
+def test_a_hint_counts_for_the_hand_that_it_was_asked_in(
+    server: RunningServer, monkeypatch
+) -> None:
     asked, answer = threading.Event(), threading.Event()
 
     def slow_hint(view: View) -> Hint:
@@ -281,17 +286,17 @@ def test_a_hint_counts_for_the_hand_that_it_was_asked_in(server: Running, monkey
 
     monkeypatch.setattr(serve_tables, "find_hint", slow_hint)
     match = {"kind": "points", "n": 50}
-    seat = Seat(server.visitor(), rules="quick", opponent="easy", match=match)
+    table = TableClient(server.client(), rules="quick", opponent="easy", match=match)
     with ThreadPoolExecutor(1) as pool:
-        hint = pool.submit(seat.visitor.post, f"{seat.path}/hint")
+        hint = pool.submit(table.client.post, f"{table.path}/hint")
         asked.wait(PATIENCE)
-        seat.finish_hand()
-        rated = seat.state["rated"]
-        seat.next()
+        table.finish_hand()
+        rated = table.state["rated"]
+        table.next()
         answer.set()
         assert hint.result()["why"]
     assert not rated
-    assert seat.visitor.get(seat.path)["state"]["rated"]
+    assert table.client.get(table.path)["state"]["rated"]
 
 
 def test_the_menu_makes_no_agent_and_knows_what_the_champion_plays(monkeypatch) -> None:
@@ -313,17 +318,17 @@ def test_the_menu_makes_no_agent_and_knows_what_the_champion_plays(monkeypatch) 
 def test_an_agent_that_fails_stops_its_table_and_no_other(tmp_path) -> None:
     if "failing" not in agent_names():
         register_agent("failing", lambda rules, match=None: make_agent(_FAILING, rules))
-    with running(tmp_path) as server:
-        visitor = server.visitor()
-        seat = Seat(visitor, rules="quick", opponent="failing")
-        if seat.state["turn"] == 0:
-            seat.play(seat.state["legal"][0])
-        while not seat.state["trouble"]:
-            seat.wait()
-        assert "failing cannot go on (ZeroDivisionError)" in seat.state["trouble"]
-        assert seat.state["said"]["prompt"] == "Failing cannot go on"
-        Seat(visitor, rules="quick", opponent="easy").play_on(min)
-        assert visitor.post(f"{seat.path}/leave")["state"]["left"]
+    with running_server(tmp_path) as server:
+        client = server.client()
+        table = TableClient(client, rules="quick", opponent="failing")
+        if table.state["turn"] == 0:
+            table.play(table.state["legal"][0])
+        while not table.state["trouble"]:
+            table.wait()
+        assert "failing cannot go on (ZeroDivisionError)" in table.state["trouble"]
+        assert table.state["texts"]["prompt"] == "Failing cannot go on"
+        TableClient(client, rules="quick", opponent="easy").play_on(min)
+        assert client.post(f"{table.path}/leave")["state"]["left"]
 
 
 _FAILING = f"{Path(__file__).stem}:failing"
@@ -333,8 +338,8 @@ def failing(views, rng):
     return views if not len(views) else 1 // 0
 
 
-def test_strengths_come_with_their_error_and_the_thinker_has_one(visitor: Visitor) -> None:
-    agents = {each["name"]: each for each in visitor.get("/api/menu")["agents"]}
+def test_strengths_come_with_their_error_and_the_thinker_has_one(client: Client) -> None:
+    agents = {each["name"]: each for each in client.get("/api/menu")["agents"]}
     assert agents["thinker"]["strength"] == agents["hard"]["strength"]
     bounds = {
         name: (each["strength"] - each["strength_error"], each["strength"] + each["strength_error"])

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from serving import Seat, Visitor
+from serving import Client, TableClient
 
 from german_whist.table.game.database import FILE
 
@@ -70,26 +70,26 @@ def opened(
         process.communicate()
 
 
-def visit(address: str) -> Visitor:
-    """A visitor who has opened the printed address."""
+def client_at(address: str) -> Client:
+    """A client who has opened the printed address."""
     match = re.search(r":(\d+)(/.*)", address)
     assert match
-    visitor = Visitor(int(match[1]))
-    assert visitor.raw("GET", match[2])[0] == 303
-    return visitor
+    client = Client(int(match[1]))
+    assert client.raw("GET", match[2])[0] == 303
+    return client
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal as Ctrl-C does")
 def test_ctrl_c_ends_it_at_once_and_the_hand_goes_on_later(tmp_path) -> None:
     (tmp_path / FILE).write_bytes(b"nothing of the kind" * 100)
     with opened(tmp_path) as (process, address):
-        visitor = visit(address)
-        seat = Seat(visitor, opponent="easy")
-        seat.play(seat.state["legal"][0])
+        client = client_at(address)
+        table = TableClient(client, opponent="easy")
+        table.play(table.state["legal"][0])
         assert process.stdout is not None
         assert process.stdout.readline() == "Ctrl-C ends it; what is under way is kept.\n"
-        events = f"{seat.path}/events?after={seat.state['n']}"
-        threading.Thread(target=lambda: list(visitor.listen(events))).start()
+        events = f"{table.path}/events?after={table.state['n']}"
+        threading.Thread(target=lambda: list(client.listen(events))).start()
         time.sleep(0.3)
         start = time.monotonic()
         process.send_signal(signal.SIGINT)
@@ -97,13 +97,13 @@ def test_ctrl_c_ends_it_at_once_and_the_hand_goes_on_later(tmp_path) -> None:
         assert time.monotonic() - start < 10
         assert process.returncode == 0
         assert output.endswith("The table is closed.\n")
-        (told,) = [line for line in errors.splitlines() if "compiling" not in line]
-        assert "is damaged" in told
+        (warning,) = [line for line in errors.splitlines() if "compiling" not in line]
+        assert "is damaged" in warning
     with opened(tmp_path) as (_, address):
-        visitor = visit(address)
-        (table,) = visitor.get("/api/tables")
-        assert table["id"] == seat.id
-        assert visitor.get(seat.path)["state"]["move"] == seat.state["move"]
+        client = client_at(address)
+        (summary,) = client.get("/api/tables")
+        assert summary["id"] == table.id
+        assert client.get(table.path)["state"]["move"] == table.state["move"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal as a server does")
@@ -111,10 +111,10 @@ def test_one_signal_ends_it_although_an_agent_thinks_for_ever(tmp_path, monkeypa
     (tmp_path / "slow.py").write_text(SLOW_AGENT, encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with opened(tmp_path / "data", "slow:Slow") as (process, address):
-        seat = Seat(visit(address), rules="quick", opponent="slow:Slow")
-        if seat.state["turn"] == 0:
-            seat.play(seat.state["legal"][0])
-        assert seat.state["thinking"]
+        table = TableClient(client_at(address), rules="quick", opponent="slow:Slow")
+        if table.state["turn"] == 0:
+            table.play(table.state["legal"][0])
+        assert table.state["thinking"]
         process.terminate()
         output, _ = process.communicate(timeout=30)
         assert output.endswith("The table is closed.\n")
@@ -138,9 +138,9 @@ def test_the_address_on_a_network_contains_its_token_and_moves_that_are_not_save
         assert "not encrypted" in warning
         assert "//127.0.0.1" in address
         assert address.endswith("&token=open-sesame")
-        visitor = visit(address)
-        assert visitor.ask("GET", "/api/menu")[0] == 200
-        assert Visitor(visitor.port).ask("GET", "/api/menu")[0] == 401
+        client = client_at(address)
+        assert client.request("GET", "/api/menu")[0] == 200
+        assert Client(client.port).request("GET", "/api/menu")[0] == 401
 
 
 def test_mistakes_are_answered_in_sentences(tmp_path, whist, monkeypatch) -> None:
@@ -160,9 +160,9 @@ def test_mistakes_are_answered_in_sentences(tmp_path, whist, monkeypatch) -> Non
     assert "--data" in error("--data", str(tmp_path / "file"))
     (tmp_path / "small_decks.py").write_text(AGENT, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    told = error("small_decks:Small", *data)
-    assert "Small plays decks of its own" in told
-    assert "play it in the terminal, german-whist play small_decks:Small" in told
+    message = error("small_decks:Small", *data)
+    assert "Small plays decks of its own" in message
+    assert "play it in the terminal, german-whist play small_decks:Small" in message
 
 
 @pytest.mark.thorough
@@ -174,22 +174,22 @@ def test_a_server_of_many_tables_holds_less_than_260_megabytes_of_its_own(
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "compiled"))
     for moves in (1, 12):
         with opened(tmp_path) as (process, address):
-            menu = visit(address).get("/api/menu")
+            menu = client_at(address).get("/api/menu")
             for rules in [each["name"] for each in menu["rules"]]:
-                visitor = visit(address)
+                client = client_at(address)
                 for agent in menu["agents"]:
                     if agent["plays"] is None or rules in agent["plays"]:
-                        seat = Seat(visitor, rules=rules, opponent=agent["name"])
-                        seat.play_on(min, moves)
-                        visitor.post(f"{seat.path}/leave")
-                seat = Seat(visitor, rules=rules, opponent="easy")
-                while seat.state["turn"] != 0:
-                    seat.wait()
-                visitor.post(f"{seat.path}/hint")
-            seat = Seat(visitor, rules="classic", opponent="easy")
-            seat.play_on(min)
-            analysis = f"/api/replays/{seat.id}/1/analysis"
-            while not visitor.get(analysis).get("story"):
+                        table = TableClient(client, rules=rules, opponent=agent["name"])
+                        table.play_on(min, moves)
+                        client.post(f"{table.path}/leave")
+                table = TableClient(client, rules=rules, opponent="easy")
+                while table.state["turn"] != 0:
+                    table.wait()
+                client.post(f"{table.path}/hint")
+            table = TableClient(client, rules="classic", opponent="easy")
+            table.play_on(min)
+            analysis = f"/api/replays/{table.id}/1/analysis"
+            while not client.get(analysis).get("story"):
                 time.sleep(0.2)
             status = Path(f"/proc/{process.pid}/status").read_text()
             megabytes = int(status.partition("RssAnon:")[2].split()[0]) / 1024

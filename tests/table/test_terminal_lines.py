@@ -122,7 +122,7 @@ def test_wrong_arguments_are_refused_in_sentences(play, arguments, sentence):
 
 @pytest.mark.parametrize("rules", ["draft", "humbug"])
 def test_a_narrow_window_breaks_no_word_and_cuts_no_card(rules, play, monkeypatch):
-    def said(columns):
+    def texts(columns):
         console = Console(width=columns, force_terminal=True, color_system=None, highlight=False)
         monkeypatch.setattr(lines, "new_console", lambda: console)
         monkeypatch.setattr(play_command, "new_console", lambda: console)
@@ -130,9 +130,9 @@ def test_a_narrow_window_breaks_no_word_and_cuts_no_card(rules, play, monkeypatc
         options = ("--plain", "--new", "--rules", rules, "--match", "7", "--seed", "2")
         return play("random", *options, says=says)[1]
 
-    words = set(said(200).split())
+    words = set(texts(200).split())
     for columns in (40, 60, 80):
-        text = said(columns)
+        text = texts(columns)
         # What is typed stands behind the question.
         shown = [re.sub(r"(?<=[?:]) \S*$", "", line) for line in text.splitlines()]
         assert [line for line in shown if len(line) > columns] == []

@@ -1,4 +1,4 @@
-"""List the players: what `--against` and `make_agent` take."""
+"""List the agents: what `--against` and `make_agent` take."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def run(arguments: argparse.Namespace) -> int:
         endgame = f"; endgame: {entry.note}" if entry.note else ""
         print(f"    {entry.about}{endgame}")
     print(
-        "\nA player of your own is named module:object, or a path to its checkpoint. A class plays "
+        "\nAn agent of your own is named module:object, or a path to its checkpoint. A class plays "
         "its endings\nitself, and so does a function unless it is named with "
         "module:function:endgame=exact."
     )

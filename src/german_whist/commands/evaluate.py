@@ -1,13 +1,13 @@
-"""Measure a player against others, every deal played twice with the seats exchanged.
+"""Measure an agent against others, every deal played twice with the seats exchanged.
 
-Players are named as `german-whist agents` lists them, with their parameters
+Agents are named as `german-whist agents` lists them, with their parameters
 after a colon: threshold, value:13; or by the path of a run or a checkpoint, with
 parameters after a comma: runs/quick-1,endgame=exact. NAME=PATH says what one is
 called: mine=runs/quick-1. The same seed gives the same result on any
-number of workers, except for players with a time limit.
+number of workers, except for agents with a time limit.
 
 --protocol v1 plays the fixed suite of the leaderboard and writes an entry for it; with --fresh it
-plays the entry's player on deals that nobody knew when it was submitted.
+plays the entry's agent on deals that nobody knew when it was submitted.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from .evaluation_options import (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     # Optional here, so that its absence has its own error message.
-    parser.add_argument("player", nargs="?", metavar="A", help="the player to measure")
+    parser.add_argument("agent", nargs="?", metavar="A", help="the agent to measure")
     parser.add_argument("--against", nargs="+", metavar="B", help="its opponents, one or more")
     parser.add_argument(
         "--protocol",
@@ -89,18 +89,18 @@ def run(arguments: argparse.Namespace) -> int:
             "the opponents are missing: name them after --against, as in `evaluate threshold "
             f"--against random`, or a fixed suite, --protocol {next(iter(PROTOCOLS))}"
         )
-    if arguments.player is None:
+    if arguments.agent is None:
         raise ValueError(
-            "the player to measure is missing: name it before --against, which takes every name "
+            "the agent to measure is missing: name it before --against, which takes every name "
             "after it, as in `evaluate threshold --against random counting`"
         )
-    player, against = arguments.player, arguments.against
-    rules = common_rules([player, *against], arguments.rules)
+    agent, against = arguments.agent, arguments.against
+    rules = common_rules([agent, *against], arguments.rules)
     folder = check_files(arguments)
     with records_into(arguments.records) as records:
         with Progress("playing") as progress:
             result = evaluate(
-                player,
+                agent,
                 against,
                 rules,
                 progress=show_on(progress),
@@ -112,10 +112,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run_protocol(arguments: argparse.Namespace) -> int:
-    protocol, player = PROTOCOLS[arguments.protocol], arguments.player
-    if player is None:
+    protocol, agent = PROTOCOLS[arguments.protocol], arguments.agent
+    if agent is None:
         raise ValueError(
-            "the player to measure is missing: name it, as in `evaluate threshold --protocol "
+            "the agent to measure is missing: name it, as in `evaluate threshold --protocol "
             f"{protocol.name}`"
         )
     for name in _FIXED:
@@ -125,13 +125,13 @@ def _run_protocol(arguments: argparse.Namespace) -> int:
                 "opponents, rules, deals and hands: leave one of the two out"
             )
     rules = load_rules(protocol.rules)
-    arguments.json = arguments.json or Path(entry_file(named_player(player)[0]))
+    arguments.json = arguments.json or Path(entry_file(named_player(agent)[0]))
     if arguments.fresh is not None:
-        return _run_fresh(arguments, player, protocol)
+        return _run_fresh(arguments, agent, protocol)
     folder = check_files(arguments)
     with Progress("playing") as progress:
-        entry = evaluate_protocol(player, protocol, show_on(progress), **arena_options(arguments))
-    command = shlex.join(["german-whist", "evaluate", player, "--protocol", protocol.name])
+        entry = evaluate_protocol(agent, protocol, show_on(progress), **arena_options(arguments))
+    command = shlex.join(["german-whist", "evaluate", agent, "--protocol", protocol.name])
     entry = replace(entry, result=with_origin(entry.result, command))
     status = report(entry.result, rules, arguments, folder, entry=entry)
     if entry.result.complete:
@@ -143,10 +143,10 @@ def _run_protocol(arguments: argparse.Namespace) -> int:
     return status
 
 
-def _run_fresh(arguments: argparse.Namespace, player: str, protocol: Protocol) -> int:
+def _run_fresh(arguments: argparse.Namespace, agent: str, protocol: Protocol) -> int:
     """Play fresh deals for a submitted entry, and add them to its file."""
     path, value = arguments.json, arguments.fresh
-    submitted = _submitted_entry(path, player, protocol)
+    submitted = _submitted_entry(path, agent, protocol)
     folder = check_files(arguments)
     with Progress("playing") as progress:
         entry, result = evaluate_fresh(
@@ -155,7 +155,7 @@ def _run_fresh(arguments: argparse.Namespace, player: str, protocol: Protocol) -
             show_on(progress),
             **arena_options(arguments),
         )
-    words = [player, "--protocol", protocol.name, "--fresh", value]
+    words = [agent, "--protocol", protocol.name, "--fresh", value]
     result = with_origin(result, shlex.join(["german-whist", "evaluate", *words]))
     status = report(result, load_rules(protocol.rules), arguments, folder, entry=entry)
     if entry.fresh is None or entry.difference is None or not result.complete:
@@ -170,7 +170,7 @@ def _run_fresh(arguments: argparse.Namespace, player: str, protocol: Protocol) -
     return status or int(entry.learnt)
 
 
-def _submitted_entry(path: Path, player: str, protocol: Protocol) -> Entry:
+def _submitted_entry(path: Path, agent: str, protocol: Protocol) -> Entry:
     if not path.exists():
         raise ValueError(
             f"--fresh plays new deals for an entry that was submitted, and {path} does not exist: "
@@ -180,9 +180,9 @@ def _submitted_entry(path: Path, player: str, protocol: Protocol) -> Entry:
         entry = Entry.from_text(path.read_text("utf-8"))
     except (ValueError, KeyError) as error:
         raise ValueError(f"{path} is no entry: {error}") from error
-    if (entry.player, entry.protocol) != (player, protocol):
+    if (entry.player, entry.protocol) != (agent, protocol):
         raise ValueError(
-            f"{path} is the entry of {entry.player} under {entry.protocol.name}, and {player} was "
-            "named: name the player as the entry does"
+            f"{path} is the entry of {entry.player} under {entry.protocol.name}, and {agent} was "
+            "named: name the agent as the entry does"
         )
     return entry

@@ -38,7 +38,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rules",
         metavar="NAME|FILE.yaml|RUN",
-        help="rule set (default: classic, or what a trained player plays)",
+        help="rule set (default: classic, or what a trained agent plays)",
     )
     parser.add_argument(
         "--match",
@@ -149,7 +149,7 @@ def records_into(path: Path | None) -> Iterator[RecordWriter | None]:
 def check_files(arguments: argparse.Namespace) -> Path:
     """Refuse files that cannot be written, before anything is played.
 
-    Returns the folder that their paths are relative to: a player may change it.
+    Returns the folder that their paths are relative to: an agent may change it.
     """
     paths = [path for name in _FILES if (path := getattr(arguments, name)) is not None]
     for path in paths:
@@ -160,7 +160,7 @@ def check_files(arguments: argparse.Namespace) -> Path:
 
 
 def forfeited_all(result: Result) -> list[str]:
-    """The players that forfeited every hand they were dealt."""
+    """The agents that forfeited every hand they were dealt."""
     hands, forfeits = Counter[str](), Counter[str]()
     for pairing in result.pairings:
         hands.update(dict.fromkeys((pairing.player, pairing.opponent), pairing.hands))

@@ -1,6 +1,6 @@
-"""Let players play each other, and rate them: a cross table, and Elo with intervals.
+"""Let agents play each other, and rate them: a cross table, and Elo with intervals.
 
-The players are named here (NAME=PATH says what one is called) or in a config, a YAML
+The agents are named here (NAME=PATH says what one is called) or in a config, a YAML
 file of your own or one that comes with the package (--config ladder). What is given
 here overrides the config.
 """
@@ -26,14 +26,12 @@ from .worker_options import add_trust_option
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("players", nargs="*", metavar="A", help="players, two or more")
-    parser.add_argument(
-        "--config", metavar="NAME|FILE.yaml", help="players and options from a file"
-    )
+    parser.add_argument("agents", nargs="*", metavar="A", help="agents, two or more")
+    parser.add_argument("--config", metavar="NAME|FILE.yaml", help="agents and options from a file")
     parser.add_argument(
         "--anchor",
         metavar="A",
-        help="the player whose rating is set to 1000 (default: the config's; without one the mean "
+        help="the agent whose rating is set to 1000 (default: the config's; without one the mean "
         "of all is)",
     )
     add_trust_option(parser)
@@ -42,17 +40,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     config = LadderConfig() if arguments.config is None else load_ladder(arguments.config)
-    players = arguments.players or list(config.players)
+    agents = arguments.agents or list(config.players)
     anchor = arguments.anchor
-    if anchor is None and config.anchor in [named_player(player)[0] for player in players]:
+    if anchor is None and config.anchor in [named_player(agent)[0] for agent in agents]:
         anchor = config.anchor
-    rules = common_rules(players, config.rules if arguments.rules is None else arguments.rules)
+    rules = common_rules(agents, config.rules if arguments.rules is None else arguments.rules)
     folder = check_files(arguments)
     options = {**config.options(), **arena_options(arguments)}
     with records_into(arguments.records) as records:
         with Progress("playing") as progress:
             result = ladder(
-                players,
+                agents,
                 rules,
                 progress=show_on(progress),
                 anchor=anchor,

@@ -1,6 +1,6 @@
 """Play German Whist in the terminal: by keys, or line by line through a pipe.
 
-OPPONENT is a player listed by `german-whist agents`, or the path of a checkpoint. An unfinished
+OPPONENT is an agent listed by `german-whist agents`, or the path of a checkpoint. An unfinished
 hand is saved, and `german-whist play` resumes it, as the table in the browser does.
 """
 
@@ -67,9 +67,9 @@ def _play(store: Store, settings: SessionSettings, arguments: argparse.Namespace
     front = KeyFrontend(session) if has_keys() and not arguments.plain else LineFrontend(session)
     game = TerminalGame(session, saver, front, pause=0.0 if arguments.fast else 1.0)
     if store.notice:
-        front.tell(store.notice)
+        front.report(store.notice)
     if stored is not None:
-        front.tell(resume_notice(stored, session))
+        front.report(resume_notice(stored, session))
     try:
         with front, suppress(LeaveTable):
             game.run()
@@ -83,7 +83,7 @@ def _settings(arguments: argparse.Namespace) -> SessionSettings:
     opponent = _DEFAULT_OPPONENT if arguments.opponent is None else arguments.opponent
     if opponent.partition(":")[0] == HUMAN:
         raise ValueError(
-            "human is you, and you have a seat at the table already: name another player, such as "
+            "human is you, and you have a seat at the table already: name another agent, such as "
             "medium; `german-whist agents` lists them"
         )
     match = None

@@ -4,7 +4,7 @@
 `make` looks for endgames in which one card alone wins or saves the hand, by their exact values,
 and for tricks of the foreplay whose best card is better beyond the search's interval. They are
 added to those of the data folder, which the table shows beside its own. `grade` rates all puzzles
-of a file again, where the players that grade them or their ladder have changed.
+of a file again, where the agents that grade them or their ladder have changed.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     folder: Path = arguments.folder or solved_folder()
     if "," in str(folder):
         raise ValueError(
-            f"--folder is {str(folder)!r}: the name of a player in it could not hold the comma: "
+            f"--folder is {str(folder)!r}: the name of an agent in it could not hold the comma: "
             "name another folder"
         )
     name = "nash" if folder == solved_folder() else f"nash:{folder / rules.name}"

@@ -1,8 +1,8 @@
 # pyright: strict
-"""Open a table in the browser: play against any player, watch two of them, analyse hands.
+"""Open a table in the browser: play against any agent, watch two of them, analyse hands.
 
 The server listens on this machine alone unless --host names an address of the network, where it
-asks for a token. Players of the command line (with parameters, by a checkpoint's path, or as
+asks for a token. Agents of the command line (with parameters, by a checkpoint's path, or as
 module:object) are added to the opponents.
 """
 
@@ -26,7 +26,7 @@ _OWN = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("players", nargs="*", metavar="A", help="additional opponents")
+    parser.add_argument("agents", nargs="*", metavar="A", help="additional opponents")
     parser.add_argument(
         "--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)"
     )
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     compile_in_child()
     access = Access.at(arguments.host, arguments.token, arguments.name)
-    opponents = Opponents(arguments.players)
+    opponents = Opponents(arguments.agents)
     with (
         closing(_listening(arguments.host, arguments.port)) as listening,
         closing(Store(arguments.data)) as store,

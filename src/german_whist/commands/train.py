@@ -1,7 +1,7 @@
 # pyright: strict
-"""Train a player by self-play: PRESET, or a YAML file, with key=value words over it.
+"""Train an agent by self-play: PRESET, or a YAML file, with key=value words over it.
 
-A run is a folder with settings, checkpoints, metrics and evaluations; any checkpoint is a player
+A run is a folder with settings, checkpoints, metrics and evaluations; any checkpoint is an agent
 by its path.
 """
 

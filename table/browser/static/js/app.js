@@ -11,7 +11,7 @@ import { byId, h } from "./base/dom.js";
 import { tool } from "./base/icons.js";
 import { pageLinks } from "./base/pages.js";
 import { apply, openSettings } from "./base/settings.js";
-import { say, TOUCH } from "./base/words.js";
+import { label, TOUCH } from "./base/words.js";
 import { LobbyPage } from "./pages/lobby.js";
 import { TablePage } from "./table/table.js";
 
@@ -47,7 +47,7 @@ async function show() {
     if (shown !== mine) return;
     page = made;
     document.body.dataset.page = name;
-    document.title = say("site.page", { page: say(`site.${name}`) });
+    document.title = label("site.page", { page: label(`site.${name}`) });
     for (const link of byId("pages").querySelectorAll("a")) {
       if (link.dataset.page === name) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
@@ -64,8 +64,8 @@ async function show() {
 /** @param {unknown} error */
 function failed(error) {
   byId("main").replaceChildren(h("div", { class: "page" }, h("div", { class: "empty card-panel" },
-    h("h1", {}, say("site.failed")), h("p", {}, messageOf(error)),
-    h("button", { class: "primary", type: "button", onclick: show }, say("site.again")), " ", h("a", { href: "#/" }, say("site.to_lobby")))));
+    h("h1", {}, label("site.failed")), h("p", {}, messageOf(error)),
+    h("button", { class: "primary", type: "button", onclick: show }, label("site.again")), " ", h("a", { href: "#/" }, label("site.to_lobby")))));
 }
 
 addEventListener("keydown", (event) => {
@@ -81,13 +81,13 @@ addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-addEventListener("unhandledrejection", (event) => toast(event.reason?.message ?? say("site.wrong")));
+addEventListener("unhandledrejection", (event) => toast(event.reason?.message ?? label("site.wrong")));
 apply();
 document.querySelector(".skip")?.addEventListener("click", (event) => {
   event.preventDefault(); // The address after # is a page, not a place in one.
   byId("main").focus();
 });
 byId("pages").append(...pageLinks());
-byId("site-tools").append(tool("settings", say("site.settings_tool"), openSettings), TOUCH ? "" : tool("keys", say("site.keys_tool"), openKeys));
+byId("site-tools").append(tool("settings", label("site.settings_tool"), openSettings), TOUCH ? "" : tool("keys", label("site.keys_tool"), openKeys));
 addEventListener("hashchange", show);
 show();

@@ -22,9 +22,9 @@ dress();
 dark.addEventListener("change", dress);
 calm.addEventListener("change", dress);
 
-/** @type {() => import("./base/settings.js").FeltOptions} */
-const felt = () => ({ cards: "modern", order: "alternating", rows: "one", speed: calm.matches ? "none" : "normal" });
-const view = new ReplayView(saved.replay, saved.analysis, { felt });
+/** @type {() => import("./base/settings.js").TableViewOptions} */
+const tableView = () => ({ cards: "modern", order: "alternating", rows: "one", speed: calm.matches ? "none" : "normal" });
+const view = new ReplayView(saved.replay, saved.analysis, { tableView });
 const about = [saved.replay.rules, saved.replay.result.text, ...saved.notes].join(" · ");
 document.body.append(
   h("main", { class: "table-page replay-page" },

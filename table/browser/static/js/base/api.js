@@ -4,7 +4,7 @@
 /** @import { Refusal } from "../../../messages" */
 
 import { byId } from "./dom.js";
-import { say } from "./words.js";
+import { label } from "./words.js";
 
 export class Refused extends Error {
   /**
@@ -12,7 +12,7 @@ export class Refused extends Error {
    * @param {Partial<Refusal>} answer
    */
   constructor(status, answer) {
-    super(answer.error ?? say("site.status", { status }));
+    super(answer.error ?? label("site.status", { status }));
     this.status = status;
     this.answer = answer;
   }
@@ -33,7 +33,7 @@ export function connected(yes) {
   if (!yes) trying = setTimeout(() => get("/manifest.webmanifest").catch(() => {}), TRY_AGAIN);
   if (line.hidden === yes) return;
   line.hidden = yes;
-  line.textContent = yes ? "" : say("site.lost");
+  line.textContent = yes ? "" : label("site.lost");
 }
 
 /* What the server answers is what messages.d.ts says: the caller names the type, and nothing checks it here. */
@@ -56,7 +56,7 @@ async function ask(method, path, body) {
   } catch {
     if (!response) {
       connected(false);
-      throw new Unreachable(say("site.unreachable"));
+      throw new Unreachable(label("site.unreachable"));
     }
     answer = {};
   }

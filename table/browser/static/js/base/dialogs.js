@@ -4,7 +4,7 @@
 /** @import { Child } from "./dom.js" */
 
 import { byId, h } from "./dom.js";
-import { LABELS, say } from "./words.js";
+import { LABELS, label } from "./words.js";
 
 /** A modal dialog with a title; buttons close it. Resolves with the value of the one that was pressed.
  * @param {string} title
@@ -81,6 +81,6 @@ const keyTable = (rows) => h("dl", { class: "keys" }, rows.map(([keys, text]) =>
 
 export function openKeys() {
   if (dialogOpen()) return;
-  dialog(say("site.keys"), [h("h3", {}, say("keys.at_table")), keyTable(/** @type {[string[], string][]} */ (LABELS.keys.table)), h("h3", {}, say("keys.in_replay")), keyTable(/** @type {[string[], string][]} */ (LABELS.keys.replay))],
-    [["close", say("site.close"), "primary"]]);
+  dialog(label("site.keys"), [h("h3", {}, label("keys.at_table")), keyTable(/** @type {[string[], string][]} */ (LABELS.keys.table)), h("h3", {}, label("keys.in_replay")), keyTable(/** @type {[string[], string][]} */ (LABELS.keys.replay))],
+    [["close", label("site.close"), "primary"]]);
 }

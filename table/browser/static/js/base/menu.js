@@ -6,7 +6,7 @@
 import { get } from "./api.js";
 import { attempt, dialog } from "./dialogs.js";
 import { byId, h } from "./dom.js";
-import { say } from "./words.js";
+import { label } from "./words.js";
 
 /** What the server offers, which it writes into the page.
  * @returns {Menu}
@@ -39,5 +39,5 @@ export const openRules = (name) => attempt(async () => {
   await dialog(rules.title, h("div", { class: "rules-text" },
     h("p", { class: "lead" }, rules.about),
     rules.text.map(([heading, paragraphs]) => [h("h3", {}, heading), paragraphs.map((text) => h("p", {}, text))])),
-  [["close", say("site.close"), "primary"]], { className: "reading" });
+  [["close", label("site.close"), "primary"]], { className: "reading" });
 });

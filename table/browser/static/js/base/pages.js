@@ -6,14 +6,14 @@
 import { post } from "./api.js";
 import { dialog, messageOf, toast } from "./dialogs.js";
 import { faint, h } from "./dom.js";
-import { say } from "./words.js";
+import { label } from "./words.js";
 
 const PATIENCE = 1500;
 const PAGES = { play: "#/", watch: "#/watch", learn: "#/learn", replays: "#/replays", statistics: "#/statistics" };
 
 /** A link to each page. */
 export const pageLinks = () =>
-  Object.entries(PAGES).map(([name, href]) => h("a", { href, "data-page": name === "play" ? "lobby" : name }, say(`site.${name}`)));
+  Object.entries(PAGES).map(([name, href]) => h("a", { href, "data-page": name === "play" ? "lobby" : name }, label(`site.${name}`)));
 
 /** @type {TableState | undefined} */
 let made;
@@ -31,7 +31,7 @@ export function newTable(id) {
  * @param {TableRequest} wish
  */
 export async function sitDown(wish) {
-  const patience = setTimeout(() => toast(say("lobby.first_table"), "hint"), PATIENCE);
+  const patience = setTimeout(() => toast(label("lobby.first_table"), "hint"), PATIENCE);
   try {
     /** @type {TableUpdate} */
     const { state } = await post("/api/tables", wish);
@@ -50,9 +50,9 @@ export async function sitDown(wish) {
  * @param {([string, string] | null)[]} actions
  */
 export function openPages(actions) {
-  return dialog(say("site.title"), h("div", { class: "pages-menu" },
-    h("nav", { "aria-label": say("site.pages") }, pageLinks()),
-    faint(say("table.kept")),
+  return dialog(label("site.title"), h("div", { class: "pages-menu" },
+    h("nav", { "aria-label": label("site.pages") }, pageLinks()),
+    faint(label("table.kept")),
     h("div", { class: "menu-actions" }, actions.filter((each) => each !== null).map(([value, text]) => h("button", { value }, text)))),
-  [["close", say("table.back"), "primary"]]);
+  [["close", label("table.back"), "primary"]]);
 }

@@ -3,12 +3,12 @@
 
 import { dialog } from "./dialogs.js";
 import { h } from "./dom.js";
-import { say } from "./words.js";
+import { label } from "./words.js";
 
 /**
  * @typedef {"normal" | "fast" | "none"} Motion
  * @typedef {Record<string, string> & { motion: Motion }} Settings
- * @typedef {{ cards: string, order: string, rows: string, speed: Motion }} FeltOptions
+ * @typedef {{ cards: string, order: string, rows: string, speed: Motion }} TableViewOptions
  */
 
 const KEY = "german-whist-settings";
@@ -80,10 +80,10 @@ export function apply() {
 }
 dark.addEventListener("change", apply);
 
-/** What the felt needs to know of the settings.
- * @type {() => FeltOptions}
+/** What the table needs to know of the settings.
+ * @type {() => TableViewOptions}
  */
-export const feltOptions = () =>
+export const tableViewOptions = () =>
   ({ cards: settings.cards, order: settings.order, rows: settings.rows, speed: settings.motion });
 
 /** One choice out of a few, as a row of buttons that are radio buttons.
@@ -100,8 +100,8 @@ export function segmented(name, legend, values, chosen, onpick) {
 
 export function openSettings() {
   /** @param {string} name */
-  const texts = (name) => Object.fromEntries(CHOICES[name].map((value) => [value, say(`settings.${name}.${value}`)]));
-  dialog(say("site.settings"), h("div", { class: "settings" }, Object.keys(CHOICES).map((name) =>
-    segmented(`setting-${name}`, say(`settings.${name}.title`), texts(name), settings[name], (value) => change(name, value)))),
-  [["close", say("settings.done"), "primary"]]);
+  const texts = (name) => Object.fromEntries(CHOICES[name].map((value) => [value, label(`settings.${name}.${value}`)]));
+  dialog(label("site.settings"), h("div", { class: "settings" }, Object.keys(CHOICES).map((name) =>
+    segmented(`setting-${name}`, label(`settings.${name}.title`), texts(name), settings[name], (value) => change(name, value)))),
+  [["close", label("settings.done"), "primary"]]);
 }

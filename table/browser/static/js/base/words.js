@@ -1,5 +1,5 @@
 // @ts-check
-/* All that the page says, which the server writes into it: `say("lobby.deal")`. It stands in one file,
+/* All that the page says, which the server writes into it: `label("lobby.deal")`. It stands in one file,
    `labels.json`; its forms are those of `labels.py`. */
 
 import { byId } from "./dom.js";
@@ -12,7 +12,7 @@ import { byId } from "./dom.js";
 /** @type {typeof import("../../../../text/labels.json")} */
 export const LABELS = JSON.parse(byId("labels").textContent);
 
-/* Where there is no keyboard, nothing is said of keys. */
+/* Where there is no keyboard, nothing is texts of keys. */
 export const TOUCH = matchMedia("(hover: none) and (pointer: coarse)").matches;
 const KEY = / \((?:[A-Z,?←→]|Space|Home|End)\)$/;
 
@@ -31,7 +31,7 @@ function form(found, { name, n }) {
  * @param {string} key
  * @param {object} [values]
  */
-export function say(key, values = {}) {
+export function label(key, values = {}) {
   const given = /** @type {Values} */ (values);
   const text = form(key.split(".").reduce((part, name) => /** @type {Record<string, Labels>} */ (part)[name], /** @type {Labels} */ (LABELS)), given);
   return (TOUCH ? text.replace(KEY, "") : text).replace(/\{(\w+)\}/g, (_, name) => String(given[name] ?? capital(`${given[name.toLowerCase()]}`)));
@@ -48,4 +48,4 @@ export function signed(value, digits = 0) {
 /** `A, B and C`, or `A, B or C`. */
 /** @type {(texts: string[], last?: string) => string} */
 export const listed = (texts, last = "and") =>
-  (texts.length < 2 ? texts.join("") : say(`lists.${last}`, { first: texts.slice(0, -1).join(", "), last: texts.at(-1) }));
+  (texts.length < 2 ? texts.join("") : label(`lists.${last}`, { first: texts.slice(0, -1).join(", "), last: texts.at(-1) }));

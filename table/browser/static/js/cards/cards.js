@@ -3,7 +3,7 @@
 
 /** @import { TableState } from "../../../messages" */
 
-import { LABELS, listed, say } from "../base/words.js";
+import { LABELS, listed, label } from "../base/words.js";
 
 export const RANKS = "23456789TJQKA";
 export const SUITS = "CDHS";
@@ -19,20 +19,20 @@ const RANK_NAMES = LABELS.cards.ranks;
 /** @type {Record<string, string>} */
 const SUIT_SYMBOLS = { C: "♣", D: "♦", H: "♥", S: "♠" };
 
-/** @typedef {(card: string) => string} Told */
-/** @type {Told} */
+/** @typedef {(card: string) => string} Format */
+/** @type {Format} */
 export const rankOf = (card) => card[0];
-/** @type {Told} */
+/** @type {Format} */
 export const suitOf = (card) => card[1];
-/** @type {Told} */
+/** @type {Format} */
 export const rankText = (card) => (card[0] === "T" ? "10" : card[0]);
 /** @param {string} suit */
 export const isRed = (suit) => suit === "D" || suit === "H";
 /** @param {string} card */
 export const actionOf = (card) => SUITS.indexOf(card[1]) * 13 + RANKS.indexOf(card[0]);
-/** @type {Told} */
-export const nameOf = (card) => say("cards.name", { rank: RANK_NAMES[card[0]], suit: SUIT_NAMES[card[1]] });
-/** @type {Told} */
+/** @type {Format} */
+export const nameOf = (card) => label("cards.name", { rank: RANK_NAMES[card[0]], suit: SUIT_NAMES[card[1]] });
+/** @type {Format} */
 export const symbolOf = (card) => rankText(card) + SUIT_SYMBOLS[card[1]];
 
 /** Whether an action is a card, and not a choice or an exchange.
@@ -45,10 +45,10 @@ export function cardOf(action) {
   return isCard(action) ? RANKS[action % 13] + SUITS[Math.floor(action / 13)] : null;
 }
 
-/** @type {(action: number, tell: Told, form?: string) => string} */
-const inWords = (action, tell, form = "") => {
+/** @type {(action: number, format: Format, form?: string) => string} */
+const inWords = (action, format, form = "") => {
   const card = cardOf(action);
-  return card ? tell(card) : say(`cards.${CHOICES[action]}${form}`);
+  return card ? format(card) : label(`cards.${CHOICES[action]}${form}`);
 };
 /** @param {number} action */
 export const actionName = (action) => inWords(action, nameOf);
@@ -60,10 +60,10 @@ export const actionSymbol = (action) => inWords(action, symbolOf, "_short");
  * @param {number} action
  */
 export function whyNot({ phase, trick, legal }, action) {
-  if (phase === "choose") return say("refused.choose");
-  if (phase === "exchange") return say("refused.exchange");
+  if (phase === "choose") return label("refused.choose");
+  if (phase === "exchange") return label("refused.exchange");
   const suit = SUIT_NAMES[suitOf(trick[0].card)];
-  return say("refused.follow", { card: actionSymbol(action), suit, cards: listed(legal.map(actionSymbol), "or") });
+  return label("refused.follow", { card: actionSymbol(action), suit, cards: listed(legal.map(actionSymbol), "or") });
 }
 
 /** @type {<T>(items: T[]) => T[][]} */

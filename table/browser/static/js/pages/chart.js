@@ -2,7 +2,7 @@
 /* A line over time in a small plot: ratings with their band, and how accurate hands were. */
 
 import { h, s } from "../base/dom.js";
-import { say } from "../base/words.js";
+import { label } from "../base/words.js";
 
 const WIDTH = 320, HEIGHT = 120, LEFT = 38, RIGHT = 8, TOP = 10, BOTTOM = 18;
 
@@ -24,7 +24,7 @@ export function chart({ title, points, from, to, unit = "" }) {
     .map((place) => `L${x(place).toFixed(1)},${y(points[place].value - (points[place].width ?? 0)).toFixed(1)}`).join("")}Z`;
   const last = points[points.length - 1].value;
   return h("figure", { class: "chart card-panel" }, h("figcaption", {}, title, " ", h("b", {}, `${Math.round(last)}${unit}`)),
-    s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "plot", role: "img", "aria-label": say("story.chart", { title, n: points.length, first: `${Math.round(points[0].value)}${unit}`, last: `${Math.round(last)}${unit}` }) },
+    s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "plot", role: "img", "aria-label": label("story.chart", { title, n: points.length, first: `${Math.round(points[0].value)}${unit}`, last: `${Math.round(last)}${unit}` }) },
       [low, (low + high) / 2, high].map((value) => [
         s("line", { class: "plot-grid", x1: LEFT, x2: WIDTH - RIGHT, y1: y(value), y2: y(value) }),
         s("text", { class: "plot-label", x: LEFT - 5, y: y(value) + 3.5, "text-anchor": "end" }, `${Math.round(value)}${unit}`),

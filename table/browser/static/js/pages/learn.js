@@ -8,7 +8,7 @@ import { get } from "../base/api.js";
 import { button, faint, h } from "../base/dom.js";
 import { openRules } from "../base/menu.js";
 import { sitDown } from "../base/pages.js";
-import { say } from "../base/words.js";
+import { label } from "../base/words.js";
 
 /** @type {(title: string, text: string, ...more: Child[]) => HTMLElement} */
 const part = (title, text, ...more) => h("section", { class: "card-panel lesson" }, h("h2", {}, title), h("p", {}, text), ...more);
@@ -17,12 +17,12 @@ export class LearnPage {
   constructor() {
     this.puzzles = h("div", { class: "lesson-body" });
     this.own = h("div", { class: "lesson-body" });
-    this.root = h("div", { class: "page learn" }, h("h1", { tabindex: "-1" }, say("site.learn")),
-      part(say("learn.first"), say("learn.first_about"),
-        h("div", { class: "lesson-buttons" }, button(() => sitDown({ lesson: true }), "primary", say("learn.begin")),
-          button(() => openRules("classic"), "quiet", say("lobby.read_rules")))),
-      part(say("learn.puzzles"), say("learn.puzzles_about"), this.puzzles),
-      part(say("learn.mistakes"), say("learn.mistakes_about"), this.own));
+    this.root = h("div", { class: "page learn" }, h("h1", { tabindex: "-1" }, label("site.learn")),
+      part(label("learn.first"), label("learn.first_about"),
+        h("div", { class: "lesson-buttons" }, button(() => sitDown({ lesson: true }), "primary", label("learn.begin")),
+          button(() => openRules("classic"), "quiet", label("lobby.read_rules")))),
+      part(label("learn.puzzles"), label("learn.puzzles_about"), this.puzzles),
+      part(label("learn.mistakes"), label("learn.mistakes_about"), this.own));
   }
 
   async open() {
@@ -30,18 +30,18 @@ export class LearnPage {
     const [solver, mistakes] = await Promise.all([get("/api/puzzles"), get("/api/exercises")]);
     this.puzzles.replaceChildren(
       h("p", { class: "figures-line" }, h("b", {}, solver.rating), " ", [
-        say("learn.rating", { n: 2 * solver.deviation }), say("learn.solved", { solved: solver.solved, n: solver.tried }),
-        say("learn.streak", { n: solver.streak, best: solver.best_streak }), say("learn.in_set", { n: solver.puzzles })].join(" · ")),
-      h("div", { class: "lesson-buttons" }, h("a", { class: "button primary", href: "#/puzzles" }, say("learn.solve")),
-        h("a", { class: "button", href: "#/puzzles/day" }, say("learn.day")),
-        h("a", { class: "button", href: "#/puzzles/endgame" }, say("learn.endings")), h("a", { class: "button", href: "#/puzzles/foreplay" }, say("learn.foreplay"))));
+        label("learn.rating", { n: 2 * solver.deviation }), label("learn.solved", { solved: solver.solved, n: solver.tried }),
+        label("learn.streak", { n: solver.streak, best: solver.best_streak }), label("learn.in_set", { n: solver.puzzles })].join(" · ")),
+      h("div", { class: "lesson-buttons" }, h("a", { class: "button primary", href: "#/puzzles" }, label("learn.solve")),
+        h("a", { class: "button", href: "#/puzzles/day" }, label("learn.day")),
+        h("a", { class: "button", href: "#/puzzles/endgame" }, label("learn.endings")), h("a", { class: "button", href: "#/puzzles/foreplay" }, label("learn.foreplay"))));
     const left = mistakes.filter((each) => !each.solved);
     this.own.replaceChildren(
-      h("p", { class: "figures-line" }, say("learn.left", { left: left.length, n: mistakes.length })),
+      h("p", { class: "figures-line" }, label("learn.left", { left: left.length, n: mistakes.length })),
       left.length ? h("ul", { class: "hand-list" }, left.slice(0, 12).map((each) => h("li", {},
         h("a", { href: `#/exercise/${each.id}/${each.hand}/${each.decision}` }, h("b", {}, each.title),
-          h("span", {}, say(each.solved === false ? "learn.decision_tried" : "learn.decision", { n: each.decision + 1 })), h("small", {}, new Date(each.finished * 1000).toLocaleDateString())))))
-        : faint(say("learn.none")));
+          h("span", {}, label(each.solved === false ? "learn.decision_tried" : "learn.decision", { n: each.decision + 1 })), h("small", {}, new Date(each.finished * 1000).toLocaleDateString())))))
+        : faint(label("learn.none")));
   }
 
   close() {}

@@ -10,14 +10,14 @@ import { icon } from "../base/icons.js";
 import { isUsual, menu, openRules, orderedAgents, plays } from "../base/menu.js";
 import { sitDown } from "../base/pages.js";
 import { segmented, settings } from "../base/settings.js";
-import { LABELS, say } from "../base/words.js";
+import { LABELS, label } from "../base/words.js";
 import { face } from "../cards/draw.js";
 
 /** @typedef {"opponent" | "player"} Seat */
 /** @type {Seat[]} */
 const SEATS = ["opponent", "player"];
 const KEY = "german-whist-last-game";
-const POINTS = { 10: "10", 25: "25", 50: "50", other: say("lobby.other") };
+const POINTS = { 10: "10", 25: "25", 50: "50", other: label("lobby.other") };
 
 function lastGame() {
   try {
@@ -43,7 +43,7 @@ const FACES = { easy: "JD", medium: "QH", hard: "KC", champion: "KS" };
 /** @param {AgentInfo} agent */
 function portrait({ name, kind }) {
   const card = FACES[name];
-  return h("span", { class: `player-mark kind-${kind}`, "aria-hidden": "true" }, card ? face(card, "classic") : name[0].toUpperCase());
+  return h("span", { class: `agent-mark kind-${kind}`, "aria-hidden": "true" }, card ? face(card, "classic") : name[0].toUpperCase());
 }
 
 /* Where an agent stands on the ladder of classic hands, between a random player and twice a threshold's. */
@@ -52,7 +52,7 @@ function strength({ strength: rating, strength_error: error }) {
   if (rating === null) return null;
   const meter = h("i", {});
   meter.style.width = `${Math.max(4, Math.min(100, (rating - 450) / 7.5))}%`;
-  return h("span", { class: "strength" }, h("span", { class: "bar", "aria-hidden": "true" }, meter), say("lobby.strength", { n: rating, error }));
+  return h("span", { class: "strength" }, h("span", { class: "bar", "aria-hidden": "true" }, meter), label("lobby.strength", { n: rating, error }));
 }
 
 export class LobbyPage {
@@ -63,8 +63,8 @@ export class LobbyPage {
     this.choice = { rules: "classic", opponent: "medium", player: "medium", kind: "single", points: "10", target: 10, best: "3", ...lastGame() };
     this.tables = h("div", { class: "tables" });
     this.first = h("section", { class: "first-hand card-panel", hidden: true },
-      h("div", {}, h("h2", {}, say("learn.first")), faint(say("lobby.first_about"))),
-      button(() => sitDown({ lesson: true }), "", say("learn.begin")));
+      h("div", {}, h("h2", {}, label("learn.first")), faint(label("lobby.first_about"))),
+      button(() => sitDown({ lesson: true }), "", label("learn.begin")));
     this.seats = h("div", { class: "seats" });
     this.about = h("p", { class: "faint" });
     this.summary = h("small");
@@ -72,8 +72,8 @@ export class LobbyPage {
     this.form = h("form", { class: "new-game card-panel", onsubmit: (event) => this.start(event) });
     this.root = h("div", { class: "page lobby" },
       h("section", { class: "hero" },
-        h("div", {}, h("h1", { tabindex: "-1" }, say(watching ? "lobby.watch" : "lobby.sit")),
-          h("p", {}, say(watching ? "lobby.watch_about" : "lobby.sit_about"))),
+        h("div", {}, h("h1", { tabindex: "-1" }, label(watching ? "lobby.watch" : "lobby.sit")),
+          h("p", {}, label(watching ? "lobby.watch_about" : "lobby.sit_about"))),
         fan()),
       this.menu.notice ? h("p", { role: "status" }, this.menu.notice) : "",
       this.first, this.tables, this.form);
@@ -93,23 +93,23 @@ export class LobbyPage {
   }
 
   /** @type {(name: Seat, legend: string, chosen: string) => HTMLElement} */
-  players(name, legend, chosen) {
+  agents(name, legend, chosen) {
     const agents = this.agentsFor(this.choice.rules);
     const usual = agents.filter(isUsual), others = agents.filter((agent) => !isUsual(agent));
     const open = others.some((agent) => agent.name === chosen);
-    return h("fieldset", { class: "players" }, h("legend", {}, legend), this.playerGrid(usual, name, chosen),
-      others.length ? h("details", { open }, h("summary", {}, say("lobby.others", { n: others.length })), this.playerGrid(others, name, chosen)) : null);
+    return h("fieldset", { class: "agents" }, h("legend", {}, legend), this.agentGrid(usual, name, chosen),
+      others.length ? h("details", { open }, h("summary", {}, label("lobby.others", { n: others.length })), this.agentGrid(others, name, chosen)) : null);
   }
 
   /** @type {(agents: AgentInfo[], name: Seat, chosen: string) => HTMLElement} */
-  playerGrid(agents, name, chosen) {
-    return h("div", { class: "player-grid" }, agents.map((agent) =>
-        h("label", { class: "player" },
+  agentGrid(agents, name, chosen) {
+    return h("div", { class: "agent-grid" }, agents.map((agent) =>
+        h("label", { class: "agent" },
           h("input", { type: "radio", name, value: agent.name, checked: agent.name === chosen, onchange: () => { this.choice[name] = agent.name; this.summarize(); } }),
-          h("span", { class: "player-card" },
+          h("span", { class: "agent-card" },
             portrait(agent),
-            h("span", { class: "player-text" },
-              h("b", {}, agent.title, h("small", {}, say(`agents.${agent.kind}`))), h("span", {}, agent.about), strength(agent))))));
+            h("span", { class: "agent-text" },
+              h("b", {}, agent.title, h("small", {}, label(`agents.${agent.kind}`))), h("span", {}, agent.about), strength(agent))))));
   }
 
   /* What depends on the rule set; the field that it is chosen in stays, and with it who types there. */
@@ -119,8 +119,8 @@ export class LobbyPage {
     for (const seat of SEATS) if (!agents.includes(choice[seat])) choice[seat] = agents[0];
     this.about.textContent = this.menu.rules.find(({ name }) => name === choice.rules)?.about ?? "";
     this.seats.replaceChildren(
-      this.watching ? this.players("player", say("lobby.first"), choice.player) : "",
-      this.players("opponent", say(this.watching ? "lobby.second" : "lobby.opponent"), choice.opponent));
+      this.watching ? this.agents("player", label("lobby.first"), choice.player) : "",
+      this.agents("opponent", label(this.watching ? "lobby.second" : "lobby.opponent"), choice.opponent));
     this.summarize();
   }
 
@@ -132,7 +132,7 @@ export class LobbyPage {
     const seats = this.watching ? `${title(player)} – ${title(opponent)}` : title(opponent);
     const match = this.match();
     this.summary.textContent = [seats, this.menu.rules.find(({ name }) => name === rules)?.title,
-      `${say(`lobby.kinds.${match.kind}`)} ${match.n ?? ""}`.trim()].join(" · ");
+      `${label(`lobby.kinds.${match.kind}`)} ${match.n ?? ""}`.trim()].join(" · ");
   }
 
   render() {
@@ -141,44 +141,44 @@ export class LobbyPage {
     /** @type {HTMLSelectElement} */
     const select = h("select", { id: "rules", name: "rules", onchange: () => { choice.rules = select.value; this.showRules(); } },
       this.menu.rules.map(({ name, title }) => h("option", { value: name, selected: name === choice.rules }, title)));
-    const kinds = segmented("kind", say("lobby.match"), LABELS.lobby.kinds, choice.kind,
+    const kinds = segmented("kind", label("lobby.match"), LABELS.lobby.kinds, choice.kind,
       (value) => { choice.kind = value; this.render(); this.field(`[name=kind][value=${value}]`)?.focus(); });
-    this.options.replaceChildren(h("summary", {}, say("lobby.options")),
-      h("div", { class: "field" }, h("label", { for: "rules" }, say("lobby.rules")),
-        h("div", { class: "field-row" }, select, button(() => openRules(choice.rules), "quiet", icon("rules"), say("lobby.read_rules"))),
+    this.options.replaceChildren(h("summary", {}, label("lobby.options")),
+      h("div", { class: "field" }, h("label", { for: "rules" }, label("lobby.rules")),
+        h("div", { class: "field-row" }, select, button(() => openRules(choice.rules), "quiet", icon("rules"), label("lobby.read_rules"))),
         this.about),
       h("div", { class: "field match-choice" }, kinds, this.length()),
       this.watching || choice.kind !== "single" ? "" : this.deal());
     this.form.replaceChildren(
-      h("button", { class: "primary play" }, h("b", {}, say(this.watching ? "site.watch" : "lobby.deal")), this.summary),
+      h("button", { class: "primary play" }, h("b", {}, label(this.watching ? "site.watch" : "lobby.deal")), this.summary),
       this.seats, this.options,
-      h("a", { href: this.watching ? "#/" : "#/watch" }, say(this.watching ? "lobby.play_yourself" : "lobby.watch_instead")));
+      h("a", { href: this.watching ? "#/" : "#/watch" }, label(this.watching ? "lobby.play_yourself" : "lobby.watch_instead")));
     this.summarize();
   }
 
   length() {
     const { choice } = this;
     if (choice.kind === "best") {
-      return segmented("best", say("lobby.hands"), { 3: "3", 5: "5" }, choice.best, (value) => { choice.best = value; this.summarize(); });
+      return segmented("best", label("lobby.hands"), { 3: "3", 5: "5" }, choice.best, (value) => { choice.best = value; this.summarize(); });
     }
     if (choice.kind !== "points") return "";
     const other = choice.points === "other";
     return h("div", { class: "points-choice" },
-      segmented("points", say("lobby.points"), POINTS, choice.points, (value) => {
+      segmented("points", label("lobby.points"), POINTS, choice.points, (value) => {
         choice.points = value;
         this.render();
         this.field(value === "other" ? "#target" : `[name=points][value="${value}"]`)?.focus();
       }),
-      other ? h("div", { class: "field small-field" }, h("label", { for: "target" }, say("lobby.how_many")),
+      other ? h("div", { class: "field small-field" }, h("label", { for: "target" }, label("lobby.how_many")),
         h("input", { id: "target", type: "number", min: 1, max: 1000, required: true, value: choice.target, oninput: ({ target }) => { choice.target = Number(/** @type {HTMLInputElement} */ (target).value); this.summarize(); } })) : "");
   }
 
   /* A certain deal, by the seed and the number that records and others name. */
   deal() {
     /** @type {(name: string, text: string, most: number) => HTMLElement} */
-    const field = (name, text, most) => h("label", {}, text, h("input", { type: "number", name, min: 0, max: most, step: 1, placeholder: say("lobby.any") }));
-    return h("details", { class: "deal-choice" }, h("summary", {}, say("lobby.certain_deal")), h("div", { class: "field-row" }, field("seed", say("lobby.seed"), 2 ** 53 - 1), field("number", say("lobby.number"), 1e9)),
-      faint(say("lobby.certain_about")));
+    const field = (name, text, most) => h("label", {}, text, h("input", { type: "number", name, min: 0, max: most, step: 1, placeholder: label("lobby.any") }));
+    return h("details", { class: "deal-choice" }, h("summary", {}, label("lobby.certain_deal")), h("div", { class: "field-row" }, field("seed", label("lobby.seed"), 2 ** 53 - 1), field("number", label("lobby.number"), 1e9)),
+      faint(label("lobby.certain_about")));
   }
 
   /** @param {string} selector */
@@ -221,15 +221,15 @@ export class LobbyPage {
     const tables = all.filter((each) => !each.over);
     this.first.hidden = all.length > 0;
     if (!tables.length) return this.tables.replaceChildren();
-    return this.tables.replaceChildren(h("h2", {}, say("lobby.go_on")), h("ul", { class: "table-list" }, tables.map((each) => h("li", { class: "card-panel" },
+    return this.tables.replaceChildren(h("h2", {}, label("lobby.go_on")), h("ul", { class: "table-list" }, tables.map((each) => h("li", { class: "card-panel" },
       h("a", { href: `#/table/${each.id}` }, h("b", {}, each.title), h("span", {}, `${each.match} · ${each.score.join(" – ")}`)),
-      h("button", { type: "button", class: "quiet small", "aria-label": say("lobby.give_up", each), onclick: () => this.forget(each) }, "✕")))));
+      h("button", { type: "button", class: "quiet small", "aria-label": label("lobby.give_up", each), onclick: () => this.forget(each) }, "✕")))));
   }
 
   /** @param {TableSummary} table */
   async forget({ id, title }) {
-    const wish = await dialog(say("lobby.give_up_title"), h("p", {}, say("lobby.give_up_about", { title })),
-      [["keep", say("lobby.keep"), "primary"], ["forget", say("lobby.give_it_up")]]);
+    const wish = await dialog(label("lobby.give_up_title"), h("p", {}, label("lobby.give_up_about", { title })),
+      [["keep", label("lobby.keep"), "primary"], ["forget", label("lobby.give_it_up")]]);
     if (wish !== "forget") return;
     await attempt(async () => {
       await remove(`/api/tables/${id}`);

@@ -6,7 +6,7 @@
 import { get, post } from "../base/api.js";
 import { attempt, toast } from "../base/dialogs.js";
 import { faint, h } from "../base/dom.js";
-import { capital, listed, say } from "../base/words.js";
+import { capital, listed, label } from "../base/words.js";
 
 const LARGEST = 5 * 1024 * 1024;
 /** @type {UploadResult & { name: string } | null} */
@@ -32,7 +32,7 @@ function handList(hands) {
   const groups = new Map();
   for (const each of hands) groups.set(each.group ?? each.link, [...(groups.get(each.group ?? each.link) ?? []), each]);
   return h("ul", { class: "hand-list" }, [...groups.values()].map((group) => (group.length === 1 ? handLink(group[0])
-    : h("li", { class: "hand-group" }, h("h3", {}, say("records.group", { title: group[0].title, n: group.length, won: group.filter((each) => won(each.result) === "won").length })),
+    : h("li", { class: "hand-group" }, h("h3", {}, label("records.group", { title: group[0].title, n: group.length, won: group.filter((each) => won(each.result) === "won").length })),
       h("ul", { class: "hand-list" }, group.map(handLink))))));
 }
 
@@ -48,16 +48,16 @@ export class RecordsPage {
       ondragover: (event) => { event.preventDefault(); drop.classList.add("over"); },
       ondragleave: () => drop.classList.remove("over"),
       ondrop: (event) => { event.preventDefault(); drop.classList.remove("over"); this.read(event.dataTransfer?.files); },
-    }, h("label", { for: "record-file" }, h("b", {}, say("records.open")), h("span", {}, say("records.open_about"))), input);
-    this.root = h("div", { class: "page records" }, h("h1", { tabindex: "-1" }, say("site.replays")), drop, this.file, this.own);
+    }, h("label", { for: "record-file" }, h("b", {}, label("records.open")), h("span", {}, label("records.open_about"))), input);
+    this.root = h("div", { class: "page records" }, h("h1", { tabindex: "-1" }, label("site.replays")), drop, this.file, this.own);
   }
 
   async open() {
     this.showFile();
     /** @type {HandSummary[]} */
     const records = await get("/api/records");
-    this.own.replaceChildren(h("h2", {}, say("records.played")), ...[
-      records.length ? this.filtered(records) : faint(say("records.none"))].flat());
+    this.own.replaceChildren(h("h2", {}, label("records.played")), ...[
+      records.length ? this.filtered(records) : faint(label("records.none"))].flat());
   }
 
   /** @param {HandSummary[]} records */
@@ -70,17 +70,17 @@ export class RecordsPage {
         && (!chosen.rules_title || each.rules_title === chosen.rules_title) && (!chosen.won || won(each.result) === chosen.won));
       place.replaceChildren(left.length ? handList(left.map((each) => ({
         link: `#/replay/${each.replay.id}/${each.replay.hand}`, group: each.replay.id, result: each.result,
-        title: say("records.against", { rules: each.rules_title, opponent: capital(each.opponent) }), text: each.result.text, note: whenText(each.when),
-      }))) : faint(say("records.no_match")));
+        title: label("records.against", { rules: each.rules_title, opponent: capital(each.opponent) }), text: each.result.text, note: whenText(each.when),
+      }))) : faint(label("records.no_match")));
     };
     /** @type {(name: string, text: string, values: string[]) => HTMLElement} */
     const select = (name, text, values) => h("label", {}, text, h("select", { name, onchange: ({ target }) => { chosen[name] = /** @type {HTMLSelectElement} */ (target).value; show(); } },
-      h("option", { value: "" }, say("records.all")), values.map((value) => h("option", { value }, name === "won" ? say(`records.results.${value}`) : value))));
+      h("option", { value: "" }, label("records.all")), values.map((value) => h("option", { value }, name === "won" ? label(`records.results.${value}`) : value))));
     /** @param {"opponent" | "rules_title"} name */
     const values = (name) => [...new Set(records.map((each) => each[name]))].sort();
     show();
-    return [h("div", { class: "filters" }, select("opponent", say("lobby.opponent"), values("opponent")), select("rules_title", say("lobby.rules"), values("rules_title")),
-      select("won", say("records.result"), ["won", "lost", "drawn"])), place];
+    return [h("div", { class: "filters" }, select("opponent", label("lobby.opponent"), values("opponent")), select("rules_title", label("lobby.rules"), values("rules_title")),
+      select("won", label("records.result"), ["won", "lost", "drawn"])), place];
   }
 
   close() {}
@@ -90,7 +90,7 @@ export class RecordsPage {
     const file = files?.[0];
     if (!file) return;
     if (file.size > LARGEST) {
-      toast(say("records.too_large", { name: file.name, size: (file.size / 1048576).toFixed(1) }));
+      toast(label("records.too_large", { name: file.name, size: (file.size / 1048576).toFixed(1) }));
       return;
     }
     await attempt(async () => {
@@ -106,10 +106,10 @@ export class RecordsPage {
     const { problems } = opened;
     this.file.replaceChildren(
       h("h2", {}, opened.name),
-      problems.length ? h("div", { class: "problems", role: "alert" }, h("p", {}, say("records.problems", { n: problems.length })),
+      problems.length ? h("div", { class: "problems", role: "alert" }, h("p", {}, label("records.problems", { n: problems.length })),
         h("ul", {}, problems.slice(0, 8).map((text) => h("li", {}, text)))) : "",
       handList(opened.hands.map((each, place) => ({
-        link: `#/replay/${each.replay.id}/${each.replay.hand}`, title: say("records.hand", { n: place + 1, players: listed(each.players) }), text: `${each.rules_title} · ${each.result.text}`, result: each.result,
+        link: `#/replay/${each.replay.id}/${each.replay.hand}`, title: label("records.hand", { n: place + 1, players: listed(each.players) }), text: `${each.rules_title} · ${each.result.text}`, result: each.result,
       }))));
   }
 }

@@ -4,7 +4,7 @@
 /** @import { StoryPoint } from "../../../messages" */
 
 import { h, s } from "../base/dom.js";
-import { say, signed } from "../base/words.js";
+import { label, signed } from "../base/words.js";
 
 const PAD_LEFT = 34, PAD_RIGHT = 8, PAD_TOP = 10, PAD_BOTTOM = 22;
 
@@ -34,17 +34,17 @@ export function storyPlot({ story, unit, name, steps, onpick, width }) {
   const spot = s("circle", { class: "plot-spot", r: 4 });
   const endgame = story.find((each) => each.exact);
   /** @param {number} value */
-  const label = (value) => (unit === "win %" ? `${value}%` : signed(value));
+  const tick = (value) => (unit === "win %" ? `${value}%` : signed(value));
   const drawing = s("svg", { viewBox: `0 0 ${width} ${height}`, class: "plot", role: "img", "aria-label": spoken(story, unit, name) },
     endgame ? s("rect", { class: "plot-endgame", x: x(endgame.n), y: PAD_TOP, width: width - PAD_RIGHT - x(endgame.n), height: height - PAD_TOP - PAD_BOTTOM }) : null,
     [low, middle, high].map((value) => [
       s("line", { class: "plot-grid", x1: PAD_LEFT, x2: width - PAD_RIGHT, y1: y(value), y2: y(value) }),
-      s("text", { class: "plot-label", x: PAD_LEFT - 5, y: y(value) + 3.500, "text-anchor": "end" }, label(value)),
+      s("text", { class: "plot-label", x: PAD_LEFT - 5, y: y(value) + 3.500, "text-anchor": "end" }, tick(value)),
     ]),
     s("path", { class: "plot-area", d: area }), s("path", { class: "plot-line", d: path }), marker, spot,
-    s("text", { class: "plot-label", x: PAD_LEFT, y: height - 6 }, say("story.first")),
-    s("text", { class: "plot-label", x: width - PAD_RIGHT, y: height - 6, "text-anchor": "end" }, say("story.last")),
-    endgame ? s("text", { class: "plot-label", x: x(endgame.n) + 3, y: height - 6 }, endgame.n < last * 0.75 ? say("story.endgame") : "") : null);
+    s("text", { class: "plot-label", x: PAD_LEFT, y: height - 6 }, label("story.first")),
+    s("text", { class: "plot-label", x: width - PAD_RIGHT, y: height - 6, "text-anchor": "end" }, label("story.last")),
+    endgame ? s("text", { class: "plot-label", x: x(endgame.n) + 3, y: height - 6 }, endgame.n < last * 0.75 ? label("story.endgame") : "") : null);
   drawing.addEventListener("click", (event) => {
     const box = drawing.getBoundingClientRect();
     const place = ((event.clientX - box.left) / box.width) * width;
@@ -58,17 +58,17 @@ export function storyPlot({ story, unit, name, steps, onpick, width }) {
     if (!point) return;
     spot.setAttribute("cx", String(x(point.n)));
     spot.setAttribute("cy", String(y(point.expected)));
-    value.textContent = unit === "win %" ? say("story.to_win", { name, value: Math.round(point.expected) })
-      : say("story.expected", { name, value: signed(point.expected, 1) });
+    value.textContent = unit === "win %" ? label("story.to_win", { name, value: Math.round(point.expected) })
+      : label("story.expected", { name, value: signed(point.expected, 1) });
   };
   return { root: h("figure", { class: "story" }, drawing, h("figcaption", {}, value)), at };
 }
 
 /** @type {(story: StoryPoint[], unit: string, name: string) => string} */
 function spoken(story, unit, name) {
-  if (!story.length) return say("story.none");
+  if (!story.length) return label("story.none");
   /** @param {number} value */
-  const told = (value) => (unit === "win %" ? `${Math.round(value)} %` : signed(value, 1));
+  const amount = (value) => (unit === "win %" ? `${Math.round(value)} %` : signed(value, 1));
   const values = story.map((each) => each.expected);
-  return say("story.spoken", { name, first: told(values[0]), last: told(values[values.length - 1]), low: told(Math.min(...values)), high: told(Math.max(...values)) });
+  return label("story.spoken", { name, first: amount(values[0]), last: amount(values[values.length - 1]), low: amount(Math.min(...values)), high: amount(Math.max(...values)) });
 }

@@ -11,19 +11,19 @@ import { button, faint, h, pause } from "../base/dom.js";
 import { tool } from "../base/icons.js";
 import { openRules } from "../base/menu.js";
 import { openPages } from "../base/pages.js";
-import { feltOptions, openSettings, settings } from "../base/settings.js";
-import { say, signed } from "../base/words.js";
+import { tableViewOptions, openSettings, settings } from "../base/settings.js";
+import { label, signed } from "../base/words.js";
 import { actionSymbol, cardOf, TAKE_HIDDEN, whyNot } from "../cards/cards.js";
 import { cardText } from "../cards/chip.js";
-import { ExchangeBar } from "../felt/exchange.js";
-import { Felt } from "../felt/felt.js";
-import { Picker } from "../felt/picker.js";
-import { Plates } from "../felt/plates.js";
-import { sceneOf } from "../felt/scene.js";
+import { ExchangeBar } from "../table_view/exchange.js";
+import { TableView } from "../table_view/table_view.js";
+import { Picker } from "../table_view/picker.js";
+import { Plates } from "../table_view/plates.js";
+import { sceneOf } from "../table_view/scene.js";
 import { valuesTable } from "./values.js";
 
 const NARROW = matchMedia("(max-width: 900px) and (orientation: portrait)");
-/* Where what stands below the felt keeps the room of the answer's buttons. */
+/* Where what stands below the table keeps the room of the answer's buttons. */
 const STILL = matchMedia("(max-width: 900px) and (min-height: 700px) and (orientation: portrait)");
 const STEP = { normal: 900, fast: 350, none: 250 };
 /**
@@ -46,20 +46,20 @@ class ProblemPage {
     this.problem = null;
     /** @type {AnswerResult | null} */
     this.answered = null;
-    this.felt = new Felt(feltOptions);
-    this.plates = new Plates(this.felt);
-    this.picker = new Picker(this.felt, (action) => this.answer(action));
+    this.tableView = new TableView(tableViewOptions);
+    this.plates = new Plates(this.tableView);
+    this.picker = new Picker(this.tableView, (action) => this.answer(action));
     this.exchange = new ExchangeBar((action) => this.answer(action));
-    this.felt.root.append(this.exchange.root);
+    this.tableView.root.append(this.exchange.root);
     this.title = h("h1", { tabindex: "-1" }, source.title);
     this.task = h("section", { class: "task", "aria-label": source.title });
-    this.panel = h("aside", { class: "analysis", "aria-label": say("problem.values"), tabindex: "0", hidden: true });
+    this.panel = h("aside", { class: "analysis", "aria-label": label("problem.values"), tabindex: "0", hidden: true });
     this.foot = h("footer", { class: "problem-buttons" });
-    this.told = h("section", { class: "sr-only", "aria-label": say("site.table_in_words") });
+    this.description = h("section", { class: "sr-only", "aria-label": label("site.table_in_words") });
     this.root = h("div", { class: "table-page problem-page" },
-      h("header", { class: "table-bar" }, tool("menu", say("problem.pages"), () => openPages([])), this.title,
-        h("div", { class: "tools" }, tool("rules", say("site.rules"), () => openRules("classic")), tool("settings", say("site.settings_tool"), openSettings))),
-      this.told, h("div", { class: "table-main problem" }, this.task, this.felt.root, this.panel, this.foot));
+      h("header", { class: "table-bar" }, tool("menu", label("problem.pages"), () => openPages([])), this.title,
+        h("div", { class: "tools" }, tool("rules", label("site.rules"), () => openRules("classic")), tool("settings", label("site.settings_tool"), openSettings))),
+      this.description, h("div", { class: "table-main problem" }, this.task, this.tableView.root, this.panel, this.foot));
   }
 
   async open() {
@@ -68,7 +68,7 @@ class ProblemPage {
 
   close() {
     this.closed = true;
-    this.felt.close();
+    this.tableView.close();
   }
 
   /** @param {Problem} [problem] */
@@ -76,35 +76,35 @@ class ProblemPage {
     if (!problem) return this.empty();
     this.problem = problem;
     this.answered = null;
-    const parts = [problem.rules_title, problem.rating ? say("problem.rated", { n: Math.round(problem.rating) }) : ""];
+    const parts = [problem.rules_title, problem.rating ? label("problem.rated", { n: Math.round(problem.rating) }) : ""];
     this.title.replaceChildren(this.source.title, h("small", {}, parts.filter(Boolean).join(" · ")));
-    this.told.replaceChildren(...[problem.question, ...problem.said.table].map((text) => h("p", {}, text)));
+    this.description.replaceChildren(...[problem.question, ...problem.texts.table].map((text) => h("p", {}, text)));
     const question = h("h2", {}, problem.question);
-    const about = faint(`${problem.said.stage}. ${say(problem.open ? "problem.open" : "problem.closed")}`);
+    const about = faint(`${problem.texts.stage}. ${label(problem.open ? "problem.open" : "problem.closed")}`);
     this.lay(STILL.matches ? { task: [question], foot: [about] } : { task: [question, about] });
     await this.show(problem, problem, true);
     this.offer(problem);
-    this.felt.root.dataset.move = "asked";
+    this.tableView.root.dataset.move = "asked";
   }
 
   empty() {
-    this.lay({ task: [h("h2", {}, this.source.none), h("a", { class: "button primary", href: "#/learn" }, say("problem.lessons"))] });
+    this.lay({ task: [h("h2", {}, this.source.none), h("a", { class: "button primary", href: "#/learn" }, label("problem.lessons"))] });
   }
 
-  /** Puts the question or what came of it above the felt, values beside it, and what is in reach below.
+  /** Puts the question or what came of it above the table, values beside it, and what is in reach below.
    * @param {{ task: Child[], values?: HTMLElement[], foot?: HTMLElement[] }} parts
    */
   lay({ task, values = [], foot = [] }) {
     this.task.replaceChildren(h("div", {}, task));
     this.panel.hidden = !values.length;
-    this.panel.replaceChildren(h("details", { open: !NARROW.matches }, h("summary", {}, say("problem.values")), h("div", {}, values)));
+    this.panel.replaceChildren(h("details", { open: !NARROW.matches }, h("summary", {}, label("problem.values")), h("div", {}, values)));
     this.foot.replaceChildren(...foot);
   }
 
   /** @type {(problem: Problem, position: Problem | VisibleState, still?: boolean) => Promise<void>} */
   async show(problem, position, still = false) {
     this.plates.update({ ...position, names: problem.names, match: { kind: "single" } });
-    await this.felt.show(sceneOf(position), { still });
+    await this.tableView.show(sceneOf(position), { still });
   }
 
   /** @type {(problem: Problem, found?: { best: number[], action: number }) => void} */
@@ -123,25 +123,25 @@ class ProblemPage {
       /** @type {AnswerResult} */
       const found = await post(`${this.source.path(problem.id)}/answer`, { action });
       this.answered = found;
-      this.tell(problem, found, action);
+      this.showAnswer(problem, found, action);
       announce(found.verdict);
     });
   }
 
   /** @type {(problem: Problem, found: AnswerResult, action: number) => void} */
-  tell(problem, found, action) {
-    const score = found.rating === null ? "" : say("problem.rating", { rating: found.rating, change: signed(found.change ?? 0), n: found.streak });
+  showAnswer(problem, found, action) {
+    const score = found.rating === null ? "" : label("problem.rating", { rating: found.rating, change: signed(found.change ?? 0), n: found.streak });
     this.lay({
       task: [h("h2", { class: found.solved ? "good" : "bad" }, `${found.solved ? "✓" : "✗"} ${found.verdict}`), h("p", {}, found.why), score ? faint(score) : ""],
-      values: [valuesTable({ cards: found.values, best: found.best, action, unit: found.unit, exact: found.exact }), ...(problem.open ? [faint(say("problem.play_out"))] : [])],
+      values: [valuesTable({ cards: found.values, best: found.best, action, unit: found.unit, exact: found.exact }), ...(problem.open ? [faint(label("problem.play_out"))] : [])],
       foot: [
-        ...(problem.open ? [button(() => this.playOut(problem, found, found.best[0]), "", say("problem.line"))] : []),
-        ...(found.solved ? [] : [button(() => this.load(problem), "", say("site.again"))]),
-        button(() => this.next(), "primary", say("problem.next"))],
+        ...(problem.open ? [button(() => this.playOut(problem, found, found.best[0]), "", label("problem.line"))] : []),
+        ...(found.solved ? [] : [button(() => this.load(problem), "", label("site.again"))]),
+        button(() => this.next(), "primary", label("problem.next"))],
     });
     this.offer(problem, { best: found.best, action });
-    this.felt.mark({ chosen: [keyOf(action)], hinted: found.best.map(keyOf) });
-    this.felt.root.dataset.move = "answered";
+    this.tableView.mark({ chosen: [keyOf(action)], hinted: found.best.map(keyOf) });
+    this.tableView.root.dataset.move = "answered";
   }
 
   /* A card and perfect play after it, card by card. */
@@ -152,24 +152,24 @@ class ProblemPage {
       /** @type {PlayoutLine} */
       const { text, steps } = await post(`${this.source.path(problem.id)}/line`, { action });
       const card = cardOf(action);
-      const list = h("ol", { class: "line" }), said = h("p", { "aria-live": "polite" });
-      this.lay({ task: [h("h2", {}, say("problem.after"), card ? cardText(card) : actionSymbol(action)), said], values: [list] });
+      const list = h("ol", { class: "line" }), spoken = h("p", { "aria-live": "polite" });
+      this.lay({ task: [h("h2", {}, label("problem.after"), card ? cardText(card) : actionSymbol(action)), spoken], values: [list] });
       for (const step of steps) {
         if (this.closed) return;
-        list.append(h("li", {}, step.said.answer));
-        said.textContent = step.said.answer;
+        list.append(h("li", {}, step.texts.answer));
+        spoken.textContent = step.texts.answer;
         await this.show(problem, step);
         await pause(STEP[settings.motion]);
       }
-      said.textContent = `${text}.`;
-      this.foot.replaceChildren(button(() => this.back(problem, answered), "", say("problem.back")), button(() => this.next(), "primary", say("problem.next")));
+      spoken.textContent = `${text}.`;
+      this.foot.replaceChildren(button(() => this.back(problem, answered), "", label("problem.back")), button(() => this.next(), "primary", label("problem.next")));
     });
   }
 
   /** @type {(problem: Problem, answered: AnswerResult) => Promise<void>} */
   async back(problem, answered) {
     await this.show(problem, problem, true);
-    this.tell(problem, answered, answered.best[0]);
+    this.showAnswer(problem, answered, answered.best[0]);
   }
 
   async next() {
@@ -191,7 +191,7 @@ class ProblemPage {
     if (key === "n" && this.answered) this.next();
     else if (key === "m") openPages([]);
     else if (key === ",") openSettings();
-    else if (key === "r" && this.problem) announce([this.problem.question, ...this.problem.said.table].join(" "));
+    else if (key === "r" && this.problem) announce([this.problem.question, ...this.problem.texts.table].join(" "));
     else return this.picker.key(event);
     return true;
   }
@@ -201,8 +201,8 @@ class ProblemPage {
  * @type {(id: string, kind?: string) => ProblemPage}
  */
 export const puzzlePage = (id, kind = "") => new ProblemPage({
-  title: say("problem.puzzle"),
-  none: say("problem.no_puzzle"),
+  title: label("problem.puzzle"),
+  none: label("problem.no_puzzle"),
   path: (name) => `/api/puzzles/${name}`,
   first: () => get(id ? `/api/puzzles/${encodeURIComponent(id)}` : `/api/puzzles/next?kind=${kind}`),
   next: () => get(`/api/puzzles/next?kind=${kind === "day" ? "" : kind}`),
@@ -215,8 +215,8 @@ export function exercisePage(id, hand, n) {
   /** @type {Exercise[] | null} */
   let left = null;
   return new ProblemPage({
-    title: say("problem.mistakes"),
-    none: say("problem.no_mistake"),
+    title: label("problem.mistakes"),
+    none: label("problem.no_mistake"),
     path: (name) => `/api/exercises/${name}`,
     first: () => get(`/api/exercises/${encodeURIComponent(id)}/${hand}/${n}`),
     async next() {

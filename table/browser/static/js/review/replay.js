@@ -7,8 +7,8 @@ import { get, post } from "../base/api.js";
 import { attempt, messageOf, openKeys, toast } from "../base/dialogs.js";
 import { h } from "../base/dom.js";
 import { icon, tool } from "../base/icons.js";
-import { feltOptions, onchange, openSettings } from "../base/settings.js";
-import { capital, listed, say, TOUCH } from "../base/words.js";
+import { tableViewOptions, onchange, openSettings } from "../base/settings.js";
+import { capital, listed, label, TOUCH } from "../base/words.js";
 import { analysisOf } from "./analysis.js";
 import { ReplayView } from "./replay_view.js";
 
@@ -25,12 +25,12 @@ export class ReplayPage {
     this.closed = false;
     /** @type {ReplayView | null} */
     this.view = null;
-    this.title = h("h1", { tabindex: "-1" }, say("site.replay"));
+    this.title = h("h1", { tabindex: "-1" }, label("site.replay"));
     this.place = h("div", { class: "replay-place" });
     this.root = h("div", { class: "table-page replay-page" },
-      h("header", { class: "table-bar" }, h("a", { href: "#/replays", class: "tool", title: say("site.replays"), "aria-label": say("site.replays") }, icon("back")), this.title,
-        h("div", { class: "tools" }, tool("link", say("replay.share"), () => this.share()), h("a", { class: "tool", href: `${this.path}/file`, download: "", title: say("replay.save"), "aria-label": say("replay.save") }, icon("save")),
-          tool("settings", say("site.settings_tool"), openSettings), TOUCH ? null : tool("keys", say("site.keys_tool"), openKeys))),
+      h("header", { class: "table-bar" }, h("a", { href: "#/replays", class: "tool", title: label("site.replays"), "aria-label": label("site.replays") }, icon("back")), this.title,
+        h("div", { class: "tools" }, tool("link", label("replay.share"), () => this.share()), h("a", { class: "tool", href: `${this.path}/file`, download: "", title: label("replay.save"), "aria-label": label("replay.save") }, icon("save")),
+          tool("settings", label("site.settings_tool"), openSettings), TOUCH ? null : tool("keys", label("site.keys_tool"), openKeys))),
       this.place);
   }
 
@@ -39,7 +39,7 @@ export class ReplayPage {
     const replay = await get(this.path);
     if (this.closed) return; // The address is another page's by now.
     this.title.replaceChildren(capital(listed(replay.players)), h("small", {}, `${replay.rules} · ${replay.result.text}`));
-    const view = new ReplayView(replay, { ready: false, done: 0 }, { felt: feltOptions, first: this.first, onstep: (step) => this.note(step) });
+    const view = new ReplayView(replay, { ready: false, done: 0 }, { tableView: tableViewOptions, first: this.first, onstep: (step) => this.note(step) });
     this.view = view;
     this.place.replaceChildren(view.root);
     this.stop = onchange(() => view.go(view.at, true));
@@ -60,7 +60,7 @@ export class ReplayPage {
       const link = `${location.origin}/#/replay/${id}/${hand}/${this.view?.at ?? 0}`;
       const here = /^(localhost|127\.|\[::1\])/.test(location.hostname);
       await navigator.clipboard?.writeText(link).catch(() => {}); // It can be read all the same.
-      toast(say(here ? "replay.shared_here" : "replay.shared", { link }), "hint");
+      toast(label(here ? "replay.shared_here" : "replay.shared", { link }), "hint");
     });
   }
 

@@ -3,16 +3,16 @@
    a saved page can show the same. */
 
 /** @import { Analysis, AnalysisProgress, BoardState, DecisionValues, Mistake, Replay, Step } from "../../../messages" */
-/** @import { Scene } from "../felt/scene.js" */
-/** @import { FeltOptions } from "../base/settings.js" */
+/** @import { Scene } from "../table_view/scene.js" */
+/** @import { TableViewOptions } from "../base/settings.js" */
 
 import { faint, h } from "../base/dom.js";
 import { icon, tool } from "../base/icons.js";
-import { capital, say } from "../base/words.js";
+import { capital, label } from "../base/words.js";
 import { actionName, actionSymbol, cardOf, isCard, nameOf, TAKE_HIDDEN } from "../cards/cards.js";
 import { cardText } from "../cards/chip.js";
-import { Felt } from "../felt/felt.js";
-import { Plates } from "../felt/plates.js";
+import { TableView } from "../table_view/table_view.js";
+import { Plates } from "../table_view/plates.js";
 import { storyPlot } from "./plot.js";
 import { valuesTable } from "./values.js";
 
@@ -46,7 +46,7 @@ export class ReplayView {
   /**
    * @param {Replay} replay
    * @param {Analysis | AnalysisProgress | null} analysis
-   * @param {{ felt: () => FeltOptions, first?: number, onstep?: (step: number) => void }} options
+   * @param {{ tableView: () => TableViewOptions, first?: number, onstep?: (step: number) => void }} options
    */
   constructor(replay, analysis, options) {
     this.replay = replay;
@@ -59,24 +59,24 @@ export class ReplayView {
     this.analysis = null;
     /** @type {number | undefined} */
     this.playing = undefined;
-    this.progress = h("progress", { max: 1, "aria-label": say("steps.analysis") });
-    this.felt = new Felt(options.felt);
-    this.plates = new Plates(this.felt);
+    this.progress = h("progress", { max: 1, "aria-label": label("steps.analysis") });
+    this.tableView = new TableView(options.tableView);
+    this.plates = new Plates(this.tableView);
     this.tellCount = h("p", { class: "replay-count" });
-    this.tell = h("p", { class: "replay-text", "aria-live": "polite" });
+    this.stepText = h("p", { class: "replay-text", "aria-live": "polite" });
     /** @type {HTMLInputElement} */
     this.slider = h("input", {
-      type: "range", min: 0, max: replay.steps.length, value: 0, "aria-label": say("steps.step"),
+      type: "range", min: 0, max: replay.steps.length, value: 0, "aria-label": label("steps.step"),
       oninput: () => this.go(Number(this.slider.value), true),
     });
-    this.playButton = tool("play", say("steps.play"), () => this.togglePlay());
+    this.playButton = tool("play", label("steps.play"), () => this.togglePlay());
     /** @type {HTMLSelectElement} */
-    this.seats = h("select", { "aria-label": say("steps.whose"), onchange: () => this.look(this.seats.value) },
-      h("option", { value: "both" }, say("steps.both")), replay.players.map((name, seat) => h("option", { value: seat }, say("steps.as", { name }))));
-    this.controls = h("div", { class: "replay-controls", role: "group", "aria-label": say("steps.steps") },
+    this.seats = h("select", { "aria-label": label("steps.whose"), onchange: () => this.look(this.seats.value) },
+      h("option", { value: "both" }, label("steps.both")), replay.players.map((name, seat) => h("option", { value: seat }, label("steps.as", { name }))));
+    this.controls = h("div", { class: "replay-controls", role: "group", "aria-label": label("steps.steps") },
       h("div", { class: "replay-buttons" },
-        tool("first", say("steps.first"), () => this.go(0)), tool("previous", say("steps.back"), () => this.go(this.at - 1)), this.playButton,
-        tool("next", say("steps.on"), () => this.go(this.at + 1)), tool("last", say("steps.last"), () => this.go(replay.steps.length))),
+        tool("first", label("steps.first"), () => this.go(0)), tool("previous", label("steps.back"), () => this.go(this.at - 1)), this.playButton,
+        tool("next", label("steps.on"), () => this.go(this.at + 1)), tool("last", label("steps.last"), () => this.go(replay.steps.length))),
       this.slider, this.tellCount, this.seats);
     this.decision = h("section", { class: "decision" });
     this.story = h("section", { class: "story-place" });
@@ -85,21 +85,21 @@ export class ReplayView {
     this.own = h("input", { type: "checkbox", onchange: () => this.showMistakes() });
     this.mistakeList = h("div");
     this.mistakes = h("section", { class: "mistakes", hidden: true },
-      h("div", { class: "mistakes-head" }, h("h2", {}, say("steps.by_cost")), h("label", {}, this.own, " ", say("steps.only_mine"))), this.mistakeList);
-    this.panel = h("aside", { class: "analysis", "aria-label": say("steps.analysis"), tabindex: "0" }, this.tell, this.decision, this.totals, this.mistakes, this.tricks);
-    this.root = h("div", { class: "replay" }, h("div", { class: "replay-table" }, this.felt.root, this.story, this.controls), this.panel);
-    this.felt.root.setAttribute("role", "img");
+      h("div", { class: "mistakes-head" }, h("h2", {}, label("steps.by_cost")), h("label", {}, this.own, " ", label("steps.only_mine"))), this.mistakeList);
+    this.panel = h("aside", { class: "analysis", "aria-label": label("steps.analysis"), tabindex: "0" }, this.stepText, this.decision, this.totals, this.mistakes, this.tricks);
+    this.root = h("div", { class: "replay" }, h("div", { class: "replay-table" }, this.tableView.root, this.story, this.controls), this.panel);
+    this.tableView.root.setAttribute("role", "img");
     this.resized = new ResizeObserver(() => this.drawStory());
     this.resized.observe(this.controls);
     this.setAnalysis(analysis);
-    // The felt has a size once the page has been laid out; an analysis may be there before.
+    // The table has a size once the page has been laid out; an analysis may be there before.
     requestAnimationFrame(() => this.closed || this.go(this.at, true));
   }
 
   close() {
     this.closed = true;
     clearInterval(this.playing);
-    this.felt.close();
+    this.tableView.close();
     this.resized.disconnect();
   }
 
@@ -133,7 +133,7 @@ export class ReplayView {
     const { story, unit } = this.analysis;
     const width = Math.max(300, this.story.clientWidth - 29);
     this.plot = storyPlot({ story, unit, width, name: this.replay.players[0], steps: this.last, onpick: (n) => this.go(n) });
-    this.story.replaceChildren(h("h2", { class: "sr-only" }, say("story.title")), this.plot.root);
+    this.story.replaceChildren(h("h2", { class: "sr-only" }, label("story.title")), this.plot.root);
     this.plot.at(this.at);
   }
 
@@ -145,7 +145,7 @@ export class ReplayView {
   /** @param {number} done */
   showProgress(done) {
     this.progress.value = done;
-    this.story.replaceChildren(faint(say("steps.analysing")), this.progress);
+    this.story.replaceChildren(faint(label("steps.analysing")), this.progress);
   }
 
   /* Each player's totals, the mistakes, and the tricks with a mark on every card that cost something. */
@@ -157,17 +157,17 @@ export class ReplayView {
     /** @param {number} cost */
     const price = (cost) => `${cost.toFixed(unit === "win %" ? 0 : 1)}${unit === "win %" ? " %" : ""}`;
     this.totals.replaceChildren(
-      h("table", { class: "totals" }, h("caption", { class: "sr-only" }, say("steps.how_well")),
-        h("thead", {}, h("tr", {}, ["", say("steps.accuracy"), say("steps.mistakes"), say("steps.cost")].map((text) => (text ? h("th", { scope: "col" }, text) : h("td"))))),
+      h("table", { class: "totals" }, h("caption", { class: "sr-only" }, label("steps.how_well")),
+        h("thead", {}, h("tr", {}, ["", label("steps.accuracy"), label("steps.mistakes"), label("steps.cost")].map((text) => (text ? h("th", { scope: "col" }, text) : h("td"))))),
         h("tbody", {}, this.replay.players.map((name, who) => (this.view === 1 - who ? null : h("tr", {}, h("th", { scope: "row" }, name),
           h("td", {}, accuracyText(totals[who].accuracy)),
-          h("td", {}, say("steps.of", { n: totals[who].mistakes, all: totals[who].mattered })), h("td", {}, price(totals[who].cost))))))));
+          h("td", {}, label("steps.of", { n: totals[who].mistakes, all: totals[who].mattered })), h("td", {}, price(totals[who].cost))))))));
     this.mistakes.hidden = false;
     this.mistakeList.replaceChildren(
       mistakes.length
         ? h("ol", { class: "mistake-list" }, mistakes.map((each) => h("li", {}, h("button", { type: "button", onclick: () => this.goToMistake(each.n) },
           h("b", {}, price(each.cost)), h("span", {}, each.text)))))
-        : faint(say("steps.sure_of_none")));
+        : faint(label("steps.sure_of_none")));
     this.showTricks(new Map(seen.map((each) => [each.n, each])));
   }
 
@@ -177,12 +177,12 @@ export class ReplayView {
     /** @param {Step} step */
     const chip = (step) => h("button", {
       type: "button", class: `trick-card ${costly.has(step.n) ? "mistake" : ""}`, "data-step": step.n, onclick: () => this.go(step.n),
-      "aria-label": costly.has(step.n) ? say("steps.mistake", step) : step.text,
+      "aria-label": costly.has(step.n) ? label("steps.mistake", step) : step.text,
     }, this.isHidden(step) && step.kind === "chose" ? "…" : step.action === TAKE_HIDDEN ? "?" : isCard(step.action) ? cardText(step.card) : actionSymbol(step.action), costly.has(step.n) ? h("span", { class: "mark", "aria-hidden": "true" }, "?!") : null);
-    this.tricks.replaceChildren(h("h2", {}, say("steps.tricks")), h("ol", { class: "trick-list" }, numbers.map((number) => {
+    this.tricks.replaceChildren(h("h2", {}, label("steps.tricks")), h("ol", { class: "trick-list" }, numbers.map((number) => {
       const steps = this.replay.steps.filter((step) => step.trick === number);
       return h("li", {}, h("span", { class: "trick-number" }, number), steps.map(chip),
-        h("span", { class: "trick-won" }, say("steps.to", { name: this.replay.players[steps.find((step) => step.won !== null)?.won ?? 0] })));
+        h("span", { class: "trick-won" }, label("steps.to", { name: this.replay.players[steps.find((step) => step.won !== null)?.won ?? 0] })));
     })));
   }
 
@@ -200,9 +200,9 @@ export class ReplayView {
     const next = this.replay.steps.at(this.at);
     const before = next?.before ?? this.replay.final;
     const bottom = this.view === 1 ? 1 : 0;
-    this.felt.show(sceneFrom(before, this.view), { still });
+    this.tableView.show(sceneFrom(before, this.view), { still });
     const { players } = this.replay;
-    const told = this.at ? this.replay.steps[this.at - 1].text : say("steps.dealt");
+    const text = this.at ? this.replay.steps[this.at - 1].text : label("steps.dealt");
     /** @type {(who: number) => number} */
     const seat = (who) => (who === bottom ? 0 : 1);
     /** @type {<T>(pair: T[]) => [T, T]} */
@@ -211,15 +211,15 @@ export class ReplayView {
     this.plates.update({
       names: [players[bottom], players[1 - bottom]], watched: true, match: { kind: "single" }, dealer: seat(this.replay.dealer),
       tricks: turned(before.tricks), stock_tricks: null, turned: before.turned, exchanged: turned(before.exchanged), turn: before.turn === null ? null : seat(before.turn), trump: before.trump, low: before.low,
-      stock_left: before.stock_left, last_trick: before.last_trick, said: { prompt, stage: "", last: "" },
+      stock_left: before.stock_left, last_trick: before.last_trick, texts: { prompt, stage: "", last: "" },
     });
     this.options.onstep?.(this.at);
     for (const each of /** @type {NodeListOf<HTMLElement>} */ (this.tricks.querySelectorAll(".trick-card"))) each.classList.toggle("now", Number(each.dataset.step) === this.at);
-    this.felt.root.setAttribute("aria-label", this.inWords(before));
+    this.tableView.root.setAttribute("aria-label", this.inWords(before));
     this.slider.value = String(this.at);
-    this.slider.setAttribute("aria-valuetext", say("steps.at", { n: this.at, all: this.last }));
-    this.tell.textContent = told;
-    this.tellCount.textContent = say(next ? "steps.count" : "steps.end", { trick: next?.trick, at: this.at, all: this.last });
+    this.slider.setAttribute("aria-valuetext", label("steps.at", { n: this.at, all: this.last }));
+    this.stepText.textContent = text;
+    this.tellCount.textContent = label(next ? "steps.count" : "steps.end", { trick: next?.trick, at: this.at, all: this.last });
     this.tellDecision();
     this.plot?.at(this.at);
   }
@@ -227,27 +227,27 @@ export class ReplayView {
   /** @param {BoardState} before */
   inWords(before) {
     const { players } = this.replay;
-    const trick = before.trick.map(({ who, card }) => say("steps.led", { name: players[who], card: nameOf(card) })).join(", ");
-    return say("steps.in_words", { trick: trick || say("steps.no_card"), n: before.stock_left, first: players[0], a: before.tricks[0], second: players[1], b: before.tricks[1] });
+    const trick = before.trick.map(({ who, card }) => label("steps.led", { name: players[who], card: nameOf(card) })).join(", ");
+    return label("steps.in_words", { trick: trick || label("steps.no_card"), n: before.stock_left, first: players[0], a: before.tricks[0], second: players[1], b: before.tricks[1] });
   }
 
   tellDecision() {
     const step = this.replay.steps[this.at];
     if (!step) {
-      this.decision.replaceChildren(h("h2", {}, say("steps.over")), h("p", {}, this.replay.result.text));
-      this.felt.mark({ chosen: [], hinted: [] });
+      this.decision.replaceChildren(h("h2", {}, label("steps.over")), h("p", {}, this.replay.result.text));
+      this.tableView.mark({ chosen: [], hinted: [] });
       return;
     }
     const found = this.analysis?.decisions.find((each) => each.n === step.n);
     if (this.isHidden(step)) {
-      this.felt.mark({ chosen: [], hinted: [] });
+      this.tableView.mark({ chosen: [], hinted: [] });
       this.decision.replaceChildren(h("h2", {}, step.prompt));
       return;
     }
     /** @param {number} action */
     const shown = (action) => (action === TAKE_HIDDEN ? "stock" : cardOf(action));
     const best = found && !found.best.includes(step.action) ? found.best.map(shown) : [];
-    this.felt.mark({ chosen: [shown(step.action)], hinted: best });
+    this.tableView.mark({ chosen: [shown(step.action)], hinted: best });
     const chip = isCard(step.action) ? cardText(step.card) : actionName(step.action);
     this.decision.replaceChildren(
       h("h2", {}, step.prompt, ": ", chip),
@@ -263,12 +263,12 @@ export class ReplayView {
   /** @param {DecisionValues} found */
   values(found) {
     const { unit } = found;
-    if (found.cards.every((each) => each.value === null || each.value === undefined)) return [faint(say("values.no_choice"))];
+    if (found.cards.every((each) => each.value === null || each.value === undefined)) return [faint(label("values.no_choice"))];
     const cost = found.cost.toFixed(unit === "win %" ? 1 : 2);
     const dear = Number(cost) > 0 && (found.sure || found.exact);
     const judged = Number(cost) === 0 ? "as_good" : dear ? "costs" : "may_cost";
     return [
-      h("p", { class: `cost ${dear ? "bad" : "good"}` }, say(`steps.${judged}`, { cost: `${cost}${unit === "win %" ? " %" : ""}` })),
+      h("p", { class: `cost ${dear ? "bad" : "good"}` }, label(`steps.${judged}`, { cost: `${cost}${unit === "win %" ? " %" : ""}` })),
       valuesTable({ ...found, name: capital(this.replay.players[found.who]) }),
     ];
   }
@@ -288,10 +288,10 @@ export class ReplayView {
     this.playing = undefined;
     if (!running) {
       if (this.at === this.last) this.go(0);
-      this.playing = setInterval(() => (this.at < this.last ? this.go(this.at + 1) : this.togglePlay()), PLAY_EVERY[this.options.felt().speed]);
+      this.playing = setInterval(() => (this.at < this.last ? this.go(this.at + 1) : this.togglePlay()), PLAY_EVERY[this.options.tableView().speed]);
     }
     this.playButton.replaceChildren(icon(running ? "play" : "pause"));
-    this.playButton.setAttribute("aria-label", say(running ? "steps.play" : "steps.stop"));
+    this.playButton.setAttribute("aria-label", label(running ? "steps.play" : "steps.stop"));
   }
 
   /* The first step of the trick before this one, or after it. */

@@ -5,7 +5,7 @@
 /** @import { ActionValue, PositionValues } from "../../../messages" */
 
 import { faint, h } from "../base/dom.js";
-import { say, signed } from "../base/words.js";
+import { label, signed } from "../base/words.js";
 import { actionSymbol, isCard } from "../cards/cards.js";
 import { cardText } from "../cards/chip.js";
 
@@ -26,7 +26,7 @@ function rowOf(each, { action, best, unit, low, high, champion }) {
   const played = each.action === action;
   return h("tr", { class: [played ? "played" : "", best.includes(each.action) ? "best" : ""].join(" ") },
     h("th", { scope: "row" }, isCard(each.action) ? cardText(each.card) : actionSymbol(each.action),
-      played ? h("span", { class: "sr-only" }, " ", say("values.played")) : null),
+      played ? h("span", { class: "sr-only" }, " ", label("values.played")) : null),
     h("td", { class: "bar-cell" }, h("span", { class: "bar" }, bar)),
     h("td", { class: "number" }, amount(each.value, unit), each.half_width ? h("small", {}, ` ±${each.half_width.toFixed(unit === "win %" ? 0 : 1)}`) : null),
     champion ? h("td", { class: "number" }, known(each.probability) ? `${Math.round(100 * each.probability)} %` : "–") : null);
@@ -37,7 +37,7 @@ function rowOf(each, { action, best, unit, low, high, champion }) {
  */
 export function valuesTable({ cards, best, action = null, unit, exact, worlds, name }) {
   const numbers = cards.map((each) => each.value).filter(known);
-  if (!numbers.length) return faint(say("values.no_choice"));
+  if (!numbers.length) return faint(label("values.no_choice"));
   const low = unit === "win %" ? 0 : Math.min(0, ...numbers), high = unit === "win %" ? 100 : Math.max(1, ...numbers);
   const champion = cards.some((each) => known(each.probability));
   const ordered = [...cards].sort((one, two) => (two.value ?? -1e9) - (one.value ?? -1e9));
@@ -45,14 +45,14 @@ export function valuesTable({ cards, best, action = null, unit, exact, worlds, n
   /** @param {ActionValue[]} which */
   const rows = (which) => which.map((each) => rowOf(each, { action, best, unit, low, high, champion }));
   const body = h("tbody", {}, rows(shown));
-  const kind = say(exact ? "values.exact" : worlds ? "values.worlds" : "values.estimated", { n: worlds });
+  const kind = label(exact ? "values.exact" : worlds ? "values.worlds" : "values.estimated", { n: worlds });
   const more = h("button", { type: "button", class: "quiet small", onclick: () => { body.replaceChildren(...rows(ordered)); more.remove(); } },
-    say("values.all", { n: ordered.length }));
+    label("values.all", { n: ordered.length }));
   return h("div", { class: "values-scroll" },
     h("table", { class: "values" },
-      h("caption", { class: "faint" }, [say(unit === "win %" ? "values.win" : "values.pay"), kind, ...(name ? [say("values.from", { name })] : [])].join(", ")),
-      h("thead", { class: champion ? "" : "sr-only" }, h("tr", {}, h("th", { scope: "col" }, say("values.card")), h("th", { scope: "col" }, h("span", { class: "sr-only" }, say("values.bar"))),
-        h("th", { scope: "col", class: "number" }, say("values.value")), champion ? h("th", { scope: "col", class: "number" }, say("values.champion")) : null)),
+      h("caption", { class: "faint" }, [label(unit === "win %" ? "values.win" : "values.pay"), kind, ...(name ? [label("values.from", { name })] : [])].join(", ")),
+      h("thead", { class: champion ? "" : "sr-only" }, h("tr", {}, h("th", { scope: "col" }, label("values.card")), h("th", { scope: "col" }, h("span", { class: "sr-only" }, label("values.bar"))),
+        h("th", { scope: "col", class: "number" }, label("values.value")), champion ? h("th", { scope: "col", class: "number" }, label("values.champion")) : null)),
       body),
     shown.length < ordered.length ? more : null);
 }

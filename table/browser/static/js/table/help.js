@@ -4,7 +4,7 @@
 /** @import { Hint, SeenCards } from "../../../messages" */
 
 import { button, faint, h } from "../base/dom.js";
-import { say } from "../base/words.js";
+import { label } from "../base/words.js";
 import { nameOf, rankText, SUIT_NAMES } from "../cards/cards.js";
 import { cardText } from "../cards/chip.js";
 import { suitIcon } from "../cards/suits.js";
@@ -12,9 +12,9 @@ import { valuesTable } from "../review/values.js";
 
 const LEGEND = ["hand", "other", "up", "played", "away", "unseen"];
 /** @param {string} where */
-const place = (where) => say(`places.${where}`);
+const place = (where) => label(`places.${where}`);
 /** @param {[string, number]} seen */
-const voidText = ([suit, n]) => say(n ? "help.void_drew" : "help.void", { suit: SUIT_NAMES[suit], n });
+const voidText = ([suit, n]) => label(n ? "help.void_drew" : "help.void", { suit: SUIT_NAMES[suit], n });
 
 /** @param {[string, Record<string, string>]} row */
 function suitRow([suit, places]) {
@@ -29,21 +29,21 @@ export class HelpPanel {
   constructor({ onclose, onhint }) {
     this.body = h("div", { class: "help-body" });
     this.hint = h("div", { class: "help-hint", "aria-live": "polite" });
-    this.root = h("aside", { class: "help", "aria-label": say("help.title"), hidden: true },
-      h("header", {}, h("h2", {}, say("help.title")), h("button", { type: "button", class: "quiet small", "aria-label": say("help.close"), onclick: onclose }, "✕")),
-      h("section", {}, button(onhint, "", say("help.hint")), this.hint), this.body);
+    this.root = h("aside", { class: "help", "aria-label": label("help.title"), hidden: true },
+      h("header", {}, h("h2", {}, label("help.title")), h("button", { type: "button", class: "quiet small", "aria-label": label("help.close"), onclick: onclose }, "✕")),
+      h("section", {}, button(onhint, "", label("help.hint")), this.hint), this.body);
   }
 
   /** @type {(help: SeenCards, other: string) => void} */
   show(help, other) {
     this.body.replaceChildren(
-      h("section", {}, h("h3", {}, say("help.seen")),
+      h("section", {}, h("h3", {}, label("help.seen")),
         h("div", { class: "seen-scroll" }, h("table", { class: "seen" },
-          h("caption", { class: "sr-only" }, say("help.where")), h("tbody", {}, Object.entries(help.suits).map(suitRow)))),
+          h("caption", { class: "sr-only" }, label("help.where")), h("tbody", {}, Object.entries(help.suits).map(suitRow)))),
         h("ul", { class: "legend" }, LEGEND.filter((where) => where !== "away" || help.away).map((where) => h("li", {}, h("i", { class: `seen-${where}`, "aria-hidden": "true" }), place(where))))),
-      h("section", {}, h("h3", {}, say("help.holds", { name: other })),
+      h("section", {}, h("h3", {}, label("help.holds", { name: other })),
         help.known.length ? h("p", { class: "known" }, help.known.map(cardText)) : null,
-        help.hidden ? faint(say(help.known.length ? "help.more_hidden" : "help.hidden", { n: help.hidden })) : null,
+        help.hidden ? faint(label(help.known.length ? "help.more_hidden" : "help.hidden", { n: help.hidden })) : null,
         Object.keys(help.voids).length ? faint(Object.entries(help.voids).map(voidText).join(" ")) : null));
   }
 

@@ -5,7 +5,7 @@
 
 import { dialog } from "../base/dialogs.js";
 import { h, s } from "../base/dom.js";
-import { capital, say } from "../base/words.js";
+import { capital, label } from "../base/words.js";
 import { analysisOf } from "../review/analysis.js";
 
 /** @typedef {TableState & { result: HandEnd, replay: HandRef }} HandOver */
@@ -27,14 +27,14 @@ function trophy() {
 function table(state) {
   const [me, other] = state.names.map(capital);
   const total = state.match.kind === "best" ? state.match.hands_won : state.match.points;
-  return h("table", { class: "scoreboard" }, h("caption", {}, say("score.match", state.said)),
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, say("score.hand")), h("th", { scope: "col" }, me), h("th", { scope: "col" }, other))),
+  return h("table", { class: "scoreboard" }, h("caption", {}, label("score.match", state.texts)),
+    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, label("score.hand")), h("th", { scope: "col" }, me), h("th", { scope: "col" }, other))),
     h("tbody", {}, state.match.hands.map(([tricks, paid], place) => h("tr", {},
       h("th", { scope: "row" }, place + 1),
       [0, 1].map((who) => h("td", { class: paid[who] > 0 ? "won" : "" },
         h("span", {}, tricks[who]), paid[who] > 0 ? h("b", {}, `+${paid[who]}`) : ""))))),
     h("tfoot", {}, h("tr", {},
-      h("th", { scope: "row" }, say(state.match.kind === "best" ? "score.hands_won" : "score.points")), [0, 1].map((who) => h("td", {}, total[who])))));
+      h("th", { scope: "row" }, label(state.match.kind === "best" ? "score.hands_won" : "score.points")), [0, 1].map((who) => h("td", {}, total[who])))));
 }
 
 /* What decided the hand, as soon as it is analysed: it leads there. */
@@ -45,7 +45,7 @@ async function turningPoint({ replay: { id, hand } }, place, more) {
   const { mistakes: [worst], mistakes, turning_point: text } = found;
   const own = mistakes.find(({ who }) => who === 0);
   place.replaceChildren(worst ? h("a", { href: `#/replay/${id}/${hand}/${worst.n}` }, text) : text);
-  if (own) more.prepend(choice(`#/exercise/${id}/${hand}/${own.n}`, say("score.exercises")));
+  if (own) more.prepend(choice(`#/exercise/${id}/${hand}/${own.n}`, label("score.exercises")));
 }
 
 /** @type {(value: string, text: string) => HTMLElement} */
@@ -59,24 +59,24 @@ export function scoreboard(state) {
   const over = state.match.over || single;
   const cup = state.match.over && !single && state.match.winner === 0 && !state.watched;
   const { tricks, pays, text, compared } = state.result;
-  const turning = h("p", { class: "turning", "aria-live": "polite" }, !state.lesson ? say("score.looking") : "");
+  const turning = h("p", { class: "turning", "aria-live": "polite" }, !state.lesson ? label("score.looking") : "");
   const own = !state.watched && !state.lesson;
-  const more = h("div", { class: "menu-actions" }, own ? [choice("swapped", say("score.swapped")), choice("same", say("score.same"))] : null,
-    choice("look", say("score.look")), choice("lobby", say("site.lobby")));
+  const more = h("div", { class: "menu-actions" }, own ? [choice("swapped", label("score.swapped")), choice("same", label("score.same"))] : null,
+    choice("look", label("score.look")), choice("lobby", label("site.lobby")));
   const body = [
     cup ? h("div", { class: "trophy-place" }, trophy()) : null,
     h("p", { class: "sr-only result-text" }, text),
     h("div", { class: "result-tricks", "aria-hidden": "true" }, [0, 1].map((who) => h("p", {}, h("span", {}, capital(state.names[who])), h("b", {}, tricks[who]),
-      pays[who] > 0 ? h("small", {}, say("score.paid", { n: pays[who] })) : null))),
+      pays[who] > 0 ? h("small", {}, label("score.paid", { n: pays[who] })) : null))),
     compared ? h("p", { class: "compared" }, compared) : null,
     turning,
     single ? null : table(state),
-    h("details", { class: "more" }, h("summary", {}, say("score.more")), more),
+    h("details", { class: "more" }, h("summary", {}, label("score.more")), more),
   ];
   /** @type {Parameters<typeof dialog>[2]} */
   const buttons = [
-    state.lesson ? null : ["replay", say("score.replay")],
-    over ? ["again", say("score.again"), "primary"] : ["next", say("score.next"), "primary"],
+    state.lesson ? null : ["replay", label("score.replay")],
+    over ? ["again", label("score.again"), "primary"] : ["next", label("score.next"), "primary"],
   ];
   const done = dialog(state.result.headline, body, buttons, { className: cup ? "score trophy-won" : "score" });
   if (!state.lesson) turningPoint(state, turning, more).catch(() => turning.replaceChildren());

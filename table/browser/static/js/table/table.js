@@ -9,7 +9,7 @@ import { settings } from "../base/settings.js";
 import { TableActions } from "./table_actions.js";
 import { TableFeed } from "./table_feed.js";
 import { TableInput } from "./table_input.js";
-import { TableView } from "./table_view.js";
+import { PageView } from "./page_view.js";
 
 export class TablePage {
   /** @param {string} id */
@@ -23,7 +23,7 @@ export class TablePage {
     this.input = null;
     /** @type {TableActions | null} */
     this.actions = null;
-    this.view = new TableView((action) => () => void this.actions?.[action](), (wish) => this.input?.send("speed", wish));
+    this.view = new PageView((action) => () => void this.actions?.[action](), (wish) => this.input?.send("speed", wish));
     this.root = this.view.root;
   }
 
@@ -50,7 +50,7 @@ export class TablePage {
     this.closed = true;
     this.feed?.close();
     this.input?.close();
-    this.view.felt.close();
+    this.view.tableView.close();
   }
 
   /** @param {KeyboardEvent} event */

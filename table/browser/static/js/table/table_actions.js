@@ -13,9 +13,9 @@ import { h } from "../base/dom.js";
 import { openRules } from "../base/menu.js";
 import { openPages, sitDown } from "../base/pages.js";
 import { change, openSettings, settings } from "../base/settings.js";
-import { say, TOUCH } from "../base/words.js";
+import { label, TOUCH } from "../base/words.js";
 import { actionName } from "../cards/cards.js";
-import { mayTakeBack } from "./table_view.js";
+import { mayTakeBack } from "./page_view.js";
 
 const PATIENCE = 1000;
 
@@ -82,17 +82,17 @@ export class TableActions {
   async claim() {
     const left = this.state.hand.length;
     const number = h("input", { type: "number", id: "claimed", min: 0, max: left, value: left });
-    const wish = await dialog(say("table.claim"),
-      [h("p", {}, say("table.claim_about")),
-        h("div", { class: "field" }, h("label", { for: "claimed" }, say("table.claim_field", { n: left })), number)],
-      [["no", say("table.play_on"), "quiet"], ["claim", say("table.claim_it"), "primary"]]);
+    const wish = await dialog(label("table.claim"),
+      [h("p", {}, label("table.claim_about")),
+        h("div", { class: "field" }, h("label", { for: "claimed" }, label("table.claim_field", { n: left })), number)],
+      [["no", label("table.play_on"), "quiet"], ["claim", label("table.claim_it"), "primary"]]);
     if (wish === "claim") await this.input.send("claim", { tricks: Number(number.value), move: this.state.move });
   }
 
   async resign() {
     const what = this.state.match.kind === "single" ? "table.give_up_hand" : "table.give_up_match";
-    const wish = await dialog(say(what), h("p", {}, say("table.give_up_about")),
-      [["stay", say("table.play_on"), "primary"], ["resign", say("table.give_up")]]);
+    const wish = await dialog(label(what), h("p", {}, label("table.give_up_about")),
+      [["stay", label("table.play_on"), "primary"], ["resign", label("table.give_up")]]);
     if (wish !== "resign") return;
     await this.input.send("leave");
     location.hash = "#/";
@@ -103,10 +103,10 @@ export class TableActions {
     const going = !state.left && (state.phase !== "over" || this.between);
     const claims = state.open && state.turn === 0 && !state.watched;
     const wish = await openPages([
-      claims ? ["claim", say("table.claim")] : null,
-      mayTakeBack(state) ? ["back", say("table.take_back_card")] : null,
-      ["rules", say("site.rules")], ["settings", say("site.settings")], TOUCH ? null : ["keys", say("site.keys")],
-      going && !state.watched && !state.lesson ? ["resign", say("table.give_up")] : null,
+      claims ? ["claim", label("table.claim")] : null,
+      mayTakeBack(state) ? ["back", label("table.take_back_card")] : null,
+      ["rules", label("site.rules")], ["settings", label("site.settings")], TOUCH ? null : ["keys", label("site.keys")],
+      going && !state.watched && !state.lesson ? ["resign", label("table.give_up")] : null,
     ]);
     /** @type {Record<string, () => unknown>} */
     const acts = {
@@ -139,8 +139,8 @@ export class TableActions {
     const { state, view: { help, hintTool } } = this;
     if (state.turn !== 0 || hintTool.classList.contains("working")) return;
     hintTool.classList.add("working");
-    help.hint.textContent = say("table.thinking");
-    const patience = setTimeout(() => toast(say("table.thinking_long"), "hint"), PATIENCE);
+    help.hint.textContent = label("table.thinking");
+    const patience = setTimeout(() => toast(label("table.thinking_long"), "hint"), PATIENCE);
     try {
       /** @type {Hint} */
       const hint = await post(`${this.feed.path}/hint`);
@@ -148,7 +148,7 @@ export class TableActions {
       help.showHint(hint);
       this.input.point(hint.action);
       if (help.root.hidden) this.view.advise(state.move, hint.why);
-      else announce(say("table.hinted", { action: actionName(hint.action), why: hint.why }));
+      else announce(label("table.hinted", { action: actionName(hint.action), why: hint.why }));
     } catch (error) {
       help.clearHint();
       toast(messageOf(error));
@@ -166,7 +166,7 @@ export class TableActions {
     /** @type {Record<string, () => unknown>} */
     const acts = {
       i: () => this.hint(), p: () => this.toggleHelp(), n: () => this.next(), ",": openSettings, m: () => this.openMenu(),
-      z: () => this.takeBack(), r: () => announce(state.said.table.join(" ")),
+      z: () => this.takeBack(), r: () => announce(state.texts.table.join(" ")),
       u: () => change("sound", settings.sound === "on" ? "off" : "on"),
     };
     if (event.key === "Escape" && !this.view.help.root.hidden) acts.escape = () => this.toggleHelp(false);

@@ -2,7 +2,7 @@
 /* A table's state as the server tells it, shown event by event: one answer after the other. */
 
 /** @import { TableEvent, TableState, TableUpdate } from "../../../messages" */
-/** @import { TableView } from "./table_view.js" */
+/** @import { PageView } from "./page_view.js" */
 
 import { get, Refused } from "../base/api.js";
 import { announce, toast } from "../base/dialogs.js";
@@ -10,8 +10,8 @@ import { pause } from "../base/dom.js";
 import { onchange, settings } from "../base/settings.js";
 import { sound } from "../base/sound.js";
 import { Stream } from "../base/stream.js";
-import { Queue } from "../felt/queue.js";
-import { after, EMPTY, played, sceneOf } from "../felt/scene.js";
+import { Queue } from "../table_view/queue.js";
+import { after, EMPTY, played, sceneOf } from "../table_view/scene.js";
 
 const ASK_AGAIN = 1000;
 const STOCK_GONE = { normal: 1400, fast: 700, none: 0 };
@@ -24,7 +24,7 @@ const TOGETHER = ["drew", "turned"];
 export class TableFeed {
   /**
    * @param {string} path
-   * @param {TableView} view
+   * @param {PageView} view
    * @param {TableState} state
    * @param {Record<"settled" | "resting" | "ended", (state: TableState) => unknown>} on
    */
@@ -37,7 +37,7 @@ export class TableFeed {
     /** @type {string | null} The card that the person drew last. */
     this.fresh = null;
     this.closed = false;
-    this.queue = new Queue({ busy: () => delete view.felt.root.dataset.move, hurry: () => view.felt.finish() });
+    this.queue = new Queue({ busy: () => delete view.tableView.root.dataset.move, hurry: () => view.tableView.finish() });
     this.stop = onchange(() => this.enqueue(() => this.settle(this.state, true)));
     /** @type {Stream | null} */
     this.stream = null;
@@ -81,13 +81,13 @@ export class TableFeed {
    * @param {TableState} state
    */
   async settle(state, still = false) {
-    const { felt, help } = this.view;
+    const { tableView, help } = this.view;
     const dealt = this.state.match.hand !== state.match.hand;
     if (this.state.move !== state.move) help.clearHint();
     this.state = state;
     this.scene = sceneOf(state, settings.known === "hidden");
     this.view.render(state);
-    await felt.show(this.scene, { still: still || this.queue.hurried, stagger: dealt && !still ? 14 : 0 });
+    await tableView.show(this.scene, { still: still || this.queue.hurried, stagger: dealt && !still ? 14 : 0 });
     if (!this.closed && this.state === state) this.on.settled(state);
   }
 
@@ -98,7 +98,7 @@ export class TableFeed {
     queue.rest(state.move);
     await pause(queue.ready);
     if (queue.move !== state.move || this.state !== state || this.closed) return;
-    this.view.felt.root.dataset.move = String(state.move);
+    this.view.tableView.root.dataset.move = String(state.move);
     this.on.resting(state);
   }
 
@@ -122,7 +122,7 @@ export class TableFeed {
     const { queue, view } = this;
     const next = after(this.scene, event);
     if (event.kind === "stock_gone") {
-      view.plates.say(event.text);
+      view.plates.showPrompt(event.text);
       await queue.pause(STOCK_GONE[settings.motion]);
     }
     if (event.kind === "drew" && event.who === 0) this.fresh = event.card;
@@ -137,7 +137,7 @@ export class TableFeed {
     }
     const moved = next !== this.scene;
     this.scene = next;
-    if (moved && !TOGETHER.includes(following?.kind ?? "")) await view.felt.show(next, { still: queue.hurried });
+    if (moved && !TOGETHER.includes(following?.kind ?? "")) await view.tableView.show(next, { still: queue.hurried });
   }
 
   /** Shows the person's own card at once, before the server has answered.
@@ -145,9 +145,9 @@ export class TableFeed {
    */
   anticipate(card) {
     this.scene = played(this.scene, 0, card);
-    this.view.plates.say(this.state.said.answer);
+    this.view.plates.showPrompt(this.state.texts.answer);
     sound("card");
-    this.view.felt.show(this.scene);
+    this.view.tableView.show(this.scene);
   }
 
   /** @param {TableState} state */

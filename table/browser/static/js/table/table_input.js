@@ -2,7 +2,7 @@
 /* What a person does at a table with the mouse, a finger or keys: cards are chosen, and sent. */
 
 /** @import { TableState, TableUpdate } from "../../../messages" */
-/** @import { Wish } from "../felt/queue.js" */
+/** @import { Wish } from "../table_view/queue.js" */
 /** @import { TableFeed } from "./table_feed.js" */
 
 import { post, Refused, Unreachable } from "../base/api.js";
@@ -11,8 +11,8 @@ import { pause } from "../base/dom.js";
 import { settings } from "../base/settings.js";
 import { sound } from "../base/sound.js";
 import { cardOf, TAKE_HIDDEN, whyNot } from "../cards/cards.js";
-import { ExchangeBar } from "../felt/exchange.js";
-import { Picker } from "../felt/picker.js";
+import { ExchangeBar } from "../table_view/exchange.js";
+import { Picker } from "../table_view/picker.js";
 import { REST } from "./table_feed.js";
 
 const SEND_AGAIN = 1000;
@@ -21,12 +21,12 @@ export class TableInput {
   /** @param {TableFeed} feed */
   constructor(feed) {
     this.feed = feed;
-    this.felt = feed.view.felt;
+    this.tableView = feed.view.tableView;
     /** @type {(action: number, card: string | null, wish: Wish) => void} */
     const onplay = (action, card, wish) => this.wish(action, card, wish);
-    this.picker = new Picker(this.felt, onplay);
+    this.picker = new Picker(this.tableView, onplay);
     this.exchange = new ExchangeBar(onplay);
-    this.felt.root.append(this.exchange.root);
+    this.tableView.root.append(this.exchange.root);
     /** @param {MouseEvent} event */
     this.onclick = (event) => {
       if (event.target instanceof Element && !event.target.closest(".hit, .exchange-bar")) feed.queue.elsewhere(event);
@@ -66,7 +66,7 @@ export class TableInput {
   /** @type {(card: string | null, text: string) => void} */
   refuse(card, text) {
     this.feed.queue.forget(); // Nothing came of it, so the next wish is one of its own.
-    if (card) this.felt.refuse(card);
+    if (card) this.tableView.refuse(card);
     sound("refuse");
     toast(text);
   }
@@ -78,7 +78,7 @@ export class TableInput {
     const { state, queue } = this.feed;
     const move = queue.wish(wish);
     if (move === null || move !== state.move) return;
-    if (state.turn !== 0 || state.left) this.refuse(card, `${state.said.prompt}.`);
+    if (state.turn !== 0 || state.left) this.refuse(card, `${state.texts.prompt}.`);
     else if (!state.legal.includes(action)) this.refuse(card, whyNot(state, action));
     else this.play(action, card, move);
   }

@@ -1,5 +1,5 @@
 // @ts-check
-/* What happens on a felt, one thing after the other. Every wish of a person belongs to the decision
+/* What happens on a table, one thing after the other. Every wish of a person belongs to the decision
    that lay at rest when the hand went down; one that was meant for another decision, or is the second
    half of a double click, only hastens what is under way. */
 

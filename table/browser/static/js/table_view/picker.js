@@ -1,12 +1,12 @@
 // @ts-check
 /* Choosing a card: the buttons over the hand (or over the stock), one click or two, and the keys. */
 
-/** @import { Felt, Item } from "./felt.js" */
+/** @import { TableView, Item } from "./table_view.js" */
 /** @import { Wish } from "./queue.js" */
 /** @import { Seen } from "./scene.js" */
 
 import { settings } from "../base/settings.js";
-import { say } from "../base/words.js";
+import { label } from "../base/words.js";
 import { actionOf, cardOf, nameOf, RANKS, rankOf, sorted, SUITS, suitOf } from "../cards/cards.js";
 
 /** @typedef {string | null} Key */
@@ -17,11 +17,11 @@ const FINGER = 40;
 
 export class Picker {
   /**
-   * @param {Felt} felt
+   * @param {TableView} tableView
    * @param {(action: number, card: string | null, wish: Wish) => void} onplay
    */
-  constructor(felt, onplay) {
-    this.felt = felt;
+  constructor(tableView, onplay) {
+    this.tableView = tableView;
     this.onplay = onplay;
     this.chosen = /** @type {Key} */ (null);
     this.hovered = /** @type {Key} */ (null);
@@ -49,14 +49,14 @@ export class Picker {
     }));
     const offered = choosing ? state.legal.map((action) => {
       const card = cardOf(action);
-      return card ? { key: card, action, zone: "up", name: say("picker.take", { card: nameOf(card) }) }
-        : { key: "stock", action, zone: "stock", name: say("picker.hidden") };
+      return card ? { key: card, action, zone: "up", name: label("picker.take", { card: nameOf(card) }) }
+        : { key: "stock", action, zone: "stock", name: label("picker.hidden") };
     }) : [];
     this.offered = offered.map((each) => each.key);
     this.items = state.watched ? [] : [...offered, ...hand];
-    const had = this.felt.focused();
-    this.felt.buttons(this.items, {
-      label: say(choosing ? "picker.choose" : "picker.hand", { n: state.hand.length }),
+    const had = this.tableView.focused();
+    this.tableView.buttons(this.items, {
+      label: label(choosing ? "picker.choose" : "picker.hand", { n: state.hand.length }),
       onchoose: (key, event) => this.choose(key, event),
       onfocus: (key) => this.select(key),
       onhover: (key) => { this.hovered = key; this.mark(); },
@@ -64,7 +64,7 @@ export class Picker {
     if (!this.items.some((each) => each.key === this.chosen)) this.chosen = null;
     if (choosing && this.chosen && !this.offered.includes(this.chosen)) this.chosen = null;
     this.rove();
-    if (had && !this.felt.focused()) this.felt.focus(this.chosen ?? this.first());
+    if (had && !this.tableView.focused()) this.tableView.focus(this.chosen ?? this.first());
     this.mark();
   }
 
@@ -75,7 +75,7 @@ export class Picker {
 
   clear() {
     this.chosen = this.hovered = this.pointed = null;
-    this.felt.mark({ lifted: [], chosen: [], dim: [], offered: [], hinted: [], fresh: [] });
+    this.tableView.mark({ lifted: [], chosen: [], dim: [], offered: [], hinted: [], fresh: [] });
     this.state = null;
   }
 
@@ -89,7 +89,7 @@ export class Picker {
   /* One of the buttons is reached by Tab; the arrows lead to the others. */
   rove() {
     const at = this.chosen ?? this.first();
-    for (const button of this.felt.hitButtons()) button.tabIndex = button.dataset.key === at ? 0 : -1;
+    for (const button of this.tableView.hitButtons()) button.tabIndex = button.dataset.key === at ? 0 : -1;
   }
 
   /** @param {Key} key */
@@ -103,7 +103,7 @@ export class Picker {
     if (!state) return;
     const mine = state.turn === 0 && !state.watched;
     const following = mine && state.phase === "follow";
-    this.felt.mark({
+    this.tableView.mark({
       lifted: [this.hovered, this.chosen].filter((key) => key && !this.offered.includes(key) && !this.items.find((each) => each.key === key)?.disabled),
       chosen: [this.chosen].filter(Boolean),
       dim: following ? state.hand.filter((card) => !state.legal.includes(actionOf(card))) : [],
@@ -143,7 +143,7 @@ export class Picker {
   /** @param {string} key */
   goto(key) {
     this.select(key);
-    this.felt.focus(key);
+    this.tableView.focus(key);
   }
 
   /* The next card after the chosen one that passes, round the hand. */

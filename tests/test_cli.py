@@ -1,4 +1,4 @@
-"""The front door: commands outlive their readers, know every encoding, and end in sentences."""
+"""The command line: closed pipes, encodings, signals, and errors of one sentence."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import nullcontext, redirect_stdout, suppress
+from contextlib import nullcontext, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
 import pytest
 
 from german_whist.cli import COMMANDS, main
 from german_whist.common.console import DEBUG, lasting_streams
+from german_whist.engine.records import write_records
+from support import random_hand
 
 WHIST = (sys.executable, "-m", "german_whist")
 posix = pytest.mark.skipif(os.name == "nt", reason="closes streams as a shell does")
@@ -179,3 +181,72 @@ def test_what_was_typed_is_answered(line: str, told: str, whist) -> None:
 def test_every_command_has_help_that_names_debug(whist) -> None:
     for name in COMMANDS:
         assert "--debug" in whist(name, "--help").out
+
+
+# -- output that nobody reads
+
+TINY = "name: tiny\nsuits: 2\nranks: 3\nhand: 2\nstock: 2\n"
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch) -> Path:
+    write_records(tmp_path / "hands.jsonl", [random_hand()])
+    (tmp_path / "tiny.yaml").write_text(TINY)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GERMAN_WHIST_DATA", str(tmp_path / "data"))
+    monkeypatch.setattr("sys.stdin", io.StringIO("hint\nquit\n"))
+    return tmp_path
+
+
+def run_unread(*words: str) -> int:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "w") as unread, redirect_stdout(unread), redirect_stderr(unread):
+        return main(words)
+
+
+@pytest.mark.parametrize(
+    ("words", "left"),
+    [
+        ("replay hands.jsonl", ""),
+        ("replay hands.jsonl --html hand.html", "hand.html"),
+        ("export champion -o half.safetensors", "half.safetensors"),
+        ("export champion", "champion.onnx"),
+        ("endgame AS_KS_2H QS_JS_3H --trump H", ""),
+        ("analyse hands.jsonl --search flat-mc:2 --json costs.json", "costs.json"),
+        ("exploitability random --rules tiny.yaml", ""),
+        ("play random --plain --seed 1", "data/table.sqlite3"),
+        ("evaluate random --against random --hands 4 --json run.json", "run.json"),
+        ("ladder random threshold --hands 4 --html run.html", "run.html"),
+    ],
+)
+@posix
+def test_commands_finish_without_a_reader(words: str, left: str, files: Path) -> None:
+    assert run_unread(*(word.replace("_", " ") for word in words.split())) == 0
+    assert (files / left).exists()
+
+
+PRINTING_COMMANDS = (
+    "replay hands.jsonl",
+    "replay hands.jsonl --list",
+    "exploitability random --rules tiny.yaml",
+    "play random --plain --seed 1",
+    "analyse hands.jsonl --search flat-mc:2",
+    "ladder random-exact threshold counting --hands 20",
+)
+
+
+# Whatever another encoding lacks, this one lacks too.
+@pytest.mark.parametrize(
+    ("words", "encoding"),
+    [*((words, "ascii") for words in PRINTING_COMMANDS), (PRINTING_COMMANDS[0], "cp1252")],
+)
+@posix
+def test_every_encoding_prints_all_of_a_command(words: str, encoding: str, files: Path) -> None:
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding) for _ in range(2))
+    with redirect_stdout(out), redirect_stderr(err):
+        assert main(words.split()) == 0
+    printed, errors = (stream.buffer.getvalue() for stream in (out, err))
+    assert b"Error" not in errors
+    assert printed.decode(encoding).strip()
+    assert b"?" * 2 not in printed

@@ -1,20 +1,20 @@
 // @ts-check
 /* What stands beside the cards: a plate for each player, the prompt, trumps and the stock's number. */
 
-/** @import { Felt } from "./felt.js" */
+/** @import { TableView } from "./table_view.js" */
 /** @import { Plan } from "./layout.js" */
 /** @import { Seen } from "./scene.js" */
 
 import { h } from "../base/dom.js";
-import { capital, say } from "../base/words.js";
+import { capital, label } from "../base/words.js";
 import { symbolOf } from "../cards/cards.js";
 import { suitIcon } from "../cards/suits.js";
 import { exchangeText } from "./exchange.js";
 
 /**
  * What plates show: a table, or a position that nobody waits at.
- * @typedef {Omit<Seen, "hand" | "hand_size_other" | "known_other" | "other_hand" | "upcards" | "legal" | "phase" | "open" | "trick" | "said">
- *   & { names: string[], match: { kind: string, hands_won?: number[], points?: number[] }, said: { prompt: string, stage: string, last: string },
+ * @typedef {Omit<Seen, "hand" | "hand_size_other" | "known_other" | "other_hand" | "upcards" | "legal" | "phase" | "open" | "trick" | "texts">
+ *   & { names: string[], match: { kind: string, hands_won?: number[], points?: number[] }, texts: { prompt: string, stage: string, last: string },
  *   thinking?: boolean, watched?: boolean }} Shown
  */
 
@@ -24,9 +24,9 @@ function score(number) {
 }
 
 /** @type {(number: HTMLElement, count: number, noun: string) => void} */
-function tellScore(number, count, noun) {
+function showScore(number, count, noun) {
   number.textContent = String(count);
-  /** @type {ChildNode} */ (number.nextSibling).textContent = say(`plates.${noun}`, { n: count });
+  /** @type {ChildNode} */ (number.nextSibling).textContent = label(`plates.${noun}`, { n: count });
 }
 
 class Plate {
@@ -35,9 +35,9 @@ class Plate {
     this.who = who;
     this.name = h("span", { class: "plate-name" });
     this.mark = h("span", { class: "plate-mark", "aria-hidden": "true" });
-    this.dealer = h("span", { class: "plate-dealer", title: say("plates.dealer") }, "D");
+    this.dealer = h("span", { class: "plate-dealer", title: label("plates.dealer") }, "D");
     this.tricks = h("b");
-    this.stockTricks = h("i", { class: "plate-stock", title: say("plates.stock_tricks") });
+    this.stockTricks = h("i", { class: "plate-stock", title: label("plates.stock_tricks") });
     this.tricksBox = score(this.tricks);
     this.points = h("b");
     this.pointsBox = score(this.points);
@@ -55,36 +55,36 @@ class Plate {
     this.name.textContent = name;
     this.mark.textContent = name[0];
     this.dealer.hidden = state.dealer !== who;
-    tellScore(this.tricks, state.tricks[who], "trick");
-    this.stockTricks.textContent = state.stock_tricks ? say("plates.for_stock", { n: state.stock_tricks[who] }) : exchangeText(state.exchanged[who]);
+    showScore(this.tricks, state.tricks[who], "trick");
+    this.stockTricks.textContent = state.stock_tricks ? label("plates.for_stock", { n: state.stock_tricks[who] }) : exchangeText(state.exchanged[who]);
     this.tricksBox.hidden = Boolean(state.stock_tricks) && state.stock_left > 0;
     const { kind, hands_won: won = [], points = [] } = state.match;
     this.pointsBox.hidden = kind === "single";
-    if (kind !== "single") tellScore(this.points, (kind === "best" ? won : points)[who], kind === "best" ? "hand" : "point");
+    if (kind !== "single") showScore(this.points, (kind === "best" ? won : points)[who], kind === "best" ? "hand" : "point");
     this.root.classList.toggle("to-move", state.turn === who);
     this.root.classList.toggle("thinking", Boolean(state.thinking) && state.turn === who);
   }
 }
 
-/** Plates and labels of one table, put on the felt. */
+/** Plates and labels of one table, put on the table. */
 export class Plates {
-  /** @param {Felt} felt */
-  constructor(felt) {
-    this.felt = felt;
+  /** @param {TableView} tableView */
+  constructor(tableView) {
+    this.tableView = tableView;
     this.plates = [new Plate(0), new Plate(1)];
     this.prompt = h("p", { class: "prompt" });
     this.stock = h("p", { class: "stock-label", "aria-hidden": "true" });
-    this.lastLabel = h("p", { class: "last-label", "aria-hidden": "true" }, say("plates.last_trick"));
+    this.lastLabel = h("p", { class: "last-label", "aria-hidden": "true" }, label("plates.last_trick"));
     this.stage = h("p", { class: "stage-label", "aria-hidden": "true" });
     this.sign = h("div", { class: "watermark", "aria-hidden": "true" });
-    felt.root.prepend(this.sign);
-    felt.root.append(...this.plates.map((each) => each.root), this.stock, this.stage, this.lastLabel, this.prompt);
-    felt.onarranged = (plan) => this.place(plan);
+    tableView.root.prepend(this.sign);
+    tableView.root.append(...this.plates.map((each) => each.root), this.stock, this.stage, this.lastLabel, this.prompt);
+    tableView.onarranged = (plan) => this.place(plan);
   }
 
   /** @param {Plan} plan */
   place(plan) {
-    const { root } = this.felt;
+    const { root } = this.tableView;
     root.classList.toggle("wide", plan.wide);
     root.classList.toggle("tall", !plan.wide);
     root.classList.toggle("roomy", plan.wide && plan.plate > 200);
@@ -108,7 +108,7 @@ export class Plates {
     const top = plan.middle + plan.tall * scale * 0.7 + 6;
     this.lastLabel.style.top = `${top}px`;
     const room = plan.promptY - this.prompt.offsetHeight / 2 - top;
-    if (this.lastLabel.offsetHeight > room) this.lastLabel.textContent = say("plates.last_trick");
+    if (this.lastLabel.offsetHeight > room) this.lastLabel.textContent = label("plates.last_trick");
     this.sign.style.left = `${plan.trickX}px`;
     this.sign.style.top = `${plan.middle}px`;
   }
@@ -116,7 +116,7 @@ export class Plates {
   /** A sentence in the place of the prompt, until the next state is shown.
    * @param {string} text
    */
-  say(text, { yours = false, dots = false } = {}) {
+  showPrompt(text, { yours = false, dots = false } = {}) {
     this.prompt.replaceChildren(h("span", {}, text), dots ? h("span", { class: "dots", "aria-hidden": "true" }, h("i"), h("i"), h("i")) : "");
     this.prompt.classList.toggle("yours", yours);
   }
@@ -124,15 +124,15 @@ export class Plates {
   /** @param {Shown} state */
   update(state) {
     this.plates.forEach((each) => each.update(state));
-    this.say(state.said.prompt, { yours: state.turn === 0 && !state.watched, dots: state.thinking });
-    this.stage.textContent = state.said.stage;
-    this.lastLabel.textContent = state.said.last || say("plates.last_trick");
+    this.showPrompt(state.texts.prompt, { yours: state.turn === 0 && !state.watched, dots: state.thinking });
+    this.stage.textContent = state.texts.stage;
+    this.lastLabel.textContent = state.texts.last || label("plates.last_trick");
     const trumps = state.trump
-      ? h("span", { class: "trumps" }, suitIcon(state.trump), say("plates.trumps")) : h("span", { class: "trumps" }, say("plates.no_trumps"));
+      ? h("span", { class: "trumps" }, suitIcon(state.trump), label("plates.trumps")) : h("span", { class: "trumps" }, label("plates.no_trumps"));
     this.stock.replaceChildren(
-      trumps, h("span", {}, state.turned ? say("plates.turned", { card: symbolOf(state.turned) })
-        : say(state.stock_left ? "plates.in_stock" : "plates.no_stock", { n: state.stock_left })),
-      state.low ? h("strong", { class: "low-play" }, say("plates.low")) : "");
+      trumps, h("span", {}, state.turned ? label("plates.turned", { card: symbolOf(state.turned) })
+        : label(state.stock_left ? "plates.in_stock" : "plates.no_stock", { n: state.stock_left })),
+      state.low ? h("strong", { class: "low-play" }, label("plates.low")) : "");
     this.lastLabel.hidden = !state.last_trick.length;
     this.sign.replaceChildren(state.trump ? suitIcon(state.trump) : "");
   }

@@ -5,7 +5,7 @@
 
 import { h } from "../base/dom.js";
 import { icon } from "../base/icons.js";
-import { say } from "../base/words.js";
+import { label } from "../base/words.js";
 
 const SLOWEST = 3000, QUICKEST = 100;
 
@@ -20,17 +20,17 @@ export class WatchBar {
       type: "range", min: QUICKEST, max: SLOWEST, step: 100, value: 800,
       onchange: () => onwish({ delay_ms: SLOWEST + QUICKEST - Number(this.slider.value) }),
     });
-    this.root = h("div", { class: "watch-bar", hidden: true, role: "group", "aria-label": say("watch.title") },
+    this.root = h("div", { class: "watch-bar", hidden: true, role: "group", "aria-label": label("watch.title") },
       this.pauseButton,
-      h("button", { type: "button", class: "tool", "aria-label": say("watch.step"), title: say("watch.step"), onclick: () => this.step() }, icon("last")),
-      h("label", {}, h("span", {}, say("watch.speed")), this.slider));
+      h("button", { type: "button", class: "tool", "aria-label": label("watch.step"), title: label("watch.step"), onclick: () => this.step() }, icon("last")),
+      h("label", {}, h("span", {}, label("watch.speed")), this.slider));
   }
 
   /** @param {Speed | null} speed */
   update(speed) {
     if (!speed) return;
     this.paused = speed.paused;
-    const text = say(this.paused ? "watch.go_on" : "watch.pause");
+    const text = label(this.paused ? "watch.go_on" : "watch.pause");
     this.pauseButton.setAttribute("aria-label", text);
     this.pauseButton.title = text;
     this.pauseButton.replaceChildren(icon(this.paused ? "play" : "pause"));

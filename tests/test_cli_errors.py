@@ -1,4 +1,4 @@
-"""Whatever is typed wrongly, every command answers with one sentence, and costs nothing."""
+"""Every command answers wrong arguments with one sentence, and writes nothing."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ PLAYERS = (
     "a=",
     "random=threshold",
 )
-WRONG = {
+WRONG_ARGUMENTS = {
     "evaluate random --against random": (
         "--hands 0",
         "--hands -4",
@@ -240,33 +240,37 @@ WRONG = {
         "--run",
     ),
 }
-LINES = [f"{command} {words}".strip() for command, several in WRONG.items() for words in several]
+LINES = [
+    f"{command} {words}".strip()
+    for command, several in WRONG_ARGUMENTS.items()
+    for words in several
+]
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory) -> Path:
-    place = tmp_path_factory.mktemp("bad")
+def folder(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("bad")
     for name, content in FILES.items():
-        path = place / name
+        path = folder / name
         path.write_bytes(content.encode() if isinstance(content, str) else content)
     for name in ("folder", "folder.yaml", "data"):
-        (place / name).mkdir()
-    return place
+        (folder / name).mkdir()
+    return folder
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_wrong_words_get_one_sentence(line: str, place: Path, monkeypatch, capsys) -> None:
-    monkeypatch.chdir(place)
-    monkeypatch.setenv("GERMAN_WHIST_DATA", str(place / "data"))
-    before = sorted(place.iterdir())
+def test_wrong_arguments_get_one_sentence(line: str, folder: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("GERMAN_WHIST_DATA", str(folder / "data"))
+    before = sorted(folder.iterdir())
     words = shlex.split(line)
     status = main(words)
     found = capsys.readouterr()
-    *others, told = found.err.splitlines()
+    *others, message = found.err.splitlines()
     assert status == 2, found
-    assert told.startswith(f"german-whist {words[0]}: "), found
+    assert message.startswith(f"german-whist {words[0]}: "), found
     assert all("is left out" in each or "compiling" in each for each in others), found
-    assert "[Errno" not in told
-    assert "fault of the program" not in told
+    assert "[Errno" not in message
+    assert "fault of the program" not in message
     assert found.out == ""
-    assert sorted(place.iterdir()) == before
+    assert sorted(folder.iterdir()) == before

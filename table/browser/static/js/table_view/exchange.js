@@ -5,7 +5,7 @@
 /** @import { Wish } from "./queue.js" */
 
 import { h } from "../base/dom.js";
-import { say } from "../base/words.js";
+import { label } from "../base/words.js";
 import { KEEP, TAKE_BLIND } from "../cards/cards.js";
 
 export class ExchangeBar {
@@ -15,9 +15,9 @@ export class ExchangeBar {
     /** @type {(action: number, word: string) => HTMLButtonElement} */
     const button = (action, word) => h("button", {
       type: "button", "data-action": action, onclick: (event) => this.choose(action, event),
-    }, say(`exchange.${word}`));
+    }, label(`exchange.${word}`));
     this.buttons = [button(KEEP, "keep"), button(TAKE_BLIND, "blind")];
-    this.root = h("div", { class: "exchange-bar", hidden: true, role: "group", "aria-label": say("exchange.title") }, this.buttons);
+    this.root = h("div", { class: "exchange-bar", hidden: true, role: "group", "aria-label": label("exchange.title") }, this.buttons);
   }
 
   /** @type {(action: number, event: MouseEvent) => void} */
@@ -57,5 +57,5 @@ export class ExchangeBar {
  * @param {boolean | null} took
  */
 export function exchangeText(took) {
-  return took === null ? "" : say(took ? "plates.took_blind" : "plates.kept");
+  return took === null ? "" : label(took ? "plates.took_blind" : "plates.kept");
 }

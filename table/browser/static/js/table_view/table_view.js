@@ -1,10 +1,10 @@
 // @ts-check
-/* The felt: one element for each card that lies on the table, moved from place to place.
+/* The table: one element for each card that lies on the table, moved from place to place.
    `show(scene)` finds for every place of the new scene the card that goes there, and moves it. */
 
 /** @import { Place, Plan } from "./layout.js" */
 /** @import { Scene } from "./scene.js" */
-/** @import { FeltOptions } from "../base/settings.js" */
+/** @import { TableViewOptions } from "../base/settings.js" */
 
 import { h } from "../base/dom.js";
 import { nameOf } from "../cards/cards.js";
@@ -12,7 +12,7 @@ import { face } from "../cards/draw.js";
 import { arrange } from "./layout.js";
 
 /**
- * A card that lies on the felt: `drawn` is what its face shows, `card` what it is where that is known.
+ * A card that lies on the table: `drawn` is what its face shows, `card` what it is where that is known.
  * @typedef {{ element: HTMLElement, inner: HTMLElement, card: string | null, zone: string, drawn: string | null, transform: string,
  *   depth: number }} Piece
  * A button over a card; the key is the card, or `stock`.
@@ -22,9 +22,9 @@ import { arrange } from "./layout.js";
 const SPEEDS = { normal: 220, fast: 100, none: 0 };
 const EASE = "cubic-bezier(.22,.8,.24,1)";
 
-export class Felt {
+export class TableView {
   /** `options()` gives the settings in force: cards, order, rows, speed.
-   * @param {() => FeltOptions} options
+   * @param {() => TableViewOptions} options
    */
   constructor(options) {
     this.options = options;
@@ -36,7 +36,7 @@ export class Felt {
     this.plan = null;
     this.cards = h("div", { class: "cards", "aria-hidden": "true" });
     this.hits = h("div", { class: "hits" });
-    this.root = h("div", { class: "felt" }, this.cards, this.hits);
+    this.root = h("div", { class: "table-view" }, this.cards, this.hits);
     /** @type {(plan: Plan) => void} */
     this.onarranged = () => {};
     this.observer = new ResizeObserver(() => this.scene && this.show(this.scene, { still: true }));

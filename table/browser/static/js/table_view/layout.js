@@ -1,10 +1,10 @@
 // @ts-check
-/* Where every card of the table lies, from the size of the felt alone: no layout but this one, so
+/* Where every card of the table lies, from the size of the table alone: no layout but this one, so
    that nothing jumps. A scene says what lies where; `arrange` gives each card a place. */
 
 /** @import { PlayedCard } from "../../../messages" */
 /** @import { Scene } from "./scene.js" */
-/** @import { FeltOptions } from "../base/settings.js" */
+/** @import { TableViewOptions } from "../base/settings.js" */
 
 import { sorted, suitOf, suitOrder } from "../cards/cards.js";
 
@@ -20,7 +20,7 @@ const SHAPE = 1.4;
 const STACK = 6;
 const FINGER = 42;
 
-/* The parts of the felt, from its width and height: card size, and the middle of each place. */
+/* The parts of the table, from its width and height: card size, and the middle of each place. */
 /**
  * @param {number} width
  * @param {number} height
@@ -66,51 +66,51 @@ function row(cards, left, width, card, scale, most) {
   return cards.map((each, place) => ({ card: each, x: start + place * step, step }));
 }
 
-/** @typedef {(scene: Scene, felt: Frame, options: FeltOptions) => Place[]} Part */
+/** @typedef {(scene: Scene, area: Frame, options: TableViewOptions) => Place[]} Part */
 /** @type {Part} */
-function ownHand(scene, felt, options) {
+function ownHand(scene, area, options) {
   const cards = sorted(scene.hand, scene.trump, options.order);
-  const y = felt.bottom - felt.tall / 2;
-  const lines = handLines(cards, scene, felt, options);
-  const offset = lines.length > 1 ? (felt.tall * felt.stacked) / (felt.lines - 1) : 0;
+  const y = area.bottom - area.tall / 2;
+  const lines = handLines(cards, scene, area, options);
+  const offset = lines.length > 1 ? (area.tall * area.stacked) / (area.lines - 1) : 0;
   return lines.flatMap((held, line) =>
-    row(held, felt.handLeft, felt.handWidth, felt.card, 1, options.rows === "stacked" ? 0.62 : 0.7)
+    row(held, area.handLeft, area.handWidth, area.card, 1, options.rows === "stacked" ? 0.62 : 0.7)
       .map((each, place) => ({
         zone: "hand", ...each, y: y - offset * (lines.length - 1 - line), scale: 1, z: 300 + line * 20 + place,
         covered: line < lines.length - 1 ? offset : 0,
       })));
 }
 
-/** @type {(cards: string[], scene: Scene, felt: Frame, options: FeltOptions) => string[][]} */
-function handLines(cards, scene, felt, options) {
+/** @type {(cards: string[], scene: Scene, area: Frame, options: TableViewOptions) => string[][]} */
+function handLines(cards, scene, area, options) {
   if (options.rows === "stacked") {
     return suitOrder(cards, scene.trump, options.order)
       .map((suit) => cards.filter((card) => suitOf(card) === suit)).filter((held) => held.length);
   }
-  if (felt.lines === 1) return [cards];
+  if (area.lines === 1) return [cards];
   const half = Math.ceil(cards.length / 2);
   return [cards.slice(0, half), cards.slice(half)].filter((held) => held.length);
 }
 
 /** @type {Part} */
-function otherHand(scene, felt, options) {
+function otherHand(scene, area, options) {
   const known = sorted(scene.other.filter((card) => card !== null), scene.trump, options.order);
   const cards = [...known, ...scene.other.filter((card) => !card)];
-  const width = felt.wide ? Math.min(felt.handWidth, felt.card * 8) : felt.handWidth;
-  const left = felt.handLeft + (felt.handWidth - width) / 2;
+  const width = area.wide ? Math.min(area.handWidth, area.card * 8) : area.handWidth;
+  const left = area.handLeft + (area.handWidth - width) / 2;
   const open = !scene.other.includes(null);
-  return row(cards, left, width, felt.card, felt.otherScale, open ? 0.62 : 0.5)
-    .map((each, place) => ({ zone: "other", ...each, y: felt.otherY, scale: felt.otherScale, z: 20 + place }));
+  return row(cards, left, width, area.card, area.otherScale, open ? 0.62 : 0.5)
+    .map((each, place) => ({ zone: "other", ...each, y: area.otherY, scale: area.otherScale, z: 20 + place }));
 }
 
-/** @type {(scene: Scene, felt: Frame) => Place[]} */
-function stock(scene, felt) {
+/** @type {(scene: Scene, area: Frame) => Place[]} */
+function stock(scene, area) {
   const hidden = Math.max(0, scene.stockLeft - scene.up.length);
-  const scale = 0.92, step = felt.card * scale;
+  const scale = 0.92, step = area.card * scale;
   const beside = hidden ? (scene.up.length > 1 ? 0.6 : 0.7) : 0;
   const whole = step * (1 + (scene.up.length ? beside + (scene.up.length - 1) * 0.62 : 0));
-  const x = step / 2 + (felt.wide ? felt.stockX - whole / 2 : 10);
-  const y = felt.middle;
+  const x = step / 2 + (area.wide ? area.stockX - whole / 2 : 10);
+  const y = area.middle;
   const backs = Array.from({ length: Math.min(hidden, STACK) }, (_, place) =>
     ({ zone: "stock", card: null, x: x - place * 1.1, y: y - place * 1.3, scale, z: 60 + place }));
   const faced = scene.up.map((card, place) => ({
@@ -120,14 +120,14 @@ function stock(scene, felt) {
   return [...backs, ...faced];
 }
 
-/** @type {(cards: PlayedCard[], felt: Frame, zone: string) => Place[]} */
-function trick(cards, felt, zone) {
+/** @type {(cards: PlayedCard[], area: Frame, zone: string) => Place[]} */
+function trick(cards, area, zone) {
   const last = zone === "last";
-  const scale = last ? (felt.wide && !felt.low ? 0.62 : 0.5) : 1;
+  const scale = last ? (area.wide && !area.low ? 0.62 : 0.5) : 1;
   return cards.map(({ who, card }, place) => ({
     zone, card, who, scale, z: (last ? 40 : 200) + place,
-    x: (last ? felt.lastX : felt.trickX) + (who ? 1 : -1) * felt.card * scale * (last ? 0.2 : felt.lean < felt.tall * 0.16 ? 0.42 : 0.26),
-    y: felt.middle + (who ? -1 : 1) * (last ? felt.tall * scale * 0.2 : felt.lean),
+    x: (last ? area.lastX : area.trickX) + (who ? 1 : -1) * area.card * scale * (last ? 0.2 : area.lean < area.tall * 0.16 ? 0.42 : 0.26),
+    y: area.middle + (who ? -1 : 1) * (last ? area.tall * scale * 0.2 : area.lean),
   }));
 }
 
@@ -139,14 +139,14 @@ function linesFor(cards, width, height) {
 }
 
 /** Places for all cards of a scene, and for the few labels beside them.
- * @type {(scene: Scene, width: number, height: number, options: FeltOptions) => Plan}
+ * @type {(scene: Scene, width: number, height: number, options: TableViewOptions) => Plan}
  */
 export function arrange(scene, width, height, options) {
   const rows = options.rows === "stacked" ? 4 : linesFor(scene.most ?? scene.hand.length, width, height);
-  const felt = frame(width, height, rows);
+  const area = frame(width, height, rows);
   const places = [
-    ...otherHand(scene, felt, options), ...stock(scene, felt), ...trick(scene.last, felt, "last"),
-    ...trick(scene.trick, felt, "trick"), ...ownHand(scene, felt, options),
+    ...otherHand(scene, area, options), ...stock(scene, area), ...trick(scene.last, area, "last"),
+    ...trick(scene.trick, area, "trick"), ...ownHand(scene, area, options),
   ];
-  return { ...felt, places };
+  return { ...area, places };
 }

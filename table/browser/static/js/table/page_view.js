@@ -1,0 +1,86 @@
+// @ts-check
+/* The table page as it is drawn from a state: the bar, the table with its plates, the guide and help. */
+
+/** @import { SpeedRequest, TableState } from "../../../messages" */
+
+import { toast } from "../base/dialogs.js";
+import { h } from "../base/dom.js";
+import { tool } from "../base/icons.js";
+import { tableViewOptions, openSettings } from "../base/settings.js";
+import { label } from "../base/words.js";
+import { TableView } from "../table_view/table_view.js";
+import { Plates } from "../table_view/plates.js";
+import { WatchBar } from "../table_view/watchbar.js";
+import { HelpPanel } from "./help.js";
+
+/** Whether the person may take a card back now.
+ * @param {TableState} state
+ */
+export const mayTakeBack = ({ watched, phase, left }) => !watched && phase !== "over" && !left;
+
+export class PageView {
+  /**
+   * @param {(action: "hint" | "toggleHelp" | "takeBack" | "scores" | "openMenu" | "rules") => () => void} on
+   * @param {(wish: SpeedRequest) => void} onspeed
+   */
+  constructor(on, onspeed) {
+    this.tableView = new TableView(tableViewOptions);
+    this.plates = new Plates(this.tableView);
+    this.help = new HelpPanel({ onclose: on("toggleHelp"), onhint: on("hint") });
+    this.watch = new WatchBar(onspeed);
+    this.title = h("h1", { tabindex: "-1" });
+    this.description = h("section", { class: "sr-only", "aria-label": label("site.table_in_words") });
+    this.guide = h("aside", { class: "guide", "aria-label": label("table.know"), "aria-live": "polite", hidden: true });
+    this.advice = { move: -1, text: "" };
+    this.hintTool = tool("hint", label("table.hint"), on("hint"));
+    this.seenTool = tool("seen", label("table.seen"), on("toggleHelp"), { "aria-pressed": "false" });
+    this.backTool = tool("undo", label("table.take_back"), on("takeBack"));
+    this.again = h("button", { type: "button", class: "after-hand", hidden: true, onclick: on("scores") }, label("table.show_score"));
+    this.tableView.root.append(this.again, this.watch.root);
+    this.root = h("div", { class: "table-page" },
+      h("header", { class: "table-bar" },
+        tool("menu", label("table.menu"), on("openMenu")), this.title,
+        h("div", { class: "tools" }, this.backTool, this.hintTool, this.seenTool,
+          tool("rules", label("site.rules"), on("rules"), { "data-menu": true }), tool("settings", label("site.settings_tool"), openSettings, { "data-menu": true }))),
+      this.description, this.guide, h("div", { class: "table-main" }, this.tableView.root, this.help.root));
+  }
+
+  /** @param {TableState} state */
+  render(state) {
+    const { match, texts, watched } = state;
+    const parts = [texts.match, match.kind === "single" ? "" : label("table.hand", { n: match.hand }), state.rated || watched ? "" : label("table.not_rated")];
+    this.title.replaceChildren(state.lesson ? label("table.first_hand") : state.rules_title, h("small", {}, parts.filter(Boolean).join(" · ")));
+    document.title = label("site.page", { page: texts.prompt });
+    this.plates.update(state);
+    this.description.replaceChildren(...texts.table.map((text) => h("p", {}, text)));
+    this.showGuide(this.advice.move === state.move ? [this.advice.text] : texts.guide);
+    this.hintTool.hidden = this.seenTool.hidden = watched;
+    this.backTool.hidden = !mayTakeBack(state);
+    this.hintTool.disabled = state.turn !== 0;
+    this.again.hidden = state.phase !== "over" || (watched && !match.over);
+    this.watch.root.hidden = !watched;
+    this.watch.update(state.speed);
+    const warning = state.trouble ?? state.notice;
+    if (warning) toast(warning);
+  }
+
+  /** @param {string[]} texts */
+  showGuide(texts) {
+    this.guide.hidden = !texts.length;
+    this.guide.replaceChildren(...texts.map((text) => h("p", {}, text)));
+  }
+
+  /** A hint above the table, until its decision is made.
+   * @type {(move: number, text: string) => void}
+   */
+  advise(move, text) {
+    this.advice = { move, text };
+    this.showGuide([text]);
+  }
+
+  /** @param {boolean} on */
+  showHelp(on) {
+    this.help.root.hidden = !on;
+    this.seenTool.setAttribute("aria-pressed", String(on));
+  }
+}
