@@ -51,7 +51,7 @@ NEEDS = {
         "train",
         "from types import SimpleNamespace\n"
         "from german_whist.training.callbacks.loggers import TensorBoard\n"
-        "TensorBoard().on_start(SimpleNamespace(say=sys.exit))",
+        "TensorBoard().on_start(SimpleNamespace(report=sys.exit))",
     ),
     "a sweep needs optuna": (
         "sweep",

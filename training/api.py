@@ -138,7 +138,7 @@ def follow(ranks: Ranks) -> Trained:
     with SignalGuard():
         trained = trainer.follow()
     if trained is None:
-        raise RunStopped("the first of the processes ended the run, and told why")
+        raise RunStopped("the first of the processes ended the run and reported why")
     return trained
 
 

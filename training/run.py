@@ -98,9 +98,9 @@ class Run(TrainingRun):
         self.callbacks = [*usual, *callbacks, *stopping, *self.callbacks]
         try:
             if self.note:
-                self.say(self.note)
+                self.report(self.note)
             if self.state.finished:
-                self.say(
+                self.report(
                     f"this run has come to its end, after {self.trainer.decisions:,} decisions; to "
                     "train on, change what ended it, as in: german-whist train --resume "
                     f"{self.folder} decisions={2 * self.trainer.decisions}"
@@ -165,7 +165,7 @@ class Run(TrainingRun):
             self._iterating = False
             state.seconds = time.monotonic() - started
             if trainer.stopped:
-                self.say(f"a callback ended the training after {trainer.decisions:,} decisions")
+                self.report(f"a callback ended the training after {trainer.decisions:,} decisions")
                 break
             now = trainer.decisions
             idle = 0 if now > before else idle + 1
@@ -223,10 +223,10 @@ class Run(TrainingRun):
         if done >= settings.decisions:
             return False
         if settings.max_minutes and self.seconds > 60 * settings.max_minutes:
-            self.say(f"the time limit of {settings.max_minutes:g} minutes is reached")
+            self.report(f"the time limit of {settings.max_minutes:g} minutes is reached")
             return False
         if self.stop_reason is not None:
-            self.say(f"ended after {done:,} decisions: {self.stop_reason}")
+            self.report(f"ended after {done:,} decisions: {self.stop_reason}")
             return False
         return True
 
@@ -288,7 +288,7 @@ class Run(TrainingRun):
     def _record(self, path: Path, evaluation: CheckpointEvaluation) -> None:
         """Keep results of an evaluation; they replace earlier ones of the same checkpoint."""
         for message in evaluation.messages:
-            self.say(message)
+            self.report(message)
         replaced = {(result.decisions, result.title) for result in evaluation.results}
         self.state.evaluations = [
             *(old for old in self.evaluations if (old.decisions, old.title) not in replaced),
@@ -300,7 +300,7 @@ class Run(TrainingRun):
     # -- saving
 
     def save(self) -> None:
-        """Save the state, and tell the callbacks."""
+        """Save the state, and notify the callbacks."""
         self.save_state()
         self.notify("on_save")
 

@@ -40,11 +40,11 @@ from .input_names import input_names, input_places
 from .schema import (
     FORMAT,
     HIDDEN_SIZE,
-    AuxiliaryCard,
-    AuxiliaryKind,
     Card,
     CheckpointCard,
     NetworkCard,
+    SearchNetworkCard,
+    SearchNetworkKind,
     SolvedCard,
 )
 
@@ -183,7 +183,7 @@ def read_card(path: Path) -> CheckpointCard:
             f"{path}: was trained on observation layout {short_repr(version)}, and this "
             f"version has layout {LAYOUT_VERSION}: {_OTHER_VERSION}"
         )
-    if kind in get_args(AuxiliaryKind):
+    if kind in get_args(SearchNetworkKind):
         raise CheckpointError(
             f"{path}: is a {kind} network for searches, which plays no card: name a "
             "policy, such as champion-1"
@@ -209,14 +209,14 @@ def read_card(path: Path) -> CheckpointCard:
     return card
 
 
-def read_auxiliary_card(path: Path) -> AuxiliaryCard:
+def read_search_network_card(path: Path) -> SearchNetworkCard:
     """Card of a value or belief network."""
     fields = _current_fields(path)
-    if fields.get("kind") not in get_args(AuxiliaryKind):
+    if fields.get("kind") not in get_args(SearchNetworkKind):
         raise CheckpointError(
             f"{path}: is not a value or belief network, whose card would name its 'kind'"
         )
-    return convert(fields, AuxiliaryCard, path, REMEDY, CheckpointError)
+    return convert(fields, SearchNetworkCard, path, REMEDY, CheckpointError)
 
 
 def read_solved_card(path: Path) -> SolvedCard:

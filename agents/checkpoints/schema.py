@@ -22,7 +22,7 @@ LayoutName = Literal["raw", "trump-first"]
 Horizon = Literal["hand", "foreplay", "match", "auto"]
 Reward = Literal["points", "win", "margin", "tricks"]
 Critic = Literal["shared", "separate", "oracle"]
-AuxiliaryKind = Literal["value", "belief"]
+SearchNetworkKind = Literal["value", "belief"]
 
 Count = Annotated[int, Meta(ge=0)]
 Size = Annotated[int, Meta(ge=1, le=1 << 20)]
@@ -128,10 +128,10 @@ class CheckpointCard(Card, frozen=True, kw_only=True):
             )
 
 
-class AuxiliaryCard(Card, frozen=True, kw_only=True):
+class SearchNetworkCard(Card, frozen=True, kw_only=True):
     """Card of a value or belief network, which searches query."""
 
-    kind: AuxiliaryKind
+    kind: SearchNetworkKind
     inputs: Size
     hidden_sizes: tuple[Size, ...]
     outputs: Size

@@ -20,8 +20,8 @@ from ...engine.play import Record, suit_of
 from ...engine.rng import random_fraction
 from ...engine.rules import Rules
 from ...engine.view import i_won
-from .auxiliary import read_auxiliary
 from .mlp import MLPWeights
+from .search_networks import read_search_network
 
 _TRICKS = 13
 TRICK_LAYOUT = Layout(
@@ -221,4 +221,4 @@ def draw_weighted_hand(
 
 
 def read_belief_network(source: str | Path, rules: Rules) -> MLPWeights:
-    return read_auxiliary(source, "belief", INPUTS, N_CARDS, rules)
+    return read_search_network(source, "belief", INPUTS, N_CARDS, rules)

@@ -21,8 +21,8 @@ from ...engine.observation.layout import Layout
 from ...engine.play import Record, pay_for, row, stock_left
 from ...engine.rules import Rules
 from ..base import Array, CannotPlay
-from .auxiliary import read_auxiliary
 from .mlp import MLPWeights
+from .search_networks import read_search_network
 
 MAX_TRICKS = 13
 """Most tricks of the foreplay."""
@@ -158,4 +158,4 @@ def outcome_pays(rules: Rules) -> Array:
 
 def read_value_network(source: str | Path, rules: Rules) -> MLPWeights:
     check_value_rules(rules)
-    return read_auxiliary(source, "value", INPUTS, N_OUTCOMES, rules)
+    return read_search_network(source, "value", INPUTS, N_OUTCOMES, rules)

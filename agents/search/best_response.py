@@ -39,9 +39,9 @@ from ...engine.view import View, legal_in_view, write_position
 from ..base import Array, CannotPlay, ViewBatch
 from ..checkpoints.bundled import VALUE_WEIGHTS
 from ..checkpoints.checkpoint import find_checkpoint, model_file
-from ..networks.auxiliary import covers_rules
 from ..networks.mlp import NO_MLP, MLPBatch, MLPWeights, forward_rows, new_mlp_batch
 from ..networks.policy import PolicyBuffers, new_policy_buffers
+from ..networks.search_networks import covers_rules
 from ..networks.value import (
     MAX_VALUE_INPUTS,
     expected_pay,

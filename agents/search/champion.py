@@ -23,9 +23,9 @@ from ..checkpoints.bundled import (
     network_for,
     rules_of_champion,
 )
-from ..networks.auxiliary import covers_rules
 from ..networks.mlp import MLPWeights
 from ..networks.policy import NetworkAgent
+from ..networks.search_networks import covers_rules
 from ..networks.value import read_value_network
 from ..networks.view_value import view_values
 from .thinker import ThinkerAgent, act_by_mask, can_search, is_late

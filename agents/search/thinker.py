@@ -40,9 +40,9 @@ from ..checkpoints.bundled import (
     rules_of_champion,
 )
 from ..checkpoints.checkpoint import find_checkpoint, model_file
-from ..networks.auxiliary import covers_rules
 from ..networks.mlp import MLPWeights
 from ..networks.policy import NetworkAgent
+from ..networks.search_networks import covers_rules
 from ..networks.value import read_value_network
 from ..networks.view_value import view_values
 from ..options import Options, Text, parse_options

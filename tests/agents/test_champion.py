@@ -25,8 +25,8 @@ from german_whist.agents.checkpoints.bundled import (
 from german_whist.agents.checkpoints.checkpoint import (
     CheckpointError,
     find_checkpoint,
-    read_auxiliary_card,
     read_checkpoint,
+    read_search_network_card,
 )
 from german_whist.agents.registry import make_agent
 from german_whist.engine.rules import Rules, load_rules, named_rules
@@ -71,8 +71,8 @@ def test_networks_of_the_thinker_are_small_and_name_their_recipe() -> None:
         "Intel(R) Xeon(R) Processor, 2 cores",
         "champion",
     )
-    auxiliary = map(read_auxiliary_card, (VALUE_WEIGHTS, BELIEF_WEIGHTS))
-    for card in (champion, second, *auxiliary):
+    search_networks = map(read_search_network_card, (VALUE_WEIGHTS, BELIEF_WEIGHTS))
+    for card in (champion, second, *search_networks):
         (command,) = card.commands
         program, verb, preset, *words = shlex.split(command)
         assert (program, verb) == ("german-whist", "expert-iteration")

@@ -15,8 +15,8 @@ from german_whist import PolicyAgent, evaluate, observe
 from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS, VALUE_WEIGHTS
 from german_whist.agents.checkpoints.checkpoint import (
     CheckpointError,
-    read_auxiliary_card,
     read_checkpoint,
+    read_search_network_card,
     write_checkpoint,
 )
 from german_whist.agents.registry import make_agent
@@ -99,7 +99,7 @@ def test_weights_whose_outputs_may_be_infinite_are_no_checkpoint(tmp_path: Path)
 
 def test_a_network_of_values_that_may_be_infinite_guides_no_search(tmp_path: Path) -> None:
     weights = {name: array * np.float32(1e15) for name, array in load_file(VALUE_WEIGHTS).items()}
-    card = read_auxiliary_card(VALUE_WEIGHTS)
+    card = read_search_network_card(VALUE_WEIGHTS)
     path = write_checkpoint(tmp_path / "value", weights, card)
     with pytest.raises(CheckpointError, match="may become infinite"):
         make_agent(f"thinker:16,value={path}")

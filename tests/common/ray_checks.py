@@ -146,10 +146,10 @@ def main(folder: Path) -> None:
     lines: list[str] = []
     opponents = f"eval_opponents=my_agent:Mine,{folder}/{champion}"
     settings = load_settings("tiny", [*TINY, opponents])
-    train_seeds(settings, [1, 2], folder="there", on="ray", say=lines.append)
+    train_seeds(settings, [1, 2], folder="there", on="ray", log=lines.append)
     train(load_settings("tiny", [*TINY, "seed=2"]), folder="alone", quiet=True)
     weights = [state_of("there/seed-2"), state_of("alone")]
-    train_seeds_on(Path("there"), ["decisions=8000"], on="ray", say=lines.append)
+    train_seeds_on(Path("there"), ["decisions=8000"], on="ray", log=lines.append)
     train_on("alone", ["decisions=8000"], quiet=True)
     named = settings_of(Path("there/seed-1")).eval_opponents[1]
     sweep = Sweep(
@@ -163,7 +163,7 @@ def main(folder: Path) -> None:
         [
             (trial.params, trial.value)
             for trial in run_sweep(
-                sweep, Path(on, "sweep"), say=lines.append, workers=2, on=on
+                sweep, Path(on, "sweep"), log=lines.append, workers=2, on=on
             ).study.trials
         ]
         for on in ("ray", "local")

@@ -42,7 +42,7 @@ from german_whist.engine.endgame import value
 from german_whist.engine.rules import load_rules
 from german_whist.training.expert_iteration import pipeline
 from german_whist.training.expert_iteration.belief import BeliefTask
-from german_whist.training.expert_iteration.fitting import Fit, FitConfig, write_auxiliary
+from german_whist.training.expert_iteration.fitting import Fit, FitConfig, write_search_network
 from german_whist.training.expert_iteration.pipeline import policy_layers, run_expert_iteration
 from german_whist.training.expert_iteration.recipe import Recipe, load_recipe
 from german_whist.training.expert_iteration.search_targets import (
@@ -391,7 +391,7 @@ def test_value_task_reads_inputs_and_leaders_of_hands() -> None:
 def test_lambda_returns_are_the_forward_view_cut_at_random_cards(endgame_tricks: int) -> None:
     """Sutton and Barto 2018, 12.1, of whole distributions, each for the leader of its trick."""
     rng = np.random.default_rng(2)
-    hands, count, lambda_ = 60, 9, 0.7
+    hands, count, td_lambda = 60, 9, 0.7
     outcomes = endgame_tricks + 1
     probs = np.zeros((hands, count, N_OUTCOMES))
     probs[..., :outcomes] = rng.dirichlet(np.ones(outcomes), size=(hands, count))
@@ -401,7 +401,7 @@ def test_lambda_returns_are_the_forward_view_cut_at_random_cards(endgame_tricks:
     random_tricks = (marks << np.arange(count)).sum(axis=1)
     returns, counted = lambda_returns(
         *map(torch.from_numpy, (probs, leaders, tricks, random_tricks)),
-        lambda_=lambda_,
+        td_lambda=td_lambda,
         endgame_tricks=endgame_tricks,
     )
     assert not returns[..., outcomes:].any()
@@ -417,8 +417,8 @@ def test_lambda_returns_are_the_forward_view_cut_at_random_cards(endgame_tricks:
                 if later == count or marks[hand, later]:
                     expected += weight * prediction
                     break
-                expected += weight * (1 - lambda_) * prediction
-                weight *= lambda_
+                expected += weight * (1 - td_lambda) * prediction
+                weight *= td_lambda
             assert returns[hand, trick, :outcomes].numpy() == pytest.approx(expected, abs=1e-6)
     assert (counted.numpy() == ~marks).all()
 
@@ -448,7 +448,7 @@ def test_losses_of_value_and_belief_networks_are_cross_entropies() -> None:
     with torch.no_grad():
         log_probs = torch.log_softmax(net(x.float()), -1)
         targets, counted = lambda_returns(
-            log_probs.exp(), *outcomes, lambda_=0.8, endgame_tricks=CLASSIC.hand
+            log_probs.exp(), *outcomes, td_lambda=0.8, endgame_tricks=CLASSIC.hand
         )
         losses = -(targets * log_probs).sum(-1)
         value_loss = float(losses[counted].mean())
@@ -552,7 +552,7 @@ def test_fit_writes_averaged_weights_and_ignores_validation(
         tmp_path / "net",
         lambda _: None,
         checked,
-        partial(write_auxiliary, CLASSIC, Recipe()),
+        partial(write_search_network, CLASSIC, Recipe()),
     )
     assert len(task.batches) == fit.steps == 40 * 16
     numbers = Counter(np.concatenate(task.batches)[:, 0].tolist())
@@ -600,7 +600,7 @@ def test_recipe_keeps_hands_for_validation_apart(
     task = PolicyTask(CLASSIC, policy_net(champion()), recipe.kl_coef)
     widths = tuple(champion().card.network.hidden_sizes)
     fits = {
-        "value": (ValueTask(CLASSIC, recipe.lambda_), FitConfig((6,), 8.0, 512, 0.5)),
+        "value": (ValueTask(CLASSIC, recipe.td_lambda), FitConfig((6,), 8.0, 512, 0.5)),
         "belief": (BeliefTask(CLASSIC), FitConfig((6,), 8.0, 128, 0.5)),
         "policy": (task, FitConfig(widths, 8.0, 128, 0.05, 0.998)),
     }

@@ -143,7 +143,7 @@ def test_network_of_several_rule_sets_is_exported_for_one(
 ) -> None:
     pytest.importorskip("onnxruntime")
     assert main(["export", str(FAMILY_WEIGHTS), "-o", str(tmp_path / "x.onnx")]) == 2
-    assert ", and a graph is told no rules" in capsys.readouterr().err
+    assert ", and a graph gets no rules" in capsys.readouterr().err
     for name in ("colour", "humbug"):
         path = tmp_path / f"{name}.onnx"
         assert main(["export", "champion", "--rules", name, "-o", str(path)]) == 0

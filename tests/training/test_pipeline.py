@@ -22,8 +22,8 @@ from german_whist.agents.base import CannotPlay
 from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS, FAMILY_WEIGHTS, FIRST_WEIGHTS
 from german_whist.agents.checkpoints.checkpoint import (
     find_checkpoint,
-    read_auxiliary_card,
     read_checkpoint,
+    read_search_network_card,
 )
 from german_whist.agents.networks.belief import read_belief_network, write_belief_inputs
 from german_whist.agents.networks.mlp import forward_rows, new_mlp_batch
@@ -47,7 +47,7 @@ from german_whist.training.expert_iteration.fitting import (
     Fit,
     FitConfig,
     is_fitted,
-    write_auxiliary,
+    write_search_network,
 )
 from german_whist.training.expert_iteration.pipeline import (
     MINUTES,
@@ -127,10 +127,10 @@ def test_interrupted_fit_comes_to_the_same_weights(
 
     def write(fit: Fit, path: Path) -> None:
         may_be_killed("write")
-        write_auxiliary(CLASSIC, Recipe(), fit, path)
+        write_search_network(CLASSIC, Recipe(), fit, path)
 
     uninterrupted = fit()
-    go = hands[:16], lambda fit, path: write_auxiliary(CLASSIC, Recipe(), fit, path)
+    go = hands[:16], lambda fit, path: write_search_network(CLASSIC, Recipe(), fit, path)
     uninterrupted.run(tmp_path / "whole", lambda _: None, *go)
     assert uninterrupted.step == uninterrupted.steps == 48
     target = tmp_path / "broken"
@@ -192,7 +192,7 @@ def test_beliefs_come_to_enumerated_posteriors_of_a_tiny_deck(tmp_path: Path) ->
     task = BeliefTask(TINY)
     fit = Fit(task, config, files)
     fit.run(tmp_path / "belief", lambda _: None, np.load(files[0])[:256], lambda *_: None)
-    path = write_auxiliary(TINY, Recipe(), fit, tmp_path / "belief")
+    path = write_search_network(TINY, Recipe(), fit, tmp_path / "belief")
     layers = read_belief_network(path, TINY)
     rows = new_mlp_batch(layers, 1, 100)
     order, at = np.zeros(4, np.uint8), np.zeros(4, np.int64)
@@ -295,7 +295,9 @@ def test_recipe_makes_the_networks_of_a_thinker_and_resumes(
     assert (program, verb) == ("german-whist", "expert-iteration")
     assert {*typed[1:]} == {*words}
     assert load_recipe(typed[0], typed[1:]).as_mapping() == card.settings
-    assert read_auxiliary_card(tmp_path / "mine" / "value.safetensors").commands == card.commands
+    assert (
+        read_search_network_card(tmp_path / "mine" / "value.safetensors").commands == card.commands
+    )
     assert card.init is not None
     assert card.init.checkpoint == "champion.safetensors"
     files = {path: path.stat().st_mtime_ns for path in (tmp_path / "mine").rglob("*.npy")}
@@ -409,7 +411,7 @@ def test_recipe_begins_with_a_training_and_has_rounds(tmp_path: Path) -> None:
     weights = read_checkpoint(trained).weights
     for name, values in read_checkpoint(before).weights.items():
         np.testing.assert_array_equal(values, weights[name])
-    auxiliary = [f"{kind}={folder / kind}" for kind in ("value", "belief")]
+    search_networks = [f"{kind}={folder / kind}" for kind in ("value", "belief")]
     for number, (advised, policy) in enumerate((first, second), 1):
         card = read_checkpoint(folder / policy).card
         assert card.init is not None
@@ -419,7 +421,7 @@ def test_recipe_begins_with_a_training_and_has_rounds(tmp_path: Path) -> None:
         assert load_recipe(typed[0], typed[1:]) == recipe
         hands = np.load(next((folder / advised).glob("*.npy")))
         assert len(hands) == recipe.target_hands[number - 1]
-        thinker = make_agent(f"thinker:2,policy={before}," + ",".join(auxiliary))
+        thinker = make_agent(f"thinker:2,policy={before}," + ",".join(search_networks))
         assert isinstance(thinker, SearchAgent)
         seed = 7 + number * 1_000_000_007
         searching = SearchPlayers(CLASSIC, thinker, len(hands))
@@ -460,7 +462,7 @@ def test_each_round_is_played_by_the_policy_before() -> None:
     initial, own = ("a", "b"), ("c", "d")
     recipe = load_recipe("round", ["target_hands=2,3,4", "seed=5", "policy=p"])
     stages = rounds(Path("f"), recipe, initial, own)
-    assert [stage.auxiliary for stage in stages] == [initial, own, own]
+    assert [stage.search_networks for stage in stages] == [initial, own, own]
     names = ["search_targets-1", "search_targets-2", "search_targets"]
     assert [stage.folder for stage in stages] == names
     assert [stage.recipe.policy for stage in stages] == ["p", "f/policy-1", "f/policy-2"]
@@ -550,9 +552,9 @@ def test_the_champion_of_the_rules_plays_unless_another_is_named(tmp_path: Path)
 def test_hands_are_the_same_in_a_worker_process(tmp_path: Path) -> None:
     recipe = load_recipe("round", ["determinizations=2", "policy=champion"])
     files = [HandsFile("search_targets", number, 4, 1) for number in range(2)]
-    auxiliary = [str(CLASSIC_WEIGHTS.parent / name) for name in ("value", "belief")]
-    networks, tasks = Networks(recipe, *auxiliary), iter(files)
-    with Executor(make_player, (recipe, path_settings(recipe, *auxiliary))) as executor:
+    search_networks = [str(CLASSIC_WEIGHTS.parent / name) for name in ("value", "belief")]
+    networks, tasks = Networks(recipe, *search_networks), iter(files)
+    with Executor(make_player, (recipe, path_settings(recipe, *search_networks))) as executor:
         for file, hands in executor.results(lambda: next(tasks, None)):
             expected = networks.play(file)
             for field in ("hand", "targets"):

@@ -167,7 +167,7 @@ def test_finalists_are_ranked_on_fresh_deals_with_ties(
     folder, lines = tmp_path / "sweep", list[str]()
     write_finished_sweep(folder, [0.9, 0.8, 0.7, 0.6])
     sweep = load_sweep(written(tmp_path, trials=4, finalists=3, final_eval_hands=60))
-    result = run_sweep(sweep, folder, say=lines.append)
+    result = run_sweep(sweep, folder, log=lines.append)
     assert [finalist.number for finalist in result.finalists] == [1, 2, 0]
     best, same, poor = (finalist.objective for finalist in result.finalists)
     assert poor.value < 0.5 < best.value == same.value
@@ -187,7 +187,10 @@ def test_finalists_are_ranked_on_fresh_deals_with_ties(
     preset = load_settings(folder / "best.yaml")
     assert preset.as_mapping()["n_epochs"] == result.study.trials[1].params["n_epochs"]
     rate = percent_with_interval(result.confirmed)
-    assert preset.about == f"the best of 4 trials, {rate} on fresh deals, not told from trial 2"
+    assert (
+        preset.about
+        == f"the best of 4 trials, {rate} on fresh deals, not distinguishable from trial 2"
+    )
     assert lines == [
         f"trial {number} on fresh deals: {percent_with_interval(win_rate)}"
         for number, win_rate in enumerate((poor, best, same))
@@ -199,7 +202,7 @@ def test_without_opponents_the_exploitability_is_minimized(tmp_path: Path) -> No
     space, folder, lines = {"batch_size": {"low": 8, "high": 64}}, tmp_path / "sweep", list[str]()
     options = {"eval_opponents": [], "trials": 2}
     path = written(tmp_path, preset="", settings=settings, space=space, **options)
-    result = run_sweep(load_sweep(path), folder, say=lines.append)
+    result = run_sweep(load_sweep(path), folder, log=lines.append)
     rules = load_rules("2x4-h2")
     exploitability = [
         sampled_exploitability(find_checkpoint(folder / "trials" / str(number)), rules)
@@ -221,11 +224,11 @@ def test_finalists_trained_elsewhere_are_reported(tmp_path: Path) -> None:
     assert not folder.exists()
     write_finished_sweep(folder, [0.9, 0.8])
     (folder / "trials" / "0").rename(tmp_path / "0")
-    assert run_sweep(sweep, folder, say=lines.append).best.number == 1
+    assert run_sweep(sweep, folder, log=lines.append).best.number == 1
     assert lines[0] == "trial 0 was trained elsewhere: it is not evaluated again"
     (folder / "trials" / "1").rename(tmp_path / "1")
     with pytest.raises(ValueError, match="none of the 2 best trials was trained in "):
-        run_sweep(sweep, folder, say=lines.append)
+        run_sweep(sweep, folder, log=lines.append)
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 1.0])
@@ -253,7 +256,7 @@ def test_a_trial_that_promises_nothing_is_ended_early(
     monkeypatch.setattr(optuna.pruners, "NopPruner", Never)
     sweep, lines = load_sweep(written(tmp_path, pruner="Nop")), list[str]()
     with pytest.raises(ValueError, match="none of its 3 trials was trained to its end"):
-        run_sweep(sweep, tmp_path / "sweep", say=lines.append)
+        run_sweep(sweep, tmp_path / "sweep", log=lines.append)
     assert sum(", ended early: " in line for line in lines) == 3
     assert {trial.state.name for trial in study_of(tmp_path / "sweep").trials} == {"PRUNED"}
     assert not (tmp_path / "sweep" / "best.yaml").exists()
@@ -278,7 +281,7 @@ def test_sweep_counts_a_diverged_trial_and_goes_on(tmp_path: Path) -> None:
     )
     lines = list[str]()
     with pytest.raises(ValueError, match="none of its 2 trials was trained to its end"):
-        run_sweep(load_sweep(path), tmp_path / "sweep", say=lines.append)
+        run_sweep(load_sweep(path), tmp_path / "sweep", log=lines.append)
     assert sum(", diverged: " in line for line in lines) == 2
 
 
@@ -288,7 +291,7 @@ def test_trials_side_by_side_have_the_results_of_one_by_one(tmp_path: Path) -> N
     results = []
     for workers in (1, 2):
         folder = tmp_path / str(workers) / "sweep"
-        trials = run_sweep(sweep, folder, say=lambda _: None, workers=workers).study.trials
+        trials = run_sweep(sweep, folder, log=lambda _: None, workers=workers).study.trials
         results.append([(trial.params, trial.value, trial.intermediate_values) for trial in trials])
         assert {trial.name for trial in (folder / "trials").iterdir()} == {"0", "1"}
     assert results[0] == results[1]
@@ -310,7 +313,7 @@ def test_resumed_or_shared_sweep_draws_no_trial_twice(
     monkeypatch.setattr("german_whist.training.experiments.sweep.train_or_go_on", no_training)
 
     def ent_coefs(folder: Path, trials: int) -> list[float]:
-        result = run_sweep(replace(sweep, trials=trials), folder, say=lambda _: None)
+        result = run_sweep(replace(sweep, trials=trials), folder, log=lambda _: None)
         values = [trial.params["ent_coef"] for trial in result.study.trials]
         if find_spec("pandas"):
             assert [*result.frame().params_ent_coef] == values
@@ -334,7 +337,7 @@ def test_trials_of_other_processes_count(tmp_path: Path, monkeypatch: pytest.Mon
         trial = study_of(folder).ask({"ent_coef": optuna.distributions.FloatDistribution(0.0, 1.0)})
         trial.set_user_attr("process", (host, process, 1))
         trial.set_user_attr("alive", alive)
-    trials = run_sweep(sweep, folder, say=lines.append).study.trials
+    trials = run_sweep(sweep, folder, log=lines.append).study.trials
     # The last two are resumed: a process is dead, and a machine gave no sign of life.
     states = [trial.state.name for trial in trials]
     assert states == ["RUNNING", "RUNNING", "COMPLETE", "COMPLETE"]
@@ -361,7 +364,7 @@ def test_sweep_writes_signs_of_life(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         no_training(settings, run)
 
     monkeypatch.setattr(sweeping, "train_or_go_on", train_until_a_sign)
-    (trial,) = run_sweep(sweep, folder, say=lambda _: None).study.trials
+    (trial,) = run_sweep(sweep, folder, log=lambda _: None).study.trials
     assert trial.state.name == "COMPLETE"
 
 
@@ -386,7 +389,7 @@ def test_trial_that_another_machine_ended_stops(
         no_training(settings, run)
 
     monkeypatch.setattr(sweeping, "train_or_go_on", train_too_late)
-    (trial,) = run_sweep(sweep, folder, say=lambda _: None).study.trials
+    (trial,) = run_sweep(sweep, folder, log=lambda _: None).study.trials
     assert reasons == ["another machine has ended this trial"]
     assert (trial.state.name, trial.value) == ("COMPLETE", 0.75)
 
@@ -419,13 +422,13 @@ def test_a_killed_trial_goes_on_from_what_it_saved(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(PruningCallback, "on_evaluation", kill)
         with pytest.raises(Killed):
-            run_sweep(sweep, folder, say=lines.append)
+            run_sweep(sweep, folder, log=lines.append)
     (interrupted,) = study_of(folder).trials
     assert interrupted.state.name == "RUNNING"
     state = folder / "trials" / "0" / "state.safetensors"
     saved = load_state(state)[1].trainer["decisions"]
     assert saved
-    result = run_sweep(sweep, folder, say=lines.append)
+    result = run_sweep(sweep, folder, log=lines.append)
     (trial,) = result.study.trials
     assert (trial.number, trial.params, trial.state.name) == (0, interrupted.params, "COMPLETE")
     rows = load_state(state)[1].rows
@@ -434,9 +437,9 @@ def test_a_killed_trial_goes_on_from_what_it_saved(tmp_path: Path) -> None:
     trial = result.study.ask({"n_epochs": optuna.distributions.IntDistribution(1, 3)})
     trial.set_user_attr("process", (socket.gethostname(), os.getpid(), 3))
     given_up = "trial 1 is given up, since it was broken off 3 times"
-    run_sweep(sweep, folder, say=lines.append)
+    run_sweep(sweep, folder, log=lines.append)
     assert given_up not in lines
-    run_sweep(replace(sweep, trials=2), folder, say=lines.append)
+    run_sweep(replace(sweep, trials=2), folder, log=lines.append)
     assert given_up in lines
     states = [trial.state.name for trial in study_of(folder).trials]
     assert states == ["COMPLETE", "FAIL", "COMPLETE"]
@@ -520,7 +523,7 @@ def test_trial_seconds_buy_the_decisions_of_a_trial(
     monkeypatch.setattr(sweeping, "affordable_decisions", lambda *_: 640)
     base = {**TABLES["settings"], "decisions": 1_000_000}
     path = written(tmp_path, **{**TABLES, "settings": base}, trials=1, trial_seconds=1)
-    result = run_sweep(load_sweep(path), tmp_path / "sweep", say=lambda _: None)
+    result = run_sweep(load_sweep(path), tmp_path / "sweep", log=lambda _: None)
     assert load_state(tmp_path / "sweep" / "trials" / "0" / STATE)[1].trainer["decisions"] >= 640
     assert load_settings(tmp_path / "sweep" / "best.yaml").decisions == 640
     assert result.best.settings["decisions"] == 640
@@ -544,7 +547,7 @@ def test_resumed_trial_keeps_its_measured_budget(
 
     monkeypatch.setattr(sweeping, "train_or_go_on", stop)
     with pytest.raises(RunStopped):
-        run_sweep(sweep, folder, say=lambda _: None)
+        run_sweep(sweep, folder, log=lambda _: None)
     assert budgets == [384]
 
 

@@ -41,7 +41,7 @@ class TrainingRun:
         """Results of all evaluations."""
         return self.state.evaluations
 
-    def say(self, text: str) -> None:
+    def report(self, text: str) -> None:
         """Report a sentence to the display and the log."""
         self.notify("on_message", text)
 

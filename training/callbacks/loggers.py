@@ -22,7 +22,7 @@ class TensorBoard(Callback):
         for package in ("torch", "tensorboard"):  # torch writes for it
             if find_spec(package) is None:
                 sentence = not_installed("TensorBoard's log", package, "train")
-                run.say(f"{sentence}; no log is written")
+                run.report(f"{sentence}; no log is written")
                 return
         from torch.utils.tensorboard import SummaryWriter  # pyright: ignore
 

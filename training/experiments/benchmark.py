@@ -43,7 +43,7 @@ from ..callbacks.evaluation import evaluation_seed
 from ..expert_iteration.recipe import Recipe
 from ..presets import settings_from
 from .benchmark_report import EXPLOITABILITY, Point, Result, is_solvable
-from .jobs import Job, Say, run_jobs
+from .jobs import Job, Log, run_jobs
 
 BENCHMARKS = PresetFiles("benchmark", "a benchmark")
 """Bundled benchmarks."""
@@ -193,16 +193,16 @@ def load_benchmark(source: str | Path) -> Benchmark:
 
 
 def run_benchmark(
-    benchmark: Benchmark, folder: Path, workers: int = 1, say: Say = print
+    benchmark: Benchmark, folder: Path, workers: int = 1, log: Log = print
 ) -> list[Result]:
     """Train and evaluate what is missing in the folder, with so many processes."""
     keep_settings(folder / "benchmark.yaml", benchmark, "name another folder")
     jobs = benchmark.jobs(folder)
     missing = [job for job in jobs if not (job.folder / RESULT).exists()]
     codes: dict[str, int] = {}
-    for job, code in run_jobs(missing, LOCAL, say, work=measure_job, workers=workers):
+    for job, code in run_jobs(missing, LOCAL, log, work=measure_job, workers=workers):
         codes[job.name] = code
-        say(f"{len(codes)} of {len(missing)}: {job.name}")
+        log(f"{len(codes)} of {len(missing)}: {job.name}")
     failed = [job.name for job in missing if codes[job.name]]
     if failed:
         raise RunStopped(

@@ -30,7 +30,7 @@ from ..folder import SETTINGS, begun, settings_of
 from ..presets import changed_settings, settings_from
 from ..settings import Settings
 
-Say = Callable[[str], None]
+Log = Callable[[str], None]
 
 _REMOTE_RUN = Path("run")
 _PATH_SETTINGS = (
@@ -77,7 +77,7 @@ def train_job(job: Job) -> None:
 def run_jobs(
     jobs: Sequence[J],
     on: str,
-    say: Say,
+    log: Log,
     *,
     work: Callable[[J], None] = train_job,
     workers: int | None = None,
@@ -88,10 +88,10 @@ def run_jobs(
     """
 
     def report_death(job: J, cause: str) -> None:
-        say(f"{job.name}: its process was ended by {cause}")
+        log(f"{job.name}: its process was ended by {cause}")
 
     def report_line(job: J, line: str) -> None:
-        say(f"{job.name}: {line}")
+        log(f"{job.name}: {line}")
 
     # Unless the settings say otherwise, the runs share the cores of this machine.
     default = max(1, usable_threads() // max(1, len(jobs))) if on == LOCAL else 1
@@ -119,7 +119,7 @@ def run_jobs(
                 code, run_files = future.result()
                 unpack[number](run_files)
             except WorkersLost as error:
-                say(f"{jobs[number].name}: is given up, since {error}")
+                log(f"{jobs[number].name}: is given up, since {error}")
                 code = 1
             yield jobs[number], code
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from ..callbacks.report_files import REPORT
 from ..folder import RunLock, lock_new_folder, lock_numbered_folder
 from ..presets import load_settings
 from .compare import Comparison, compare
-from .jobs import Job, run_jobs
+from .jobs import Job, Log, run_jobs
 
 _SETTINGS, _SEED = "training.yaml", "seed-"
 
@@ -34,7 +34,7 @@ def train_seeds(
     *,
     folder: str | Path | None = None,
     name: str | None = None,
-    say: Callable[[str], None] = print,
+    log: Log = print,
     on: str = LOCAL,
     **changes: Any,
 ) -> Comparison:
@@ -59,7 +59,7 @@ def train_seeds(
             (lock.folder / f"{_SEED}{seed}").mkdir()
         # Written last: a folder with this file has all seeds, and can be resumed.
         write_file(lock.folder / _SETTINGS, resolved.as_yaml())
-        return _train_all(lock.folder, (), say, on)
+        return _train_all(lock.folder, (), log, on)
     finally:
         lock.release()
 
@@ -70,19 +70,17 @@ def is_of_seeds(folder: Path) -> bool:
 
 
 def train_seeds_on(
-    folder: Path, words: Sequence[str] = (), *, say: Callable[[str], None] = print, on: str = LOCAL
+    folder: Path, words: Sequence[str] = (), *, log: Log = print, on: str = LOCAL
 ) -> Comparison:
     """Resume all runs of a folder, here or on a cluster, and write their comparison as a page."""
     lock = RunLock(folder)
     try:
-        return _train_all(folder, words, say, on)
+        return _train_all(folder, words, log, on)
     finally:
         lock.release()
 
 
-def _train_all(
-    folder: Path, words: Sequence[str], say: Callable[[str], None], on: str
-) -> Comparison:
+def _train_all(folder: Path, words: Sequence[str], log: Log, on: str) -> Comparison:
     endings = [path.name[len(_SEED) :] for path in folder.glob(f"{_SEED}*") if path.is_dir()]
     seeds = sorted(int(ending) for ending in endings if ending.isdecimal())
     if not seeds:
@@ -97,7 +95,7 @@ def _train_all(
         )
         for seed in seeds
     ]
-    codes = {job.name: code for job, code in run_jobs(jobs, on, say)}
+    codes = {job.name: code for job, code in run_jobs(jobs, on, log)}
     if any(codes.values()):
         unfinished = [job.name for job in jobs if codes[job.name]]
         raise SeedsStopped(

@@ -39,7 +39,7 @@ from ..folder import STATE
 from ..presets import settings_from
 from ..settings import Settings
 from .benchmark import sampled_exploitability
-from .jobs import Job, Say, run_jobs
+from .jobs import Job, Log, run_jobs
 from .search_space import (
     BUDGET,
     Sweep,
@@ -108,7 +108,7 @@ def run_sweep(
     sweep: Sweep,
     folder: Path,
     preset_folder: Path | None = None,
-    say: Say = print,
+    log: Log = print,
     *,
     workers: int = 1,
     on: str = LOCAL,
@@ -136,7 +136,7 @@ def run_sweep(
     )
     while (left := sweep.trials - _n_counted(study)) > 0:
         count = min(workers, left)
-        trials = _interrupted_trials(study, say)[:count]
+        trials = _interrupted_trials(study, log)[:count]
         trials += [study.ask(space) for _ in range(count - len(trials))]
         jobs: list[Job] = []
         for trial in trials:
@@ -152,17 +152,17 @@ def run_sweep(
             starts = trial.user_attrs.get("process", (0, 0, 0))[2] + 1
             trial.set_user_attr("alive", time.time())
             trial.set_user_attr("process", (socket.gethostname(), os.getpid(), starts))
-            say(f"{job.name} begins: {job.folder}")
+            log(f"{job.name} begins: {job.folder}")
         try:
             # A single trial trains in this process: starting another would take seconds.
             with _signs_of_life(trials):
-                ended = [(jobs[0], _train(jobs[0], say))] if in_process else run_jobs(jobs, on, say)
+                ended = [(jobs[0], _train(jobs[0], log))] if in_process else run_jobs(jobs, on, log)
                 codes = {job.name: code for job, code in ended}
             for trial, job in zip(trials, jobs, strict=True):
                 if (code := codes[job.name]) in (0, UNSTABLE):
                     result = _record_end(sweep, trial, job, diverged=bool(code))
                     sampled = " ".join(format_overrides(trial_settings(trial)))
-                    say(f"{job.name}, {result}: {sampled}")
+                    log(f"{job.name}, {result}: {sampled}")
             if failures := [code for code in codes.values() if code not in (0, UNSTABLE)]:
                 raise RunStopped("not all trials came to their ends", max(failures))
         except Exception as error:
@@ -172,11 +172,11 @@ def run_sweep(
                     study.tell(trial, state=_state("FAIL"), skip_if_finished=True)
             raise
     for trial in filter(_runs_elsewhere, _trials(study, "RUNNING")):
-        say(
+        log(
             f"trial {trial.number} is still trained on {trial.user_attrs['process'][0]}: give the "
             "same command after its end, and it is compared too"
         )
-    return _select_best(study, sweep, base, folder, say)
+    return _select_best(study, sweep, base, folder, log)
 
 
 def _open_storage(storage: str) -> Any:
@@ -232,7 +232,7 @@ def _signs_of_life(trials: Sequence[Any]) -> Iterator[None]:
         thread.join()
 
 
-def _interrupted_trials(study: Any, say: Say) -> list[Any]:
+def _interrupted_trials(study: Any, log: Log) -> list[Any]:
     """RUNNING trials of dead processes, to resume; fails those that die repeatedly.
 
     Optuna retries such a trial from its start.
@@ -246,18 +246,18 @@ def _interrupted_trials(study: Any, say: Say) -> list[Any]:
             trials.append(import_optuna().trial.Trial(study, frozen._trial_id))
         else:
             study.tell(frozen.number, state=_state("FAIL"))
-            say(f"trial {frozen.number} is given up, since it was broken off {starts} times")
+            log(f"trial {frozen.number} is given up, since it was broken off {starts} times")
     return trials
 
 
-def _train(job: Job, say: Say) -> int:
+def _train(job: Job, log: Log) -> int:
     settings = settings_from(job.settings)
     try:
         train_or_go_on(settings, job.folder, quiet=True, callbacks=job.callbacks)
     except RunStopped as stopped:
         if stopped.status != UNSTABLE:
             raise
-        say(str(stopped))
+        log(str(stopped))
         return UNSTABLE
     return 0
 
@@ -289,7 +289,7 @@ def affordable_decisions(settings: Settings, seconds: float) -> int:
 
 
 def _record_end(sweep: Sweep, trial: Any, job: Job, *, diverged: bool) -> str:
-    """Tell the study how a trial ended; returns it in words."""
+    """Report to the study how a trial ended; returns it in words."""
     study = trial.study
     # Pruned, or trained by another machine too, which had no sign of life from this one.
     ended = study.get_trials(deepcopy=False)[trial.number].state != _state("RUNNING")
@@ -374,7 +374,7 @@ class PruningCallback(Callback):
             run.stop("the sweep expects nothing of it")
 
 
-def _select_best(study: Any, sweep: Sweep, base: Settings, folder: Path, say: Say) -> SweepResult:
+def _select_best(study: Any, sweep: Sweep, base: Settings, folder: Path, log: Log) -> SweepResult:
 
     def evaluate(number: int, seed: int) -> Estimate:
         run = folder / TRIALS / str(number)
@@ -407,11 +407,11 @@ def _select_best(study: Any, sweep: Sweep, base: Settings, folder: Path, say: Sa
     finalists: list[Finalist] = []
     for trial in complete[: sweep.finalists]:
         if not (folder / TRIALS / str(trial.number)).exists():
-            say(f"trial {trial.number} was trained elsewhere: it is not evaluated again")
+            log(f"trial {trial.number} was trained elsewhere: it is not evaluated again")
             continue
         objective = evaluate(trial.number, _FINALISTS_SEED)
         finalists.append(Finalist(trial.number, objective, trial_settings(trial)))
-        say(f"trial {trial.number}{where}: {sweep.text(objective)}")
+        log(f"trial {trial.number}{where}: {sweep.text(objective)}")
     if not finalists:
         raise ValueError(
             f"none of the {len(complete[: sweep.finalists])} best trials was trained in {folder}: "
@@ -426,7 +426,7 @@ def _select_best(study: Any, sweep: Sweep, base: Settings, folder: Path, say: Sa
     )
     about = f"the best of {len(complete)} trials, {sweep.text(result.confirmed)}{where}"
     if result.ties:
-        about += f", not told from trial {' or '.join(map(str, result.ties))}"
+        about += f", not distinguishable from trial {' or '.join(map(str, result.ties))}"
     preset = settings_from({**base.as_mapping(), **result.best.settings, "about": about})
     write_file(folder / BEST, preset.as_yaml())
     return result

@@ -21,7 +21,7 @@ from safetensors.numpy import save
 from torch import Tensor, nn
 
 from ...agents.checkpoints.checkpoint import WEIGHTS, write_checkpoint
-from ...agents.checkpoints.schema import AuxiliaryCard, AuxiliaryKind
+from ...agents.checkpoints.schema import SearchNetworkCard, SearchNetworkKind
 from ...common.files import write_file
 from ...common.signals import UNSTABLE, RunStopped
 from ...common.typing import Array, Arrays
@@ -157,7 +157,7 @@ class Fit:
     def run(
         self,
         target: Path,
-        tell: Callable[[str], object],
+        log: Callable[[str], object],
         validation: Array,
         write: Callable[[Fit, Path], object],
     ) -> None:
@@ -181,7 +181,7 @@ class Fit:
                     " ".join([name, *(f"{value:.3f}" for value in values)])
                     for name, values in metrics.items()
                 )
-                tell(f"{self.step} of {self.steps}  loss {loss:.4f}  {text}")
+                log(f"{self.step} of {self.steps}  loss {loss:.4f}  {text}")
                 if not last:
                     self.save(target)
         write(self, target)
@@ -225,11 +225,11 @@ def half_weights(net: MLP, names: Iterable[str]) -> Arrays:
     }
 
 
-def write_auxiliary(rules: Rules, recipe: Recipe, fit: Fit, target: Path) -> Path:
+def write_search_network(rules: Rules, recipe: Recipe, fit: Fit, target: Path) -> Path:
     """Write a value or belief network in half precision, with its card."""
     hidden_sizes = fit.config.hidden_sizes
-    card = AuxiliaryCard(
-        kind=cast("AuxiliaryKind", fit.task.kind),
+    card = SearchNetworkCard(
+        kind=cast("SearchNetworkKind", fit.task.kind),
         inputs=fit.task.inputs,
         hidden_sizes=hidden_sizes,
         outputs=fit.task.outputs,

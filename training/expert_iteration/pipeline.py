@@ -19,15 +19,15 @@ from ...agents.checkpoints.bundled import BELIEF_WEIGHTS, VALUE_WEIGHTS
 from ...agents.checkpoints.checkpoint import (
     Checkpoint,
     find_checkpoint,
-    read_auxiliary_card,
     read_checkpoint,
+    read_search_network_card,
     read_weights,
     resolve_rules,
     strip_critic,
     write_checkpoint,
 )
 from ...agents.checkpoints.schema import Origin
-from ...agents.networks.auxiliary import covers_rules
+from ...agents.networks.search_networks import covers_rules
 from ...agents.networks.value import check_value_rules
 from ...agents.search.base import MOST_SAMPLES
 from ...common.executors import LOCAL, Executor, InProcessExecutor, WorkersLost, check_backend
@@ -54,7 +54,7 @@ from .fitting import (
     is_fitted,
     layer_names,
     new_net,
-    write_auxiliary,
+    write_search_network,
 )
 from .recipe import Recipe, command_of
 from .search_targets import PolicyTask
@@ -120,7 +120,7 @@ class HandsStage:
     folder: str
     recipe: Recipe
     """Recipe with the policy and the seed of these hands."""
-    auxiliary: tuple[str, str]
+    search_networks: tuple[str, str]
     """Value and belief network of the search."""
     policy: str = ""
     """Name of the policy that is fitted to them."""
@@ -138,7 +138,7 @@ class Work:
     workers: int = 1
     on: str = LOCAL
 
-    def tell(self, line: str) -> None:
+    def log(self, line: str) -> None:
         """Report progress, and save the time that it took."""
         self.report(line)
         self.stopwatch.save()
@@ -147,7 +147,7 @@ class Work:
 def run_expert_iteration(
     folder: Path,
     recipe: Recipe,
-    tell: Callable[[str], object],
+    log: Callable[[str], object],
     *,
     workers: int = 1,
     on: str = LOCAL,
@@ -168,13 +168,13 @@ def run_expert_iteration(
     done = [k for k, stage in enumerate(stages, 1) if is_fitted(folder / stage.policy)]
     left = stages[max(done, default=0) :]
     stopwatch = Stopwatch(folder / MINUTES, (left or stages)[0].policy)
-    work = Work(folder, recipe, rules, stopwatch, tell, workers=workers, on=check_backend(on))
+    work = Work(folder, recipe, rules, stopwatch, log, workers=workers, on=check_backend(on))
     missing = [name for name in ("value", "belief") if not is_fitted(folder / name)]
     needs_policy = bool(missing) or not done
     training = None
     if recipe.train and needs_policy and not is_fitted(folder / FIRST_POLICY):
         training = first_training(folder, recipe, rules)
-    fits = {name: auxiliary_fit(name, recipe, rules, inits) for name in missing}
+    fits = {name: search_network_fit(name, recipe, rules, inits) for name in missing}
     check_value_rules(rules)
     if recipe.determinizations > MOST_SAMPLES:
         raise SettingsError(
@@ -191,7 +191,7 @@ def run_expert_iteration(
             train_first_policy(work, training)
             stopwatch.start((left or stages)[0].policy)
         for name, network in fits.items():
-            fit_to_hands(work, name, network, first, partial(write_auxiliary, rules, recipe))
+            fit_to_hands(work, name, network, first, partial(write_search_network, rules, recipe))
         for number, stage in enumerate(left):
             if number:
                 stopwatch.start(stage.policy)
@@ -224,7 +224,7 @@ def train_first_policy(work: Work, settings: Settings) -> None:
     # A copy: users may train on in the run.
     policy = strip_critic(read_checkpoint(trained.checkpoint))
     write_checkpoint(work.folder / FIRST_POLICY, policy.weights, policy.card)
-    work.tell(f"train: {trained.checkpoint}")
+    work.log(f"train: {trained.checkpoint}")
 
 
 def play_hands(work: Work, stage: HandsStage) -> list[Path]:
@@ -245,7 +245,7 @@ def play_hands(work: Work, stage: HandsStage) -> list[Path]:
             for file, hands in executor.results(lambda: next(files, None)):
                 with atomic_write(paths[file.number]) as out:
                     np.save(out, hands)
-                work.tell(
+                work.log(
                     f"{stage.folder}: {file.number + 1} of {file_count} files of "
                     f"{lanes * batches:,} hands"
                 )
@@ -259,7 +259,7 @@ def executor_of(
     if work.workers == 1 and work.on == LOCAL:
         yield InProcessExecutor(networks_of(stage).play)
         return
-    names, files = pack(path_settings(stage.recipe, *stage.auxiliary), work.on)
+    names, files = pack(path_settings(stage.recipe, *stage.search_networks), work.on)
     try:
         with Executor(
             make_player, (stage.recipe, names), work.workers, work.on, files=files
@@ -312,10 +312,10 @@ def fit_to_hands(
     torch.set_num_threads(1)
     validation = np.load(files[-1])[:_VALIDATION_HANDS]
     if len(files) == 1:
-        work.tell(f"{name}: all hands are in one file, so its metrics are of training")
+        work.log(f"{name}: all hands are in one file, so its metrics are of training")
     fit = Fit(network.task, network.config, files[:-1] or files, network.net)
     fit.restore(target)
-    fit.run(target, lambda line: work.tell(f"{name}: {line}"), validation, write)
+    fit.run(target, lambda line: work.log(f"{name}: {line}"), validation, write)
 
 
 # -- what the stages start from
@@ -330,11 +330,13 @@ def initial_networks(recipe: Recipe) -> tuple[str, str]:
     return value or str(VALUE_WEIGHTS), belief or str(BELIEF_WEIGHTS)
 
 
-def auxiliary_fit(name: str, recipe: Recipe, rules: Rules, inits: tuple[str, str]) -> NetworkFit:
+def search_network_fit(
+    name: str, recipe: Recipe, rules: Rules, inits: tuple[str, str]
+) -> NetworkFit:
     """The fit of the value or the belief network."""
     task: FitTask
     if name == "value":
-        task, init = ValueTask(rules, recipe.lambda_), inits[0]
+        task, init = ValueTask(rules, recipe.td_lambda), inits[0]
         config = FitConfig(
             hidden_sizes=recipe.value_hidden_sizes,
             epochs=recipe.value_epochs,
@@ -351,20 +353,20 @@ def auxiliary_fit(name: str, recipe: Recipe, rules: Rules, inits: tuple[str, str
             learning_rate=recipe.belief_learning_rate,
             seed=recipe.seed,
         )
-    return NetworkFit(task, config, auxiliary_layers(init, task, config, rules))
+    return NetworkFit(task, config, search_network_layers(init, task, config, rules))
 
 
 def networks_of(stage: HandsStage) -> Networks:
     """Load the networks that play the hands of a stage."""
-    return Networks(stage.recipe, *stage.auxiliary)
+    return Networks(stage.recipe, *stage.search_networks)
 
 
 def rounds(
-    folder: Path, recipe: Recipe, auxiliary: tuple[str, str], own: tuple[str, str]
+    folder: Path, recipe: Recipe, search_networks: tuple[str, str], own: tuple[str, str]
 ) -> list[HandsStage]:
     """The rounds of search, each with the policy of the round before.
 
-    The search of the first uses the networks `auxiliary`, that of the others the recipe's `own`.
+    The search of the first round uses `search_networks`, that of the others the recipe's `own`.
     """
     stages: list[HandsStage] = []
     if recipe.train:
@@ -379,11 +381,11 @@ def rounds(
                 count=count,
                 folder=f"search_targets{suffix}",
                 recipe=recipe,
-                auxiliary=auxiliary,
+                search_networks=search_networks,
                 policy=policy,
             )
         )
-        auxiliary, seed = own, recipe.seed + ROUND_SEED_STEP
+        search_networks, seed = own, recipe.seed + ROUND_SEED_STEP
         recipe = msgspec.structs.replace(recipe, policy=str(folder / policy), seed=seed)
     return stages
 
@@ -408,12 +410,14 @@ def first_training(folder: Path, recipe: Recipe, rules: Rules) -> Settings:
     return settings
 
 
-def auxiliary_layers(source: str, task: FitTask, config: FitConfig, rules: Rules) -> MLP | None:
+def search_network_layers(
+    source: str, task: FitTask, config: FitConfig, rules: Rules
+) -> MLP | None:
     """Layers with the weights of a value or belief network; None without a source."""
     if not source:
         return None
     path = find_checkpoint(source)
-    card = read_auxiliary_card(path)
+    card = read_search_network_card(path)
     expected = task.kind, task.inputs, config.hidden_sizes, task.outputs
     if (card.kind, card.inputs, card.hidden_sizes, card.outputs) != expected:
         raise SettingsError(

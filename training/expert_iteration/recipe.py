@@ -84,7 +84,7 @@ class Recipe(CheckedSettings, frozen=True, kw_only=True):
     value_hidden_sizes: _Layers = (256, 64)
     value_epochs: _Epochs = 2.0
     value_learning_rate: _Rate = 0.001
-    lambda_: Annotated[
+    td_lambda: Annotated[
         Fraction, doc("λ of the value targets: λ-returns over the network's own predictions.")
     ] = 0.8
     belief_hidden_sizes: _Layers = (256, 128)

@@ -59,7 +59,7 @@ def lambda_returns(
     tricks: Tensor,
     random_tricks: Tensor,
     *,
-    lambda_: float,
+    td_lambda: float,
     endgame_tricks: int,
 ) -> tuple[Tensor, Tensor]:
     """λ-returns of each position, and a mask of the positions without a random card in the trick.
@@ -81,7 +81,7 @@ def lambda_returns(
         returns[:, trick] = following
         is_random = (random_tricks >> trick & 1).bool()
         mask[:, trick] = ~is_random
-        mixed = (1 - lambda_) * probs[:, trick] + lambda_ * following
+        mixed = (1 - td_lambda) * probs[:, trick] + td_lambda * following
         following = torch.where(is_random[:, None], probs[:, trick], mixed)
     return returns, mask
 
@@ -93,8 +93,8 @@ class ValueTask:
     inputs = INPUTS
     outputs = N_OUTCOMES
 
-    def __init__(self, rules: Rules, lambda_: float) -> None:
-        self.rules, self.lambda_ = rules.record(), lambda_
+    def __init__(self, rules: Rules, td_lambda: float) -> None:
+        self.rules, self.td_lambda = rules.record(), td_lambda
         self.tricks, self.endgame_tricks = rules.foreplay_tricks, rules.hand
         self.pays = torch.sign(2 * torch.arange(N_OUTCOMES) - rules.hand).float()
         self.games = np.zeros(1, GAME)
@@ -121,7 +121,7 @@ class ValueTask:
         log_probs = functional.log_softmax(evaluate_network(net, inputs), -1)
         probs = log_probs.detach().exp()
         targets, mask = lambda_returns(
-            probs, *outcomes, lambda_=self.lambda_, endgame_tricks=self.endgame_tricks
+            probs, *outcomes, td_lambda=self.td_lambda, endgame_tricks=self.endgame_tricks
         )
         return -((targets * log_probs).sum(-1) * mask).sum() / mask.sum().clamp(min=1)
 
@@ -135,7 +135,7 @@ class ValueTask:
             leaders,
             tricks,
             random_tricks,
-            lambda_=1.0,
+            td_lambda=1.0,
             endgame_tricks=self.endgame_tricks,
         )
         on_policy = (random_tricks[:, None] >> torch.arange(self.tricks)) == 0

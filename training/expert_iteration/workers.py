@@ -93,5 +93,7 @@ def path_settings(recipe: Recipe, value: str, belief: str) -> list[str]:
 
 def make_player(setup: tuple[Recipe, Sequence[str]]) -> Callable[[HandsFile], Array]:
     """Load the networks of a recipe in a worker, where the paths are those of `setup`."""
-    recipe, (rules, policy, *auxiliary) = setup
-    return Networks(msgspec.structs.replace(recipe, rules=rules, policy=policy), *auxiliary).play
+    recipe, (rules, policy, *search_networks) = setup
+    return Networks(
+        msgspec.structs.replace(recipe, rules=rules, policy=policy), *search_networks
+    ).play

@@ -160,7 +160,7 @@ def export_onnx(source: str | Path, target: Path, rules: Any = None) -> Exported
     chosen, *more = checkpoint.rules if rules is None else [resolve_rules(rules)]
     if more:
         raise ValueError(
-            f"{checkpoint.path} plays {join_rule_names(checkpoint.rules)}, and a graph is told no "
+            f"{checkpoint.path} plays {join_rule_names(checkpoint.rules)}, and a graph gets no "
             "rules: choose one by --rules"
         )
     checkpoint = specialize_checkpoint(checkpoint, chosen)

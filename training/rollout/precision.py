@@ -16,7 +16,7 @@ _LINUX_CPU_INFO = Path("/proc/cpuinfo")
 def has_bfloat16() -> bool:
     """Whether the CPU has instructions for bfloat16, whose emulation is slower than float32.
 
-    False where nobody can tell.
+    False where it is unknown.
     """
     machine, system = platform.machine().lower(), platform.system()
     if machine in ("x86_64", "amd64"):

@@ -51,11 +51,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     began = time.perf_counter()
 
-    def tell(line: str) -> None:
+    def log(line: str) -> None:
         print(f"{time.perf_counter() - began:8.0f} s  {line}", flush=True)
 
     try:
-        run_expert_iteration(folder, recipe, tell, **workers)
+        run_expert_iteration(folder, recipe, log, **workers)
     except RunStopped as stopped:
         print(stopped)
         return stopped.status

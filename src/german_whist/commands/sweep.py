@@ -62,6 +62,6 @@ def run(arguments: argparse.Namespace) -> int:
     best, objective = result.best, sweep.text(result.confirmed)
     print(f"best: trial {best.number}, {objective}: {' '.join(format_overrides(best.settings))}")
     for number in result.ties:
-        print(f"trial {number} cannot be told from it: more `final_eval_hands` may tell them apart")
+        print(f"trial {number} cannot be distinguished from it: more `final_eval_hands` may help")
     print(folder / BEST)
     return 0

@@ -1,4 +1,4 @@
-"""Auxiliary networks of searches: value networks and belief networks, with cards of their own.
+"""Networks of searches: value and belief networks, with cards of their own.
 
 The kind, `value` or `belief`, fixes inputs and outputs; the card has the layer widths, the rule
 sets, and the training settings.
@@ -17,24 +17,24 @@ from ..checkpoints.checkpoint import (
     find_checkpoint,
     layer_shapes,
     parse_rules,
-    read_auxiliary_card,
+    read_search_network_card,
     read_weights,
 )
-from ..checkpoints.schema import AuxiliaryKind
+from ..checkpoints.schema import SearchNetworkKind
 from .mlp import MLPWeights, mlp_weights
 
 
 def covers_rules(path: Path, rules: Rules) -> bool:
-    """Whether the card of an auxiliary network lists these rules."""
-    return any(map(rules.same_game, parse_rules(read_auxiliary_card(path).rules, path)))
+    """Whether the card of a value or belief network lists these rules."""
+    return any(map(rules.same_game, parse_rules(read_search_network_card(path).rules, path)))
 
 
-def read_auxiliary(
-    source: str | Path, kind: AuxiliaryKind, inputs: int, outputs: int, rules: Rules
+def read_search_network(
+    source: str | Path, kind: SearchNetworkKind, inputs: int, outputs: int, rules: Rules
 ) -> MLPWeights:
-    """Weights of an auxiliary network, refused for other kinds, sizes or rules."""
+    """Weights of a value or belief network, refused for other kinds, sizes or rules."""
     path = find_checkpoint(source)
-    card = read_auxiliary_card(path)
+    card = read_search_network_card(path)
     if (card.kind, card.inputs, card.outputs) != (kind, inputs, outputs):
         raise CheckpointError(
             f"{path}: is a {card.kind} network with {card.inputs} inputs and {card.outputs} "
