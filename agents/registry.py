@@ -22,8 +22,7 @@ from ..common.suggestions import suggest, type_phrase
 from ..common.trust import check_trusted
 from ..engine.rules import Match, Rules, as_match, load_rules, name_beside, solved_rules
 from .base import EXACT_SOLVER, OWN_POLICY, Agent, CannotPlay, LoadedAgent
-from .checkpoints.bundled import CHAMPION, EARLIER_CHAMPIONS, rules_of_champion
-from .checkpoints.checkpoint import (
+from .checkpoints import (
     WEIGHTS,
     find_checkpoint,
     is_checkpoint,
@@ -33,6 +32,7 @@ from .checkpoints.checkpoint import (
     read_solved_card,
     resolve_rules,
 )
+from .checkpoints.bundled import CHAMPION, EARLIER_CHAMPIONS, rules_of_champion
 
 Factory = Callable[..., Agent]
 ENTRY_POINTS = "german_whist.agents"

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ..agents.checkpoints.checkpoint import CheckpointError, find_checkpoint, is_checkpoint
+from ..agents.checkpoints import CheckpointError, find_checkpoint, is_checkpoint
 from ..agents.registry import agent_names
 from ..common.executors import LOCAL
 from ..common.trust import check_trusted

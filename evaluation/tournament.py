@@ -17,10 +17,16 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 
 from ..agents.base import Agent
-from ..agents.checkpoints.checkpoint import WEIGHTS, read_fields
+from ..agents.checkpoints import WEIGHTS, read_fields
 from ..agents.registry import common_rules, named_player
-from ..common.executors import LOCAL, Executor, InProcessExecutor, WorkersLost, check_backend
-from ..common.executors.executor import MAX_WORKERS
+from ..common.executors import (
+    LOCAL,
+    MAX_WORKERS,
+    Executor,
+    InProcessExecutor,
+    WorkersLost,
+    check_backend,
+)
 from ..common.progress import Progress
 from ..common.signals import END_SIGNALS, SignalGuard
 from ..common.suggestions import suggest

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file, save
 
+from german_whist.agents.checkpoints import read_fields
 from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS
-from german_whist.agents.checkpoints.checkpoint import read_fields
 from german_whist.agents.checkpoints.input_names import input_names
 from german_whist.agents.checkpoints.schema import FORMAT
 from german_whist.engine.observation.layout import LAYOUT_VERSION

@@ -19,7 +19,7 @@ from msgspec import Struct
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from ..agents.checkpoints.checkpoint import (
+from ..agents.checkpoints import (
     FOLDER,
     Checkpoint,
     CheckpointError,

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 from filelock import FileLock, Timeout
 
-from ..agents.checkpoints.checkpoint import (
+from ..agents.checkpoints import (
     FOLDER,
     WEIGHTS,
     list_checkpoints,

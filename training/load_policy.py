@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..agents.checkpoints.checkpoint import read_checkpoint, specialize_checkpoint
+from ..agents.checkpoints import read_checkpoint, specialize_checkpoint
 from ..agents.networks.observe import Observations, observe
 from ..agents.registry import common_rules
 from ..common.typing import Array

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from ..agents.calls import PlayerFault
-from ..agents.checkpoints.checkpoint import CheckpointError, find_checkpoint
+from ..agents.checkpoints import CheckpointError, find_checkpoint
 from ..common.files import CannotWrite
 from ..common.plugins import error_text
 from ..common.settings_files import format_overrides

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import combinations
 from typing import Annotated, Any, ClassVar, Literal
 
-from ..agents.checkpoints.checkpoint import resolve_rules
+from ..agents.checkpoints import resolve_rules
 from ..common.typed_settings import (
     CheckedSettings,
     EvenCount,

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..agents.checkpoints import read_checkpoint, strip_critic
 from ..agents.checkpoints.bundled import network_for
-from ..agents.checkpoints.checkpoint import read_checkpoint, strip_critic
 from ..agents.checkpoints.schema import CheckpointCard, NetworkCard, Origin
 from ..common.settings_files import format_overrides
 from ..common.typed_settings import SettingsError

@@ -14,7 +14,7 @@ from ...common.jit.compiler import jit
 from ...engine.rng import random_fraction
 from ...engine.rules import Match, Rules
 from ..base import Agent, Array, CannotPlay, compile_act
-from ..checkpoints.checkpoint import CheckpointError
+from ..checkpoints import CheckpointError
 from ..perfect_endgame import EndgamePlayer
 from ..sampling import sample
 from .path import path_tables

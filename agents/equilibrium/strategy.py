@@ -11,7 +11,7 @@ import numpy as np
 from ...common.files import cache_folder
 from ...common.typing import Array
 from ...engine.rules import Rules, solved_rules
-from ..checkpoints.checkpoint import (
+from ..checkpoints import (
     REMEDY,
     WEIGHTS,
     CheckpointError,

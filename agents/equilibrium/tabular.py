@@ -15,7 +15,7 @@ from ...engine.bitset import ONE
 from ...engine.play import row
 from ...engine.view import legal_in_view
 from ..base import Array, CannotPlay
-from ..checkpoints.checkpoint import Checkpoint, CheckpointError
+from ..checkpoints import Checkpoint, CheckpointError
 from .path import NO_CELL, cells_of_view, path_tables
 from .public_tree import public_tree, why_no_public_tree
 

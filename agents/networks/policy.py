@@ -18,7 +18,7 @@ from ...engine.play import Record, row
 from ...engine.rng import random_fraction
 from ...engine.rules import Match
 from ..base import Agent, Array, CannotPlay, ViewBatch, compile_act
-from ..checkpoints.checkpoint import Checkpoint, model_file, read_checkpoint, specialize_checkpoint
+from ..checkpoints import Checkpoint, model_file, read_checkpoint, specialize_checkpoint
 from ..equilibrium.tabular import TablePolicy
 from ..options import NetworkOptions, endgame_option, parse_options, trained_on_endgame
 from ..perfect_endgame import EndgamePlayer, is_open

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...engine.rules import Rules
-from ..checkpoints.checkpoint import (
+from ..checkpoints import (
     CheckpointError,
     check_output_bound,
     check_rules_listed,

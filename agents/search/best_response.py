@@ -37,8 +37,8 @@ from ...engine.sampling.determinizations import (
 )
 from ...engine.view import View, legal_in_view, write_position
 from ..base import Array, CannotPlay, ViewBatch
+from ..checkpoints import find_checkpoint, model_file
 from ..checkpoints.bundled import VALUE_WEIGHTS
-from ..checkpoints.checkpoint import find_checkpoint, model_file
 from ..networks.mlp import NO_MLP, MLPBatch, MLPWeights, forward_rows, new_mlp_batch
 from ..networks.policy import PolicyBuffers, new_policy_buffers
 from ..networks.search_networks import covers_rules

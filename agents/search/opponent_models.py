@@ -21,13 +21,13 @@ from ...engine.rng import random_below
 from ...engine.rules import Rules
 from ...engine.view import legal_in_view
 from ..base import CannotPlay
-from ..checkpoints.bundled import EARLIER_CHAMPIONS, champion_for
-from ..checkpoints.checkpoint import (
+from ..checkpoints import (
     find_checkpoint,
     is_checkpoint,
     read_checkpoint,
     specialize_checkpoint,
 )
+from ..checkpoints.bundled import EARLIER_CHAMPIONS, champion_for
 from ..heuristic.counting import counting_action
 from ..heuristic.threshold import threshold_action
 from ..networks.mlp import NO_MLP

@@ -23,7 +23,7 @@ from ...engine.sampling.determinizations import (
     shuffle_cards,
 )
 from ...engine.view import write_position
-from ..checkpoints.checkpoint import read_checkpoint, specialize_checkpoint
+from ..checkpoints import read_checkpoint, specialize_checkpoint
 from ..networks.belief import (
     MAX_BELIEF_INPUTS,
     MAX_HIDDEN_CARDS,

@@ -32,6 +32,7 @@ from ...engine.endgame.game_values import inexact_reason
 from ...engine.endgame.index import MAX_CARDS
 from ...engine.rules import Match, Rules
 from ..base import Array, CannotPlay
+from ..checkpoints import find_checkpoint, model_file
 from ..checkpoints.bundled import (
     BELIEF_WEIGHTS,
     CHAMPION,
@@ -39,7 +40,6 @@ from ..checkpoints.bundled import (
     network_for,
     rules_of_champion,
 )
-from ..checkpoints.checkpoint import find_checkpoint, model_file
 from ..networks.mlp import MLPWeights
 from ..networks.policy import NetworkAgent
 from ..networks.search_networks import covers_rules

@@ -18,8 +18,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from german_whist.agents.checkpoints import model_file, read_card
 from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS
-from german_whist.agents.checkpoints.checkpoint import model_file, read_card
 from german_whist.common.markdown import markdown_table
 from german_whist.engine.rules import named_rules
 from german_whist.evaluation import Result

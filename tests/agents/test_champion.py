@@ -10,6 +10,12 @@ import numpy as np
 import pytest
 
 from german_whist.agents.base import CannotPlay
+from german_whist.agents.checkpoints import (
+    CheckpointError,
+    find_checkpoint,
+    read_checkpoint,
+    read_search_network_card,
+)
 from german_whist.agents.checkpoints.bundled import (
     BELIEF_WEIGHTS,
     CLASSIC_WEIGHTS,
@@ -21,12 +27,6 @@ from german_whist.agents.checkpoints.bundled import (
     champion_for,
     network_for,
     rules_of_champion,
-)
-from german_whist.agents.checkpoints.checkpoint import (
-    CheckpointError,
-    find_checkpoint,
-    read_checkpoint,
-    read_search_network_card,
 )
 from german_whist.agents.registry import make_agent
 from german_whist.engine.rules import Rules, load_rules, named_rules

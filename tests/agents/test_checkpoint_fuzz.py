@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import save
 
 from german_whist.agents.base import CannotPlay
-from german_whist.agents.checkpoints import schema as cards
-from german_whist.agents.checkpoints.checkpoint import (
+from german_whist.agents.checkpoints import (
     CheckpointError,
     read_card,
     read_checkpoint,
@@ -27,6 +26,7 @@ from german_whist.agents.checkpoints.checkpoint import (
     replace_card,
     write_checkpoint,
 )
+from german_whist.agents.checkpoints import schema as cards
 from german_whist.agents.checkpoints.input_names import input_names, input_places
 from german_whist.agents.checkpoints.schema import FORMAT
 from german_whist.agents.networks.policy import NetworkAgent

@@ -10,7 +10,7 @@ import pytest
 from checkpoints import rewrite_card
 
 from german_whist.agents.base import CannotPlay, agent_key, decision_streams
-from german_whist.agents.checkpoints.checkpoint import write_checkpoint
+from german_whist.agents.checkpoints import write_checkpoint
 from german_whist.agents.checkpoints.schema import SolvedCard
 from german_whist.agents.equilibrium.nash import NashAgent
 from german_whist.agents.equilibrium.path import path_tables, write_cells

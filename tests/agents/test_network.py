@@ -14,8 +14,8 @@ from checkpoints import network_card, network_weights, written
 from safetensors.numpy import load, save
 
 from german_whist.agents.base import EXACT_SOLVER, OWN_POLICY, CannotPlay
+from german_whist.agents.checkpoints import CheckpointError, read_checkpoint
 from german_whist.agents.checkpoints.bundled import FAMILY_WEIGHTS
-from german_whist.agents.checkpoints.checkpoint import CheckpointError, read_checkpoint
 from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.agents.networks.relative_ranks import to_relative_ranks
 from german_whist.agents.player import Player

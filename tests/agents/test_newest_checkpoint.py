@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from german_whist import load_agent
+from german_whist.agents.checkpoints import find_checkpoint
 from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS
-from german_whist.agents.checkpoints.checkpoint import find_checkpoint
 from german_whist.training.callbacks.evaluation import earlier_checkpoint
 
 OLD, NEW = "000000001500.safetensors", "000000003000.safetensors"

@@ -12,13 +12,13 @@ from checkpoints import network_card, network_weights, written
 from safetensors.numpy import load_file
 
 from german_whist import PolicyAgent, evaluate, observe
-from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS, VALUE_WEIGHTS
-from german_whist.agents.checkpoints.checkpoint import (
+from german_whist.agents.checkpoints import (
     CheckpointError,
     read_checkpoint,
     read_search_network_card,
     write_checkpoint,
 )
+from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS, VALUE_WEIGHTS
 from german_whist.agents.registry import make_agent
 
 NAN, INF = float("nan"), float("inf")

@@ -16,8 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from german_whist.agents.checkpoints import bundled
-from german_whist.agents.checkpoints.checkpoint import find_checkpoint
+from german_whist.agents.checkpoints import bundled, find_checkpoint
 from german_whist.common.settings_files import parse_overrides
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation import ladder

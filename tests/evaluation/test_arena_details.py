@@ -15,8 +15,8 @@ from checkpoints import network_card, network_weights, written
 from german_whist import PolicyAgent, evaluate, ladder
 from german_whist.agents import agent_names
 from german_whist.agents.base import EXACT_SOLVER, OWN_POLICY, Agent
+from german_whist.agents.checkpoints import read_card
 from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS
-from german_whist.agents.checkpoints.checkpoint import read_card
 from german_whist.agents.external.policies import CallableAgent
 from german_whist.agents.registry import make_agent
 from german_whist.cli import main

@@ -20,7 +20,7 @@ from scipy import stats
 from small_runs import interrupted_when
 
 from german_whist import Game
-from german_whist.agents.checkpoints.checkpoint import FOLDER, list_checkpoints
+from german_whist.agents.checkpoints import FOLDER, list_checkpoints
 from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.cli import main
 from german_whist.common.signals import RunStopped

@@ -25,7 +25,7 @@ from stable_baselines3.common.callbacks import (
     StopTrainingOnMaxEpisodes,
 )
 
-from german_whist.agents.checkpoints.checkpoint import list_checkpoints
+from german_whist.agents.checkpoints import list_checkpoints
 from german_whist.cli import main
 from german_whist.common.signals import RunStopped
 from german_whist.common.typed_settings import SettingsError

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from german_whist.agents.checkpoints.checkpoint import read_checkpoint, write_checkpoint
+from german_whist.agents.checkpoints import read_checkpoint, write_checkpoint
 from german_whist.agents.registry import make_agent
 from german_whist.cli import main
 from german_whist.engine.rules import load_rules

@@ -33,8 +33,8 @@ from plain_learning import (
 from safetensors.numpy import load_file
 
 from german_whist import Game
+from german_whist.agents.checkpoints import read_checkpoint, specialize_checkpoint
 from german_whist.agents.checkpoints.bundled import FAMILY_WEIGHTS, SECOND_WEIGHTS, VALUE_WEIGHTS
-from german_whist.agents.checkpoints.checkpoint import read_checkpoint, specialize_checkpoint
 from german_whist.agents.networks.policy import NetworkAgent, policy_net
 from german_whist.agents.networks.value import INPUTS, N_OUTCOMES, read_value_network
 from german_whist.engine.dtypes import VIEW

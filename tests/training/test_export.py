@@ -14,8 +14,8 @@ pytest.importorskip("torch")
 
 from onnx.reference import ReferenceEvaluator
 
+from german_whist.agents.checkpoints import read_checkpoint, strip_critic
 from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS, FAMILY_WEIGHTS
-from german_whist.agents.checkpoints.checkpoint import read_checkpoint, strip_critic
 from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.agents.registry import make_agent
 from german_whist.cli import main

@@ -22,7 +22,7 @@ pytest.importorskip("torch")
 
 from small_runs import quiet
 
-from german_whist.agents.checkpoints.checkpoint import list_checkpoints, read_checkpoint
+from german_whist.agents.checkpoints import list_checkpoints, read_checkpoint
 from german_whist.cli import main
 from german_whist.common.signals import RunStopped, SignalGuard
 from german_whist.training import run as runs

@@ -15,12 +15,12 @@ pytest.importorskip("torch")
 from small_runs import quiet
 
 from german_whist.agents.base import CannotPlay
-from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS
-from german_whist.agents.checkpoints.checkpoint import (
+from german_whist.agents.checkpoints import (
     read_checkpoint,
     strip_critic,
     write_checkpoint,
 )
+from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS
 from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.common.typed_settings import SettingsError
 from german_whist.engine.rules import load_rules

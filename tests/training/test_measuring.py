@@ -15,7 +15,7 @@ pytest.importorskip("torch")
 
 from small_runs import interrupted_when, quiet
 
-from german_whist.agents.checkpoints.checkpoint import list_checkpoints, read_card
+from german_whist.agents.checkpoints import list_checkpoints, read_card
 from german_whist.common.signals import RunStopped
 from german_whist.training.callbacks.base import Callback, TrainingRun
 from german_whist.training.callbacks.evaluation import EvaluationQueue, evaluate_checkpoint

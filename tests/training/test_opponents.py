@@ -13,7 +13,7 @@ pytest.importorskip("torch")
 import torch
 from faulty_opponents import Lowest, Writer
 
-from german_whist.agents.checkpoints.checkpoint import read_checkpoint
+from german_whist.agents.checkpoints import read_checkpoint
 from german_whist.cli import main
 from german_whist.envs.gymnasium_env import GermanWhistVectorEnv
 from german_whist.training.run import resume

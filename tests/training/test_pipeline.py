@@ -19,12 +19,12 @@ pytest.importorskip("torch")
 from german_whist import Game
 from german_whist.agents import Player
 from german_whist.agents.base import CannotPlay
-from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS, FAMILY_WEIGHTS, FIRST_WEIGHTS
-from german_whist.agents.checkpoints.checkpoint import (
+from german_whist.agents.checkpoints import (
     find_checkpoint,
     read_checkpoint,
     read_search_network_card,
 )
+from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS, FAMILY_WEIGHTS, FIRST_WEIGHTS
 from german_whist.agents.networks.belief import read_belief_network, write_belief_inputs
 from german_whist.agents.networks.mlp import forward_rows, new_mlp_batch
 from german_whist.agents.networks.policy import NetworkAgent, PolicyNet, policy_net

@@ -22,7 +22,7 @@ pytest.importorskip("torch")
 import rank_checks
 from small_runs import arrays_of, same
 
-from german_whist.agents.checkpoints.checkpoint import list_checkpoints
+from german_whist.agents.checkpoints import list_checkpoints
 from german_whist.cli import main
 from german_whist.training.algorithms.data_parallel import DataParallel
 from german_whist.training.algorithms.ppo import PPO

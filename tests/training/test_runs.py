@@ -21,7 +21,7 @@ pytest.importorskip("torch")
 import torch
 from small_runs import arrays_of, interrupted_when, quiet, same
 
-from german_whist.agents.checkpoints.checkpoint import (
+from german_whist.agents.checkpoints import (
     find_checkpoint,
     list_checkpoints,
     read_checkpoint,

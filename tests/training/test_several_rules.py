@@ -16,7 +16,7 @@ from small_runs import same
 
 import german_whist
 from german_whist.agents.base import CannotPlay
-from german_whist.agents.checkpoints.checkpoint import read_checkpoint
+from german_whist.agents.checkpoints import read_checkpoint
 from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.cli import main
 from german_whist.common.typed_settings import SettingsError

@@ -19,7 +19,7 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
-from german_whist.agents.checkpoints.checkpoint import (
+from german_whist.agents.checkpoints import (
     find_checkpoint,
     read_checkpoint,
     write_checkpoint,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...agents.checkpoints.checkpoint import may_overflow, policy_layers, weight_shapes
+from ...agents.checkpoints import may_overflow, policy_layers, weight_shapes
 from ...agents.checkpoints.schema import NetworkCard
 from ...common.plugins import error_location, error_text
 from ...common.schema import short_repr

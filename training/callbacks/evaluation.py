@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from ...agents.base import CannotPlay
-from ...agents.checkpoints.checkpoint import list_checkpoints, read_card, read_checkpoint
+from ...agents.checkpoints import list_checkpoints, read_card, read_checkpoint
 from ...agents.checkpoints.schema import Measurement
 from ...agents.networks.policy import NetworkAgent
 from ...agents.registry import make_agent

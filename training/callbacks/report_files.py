@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from ...agents.base import EXACT_SOLVER, OWN_POLICY
-from ...agents.checkpoints.checkpoint import FOLDER, WEIGHTS
+from ...agents.checkpoints import FOLDER, WEIGHTS
 from ...agents.perfect_endgame import EndgamePlayer
 from ...common.files import write_file
 from ...common.serialization import csv_text

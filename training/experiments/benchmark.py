@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from ...agents.checkpoints.checkpoint import FOLDER, find_checkpoint, list_checkpoints
+from ...agents.checkpoints import FOLDER, find_checkpoint, list_checkpoints
 from ...agents.equilibrium.public_tree import public_tree
 from ...agents.registry import make_agent
 from ...common.executors import LOCAL

@@ -21,9 +21,8 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from ...agents.checkpoints.checkpoint import find_checkpoint
-from ...common.executors import LOCAL, check_backend
-from ...common.executors.executor import MAX_DEATHS
+from ...agents.checkpoints import find_checkpoint
+from ...common.executors import LOCAL, MAX_DEATHS, check_backend
 from ...common.files import write_file
 from ...common.serialization import JsonStruct, csv_text
 from ...common.settings_files import format_overrides

@@ -20,7 +20,7 @@ from safetensors import safe_open
 from safetensors.numpy import save
 from torch import Tensor, nn
 
-from ...agents.checkpoints.checkpoint import WEIGHTS, write_checkpoint
+from ...agents.checkpoints import WEIGHTS, write_checkpoint
 from ...agents.checkpoints.schema import SearchNetworkCard, SearchNetworkKind
 from ...common.files import write_file
 from ...common.signals import UNSTABLE, RunStopped

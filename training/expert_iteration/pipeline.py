@@ -15,8 +15,7 @@ import msgspec
 import numpy as np
 import torch
 
-from ...agents.checkpoints.bundled import BELIEF_WEIGHTS, VALUE_WEIGHTS
-from ...agents.checkpoints.checkpoint import (
+from ...agents.checkpoints import (
     Checkpoint,
     find_checkpoint,
     read_checkpoint,
@@ -26,6 +25,7 @@ from ...agents.checkpoints.checkpoint import (
     strip_critic,
     write_checkpoint,
 )
+from ...agents.checkpoints.bundled import BELIEF_WEIGHTS, VALUE_WEIGHTS
 from ...agents.checkpoints.schema import Origin
 from ...agents.networks.search_networks import covers_rules
 from ...agents.networks.value import check_value_rules

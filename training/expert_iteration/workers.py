@@ -16,8 +16,8 @@ import numpy as np
 import torch
 
 from ...agents.base import CannotPlay
+from ...agents.checkpoints import read_checkpoint, resolve_rules, specialize_checkpoint
 from ...agents.checkpoints.bundled import CHAMPION, network_for
-from ...agents.checkpoints.checkpoint import read_checkpoint, resolve_rules, specialize_checkpoint
 from ...agents.networks.policy import policy_net
 from ...agents.networks.value import read_value_network
 from ...agents.search.thinker import ThinkerAgent

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ...agents.checkpoints.checkpoint import (
+from ...agents.checkpoints import (
     Checkpoint,
     join_rule_names,
     read_checkpoint,

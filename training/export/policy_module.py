@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ...agents.checkpoints.checkpoint import Checkpoint
+from ...agents.checkpoints import Checkpoint
 from ...agents.networks.relative_ranks import SETS_IN_PLAY
 from ...engine.cards import N_CARDS
 from ...engine.observation.layout import EXCHANGE_LAYOUT, layout_of

@@ -28,8 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from ..agents.checkpoints import is_checkpoint, resolve_rules
     from ..agents.checkpoints.bundled import CHAMPION, EARLIER_CHAMPIONS, network_for
-    from ..agents.checkpoints.checkpoint import is_checkpoint, resolve_rules
     from ..training.export.export import export_half, export_onnx
 
     name = arguments.checkpoint

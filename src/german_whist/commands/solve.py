@@ -13,7 +13,7 @@ import math
 import time
 from pathlib import Path
 
-from ..agents.checkpoints.checkpoint import CheckpointError
+from ..agents.checkpoints import CheckpointError
 from ..agents.checkpoints.schema import SolvedCard
 from ..agents.equilibrium.strategy import check_file_name, read_strategy, solved_folder
 from ..common.files import check_writable

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TypedDict
 
-from ..common.executors import LOCAL, check_backend, count_cores
-from ..common.executors.executor import MAX_WORKERS
+from ..common.executors import LOCAL, MAX_WORKERS, check_backend, count_cores
 
 
 def add_worker_options(parser: argparse.ArgumentParser) -> None:
