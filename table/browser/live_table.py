@@ -21,7 +21,7 @@ from ...engine.game import IllegalAction
 from ...engine.records import GameRecord
 from ...engine.view import View
 from ..game.opponents import Opponents
-from ..game.session import PERSON, Session
+from ..game.session import PERSON, ClaimRefused, Session
 from ..game.store import Store, StoredSession
 from ..text import words
 from ..text.labels import label
@@ -209,7 +209,12 @@ class LiveTable:
     def claim(self, tricks: int, move: int) -> None:
         with self._lock:
             self._check(move)
-            if not self.session.claim(tricks):
+            try:
+                actions = self.session.claim(tricks)
+            except ClaimRefused:
+                self._note_help()
+                raise
+            if not actions:
                 raise IllegalAction(label("refused.nothing_to_claim"))
             last = self.session.results[-1]
             text = words.result(last.tricks, last.pays, display_names(self.session), last.low)
@@ -227,9 +232,13 @@ class LiveTable:
                 raise Refused(label("refused.no_advice"), 409)
             if not self.session.helped:
                 self.session.helped = True
-                self.events.add([TableEvent("helped", PERSON, "")])
-                self._save()
+                self._note_help()
             return view
+
+    def _note_help(self) -> None:
+        """Save that this hand is not rated from now on; needs the lock."""
+        self.events.add([TableEvent("helped", PERSON, "")])
+        self._save()
 
     def next_hand(self, move: int | None = None) -> None:
         with self._lock:

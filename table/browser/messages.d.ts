@@ -65,6 +65,7 @@ export interface TableState {
   names: [string, string];
   watched: boolean;
   rated: boolean;
+  claim_refused: boolean;
   lesson: boolean;
   match: MatchState;
   result: HandEnd | null;

@@ -114,6 +114,7 @@ class TableState(VisibleState, kw_only=True):
     names: tuple[str, str]
     watched: bool
     rated: bool
+    claim_refused: bool
     lesson: bool
     match: MatchState
     result: HandEnd | None
@@ -150,6 +151,7 @@ def table_state(session: Session, compared: str = "", **live: Any) -> TableState
         names=names,
         watched=settings.watched,
         rated=settings.rated and not session.helped,
+        claim_refused=session.claim_refused,
         lesson=settings.lesson,
         match=match,
         result=_hand_end(session, match, names, compared) if game.over else None,

@@ -180,6 +180,7 @@ def table_settings(body: TableRequest, opponents: Opponents) -> SessionSettings:
         seed=new_seed() if body.seed is None else body.seed,
         name=plain_text(body.name) or YOU,
         number=body.number,
+        chosen=body.seed is not None,
     )
 
 

@@ -36,7 +36,7 @@ LESSON = Rules(name="lesson", about=label("learn.small"), suits=4, ranks=5, hand
 LESSON_SEED = 3
 """A deal whose first upcard is strong, and one of the next weak."""
 
-STATE_VERSION = 2
+STATE_VERSION = 3
 _SEED_BITS = 63
 AgentFactory = Callable[..., Agent]
 """`make_agent`, or a function that is called as it is: by name and rules, and `match=`."""
@@ -44,6 +44,10 @@ AgentFactory = Callable[..., Agent]
 
 class SessionError(ValueError):
     """A saved session that cannot be restored."""
+
+
+class ClaimRefused(IllegalAction):
+    """A claim that perfect play does not keep: the hand goes on and is not rated."""
 
 
 class HandResult(NamedTuple):
@@ -74,6 +78,8 @@ class SessionSettings:
     """The person's name in records."""
     number: int = 0
     """The number of the first deal of the seed."""
+    chosen: bool = False
+    """Whether the person chose the seed, and so may know the cards."""
     deal: tuple[int, ...] = ()
     """The cards of a single hand in dealing order, when an earlier deal is played again."""
     dealer: Literal[0, 1] = 0
@@ -86,7 +92,7 @@ class SessionSettings:
     @property
     def rated(self) -> bool:
         """Whether hands count for the rating: the cards must be new to both players."""
-        return not (self.watched or self.deal or self.lesson)
+        return not (self.watched or self.deal or self.lesson or self.chosen)
 
     @property
     def watched(self) -> bool:
@@ -113,6 +119,7 @@ class SessionState(Struct):
     moves_before: int
     actions: list[int]
     helped: bool = False
+    claim_refused: bool = False
 
 
 def parse_state(data: Mapping[str, Any]) -> SessionState:
@@ -158,7 +165,9 @@ class Session:
         """Results of all finished hands."""
         self._moves_before = 0
         self.helped = False
-        """Whether the person took back a card of this hand, or asked for a hint."""
+        """Whether a card of this hand was taken back, a hint given, or a claim refused."""
+        self.claim_refused = False
+        """Whether a claim was refused in this hand: another would tell how many tricks are sure."""
 
         def player(name: str) -> Player:
             agent = make(name, settings.rules, match=settings.match)
@@ -229,7 +238,7 @@ class Session:
         if self.over:
             raise IllegalAction(label("refused.no_deal"))
         self._moves_before = self.moves
-        self.helped = False
+        self.helped = self.claim_refused = False
         self.game.deal_next()
         self._reset_agents()
 
@@ -237,18 +246,22 @@ class Session:
         """Claim a number of the remaining tricks of an open endgame.
 
         The claim is verified exactly; if it holds, perfect play of both players finishes the
-        hand, and the actions are returned.
+        hand, and the actions are returned. Otherwise it is the last one of this hand, which is
+        not rated.
         """
         view = self.view(PERSON)
         if self.settings.watched or not view.to_move:
             raise IllegalAction(label("refused.no_claim"))
+        if self.claim_refused:
+            raise IllegalAction(label("refused.claim_again"))
         try:
             value = value_of(view)
         except NotOpenError:
             raise IllegalAction(label("refused.claim_unseen")) from None
         if (tricks < value) if view.low else (tricks > value):
             left, name = len(view.hand), self.settings.opponent
-            raise IllegalAction(label("refused.claim", tricks=tricks, n=left, name=name))
+            self.helped = self.claim_refused = True
+            raise ClaimRefused(label("refused.claim", tricks=tricks, n=left, name=name))
         actions: list[int] = []
         while self.turn is not None:
             actions.append(int(best_card_of(self.view(self.turn))))
@@ -316,6 +329,7 @@ class Session:
             moves_before=self._moves_before,
             actions=list(map(int, game.actions)),
             helped=self.helped,
+            claim_refused=self.claim_refused,
         )
 
     def _score_before(self) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -363,7 +377,7 @@ class Session:
         self.game = record.start()
         self.game.number = state.number
         self._moves_before = state.moves_before
-        self.helped = state.helped
+        self.helped, self.claim_refused = state.helped, state.claim_refused
         self._reset_agents()
         for action in state.actions:
             player = None if self.turn is None else self._players[self.turn]

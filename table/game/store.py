@@ -185,7 +185,7 @@ def _insert_finished(
             rate_hand(connection, hand)
     given_up = given_up and not settings.watched and not session.over
     lost = given_up and not session.game.over and insert_hand(connection, under_way)
-    if lost and settings.rated:
+    if lost and settings.rated and not session.helped:
         rate_hand(connection, under_way)
     if settings.match is None or not (session.over or given_up):
         return

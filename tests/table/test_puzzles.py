@@ -268,24 +268,26 @@ def test_an_ending_asks_for_what_its_best_card_does_and_praises_the_only_one(
 def test_the_same_deal_from_the_other_seat_is_compared_and_not_rated(
     server: RunningServer, client: Client
 ) -> None:
-    first = TableClient(client, rules="small-last", opponent="easy", seed=3)
+    first = TableClient(client, rules="small-last", opponent="threshold")
     hand, dealer = set(first.state["hand"]), first.state["dealer"]
     first.play_on(min)
     assert len(client.get("/api/statistics")["play"]) == 1
-    again = TableClient(client, opponent="easy", seed=3, again={"id": first.id, "hand": 1})
+    again = TableClient(client, opponent="threshold", again={"id": first.id, "hand": 1})
     assert first.state["result"]["compared"] == ""
-    other = TableClient(client, opponent="easy", again={"id": first.id, "hand": 1, "swapped": True})
+    other = TableClient(
+        client, opponent="threshold", again={"id": first.id, "hand": 1, "swapped": True}
+    )
     assert (again.state["dealer"], other.state["dealer"]) == (dealer, 1 - dealer)
     assert not hand & {*other.state["hand"], *(play["card"] for play in other.state["trick"])}
     for table in (again, other):
         assert not table.state["rated"]
         table.play_on(min)
-    # Equal seeds give the opponent equal random streams, so the hand ends the same.
+    # Neither draws at random, so the hand ends the same.
     assert again.state["tricks"] == first.state["tricks"]
     assert "as many tricks as" in again.state["result"]["compared"]
     assert "over both seats" in other.state["result"]["compared"]
     assert len(client.get("/api/statistics")["play"]) == 1
-    body = {"opponent": "easy", "again": {"id": first.id, "hand": 1}}
+    body = {"opponent": "threshold", "again": {"id": first.id, "hand": 1}}
     assert server.client().request("POST", "/api/tables", body)[0] == 404
 
 
@@ -296,6 +298,9 @@ def test_a_deal_is_dealt_by_its_seed_and_number(client: Client) -> None:
     if table.state["move"]:
         game.play(int(card(table.state["trick"][0]["card"])))
     assert set(table.state["hand"]) == set(map(str, game.hands[0]))
+    assert not table.state["rated"]  # its cards may be known: the hand may be a repeat
+    table.play_on(min)
+    assert client.get("/api/statistics")["play"] == []
     status, refusal = client.request("POST", "/api/tables", {"number": 5})
     assert (status, "deals of a seed" in refusal["error"]) == (400, True)
 
@@ -316,8 +321,11 @@ def test_a_card_is_taken_back_and_the_hand_is_not_rated(client: Client) -> None:
     assert json.loads(lines)["meta"]["helped"]
 
 
-def test_a_claim_is_checked_exactly_and_played_out(server: RunningServer, client: Client) -> None:
-    table = TableClient(client, rules="small-last", opponent="easy", seed=3)
+@pytest.mark.parametrize("refused", [False, True])
+def test_one_claim_is_checked_exactly_and_played_out(
+    refused: bool, server: RunningServer, client: Client
+) -> None:
+    table = TableClient(client, rules="small-last", opponent="easy")
 
     def claim(tricks: int) -> tuple[int, Any]:
         body = {"tricks": tricks, "move": table.state["move"]}
@@ -326,15 +334,24 @@ def test_a_claim_is_checked_exactly_and_played_out(server: RunningServer, client
     assert "open endgame" in claim(7)[1]["error"]
     while table.state["stock_left"] or table.state["turn"] != 0:
         table.play(table.state["legal"][0])
+    assert table.state["rated"]
     view = server.session(table.id).view(0)
     value, own = max(moves_of(view).values()), view.counting_tricks[0]
-    if value < len(view.hand):
-        status, refusal = claim(value + 1)
+    if refused:
+        status, refusal = claim(len(view.hand) + 1)
         assert (status, "not yours for sure" in refusal["error"]) == (422, True)
-        assert refusal["state"] == table.state
-    table.take(claim(value)[1])
+        changed = {"rated": False, "claim_refused": True, "n": table.state["n"] + 1}
+        assert refusal["state"] == {**table.state, **changed}
+        # Further refusals would tell how many tricks are sure.
+        assert "refused in this hand already" in claim(value)[1]["error"]
+        assert server.session(table.id).claim_refused
+        table.take(client.get(table.path))
+        table.finish_hand()
+    else:
+        table.take(claim(value)[1])
+        assert table.state["tricks"][0] == own + value
     assert table.state["phase"] == "over"
-    assert table.state["tricks"][0] == own + value
+    assert len(client.get("/api/statistics")["play"]) == (not refused)
 
 
 def test_the_first_hand_is_explained_and_does_not_count(client: Client) -> None:

@@ -101,7 +101,7 @@ export class TableActions {
   async openMenu() {
     const { state } = this;
     const going = !state.left && (state.phase !== "over" || this.between);
-    const claims = state.open && state.turn === 0 && !state.watched;
+    const claims = state.open && state.turn === 0 && !state.watched && !state.claim_refused;
     const wish = await openPages([
       claims ? ["claim", label("table.claim")] : null,
       mayTakeBack(state) ? ["back", label("table.take_back_card")] : null,
