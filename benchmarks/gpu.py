@@ -54,11 +54,11 @@ def _random_play() -> Row:
 
     device = CudaBackend()
     rules = device.to_device(options_from("classic").rules_record)
-    paid, played = device.zeros(HANDS, np.int64), device.zeros(HANDS, np.int64)
+    payoffs, played = device.zeros(HANDS, np.int64), device.zeros(HANDS, np.int64)
 
     def work() -> float:
         cuda_kernels.random_hands_kernel[HANDS // 128, 128](
-            (rules, paid, played), np.uint64(1), np.int64(0)
+            (rules, payoffs, played), np.uint64(1), np.int64(0)
         )
         return 52.0 * HANDS
 

@@ -285,7 +285,7 @@ def _facts(rules: Rules) -> set[str]:
 def _values(rules: Rules) -> dict[str, object]:
     """What the texts name."""
     examples = _examples(rules)
-    most, least, pay = examples[len(examples) // 2]
+    most, least, payoff = examples[len(examples) // 2]
     return {
         "deck": _deck(rules),
         "hand": rules.hand,
@@ -302,7 +302,7 @@ def _values(rules: Rules) -> dict[str, object]:
         "book": rules.effective_book,
         "slam_pay": rules.slam_pay,
         "examples": ", ".join("{}–{} pays {}".format(*example) for example in examples),
-        "middle": f"{pay} for {most}–{least}",
+        "middle": f"{payoff} for {most}–{least}",
         "middle_least": least,
         "half": rules.counting_tricks // 2,
     }
@@ -338,12 +338,12 @@ def _examples(rules: Rules) -> list[tuple[int, int, str]]:
 
 def _paid(rules: Rules, most: int, least: int) -> str:
     if rules.pay == "margin":
-        pay = most - least
+        payoff = most - least
     elif rules.slam_pay is not None and most == rules.counting_tricks:
-        pay = rules.slam_pay
+        payoff = rules.slam_pay
     else:
-        pay = max(0, most - rules.effective_book)
-    return str(pay) if pay else "nothing"
+        payoff = max(0, most - rules.effective_book)
+    return str(payoff) if payoff else "nothing"
 
 
 # -- the parameters

@@ -52,7 +52,7 @@ from .play import (
     legal,
     match_over,
     new_match,
-    pay,
+    payoff,
     play,
     row,
     set_up,
@@ -70,7 +70,7 @@ _SINGLE_GAME = np.dtype(
         ("stream", "u8", (1,)),
         # As of the last refresh.
         ("faced", "u8"),  # face-up stock cards
-        ("paid", "i8"),  # to seat 0
+        ("payoff", "i8"),  # to seat 0
         ("match_over", "i8"),
     ]
 )
@@ -105,7 +105,7 @@ def _play(states: np.ndarray, action: int) -> int:
     state = row(states, 0)
     if action == _REFRESH:
         state.faced = faced_cards(state.rules, state.game)
-        state.paid = pay(state.rules, state.game, 0)
+        state.payoff = payoff(state.rules, state.game, 0)
         state.match_over = 1 if match_over(state.rules, state.game) else 0
     else:
         if not (legal(state.rules, state.game) >> np.uint64(action)) & ONE:
@@ -188,7 +188,7 @@ class Game:
         game.actions = [*exchanges_in(record[0]), *played]
         game._replay()
         if game.over and match is not None:
-            # The replay has added the hand's pay to a score that includes it.
+            # The replay has added the hand's payoff to a score that includes it.
             for name in _SCORE:
                 game._first_record[name] -= game.record[name] - record[name]
                 game.record[name] = record[name]
@@ -385,11 +385,11 @@ class Game:
         return tuple(self.record["tricks"][0].tolist())
 
     @property
-    def pays(self) -> tuple[int, ...]:
-        """Pay of each seat, once the hand is over."""
+    def payoffs(self) -> tuple[int, ...]:
+        """Payoff of each seat, once the hand is over."""
         if not self.over:
             raise IllegalAction("the hand is not over, so nothing is paid yet")
-        first = self._refreshed("paid")
+        first = self._refreshed("payoff")
         return first, -first
 
     @property
@@ -402,7 +402,7 @@ class Game:
 
     def __repr__(self) -> str:
         if self.over:
-            return f"Game({self.rules.name}, over, pays {self.pays})"
+            return f"Game({self.rules.name}, over, pays {self.payoffs})"
         hands = "; ".join(text_of(hand) for hand in self.hands)
         return f"Game({self.rules.name}, seat {self.turn} to {self.phase}, hands {hands})"
 

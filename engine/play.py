@@ -354,15 +354,15 @@ def end_hand(rules: Record, game: Record) -> None:
         return
     game.hands += 1
     for seat in range(2):
-        paid = pay(rules, game, seat)
-        if paid > 0:
-            game.points[seat] += paid
+        gain = payoff(rules, game, seat)
+        if gain > 0:
+            game.points[seat] += gain
             game.hands_won[seat] += 1
 
 
 @jit
-def pay_for(rules: Record, low: int, own_tricks: int, other_tricks: int) -> int:
-    """Pay of a player for a result in counting tricks."""
+def payoff_of_tricks(rules: Record, low: int, own_tricks: int, other_tricks: int) -> int:
+    """Payoff of a player for a result in counting tricks."""
     most, least = own_tricks, other_tricks
     if other_tricks > own_tricks:
         most, least = other_tricks, own_tricks
@@ -381,10 +381,10 @@ def pay_for(rules: Record, low: int, own_tricks: int, other_tricks: int) -> int:
 
 
 @jit
-def pay(rules: Record, game: Record, seat: int) -> int:
-    """Pay of a seat; the opponent's is its negative."""
+def payoff(rules: Record, game: Record, seat: int) -> int:
+    """Payoff of a seat; the opponent's is its negative."""
     own_tricks, other_tricks = np.int64(game.tricks[seat]), np.int64(game.tricks[1 - seat])
-    return pay_for(rules, np.int64(game.low), own_tricks, other_tricks)
+    return payoff_of_tricks(rules, np.int64(game.low), own_tricks, other_tricks)
 
 
 @jit

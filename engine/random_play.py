@@ -7,7 +7,7 @@ import numpy as np
 from ..common.jit.compiler import jit, warm_up
 from .bitset import nth_lowest, popcount
 from .dtypes import GAME, OVER
-from .play import Record, deal_numbered, legal, pay, play, row
+from .play import Record, deal_numbered, legal, payoff, play, row
 from .rng import random_below
 from .rules import Rules
 
@@ -33,7 +33,7 @@ def _random_hands(
         # The stream continues after the deal, so a hand does not depend on earlier ones.
         deal_numbered(row(rules, 0), game, seed, np.uint64(first + index), stream)
         played += play_out_randomly(row(rules, 0), game, stream)
-        out[index] = pay(row(rules, 0), game, 0)
+        out[index] = payoff(row(rules, 0), game, 0)
     return played
 
 

@@ -24,7 +24,7 @@ from .cards import CHOICE_WORDS, KEEP, TAKE_BLIND, TAKE_HIDDEN, action_word, car
 from .checks import checked_deal
 from .dtypes import SEATS
 from .game import Game, exchanges_in, tricks_in
-from .play import pay_for, row
+from .play import payoff_of_tricks, row
 from .rules import Match, Rules, load_rules, named_rules
 from .validation import score_is_possible
 
@@ -81,7 +81,7 @@ class GameRecord:
     dealer: int
     tricks: tuple[TrickRecord, ...]
     counting_tricks: tuple[int, ...]
-    pays: tuple[int, ...]
+    payoffs: tuple[int, ...]
     seed: int | None = None
     number: int = 0
     """Deal `number` of `seed`; without a seed the cards are in `deal`."""
@@ -201,7 +201,9 @@ def record_of_finished(
 ) -> GameRecord:
     """Record of a finished hand of a numbered deal, from its `GAME` record."""
     own_tricks, other_tricks = game["tricks"].tolist()
-    paid = int(pay_for(row(rules.record(), 0), int(game["low"]), own_tricks, other_tricks))
+    payoff = int(
+        payoff_of_tricks(row(rules.record(), 0), int(game["low"]), own_tricks, other_tricks)
+    )
     (own_points, other_points), (own_won, other_won) = (
         game[name].tolist() for name in ("points", "hands_won")
     )
@@ -212,15 +214,15 @@ def record_of_finished(
             TrickRecord(leader, tuple(actions)) for leader, actions in tricks_in(rules, game)
         ),
         counting_tricks=(own_tricks, other_tricks),
-        pays=(paid, -paid),
+        payoffs=(payoff, -payoff),
         seed=seed,
         number=int(game["number"]),
         match=match
         and MatchScore(
             target=match.target,
             best_of=match.best_of,
-            points=(own_points - max(paid, 0), other_points - max(-paid, 0)),
-            hands_won=(own_won - (paid > 0), other_won - (paid < 0)),
+            points=(own_points - max(payoff, 0), other_points - max(-payoff, 0)),
+            hands_won=(own_won - (payoff > 0), other_won - (payoff < 0)),
             hands=int(game["hands"]) - 1,
         ),
         exchange=tuple(exchanges_in(game)),
@@ -250,14 +252,14 @@ _EXCHANGES: dict[_Word, int] = {"keep": KEEP, "blind": TAKE_BLIND}
 
 class _Result(Struct, frozen=True, forbid_unknown_fields=True):
     tricks: tuple[_Count, _Count]
-    pays: tuple[_Pay, _Pay]
+    payoffs: tuple[_Pay, _Pay] = msgspec.field(name="pays")
 
     @staticmethod
     def from_hand(ended: GameRecord | Game) -> _Result:
-        return _Result(_pair(ended.counting_tricks), _pair(ended.pays))
+        return _Result(_pair(ended.counting_tricks), _pair(ended.payoffs))
 
     def __str__(self) -> str:
-        return f"tricks {list(self.tricks)}, pays {list(self.pays)}"
+        return f"tricks {list(self.tricks)}, pays {list(self.payoffs)}"
 
 
 class _JsonRecord(
@@ -324,7 +326,7 @@ def _from_json(data: object) -> GameRecord:
         dealer=parsed.dealer,
         tricks=tuple(map(_parse_trick, parsed.tricks)),
         counting_tricks=parsed.result.tricks,
-        pays=parsed.result.pays,
+        payoffs=parsed.result.payoffs,
         seed=parsed.seed,
         number=parsed.number or 0,
         deal=() if parsed.deal is None else tuple(checked_deal(rules, parsed.deal)),

@@ -192,7 +192,7 @@ class Rules:
         return self.counting_tricks if self.race is None else self.race
 
     @property
-    def max_pay(self) -> int:
+    def max_payoff(self) -> int:
         if self.pay == "win":
             return 1
         most = self.max_tricks

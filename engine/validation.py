@@ -67,7 +67,7 @@ def score_is_possible(
 ) -> Any:
     """Whether a match can have this score before a hand, for one score or arrays."""
     points, won = np.asarray(points), np.asarray(hands_won)
-    possible = (won >= 0) & (points >= won) & (points <= won * rules.max_pay)
+    possible = (won >= 0) & (points >= won) & (points <= won * rules.max_payoff)
     possible = possible.all(axis=-1) & (won.sum(axis=-1) <= hands)
     if match is None:
         return possible & (np.asarray(hands) == 0)

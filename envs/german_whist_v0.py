@@ -202,7 +202,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         of the seed.
         """
         self._next_observation = None
-        self._paid = [0.0, 0.0]
+        self._returns = [0.0, 0.0]
         self.is_over = False
         self._batch.reset(seed, self._begin(options))
         seat = int(self._batch.records["turn"][0])
@@ -252,21 +252,21 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
             self._next_observation = (observation, mask)
             self.agent_selection = AGENTS[seat]
         if step.rewarded or step.event == ENDGAME_REACHED:
-            self._pay(*self._batch.results["paid"][0].tolist())
+            self._add_rewards(*self._batch.results["rewards"][0].tolist())
         else:
-            self._pay(0.0, 0.0)
+            self._add_rewards(0.0, 0.0)
         if self.render_mode == "human":
             self.render()
 
-    def _pay(self, first: float, second: float) -> None:
+    def _add_rewards(self, first: float, second: float) -> None:
         rewards, total = self.rewards, self._cumulative_rewards
         rewards["player_0"] = first
         rewards["player_1"] = second
         if first or second:
             total["player_0"] += first
             total["player_1"] += second
-            self._paid[0] += first
-            self._paid[1] += second
+            self._returns[0] += first
+            self._returns[1] += second
 
     def abandon(self, offender: str) -> None:
         self._batch.abandon(self._batch.all_games, np.array([AGENTS.index(offender)]))
@@ -284,7 +284,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         }
 
     def episode_return(self, agent: str) -> float:
-        return self._paid[AGENTS.index(agent)]
+        return self._returns[AGENTS.index(agent)]
 
     # -- observations
 

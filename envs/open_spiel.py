@@ -64,15 +64,15 @@ class OpenSpielGame(pyspiel.Game):
         """The parameter `rules` is a name, the path of a YAML file, or a mapping as YAML text."""
         text = str((params or {}).get("rules", _SMALLEST))
         rules, deals = _load(text)
-        pay = float(rules.max_pay)
+        payoff = float(rules.max_payoff)
         super().__init__(
             _TYPE,
             pyspiel.GameInfo(
                 num_distinct_actions=rules.actions,
                 max_chance_outcomes=SEATS * len(deals),
                 num_players=SEATS,
-                min_utility=-pay,
-                max_utility=pay,
+                min_utility=-payoff,
+                max_utility=payoff,
                 utility_sum=0.0,
                 max_game_length=(3 if rules.choice else 2) * rules.tricks + 2 * rules.exchange,
             ),
@@ -146,7 +146,7 @@ class OpenSpielState(pyspiel.State):
     def returns(self) -> list[float]:
         if self.game is None or not self.game.over:
             return [0.0] * SEATS
-        return [float(paid) for paid in self.game.pays]
+        return [float(payoff) for payoff in self.game.payoffs]
 
     def information_state_string(self, player: int | None = None) -> str:
         """The player's view as hexadecimal text."""

@@ -57,12 +57,12 @@ def find_opponent_turns(
 
 
 @jit
-def write_paid(
-    arrays: BatchArrays, seats: np.ndarray, paid: np.ndarray, start: int, stop: int
+def write_rewards(
+    arrays: BatchArrays, seats: np.ndarray, rewards: np.ndarray, start: int, stop: int
 ) -> int:
     """Write the rewards of each game's seat in `seats`."""
     for index in range(start, stop):
-        paid[index] = row(arrays.results, index).paid[seats[index]]
+        rewards[index] = row(arrays.results, index).rewards[seats[index]]
     return 0
 
 

@@ -46,7 +46,7 @@ from .opponents import (
     query_opponent,
     write_decisions,
     write_legal,
-    write_paid,
+    write_rewards,
 )
 from .options import LearnerOptions
 from .render.modes import OPEN, SEAT, Painter, painter_for
@@ -274,7 +274,7 @@ class SingleAgentBatch:
 
     def _collect_rewards(self, seats: Array) -> Array:
         rewards = np.empty(self.n)
-        self.batch.run(self.n, write_paid, seats, rewards, cost_ns=READ_NS)
+        self.batch.run(self.n, write_rewards, seats, rewards, cost_ns=READ_NS)
         self.returns += rewards
         return rewards
 
@@ -294,8 +294,8 @@ class SingleAgentBatch:
         """End episodes by illegal actions: the return becomes the worst of an episode or less."""
         batch, seats = self.batch, self.seats[indices]
         batch.abandon(indices, seats)
-        batch.results["paid"][indices] = 0
-        batch.results["paid"][indices, seats] = -self.options.max_loss - np.maximum(
+        batch.results["rewards"][indices] = 0
+        batch.results["rewards"][indices, seats] = -self.options.max_loss - np.maximum(
             self.returns[indices], 0
         )
 

@@ -25,7 +25,7 @@ from ..agents.networks.mlp import MLPBatch, MLPWeights, forward_rows, new_mlp_ba
 from ..agents.networks.value import (
     MAX_VALUE_INPUTS,
     N_OUTCOMES,
-    outcome_pays,
+    outcome_payoffs,
     read_value_network,
     write_value_inputs,
 )
@@ -58,7 +58,7 @@ class ValueEstimator(NamedTuple):
     rows: MLPBatch
     tables: Tables
     scratch: Scratch
-    pays: np.ndarray
+    payoffs: np.ndarray
     """`(N_OUTCOMES, FIGURES)`: the figures for each number of tricks in the ending."""
     games: np.ndarray
     """A position, after a lead, and after the trick; and the original game."""
@@ -89,15 +89,15 @@ def check_luck(rules: Rules, match: Match | None) -> None:
 
 def new_value_estimator(rules: Rules, tables: Tables, scratch: Scratch) -> ValueEstimator:
     network, tricks = value_network_for(rules), rules.hand
-    pays = np.zeros((N_OUTCOMES, FIGURES))
-    for taken, paid in enumerate(outcome_pays(rules)[: tricks + 1]):
-        pays[taken] = np.sign(paid), 2 * taken - tricks, paid
+    payoffs = np.zeros((N_OUTCOMES, FIGURES))
+    for taken, payoff in enumerate(outcome_payoffs(rules)[: tricks + 1]):
+        payoffs[taken] = np.sign(payoff), 2 * taken - tricks, payoff
     return ValueEstimator(
         network,
         rows=new_mlp_batch(network, 1, MAX_VALUE_INPUTS),
         tables=tables,
         scratch=scratch,
-        pays=pays,
+        payoffs=payoffs,
         games=np.zeros(_ORIGINAL + 1, GAME),
         sums=np.zeros((4, FIGURES + 1)),
         totals=np.zeros((2, FIGURES)),
@@ -123,7 +123,7 @@ def _add_value(
             np.int64(game.trump),
         )
         for figure in range(FIGURES):
-            sums[figure] += sign * estimator.pays[taken, figure]
+            sums[figure] += sign * estimator.payoffs[taken, figure]
         return
     estimator.rows.n_active[0] = write_value_inputs(rules, game, estimator.rows.active_inputs[0])
     forward_rows(estimator.network, estimator.rows, 1)
@@ -136,7 +136,7 @@ def _add_value(
     for tricks in range(N_OUTCOMES):
         prob = sign * np.exp(logits[tricks] - max_logit) / total
         for figure in range(FIGURES):
-            sums[figure] += prob * estimator.pays[tricks, figure]
+            sums[figure] += prob * estimator.payoffs[tricks, figure]
 
 
 _BOUNDS = np.uint64(sum(1 << (13 * suit) for suit in range(5)))

@@ -25,7 +25,7 @@ from ..engine.play import (
     end_hand,
     match_over,
     new_match,
-    pay,
+    payoff,
     play,
     row,
     set_up,
@@ -388,7 +388,7 @@ def count_hands(batch: Games, endings: Endings, counters: Counters, ended: np.nd
         ended[count] = index
         count += 1
         seat = np.int64(batch.seats[index])
-        points = pay(rules, game, seat)
+        points = payoff(rules, game, seat)
         score = 1 + (1 if points > 0 else 0) - (1 if points < 0 else 0)
         if batch.forfeits[index]:
             score = 0 if batch.forfeits[index] == 1 else 2

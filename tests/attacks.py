@@ -247,7 +247,7 @@ class Rememberer(Attacker):
 def side_by_side(one: Agent, two: Agent, seed: int, pairs: int, streams: Streams) -> float:
     """Both halves of every deal side by side in the same calls; the share that `one` wins."""
     halves = [dealt("classic", pairs, seed=seed) for _ in range(SEATS)]
-    paid, over = 0.0, np.zeros((SEATS, pairs), bool)
+    rewards, over = 0.0, np.zeros((SEATS, pairs), bool)
     while not over.all():
         for player, agent in enumerate((one, two)):
             where = [
@@ -269,9 +269,9 @@ def side_by_side(one: Agent, two: Agent, seed: int, pairs: int, streams: Streams
             for half, (games, each) in enumerate(zip(halves, where, strict=True)):
                 if len(each):
                     step = games.step(parts[half], each)
-                    paid += step.rewards[each, half].sum()
+                    rewards += step.rewards[each, half].sum()
                     over[half] |= step.ended
-    return 0.5 + paid / (2 * SEATS * pairs)
+    return 0.5 + rewards / (2 * SEATS * pairs)
 
 
 def unprotected(kind: type[Attacker], seed: int, pairs: int) -> tuple[int, int, float]:

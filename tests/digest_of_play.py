@@ -12,7 +12,7 @@ import sys
 
 import numpy as np
 
-from german_whist.agents.networks.value import outcome_pays
+from german_whist.agents.networks.value import outcome_payoffs
 from german_whist.common.jit.compiler import COMPILED
 from german_whist.engine.game import Game
 from german_whist.engine.observation.history import histories, history_rows
@@ -51,7 +51,7 @@ def _digest_of_game(name: str) -> str:
         game.play(rng.choice(game.legal()))
         if rng.random() < 0.1:
             game.undo()
-    digest.update(game.record.tobytes() + repr(game.pays).encode())
+    digest.update(game.record.tobytes() + repr(game.payoffs).encode())
     return digest.hexdigest()
 
 
@@ -110,5 +110,5 @@ def digests(short: bool = False) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    pays = outcome_pays(load_rules("classic")).tolist()
-    json.dump({"compiled": COMPILED, "digests": digests(short=True), "pays": pays}, sys.stdout)
+    payoffs = outcome_payoffs(load_rules("classic")).tolist()
+    json.dump({"compiled": COMPILED, "digests": digests(short=True), "pays": payoffs}, sys.stdout)

@@ -38,7 +38,7 @@ for name in named_rules():
     game = Game(name, seed=4)
     while not game.over:
         game.play(game.legal()[0])
-    assert GameRecord.from_line(record_of(game).to_line()).replay().pays == game.pays
+    assert GameRecord.from_line(record_of(game).to_line()).replay().payoffs == game.payoffs
 print(german_whist.__file__, game.counting_tricks)
 """
 

@@ -108,28 +108,28 @@ def play_hand(game: ThreeGame, players: Sequence[ThreePlayer], key: SipKey) -> T
 
 
 class PayEstimate(NamedTuple):
-    """Mean pay per hand, and the half width of its 95 % interval."""
+    """Mean payoff per hand, and the half width of its 95 % interval."""
 
-    pay: float
+    payoff: float
     interval: float
 
     def __str__(self) -> str:
-        return f"{self.pay:+.2f} ± {self.interval:.2f} a hand"
+        return f"{self.payoff:+.2f} ± {self.interval:.2f} a hand"
 
 
 def won_at_three(
     player: object, opponents: object = "random", hands: int = 1000, seed: int = 1
 ) -> PayEstimate:
-    """Mean pay against two copies of an opponent, every deal played once from each seat."""
+    """Mean payoff against two copies of an opponent, every deal played once from each seat."""
     if checked_count(hands, "hands") < 2:
         raise ValueError(f"hands is {hands!r}: an interval takes two deals or more")
     key, agent, opponent = agent_key(seed), three_player(player), three_player(opponents)
-    game, pays = ThreeGame(), np.zeros(hands)
+    game, payoffs = ThreeGame(), np.zeros(hands)
     for number in range(hands):
         for seat in range(PLAYERS):
             game.deal(seed, number)
             players = [agent if place == seat else opponent for place in range(PLAYERS)]
-            pays[number] += play_hand(game, players, key).pays[seat] / PLAYERS
+            payoffs[number] += play_hand(game, players, key).payoffs[seat] / PLAYERS
     return PayEstimate(
-        float(pays.mean()), quantile(hands) * float(pays.std(ddof=1)) / math.sqrt(hands)
+        float(payoffs.mean()), quantile(hands) * float(payoffs.std(ddof=1)) / math.sqrt(hands)
     )

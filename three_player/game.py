@@ -139,7 +139,7 @@ class ThreeGame:
     >>> game = ThreeGame(seed=1)
     >>> while not game.over:
     ...     game.play(game.legal()[0])
-    >>> sum(game.pays)
+    >>> sum(game.payoffs)
     0
     """
 
@@ -342,15 +342,15 @@ class ThreeGame:
         return first, second, third, dummys
 
     @property
-    def pays(self) -> tuple[int, int, int]:
-        """Pay of each player so far: three times its own tricks minus those of all three."""
+    def payoffs(self) -> tuple[int, int, int]:
+        """Payoff of each player so far: three times its own tricks minus those of all three."""
         first, second, third, _ = self._counted
         together = first + second + third
         return 3 * first - together, 3 * second - together, 3 * third - together
 
     def __repr__(self) -> str:
         if self.over:
-            return f"ThreeGame(over, pays {self.pays})"
+            return f"ThreeGame(over, pays {self.payoffs})"
         hands = "; ".join(text_of(hand) for hand in self.hands)
         return f"ThreeGame(seat {self.mover} to play, hands {hands})"
 

@@ -61,7 +61,7 @@ others get 0 for that step; `truncation` is set too. `raw_env()` raises `Illegal
 sentence and stays as it was.
 
 Then `infos[agent]["result"]` says how it went, as that agent sees it: `tricks`, its own, those of
-left and right, and the dummy's; `pays`, of the three; `deal`, the deal's number.
+left and right, and the dummy's; `payoffs`, of the three; `deal`, the deal's number.
 
 ### Options
 
@@ -176,11 +176,12 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         if not game.legal_set >> number & 1:
             allowed = ", ".join(map(action_text, game.legal()))
             raise self._illegal(action_text(number), allowed)
-        before = game.pays
+        before = game.payoffs
         game.play(number)
         self._cumulative_rewards[agent] = 0.0
         self.rewards = {
-            name: float(new - old) for name, new, old in zip(AGENTS, game.pays, before, strict=True)
+            name: float(new - old)
+            for name, new, old in zip(AGENTS, game.payoffs, before, strict=True)
         }
         self._accumulate_rewards()
         if game.over:
@@ -206,10 +207,10 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
     def result_of(self, seat: int) -> dict[str, Any]:
         """Result from a seat: its own first, the others clockwise, the dummy."""
         order = [(seat + place) % PLAYERS for place in range(PLAYERS)]
-        tricks, pays = self._game.counting_tricks, self._game.pays
+        tricks, payoffs = self._game.counting_tricks, self._game.payoffs
         return {
             "tricks": np.array([*(tricks[place] for place in order), tricks[PLAYERS]]),
-            "pays": np.array([pays[place] for place in order]),
+            "payoffs": np.array([payoffs[place] for place in order]),
             "deal": self._game.number,
         }
 
@@ -220,7 +221,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         return self._stopped or self._game.over
 
     def episode_return(self, agent: str) -> float:
-        return self._game.pays[AGENTS.index(agent)]
+        return self._game.payoffs[AGENTS.index(agent)]
 
     # -- observations
 

@@ -54,7 +54,7 @@ worst reward, or `"raise"` |
     |---|---|---|
     | `action_mask` | always | int8, 1 for each legal action; zeros after the end |
     | `seat` | always | the learner's seat in this episode |
-    | `result` | last step | `tricks`: own, left's, right's, the dummy's; `pays`; `deal` |
+    | `result` | last step | `tricks`: own, left's, right's, the dummy's; `payoffs`; `deal` |
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium reads it from the class
@@ -124,7 +124,7 @@ worst reward, or `"raise"` |
         if table.is_over:
             raise IllegalAction("the episode is over: call reset() to deal again")
         game = self._game
-        before = game.pays[self.seat]
+        before = game.payoffs[self.seat]
         # A number that is no action at all raises in play.
         is_illegal = 0 <= number < N_CARDS and not game.legal_set >> number & 1
         if self._illegal_loses and is_illegal:
@@ -134,7 +134,7 @@ worst reward, or `"raise"` |
         else:
             game.play(number)
             self._play_others()
-            reward = float(game.pays[self.seat] - before)
+            reward = float(game.payoffs[self.seat] - before)
         observation, info = self._shown()
         if table.is_over:
             info["result"] = table.result_of(self.seat)

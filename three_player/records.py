@@ -29,10 +29,10 @@ class ThreeResult(Struct, frozen=True, forbid_unknown_fields=True):
     """Counting tricks, the dummy's last, and pays."""
 
     tricks: tuple[int, int, int, int]
-    pays: tuple[int, int, int]
+    payoffs: tuple[int, int, int] = msgspec.field(name="pays")
 
     def __str__(self) -> str:
-        return f"tricks {list(self.tricks)}, pays {list(self.pays)}"
+        return f"tricks {list(self.tricks)}, pays {list(self.payoffs)}"
 
 
 class ThreeRecord(
@@ -112,7 +112,7 @@ def record_of_three(game: ThreeGame, meta: Mapping[str, Any] | None = None) -> T
 
 
 def _result(game: ThreeGame) -> ThreeResult:
-    return ThreeResult(game.counting_tricks, game.pays)
+    return ThreeResult(game.counting_tricks, game.payoffs)
 
 
 def read_three_records(path: str | Path) -> tuple[list[ThreeRecord], list[BrokenLine]]:

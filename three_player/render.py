@@ -98,14 +98,14 @@ def _stage(view: ThreeView) -> str:
     return f"endgame {len(view.tricks) - DRAW_TRICKS + 1} of {HAND}"
 
 
-def _pays(view: ThreeView) -> str:
+def _payoffs(view: ThreeView) -> str:
     own, left, right, _ = view.tricks_won
     together = own + left + right
-    paid = [
+    texts = [
         f"player_{seat} {PLAYERS * view.tricks_won[relative_seat(view.seat, seat)] - together:+d}"
         for seat in range(PLAYERS)
     ]
-    return ", ".join(paid)
+    return ", ".join(texts)
 
 
 # -- shapes
@@ -129,7 +129,7 @@ def scene_of_three(view: ThreeView, hands: Hands | None = None) -> Scene:
     draw_trumps(items, view.trump, 130, 893.0, _MIDDLE)
     items.append(Text(893.0, _MIDDLE + 100, _stage(view), 15, INK))
     if view.over:
-        items.append(Text(_WIDTH / 2, _HEIGHT - 70, _pays(view), 22, GOLD, bold=True))
+        items.append(Text(_WIDTH / 2, _HEIGHT - 70, _payoffs(view), 22, GOLD, bold=True))
     trumps = f"{SUIT_NAMES[view.trump]} are trumps"
     tricks = ", ".join(f"{seat.name} {seat.tricks}" for seat in seats)
     title = f"German Whist for three, {trumps}, tricks {tricks}"
@@ -174,4 +174,4 @@ def text_of_three(view: ThreeView, hands: Hands | None = None) -> str:
         parts.append(
             heading + ", ".join(f"{seats[seat].name} {card.symbol}" for seat, card in trick)
         )
-    return "\n".join([*lines, "   ".join(parts), *([_pays(view)] if view.over else [])]) + "\n"
+    return "\n".join([*lines, "   ".join(parts), *([_payoffs(view)] if view.over else [])]) + "\n"

@@ -147,4 +147,4 @@ class SolvedCard(Card, frozen=True, kw_only=True):
     exploitability: float
     """Mean win of best responses per hand, before rounding to bytes."""
     value: float
-    """Approximate pay of the first leader in equilibrium."""
+    """Approximate payoff of the first leader in equilibrium."""

@@ -4,7 +4,7 @@ Searches query it at the leaves of sampled determinizations, so its input holds 
 see: both hands, which cards of each the opponent has seen, the upcard, and the set of cards left
 in the stock. Suits come trumps first, then by the leader's cards, with relative ranks: each card
 in play stands as high as its suit lets it. The output is a distribution over numbers of tricks
-instead of an expected pay, so that one network serves every rule set's pay.
+instead of an expected payoff, so that one network serves every rule set's payoff.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ...engine.bitset import NO_CARDS, ONE, suit_part
 from ...engine.cards import N_CARDS
 from ...engine.endgame.game_values import inexact_reason
 from ...engine.observation.layout import Layout
-from ...engine.play import Record, pay_for, row, stock_left
+from ...engine.play import Record, payoff_of_tricks, row, stock_left
 from ...engine.rules import Rules
 from ..base import Array, CannotPlay
 from .mlp import MLPWeights
@@ -119,18 +119,18 @@ def _goes_before(leader_hand: np.uint64, other_hand: np.uint64, a: int, b: int) 
 
 
 @jit
-def expected_pay(out: np.ndarray, pays: np.ndarray) -> float:
-    """Mean pay of the leader, by the network's logits and the pay of each outcome."""
+def expected_payoff(out: np.ndarray, payoffs: np.ndarray) -> float:
+    """Mean payoff of the leader, by the network's logits and the payoff of each outcome."""
     # A softmax of its own, in float32 and without an array of weights: it runs at every leaf of a
     # search, and `masked_softmax`, in float64 over legal actions, would give other last digits.
     top = out[0]
-    for k in range(1, len(pays)):
+    for k in range(1, len(payoffs)):
         top = max(top, out[k])
     total, sum_ = np.float32(0), np.float32(0)
-    for k in range(len(pays)):
+    for k in range(len(payoffs)):
         share = np.exp(out[k] - top)
         total += share
-        sum_ += share * pays[k]
+        sum_ += share * payoffs[k]
     return sum_ / total
 
 
@@ -147,11 +147,14 @@ def check_value_rules(rules: Rules) -> None:
         )
 
 
-def outcome_pays(rules: Rules) -> Array:
-    """Pay of each number of tricks in the ending."""
+def outcome_payoffs(rules: Rules) -> Array:
+    """Payoff of each number of tricks in the ending."""
     record, tricks = row(rules.record(), 0), rules.hand
     return np.array(
-        [pay_for(record, 0, k, tricks - k) if k <= tricks else 0 for k in range(N_OUTCOMES)],
+        [
+            payoff_of_tricks(record, 0, k, tricks - k) if k <= tricks else 0
+            for k in range(N_OUTCOMES)
+        ],
         np.float32,
     )
 

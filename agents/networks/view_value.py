@@ -13,20 +13,20 @@ import numpy as np
 from ...common.jit.compiler import jit
 from ...engine.dtypes import OVER
 from ...engine.endgame.game_values import best_tricks
-from ...engine.play import pay_for, play, row, stock_left
+from ...engine.play import payoff_of_tricks, play, row, stock_left
 from ...engine.rules import Rules
 from ...engine.sampling.determinizations import sample_determinizations
 from ...engine.view import View
 from ..base import Array
 from .mlp import MLPBatch, MLPWeights, forward_rows, new_mlp_batch
-from .value import MAX_VALUE_INPUTS, expected_pay, outcome_pays, write_value_inputs
+from .value import MAX_VALUE_INPUTS, expected_payoff, outcome_payoffs, write_value_inputs
 
 SAMPLES = 64
 
 
 @jit
 def _leader_values(
-    rules: np.ndarray, games: np.ndarray, net: MLPWeights, rows: MLPBatch, pays: np.ndarray
+    rules: np.ndarray, games: np.ndarray, net: MLPWeights, rows: MLPBatch, payoffs: np.ndarray
 ) -> np.ndarray:
     """The network's value for the player on lead, NaN for endings."""
     values = np.full(len(games), np.nan)
@@ -35,7 +35,7 @@ def _leader_values(
         if stock_left(row(rules, 0), game) > 0:
             rows.n_active[0] = write_value_inputs(row(rules, 0), game, rows.active_inputs[0])
             forward_rows(net, rows, 1)
-            values[index] = expected_pay(rows.out[0], pays)
+            values[index] = expected_payoff(rows.out[0], payoffs)
     return values
 
 
@@ -50,14 +50,14 @@ def view_values(
 ) -> Array:
     """Expected payoff of the hand for the player of each view, who plays `actions`."""
     record: Any = rules.record()
-    rows, pays = new_mlp_batch(net, 1, MAX_VALUE_INPUTS), outcome_pays(rules)
+    rows, payoffs = new_mlp_batch(net, 1, MAX_VALUE_INPUTS), outcome_payoffs(rules)
     means = np.empty(len(views))
     for index, action in enumerate(actions.tolist()):
         view = View(rules, views[index : index + 1])
         games = sample_determinizations(view, samples, method="voids")
         if view.led is not None:
             _play_all(record, games, action)
-        values = _leader_values(record, games, net, rows, pays)
+        values = _leader_values(record, games, net, rows, payoffs)
         signs = np.where(games["leader"] == view.seat, 1.0, -1.0)
         solved = np.flatnonzero(np.isnan(values))
         if len(solved):
@@ -78,7 +78,7 @@ def _ending_values(record: Any, games: Array) -> Array:
     rules = row(record, 0)
     return np.array(
         [
-            float(pay_for(rules, 0, int(first), int(second)))
+            float(payoff_of_tricks(rules, 0, int(first), int(second)))
             for first, second in zip(own, other, strict=True)
         ]
     )

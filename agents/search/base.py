@@ -121,7 +121,7 @@ _T95 = 2.04
 
 @dataclass(frozen=True)
 class Estimates:
-    """Mean pay of each action of a view, with its uncertainty.
+    """Mean payoff of each action of a view, with its uncertainty.
 
     Determinizations come in batches, the same for all actions (common random numbers), so the
     deviation over batches holds for means and for differences of means.
@@ -129,7 +129,7 @@ class Estimates:
 
     actions: tuple[int, ...]
     batches: Array
-    """`(batches, actions)`: mean pay in each batch."""
+    """`(batches, actions)`: mean payoff in each batch."""
     worlds: int
     """Number of determinizations of each action."""
 
@@ -203,7 +203,7 @@ class SearchAgent(Agent):
         return -1
 
     def estimates(self, view: View, seed: int = 0) -> Estimates | None:
-        """Mean pay of each action of the player to move, by the same search as `act`.
+        """Mean payoff of each action of the player to move, by the same search as `act`.
 
         None if there is nothing to search: one legal action, or an open ending.
         """

@@ -44,8 +44,8 @@ from ..networks.policy import PolicyBuffers, new_policy_buffers
 from ..networks.search_networks import covers_rules
 from ..networks.value import (
     MAX_VALUE_INPUTS,
-    expected_pay,
-    outcome_pays,
+    expected_payoff,
+    outcome_payoffs,
     read_value_network,
     write_value_inputs,
 )
@@ -80,8 +80,8 @@ class ResponderModels(NamedTuple):
     uses_value: bool
     """Whether the value network evaluates leaves, or the stock is played out."""
     ahead: int
-    pays: np.ndarray
-    """Pay of each number of tricks in the ending."""
+    payoffs: np.ndarray
+    """Payoff of each number of tricks in the ending."""
     burn_in_steps: int
     steps: int
 
@@ -338,7 +338,7 @@ def _rollout(search: ResponderSearch, seat: int, trick: int, stream: np.ndarray)
                 rows = search.value_rows
                 rows.n_active[0] = write_value_inputs(rules, game, rows.active_inputs[0])
                 forward_rows(models.value, rows, 1)
-                return sign * expected_pay(rows.out[0], models.pays)
+                return sign * expected_payoff(rows.out[0], models.payoffs)
         turn = np.int64(game.turn)
         write_position(rules, game, turn, view)
         if turn == seat:
@@ -477,7 +477,7 @@ class ResponderAgent(SearchAgent):
             ahead=parse_tricks_option(
                 "ahead", options.ahead, 1, self.rules, "are played out before that"
             ),
-            pays=outcome_pays(self.rules),
+            payoffs=outcome_payoffs(self.rules),
             burn_in_steps=BURN_IN_STEPS // divisor,
             steps=WORLD_STEPS // divisor,
         )

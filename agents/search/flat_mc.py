@@ -3,10 +3,10 @@
 Perfect-information Monte Carlo with playouts instead of a full search (Ginsberg, "GIB: Imperfect
 Information in a Computationally Challenging Game", JAIR 2001): it samples N determinizations,
 full deals consistent with the view, plays each legal card in each of them, lets the rules of
-thumb play the rest of the foreplay for both, and scores the ending exactly by the hand's pay. The
-card with the best total is played; of equals the cheaper one, by rank, a trump counting 13 more.
-Of equal stock cards it takes the one that the rules of thumb choose. In an exchange, keeping and
-taking the blind hand are tried, and the opponent decides by the rules of thumb.
+thumb play the rest of the foreplay for both, and scores the ending exactly by the hand's payoff.
+The card with the best total is played; of equals the cheaper one, by rank, a trump counting 13
+more. Of equal stock cards it takes the one that the rules of thumb choose. In an exchange, keeping
+and taking the blind hand are tried, and the opponent decides by the rules of thumb.
 
 Endings are scored with open cards in each determinization, so the search assumes knowledge that
 it will not have, and information has no value for it (strategy fusion: Long, Sturtevant, Buro and
@@ -35,7 +35,7 @@ from ...engine.dtypes import CHOOSE, EXCHANGE, GAME, NO_CARD, VIEW
 from ...engine.endgame import Ending, Scratch, Tables, solve_moves
 from ...engine.endgame.index import MAX_CARDS
 from ...engine.endgame.solver import thread_scratch
-from ...engine.play import Record, pay_for, play, row
+from ...engine.play import Record, payoff_of_tricks, play, row
 from ...engine.rules import Match
 from ...engine.sampling.determinizations import (
     SAMPLING_PLAN,
@@ -92,7 +92,7 @@ def _solve_all(search: FlatMcSearch, view: Record, cards: np.ndarray, tricks: np
         taken = tricks[cards[index]]
         own_tricks = np.int64(view.tricks[0]) + taken
         opponent_tricks = np.int64(view.tricks[1]) + remaining - taken
-        search.totals[cards[index]] += pay_for(rules, low, own_tricks, opponent_tricks)
+        search.totals[cards[index]] += payoff_of_tricks(rules, low, own_tricks, opponent_tricks)
 
 
 @jit

@@ -29,7 +29,7 @@ from ...engine.cards import N_ACTIONS
 from ...engine.dtypes import GAME, OVER
 from ...engine.endgame import Scratch, Tables
 from ...engine.endgame.solver import thread_scratch
-from ...engine.play import Record, faced_cards, legal, pay, play, row
+from ...engine.play import Record, faced_cards, legal, payoff, play, row
 from ...engine.rng import random_below, stream_key
 from ...engine.rules import Match
 from ...engine.sampling.determinizations import (
@@ -70,7 +70,7 @@ class IsmctsSearch(NamedTuple):
 
     rules: np.ndarray
     tables: Tables
-    max_pay: float
+    max_payoff: float
     exploration: float
     thumb: bool
     """Whether the rules of thumb play hands out, or chance."""
@@ -172,10 +172,10 @@ def _iterate(search: IsmctsSearch, view: Record, stream: np.ndarray) -> None:
         play(rules, game, action)
         node = _observe(rules, game, seat, node, action, before)
     if game.phase == OVER:
-        payoff = 1.0 * pay(rules, game, seat)
+        value = 1.0 * payoff(rules, game, seat)
     else:
-        payoff = ending_value_for_seat(rules, search.tables, search.scratch, game, seat)
-    result = (payoff / search.max_pay + 1) / 2
+        value = ending_value_for_seat(rules, search.tables, search.scratch, game, seat)
+    result = (value / search.max_payoff + 1) / 2
     for step in range(length):
         edge = row(search.edges, search.path[step, 0])
         edge.visits += 1
@@ -195,7 +195,7 @@ def _most_visited(search: IsmctsSearch, actions: np.uint64) -> int:
         edge = row(search.edges, place)
         visits, mean = 0, 0.0
         if edge.search == search.counters[0]:
-            visits, mean = edge.visits, (2 * edge.total / edge.visits - 1) * search.max_pay
+            visits, mean = edge.visits, (2 * edge.total / edge.visits - 1) * search.max_payoff
         search.totals[action] = mean * search.counters[2]
         search.visits[action] = visits
         if visits > best_visits or (visits == best_visits and mean > best_mean):
@@ -270,7 +270,7 @@ class IsmctsAgent(SearchAgent):
         return IsmctsSearch(
             rules=self.record,
             tables=self._tables[0],
-            max_pay=float(self.rules.max_pay),
+            max_payoff=float(self.rules.max_payoff),
             exploration=self._exploration,
             thumb=self._options.playout == "threshold",
             voids=self._options.voids,

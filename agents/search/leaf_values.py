@@ -2,7 +2,7 @@
 
 Where a hand only has to be won, one zero-window query to the solver is enough; where it pays by
 the trick, the number of tricks is solved; a race is solved as a race. Optimal play for the number
-of tricks is optimal for every pay, since no pay falls with more tricks (low contracts: fewer).
+of tricks is optimal for every payoff, as no payoff falls with more tricks (low contracts: fewer).
 
 Hands of more than thirteen cards have to be played down first, and so do races that may last more
 than `LONG_RACE` further tricks: searching them in every determinization would take too long.
@@ -18,7 +18,7 @@ from ...engine.dtypes import LEAD, WIN
 from ...engine.endgame import Ending, Race, Scratch, Tables, solve_race
 from ...engine.endgame.index import MAX_CARDS, index_hands
 from ...engine.endgame.search import Node, leader_points, reaches, table_points
-from ...engine.play import Record, legal, pay_for, play, row, stock_left
+from ...engine.play import Record, legal, payoff_of_tricks, play, row, stock_left
 
 LONG_RACE = 5
 
@@ -37,7 +37,7 @@ def has_exact_value(rules: Record, game: Record) -> bool:
 
 @inline_ir
 def ending_value(rules: Record, tables: Tables, scratch: Scratch, game: Record) -> int:
-    """Pay of the player on lead under best play by both, with tables for the game's contract."""
+    """Payoff of the player on lead under best play by both, with tables for the game's contract."""
     leader = np.int64(game.leader)
     hand, other_hand, trump = game.hand[leader], game.hand[1 - leader], np.int64(game.trump)
     own_tricks, opponent_tricks = np.int64(game.tricks[leader]), np.int64(game.tricks[1 - leader])
@@ -62,7 +62,9 @@ def ending_value(rules: Record, tables: Tables, scratch: Scratch, game: Record) 
     if rules.pay == WIN:
         return np.int64(reached >= need) - np.int64(2 * reached < n + behind)
     taken = n - reached if tables.low else reached
-    return pay_for(rules, np.int64(game.low), own_tricks + taken, opponent_tricks + n - taken)
+    return payoff_of_tricks(
+        rules, np.int64(game.low), own_tricks + taken, opponent_tricks + n - taken
+    )
 
 
 @jit
@@ -80,24 +82,24 @@ def solve_last_trick(
     scratch: Scratch,
     games: np.ndarray,
     trials: np.ndarray,
-    max_pay: float,
+    max_payoff: float,
 ) -> float:
-    """Pay of the leader of `games[0]` with the last trick for the stock solved with open cards.
+    """Payoff of the leader of `games[0]` with the last trick for the stock solved with open cards.
 
-    `trials` has space for two games; `max_pay` bounds the pay of a hand.
+    `trials` has space for two games; `max_payoff` bounds the payoff of a hand.
     """
     game = row(games, 0)
     seat = np.int64(game.leader)
-    best = -2 * max_pay
+    best = -2 * max_payoff
     leads = game.hand[seat]
-    while leads and best < max_pay:
+    while leads and best < max_payoff:
         card = lowest(leads)
         leads &= leads - ONE
         trials[0] = games[0]
         led = row(trials, 0)
         play(rules, led, card)
         replies = legal(rules, led)
-        worst = 2 * max_pay
+        worst = 2 * max_payoff
         while replies and worst > best:
             reply = lowest(replies)
             replies &= replies - ONE

@@ -13,7 +13,7 @@ import numpy as np
 from ...common.jit.compiler import inline_ir, jit
 from ...engine.bitset import NO_CARDS
 from ...engine.dtypes import CHOOSE, EXCHANGE, FOLLOW, NO_CARD, OVER
-from ...engine.play import Record, legal, n_faced, pay, play, row, stock_card, stock_left
+from ...engine.play import Record, legal, n_faced, payoff, play, row, stock_card, stock_left
 from ...engine.view import write_position
 from ..heuristic.counting import counting_action
 from ..heuristic.threshold import Situation, choose_exchange, rule_of_thumb
@@ -52,7 +52,7 @@ def rule_of_thumb_in_game(rules: Record, game: Record) -> int:
 
 @inline_ir
 def play_out(search: Any, game: Record, seat: int) -> int:
-    """Play the hand out by a `FlatMcSearch`'s policy for both seats; returns the pay of `seat`."""
+    """Play the hand out by a `FlatMcSearch`'s policy for both seats; returns `seat`'s payoff."""
     rules = row(search.rules, 0)
     while game.phase != OVER:
         if has_exact_value(rules, game):
@@ -64,4 +64,4 @@ def play_out(search: Any, game: Record, seat: int) -> int:
             play(rules, game, counting_action(rules, view))
         else:
             play(rules, game, rule_of_thumb_in_game(rules, game))
-    return pay(rules, game, seat)
+    return payoff(rules, game, seat)

@@ -310,7 +310,7 @@ def _expected_reply_value(search: ThinkerSearch, query: int, leaf: int, seat: in
         search.games[1] = search.leaves[leaf]
         after = row(search.games, 1)
         play(rules, after, real_card(search, query, shown_action))
-        paid = ending_value_for_seat(rules, tables, scratch, after, seat)
+        payoff = ending_value_for_seat(rules, tables, scratch, after, seat)
         total += weights[shown_action]
-        sum_ += weights[shown_action] * paid
+        sum_ += weights[shown_action] * payoff
     return sum_ / total

@@ -44,8 +44,8 @@ from ..networks.policy import (
 )
 from ..networks.value import (
     MAX_VALUE_INPUTS,
-    expected_pay,
-    outcome_pays,
+    expected_payoff,
+    outcome_payoffs,
     read_value_network,
     write_value_inputs,
 )
@@ -67,9 +67,9 @@ class SearchNetworks(NamedTuple):
     belief: MLPWeights
     uses_belief: bool
     """Whether hands are sampled by the belief network, or by voids alone."""
-    pays: np.ndarray
-    """Pay of each number of tricks in the ending."""
-    max_pay: float
+    payoffs: np.ndarray
+    """Payoff of each number of tricks in the ending."""
+    max_payoff: float
     ahead: int
     """Further tricks that the policy plays before a leaf is evaluated."""
     prior: float
@@ -93,8 +93,8 @@ def search_networks(
         value=NO_MLP if value is None else read_value_network(value, rules),
         belief=read_belief_network(belief, rules) if uses_belief else NO_MLP,
         uses_belief=uses_belief,
-        pays=outcome_pays(rules),
-        max_pay=float(rules.max_pay),
+        payoffs=outcome_payoffs(rules),
+        max_payoff=float(rules.max_payoff),
         ahead=ahead,
         prior=prior,
     )
@@ -313,7 +313,7 @@ def play_ahead(search: ThinkerSearch, count: int) -> None:
 
 @inline_ir
 def evaluate_leaves(search: ThinkerSearch, seat: int, count: int, values: np.ndarray) -> None:
-    """Write the pay of `seat` for each leaf, all before a trick."""
+    """Write the payoff of `seat` for each leaf, all before a trick."""
     rules, networks = row(search.rules, 0), search.networks
     tables, scratch = search.tables, search.scratch
     n_queries = 0
@@ -332,7 +332,7 @@ def evaluate_leaves(search: ThinkerSearch, seat: int, count: int, values: np.nda
                 scratch=scratch,
                 games=search.leaves[leaf : leaf + 1],
                 trials=search.games[2:4],
-                max_pay=networks.max_pay,
+                max_payoff=networks.max_payoff,
             )
         else:
             rows = search.value_rows
@@ -344,5 +344,5 @@ def evaluate_leaves(search: ThinkerSearch, seat: int, count: int, values: np.nda
     forward_rows(networks.value, search.value_rows, n_queries)
     for query in range(n_queries):
         leaf = search.queried_leaves[query]
-        value = expected_pay(search.value_rows.out[query], networks.pays)
+        value = expected_payoff(search.value_rows.out[query], networks.payoffs)
         values[leaf] = value if row(search.leaves, leaf).leader == seat else -value

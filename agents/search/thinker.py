@@ -13,7 +13,7 @@ values. After the last trick but one, leaves are solved with open cards. The end
 `thinker:5ms` has a time per move instead. Further options: `last=TRICKS`, the number of last
 tricks for the stock that it searches (before those the policy network plays); `ahead=TRICKS`, the
 tricks that the policy plays on before a leaf is evaluated; `prior=WEIGHT`, the weight of the
-policy's log prior, in the pay of a hand; and networks, `policy=PATH`,
+policy's log prior, in the payoff of a hand; and networks, `policy=PATH`,
 `value=PATH`, `belief=PATH`. With `belief=voids`, the default for rules without a belief network,
 hands are sampled by the voids shown alone.
 """
@@ -87,7 +87,7 @@ def parse_prior(text: str) -> float:
         return weight
     raise ValueError(
         f"prior is {text!r}: it is the weight of a card's log prior beside its mean value, in the "
-        f"pay of a hand; give a number, as prior={PRIOR}"
+        f"payoff of a hand; give a number, as prior={PRIOR}"
     )
 
 

@@ -71,13 +71,13 @@ _ALLOWED = {
     "observation": OBSERVATIONS,
 }
 
-# Options for compiled code: the rules, the rules with the pay of the reward option, the rules with
-# pay 1 for winning a hand, the seed of the deals, and the codes of the other options.
+# Options for compiled code: the rules, the same rules with the payoffs of the reward option and
+# with payoff 1 for winning a hand, the seed of the deals, and the codes of the other options.
 ENV_CONFIG = np.dtype(
     [
         ("rules", RULES),
-        ("pays", RULES),
-        ("wins", RULES),
+        ("reward_rules", RULES),
+        ("win_rules", RULES),
         ("seed", "u8"),
         ("reward", "i4"),
         ("horizon", "i4"),
@@ -110,10 +110,10 @@ class Options:
         """Options for compiled code: a fresh one-element `ENV_CONFIG` array."""
         record = np.zeros(1, ENV_CONFIG)
         record["rules"] = self.rules_record
-        record["wins"] = self._rules_paying("win")
-        record["pays"] = record["rules"] if self.reward == "points" else record["wins"]
+        record["win_rules"] = self._rules_paying("win")
+        record["reward_rules"] = record["rules"] if self.reward == "points" else record["win_rules"]
         if self.reward in ("margin", "tricks"):
-            record["pays"] = self._rules_paying("margin")
+            record["reward_rules"] = self._rules_paying("margin")
         record["reward"] = REWARDS.index(self.reward)
         record["horizon"] = HORIZONS.index(self.horizon)
         record["trumps_first"] = self.layout == "trump-first"
@@ -138,7 +138,7 @@ class Options:
         """Upper bound of the loss in an episode."""
         if self.reward == "win":
             return 1.0
-        hand_loss = self.rules.max_pay if self.reward == "points" else self.rules.counting_tricks
+        hand_loss = self.rules.max_payoff if self.reward == "points" else self.rules.counting_tricks
         if self.match is None:
             return float(hand_loss)
         if self.match.best_of is not None:

@@ -20,7 +20,7 @@ from ..endgame import Tables
 from ..endgame.index import pattern_of
 from ..endgame.search import Node, table_points
 from ..observation.layout import MAX_OBSERVATION_SIZE
-from ..play import deal_numbered, pay, row
+from ..play import deal_numbered, payoff, row
 from ..random_play import play_out_randomly
 from ..rng import random_below, stream_key
 from .cpu_backend import N_FLOATS, RowBuffers
@@ -118,15 +118,15 @@ def look_up_all(arrays: BatchArrays, best: Moves, tables: Tables, start: int, st
 
 @kernel
 def random_hands_kernel(arrays: Any, seed: np.uint64, first: int) -> None:
-    """One random hand per thread: the pay of seat 0 and the number of actions."""
-    rules, paid, played = arrays
+    """One random hand per thread: the payoff of seat 0 and the number of actions."""
+    rules, payoffs, played = arrays
     index = cuda.grid(1)
-    if index < len(paid):
+    if index < len(payoffs):
         stream, games = cuda.local.array(1, uint64), cuda.local.array(1, _GAME)
         game = row(games, 0)
         deal_numbered(row(rules, 0), game, seed, np.uint64(first + index), stream)
         played[index] = play_out_randomly(row(rules, 0), game, stream)
-        paid[index] = pay(row(rules, 0), game, 0)
+        payoffs[index] = payoff(row(rules, 0), game, 0)
 
 
 @jit

@@ -24,8 +24,8 @@ from ..play import (
     legal,
     match_over,
     new_match,
-    pay,
-    pay_for,
+    payoff,
+    payoff_of_tricks,
     play,
     row,
 )
@@ -103,8 +103,8 @@ class BatchArrays(NamedTuple):
 
 @jit
 def _add_reward(result: Record, amount: float) -> None:
-    result.paid[0] += amount
-    result.paid[1] -= amount
+    result.rewards[0] += amount
+    result.rewards[1] -= amount
 
 
 @jit
@@ -116,7 +116,7 @@ def _write_result(
     result.points[0] = game.points[0]
     result.points[1] = game.points[1]
     # The winner of the last hand wins the match.
-    result.won = pay_for(config.wins, np.int64(game.low), own_tricks, other_tricks)
+    result.won = payoff_of_tricks(config.win_rules, np.int64(game.low), own_tricks, other_tricks)
     result.deal = game.number
 
 
@@ -130,7 +130,7 @@ def _finish_hand(config: Record, game: Record, result: Record) -> int:
         if over:
             _add_reward(result, np.float64(result.won))
     elif config.reward != TRICKS:
-        _add_reward(result, np.float64(pay(config.pays, game, 0)))
+        _add_reward(result, np.float64(payoff(config.reward_rules, game, 0)))
     return EPISODE_OVER if over else NEXT_HAND
 
 
@@ -166,7 +166,9 @@ def score_endgame(config: Record, game: Record, best: int, result: Record) -> No
         taken = 2 * first - remaining
         _add_reward(result, np.float64(-taken if low == 1 else taken))
     else:
-        _add_reward(result, np.float64(pay_for(config.pays, low, own_tricks, other_tricks)))
+        _add_reward(
+            result, np.float64(payoff_of_tricks(config.reward_rules, low, own_tricks, other_tricks))
+        )
     _write_result(config, game, own_tricks, other_tricks, result)
     game.phase = OVER
 
@@ -233,7 +235,7 @@ _ILLEGAL, _EVENTS, _SEAT_1, _REWARDED = -1, 4, 4, 8
 
 @jit
 def _packed_step(event: int, seat: int, result: Record) -> int:
-    return event + _SEAT_1 * seat + (_REWARDED if result.paid[0] != 0.0 else 0)
+    return event + _SEAT_1 * seat + (_REWARDED if result.rewards[0] != 0.0 else 0)
 
 
 UNPACKED_STEPS: tuple[Step, ...] = tuple(
@@ -268,8 +270,8 @@ def step_single(
         real = real_action(action, order) if action < N_CARDS else action
         if not is_legal(legal(config.rules, game), real):
             return _ILLEGAL
-        result.paid[0] = 0.0
-        result.paid[1] = 0.0
+        result.rewards[0] = 0.0
+        result.rewards[1] = 0.0
         event = advance(config, game, real, result)
         seat = np.int64(game.turn)
     if event == NO_EVENT:
@@ -284,8 +286,8 @@ def step_single(
 @jit
 def _clear_rewards(arrays: BatchArrays, index: int) -> None:
     result = row(arrays.results, index)
-    result.paid[0] = 0.0
-    result.paid[1] = 0.0
+    result.rewards[0] = 0.0
+    result.rewards[1] = 0.0
 
 
 @jit
@@ -385,8 +387,8 @@ def step_all(arrays: BatchArrays, moves: Moves, step: StepResult, start: int, st
             endings += 1
             continue
         game, result = row(arrays.games, index), row(arrays.results, index)
-        step.rewards[index, 0] = result.paid[0]
-        step.rewards[index, 1] = result.paid[1]
+        step.rewards[index, 0] = result.rewards[0]
+        step.rewards[index, 1] = result.rewards[1]
         step.ended[index] = event >= EPISODE_OVER
         seat = np.int64(game.turn)
         step.seats[index] = seat

@@ -12,7 +12,7 @@ from ...common.typing import Array
 # One record per game; pairs are by seat.
 RESULT = np.dtype(
     [
-        ("paid", "f8", (2,)),  # by the current step
+        ("rewards", "f8", (2,)),  # by the current step
         ("tricks", "i8", (2,)),
         ("points", "i8", (2,)),
         ("won", "i8"),  # 1: by seat 0, -1: by seat 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...engine.cards import SUIT_NAMES, Card
-from ...engine.play import pay_for, row
+from ...engine.play import payoff_of_tricks, row
 from ...engine.view import View
 from .shapes import (
     CARD_HEIGHT,
@@ -164,11 +164,11 @@ def result_text(view: View, names: tuple[str, str]) -> str:
     """The result of a hand as text."""
     own_tricks, opponent_tricks = view.counting_tricks
     rules = view.rules.record()
-    paid = pay_for(row(rules, 0), int(view.low), own_tricks, opponent_tricks)
-    if paid == 0:
+    payoff = payoff_of_tricks(row(rules, 0), int(view.low), own_tricks, opponent_tricks)
+    if payoff == 0:
         return f"{own_tricks} to {opponent_tricks}: nobody is paid"
-    winner = names[0] if paid > 0 else names[1]
-    return f"{own_tricks} to {opponent_tricks}: {abs(paid)} for {winner}"
+    winner = names[0] if payoff > 0 else names[1]
+    return f"{own_tricks} to {opponent_tricks}: {abs(payoff)} for {winner}"
 
 
 def _title(view: View, names: tuple[str, str]) -> str:

@@ -217,7 +217,7 @@ class LiveTable:
             if not actions:
                 raise IllegalAction(label("refused.nothing_to_claim"))
             last = self.session.results[-1]
-            text = words.result(last.tricks, last.pays, display_names(self.session), last.low)
+            text = words.result(last.tricks, last.payoffs, display_names(self.session), last.low)
             self.events.add([TableEvent("claimed", PERSON, text)])
             self._continue()
 

@@ -107,7 +107,7 @@ export type HandResult = [Array<number>, Array<number>, boolean];
 
 export interface HandEnd {
   tricks: Array<number>;
-  pays: Array<number>;
+  payoffs: Array<number>;
   text: string;
   headline: string;
   compared: string;
@@ -279,7 +279,7 @@ export interface HandSummary {
 
 export interface ReplayResult {
   tricks: Array<number>;
-  pays: Array<number>;
+  payoffs: Array<number>;
   text: string;
 }
 

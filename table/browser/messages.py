@@ -254,11 +254,11 @@ def _hand_end(
     session: Session, match: MatchState, names: tuple[str, str], compared: str
 ) -> HandEnd:
     last = session.results[-1]
-    headline = words.headline(names, leading_seat(last.pays))
+    headline = words.headline(names, leading_seat(last.payoffs))
     if match.over and match.kind != "single":
         headline = words.headline(names, match.winner, "match")
-    text = words.result(last.tricks, last.pays, names, last.low)
-    return HandEnd(last.tricks, last.pays, text, headline, compared)
+    text = words.result(last.tricks, last.payoffs, names, last.low)
+    return HandEnd(last.tricks, last.payoffs, text, headline, compared)
 
 
 # -- events
@@ -312,7 +312,7 @@ def play_events(session: Session, old: View, action: int) -> Iterator[TableEvent
             yield _event("stock_gone", None, words.stock_is_gone(new, names))
     if session.game.over:
         last = session.results[-1]
-        yield _event("hand_over", None, words.result(last.tricks, last.pays, names, last.low))
+        yield _event("hand_over", None, words.result(last.tricks, last.payoffs, names, last.low))
         if session.over and session.settings.match is not None:
             winner = winner_of(session)
             yield _event("match_over", winner, words.headline(names, winner, "match"))

@@ -304,5 +304,5 @@ def _line(game: Game, action: int) -> PlayoutLine:
     except NotOpenError:
         raise IllegalAction(label("refused.not_open")) from None
     tricks = game.counting_tricks if seat == 0 else game.counting_tricks[::-1]
-    pays = game.pays if seat == 0 else game.pays[::-1]
-    return PlayoutLine(words.result(tricks, pays, names, game.low), steps)
+    payoffs = game.payoffs if seat == 0 else game.payoffs[::-1]
+    return PlayoutLine(words.result(tricks, payoffs, names, game.low), steps)

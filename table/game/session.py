@@ -54,7 +54,7 @@ class HandResult(NamedTuple):
     """Counting tricks and pays of a hand, and whether fewer tricks won it."""
 
     tricks: tuple[int, ...]
-    pays: tuple[int, ...]
+    payoffs: tuple[int, ...]
     low: bool
 
 
@@ -296,7 +296,7 @@ class Session:
 
     def _add_result(self) -> None:
         game = self.game
-        self.results.append(HandResult(game.counting_tricks, game.pays, game.low))
+        self.results.append(HandResult(game.counting_tricks, game.payoffs, game.low))
 
     def _record(self) -> GameRecord:
         meta: dict[str, Any] = {"players": list(self.settings.names)}
@@ -336,9 +336,9 @@ class Session:
         game = self.game
         if self.settings.match is None:
             return (0, 0), (0, 0)
-        pays = game.pays if game.over else (0, 0)
-        points = (game.points[0] - max(pays[0], 0), game.points[1] - max(pays[1], 0))
-        return points, (game.hands_won[0] - (pays[0] > 0), game.hands_won[1] - (pays[1] > 0))
+        payoffs = game.payoffs if game.over else (0, 0)
+        points = (game.points[0] - max(payoffs[0], 0), game.points[1] - max(payoffs[1], 0))
+        return points, (game.hands_won[0] - (payoffs[0] > 0), game.hands_won[1] - (payoffs[1] > 0))
 
     @staticmethod
     def from_state(data: Mapping[str, Any], make: AgentFactory = make_agent) -> Session:
@@ -367,7 +367,7 @@ class Session:
             dealer=state.dealer,
             tricks=(),
             counting_tricks=(0, 0),
-            pays=(0, 0),
+            payoffs=(0, 0),
             seed=None if settings.deal else settings.seed,
             number=state.number + settings.number,
             deal=settings.deal,
@@ -394,7 +394,7 @@ def winner_of(session: Session) -> int | None:
         return None
     match, game = session.settings.match, session.game
     if match is None:
-        return leading_seat(game.pays)
+        return leading_seat(game.payoffs)
     return leading_seat(game.points if match.target else game.hands_won)
 
 

@@ -176,7 +176,7 @@ def _insert_finished(
             hand=number,
             tricks=own,
             tricks_other=other,
-            pay=record.pays[0],
+            pay=record.payoffs[0],
             margin=other - own if session.results[number - 1].low else own - other,
             record=record.to_line(),
             given_up=0,

@@ -27,7 +27,7 @@ from ...agents.search.base import Estimates, SearchAgent
 from ...engine.cards import KEEP, TAKE_BLIND, TAKE_HIDDEN, Card, action_word
 from ...engine.dtypes import SEATS, VIEW
 from ...engine.endgame import NotOpenError, moves_of, race_moves_of
-from ...engine.play import pay_for, row
+from ...engine.play import payoff_of_tricks, row
 from ...engine.records import GameRecord
 from ...engine.rules import Rules
 from ...engine.view import View
@@ -169,8 +169,8 @@ class Analyst:
         self.search = _load_search(self.settings.search, self.rules)
         self.network = _load_network(self.settings.network, rules)
 
-    def value_of_pay(self, pay: float) -> float:
-        return round(50 + 50 * pay if self.unit == WIN else pay, 3) + 0.0
+    def value_of_payoff(self, payoff: float) -> float:
+        return round(50 + 50 * payoff if self.unit == WIN else payoff, 3) + 0.0
 
     def decision(self, view: View, action: int, n: int = 0) -> DecisionValues:
         """The values of all legal actions, and the cost of the action played."""
@@ -213,28 +213,28 @@ class Analyst:
             return None
         try:
             if rules.race is not None:
-                pays = {int(card): pay for card, pay in race_moves_of(view).items()}
-                return self._from_pays(pays, {})
+                payoffs = {int(card): value for card, value in race_moves_of(view).items()}
+                return self._from_payoffs(payoffs, {})
             tricks = {int(card): count for card, count in moves_of(view).items()}
         except NotOpenError:
             return None
         record, (own, other), left = row(rules.record(), 0), view.counting_tricks, len(view.hand)
-        pays = {
-            card: int(pay_for(record, int(view.low), own + count, other + left - count))
+        payoffs = {
+            card: int(payoff_of_tricks(record, int(view.low), own + count, other + left - count))
             for card, count in tricks.items()
         }
-        return self._from_pays(pays, tricks)
+        return self._from_payoffs(payoffs, tricks)
 
-    def _from_pays(self, pays: dict[int, int], tricks: dict[int, int]) -> list[ActionValue]:
-        best = max(pays.values())
+    def _from_payoffs(self, payoffs: dict[int, int], tricks: dict[int, int]) -> list[ActionValue]:
+        best = max(payoffs.values())
         return [
             _action_value(
                 action,
-                value=self.value_of_pay(pay),
-                cost=self._pay_difference(best - pay),
+                value=self.value_of_payoff(payoff),
+                cost=self._payoff_difference(best - payoff),
                 tricks=tricks.get(action),
             )
-            for action, pay in pays.items()
+            for action, payoff in payoffs.items()
         ]
 
     def _estimated(self, estimates: Estimates, probs: dict[int, float]) -> list[ActionValue]:
@@ -243,16 +243,16 @@ class Analyst:
         return [
             _action_value(
                 action,
-                value=self.value_of_pay(float(means[k])),
-                half_width=self._pay_difference(float(half_widths[k])),
-                cost=self._pay_difference(float(costs[k])),
-                cost_half_width=self._pay_difference(float(cost_half_widths[k])),
+                value=self.value_of_payoff(float(means[k])),
+                half_width=self._payoff_difference(float(half_widths[k])),
+                cost=self._payoff_difference(float(costs[k])),
+                cost_half_width=self._payoff_difference(float(cost_half_widths[k])),
                 probability=probs.get(action),
             )
             for k, action in enumerate(estimates.actions)
         ]
 
-    def _pay_difference(self, difference: float) -> float:
+    def _payoff_difference(self, difference: float) -> float:
         return round(50 * difference if self.unit == WIN else difference, 3) + 0.0
 
     def _probabilities(self, view: View) -> dict[int, float]:
@@ -373,10 +373,10 @@ def _story(
         new_trick = not story or story[-1].trick < decision.trick
         if values and new_trick and decision.who == 0:
             story.append(StoryPoint(decision.n, decision.trick, max(values), decision.exact))
-    pay = record.pays[0]
+    payoff = record.payoffs[0]
     if analyst.unit == WIN:
-        pay = (pay > 0) - (pay < 0)
-    result = analyst.value_of_pay(pay)
+        payoff = (payoff > 0) - (payoff < 0)
+    result = analyst.value_of_payoff(payoff)
     return [*story, StoryPoint(len(decisions), len(record.tricks) + 1, result, True)]
 
 

@@ -89,7 +89,7 @@ class ReplayResult(Struct):
     """The result of a hand."""
 
     tricks: tuple[int, ...]
-    pays: tuple[int, ...]
+    payoffs: tuple[int, ...]
     text: str
 
 
@@ -142,8 +142,8 @@ def player_names(record: GameRecord) -> tuple[str, str]:
 def replay_result(record: GameRecord) -> ReplayResult:
     """The result of the hand."""
     low = record.rules.contract != "high" and record.start().low
-    text = words.result(record.counting_tricks, record.pays, player_names(record), low)
-    return ReplayResult(record.counting_tricks, record.pays, text)
+    text = words.result(record.counting_tricks, record.payoffs, player_names(record), low)
+    return ReplayResult(record.counting_tricks, record.payoffs, text)
 
 
 def _match_info(score: MatchScore) -> MatchInfo:

@@ -241,8 +241,8 @@ class TerminalGame:
 
     def _report_result(self) -> None:
         session, front = self.session, self._front
-        tricks, pays, low = session.results[-1]
-        front.report(capital(words.result(tricks, pays, self._names, low)) + ".")
+        tricks, payoffs, low = session.results[-1]
+        front.report(capital(words.result(tricks, payoffs, self._names, low)) + ".")
         if session.settings.match is None:
             return
         front.report(capital(score_text(session)) + ".")

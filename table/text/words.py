@@ -302,15 +302,15 @@ def headline(names: tuple[str, str], winner: int | None, game: str = "hand") -> 
 
 
 def result(
-    tricks: Sequence[int], pays: Sequence[int], names: Sequence[str], low: bool = False
+    tricks: Sequence[int], payoffs: Sequence[int], names: Sequence[str], low: bool = False
 ) -> str:
     """The result of a hand: `8–5: you win, paid 1`."""
     own, other = tricks
-    if pays[0] == pays[1]:
+    if payoffs[0] == payoffs[1]:
         return label("result.tie", own=own, other=other)
-    name = names[0 if pays[0] > pays[1] else 1]
+    name = names[0 if payoffs[0] > payoffs[1] else 1]
     how = label("result.low") if low else ""
-    return label("result.won", own=own, other=other, how=how, name=name, pay=abs(pays[0]))
+    return label("result.won", own=own, other=other, how=how, name=name, pay=abs(payoffs[0]))
 
 
 # -- the table in sentences

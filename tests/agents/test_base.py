@@ -33,7 +33,7 @@ def play_all(agents: tuple[Agent, Agent], rules: Any, n: int, seed: int) -> tupl
     """Play `n` hands; returns counting tricks and pays of seat 0."""
     games = dealt(rules, n, seed=seed)
     unfinished = np.arange(n)
-    paid, over = np.zeros(n), np.zeros(n, bool)
+    rewards, over = np.zeros(n), np.zeros(n, bool)
     while len(unfinished):
         turns = games.batch.records["turn"][unfinished]
         for seat in (0, 1):
@@ -43,10 +43,10 @@ def play_all(agents: tuple[Agent, Agent], rules: Any, n: int, seed: int) -> tupl
                 deals = games.batch.records["number"][indices]
                 rng = decision_streams(agent_key(seed), deals, views)
                 step = games.step(agents[seat].act(views, rng), indices)
-                paid[indices] += step.rewards[indices, 0]
+                rewards[indices] += step.rewards[indices, 0]
                 over[indices] = step.ended[indices]
         unfinished = unfinished[~over[unfinished]]
-    return games.batch.results["tricks"].copy(), paid
+    return games.batch.results["tricks"].copy(), rewards
 
 
 def test_the_open_end_of_a_race_is_perfect() -> None:

@@ -40,10 +40,10 @@ def test_worlds_are_played_on_by_the_player_that_is_named(rules: str, player: st
         game = Game(rules, seed=number)
         trial = game.record.copy()
         seat = number % 2
-        paid = play_out(search, row(trial, 0), seat)
+        payoff = play_out(search, row(trial, 0), seat)
         while not game.over:
             game.play(agent.choose(game.view(game.turn or 0)))
-        assert paid == game.pays[seat]
+        assert payoff == game.payoffs[seat]
 
 
 def test_who_plays_on_is_an_option_that_is_checked_and_named() -> None:

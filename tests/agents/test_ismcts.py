@@ -55,7 +55,7 @@ def plain_visits(agent: IsmctsAgent, game: Game, stream: np.ndarray[Any, Any]) -
             node = (*node, action, frozenset(set(trial.hands[seat]) - held), tuple(trial.upcards))
         for edge, own in path:
             edge[0] += 1
-            result = (trial.pays[seat] / game.rules.max_pay + 1) / 2
+            result = (trial.payoffs[seat] / game.rules.max_payoff + 1) / 2
             edge[2] += result if own else 1 - result
     return Counter({action: int(edge[0]) for action, edge in tree[()].items()})
 
@@ -120,7 +120,7 @@ def test_searched_endings_come_to_those_of_the_solver() -> None:
         for trial in (game, other):
             while not trial.over:
                 trial.play(exact.choose(trial.view()))
-        assert game.pays == other.pays
+        assert game.payoffs == other.payoffs
 
 
 def test_open_endings_are_perfect_by_default() -> None:

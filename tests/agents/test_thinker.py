@@ -39,7 +39,7 @@ from german_whist.engine.dtypes import GAME, NO_TRUMP
 from german_whist.engine.endgame import tables, value
 from german_whist.engine.endgame.solver import thread_scratch
 from german_whist.engine.observation.layout import trump_first_order
-from german_whist.engine.play import pay_for, row
+from german_whist.engine.play import payoff_of_tricks, row
 from german_whist.engine.rules import load_rules
 
 
@@ -52,7 +52,7 @@ def at_trick(trick: int, seed: int, follow: bool, rules: str = "classic") -> Gam
     return game
 
 
-def paid(game: Game, seat: int) -> int:
+def payoff(game: Game, seat: int) -> int:
     """Pay of a seat in an ending with best play."""
     record = game.record[0]
     leader = int(record["leader"])
@@ -62,7 +62,7 @@ def paid(game: Game, seat: int) -> int:
     own_tricks, rest = int(record["tricks"][leader]), int(record["tricks"][1 - leader])
     remaining = hands[0].bit_count() - leader_tricks
     rules, ends = row(game.rules.record(), 0), (own_tricks + leader_tricks, rest + remaining)
-    return int(pay_for(rules, int(low), *ends)) * (1 if leader == seat else -1)
+    return int(payoff_of_tricks(rules, int(low), *ends)) * (1 if leader == seat else -1)
 
 
 def sure_of(game: Game, seat: int) -> MLPWeights:
@@ -85,14 +85,14 @@ def card_value(game: Game, card: int, policy: NetworkAgent) -> float:
     after = game.clone()
     after.play(card)
     if after.view(0).endgame:
-        return paid(after, seat)
+        return payoff(after, seat)
     probs = policy.network_probabilities(after.view(1 - seat).record.copy())[0]
     probs[probs < MIN_REPLY_PROBABILITY * probs.max()] = 0
     value = 0.0
     for reply in np.flatnonzero(probs):
         replied = after.clone()
         replied.play(int(reply))
-        value += float(probs[reply] / probs.sum()) * paid(replied, seat)
+        value += float(probs[reply] / probs.sum()) * payoff(replied, seat)
     return value
 
 
@@ -124,13 +124,13 @@ def test_with_the_true_world_alone_it_plays_an_exactly_best_card(rules: str, fol
 def test_the_last_trick_with_open_cards_is_what_plain_minimax_says() -> None:
     def best(position: Game, seat: int) -> int:
         if position.view(0).endgame:
-            return paid(position, seat)
-        pays = []
+            return payoff(position, seat)
+        payoffs = []
         for card in position.legal():
             child = position.clone()
             child.play(card)
-            pays.append(best(child, seat))
-        return max(pays) if position.turn == seat else min(pays)
+            payoffs.append(best(child, seat))
+        return max(payoffs) if position.turn == seat else min(payoffs)
 
     for seed in range(2):
         game = at_trick(12, seed, follow=False)

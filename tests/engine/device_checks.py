@@ -61,7 +61,7 @@ def agree(rules: Any, on_this_side: bool = False, **options: Any) -> int:
             assert chosen_here[index] == allowed[random_below(stream, len(allowed))]
         host.step(host.all_games, chosen_here, shown)
         gpu.step(gpu.all_games, gpu.checked_actions(actions), far_shown)
-        assert (shown[3] == host.results["paid"]).all(), (rules, step)
+        assert (shown[3] == host.results["rewards"]).all(), (rules, step)
         over = shown[4]
         assert (over == (host.events >= EPISODE_OVER)).all(), (rules, step)
         assert (to_host(gpu.results) == host.results)[over].all(), (rules, step)
@@ -140,10 +140,10 @@ def check_nothing_but_kernels_computes() -> None:
 
 def check_random_play() -> None:
     options = options_from("classic")
-    paid, played = np.zeros(2, np.int64), np.zeros(2, np.int64)
-    random_hands_kernel[1, 2]((options.rules_record, paid, played), np.uint64(3), 7)
-    pays, actions = random_hands(options.rules, 2, seed=3, first=7)
-    assert (paid == pays).all()
+    on_device, played = np.zeros(2, np.int64), np.zeros(2, np.int64)
+    random_hands_kernel[1, 2]((options.rules_record, on_device, played), np.uint64(3), 7)
+    payoffs, actions = random_hands(options.rules, 2, seed=3, first=7)
+    assert (on_device == payoffs).all()
     assert played.sum() == actions
 
 

@@ -144,7 +144,7 @@ def play_out(
         game.play(action)
         plain.play(action)
     assert game.over
-    assert game.pays == tuple(plain.payoffs())
+    assert game.payoffs == tuple(plain.payoffs())
     happened["tie"] += plain.counting[0] == plain.counting[1]
     happened["slam"] += max(plain.counting) == plain.rules.counting_tricks
     happened["seat 0 won"] += plain.payoffs()[0] > 0

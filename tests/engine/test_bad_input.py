@@ -91,7 +91,7 @@ def test_a_game_and_an_action_say_in_a_line_what_they_are() -> None:
     said = rf"^Game\(small-last, seat {game.turn} to lead, hands {game.hands[0][0]}.*; .*\)$"
     assert re.match(said, repr(game))
     game = started("small-last", 28)
-    assert repr(game) == f"Game(small-last, over, pays {game.pays})"
+    assert repr(game) == f"Game(small-last, over, pays {game.payoffs})"
     texts = [action_text(action) for action in (0, 51, 52, 53, -1)]
     named = ["0 (2C)", f"51 ({CARDS[51]})", "52 (the hidden card)", "53 (keep the hand)", "-1"]
     assert texts == named
@@ -100,7 +100,7 @@ def test_a_game_and_an_action_say_in_a_line_what_they_are() -> None:
 def test_what_is_asked_too_early_or_too_late_is_refused() -> None:
     game = started()
     refused(game, game.undo, "nothing to take back")
-    refused(game, lambda: game.pays, "not over")
+    refused(game, lambda: game.payoffs, "not over")
     refused(game, game.deal_next, "not over")
     # A view is of the seat to move if none is named.
     while not game.over:

@@ -13,7 +13,7 @@ import pytest
 from rule_parameters import results
 
 from german_whist.engine.cards import CARDS, SUITS, Card, card, card_set, cards, cards_of, text_of
-from german_whist.engine.play import pay_for, row
+from german_whist.engine.play import payoff_of_tricks, row
 from german_whist.engine.rules import Match, Rules, RulesError, load_rules
 from support import EVERY_SET, engine_rules, plain_rules
 
@@ -80,10 +80,10 @@ def test_what_is_no_set_of_cards_is_refused() -> None:
 def test_every_result_pays_what_the_plain_rules_pay(name: str) -> None:
     rules, found = engine_rules(name), results(plain_rules(name))
     record = row(rules.record(), 0)
-    for low, own, other, (paid, other_paid) in found:
-        assert pay_for(record, low, own, other) == paid == -other_paid
-        assert pay_for(record, low, other, own) == -paid
-    assert rules.max_pay == max(paid for *_, (paid, _) in found)
+    for low, own, other, (payoff, other_paid) in found:
+        assert payoff_of_tricks(record, low, own, other) == payoff == -other_paid
+        assert payoff_of_tricks(record, low, other, own) == -payoff
+    assert rules.max_payoff == max(payoff for *_, (payoff, _) in found)
 
 
 @pytest.mark.parametrize("name", EVERY_SET)

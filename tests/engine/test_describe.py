@@ -87,7 +87,7 @@ def test_the_examples_pay_what_the_engine_pays(rules: Rules) -> None:
     for most, least, pay in examples:
         game.record["tricks"][0] = int(most), int(least)
         amount = 0 if pay in ("nothing", "nobody") else int(pay)
-        assert game.pays == ((-amount, amount) if game.low else (amount, -amount))
+        assert game.payoffs == ((-amount, amount) if game.low else (amount, -amount))
 
 
 @pytest.mark.parametrize("rules", ALL, ids=lambda rules: rules.name)

@@ -38,7 +38,7 @@ GOLDEN = [
 
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda row: f"{row[0]} {row[1]} {row[2]}")
 def test_golden_games_stay_as_they_are(golden: Any) -> None:
-    name, seed, number, dealer, tricks, pays = golden
+    name, seed, number, dealer, tricks, payoffs = golden
     game, again = Game(name, seed, number), Game(name)
     deal = [*map(int, game.rules.deck)]
     assert dealt_by_hand(deal, seed, number) == dealer == game.dealer
@@ -52,8 +52,8 @@ def test_golden_games_stay_as_they_are(golden: Any) -> None:
         game.play(action)
         again.play(action)
         turn += 1
-    assert (game.counting_tricks, game.pays) == (tricks, pays)
-    assert (again.counting_tricks, again.pays) == (tricks, pays)
+    assert (game.counting_tricks, game.payoffs) == (tricks, payoffs)
+    assert (again.counting_tricks, again.payoffs) == (tricks, payoffs)
     if number <= 10:  # and in a batch
         record = dealt(name, number + 1, seed, threads=2).batch.records[number]
         assert record["deal"][: len(deal)].tolist() == deal

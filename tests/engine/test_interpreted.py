@@ -11,7 +11,7 @@ from pathlib import Path
 import digest_of_play
 import pytest
 
-from german_whist.agents.networks.value import outcome_pays
+from german_whist.agents.networks.value import outcome_payoffs
 from german_whist.common.jit.compiler import COMPILED
 from german_whist.engine.rules import load_rules
 from support import EVERY_SET
@@ -55,7 +55,7 @@ def test_compiled_code_agrees_with_plain_python_which_gives_no_warning(
     assert run.stderr == ""
     interpreted = json.loads(run.stdout)
     assert interpreted["compiled"] is False
-    assert interpreted["pays"] == outcome_pays(load_rules("classic")).tolist()
+    assert interpreted["pays"] == outcome_payoffs(load_rules("classic")).tolist()
     different = [name for name in compiled if compiled[name] != interpreted["digests"][name]]
     assert not different
     assert len(set(compiled.values())) == len(compiled) == len(interpreted["digests"])

@@ -79,7 +79,7 @@ def test_a_deal_may_be_played_with_the_dealers_exchanged() -> None:
     game.deal_cards(numbered.cards_dealt, 1 - numbered.dealer)
     record = record_of(played_out(game))
     assert (record.seed, record.number, record.dealer) == (2, 5, 1 - numbered.dealer)
-    assert record.replay().pays == game.pays
+    assert record.replay().payoffs == game.payoffs
 
 
 def test_people_can_follow_a_record() -> None:
@@ -91,7 +91,7 @@ def test_people_can_follow_a_record() -> None:
     assert int(leader) == 1 - game.dealer
     assert first == str(cards_of(1 << game.actions[0])[0])
     assert any(trick.endswith(" hidden") for trick in mapping["tricks"])
-    assert mapping["result"] == {"tricks": list(game.counting_tricks), "pays": list(game.pays)}
+    assert mapping["result"] == {"tricks": list(game.counting_tricks), "pays": list(game.payoffs)}
 
 
 def test_a_set_of_ones_own_is_written_in_full_and_a_hand_under_way_is_not() -> None:

@@ -16,7 +16,7 @@ from rule_parameters import parameters, results
 
 from german_whist.engine.cards import KEEP, TAKE_HIDDEN
 from german_whist.engine.game import Game
-from german_whist.engine.play import pay_for, row
+from german_whist.engine.play import payoff_of_tricks, row
 from german_whist.engine.rules import Match, Rules, RulesError
 from german_whist.reference import ReferenceGame, ReferenceRules, lead_wins, legal_cards
 from support import EVERY_SET, engine_rules
@@ -78,11 +78,13 @@ def test_every_set_that_is_accepted_has_hands_that_pay(values: dict[str, Any]) -
         rules = Rules(**values)
     except RulesError as error:
         if "no hand would ever pay" in str(error):
-            assert not any(max(pays) for *_, pays in results(ReferenceRules(**values)))
+            assert not any(max(payoffs) for *_, payoffs in results(ReferenceRules(**values)))
         return
     game = plays_out_one_sided(rules)
-    assert 0 < max(game.pays) <= rules.max_pay
-    assert rules.max_pay == max(max(pays) for *_, pays in results(ReferenceRules(**values)))
+    assert 0 < max(game.payoffs) <= rules.max_payoff
+    assert rules.max_payoff == max(
+        max(payoffs) for *_, payoffs in results(ReferenceRules(**values))
+    )
 
 
 @pytest.mark.parametrize("name", EVERY_SET)
@@ -90,7 +92,7 @@ def test_every_set_of_the_tests_has_a_match_that_ends(name: str) -> None:
     rules = engine_rules(name)
     game = plays_out_one_sided(rules, Match(best_of=1))
     assert game.match_over
-    assert max(game.points) == max(game.pays)
+    assert max(game.points) == max(game.payoffs)
 
 
 @settings(max_examples=100)
@@ -121,5 +123,5 @@ def test_decided_hands_pay_where_every_majority_does(counts: str, book: int) -> 
     rules = Rules(pay="over_book", book=book, counts=counts, slam_pay=9)
     record, tricks = row(rules.record(), 0), rules.counting_tricks
     majorities = range(tricks // 2 + 1, tricks + 1)
-    paid = all(pay_for(record, 0, count, tricks - count) > 0 for count in majorities)
-    assert rules.decided_hands_pay == paid
+    all_pay = all(payoff_of_tricks(record, 0, count, tricks - count) > 0 for count in majorities)
+    assert rules.decided_hands_pay == all_pay

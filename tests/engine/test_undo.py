@@ -41,12 +41,12 @@ def test_undo_restores_every_byte_at_any_point(name: str, seed: int, match: Matc
                     undo()
             game.play(rng.choice(game.legal()))
             states.append(state(game))
-        result, last = (game.pays, game.points, game.hands_won), game.actions[-1]
+        result, last = (game.payoffs, game.points, game.hands_won), game.actions[-1]
         undo()
         assert not game.over
         assert game.view(0).phase != "over"
         game.play(last)
-        assert (game.pays, game.points, game.hands_won) == result
+        assert (game.payoffs, game.points, game.hands_won) == result
         if hand == 0:
             game.deal_next()
             states = [state(game)]
@@ -119,7 +119,7 @@ def test_a_game_comes_back_from_its_record_alone(name: str, seed: int, match: Ma
     while not game.over:
         game.play(game.legal()[-1])
         again.play(again.legal()[-1])
-    assert again.pays == game.pays
+    assert again.payoffs == game.payoffs
     game.deal_next()
     again.deal_next()
     assert answers(again) == answers(game)

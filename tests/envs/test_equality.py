@@ -72,7 +72,7 @@ class Walker:
         self.gym_seen, self.gym_info = self.gym.reset(seed=SEED, options={"number": self.number})
         self.learner = f"player_{seat}"
         assert self.gym_info["seat"] == seat
-        self.paid = 0.0
+        self.rewards = 0.0
         self.let_random_play()
 
     def let_random_play(self) -> None:
@@ -85,7 +85,7 @@ class Walker:
             if aec.options.layout == "trump-first":
                 action = shown(action, suits_shown(aec, aec.agent_selection).tolist())
             aec.step(action)
-            self.paid += aec.rewards[self.learner]
+            self.rewards += aec.rewards[self.learner]
 
     def deal(self) -> int:
         """The number of the deal under way; a match has several."""
@@ -106,12 +106,12 @@ class Walker:
 
     def step(self, action: int, reward: float, ended: bool) -> Array:
         """Follow a step; returns the observation after it, before anything is dealt anew."""
-        self.paid = 0.0
+        self.rewards = 0.0
         self.aec.step(action)
-        self.paid += self.aec.rewards[self.learner]
+        self.rewards += self.aec.rewards[self.learner]
         self.let_random_play()
         self.gym_seen, gym_reward, over, _, self.gym_info = self.gym.step(action)
-        assert self.paid == gym_reward == reward
+        assert self.rewards == gym_reward == reward
         assert self.aec.is_over == over == ended
         if ended:
             self.number = self.deal() + self.n

@@ -251,7 +251,7 @@ def test_the_game_of_an_environment_is_a_game_in_every_way(options: dict[str, An
         assert not given.over
         assert given.phase == "lead"
     elif env.is_over:
-        assert given.pays == twin.pays
+        assert given.payoffs == twin.payoffs
         assert given.match_over
     while twin.actions:
         twin.undo()
@@ -425,7 +425,7 @@ def test_rewards_add_up_to_the_result(reward: str, horizon: str) -> None:
                 assert result["won"] == np.sign(margin) * reached
                 worth = {"margin": margin * reached, "tricks": margin, "win": result["won"]}
                 if horizon == "hand":
-                    worth["points"] = env.game().pays[seat]
+                    worth["points"] = env.game().payoffs[seat]
             if reward in worth:
                 assert total[seat] == worth[reward]
         assert (total >= -env.worst).all()

@@ -58,7 +58,7 @@ def test_it_plays_as_the_engine_does(rules: dict[str, Any]) -> None:
         assert state.is_terminal()
         assert state.current_player() == pyspiel.PlayerId.TERMINAL
         assert state.legal_actions() == []
-        assert state.returns() == [float(pay) for pay in plain.pays]
+        assert state.returns() == [float(pay) for pay in plain.payoffs]
     assert longest <= game.max_game_length()
     more = 2 * loaded.exchange + loaded.foreplay_tricks * loaded.choice
     assert longest == 2 * loaded.tricks + more
@@ -82,7 +82,7 @@ def test_it_says_of_itself_what_is_true(rules: dict[str, Any]) -> None:
     assert game.max_chance_outcomes() == len(outcomes)
     assert game.num_distinct_actions() == loaded.actions
     assert (game.num_players(), game.utility_sum()) == (2, 0.0)
-    assert (game.min_utility(), game.max_utility()) == (-loaded.max_pay, loaded.max_pay)
+    assert (game.min_utility(), game.max_utility()) == (-loaded.max_payoff, loaded.max_payoff)
     more = 2 * loaded.exchange
     assert game.max_game_length() == (3 if loaded.choice else 2) * loaded.tricks + more
     kind = game.get_type()

@@ -29,12 +29,12 @@ Result = tuple[int, float]
 def worths(rules: ReferenceRules, reward: str) -> set[Result]:
     """Every result that a hand may have, by the plain rules, seen by seat 0."""
     found: set[Result] = set()
-    for low, mine, others, (paid, _) in results(rules):
+    for low, mine, others, (payoff, _) in results(rules):
         reached = rules.race is None or max(mine, others) >= rules.race
         margin = (others - mine) if low else (mine - others)
         won = int(np.sign(margin)) * reached
-        worth = {"points": paid, "win": won, "margin": margin * reached, "tricks": margin}
-        found.add((paid, float(worth[reward])))
+        worth = {"points": payoff, "win": won, "margin": margin * reached, "tricks": margin}
+        found.add((payoff, float(worth[reward])))
     return found
 
 
@@ -45,7 +45,7 @@ def greatest_loss(rules: ReferenceRules, reward: str, match: Match | None) -> fl
         return -min(worth for _, worth in hands)
     if reward == "win":
         return 1.0
-    if any(worth < 0 for paid, worth in hands if not paid):
+    if any(worth < 0 for payoff, worth in hands if not payoff):
         return None
 
     @cache
@@ -56,11 +56,13 @@ def greatest_loss(rules: ReferenceRules, reward: str, match: Match | None) -> fl
         if plain.winner is not None:
             return 0.0
         return max(
-            loss(mine + gain(paid), others + gain(-paid)) - worth for paid, worth in hands if paid
+            loss(mine + gain(payoff), others + gain(-payoff)) - worth
+            for payoff, worth in hands
+            if payoff
         )
 
-    def gain(paid: int) -> int:
-        return (paid if match.target is not None else 1) if paid > 0 else 0
+    def gain(payoff: int) -> int:
+        return (payoff if match.target is not None else 1) if payoff > 0 else 0
 
     return loss(0, 0)
 

@@ -87,8 +87,8 @@ def test_an_illegal_action_costs_the_worst_result(make: Any, worst: int, steps: 
     got = dict.fromkeys(env.agents, 0.0)
     offender = ""
     for step, agent in enumerate(env.agent_iter()):
-        seen, paid, over, cut, info = env.last()
-        got[agent] += paid
+        seen, reward, over, cut, info = env.last()
+        got[agent] += reward
         if over or cut:
             assert not seen["action_mask"].any()
             assert seen["observation"][layout.slice("decision")].tolist()[-2:] == [0, 1]

@@ -90,9 +90,9 @@ def test_monitor_statistics_begin_anew_with_a_reset(fails: bool) -> None:
     for _ in range(26):
         _, rewards, _, infos = env.step(picks(np.array(env.env_method("action_masks")), rng))
         total += rewards
-    for info, paid in zip(infos, total, strict=True):
+    for info, reward in zip(infos, total, strict=True):
         mine, others = info["result"]["tricks"]
-        assert info["episode"]["r"] == mine - others == paid
+        assert info["episode"]["r"] == mine - others == reward
         assert info["episode"]["l"] == 26
 
 

@@ -176,9 +176,9 @@ def scores_by_deal(lines: list[str]) -> dict[tuple[str, str], dict[int, float]]:
         assert record.number is not None
         names = record.meta["players"]
         one, other = sorted(names)
-        pays = record.pays[names.index(one)]
+        payoffs = record.payoffs[names.index(one)]
         of_deals = found.setdefault((one, other), {})
-        of_deals[record.number] = of_deals.get(record.number, 0.0) + (1 + np.sign(pays)) / 2
+        of_deals[record.number] = of_deals.get(record.number, 0.0) + (1 + np.sign(payoffs)) / 2
     return found
 
 

@@ -46,12 +46,12 @@ def recounted(record: GameRecord, in_match: bool) -> Hand:
     game = record.start()
     sign = -1 if game.low else 1
     mine, theirs = record.counting_tricks[me], record.counting_tricks[1 - me]
-    paid = record.pays[me]
+    payoff = record.payoffs[me]
     hand = Hand(
         pair=record.number >> 16 if in_match else record.number,
         half=half,
-        points=paid,
-        score=0.5 + 0.5 * (paid > 0) - 0.5 * (paid < 0),
+        points=payoff,
+        score=0.5 + 0.5 * (payoff > 0) - 0.5 * (payoff < 0),
         margin=sign * (mine - theirs),
         led=record.dealer != me,
     )

@@ -75,9 +75,9 @@ def value_by_linear_programme(rules: Any) -> float:
                 last[seat][at] = numbers[seat].setdefault(key, len(numbers[seat]))
         over = np.flatnonzero(level.players == -1)
         worths.append((last[0][over], last[1][over], level.returns[over] / tree.deals))
-    rows, columns, pays = (np.concatenate(each) for each in zip(*worths, strict=True))
+    rows, columns, payoffs = (np.concatenate(each) for each in zip(*worths, strict=True))
     sizes = [len(each) for each in numbers]
-    payoff = coo_array((pays, (rows, columns)), shape=sizes).tocsr()
+    payoff = coo_array((payoffs, (rows, columns)), shape=sizes).tocsr()
 
     def plan(seat: int) -> csr_array:
         """Each information set's actions are as likely as coming there; coming to the root is 1."""

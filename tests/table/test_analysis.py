@@ -268,7 +268,7 @@ def test_the_story_has_a_point_a_trick_and_ends_with_the_result() -> None:
     story = analysed(record, QUICK)["story"]
     tricks = [point["trick"] for point in story]
     assert tricks == sorted(set(tricks))
-    assert (tricks[-1], story[-1]["expected"]) == (len(record.tricks) + 1, record.pays[0])
+    assert (tricks[-1], story[-1]["expected"]) == (len(record.tricks) + 1, record.payoffs[0])
     assert [point["exact"] for point in story] == sorted(point["exact"] for point in story)
 
 

@@ -71,10 +71,12 @@ def test_an_ending_has_one_card_that_wins_or_saves_the_hand() -> None:
             int(card): own + more - (other + len(view.hand) - more)
             for card, more in moves_of(view).items()
         }
-        pays = {card: (margin > 0) - (margin < 0) for card, margin in margins.items()}
-        best = max(pays.values())
-        assert [card for card, pay in pays.items() if pay == best] == puzzle.position_values().best
-        assert min(pays.values()) < best
+        payoffs = {card: (margin > 0) - (margin < 0) for card, margin in margins.items()}
+        best = max(payoffs.values())
+        assert [
+            card for card, pay in payoffs.items() if pay == best
+        ] == puzzle.position_values().best
+        assert min(payoffs.values()) < best
 
 
 def test_the_best_card_of_a_foreplay_puzzle_is_clear_beyond_the_interval() -> None:

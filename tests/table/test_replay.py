@@ -75,7 +75,7 @@ def test_a_replay_agrees_with_plain_play(name: str) -> None:
             events = [plain.view(seat)["events"][n_before[seat] :] for seat in (0, 1)]
             check_outcome(step, events)
         check_board(replay["final"], plain)
-        assert replay["result"]["pays"] == plain.payoffs()
+        assert replay["result"]["payoffs"] == plain.payoffs()
         assert replay["result"]["tricks"] == plain.counting
         check_printed(record, make_replay(record))
 

@@ -54,7 +54,7 @@ def test_a_match_goes_to_its_trophy(match: dict, client: Client) -> None:
     reply = table.state["match"]
     assert dealers == [(dealers[0] + k) % 2 for k in range(len(dealers))]
     assert len(reply["hands"]) == reply["hand"] == len(dealers) > 2
-    won = [sum(pays[seat] > 0 for _, pays, _ in reply["hands"]) for seat in (0, 1)]
+    won = [sum(payoffs[seat] > 0 for _, payoffs, _ in reply["hands"]) for seat in (0, 1)]
     assert reply["hands_won"] == won == reply["points"]
     assert reply["winner"] == (won[1] > won[0])
     assert table.events[-1]["kind"] == "match_over"

@@ -68,9 +68,9 @@ def test_statistics_add_up(store: Store) -> None:
     (row,) = compute_statistics(store, "me").rows
     results = [session.results[0] for session in sessions]
     margins = [result.tricks[0] - result.tricks[1] for result in results]
-    pays = [result.pays[0] for result in results]
+    payoffs = [result.payoffs[0] for result in results]
     assert (row.opponent, row.rules, row.hands) == ("threshold", "quick", 12)
-    assert (row.won, row.drawn, row.lost) == tuple(map(pays.count, (1, 0, -1)))
+    assert (row.won, row.drawn, row.lost) == tuple(map(payoffs.count, (1, 0, -1)))
     assert row.margin == pytest.approx(sum(margins) / 12, abs=0.01)
     assert row.best == max(margins)
     assert len(as_csv(store, "me").splitlines()) == 13

@@ -91,7 +91,7 @@ class PlainThree:
     def mover(self) -> int | None:
         return self.declarer if self.to_play == DUMMY else self.to_play
 
-    def pays(self) -> list[int]:
+    def payoffs(self) -> list[int]:
         players = self.tricks_taken[:3]
         return [3 * own - sum(players) for own in players]
 

@@ -99,8 +99,8 @@ def test_both_implementations_agree_move_by_move() -> None:
         check_shown(game, plain, rng.randrange(3))
         assert plain.to_play is None
         assert [*game.counting_tricks] == plain.tricks_taken
-        assert [*game.pays] == plain.pays()
-        assert sum(game.pays) == 0
+        assert [*game.payoffs] == plain.payoffs()
+        assert sum(game.payoffs) == 0
         deciders.add(game.declarer)
         winners.add(game.leader)
     assert deciders == {0, 1, 2}
@@ -276,7 +276,11 @@ def test_records_are_written_read_and_replayed(tmp_path) -> None:
     assert [str(problem) for problem in problems] == [f"{path}, line 24: the record: has no 'game'"]
     for game, record in zip(games, read, strict=True):
         again = record.replay()
-        assert (again.actions, again.pays, again.dealer) == (game.actions, game.pays, game.dealer)
+        assert (again.actions, again.payoffs, again.dealer) == (
+            game.actions,
+            game.payoffs,
+            game.dealer,
+        )
     assert records[3].seed == 3
     assert records[-1].deal.startswith("2C 3C")
     assert records[-1].seed is None
@@ -307,7 +311,7 @@ def test_a_record_that_can_not_be_right_gets_a_sentence(
 ) -> None:
     game, _ = played(4, 52)
     fields = json.loads(record_of_three(game).to_line())
-    assert ThreeRecord.from_line(json.dumps(fields)).replay().pays == game.pays
+    assert ThreeRecord.from_line(json.dumps(fields)).replay().payoffs == game.payoffs
     with pytest.raises(RecordError, match=message):
         ThreeRecord.from_line(json.dumps({**fields, **changes}))
 

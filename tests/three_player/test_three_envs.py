@@ -36,8 +36,8 @@ def test_an_episode_is_the_game_move_by_move() -> None:
         returns = dict.fromkeys(env.agents, 0.0)
         results: dict[str, Any] = {}
         for agent in env.agent_iter():
-            observation, paid, over, cut, info = env.last()
-            returns[agent] += paid
+            observation, reward, over, cut, info = env.last()
+            returns[agent] += reward
             assert not cut
             assert sum(env.rewards.values()) == 0
             for seat, name in enumerate(env.possible_agents):
@@ -57,21 +57,21 @@ def test_an_episode_is_the_game_move_by_move() -> None:
             if game.turn == DUMMY:
                 assert game.mover == game.declarer
                 assert {*np.flatnonzero(observation["action_mask"])} <= {*game.hands[DUMMY]}
-            before = game.pays
+            before = game.payoffs
             action = pick(observation["action_mask"], rng)
             game.play(action)
             env.step(action)
-            earned = [new - old for new, old in zip(game.pays, before, strict=True)]
+            earned = [new - old for new, old in zip(game.payoffs, before, strict=True)]
             assert [env.rewards[name] for name in env.possible_agents] == earned
             assert sorted(earned) in ([-1, -1, 2], [0, 0, 0])
         assert game.over
-        tricks, pays = game.counting_tricks, game.pays
+        tricks, payoffs = game.counting_tricks, game.payoffs
         for seat, agent in enumerate(env.possible_agents):
             order = [(seat + place) % 3 for place in range(3)]
-            assert returns[agent] == pays[seat]
+            assert returns[agent] == payoffs[seat]
             result = results[agent]
             assert result["tricks"].tolist() == [tricks[each] for each in (*order, DUMMY)]
-            assert result["pays"].tolist() == [pays[place_seat] for place_seat in order]
+            assert result["payoffs"].tolist() == [payoffs[place_seat] for place_seat in order]
             assert result["deal"] == number
 
 
@@ -134,14 +134,14 @@ def test_a_learner_plays_the_same_hands_as_at_the_table_of_all(seat: int | str) 
             np.testing.assert_array_equal(observation, observation_for_three(env.view()))
             assert env.observation_space.contains(observation)
             np.testing.assert_array_equal(info["action_mask"], env.action_masks())
-            observation, paid, over, cut, info = env.step(info["action_mask"].argmax())
-            total += paid
+            observation, reward, over, cut, info = env.step(info["action_mask"].argmax())
+            total += reward
             assert not cut
         players = {own: lambda view, _: (view.legal & -view.legal).bit_length() - 1}
         players |= {(own + 1) % 3: thrifty_card, (own + 2) % 3: random_card}
         game = play_hand(ThreeGame(6, number), [players[at] for at in range(3)], agent_key(6))
-        assert total == game.pays[own]
-        assert info["result"]["pays"][0] == total
+        assert total == game.payoffs[own]
+        assert info["result"]["payoffs"][0] == total
         assert info["result"]["deal"] == number
         assert not info["action_mask"].any()
         with pytest.raises(IllegalAction, match=r"the episode is over: call reset\(\)"):
@@ -208,33 +208,33 @@ def test_opponents_that_fail_are_told_by_name() -> None:
 
 def test_thrifty_beats_random_clearly() -> None:
     won = won_at_three("thrifty", "random", hands=60)
-    assert won.pay - won.interval > 2
+    assert won.payoff - won.interval > 2
     assert 0.1 < won.interval < 1.5
     lost = won_at_three("random", "thrifty", hands=30)
-    assert lost.pay + lost.interval < -1.5
+    assert lost.payoff + lost.interval < -1.5
 
 
 def test_a_measurement_is_the_same_again_and_another_with_another_seed() -> None:
     for player in ("random", "thrifty"):
-        assert abs(won_at_three(player, player, hands=10).pay) < 1e-9
+        assert abs(won_at_three(player, player, hands=10).payoff) < 1e-9
     first, repeated, other = (
         won_at_three("random", "thrifty", hands=30, seed=s) for s in (4, 4, 5)
     )
     assert first == repeated != other
-    assert str(first) == f"{first.pay:+.2f} ± {first.interval:.2f} a hand"
+    assert str(first) == f"{first.payoff:+.2f} ± {first.interval:.2f} a hand"
 
 
 def test_few_deals_take_the_quantile_of_student() -> None:
-    pays, key = np.zeros(4), agent_key(1)
+    payoffs, key = np.zeros(4), agent_key(1)
     for number in range(4):
         for seat in range(3):
             game = ThreeGame()
             game.deal(1, number)
             players = [thrifty_card if place == seat else random_card for place in range(3)]
-            pays[number] += play_hand(game, players, key).pays[seat] / 3
+            payoffs[number] += play_hand(game, players, key).payoffs[seat] / 3
     won = won_at_three("thrifty", "random", hands=4)
-    assert won.pay == pytest.approx(pays.mean())
-    assert won.interval == pytest.approx(stats.t.ppf(0.975, 3) * stats.sem(pays), rel=1e-4)
+    assert won.payoff == pytest.approx(payoffs.mean())
+    assert won.interval == pytest.approx(stats.t.ppf(0.975, 3) * stats.sem(payoffs), rel=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,7 @@ def value_weights() -> Weights:
     return float64_copy(load_file(str(VALUE_WEIGHTS)))
 
 
-def expected_pay(game: Game) -> float:
+def expected_payoff(game: Game) -> float:
     weights = value_weights()
     x = np.zeros((1, INPUTS))
     x[0, value_inputs(game)] = 1
@@ -212,13 +212,13 @@ def exact_pay(game: Game) -> int:
 def last_trick_pay(game: Game) -> int:
     leader = game.turn
 
-    def paid(led: Game, reply: int) -> int:
+    def payoff(led: Game, reply: int) -> int:
         ending = after(led, reply)
         return exact_pay(ending) * (1 if ending.turn == leader else -1)
 
     def holds(lead: int) -> bool:
         led = after(game, lead)
-        return all(paid(led, reply) > 0 for reply in led.legal())
+        return all(payoff(led, reply) > 0 for reply in led.legal())
 
     return 1 if any(map(holds, game.legal())) else -1
 
@@ -236,7 +236,7 @@ def target_of(game: Game, card: int) -> float:
     sign = 1 if following.turn == seat else -1
     if left == 0:
         return sign * exact_pay(following)
-    return sign * (last_trick_pay(following) if left == 2 else expected_pay(following))
+    return sign * (last_trick_pay(following) if left == 2 else expected_payoff(following))
 
 
 @cache
@@ -261,10 +261,10 @@ def test_lookahead_targets_are_values_in_the_true_deal() -> None:
         if not unsure and len(likely) < 2:
             assert np.isnan(targets).all()
         elif not unsure:
-            pays = dict(zip(probs, targets, strict=False))
-            assert [card for card in probs if not np.isnan(pays[card])] == likely
+            payoffs = dict(zip(probs, targets, strict=False))
+            assert [card for card in probs if not np.isnan(payoffs[card])] == likely
             for card in likely:
-                expected, pay = target_of(game, card), pays[card]
+                expected, pay = target_of(game, card), payoffs[card]
                 if math.isnan(expected):
                     left_out += 1
                 else:
@@ -283,14 +283,14 @@ def test_policy_task_reads_targets_by_card_and_position() -> None:
     row = 0
     for number, decision, game, _ in decisions_of(hands["hand"], 3):
         probs = policy_probs(game)
-        pays = dict(zip(probs, hands["targets"][number, decision], strict=False))
-        tried = [card for card in probs if not np.isnan(pays[card])]
+        payoffs = dict(zip(probs, hands["targets"][number, decision], strict=False))
+        tried = [card for card in probs if not np.isnan(payoffs[card])]
         if tried:
             legal = legal_outputs[row].numpy()
             assert legal.sum() == len(probs)
             probs_of_row = np.exp(logits[row] - logits[row][legal].max())
             shares = probs_of_row / probs_of_row[legal].sum()
-            expected = sorted((float(pays[card]), probs[card]) for card in tried)
+            expected = sorted((float(payoffs[card]), probs[card]) for card in tried)
             has_target = ~np.isnan(targets[row].numpy())
             assert not (has_target & ~legal).any()
             result = sorted(zip(targets[row].numpy()[has_target], shares[has_target], strict=True))
@@ -320,12 +320,12 @@ def test_policy_loss_is_expected_target_less_kl_divergence() -> None:
     old = masked_log_softmax(forward(old_weights, names, rows)[-1], masks)
     probs, tried = np.exp(new), ~np.isnan(targets.numpy())
     assert (masks & ~tried).any()
-    pays = np.nan_to_num(targets.numpy().astype(float))
-    means = (np.exp(old) * pays).sum(axis=1) / (np.exp(old) * tried).sum(axis=1)
-    pays = np.where(tried, pays, means[:, None])
+    payoffs = np.nan_to_num(targets.numpy().astype(float))
+    means = (np.exp(old) * payoffs).sum(axis=1) / (np.exp(old) * tried).sum(axis=1)
+    payoffs = np.where(tried, payoffs, means[:, None])
     log_ratio = np.where(masks, np.where(masks, new, 0) - np.where(masks, old, 0), 0)
-    expected, kl = (probs * pays).sum(axis=1), (probs * log_ratio).sum(axis=1)
-    before = (np.exp(old) * pays).sum(axis=1)
+    expected, kl = (probs * payoffs).sum(axis=1), (probs * log_ratio).sum(axis=1)
+    before = (np.exp(old) * payoffs).sum(axis=1)
     loss = task.loss(net, tried_hands())
     assert loss.item() == pytest.approx(-(expected - before).mean() + pull * kl.mean(), abs=0.01)
     metrics = task.metrics(net, tried_hands())
@@ -333,11 +333,11 @@ def test_policy_loss_is_expected_target_less_kl_divergence() -> None:
     (gain,), (divergence,), (greedy,) = metrics.values()
     assert gain == pytest.approx((expected - before).mean(), abs=0.005)
     assert divergence == pytest.approx(kl.mean(), rel=0.05)
-    numbers = np.arange(len(pays))
-    best = pays[numbers, new.argmax(axis=1)] - pays[numbers, old.argmax(axis=1)]
+    numbers = np.arange(len(payoffs))
+    best = payoffs[numbers, new.argmax(axis=1)] - payoffs[numbers, old.argmax(axis=1)]
     assert greedy == pytest.approx(best.mean(), abs=0.02)
     loss.backward()
-    better = pays - pull * log_ratio - (expected - pull * kl)[:, None]
+    better = payoffs - pull * log_ratio - (expected - pull * kl)[:, None]
     lacking = np.where(tried & (better > 0), np.maximum(0.02 - probs, 0), 0)
     assert (lacking * better).sum() > 0.02 * (probs * abs(better)).sum(), "the term matters here"
     lift = lacking * better

@@ -190,8 +190,8 @@ def _traverse(mccfr: Any, number: int, traverser: int, weight: float, sums: np.n
     config, game, result = row(mccfr.env_config, 0), row(mccfr.games, 0), row(mccfr.results, 0)
     new_match(game)
     deal_numbered(config.rules, game, config.seed, np.uint64(number), mccfr.rng)
-    result.paid[0] = 0.0
-    result.paid[1] = 0.0
+    result.rewards[0] = 0.0
+    result.rewards[1] = 0.0
     depth, decisions, descending, value = 0, 0, True, 0.0
     while depth >= 0:
         strategy, cards = mccfr.strategy[depth], mccfr.cards[depth]
@@ -228,7 +228,7 @@ def _traverse(mccfr: Any, number: int, traverser: int, weight: float, sums: np.n
         if descending:
             depth += 1
         else:
-            value = row(mccfr.results, depth + 1).paid[traverser]
+            value = row(mccfr.results, depth + 1).rewards[traverser]
     return decisions
 
 

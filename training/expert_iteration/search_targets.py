@@ -18,7 +18,7 @@ from torch.nn import functional
 
 from ...agents.networks.mlp import MLPWeights
 from ...agents.networks.policy import PolicyNet, new_policy_buffers
-from ...agents.networks.value import INPUTS, MAX_VALUE_INPUTS, outcome_pays, write_value_inputs
+from ...agents.networks.value import INPUTS, MAX_VALUE_INPUTS, outcome_payoffs, write_value_inputs
 from ...agents.search.base import UNLIKELY_FOR_TARGETS, SearchAgent
 from ...agents.search.leaf_values import ending_value, solve_last_trick
 from ...common.jit.compiler import jit
@@ -72,7 +72,7 @@ class EndgameSolver(NamedTuple):
     tables: Tables
     scratch: Scratch
     trial_games: np.ndarray
-    max_pay: float
+    max_payoff: float
 
 
 class ValueQueries(NamedTuple):
@@ -177,7 +177,7 @@ def evaluate_exactly(
                 scratch,
                 leaves.games[leaf : leaf + 1],
                 trials=solver.trial_games,
-                max_pay=solver.max_pay,
+                max_payoff=solver.max_payoff,
             )
         else:
             leaves.values[leaf] = sign
@@ -203,7 +203,7 @@ class LookaheadPlayers(PolicyPlayers):
         super().__init__(rules, policy, count)
         self.targets = np.zeros((count, MAX_PLAYS, MAX_CARDS), np.float32)
         self.value_net = torch_mlp(value_net)
-        self.pays = torch.from_numpy(outcome_pays(rules))
+        self.payoffs = torch.from_numpy(outcome_payoffs(rules))
         rows = count * MAX_CARDS
         self.leaves = LeafGames(
             np.zeros(rows, GAME),
@@ -215,7 +215,7 @@ class LookaheadPlayers(PolicyPlayers):
             policy, self.queries.buffers, new_policy_inputs(policy, rows)
         )
         self.solver = EndgameSolver(
-            self.endgame_tables, self.scratch, np.zeros(2, GAME), float(rules.max_pay)
+            self.endgame_tables, self.scratch, np.zeros(2, GAME), float(rules.max_payoff)
         )
         self.value_queries = ValueQueries(
             np.zeros(rows, np.int64),
@@ -239,7 +239,7 @@ class LookaheadPlayers(PolicyPlayers):
         if n := evaluate_exactly(self.rules, self.games, leaves, self.solver, self.value_queries):
             inputs = bfloat16_inputs(self.value_queries.inputs[:n])
             outputs = evaluate_network(self.value_net, inputs)
-            leaves.values[indices[:n]] *= (outputs.softmax(-1) @ self.pays).numpy()
+            leaves.values[indices[:n]] *= (outputs.softmax(-1) @ self.payoffs).numpy()
         return leaves
 
 

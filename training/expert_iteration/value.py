@@ -96,7 +96,7 @@ class ValueTask:
     def __init__(self, rules: Rules, td_lambda: float) -> None:
         self.rules, self.td_lambda = rules.record(), td_lambda
         self.tricks, self.endgame_tricks = rules.foreplay_tricks, rules.hand
-        self.pays = torch.sign(2 * torch.arange(N_OUTCOMES) - rules.hand).float()
+        self.payoffs = torch.sign(2 * torch.arange(N_OUTCOMES) - rules.hand).float()
         self.games = np.zeros(1, GAME)
         self.active = np.zeros(MAX_VALUE_INPUTS, np.int16)
         self._inputs = np.zeros((0, self.tricks, INPUTS), np.int16)
@@ -139,6 +139,6 @@ class ValueTask:
             endgame_tricks=self.endgame_tricks,
         )
         on_policy = (random_tricks[:, None] >> torch.arange(self.tricks)) == 0
-        errors = ((probs - outcomes) @ self.pays) ** 2
+        errors = ((probs - outcomes) @ self.payoffs) ** 2
         by_trick = torch.where(on_policy, errors, torch.nan).nanmean(0)
         return {"squared_error": by_trick.tolist()}

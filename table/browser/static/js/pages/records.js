@@ -18,7 +18,7 @@ let opened = null;
  */
 
 /** @param {ReplayResult} result */
-const won = (result) => (result.pays[0] > 0 ? "won" : result.pays[0] < 0 ? "lost" : "drawn");
+const won = (result) => (result.payoffs[0] > 0 ? "won" : result.payoffs[0] < 0 ? "lost" : "drawn");
 
 /** @param {Listed} hand */
 function handLink({ link, title, text, note, result }) {

@@ -58,7 +58,7 @@ export function scoreboard(state) {
   const single = state.match.kind === "single";
   const over = state.match.over || single;
   const cup = state.match.over && !single && state.match.winner === 0 && !state.watched;
-  const { tricks, pays, text, compared } = state.result;
+  const { tricks, payoffs, text, compared } = state.result;
   const turning = h("p", { class: "turning", "aria-live": "polite" }, !state.lesson ? label("score.looking") : "");
   const own = !state.watched && !state.lesson;
   const more = h("div", { class: "menu-actions" }, own ? [choice("swapped", label("score.swapped")), choice("same", label("score.same"))] : null,
@@ -67,7 +67,7 @@ export function scoreboard(state) {
     cup ? h("div", { class: "trophy-place" }, trophy()) : null,
     h("p", { class: "sr-only result-text" }, text),
     h("div", { class: "result-tricks", "aria-hidden": "true" }, [0, 1].map((who) => h("p", {}, h("span", {}, capital(state.names[who])), h("b", {}, tricks[who]),
-      pays[who] > 0 ? h("small", {}, label("score.paid", { n: pays[who] })) : null))),
+      payoffs[who] > 0 ? h("small", {}, label("score.paid", { n: payoffs[who] })) : null))),
     compared ? h("p", { class: "compared" }, compared) : null,
     turning,
     single ? null : table(state),
