@@ -121,7 +121,7 @@ _BUILT_IN = (
     ),
     (
         "nash",
-        "equilibrium.nash:NashAgent",
+        "tabular.nash:NashAgent",
         "the equilibrium of a small deck, such as 2x4-h2",
         "nash[:PATH]",
     ),
@@ -430,7 +430,7 @@ def rules_of_player(player: object) -> tuple[Rules, ...] | None:
 
 
 def _rules_of_nash(path: str) -> tuple[Rules, ...]:
-    from .equilibrium.strategy import find_strategy
+    from .tabular.strategy import find_strategy
 
     if path:
         solution = find_strategy(load_rules(_DEFAULT_RULES), path)

@@ -1,4 +1,4 @@
-"""Argmax, softmax and sampling over a set of actions.
+"""Argmax and softmax over a set of actions.
 
 In compiled code sums run over actions in rising order, in float64 for any type of logits, so that a
 draw is the same everywhere.
@@ -45,17 +45,3 @@ def masked_softmax(logits: np.ndarray, legal: np.uint64, weights: np.ndarray) ->
             weights[action] = math.exp(np.float64(logits[action] - logits[best]))
             total += weights[action]
     return total
-
-
-@jit
-def sample(weights: np.ndarray, left: float) -> int:
-    """The action at which the running sum of weights exceeds `left`, a random part of their sum."""
-    chosen = -1
-    for action in range(len(weights)):
-        # The last action that has a weight is taken where rounding leaves something over.
-        if weights[action] != 0.0:
-            chosen = action
-            left -= weights[action]
-            if left < 0:
-                break
-    return chosen

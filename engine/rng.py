@@ -154,3 +154,17 @@ def secret_of_seed(seed: int, purpose: str) -> bytes:
 
 def fresh_secret() -> bytes:
     return secrets.token_bytes(KEY_BYTES)
+
+
+@jit
+def sample_index(weights: np.ndarray, left: float) -> int:
+    """The index at which the running sum of weights exceeds `left`, a random part of their sum."""
+    chosen = -1
+    for index in range(len(weights)):
+        # The last index that has a weight is taken where rounding leaves something over.
+        if weights[index] != 0.0:
+            chosen = index
+            left -= weights[index]
+            if left < 0:
+                break
+    return chosen

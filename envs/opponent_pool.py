@@ -16,12 +16,11 @@ import numpy as np
 from ..agents.base import Agent, Array
 from ..agents.calls import FaultNamingAgent
 from ..agents.registry import as_agent
-from ..agents.sampling import sample
 from ..common.jit.compiler import jit
 from ..common.suggestions import type_phrase
 from ..engine.batch.config import Options, RulesLike
 from ..engine.checks import checked_choice, checked_count, checked_seed, state_array
-from ..engine.rng import random_below, random_fraction
+from ..engine.rng import random_below, random_fraction, sample_index
 from ..engine.rules import Match, Rules, as_match, load_rules, name_beside
 
 UNIFORM, LATEST, PFSP = "uniform", "latest", "pfsp"
@@ -32,7 +31,7 @@ _DECAY = 0.999
 @jit
 def _draw_members(probabilities: np.ndarray, stream: np.ndarray, drawn: np.ndarray) -> None:
     for index in range(len(drawn)):
-        drawn[index] = sample(probabilities, random_fraction(stream))
+        drawn[index] = sample_index(probabilities, random_fraction(stream))
 
 
 class OpponentPool:

@@ -15,14 +15,14 @@ from ...engine.bitset import NO_CARDS, ONE
 from ...engine.dtypes import VIEW
 from ...engine.observation.layout import MAX_OBSERVATION_SIZE, encode_view, real_action
 from ...engine.play import Record, row
-from ...engine.rng import random_fraction
+from ...engine.rng import random_fraction, sample_index
 from ...engine.rules import Match
 from ..base import Agent, Array, CannotPlay, ViewBatch, compile_act
 from ..checkpoints import Checkpoint, model_file, read_checkpoint, specialize_checkpoint
-from ..equilibrium.tabular import TablePolicy
 from ..options import NetworkOptions, endgame_option, parse_options, trained_on_endgame
 from ..perfect_endgame import EndgamePlayer, is_open
-from ..sampling import masked_argmax, masked_softmax, sample, softmax_rows
+from ..sampling import masked_argmax, masked_softmax, softmax_rows
+from ..tabular.table_policy import TablePolicy
 from .mlp import ForwardBuffers, MLPWeights, forward, mlp_weights, new_forward_buffers
 from .relative_ranks import identity_action_map, to_relative_actions, to_relative_ranks
 
@@ -156,7 +156,7 @@ def choose_action(
     if not stochastic:
         return masked_argmax(logits, legal)
     total = masked_softmax(logits, legal, weights)
-    return sample(weights, random_fraction(stream) * total)
+    return sample_index(weights, random_fraction(stream) * total)
 
 
 @jit

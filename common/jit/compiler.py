@@ -38,7 +38,17 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 COMPILED = not config.DISABLE_JIT  # type: ignore[attr-defined]
 
 # In the order of imports: compiled code of a package depends on it and on those before it.
-PACKAGES = ("common", "engine", "agents", "envs", "evaluation", "training", "table", "three_player")
+PACKAGES = (
+    "common",
+    "engine",
+    "solvers",
+    "agents",
+    "envs",
+    "evaluation",
+    "training",
+    "table",
+    "three_player",
+)
 _ROOT_PACKAGE = __name__.partition(".")[0]
 _SOURCE_ROOT = Path(__file__).resolve().parents[2]
 _MAX_FOLDERS = 6

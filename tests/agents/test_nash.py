@@ -12,13 +12,13 @@ from checkpoints import rewrite_card
 from german_whist.agents.base import CannotPlay, agent_key, decision_streams
 from german_whist.agents.checkpoints import write_checkpoint
 from german_whist.agents.checkpoints.schema import SolvedCard
-from german_whist.agents.equilibrium.nash import NashAgent
-from german_whist.agents.equilibrium.path import path_tables, write_cells
-from german_whist.agents.equilibrium.public_tree import public_tree
 from german_whist.agents.registry import make_agent
+from german_whist.agents.tabular.nash import NashAgent
 from german_whist.engine.deals import all_deals
 from german_whist.engine.game import Game
 from german_whist.engine.rules import load_rules
+from german_whist.solvers.public_tree import public_tree
+from german_whist.solvers.view_cells import path_tables, write_cells
 
 TWO_TRICKS = {"name": "two tricks", "suits": 3, "ranks": 2, "hand": 1}
 THREE_SUITS = {"name": "three suits", "suits": 3, "ranks": 2, "hand": 2}

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from german_whist.agents.base import Agent, Array
-from german_whist.agents.equilibrium.nash import NashAgent
 from german_whist.agents.heuristic.random import RandomExactAgent
 from german_whist.agents.perfect_endgame import EndgamePlayer
+from german_whist.agents.tabular.nash import NashAgent
 from german_whist.engine.bitset import ONE
 from german_whist.engine.rules import load_rules
 from german_whist.engine.view import legal_in_views

@@ -14,9 +14,9 @@ from german_whist.engine.rules import load_rules
 from german_whist.engine.view import action_masks
 from german_whist.evaluation import protocol
 from german_whist.evaluation.exploitability import claims
-from german_whist.evaluation.exploitability.brute_force import GameTree
 from german_whist.evaluation.exploitability.claims import ProbabilityCheck
 from german_whist.evaluation.exploitability.exact import measure_exploitability
+from german_whist.solvers.game_tree import GameTree
 
 DECK = "2x4-h2"
 SMALL: dict[str, Any] = {"name": "small", "suits": 2, "ranks": 3, "hand": 2, "stock": 2}

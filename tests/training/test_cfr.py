@@ -14,9 +14,10 @@ from german_whist.agents.registry import make_agent
 from german_whist.cli import main
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.exploitability.exact import measure_exploitability
-from german_whist.evaluation.exploitability.public_tree import PublicTreeTraversal, Responses
-from german_whist.evaluation.exploitability.traversal import LEARN
-from german_whist.training.algorithms.cfr import CFR, MCCFR, CFRSettings, run_iterations
+from german_whist.solvers.best_response import PublicTreeTraversal, Responses
+from german_whist.solvers.mccfr import MCCFR, run_iterations
+from german_whist.solvers.traversal import LEARN
+from german_whist.training.algorithms.cfr import CFR, CFRSettings
 
 DECK = "2x4-h2"
 TINY: list[dict[str, Any]] = [
@@ -143,7 +144,7 @@ def test_it_nears_the_equilibrium_of_open_spiels_external_sampling() -> None:
     from german_whist.envs.open_spiel import open_spiel_game
 
     game = pyspiel.load_efg_game(export_gambit(open_spiel_game(TINY[0])))
-    value, means = 1 / 30, {}  # as the linear programme of test_equilibrium tells
+    value, means = 1 / 30, {}  # as the linear programme of test_cfr_plus tells
     for hands in (2_000, 8_000):
         reference = [by_open_spiel(game, hands, seed) for seed in (1, 2, 3)]
         ours = [by_ours(hands, seed) for seed in (1, 2, 3)]

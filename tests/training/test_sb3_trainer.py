@@ -17,12 +17,8 @@ from stable_baselines3.common.callbacks import BaseCallback
 from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.agents.registry import make_agent
 from german_whist.common.signals import RunStopped
-from german_whist.evaluation.exploitability.brute_force import (
-    GameTree,
-    best_response_value,
-    strategy_of,
-    strategy_value,
-)
+from german_whist.evaluation.exploitability.action_probabilities import strategy_of
+from german_whist.solvers.game_tree import GameTree, best_response_value, strategy_value
 from german_whist.training.algorithms.base import Diverged
 from german_whist.training.algorithms.sb3 import SB3Trainer
 from german_whist.training.algorithms.settings import SB3Settings

@@ -18,7 +18,6 @@ from typing import Annotated, Any
 import msgspec
 
 from ...agents.checkpoints import FOLDER, find_checkpoint, list_checkpoints
-from ...agents.equilibrium.public_tree import public_tree
 from ...agents.registry import make_agent
 from ...common.executors import LOCAL
 from ...common.files import write_file
@@ -35,8 +34,9 @@ from ...common.typed_settings import (
 )
 from ...engine.rules import Rules, load_rules
 from ...evaluation import evaluate
-from ...evaluation.exploitability.cfr_plus import CFRPlusSolver
 from ...evaluation.exploitability.exact import check_measurable, measure_exploitability
+from ...solvers.cfr_plus import CFRPlusSolver
+from ...solvers.public_tree import public_tree
 from ..api import train_or_go_on
 from ..callbacks.base import Callback, TrainingRun
 from ..callbacks.evaluation import evaluation_seed

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from ...agents.equilibrium.public_tree import public_tree, why_no_public_tree
 from ...agents.registry import make_agent
 from ...common.markdown import markdown_table
 from ...common.typing import Array
@@ -18,6 +17,7 @@ from ...evaluation import Estimate
 from ...evaluation.exploitability.exact import measure_exploitability
 from ...evaluation.reports import charts
 from ...evaluation.statistics import mean_of
+from ...solvers.public_tree import public_tree, why_no_public_tree
 
 EXPLOITABILITY = "exploitability"
 _MAX_CARDS, _MAX_INFO_SETS = 16, 5_000_000

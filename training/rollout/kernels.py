@@ -12,7 +12,7 @@ import numpy as np
 
 from ...agents.checkpoints.schema import HIDDEN_SIZE
 from ...agents.networks.relative_ranks import gather_rows
-from ...agents.sampling import masked_softmax, sample
+from ...agents.sampling import masked_softmax
 from ...common.jit.compiler import jit
 from ...engine.batch.batch import Backend
 from ...engine.batch.cpu_backend import RowBuffers
@@ -21,7 +21,7 @@ from ...engine.cards import N_ACTIONS, N_CARDS
 from ...engine.dtypes import EXCHANGE, GAME, UNDECIDED
 from ...engine.observation.layout import OBSERVATION_SIZE, relabel, relabelled_action
 from ...engine.play import FIRST_BLIND, SECOND_BLIND, Record, dealt_hand, row
-from ...engine.rng import mix64, stream_key
+from ...engine.rng import mix64, sample_index, stream_key
 
 
 @jit
@@ -58,7 +58,7 @@ def sample_actions(sampling: ActionSampling, workspace: RowBuffers, start: int, 
             if action_masks[index, action]:
                 legal |= ONE << np.uint64(action)
         total = masked_softmax(sampling.logits[index], legal, weights)
-        action = sample(weights, np.float64(sampling.uniforms[index]) * total)
+        action = sample_index(weights, np.float64(sampling.uniforms[index]) * total)
         sampling.actions[index] = action
         if action >= 0:
             sampling.log_probs[index] = math.log(weights[action] / total)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ..agents.checkpoints import CheckpointError
 from ..agents.checkpoints.schema import SolvedCard
-from ..agents.equilibrium.strategy import check_file_name, read_strategy, solved_folder
+from ..agents.tabular.strategy import check_file_name, read_strategy, solved_folder, write_strategy
 from ..common.files import check_writable
 from ..common.progress import Progress
 from ..engine.rules import Rules, load_rules
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from ..evaluation.exploitability.cfr_plus import CFRPlusSolver
+    from ..solvers.cfr_plus import CFRPlusSolver
 
     rules = load_rules(arguments.rules)
     target: float = arguments.target
@@ -116,7 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
     # Another process may have solved it in the meantime.
     stored = _stored_solution(rules, folder)
     if stored is None or measured.exploitability < stored.exploitability:
-        solver.write(folder / rules.name, measured)
+        write_strategy(folder / rules.name, solver, measured)
     state.unlink(missing_ok=True)
     print(f"{rules.name} is solved: {name} plays it, for instance in")
     print(f"german-whist evaluate {name} --against random-exact --rules {rules.name}")

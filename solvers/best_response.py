@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ...agents.equilibrium.public_tree import public_tree
-from ...common.jit.compiler import warm_up
-from ...common.threads import usable_threads
-from ...common.typing import Array
-from ...engine.rules import Rules
+from ..common.jit.compiler import warm_up
+from ..common.threads import usable_threads
+from ..common.typing import Array
+from ..engine.rules import Rules
+from .public_tree import public_tree
 from .traversal import EVALUATE, RESPOND, Walk, new_traversal_buffers, traverse, tree_arrays
 
 
@@ -45,7 +45,7 @@ class PublicTreeTraversal:
         self._arrays = tree_arrays(self.tree)
         count = min(threads or usable_threads(), self.tree.n_roots)
         self._buffers = [new_traversal_buffers(self.tree) for _ in range(count)]
-        warm_up("walks over the public tree", "training", self._compile)
+        warm_up("walks over the public tree", "solvers", self._compile)
 
     def _compile(self) -> None:
         strategy_sum = np.zeros(self.tree.size, np.float32)

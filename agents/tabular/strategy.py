@@ -11,6 +11,8 @@ import numpy as np
 from ...common.files import cache_folder
 from ...common.typing import Array
 from ...engine.rules import Rules, solved_rules
+from ...solvers.best_response import Responses
+from ...solvers.cfr_plus import CFRPlusSolver
 from ..checkpoints import (
     REMEDY,
     WEIGHTS,
@@ -19,12 +21,11 @@ from ..checkpoints import (
     parse_rules,
     read_solved_card,
     read_weights,
+    write_checkpoint,
 )
 from ..checkpoints.schema import SolvedCard
 
 BUNDLED = Path(__file__).parent
-MAX_PROBABILITY = 255
-"""The byte that stands for probability 1."""
 
 
 @dataclass(frozen=True)
@@ -89,3 +90,14 @@ def read_strategy(rules: Rules, path: str | None = None) -> SolvedStrategy:
     if cells is None or cells.dtype != np.uint8 or cells.ndim != 1:
         raise CheckpointError(f"{weights_path}: holds no cells of a byte each; {REMEDY}")
     return SolvedStrategy(weights_path, card, listed[0], cells)
+
+
+def write_strategy(path: Path, solver: CFRPlusSolver, responses: Responses) -> None:
+    """Write a solver's average strategy as a checkpoint; `path` has no suffix."""
+    card = SolvedCard(
+        rules=(solver.rules.as_mapping(),),
+        iterations=solver.iterations,
+        exploitability=responses.exploitability,
+        value=responses.value,
+    )
+    write_checkpoint(path, {"cells": solver.strategy()}, card)

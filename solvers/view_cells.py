@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...common.jit.compiler import forceinline, jit
-from ...engine.bitset import NO_CARDS, ONE, bit, lowest, popcount
-from ...engine.dtypes import FOLLOW, LEAD
-from ...engine.play import Record, row, suit_of
-from ...engine.view import i_won
+from ..common.jit.compiler import forceinline, jit
+from ..engine.bitset import NO_CARDS, ONE, bit, lowest, popcount
+from ..engine.dtypes import FOLLOW, LEAD
+from ..engine.play import Record, row, suit_of
+from ..engine.view import i_won
 from .public_tree import (
     DeckTables,
     PublicTree,

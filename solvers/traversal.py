@@ -18,8 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...agents.equilibrium.path import PathTables, path_tables
-from ...agents.equilibrium.public_tree import (
+from ..common.jit.compiler import forceinline, jit
+from ..engine.bitset import NO_CARDS, ONE, lowest, popcount
+from .combinatorics import Subsets, subsets
+from .public_tree import (
     PublicTree,
     action_cells,
     decision_cells,
@@ -27,15 +29,14 @@ from ...agents.equilibrium.public_tree import (
     legal_replies,
     lowest_bit,
 )
-from ...agents.equilibrium.strategy import MAX_PROBABILITY
-from ...common.jit.compiler import forceinline, jit
-from ...engine.bitset import NO_CARDS, ONE, lowest, popcount
-from .combinatorics import Subsets, subsets
 from .terminal_values import TerminalValues, pack_bits, terminal_values
+from .view_cells import PathTables, path_tables
 
 LEARN, RESPOND, EVALUATE = 0, 1, 2
 """What the traverser does at its own decisions."""
 
+MAX_PROBABILITY = 255
+"""The byte that stands for probability 1."""
 _SMALLEST = np.finfo(np.float32).tiny
 
 _LEAD, _FOLLOW, _CHANCE = 0, 1, 2

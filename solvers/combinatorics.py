@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...engine.rules import Rules
+from ..engine.rules import Rules
 
 
 class Subsets(NamedTuple):

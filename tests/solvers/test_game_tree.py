@@ -17,14 +17,10 @@ from german_whist.cli import main
 from german_whist.engine.deals import all_deals, count_deals
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation import protocol
-from german_whist.evaluation.exploitability.brute_force import (
-    GameTree,
-    best_response_value,
-    strategy_of,
-    strategy_value,
-)
+from german_whist.evaluation.exploitability.action_probabilities import strategy_of
 from german_whist.evaluation.exploitability.exact import measure_exploitability
-from german_whist.evaluation.exploitability.public_tree import PublicTreeTraversal
+from german_whist.solvers.best_response import PublicTreeTraversal
+from german_whist.solvers.game_tree import GameTree, best_response_value, strategy_value
 
 DECK = "2x4-h2"
 SMALL: dict[str, Any] = {"name": "small", "suits": 2, "ranks": 3, "hand": 2, "stock": 2}

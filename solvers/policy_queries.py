@@ -15,17 +15,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...agents.equilibrium.path import NO_CELL, PathTables, write_cells
-from ...agents.equilibrium.public_tree import lead_actions, legal_replies, lowest_bit
-from ...common.jit.compiler import forceinline, jit
-from ...common.typing import Array
-from ...engine.bitset import ONE, bit, lowest, popcount, suit_set
-from ...engine.dtypes import GAME, NO_CARD, VIEW
-from ...engine.play import Record, beats, play, row, set_up, suit_of
-from ...engine.rng import stream_key
-from ...engine.rules import Rules
-from ...engine.sampling.determinizations import SAMPLING_PLAN, plan_determinizations
-from ...engine.view import write_view
+from ..common.jit.compiler import forceinline, jit
+from ..common.typing import Array
+from ..engine.bitset import ONE, bit, lowest, popcount, suit_set
+from ..engine.dtypes import GAME, NO_CARD, VIEW
+from ..engine.play import Record, beats, play, row, set_up, suit_of
+from ..engine.rng import stream_key
+from ..engine.rules import Rules
+from ..engine.sampling.determinizations import SAMPLING_PLAN, plan_determinizations
+from ..engine.view import write_view
+from .public_tree import lead_actions, legal_replies, lowest_bit
+from .view_cells import NO_CELL, PathTables, write_cells
 
 Policy = Callable[[Array], Array]
 """From views to the probability of each action in each of them."""

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...common.jit.compiler import forceinline, jit
-from ...engine.bitset import NO_CARDS, ONE, lowest, popcount
-from ...engine.endgame.game_values import inexact_reason
-from ...engine.play import beats
-from ...engine.rules import Rules
+from ..common.jit.compiler import forceinline, jit
+from ..engine.bitset import NO_CARDS, ONE, lowest, popcount
+from ..engine.endgame.game_values import inexact_reason
+from ..engine.play import beats
+from ..engine.rules import Rules
 
 MAX_CARDS = 20
 """Subsets of larger decks do not fit a number of 16 bits."""

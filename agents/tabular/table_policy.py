@@ -14,10 +14,10 @@ from ...common.jit.compiler import jit
 from ...engine.bitset import ONE
 from ...engine.play import row
 from ...engine.view import legal_in_view
+from ...solvers.public_tree import public_tree, why_no_public_tree
+from ...solvers.view_cells import NO_CELL, cells_of_view, path_tables
 from ..base import Array, CannotPlay
 from ..checkpoints import Checkpoint, CheckpointError
-from .path import NO_CELL, cells_of_view, path_tables
-from .public_tree import public_tree, why_no_public_tree
 
 
 @jit

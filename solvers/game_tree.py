@@ -1,7 +1,7 @@
 """The full game tree of a very small deck: every deal and every line of play, level by level.
 
-An information state is what a player may know: its view. This covers any agent and any rules;
-`exact` uses it where there is no public tree, or an agent errs in endings or keeps state.
+An information state is what a player may know: its view. This covers any rules and
+any agent: one that errs in endings, or keeps state, too.
 """
 
 from __future__ import annotations
@@ -11,21 +11,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...agents.base import Agent, agent_key, copy_views, decision_streams
-from ...agents.calls import FaultNamingAgent, call_agent, naming_faults, own_probabilities
-from ...common.jit.compiler import jit
-from ...common.typing import Array
-from ...engine.bitset import ONE, lowest
-from ...engine.deals import all_deals, count_deals
-from ...engine.dtypes import GAME, OVER, VIEW
-from ...engine.play import legal, payoff, play, row, set_up
-from ...engine.rng import stream_key
-from ...engine.rules import Rules
-from ...engine.view import action_masks, blank_tricks, write_views
+from ..common.jit.compiler import jit
+from ..common.typing import Array
+from ..engine.bitset import ONE, lowest
+from ..engine.deals import all_deals, count_deals
+from ..engine.dtypes import GAME, OVER, VIEW
+from ..engine.play import legal, payoff, play, row, set_up
+from ..engine.rng import stream_key
+from ..engine.rules import Rules
+from ..engine.view import write_views
 
 MAX_HISTORIES = 4_000_000
-_NO_SEAT = -1
-_SUM_TOLERANCE = 1e-3
+NO_SEAT = -1
 
 
 # -- size
@@ -147,9 +144,9 @@ def _level(record: Array, games: Array, returns: Array, parents: Array, actions:
     _hashes(words, keys)
     _, firsts, indices = np.unique(keys, return_index=True, return_inverse=True)
     assert (words[firsts][indices] == words).all(), "two views have one key"
-    info_states = np.full(len(games), _NO_SEAT, np.int64)
+    info_states = np.full(len(games), NO_SEAT, np.int64)
     info_states[playing] = indices
-    players = np.where(over, _NO_SEAT, games["turn"].astype(np.int64))
+    players = np.where(over, NO_SEAT, games["turn"].astype(np.int64))
     return Level(
         parents,
         actions,
@@ -176,7 +173,7 @@ class OwnPast:
     @classmethod
     def of(cls, tree: GameTree, depth: int) -> OwnPast:
         level = tree.levels[depth]
-        playing = np.flatnonzero(level.players != _NO_SEAT)
+        playing = np.flatnonzero(level.players != NO_SEAT)
         _, firsts = np.unique(level.info_states[playing], return_index=True)
         # Perfect recall: all histories of an information state have the same own decisions.
         histories = playing[firsts]
@@ -187,140 +184,13 @@ class OwnPast:
             actions, histories = below.actions[histories], below.parents[histories]
             own = level.players[histories] == owners
             past.levels.insert(0, level)
-            past.info_states.insert(0, np.where(own, level.info_states[histories], _NO_SEAT))
+            past.info_states.insert(0, np.where(own, level.info_states[histories], NO_SEAT))
             past.actions.insert(0, actions)
         return past
 
 
-def action_probabilities(
-    agent: Agent, views: Array, samples: int = 0, past: OwnPast | None = None
-) -> Array:
-    """The probability of each action in each view.
-
-    An agent with a method `probabilities` gives its own, where it says what `act` plays. Others
-    are queried three times: those whose actions differ are refused, or with `samples` queried so
-    many times. An agent that keeps state first replays the `past` of each view, and its answer
-    counts only where it repeats its actions there.
-    """
-    n_actions = agent.rules.actions
-    if not len(views):
-        return np.zeros((0, n_actions))
-    method = own_probabilities(agent)
-    if method is not None:
-        with naming_faults(agent, "player"):
-            answer = method(_seen_by(agent, views))
-        return _checked_probabilities(agent, views, answer)
-    queries = [_query(agent, views, number, past) for number in range(max(3, samples))]
-    actions = np.stack([actions for actions, _ in queries])
-    reached = np.stack([reached for _, reached in queries])
-    actions = _checked_actions(agent, views, actions, reached)
-    reached[:, ~reached.any(axis=0)] = True
-    first = actions[reached.argmax(axis=0), np.arange(len(views))]
-    if not samples and (actions != first)[reached].any():
-        raise ValueError(
-            f"{agent.name} draws its actions, and does not say with what probabilities: give "
-            "--samples to estimate them"
-        )
-    counts = np.zeros((len(views), n_actions))
-    for query_actions, query_reached in zip(actions, reached, strict=True):
-        counts[query_reached, query_actions[query_reached]] += 1
-    return counts / counts.sum(axis=1, keepdims=True)
-
-
-def _seen_by(agent: Agent, views: Array) -> Array:
-    """Copies of views as the agent gets them in play."""
-    copies = copy_views(views)
-    if not agent.reads_tricks:
-        blank_tricks(copies)
-    return copies
-
-
-def _checked_probabilities(agent: Agent, views: Array, answer: object) -> Array:
-    shape = len(views), agent.rules.actions
-    try:
-        values = np.asarray(answer)
-    except ValueError:  # rows of several lengths
-        values = np.zeros(0, np.object_)
-    if values.shape != shape or values.dtype.kind not in "biuf":
-        raise ValueError(
-            f"{agent.name} gives probabilities of the shape {values.shape} and type {values.dtype} "
-            f"for {shape[0]} views of {shape[1]} actions: give numbers of the shape {shape}"
-        )
-    probs, legal = values.astype(np.float64), action_masks(agent.record, views, agent.rules.actions)
-    valid = np.isfinite(probs) & (probs >= 0) & (legal | (probs == 0))
-    wrong = ~valid.all(axis=1)
-    sums = np.where(valid, probs, 0).sum(axis=1)
-    wrong |= np.abs(sums - 1) > _SUM_TOLERANCE
-    if wrong.any():
-        index = int(wrong.argmax())
-        given = {action: probs[index, action].item() for action in _listed(probs[index] != 0)}
-        raise ValueError(
-            f"{agent.name} gives the probabilities {given} by action where {_listed(legal[index])} "
-            "are legal: each has to be from 0 to 1, those of illegal actions 0, and their sum 1"
-        )
-    return probs / sums[:, None]
-
-
-def _checked_actions(agent: Agent, views: Array, actions: Array, reached: Array) -> Array:
-    """`(queries, views)`: the actions, refused if one is illegal in a view that is reached."""
-    legal = action_masks(agent.record, views, agent.rules.actions)
-    inside = (actions >= 0) & (actions < legal.shape[1])
-    illegal = ~(inside & legal[np.arange(len(views)), np.where(inside, actions, 0)])
-    wrong = np.argwhere(illegal & reached)
-    if len(wrong):
-        query, view = wrong[0]
-        raise ValueError(
-            f"{agent.name} plays action {actions[query, view]} where {_listed(legal[view])} are "
-            "legal: the exploitability is that of an agent whose actions are all legal"
-        )
-    return np.where(illegal, legal.argmax(axis=1), actions)
-
-
-def _listed(mask: Array) -> list[int]:
-    return np.flatnonzero(mask).tolist()
-
-
-def actions_in(agent: Agent, views: Array, rng: Array) -> Array:
-    """Actions of an agent without state; its errors name it, and illegal actions are refused."""
-    indices, reached = np.arange(len(views)), np.ones((1, len(views)), np.bool_)
-    actions = call_agent(FaultNamingAgent(agent, "player"), _seen_by(agent, views), rng, indices)
-    return _checked_actions(agent, views, actions[None], reached)[0]
-
-
-def _query(agent: Agent, views: Array, number: int, past: OwnPast | None) -> tuple[Array, Array]:
-    """The agent's action in each view, and whether its own play reaches that view."""
-    named = FaultNamingAgent(agent, "player")
-    all_indices, key = np.arange(len(views)), agent_key(number)
-    reached = np.ones(len(views), np.bool_)
-
-    def actions_in(views: Array, indices: Array) -> Array:
-        rng = decision_streams(key, indices, views)
-        return call_agent(named, _seen_by(agent, views), rng, indices)
-
-    if agent.keeps_state:
-        if past is None:
-            raise ValueError(f"{agent.name} remembers: views alone do not tell what it plays")
-        named.reset(all_indices.copy())
-        for level, info_states, actions in zip(
-            past.levels, past.info_states, past.actions, strict=True
-        ):
-            indices = np.flatnonzero(info_states != _NO_SEAT)
-            level_views = level.views[info_states[indices]]
-            reached[indices] &= actions_in(level_views, indices) == actions[indices]
-    return actions_in(views, all_indices), reached
-
-
 Strategy = list[Array]
 """Action probabilities `(info states, actions)` on each level."""
-
-
-def strategy_of(agent: Agent, tree: GameTree, samples: int = 0) -> Strategy:
-    return [
-        action_probabilities(
-            agent, level.views, samples, OwnPast.of(tree, depth) if agent.keeps_state else None
-        )
-        for depth, level in enumerate(tree.levels)
-    ]
 
 
 # -- values
@@ -366,7 +236,7 @@ def _values(tree: GameTree, strategies: tuple[Strategy | None, Strategy | None])
                 weighted_values = (sign * reach[depth + 1] * values[-1])[own]
                 probs[own] = _best_actions(level, below, own, weighted_values, tree.rules.actions)
         expected = np.bincount(below.parents, probs * values[-1], len(level.players))
-        values.append(np.where(level.players == _NO_SEAT, level.returns, expected))
+        values.append(np.where(level.players == NO_SEAT, level.returns, expected))
     return values[::-1]
 
 

@@ -14,23 +14,19 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array, csr_array, hstack
 
 from german_whist.agents.base import Agent
-from german_whist.agents.equilibrium.strategy import BUNDLED
 from german_whist.agents.heuristic.random import RandomExactAgent
 from german_whist.agents.perfect_endgame import EndgamePlayer
 from german_whist.agents.registry import make_agent
+from german_whist.agents.tabular.strategy import BUNDLED, write_strategy
 from german_whist.cli import main
 from german_whist.engine.dtypes import NO_CARD, UNSEEN_CARD, VIEW
 from german_whist.engine.rules import load_rules
-from german_whist.evaluation.exploitability.brute_force import GameTree
-from german_whist.evaluation.exploitability.cfr_plus import (
-    STATE_VERSION,
-    CFRPlusSolver,
-    SolvingError,
-)
 from german_whist.evaluation.exploitability.exact import (
     exploitability_by_brute_force,
     measure_exploitability,
 )
+from german_whist.solvers.cfr_plus import STATE_VERSION, CFRPlusSolver, SolvingError
+from german_whist.solvers.game_tree import GameTree
 
 pytestmark = pytest.mark.usefixtures("small_parts")
 
@@ -264,7 +260,7 @@ def test_a_better_solution_is_never_replaced_by_a_worse_one(
     """Neither that of the package, nor one that was made here."""
     monkeypatch.setattr("german_whist.commands.solve.solved_folder", lambda: tmp_path / "solved")
     monkeypatch.setattr(
-        "german_whist.agents.equilibrium.strategy.solved_folder", lambda: tmp_path / "solved"
+        "german_whist.agents.tabular.strategy.solved_folder", lambda: tmp_path / "solved"
     )
     assert main(["solve", "2x4-h2"]) == 0
     assert "solved already, to an exploitability of 0.000006" in capsys.readouterr().out
@@ -281,7 +277,7 @@ def test_a_better_solution_of_another_process_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     better, measure = solved("2x4-h2", 30), CFRPlusSolver.measure
-    better.write(tmp_path / "better", better.measure())
+    write_strategy(tmp_path / "better", better, better.measure())
 
     def finds_another(solver: CFRPlusSolver) -> Any:
         shutil.copy(tmp_path / "better.safetensors", tmp_path / "2x4-h2.safetensors")

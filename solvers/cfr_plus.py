@@ -14,12 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ...agents.checkpoints import write_checkpoint
-from ...agents.checkpoints.schema import SolvedCard
-from ...common.files import atomic_write
-from ...common.typing import Array
-from ...engine.rules import Rules, load_rules
-from .public_tree import PublicTreeTraversal, Responses
+from ..common.files import atomic_write
+from ..common.typing import Array
+from ..engine.rules import Rules, load_rules
+from .best_response import PublicTreeTraversal, Responses
 from .traversal import LEARN, RESPOND
 
 STATE_VERSION = 1
@@ -60,16 +58,6 @@ class CFRPlusSolver:
         return rounded
 
     # -- files
-
-    def write(self, path: Path, responses: Responses) -> None:
-        """Write the strategy as a checkpoint; `path` has no suffix."""
-        card = SolvedCard(
-            rules=(self.rules.as_mapping(),),
-            iterations=self.iterations,
-            exploitability=responses.exploitability,
-            value=responses.value,
-        )
-        write_checkpoint(path, {"cells": self.strategy()}, card)
 
     def save(self, path: Path) -> None:
         header = {

@@ -11,22 +11,21 @@ from typing import Any
 import numpy as np
 
 from ...common.jit.compiler import jit
-from ...engine.rng import random_fraction
+from ...engine.rng import random_fraction, sample_index
 from ...engine.rules import Match, Rules
+from ...solvers.public_tree import public_tree, why_no_public_tree
+from ...solvers.view_cells import path_tables
 from ..base import Agent, Array, CannotPlay, compile_act
 from ..checkpoints import CheckpointError
 from ..perfect_endgame import EndgamePlayer
-from ..sampling import sample
-from .path import path_tables
-from .public_tree import public_tree, why_no_public_tree
 from .strategy import find_strategy, read_strategy
-from .tabular import write_table_probs
+from .table_policy import write_table_probs
 
 
 @jit
 def _draw_all(probabilities: np.ndarray, rng: np.ndarray, actions: np.ndarray) -> None:
     for index in range(len(actions)):
-        actions[index] = sample(probabilities[index], random_fraction(rng[index : index + 1]))
+        actions[index] = sample_index(probabilities[index], random_fraction(rng[index : index + 1]))
 
 
 class NashAgent(Agent):

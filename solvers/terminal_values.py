@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...common.jit.compiler import forceinline
-from ...engine.bitset import popcount
-from ...engine.endgame import values
-from ...engine.play import payoff_of_tricks, row
-from ...engine.rules import Rules
+from ..common.jit.compiler import forceinline
+from ..engine.bitset import popcount
+from ..engine.endgame import values
+from ..engine.play import payoff_of_tricks, row
+from ..engine.rules import Rules
 
 _BYTE = 8
 

@@ -1,1 +1,0 @@
-"""Solved small decks: their public tree, and strategies on it."""

@@ -1,0 +1,1 @@
+"""Policies in tables: files of solved strategies, the agent `nash`, tabular checkpoints."""
