@@ -90,6 +90,9 @@ the four hands: first blind, non-dealer, second blind, dealer);
 `{"number": n}` picks a deal of the seed; other names are refused.
 `env.unwrapped.view(agent)` is the agent's `View`.
 
+`state()`, of the space `state_space`, is the global state, with both hands and the stock. It is for
+training alone, such as a critic's: what plays by it knows hidden cards.
+
 ### Versions
 
 - v0: the first. It becomes v1 when the same seed and actions could give other observations,
@@ -102,6 +105,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from gymnasium import spaces
 
 from ..common.jit.compiler import warm_up
 from ..common.typing import Array
@@ -128,7 +132,7 @@ from .aec import (
 )
 from .options import RenderOptions, options_table
 from .render.modes import MOVER, OPEN, RENDER_MODES, warn_without_render_mode
-from .spaces import dict_space
+from .spaces import dict_space, state_box, warm_up_states
 from .typed_aec import Observation, Wrapped
 
 if TYPE_CHECKING:
@@ -185,6 +189,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         config, games, suit_orders, results, *_, workspace = self._batch.arrays
         self._arrays = config, games, suit_orders, results, workspace
         self._shape = self.options.observation_shape
+        self.state_space: spaces.Box = state_box(self.rules)
         self._next_observation: tuple[Any, Any] | None = None
         self.is_over: bool = False
         kind, horizon = self.options.observation, self.options.horizon
@@ -302,6 +307,12 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
     def view(self, agent: str) -> View:
         self.check_dealt()
         return self._batch.view(0, self._seat(agent))
+
+    def state(self) -> Array:
+        """The global state, with both hands and the stock: a fresh array, for training alone."""
+        self.check_dealt()
+        warm_up_states()
+        return self._batch.global_states()[0]
 
     def game(self) -> Game:
         """An independent copy of the game, with both hands and the stock open."""

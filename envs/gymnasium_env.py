@@ -73,6 +73,7 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[Any, Any]):
     | `action_mask` | always | int8, 1 for each legal action; zeros after the end |
     | `seat` | always | the learner's seat in this episode |
     | `opponent` | with a pool | index of the episode's opponent in `pool.names` |
+    | `state` | with `with_state` | the global state, int8, for training alone |
     | `result` | last step | `tricks`, `points`: own, the other's; `won`: 1, 0, -1; `deal` |
 
     An illegal action ends the episode as a loss, by a reward that brings the return to the worst
@@ -151,8 +152,15 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[Any, Any]):
 
     def _info(self) -> dict[str, Any]:
         batch = self._batch
-        info = {"action_mask": batch.masks[0].copy(), "seat": int(batch.seats[0])}
-        return info if batch.pool is None else {**info, "opponent": int(batch.opponents[0])}
+        info: dict[str, Any] = {
+            "action_mask": batch.masks[0].copy(),
+            "seat": int(batch.seats[0]),
+        }
+        if batch.pool is not None:
+            info["opponent"] = int(batch.opponents[0])
+        if batch.states is not None:
+            info["state"] = batch.states[0]
+        return info
 
 
 class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[Any, Any, Any]):
@@ -182,6 +190,7 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[Any, Any, Any]):
     | `action_mask` | always | int8, a row for each game |
     | `seat` | always | the learner's seat in each game |
     | `opponent` | with a pool | index of each game's opponent in `pool.names` |
+    | `state` | with `with_state` | the global state, int8, a row for each game |
     | `final_obs`, `final_info` | `SameStep`, a game ended | its last observation and info |
     | `result` | a game ended | a row for each game, `_tricks` and so on say in which |
     """
@@ -269,6 +278,8 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[Any, Any, Any]):
         columns = {"action_mask": batch.masks, "seat": batch.seats.copy()}
         if batch.pool is not None:
             columns["opponent"] = batch.opponents.copy()
+        if batch.states is not None:
+            columns["state"] = batch.states
         return _with_masks(columns, np.ones(self.num_envs, np.bool_))
 
     def _add_result(self, info: dict[str, Any], step: LearnerStep) -> None:

@@ -34,6 +34,8 @@ draws by a seed of its own |
     | `render_mode` | None, `human`, `ansi`, `rgb_array`, `svg` |
     | `render_view` | `"seat"`, the learner's view; `"open"`, both hands |
     | `illegal` | what an illegal action does: `"lose"`, the end of the episode; `"raise"` |
+    | `with_state` | False; True for the [global state](../guide/state.md) of each game in the \
+infos, for training alone |
     """
 
     opponent: object
@@ -42,6 +44,7 @@ draws by a seed of its own |
     render_mode: str | None
     render_view: str
     illegal: str
+    with_state: bool
 
 
 def options_table(*options: type) -> str:

@@ -54,6 +54,7 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
     | `TimeLimit.truncated` | a game ended | False |
     | `result` | a game ended | as of `GermanWhistEnv` |
     | `opponent` | a game ended, with a pool | index of its opponent in `pool.names` |
+    | `state` | with `with_state`, in `reset_infos` too | the global state, for training alone |
 
     `env_method("action_masks")`, and `get_action_masks(env)` of sb3-contrib, give the masks.
     """
@@ -91,7 +92,7 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
             )
         self._batch.reset(seed, options)
         self._lengths[:] = 0
-        self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        self.reset_infos: list[dict[str, Any]] = self._new_infos()
         return self._observations()
 
     def step_async(self, actions: np.ndarray) -> None:
@@ -103,10 +104,16 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
         """Play the actions; the opponents move until the learner is to move in all games."""
         step = self._batch.step(self._actions)
         self._lengths += 1
-        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        infos = self._new_infos()
         self._close_episodes(step.finished, infos)
         rewards = step.rewards.astype(np.float32)
         return self._observations(), rewards, step.ended, infos
+
+    def _new_infos(self) -> list[dict[str, Any]]:
+        states = self._batch.states
+        if states is None:
+            return [{} for _ in range(self.num_envs)]
+        return [{"state": state} for state in states]
 
     def _close_episodes(self, finished: FinishedEpisodes, infos: list[dict[str, Any]]) -> None:
         elapsed = round(time.time() - self._start_time, 6)
@@ -117,7 +124,7 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
         no_actions = np.zeros(self.rules.actions, np.int8)
         for row, index in enumerate(indices.tolist()):
             observation = finished.observations[row]
-            infos[index] = {
+            infos[index] |= {
                 "episode": {"r": returns[row], "l": lengths[row], "t": elapsed},
                 "terminal_observation": self._observation_of(observation, no_actions.copy()),
                 "result": results[row],

@@ -27,7 +27,7 @@ from ..engine.observation.rule_features import rule_features
 from ..engine.rng import secret_of_seed
 from ..engine.rules import Rules
 from ..engine.view import View
-from .spaces import observation_box
+from .spaces import observation_box, state_box, warm_up_states
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -75,13 +75,15 @@ class SelfPlayEnv:
         copy: bool = True,
         threads: int = 1,
         device: str = "cpu",
+        with_state: bool = False,
         **options: Unpack[GameOptions],
     ) -> None:
         """The options are those of `german_whist_v0`; without `copy` buffers are reused.
 
         On several `threads` parts of the games are played in parallel, with the same results.
         On the `device` `cuda` each game has a GPU thread: actions are arrays there, a step does
-        not wait for them, and `batch.check()` reports illegal ones.
+        not wait for them, and `batch.check()` reports illegal ones. With `with_state` there are
+        `states`, of rule sets whose state has one size.
         """
         rule_sets = rules if isinstance(rules, (list, tuple)) else [rules]
         all_options = [options_from(each, **options) for each in rule_sets]
@@ -112,6 +114,18 @@ class SelfPlayEnv:
             np.array([rule_features(each.rules) for each in all_options]), np.diff(ends), axis=0
         )
         """`(n, features)`: those of each game's rule set."""
+        self.states: Any = None
+        """`(n, size)` int8, with `with_state`: the global state of each game, for training alone.
+
+        As of the last observations, and fresh with each of them, unless `copy` is False.
+        """
+        self._with_state = with_state
+        self.state_space: spaces.Box = state_box(self.rules)
+        if with_state and any(state_box(each.rules) != self.state_space for each in all_options):
+            raise ValueError(
+                "with_state is True, and of the rule sets some have an exchange, whose states are "
+                "longer: make an environment for each kind"
+            )
         backend = self.batch.backend
         same_shape = all(each.observation_shape == widest.observation_shape for each in all_options)
         same_shape &= all(each.rules.actions == self.actions for each in all_options)
@@ -121,6 +135,8 @@ class SelfPlayEnv:
         if device == "cpu":
             kind = self.options.observation
             warm_up(f"self-play ({kind})", "envs", lambda: _compile_all(kind), seconds=3)
+            if with_state:
+                warm_up_states()
 
     def _new_result(self) -> StepResult:
         new, n = self._new_array, self.num_envs
@@ -165,7 +181,17 @@ class SelfPlayEnv:
             batch.observe(batch.all_games, rows.seats, out=(rows.observations, rows.masks))
             for array in (rows.rewards, rows.ended):
                 batch.backend.write(array, 0)
+        self._write_states()
         return result
+
+    def _write_states(self) -> None:
+        if not self._with_state:
+            return
+        if self._buffers is None or self.states is None:
+            shape = self.num_envs, *self.state_space.shape
+            self.states = self.batch.backend.empty(shape, np.int8)
+        for batch, span in self.parts:
+            batch.global_states(self.states[span])
 
     def step(self, actions: Any, indices: Any = None) -> StepResult:
         """Play an action of the seat to move in every game; ended episodes begin anew.
@@ -195,6 +221,7 @@ class SelfPlayEnv:
             result = self.observe()
         for (part, games, chosen), rows in zip(moves, self._rows(result), strict=True):
             part.step(games, chosen, rows)
+        self._write_states()
         return result
 
     def _checked_indices(self, indices: Any) -> Array:

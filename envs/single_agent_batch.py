@@ -50,7 +50,7 @@ from .opponents import (
 )
 from .options import LearnerOptions
 from .render.modes import OPEN, SEAT, Painter, painter_for
-from .spaces import dict_space, observation_box
+from .spaces import dict_space, observation_box, state_box, warm_up_states
 
 RANDOM_SEAT = "random"
 
@@ -97,6 +97,7 @@ class SingleAgentBatch:
         threads: int = 1,
         autoreset: AutoresetMode = AutoresetMode.SAME_STEP,
         illegal: str = LOSE,
+        with_state: bool = False,
         warm: bool = True,
     ) -> None:
         """`autoreset` is Gymnasium's: when the next episode begins."""
@@ -106,6 +107,10 @@ class SingleAgentBatch:
         checked_seat(seat, (0, 1, RANDOM_SEAT))
         self._fixed_seat = -1 if seat == RANDOM_SEAT else int(seat)
         self._rows = None if copy else self.batch.new_rows(self.n)
+        self.states: Array | None = None
+        """Global states as of the last observations; None unless asked for."""
+        self._with_state = with_state
+        self._reuses_rows = not copy
         self.autoreset = autoreset
         self._illegal_loses = checked_choice("illegal", illegal, (LOSE, RAISE)) == LOSE
         self.seats = np.zeros(self.n, np.uint8)
@@ -204,6 +209,8 @@ class SingleAgentBatch:
         self._agents = agents
         if self._warm:
             _warm_up(self.options.observation, agents.values())
+            if self._with_state:
+                warm_up_states()
 
     @contextmanager
     def _unready_on_error(self) -> Iterator[None]:
@@ -215,6 +222,8 @@ class SingleAgentBatch:
     def _observe(self) -> None:
         batch = self.batch
         self.observations, self.masks = batch.observe(batch.all_games, self.seats, out=self._rows)
+        if self._with_state:
+            self.states = batch.global_states(self.states if self._reuses_rows else None)
 
     def step(self, actions: Any) -> LearnerStep:
         """Play the learner's actions, then the opponent's, until the learner is to move again.
@@ -421,6 +430,8 @@ class SingleAgentMixin:
     options: Options
     rules: Rules
     render_mode: str | None
+    state_space: spaces.Box
+    """Of the global state of one game."""
     _batch: SingleAgentBatch
     # Gymnasium closes an environment that could not be made, too.
     _painter: Painter | None = None
@@ -434,8 +445,10 @@ class SingleAgentMixin:
         self.options = options_from(rules, **of_game)
         self.rules = self.options.rules
         batch_options["illegal"] = own.get("illegal", LOSE)
+        batch_options["with_state"] = own.get("with_state", False)
         opponent, seat = own.get("opponent", "random"), own.get("seat", RANDOM_SEAT)
         self._batch = SingleAgentBatch(self.options, num_envs, opponent, seat, **batch_options)
+        self.state_space = state_box(self.rules)
         self.render_mode = own.get("render_mode")
         self._painter = painter_for(self.render_mode)
         view = own.get("render_view", SEAT)

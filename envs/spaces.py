@@ -1,11 +1,15 @@
-"""Gymnasium spaces of observations."""
+"""Gymnasium spaces of observations and states."""
 
 from __future__ import annotations
 
 import numpy as np
 from gymnasium import spaces
 
-from ..engine.batch.config import TRAINED_ON, Options
+from ..common.jit.compiler import warm_up
+from ..engine.batch.batch import Batch
+from ..engine.batch.config import TRAINED_ON, Options, options_from
+from ..engine.observation.state import state_layout_of
+from ..engine.rules import Rules
 
 
 def observation_box(options: Options) -> spaces.Box:
@@ -21,3 +25,19 @@ def dict_space(options: Options) -> spaces.Dict:
     """The space of an observation with its mask."""
     mask = spaces.Box(0, 1, (options.rules.actions,), np.int8)
     return spaces.Dict({"observation": observation_box(options), "action_mask": mask})
+
+
+def state_box(rules: Rules) -> spaces.Box:
+    """The space of the global state of one game."""
+    return spaces.Box(0, 1, (state_layout_of(rules).size,), np.int8)
+
+
+def warm_up_states() -> None:
+    """Compile or load the encoder of global states, for those who ask for them alone."""
+
+    def encode() -> None:
+        batch = Batch(options_from("small-last"), 1)
+        batch.reset(0)
+        batch.global_states()
+
+    warm_up("global states", "envs", encode, seconds=2)

@@ -1,6 +1,7 @@
 """PPO in one file in CleanRL's manner, on the Gymnasium vector.
 
-`python examples/cleanrl_ppo.py` learns ten minutes of one core against `threshold`.
+`python examples/cleanrl_ppo.py` learns ten minutes of one core against `threshold`; with `--state`
+the critic reads the global state, both hands and the stock, which the policy never sees.
 Install in a clone: `pip install ".[train]"`.
 """
 
@@ -14,11 +15,13 @@ from torch import Tensor, nn
 from torch.distributions import Categorical
 
 import german_whist
+from german_whist import STATE_LAYOUT
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--minutes", type=float, default=10, help="of processor time")
 parser.add_argument("--games", type=int, default=1024)
 parser.add_argument("--hands", type=int, default=10_000, help="of the evaluation")
+parser.add_argument("--state", action="store_true", help="a privileged critic")
 args = parser.parse_args()
 
 gymnasium.register_envs(german_whist)
@@ -32,19 +35,29 @@ envs = gymnasium.make_vec(
     layout="trump-first",
     horizon="foreplay",
     illegal="raise",
+    with_state=args.state,
 )
 observation, info = envs.reset(seed=1)
-size = observation.shape[1]
-features = nn.Sequential(nn.Linear(size, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU())
+position = slice(STATE_LAYOUT.group("played_at").start)  # the state without its history
+
+
+def hidden_layers(size: int) -> nn.Sequential:
+    return nn.Sequential(nn.Linear(size, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU())
+
+
+features = hidden_layers(observation.shape[1])
+critic_features = hidden_layers(position.stop) if args.state else features
 actor, critic = nn.Linear(256, 52), nn.Linear(256, 1)
-parameters = [*features.parameters(), *actor.parameters(), *critic.parameters()]
-optimizer = torch.optim.Adam(parameters, eps=1e-5)
+network = nn.ModuleList([features, critic_features, actor, critic])
+optimizer = torch.optim.Adam(network.parameters(), eps=1e-5)
 
 
-def policy(observations: Any, masks: Any) -> tuple[Categorical, Tensor]:
-    """The policy over legal cards, and the value."""
+def policy(observations: Any, masks: Any, states: Any = None) -> tuple[Categorical, Tensor]:
+    """The policy over legal cards, and the value, which a privileged critic tells by the state."""
     x = features(torch.as_tensor(observations).float())
     logits = actor(x).masked_fill(~torch.as_tensor(masks).bool(), -1e8)
+    if args.state and states is not None:
+        x = critic_features(states.float())
     return Categorical(logits=logits), critic(x).squeeze(-1)
 
 
@@ -54,27 +67,28 @@ while (progress := (time.process_time() - start) / (60 * args.minutes)) < 1:
     steps, reward = [], observation
     for _ in range(13):  # until the stock is empty, which ends every hand
         obs, mask = torch.as_tensor(observation), torch.as_tensor(info["action_mask"])
-        distribution, value = torch.no_grad()(policy)(obs, mask)
+        state = torch.as_tensor(info["state"][:, position] if args.state else observation[:, :0])
+        distribution, value = torch.no_grad()(policy)(obs, mask, state)
         action = distribution.sample()
         observation, reward, _, _, info = envs.step(action.numpy())
-        steps.append((obs, mask, action, distribution.log_prob(action), value))
-    obs, mask, action, old_log_prob, value = map(torch.stack, zip(*steps, strict=True))
+        steps.append((obs, mask, state, action, distribution.log_prob(action), value))
+    obs, mask, state, action, old_log_prob, value = map(torch.stack, zip(*steps, strict=True))
     advantage = torch.cat([value[1:], torch.as_tensor(reward).float()[None]]) - value
     for t in reversed(range(12)):  # GAE, with gamma 1 and lambda 0.8
         advantage[t] += 0.8 * advantage[t + 1]
     returns = advantage + value
     advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
-    batch = [x.flatten(0, 1) for x in (obs, mask, action, old_log_prob, returns, advantage)]
+    batch = [x.flatten(0, 1) for x in (obs, mask, state, action, old_log_prob, returns, advantage)]
     for rows in torch.cat([torch.randperm(13 * args.games) for _ in range(2)]).split(2048):
-        obs, mask, action, old_log_prob, returns, advantage = (x[rows] for x in batch)
-        distribution, new_value = policy(obs, mask)
+        obs, mask, state, action, old_log_prob, returns, advantage = (x[rows] for x in batch)
+        distribution, new_value = policy(obs, mask, state)
         ratio = (distribution.log_prob(action) - old_log_prob).exp()
         policy_loss = -torch.min(ratio * advantage, ratio.clamp(0.8, 1.2) * advantage).mean()
         value_loss = 0.5 * (new_value - returns).square().mean()
         loss = policy_loss + value_loss - 0.03 * distribution.entropy().mean()
         optimizer.zero_grad()
         loss.backward()
-        nn.utils.clip_grad_norm_(parameters, 0.5)
+        nn.utils.clip_grad_norm_(network.parameters(), 0.5)
         optimizer.step()
     print(f"{100 * progress:.1f} % of the time: {100 * (reward > 0).mean():.1f} % won", flush=True)
 likeliest = torch.no_grad()(lambda observations, masks: policy(observations, masks)[0].logits)

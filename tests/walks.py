@@ -23,6 +23,8 @@ Array = np.ndarray[Any, Any]
 with warnings.catch_warnings():
     warnings.filterwarnings("ignore", "The old environment creation API", DeprecationWarning)
     from pettingzoo.test import api_test, render_test, seed_test  # noqa: F401
+    from pettingzoo.test.state_test import test_state as check_states  # noqa: F401
+    from pettingzoo.test.state_test import test_state_space as check_state_space  # noqa: F401
 
 NAMES = list(named_rules())
 # Rule sets of 52, 53 and 55 actions; the last has a longer observation.

@@ -33,6 +33,7 @@ from german_whist.engine.observation.layout import (
     Layout,
 )
 from german_whist.engine.observation.rule_features import RULE_LAYOUT
+from german_whist.engine.observation.state import EXCHANGE_STATE_LAYOUT, STATE_LAYOUT
 from german_whist.engine.rules import named_rules, solved_rules
 from german_whist.envs import german_whist_v0
 from german_whist.envs.gymnasium_env import GermanWhistEnv, GermanWhistVectorEnv
@@ -159,6 +160,18 @@ In `trump-first` suits keep one order throughout a hand: trumps first, then by t
 the player; equally dealt suits in the order of their first later appearance.
 
 {HISTORY_ABOUT}
+
+## The global state
+
+Version {STATE_LAYOUT.version}: {STATE_LAYOUT.size} int8 values, each 0 or 1, for training alone
+([its page](../guide/state.md)). The groups before `played_at` are the position, the others its
+history.
+
+{_layout_table(STATE_LAYOUT)}
+
+Only rule sets with an exchange (`humbug`) append these, {EXCHANGE_STATE_LAYOUT.size} values in all.
+
+{_layout_table(EXCHANGE_STATE_LAYOUT, STATE_LAYOUT.size)}
 
 ## The three-player game
 

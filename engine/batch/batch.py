@@ -29,6 +29,7 @@ from ..checks import (
 from ..dtypes import GAME, OVER, VIEW
 from ..endgame.game_values import best_tricks, endgame_tables
 from ..game import Game
+from ..observation.state import state_layout_of
 from ..rules import Rules
 from ..validation import first_impossible
 from ..view import View, write_views
@@ -46,6 +47,7 @@ from .kernels import (
     Watched,
     clear_all,
     deal_next_all,
+    encode_states,
     first_illegal,
     observe_all,
     play_all,
@@ -399,6 +401,13 @@ class Batch:
         rows = self.new_rows(len(indices)) if out is None else out
         self.run(len(indices), observe_all, Watched(indices, seats, keep, *rows))
         return rows
+
+    def global_states(self, out: Array | None = None) -> Array:
+        """Global state of every game, for training alone; `out` are rows to write to."""
+        shape = self.n, state_layout_of(self.rules).size
+        states = self.backend.empty(shape, np.int8) if out is None else out
+        self.run(self.n, encode_states, states)
+        return states
 
     def turns(self, out: Array | None = None) -> Array:
         seats = self.backend.empty(self.n, np.uint8) if out is None else out

@@ -17,6 +17,7 @@ from ..cards import N_ACTIONS, N_CARDS
 from ..dtypes import LEAD, OVER, VIEW
 from ..observation.history import history_suits, write_history
 from ..observation.layout import encode_view, identity_order, real_action, relabel, write_mask
+from ..observation.state import encode_state
 from ..play import (
     Record,
     deal_next,
@@ -422,4 +423,15 @@ def observe_all(arrays: BatchArrays, watched: Watched, start: int, stop: int) ->
 def turns_all(arrays: BatchArrays, seats: np.ndarray, start: int, stop: int) -> int:
     for index in range(start, stop):
         seats[index] = row(arrays.games, index).turn
+    return 0
+
+
+@jit
+def encode_states(arrays: BatchArrays, states: np.ndarray, start: int, stop: int) -> int:
+    """Write the global state of each game, with the suits of its last observation."""
+    rules, view = row(arrays.config, 0).rules, row(arrays.workspace, 0).player_view
+    for index in range(start, stop):
+        game = row(arrays.games, index)
+        write_position(rules, game, np.int64(game.turn), view)
+        encode_state(rules, game, view, arrays.suit_orders[index], states[index])
     return 0

@@ -267,24 +267,24 @@ def write_mask(out: np.ndarray, shown: np.uint64) -> None:
 
 
 @jit
-def _write_set(
+def write_set(
     out: np.ndarray, at: int, cards: np.uint64, order: np.ndarray, unchanged: bool
 ) -> None:
     write_bits(out, at, cards if unchanged else relabel(cards, order), N_CARDS)
 
 
 @jit
-def _write_count(out: np.ndarray, at: int, count: int) -> None:
+def write_count(out: np.ndarray, at: int, count: int) -> None:
     write_bits(out, at, bit(count) - ONE, MAX_TRICKS)
 
 
 @jit
-def _write_binary(out: np.ndarray, at: int, number: int) -> None:
+def write_binary(out: np.ndarray, at: int, number: int) -> None:
     write_bits(out, at, np.uint64(min(max(number, 0), (1 << _POINT_BITS) - 1)), _POINT_BITS)
 
 
 @jit
-def _still_needed(rules: Record, view: Record, who: int) -> int:
+def still_needed(rules: Record, view: Record, who: int) -> int:
     if rules.match_target > 0:
         return np.int64(rules.match_target) - np.int64(view.points[who])
     return np.int64(rules.match_best_of) // 2 + 1 - np.int64(view.hands_won[who])
@@ -298,22 +298,22 @@ def _write_exchange(view: Record, order: np.ndarray, unchanged: bool, out: np.nd
         out[start] = 1 if view.exchanged[seat] == KEPT_HAND else 0
         out[start + 1] = 1 if view.exchanged[seat] == TOOK_BLIND else 0
     turned = bit(view.turned) if view.turned != NO_CARD else NO_CARDS
-    _write_set(out, _TURNED, turned, order, unchanged)
-    _write_set(out, _LAID_AWAY, view.laid_away, order, unchanged)
+    write_set(out, _TURNED, turned, order, unchanged)
+    write_set(out, _LAID_AWAY, view.laid_away, order, unchanged)
 
 
 @jit
 def encode(rules: Record, view: Record, order: np.ndarray, out: np.ndarray) -> None:
     """Write the observation of a view with suits in the given order."""
     unchanged = order[0] == 0 and order[1] == 1 and order[2] == 2
-    _write_set(out, _OWN_HAND, view.hand, order, unchanged)
-    _write_set(out, _UPCARDS, view.faced, order, unchanged)
+    write_set(out, _OWN_HAND, view.hand, order, unchanged)
+    write_set(out, _UPCARDS, view.faced, order, unchanged)
     led = bit(view.led) if view.led != NO_CARD else NO_CARDS
-    _write_set(out, _LED, led, order, unchanged)
-    _write_set(out, _PLAYED_BY_ME, view.played[0], order, unchanged)
-    _write_set(out, _PLAYED_BY_OPPONENT, view.played[1], order, unchanged)
-    _write_set(out, _OPPONENT_KNOWN, view.opponent_known, order, unchanged)
-    _write_set(out, _UNSEEN, view.unseen, order, unchanged)
+    write_set(out, _LED, led, order, unchanged)
+    write_set(out, _PLAYED_BY_ME, view.played[0], order, unchanged)
+    write_set(out, _PLAYED_BY_OPPONENT, view.played[1], order, unchanged)
+    write_set(out, _OPPONENT_KNOWN, view.opponent_known, order, unchanged)
+    write_set(out, _UNSEEN, view.unseen, order, unchanged)
     trumps = bit(4) if view.trump == NO_TRUMP else NO_CARDS
     voids = NO_CARDS
     for place in range(4):
@@ -334,13 +334,13 @@ def encode(rules: Record, view: Record, order: np.ndarray, out: np.ndarray) -> N
     out[_DEALER] = view.i_deal
     out[_CONTRACT] = 1 - np.int64(view.low)
     out[_CONTRACT + 1] = view.low
-    _write_count(out, _DRAWS_LEFT, np.int64(view.stock_left) // 2)
-    _write_count(out, _TRICKS_ME, np.int64(view.tricks[0]))
-    _write_count(out, _TRICKS_OPPONENT, np.int64(view.tricks[1]))
+    write_count(out, _DRAWS_LEFT, np.int64(view.stock_left) // 2)
+    write_count(out, _TRICKS_ME, np.int64(view.tricks[0]))
+    write_count(out, _TRICKS_OPPONENT, np.int64(view.tricks[1]))
     match = rules.match_target > 0 or rules.match_best_of > 0
     out[_MATCH] = 1 if match else 0
-    _write_binary(out, _NEEDS_ME, _still_needed(rules, view, 0) if match else 0)
-    _write_binary(out, _NEEDS_OPPONENT, _still_needed(rules, view, 1) if match else 0)
+    write_binary(out, _NEEDS_ME, still_needed(rules, view, 0) if match else 0)
+    write_binary(out, _NEEDS_OPPONENT, still_needed(rules, view, 1) if match else 0)
     if rules.exchange == 1:
         _write_exchange(view, order, unchanged, out)
 

@@ -16,6 +16,7 @@ from .engine.cards import text_of as text_of
 from .engine.game import Game as Game
 from .engine.game import IllegalAction as IllegalAction
 from .engine.observation.layout import LAYOUT as LAYOUT
+from .engine.observation.state import STATE_LAYOUT as STATE_LAYOUT
 from .engine.records import GameRecord as GameRecord
 from .engine.records import RecordError as RecordError
 from .engine.records import append_records as append_records
