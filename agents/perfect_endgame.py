@@ -16,7 +16,7 @@ from ..engine.bitset import popcount
 from ..engine.cards import N_CARDS
 from ..engine.dtypes import CHOOSE, FOLLOW, HIGH, VIEW
 from ..engine.endgame import Ending, Race, best_card_compiled, solve_race_moves
-from ..engine.endgame.game_values import growing_endgame_tables
+from ..engine.endgame.game_values import growing_tablebases
 from ..engine.endgame.index import MAX_CARDS
 from ..engine.endgame.race import NOT_LEGAL
 from ..engine.endgame.solver import thread_scratch
@@ -36,26 +36,26 @@ def is_open(rules: Record, view: Record) -> bool:
 
 @jit
 def _improve(
-    rules: np.ndarray, tables: Any, scratch: Any, views: np.ndarray, actions: np.ndarray
+    rules: np.ndarray, tablebase: Any, scratch: Any, views: np.ndarray, actions: np.ndarray
 ) -> int:
-    """Replace the actions in open endings; returns how many had more cards than the tables."""
+    """Replace the actions in open endings; returns how many had more cards than the tablebase."""
     first = row(rules, 0)
     searches = 0
     for index in range(len(views)):
         view = row(views, index)
-        if not is_open(first, view) or view.low != tables.low:
+        if not is_open(first, view) or view.low != tablebase.low:
             continue
         opponent = view.unseen | view.opponent_known
         led = np.int64(view.led) if view.phase == FOLLOW else -1
         ending = Ending(view.hand, opponent, np.int64(view.trump), led)
-        actions[index] = best_card_compiled(tables, scratch, ending)
-        searches += popcount(view.hand) > tables.cards
+        actions[index] = best_card_compiled(tablebase, scratch, ending)
+        searches += popcount(view.hand) > tablebase.cards
     return searches
 
 
 @jit
 def _improve_races(
-    rules: np.ndarray, tables: Any, scratch: Any, views: np.ndarray, actions: np.ndarray
+    rules: np.ndarray, tablebase: Any, scratch: Any, views: np.ndarray, actions: np.ndarray
 ) -> int:
     """`_improve` in a race."""
     first = row(rules, 0)
@@ -70,9 +70,11 @@ def _improve_races(
         led = np.int64(view.led) if view.phase == FOLLOW else -1
         race_state = Race(race - np.int64(view.tricks[0]), race - np.int64(view.tricks[1]))
         trump = np.int64(view.trump)
-        solve_race_moves(tables, scratch, Ending(view.hand, opponent, trump, led), race_state, ends)
+        solve_race_moves(
+            tablebase, scratch, Ending(view.hand, opponent, trump, led), race_state, ends
+        )
         actions[index] = _lowest_that_keeps(ends, actions[index], trump)
-        searches += popcount(view.hand) > tables.cards
+        searches += popcount(view.hand) > tablebase.cards
     return searches
 
 
@@ -101,7 +103,7 @@ class EndgamePlayer:
         self._record = rules.record()
         self._race = rules.race is not None
         self.perfect = self.solves(rules)
-        self._tables = growing_endgame_tables(rules) if self.perfect else []
+        self._tablebases = growing_tablebases(rules) if self.perfect else []
         if self.perfect:
             kind = "races" if self._race else "endings"
             actions = np.zeros(0, np.int64)
@@ -124,6 +126,6 @@ class EndgamePlayer:
     def improve(self, views: Array, actions: Array) -> None:
         """Replace the actions in views of open endings by optimal ones."""
         improve = _improve_races if self._race else _improve
-        for growing in self._tables:
-            searches = improve(self._record, growing.tables, thread_scratch(), views, actions)
+        for growing in self._tablebases:
+            searches = improve(self._record, growing.tablebase, thread_scratch(), views, actions)
             growing.count(searches)

@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from german_whist.agents import Agent, Player, agent_key, decision_streams, make_agent
-from german_whist.engine.endgame import tables
+from german_whist.engine.endgame import load_tablebase
 from german_whist.engine.game import Game
 from german_whist.envs import SelfPlayEnv
 
@@ -68,7 +68,7 @@ def unbatched_milliseconds() -> float:
 
 
 def run() -> list[Row]:
-    cards = tables().cards
+    cards = load_tablebase().cards
     rows = [
         Row(
             f"{name}, a foreplay decision", 1e9 / decisions_per_second(make_agent(name), 2000), "ns"

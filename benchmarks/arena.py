@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from german_whist.agents import agent_names, make_agent
-from german_whist.engine.endgame import tables
+from german_whist.engine.endgame import load_tablebase
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.match import MatchConfig, Task, play_chunk, warm_up_match
 
@@ -19,7 +19,7 @@ def run() -> list[Row]:
     opponent = "value:13" if "value" in agent_names() else "random-exact"
     players = (make_agent("threshold", rules), make_agent(opponent, rules))
     halves = (players, players)
-    note = f"one core, endings of up to {tables().cards} cards from the table"
+    note = f"one core, endings of up to {load_tablebase().cards} cards from the table"
     rows = []
     for title, play_out, target in (("exact endings", False, 10_000), ("played out", True, None)):
         config = MatchConfig(rules, seed=1, play_out=play_out)

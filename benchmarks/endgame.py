@@ -23,8 +23,8 @@ POSITIONS = 4000
 
 
 def run() -> list[Row]:
-    full = endgame.tables()
-    default = endgame.limit_tables(full, DEFAULT_CARDS)
+    full = endgame.load_tablebase()
+    default = endgame.limit_tablebase(full, DEFAULT_CARDS)
     return [*_generator(), *_solver(default), *_arrays(full), _race(default), _without_tables()]
 
 
@@ -51,12 +51,12 @@ def _generator() -> list[Row]:
     for _ in range(2):
         below = np.zeros(1, np.uint8)
         for n in range(1, DEFAULT_CARDS + 1):
-            out = np.zeros(layer_bytes(kind.index, n), np.uint8)
+            out = np.zeros(layer_bytes(kind.scheme, n), np.uint8)
             start = time.thread_time()
             fill_layer(kind, n, below, out, threads=1, tell=lambda _: None)
             best[n] = min(best[n], time.thread_time() - start)
             below = out
-    speed = layer_size(kind.index, DEFAULT_CARDS) / best[DEFAULT_CARDS] / 1e6
+    speed = layer_size(kind.scheme, DEFAULT_CARDS) / best[DEFAULT_CARDS] / 1e6
     return [
         Row("tablebase layers 1 to 10, one core", sum(best[1:]), "s", 6, at_most=True),
         Row("tablebase layer 10, one core", speed, "M endings/s", 10),
@@ -73,19 +73,19 @@ def _microseconds(work: Callable[[int], object], count: int = POSITIONS) -> list
     return times
 
 
-def _solver(tables: endgame.Tables) -> list[Row]:
+def _solver(tablebase: endgame.Tablebase) -> list[Row]:
     hands = random_endings(MAX_CARDS, POSITIONS)
     scratch = endgame.new_scratch()
     card_values = np.zeros(52, np.int64)
 
     def value(index: int) -> None:
-        endgame.solve(tables, scratch, hands[index, 0], hands[index, 1], index & 3)
+        endgame.solve(tablebase, scratch, hands[index, 0], hands[index, 1], index & 3)
 
     def every_card(index: int) -> None:
-        endgame.solve_moves(tables, scratch, _ending(hands, index), card_values)
+        endgame.solve_moves(tablebase, scratch, _ending(hands, index), card_values)
 
     def best(index: int) -> None:
-        endgame.best_card_compiled(tables, scratch, _ending(hands, index))
+        endgame.best_card_compiled(tablebase, scratch, _ending(hands, index))
 
     values, moves, best_cards = map(_microseconds, (value, every_card, best))
     name = "random full ending, layers 1 to 10, one core"
@@ -103,9 +103,9 @@ def _percentile(times: Sequence[float]) -> float:
     return float(np.percentile(times, 99))
 
 
-def _arrays(tables: endgame.Tables) -> list[Row]:
+def _arrays(tablebase: endgame.Tablebase) -> list[Row]:
     rows = []
-    for n in sorted({DEFAULT_CARDS, tables.cards, MAX_CARDS}):
+    for n in sorted({DEFAULT_CARDS, tablebase.cards, MAX_CARDS}):
         hands = np.repeat(random_endings(n, 50_000), 4, axis=0)
         trumps = np.arange(len(hands)) & 3
 
@@ -113,33 +113,33 @@ def _arrays(tables: endgame.Tables) -> list[Row]:
             endgame.values(hands, trumps, 0, threads=1)
 
         speed = len(hands) / min(_microseconds(work, 3))
-        method = "looked up" if n <= tables.cards else f"searched from layer {tables.cards}"
-        target = 2 if n == tables.cards else None
+        method = "looked up" if n <= tablebase.cards else f"searched from layer {tablebase.cards}"
+        target = 2 if n == tablebase.cards else None
         name = f"array of {n}-card endings, {method}, one core"
         rows.append(Row(name, speed, "M endings/s", target))
     return rows
 
 
-def _race(tables: endgame.Tables) -> Row:
+def _race(tablebase: endgame.Tablebase) -> Row:
     hands = random_endings(MAX_CARDS, POSITIONS)
     scratch = endgame.new_scratch()
 
     def solve_race(index: int) -> None:
         missing = 1 + index % 4
         race = endgame.Race(missing, 5 - missing)
-        endgame.solve_race(tables, scratch, _ending(hands, index), race)
+        endgame.solve_race(tablebase, scratch, _ending(hands, index), race)
 
     name = "race-9 with thirteen cards each, who wins, mean"
     return Row(name, statistics.fmean(_microseconds(solve_race)), "µs")
 
 
 def _without_tables() -> Row:
-    tables = endgame.no_tables()
+    tablebase = endgame.empty_tablebase()
     scratch = endgame.new_scratch(18)
     hands = random_endings(MAX_CARDS, POSITIONS)
 
     def solve(index: int) -> None:
-        endgame.solve(tables, scratch, hands[index, 0], hands[index, 1], index & 3)
+        endgame.solve(tablebase, scratch, hands[index, 0], hands[index, 1], index & 3)
 
     microseconds = statistics.fmean(_microseconds(solve, 1000))
     name = "random full ending, no table at all, one core"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 from german_whist.common.progress import Progress
-from german_whist.engine.endgame import tables
+from german_whist.engine.endgame import load_tablebase
 from german_whist.evaluation.formats import percent_with_interval
 from german_whist.evaluation.tournament import evaluate, show_on
 
@@ -20,9 +20,9 @@ _ALL_CARDS = 13
 
 
 def main() -> int:
-    if tables().cards < _ALL_CARDS:
+    if load_tablebase().cards < _ALL_CARDS:
         print(
-            f"the table holds endings of up to {tables().cards} cards: this will be slow; "
+            f"the table holds endings of up to {load_tablebase().cards} cards: this will be slow; "
             "german-whist tablebase build --cards 13 adds the rest",
             file=sys.stderr,
         )

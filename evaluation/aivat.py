@@ -32,7 +32,7 @@ from ..agents.networks.value import (
 from ..common.jit.compiler import jit
 from ..engine.bitset import NO_CARDS, ONE, bit, highest, lowest, nth_lowest
 from ..engine.dtypes import GAME, LEAD
-from ..engine.endgame import Scratch, Tables, solve
+from ..engine.endgame import Scratch, Tablebase, solve
 from ..engine.play import Record, legal, play, row, stock_left
 from ..engine.rules import Match, Rules
 from .kernels import Games
@@ -52,11 +52,11 @@ over two; fitted on 4,000 hands of the champion against flat search and the thin
 
 
 class ValueEstimator(NamedTuple):
-    """The value network and the tables of endings, with their buffers."""
+    """The value network and the tablebase, with their buffers."""
 
     network: MLPWeights
     rows: MLPBatch
-    tables: Tables
+    tablebase: Tablebase
     scratch: Scratch
     payoffs: np.ndarray
     """`(N_OUTCOMES, FIGURES)`: the figures for each number of tricks in the ending."""
@@ -87,7 +87,7 @@ def check_luck(rules: Rules, match: Match | None) -> None:
         ) from None
 
 
-def new_value_estimator(rules: Rules, tables: Tables, scratch: Scratch) -> ValueEstimator:
+def new_value_estimator(rules: Rules, tablebase: Tablebase, scratch: Scratch) -> ValueEstimator:
     network, tricks = value_network_for(rules), rules.hand
     payoffs = np.zeros((N_OUTCOMES, FIGURES))
     for taken, payoff in enumerate(outcome_payoffs(rules)[: tricks + 1]):
@@ -95,7 +95,7 @@ def new_value_estimator(rules: Rules, tables: Tables, scratch: Scratch) -> Value
     return ValueEstimator(
         network,
         rows=new_mlp_batch(network, 1, MAX_VALUE_INPUTS),
-        tables=tables,
+        tablebase=tablebase,
         scratch=scratch,
         payoffs=payoffs,
         games=np.zeros(_ORIGINAL + 1, GAME),
@@ -116,7 +116,7 @@ def _add_value(
     sign = 1.0 if leader == seat else -1.0
     if stock_left(rules, game) == 0:
         taken = solve(
-            estimator.tables,
+            estimator.tablebase,
             estimator.scratch,
             game.hand[leader],
             game.hand[1 - leader],

@@ -18,7 +18,7 @@ from ..common.typing import Array
 from ..engine.bitset import NO_CARDS, ONE, bit, popcount, suit_set
 from ..engine.cards import N_ACTIONS
 from ..engine.dtypes import GAME, LEAD, MAX_TRICKS, NO_TRUMP, OVER, VIEW
-from ..engine.endgame import Ending, Scratch, Tables, solve, solve_moves
+from ..engine.endgame import Ending, Scratch, Tablebase, solve, solve_moves
 from ..engine.play import (
     Record,
     deal_numbered,
@@ -120,9 +120,9 @@ class Endings(NamedTuple):
     """Endings are not played: their exact value takes their place."""
     trusted: np.ndarray
     """Players whose endings count as perfect."""
-    high: Tables
-    low: Tables
-    """Tables of low contracts, where fewer tricks are better."""
+    high: Tablebase
+    low: Tablebase
+    """The tablebase of low contracts, where fewer tricks are better."""
     scratch: Scratch
     move_values: np.ndarray
     """`(52,)`: tricks for the player to move after each card."""
@@ -267,8 +267,8 @@ def end_exactly(batch: Games, endings: Endings) -> None:
             continue
         leader = np.int64(game.leader)
         leader_hand, follower_hand = game.hand[leader], game.hand[1 - leader]
-        tables = endings.low if game.low == 1 else endings.high
-        taken = solve(tables, endings.scratch, leader_hand, follower_hand, np.int64(game.trump))
+        tablebase = endings.low if game.low == 1 else endings.high
+        taken = solve(tablebase, endings.scratch, leader_hand, follower_hand, np.int64(game.trump))
         game.tricks[leader] += taken
         game.tricks[1 - leader] += popcount(leader_hand) - taken
         end_hand(rules, game)
@@ -297,7 +297,7 @@ def _reconstruct_ending(game: Record, foreplay: int, hands: np.ndarray) -> int:
 @jit
 def _count_thrown(game: Record, foreplay: int, value: int, endings: Endings) -> None:
     """Count tricks lost card by card; `value` is the exact value for the endgame's first leader."""
-    tables = endings.low if game.low == 1 else endings.high
+    tablebase = endings.low if game.low == 1 else endings.high
     hands, move_values, thrown = endings.hands, endings.move_values, endings.thrown
     for trick in range(foreplay, np.int64(game.trick)):
         leader = np.int64(game.leaders[trick])
@@ -306,7 +306,7 @@ def _count_thrown(game: Record, foreplay: int, value: int, endings: Endings) -> 
         n_tricks = popcount(hands[leader])
         hands[leader] &= ~bit(led)
         ending = Ending(hands[1 - leader], hands[leader], np.int64(game.trump), led)
-        best = solve_moves(tables, endings.scratch, ending, move_values)
+        best = solve_moves(tablebase, endings.scratch, ending, move_values)
         thrown[leader] += abs(value - (n_tricks - best))
         thrown[1 - leader] += abs(best - move_values[reply])
         hands[1 - leader] &= ~bit(reply)
@@ -333,14 +333,16 @@ def _count_ending(
         sums[ENDINGS] += 1
         sums[ENDING_MARGIN] += sign * taken
         return
-    tables, hands, thrown = (
+    tablebase, hands, thrown = (
         endings.low if game.low == 1 else endings.high,
         endings.hands,
         endings.thrown,
     )
     size = _reconstruct_ending(game, foreplay, hands)
     leader = np.int64(game.leaders[foreplay])
-    value = solve(tables, endings.scratch, hands[leader], hands[1 - leader], np.int64(game.trump))
+    value = solve(
+        tablebase, endings.scratch, hands[leader], hands[1 - leader], np.int64(game.trump)
+    )
     own_value = value if leader == seat else size - value
     sums[ENDINGS] += 1
     sums[ENDING_MARGIN] += sign * (2 * own_value - size)

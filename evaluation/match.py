@@ -27,8 +27,8 @@ from ..common.plugins import error_location, error_text
 from ..common.typing import Array
 from ..engine.cards import N_CARDS, action_text
 from ..engine.dtypes import SEATS
-from ..engine.endgame import Scratch, Tables, new_scratch, no_tables
-from ..engine.endgame.game_values import endgame_tables, inexact_reason
+from ..engine.endgame import Scratch, Tablebase, empty_tablebase, new_scratch
+from ..engine.endgame.game_values import endgame_tablebases, inexact_reason
 from ..engine.records import record_of_finished
 from ..engine.rng import fresh_secret, key_of_bytes, siphash
 from ..engine.rules import Match, Rules
@@ -220,7 +220,7 @@ class _Half:
         self.batch = kernels.new_games(config.rules.record(config.match), count)
         self.decisions = [kernels.new_decisions(count) for _ in players]
         self.counters = kernels.Counters(self.tally.sums, self.tally.course)
-        high, low = _tables(config.rules, config.solvable)
+        high, low = _tablebases(config.rules, config.solvable)
         self.endings = kernels.Endings(
             solvable=config.solvable,
             exact=self.exact,
@@ -398,16 +398,16 @@ def _scratch() -> Scratch:
     return new_scratch()
 
 
-def _tables(rules: Rules, solvable: bool) -> tuple[Tables, Tables]:
+def _tablebases(rules: Rules, solvable: bool) -> tuple[Tablebase, Tablebase]:
     if not solvable:
-        return no_tables(), no_tables()
-    tables = endgame_tables(rules)
-    return tables[0], tables[-1]
+        return empty_tablebase(), empty_tablebase()
+    tablebases = endgame_tablebases(rules)
+    return tablebases[0], tablebases[-1]
 
 
 @cache
 def _estimator(rules: Rules) -> ValueEstimator:
-    return new_value_estimator(rules, _tables(rules, True)[0], _scratch())
+    return new_value_estimator(rules, _tablebases(rules, True)[0], _scratch())
 
 
 def warm_up_match(halves: Halves, config: MatchConfig) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from ..engine.endgame import tables
+from ..engine.endgame import load_tablebase
 
 
 def machine_text() -> str:
@@ -21,7 +21,7 @@ def machine_text() -> str:
             f"Python {platform.python_version()}",
             f"NumPy {np.__version__}",
             f"Numba {numba.__version__}",
-            f"endings of up to {tables().cards} cards from the table",
+            f"endings of up to {load_tablebase().cards} cards from the table",
         )
     )
 

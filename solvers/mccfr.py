@@ -28,8 +28,8 @@ from ..engine.batch.results import RESULT
 from ..engine.bitset import ONE, lowest
 from ..engine.cards import N_CARDS
 from ..engine.dtypes import GAME, VIEW
-from ..engine.endgame import Scratch, Tables, new_scratch, solve
-from ..engine.endgame.game_values import endgame_tables
+from ..engine.endgame import Scratch, Tablebase, new_scratch, solve
+from ..engine.endgame.game_values import endgame_tablebases
 from ..engine.play import deal_numbered, legal, new_match, row
 from ..engine.rng import random_fraction, sample_index
 from ..engine.view import write_view
@@ -45,7 +45,7 @@ class MCCFR(NamedTuple):
 
     env_config: np.ndarray
     """One `ENV_CONFIG` record: rules, rewards, seed of the deals."""
-    tablebase: Tables
+    tablebase: Tablebase
     scratch: Scratch
     paths: PathTables
     regrets: np.ndarray
@@ -74,7 +74,7 @@ def new_mccfr(options: Options, tree: PublicTree, seed: int) -> MCCFR:
     """An empty table for the deals of a seed, with its stack."""
     config = options.config_record()
     config["seed"] = seed
-    (tablebase,) = endgame_tables(options.rules)
+    (tablebase,) = endgame_tablebases(options.rules)
     depth = 2 * options.rules.foreplay_tricks + 1
     return MCCFR(
         config,

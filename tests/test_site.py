@@ -66,7 +66,7 @@ def test_options_keep_their_dashes_and_search_works_without_a_server(built: Path
     assert (built / "searchindex.js").read_text(encoding="utf-8").startswith("Search.setIndex(")
 
 
-# One page of each kind: pictures, long tables, names, code, and what no Markdown makes.
+# One page of each kind: pictures, long tablebase, names, code, and what no Markdown makes.
 SHOWN = (
     "index",
     "develop/architecture",

@@ -13,8 +13,8 @@ import numpy as np
 from ...common.jit.compiler import jit
 from ...engine.bitset import NO_CARDS, ONE, lowest, popcount
 from ...engine.dtypes import VIEW
-from ...engine.endgame import Tables
-from ...engine.endgame.game_values import endgame_tables
+from ...engine.endgame import Tablebase
+from ...engine.endgame.game_values import endgame_tablebases
 from ...engine.endgame.index import MAX_CARDS
 from ...engine.play import Record, row
 from ...engine.rules import Match, Rules
@@ -99,13 +99,13 @@ def write_action_values(
 
 @jit
 def searchable_actions(
-    rules: Record, tables: Tables, view: Record, index: int, actions: np.ndarray
+    rules: Record, tablebase: Tablebase, view: Record, index: int, actions: np.ndarray
 ) -> np.uint64:
-    """Legal actions for a search with these tables, if there are two or more.
+    """Legal actions for a search with these tablebase, if there are two or more.
 
     None in views of another contract and in open endings; a single legal action is written.
     """
-    if view.low != tables.low or is_open(rules, view):
+    if view.low != tablebase.low or is_open(rules, view):
         return NO_CARDS
     cards = legal_in_view(rules, view)
     if popcount(cards) > 1:
@@ -181,8 +181,8 @@ class SearchAgent(Agent):
         super().__init__(rules, match=match)
         self.budget = parse_budget(samples, self.kind)
         self.name = f"{self.kind}:{self.budget}"
-        self._tables = endgame_tables(self.rules)
-        # With these tables.
+        self._tablebases = endgame_tablebases(self.rules)
+        # With this tablebase.
         self._endgame: EndgamePlayer | None = EndgamePlayer(self.rules)
 
     def _compile(self) -> None:
@@ -193,7 +193,7 @@ class SearchAgent(Agent):
 
     @abstractmethod
     def _new_search(self, pruning: int = PRUNE_BY_RACING) -> Any:
-        """The search of one thread: a named tuple of `tables`, `totals` and further buffers."""
+        """The search of one thread: a named tuple of `tablebase`, `totals` and further buffers."""
 
     def _is_decided(self, search: Any) -> bool:
         return False
@@ -219,9 +219,11 @@ class SearchAgent(Agent):
         n_worlds = max(2, self.budget.samples)
         n_batches = min(_BATCHES, n_worlds)
         batch_size = n_worlds // n_batches
-        tables = next(tables for tables in self._tables if tables.low == int(view.low))
+        tablebase = next(
+            tablebase for tablebase in self._tablebases if tablebase.low == int(view.low)
+        )
         streams = decision_streams(agent_key(seed), np.zeros(1, np.uint64), views)
-        search = self._new_search(PRUNE_NOTHING)._replace(tables=tables)
+        search = self._new_search(PRUNE_NOTHING)._replace(tablebase=tablebase)
         query = ViewBatch(views, streams, np.empty(1, np.int64))
         sums = np.zeros((n_batches + 1, len(actions)))
         for batch in range(n_batches):
@@ -240,9 +242,9 @@ class SearchAgent(Agent):
         for index in range(len(views)):
             single = batch.select(index)
             samples = self.budget.samples
-            for tables in self._tables:
-                if views["low"][index] == tables.low:
-                    samples = self._search_one(search._replace(tables=tables), single)
+            for tablebase in self._tablebases:
+                if views["low"][index] == tablebase.low:
+                    samples = self._search_one(search._replace(tablebase=tablebase), single)
             means = search.totals / samples
             write_action_values(
                 self.record, single.views, means, self._tried_actions(search), values[index]
@@ -253,8 +255,8 @@ class SearchAgent(Agent):
     def act(self, views: Array, rng: Array) -> Array:
         batch = ViewBatch(views, rng.copy(), np.full(len(views), -1, np.int64))
         first_search = self._new_search()
-        for tables in self._tables:
-            search = first_search._replace(tables=tables)
+        for tablebase in self._tablebases:
+            search = first_search._replace(tablebase=tablebase)
             if not self.budget.seconds:
                 self.kernel(search, batch, self.budget.samples, False)
                 continue
@@ -271,7 +273,7 @@ class SearchAgent(Agent):
         deadline = time.perf_counter() + self.budget.seconds
         samples = self.budget.samples or self.chunk
         self.kernel(search, single, samples, False)
-        other_contract = single.views["low"][0] != search.tables.low
+        other_contract = single.views["low"][0] != search.tablebase.low
         if self.budget.samples or other_contract or is_trivial(self.record, single.views):
             return samples
         while time.perf_counter() < deadline and not self._is_decided(search):

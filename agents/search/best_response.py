@@ -24,7 +24,7 @@ from ...common.jit.compiler import forceinline, inline_ir, jit, noinline, warm_u
 from ...engine.bitset import NO_CARDS, ONE, bit, lowest
 from ...engine.cards import N_ACTIONS, N_CARDS
 from ...engine.dtypes import GAME, LEAD, MAX_TRICKS, NO_CARD, UNSEEN_CARD, VIEW
-from ...engine.endgame import Scratch, Tables
+from ...engine.endgame import Scratch, Tablebase
 from ...engine.endgame.game_values import inexact_reason
 from ...engine.endgame.solver import thread_scratch
 from ...engine.play import Record, play, row, set_up
@@ -114,7 +114,7 @@ class ResponderSearch(NamedTuple):
     """A search in games of one contract: rules, exact endings, models, and a thread's buffers."""
 
     rules: np.ndarray
-    tables: Tables
+    tablebase: Tablebase
     models: ResponderModels
     scratch: Scratch
     plans: np.ndarray
@@ -133,10 +133,10 @@ class ResponderSearch(NamedTuple):
     progress: np.ndarray
 
 
-def new_search(rules: np.ndarray, tables: Tables, models: ResponderModels) -> ResponderSearch:
+def new_search(rules: np.ndarray, tablebase: Tablebase, models: ResponderModels) -> ResponderSearch:
     return ResponderSearch(
         rules=rules,
-        tables=tables,
+        tablebase=tablebase,
         models=models,
         scratch=thread_scratch(),
         plans=np.zeros(1, SAMPLING_PLAN),
@@ -333,7 +333,7 @@ def _rollout(search: ResponderSearch, seat: int, trick: int, stream: np.ndarray)
             sign = 1.0 if game.leader == seat else -1.0
             remaining = np.int64(rules.stock) - np.int64(game.drawn)
             if remaining == 0:
-                return sign * ending_value(rules, search.tables, search.scratch, game)
+                return sign * ending_value(rules, search.tablebase, search.scratch, game)
             if models.uses_value and remaining > 2 and np.int64(game.trick) - trick >= models.ahead:
                 rows = search.value_rows
                 rows.n_active[0] = write_value_inputs(rules, game, rows.active_inputs[0])
@@ -402,7 +402,7 @@ def _responder_actions(
     rules = row(search.rules, 0)
     for index in range(len(batch.views)):
         view = row(batch.views, index)
-        cards = searchable_actions(rules, search.tables, view, index, batch.actions)
+        cards = searchable_actions(rules, search.tablebase, view, index, batch.actions)
         if cards == NO_CARDS:
             continue
         stream = batch.rng[index : index + 1]
@@ -484,7 +484,7 @@ class ResponderAgent(SearchAgent):
         warm_up("responder", "agents", self._compile, seconds=10)
 
     def _new_search(self, pruning: int = PRUNE_BY_RACING) -> ResponderSearch:
-        return new_search(self.record, self._tables[0], self.models)
+        return new_search(self.record, self._tablebases[0], self.models)
 
     def sample_determinizations(self, view: View, count: int, seed: int = 0) -> Array:
         """Determinizations of a view, as `GAME` records."""

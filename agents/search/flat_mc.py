@@ -32,7 +32,7 @@ from ...common.jit.compiler import inline_ir, jit, warm_up
 from ...engine.bitset import NO_CARDS, ONE, lowest, popcount
 from ...engine.cards import N_ACTIONS, N_CARDS
 from ...engine.dtypes import CHOOSE, EXCHANGE, GAME, NO_CARD, VIEW
-from ...engine.endgame import Ending, Scratch, Tables, solve_moves
+from ...engine.endgame import Ending, Scratch, Tablebase, solve_moves
 from ...engine.endgame.index import MAX_CARDS
 from ...engine.endgame.solver import thread_scratch
 from ...engine.play import Record, payoff_of_tricks, play, row
@@ -66,7 +66,7 @@ class FlatMcSearch(NamedTuple):
     """Rules, options and a thread's buffers of a search in games of one contract."""
 
     rules: np.ndarray
-    tables: Tables
+    tablebase: Tablebase
     counting: bool
     """Whether `counting` plays the hands out, or the rules of thumb."""
     voids: bool
@@ -86,7 +86,7 @@ def _solve_all(search: FlatMcSearch, view: Record, cards: np.ndarray, tricks: np
     led = np.int64(view.led) if view.led != NO_CARD else -1
     low = np.int64(game.low)
     ending = Ending(game.hand[seat], game.hand[1 - seat], np.int64(game.trump), led)
-    solve_moves(search.tables, search.scratch, ending, tricks)
+    solve_moves(search.tablebase, search.scratch, ending, tricks)
     remaining = popcount(view.hand)
     for index in range(len(cards)):
         taken = tricks[cards[index]]
@@ -147,7 +147,7 @@ def _flat_mc_actions(search: FlatMcSearch, batch: ViewBatch, worlds: int, accumu
     rules, actions = row(search.rules, 0), batch.actions
     for index in range(len(batch.views)):
         view = row(batch.views, index)
-        if searchable_actions(rules, search.tables, view, index, actions) == NO_CARDS:
+        if searchable_actions(rules, search.tablebase, view, index, actions) == NO_CARDS:
             continue
         if not accumulate:
             search.totals[:] = 0
@@ -182,7 +182,7 @@ class FlatMcAgent(SearchAgent):
     def _new_search(self, pruning: int = PRUNE_BY_RACING) -> FlatMcSearch:
         return FlatMcSearch(
             rules=self.record,
-            tables=self._tables[0],
+            tablebase=self._tablebases[0],
             counting=self._counting,
             voids=self._voids,
             scratch=thread_scratch(),

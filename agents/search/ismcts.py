@@ -27,7 +27,7 @@ from ...common.jit.compiler import inline_ir, jit, warm_up
 from ...engine.bitset import NO_CARDS, ONE, lowest, popcount
 from ...engine.cards import N_ACTIONS
 from ...engine.dtypes import GAME, OVER
-from ...engine.endgame import Scratch, Tables
+from ...engine.endgame import Scratch, Tablebase
 from ...engine.endgame.solver import thread_scratch
 from ...engine.play import Record, faced_cards, legal, payoff, play, row
 from ...engine.rng import random_below, stream_key
@@ -69,7 +69,7 @@ class IsmctsSearch(NamedTuple):
     """Rules, options and a thread's buffers of a search in games of one contract."""
 
     rules: np.ndarray
-    tables: Tables
+    tablebase: Tablebase
     max_payoff: float
     exploration: float
     thumb: bool
@@ -174,7 +174,7 @@ def _iterate(search: IsmctsSearch, view: Record, stream: np.ndarray) -> None:
     if game.phase == OVER:
         value = 1.0 * payoff(rules, game, seat)
     else:
-        value = ending_value_for_seat(rules, search.tables, search.scratch, game, seat)
+        value = ending_value_for_seat(rules, search.tablebase, search.scratch, game, seat)
     result = (value / search.max_payoff + 1) / 2
     for step in range(length):
         edge = row(search.edges, search.path[step, 0])
@@ -210,11 +210,11 @@ def _ismcts_actions(
     rules, actions, counters = row(search.rules, 0), batch.actions, search.counters
     for index in range(len(batch.views)):
         view = row(batch.views, index)
-        if view.low != search.tables.low:
+        if view.low != search.tablebase.low:
             continue
         legal_set = legal_in_view(rules, view)
         if search.exact:
-            legal_set = searchable_actions(rules, search.tables, view, index, actions)
+            legal_set = searchable_actions(rules, search.tablebase, view, index, actions)
         if legal_set == NO_CARDS:
             continue
         if not accumulate:
@@ -269,7 +269,7 @@ class IsmctsAgent(SearchAgent):
         edges = min(_MAX_EDGES, self.budget.samples or _MAX_EDGES)
         return IsmctsSearch(
             rules=self.record,
-            tables=self._tables[0],
+            tablebase=self._tablebases[0],
             max_payoff=float(self.rules.max_payoff),
             exploration=self._exploration,
             thumb=self._options.playout == "threshold",

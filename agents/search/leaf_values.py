@@ -15,9 +15,9 @@ import numpy as np
 from ...common.jit.compiler import inline_ir, jit
 from ...engine.bitset import ONE, lowest, popcount
 from ...engine.dtypes import LEAD, WIN
-from ...engine.endgame import Ending, Race, Scratch, Tables, solve_race
+from ...engine.endgame import Ending, Race, Scratch, Tablebase, solve_race
 from ...engine.endgame.index import MAX_CARDS, index_hands
-from ...engine.endgame.search import Node, leader_points, reaches, table_points
+from ...engine.endgame.search import Node, leader_points, reaches, tablebase_points
 from ...engine.play import Record, legal, payoff_of_tricks, play, row, stock_left
 
 LONG_RACE = 5
@@ -36,32 +36,36 @@ def has_exact_value(rules: Record, game: Record) -> bool:
 
 
 @inline_ir
-def ending_value(rules: Record, tables: Tables, scratch: Scratch, game: Record) -> int:
-    """Payoff of the player on lead under best play by both, with tables for the game's contract."""
+def ending_value(rules: Record, tablebase: Tablebase, scratch: Scratch, game: Record) -> int:
+    """Payoff of the player on lead under best play by both, by the contract's tablebase."""
     leader = np.int64(game.leader)
     hand, other_hand, trump = game.hand[leader], game.hand[1 - leader], np.int64(game.trump)
     own_tricks, opponent_tricks = np.int64(game.tricks[leader]), np.int64(game.tricks[1 - leader])
     n = popcount(hand)
     if rules.race > 0:
         race, ending = np.int64(rules.race), Ending(hand, other_hand, trump, -1)
-        return solve_race(tables, scratch, ending, Race(race - own_tricks, race - opponent_tricks))
-    c, pattern = index_hands(tables.endgame_index, hand, other_hand, trump, scratch.cards)
-    node = Node(n, c, pattern)
+        return solve_race(
+            tablebase, scratch, ending, Race(race - own_tricks, race - opponent_tricks)
+        )
+    class_id, pattern = index_hands(tablebase.scheme, hand, other_hand, trump, scratch.cards)
+    node = Node(n, class_id, pattern)
     # In points (in a low contract: tricks left to the other) the leader has to be ahead.
-    behind = own_tricks - opponent_tricks if tables.low else opponent_tricks - own_tricks
+    behind = own_tricks - opponent_tricks if tablebase.low else opponent_tricks - own_tricks
     need = (n + behind) // 2 + 1
-    if n > tables.cards and rules.pay == WIN:
-        if reaches(tables, scratch, node, need):
+    if n > tablebase.cards and rules.pay == WIN:
+        if reaches(tablebase, scratch, node, need):
             return 1
-        if (n + behind) % 2 == 0 and reaches(tables, scratch, node, need - 1):
+        if (n + behind) % 2 == 0 and reaches(tablebase, scratch, node, need - 1):
             return 0
         return -1
     reached = (
-        table_points(tables, node) if n <= tables.cards else leader_points(tables, scratch, node)
+        tablebase_points(tablebase, node)
+        if n <= tablebase.cards
+        else leader_points(tablebase, scratch, node)
     )
     if rules.pay == WIN:
         return np.int64(reached >= need) - np.int64(2 * reached < n + behind)
-    taken = n - reached if tables.low else reached
+    taken = n - reached if tablebase.low else reached
     return payoff_of_tricks(
         rules, np.int64(game.low), own_tricks + taken, opponent_tricks + n - taken
     )
@@ -69,16 +73,16 @@ def ending_value(rules: Record, tables: Tables, scratch: Scratch, game: Record) 
 
 @jit
 def ending_value_for_seat(
-    rules: Record, tables: Tables, scratch: Scratch, game: Record, seat: int
+    rules: Record, tablebase: Tablebase, scratch: Scratch, game: Record, seat: int
 ) -> float:
-    value = 1.0 * ending_value(rules, tables, scratch, game)
+    value = 1.0 * ending_value(rules, tablebase, scratch, game)
     return value if game.leader == seat else -value
 
 
 @jit
 def solve_last_trick(
     rules: Record,
-    tables: Tables,
+    tablebase: Tablebase,
     scratch: Scratch,
     games: np.ndarray,
     trials: np.ndarray,
@@ -106,6 +110,6 @@ def solve_last_trick(
             trials[1] = trials[0]
             after = row(trials, 1)
             play(rules, after, reply)
-            worst = min(worst, ending_value_for_seat(rules, tables, scratch, after, seat))
+            worst = min(worst, ending_value_for_seat(rules, tablebase, scratch, after, seat))
         best = max(best, worst)
     return best

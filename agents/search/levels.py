@@ -23,8 +23,8 @@ from ...common.jit.compiler import jit
 from ...engine.bitset import NO_CARDS, bit, nth_lowest, popcount
 from ...engine.cards import N_CARDS
 from ...engine.dtypes import EXCHANGE, FOLLOW, NO_CARD
-from ...engine.endgame import Ending, Scratch, Tables, solve_moves
-from ...engine.endgame.game_values import endgame_tables
+from ...engine.endgame import Ending, Scratch, Tablebase, solve_moves
+from ...engine.endgame.game_values import endgame_tablebases
 from ...engine.endgame.index import MAX_CARDS
 from ...engine.endgame.solver import thread_scratch
 from ...engine.play import Record, row
@@ -78,14 +78,18 @@ def _guess(rules: Record, view: Record, memory: int, stream: np.ndarray) -> np.u
 
 @jit
 def _guess_endgame(
-    rules: np.ndarray, tables: Tables, scratch: Scratch, batch: ViewBatch, memory: EndgameMemory
+    rules: np.ndarray,
+    tablebase: Tablebase,
+    scratch: Scratch,
+    batch: ViewBatch,
+    memory: EndgameMemory,
 ) -> None:
     tricks = np.empty(N_CARDS, np.int64)
     totals = np.empty(N_CARDS, np.int64)
     first = row(rules, 0)
     for index in range(len(batch.views)):
         view = row(batch.views, index)
-        if view.stock_left > 0 or view.low != tables.low or popcount(view.hand) > MAX_CARDS:
+        if view.stock_left > 0 or view.low != tablebase.low or popcount(view.hand) > MAX_CARDS:
             continue
         if view.phase == EXCHANGE:
             continue
@@ -94,7 +98,7 @@ def _guess_endgame(
         totals[:] = 0
         for _ in range(memory.guesses):
             hand = _guess(first, view, memory.tricks, batch.rng[index : index + 1])
-            solve_moves(tables, scratch, Ending(view.hand, hand, trump, led), tricks)
+            solve_moves(tablebase, scratch, Ending(view.hand, hand, trump, led), tricks)
             for card in range(N_CARDS):
                 totals[card] += -tricks[card] if view.low == 1 else tricks[card]
         batch.actions[index] = masked_argmax(totals, legal_in_view(first, view))
@@ -108,15 +112,15 @@ class ForgetfulAgent(Agent):
 
     def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
         super().__init__(rules, match=match)
-        self._tables = endgame_tables(self.rules)
+        self._tablebases = endgame_tablebases(self.rules)
         compile_act(self, f"{self.name} player", ForgetfulAgent.act)
 
     def act(self, views: Array, rng: Array) -> Array:
         actions = np.empty(len(views), np.int64)
         self.foreplay(self.record, views, actions)
-        for tables in self._tables:
+        for tablebase in self._tablebases:
             batch = ViewBatch(views, rng.copy(), actions)
-            _guess_endgame(self.record, tables, thread_scratch(), batch, self.memory)
+            _guess_endgame(self.record, tablebase, thread_scratch(), batch, self.memory)
         return actions
 
 

@@ -56,7 +56,7 @@ def play_out(search: Any, game: Record, seat: int) -> int:
     rules = row(search.rules, 0)
     while game.phase != OVER:
         if has_exact_value(rules, game):
-            value = ending_value(rules, search.tables, search.scratch, game)
+            value = ending_value(rules, search.tablebase, search.scratch, game)
             return value if game.leader == seat else -value
         if search.counting:
             view = row(search.views, 0)

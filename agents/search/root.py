@@ -49,14 +49,14 @@ MIN_REPLY_PROBABILITY = 0.02
 
 @jit
 def thinker_actions(search: ThinkerSearch, batch: ViewBatch, worlds: int, accumulate: bool) -> None:
-    """Write the action for each view of the tables' contract, except in open endings.
+    """Write the action for each view of the tablebase's contract, except in open endings.
 
     With `accumulate` the worlds are added to those of the last call, which had the same one view.
     """
     rules = row(search.rules, 0)
     for index in range(len(batch.views)):
         view = row(batch.views, index)
-        if searchable_actions(rules, search.tables, view, index, batch.actions) == NO_CARDS:
+        if searchable_actions(rules, search.tablebase, view, index, batch.actions) == NO_CARDS:
             continue
         stream = batch.rng[index : index + 1]
         if not accumulate:
@@ -284,7 +284,7 @@ def _hand_weight(search: ThinkerSearch, hidden_hand: np.uint64) -> float:
 
 @inline_ir
 def _evaluate_replies(search: ThinkerSearch, seat: int, leaves: int, values: np.ndarray) -> None:
-    rules, tables, scratch = row(search.rules, 0), search.tables, search.scratch
+    rules, tablebase, scratch = row(search.rules, 0), search.tablebase, search.scratch
     n_queries = query_policy(search, leaves, FOLLOW)
     query = 0
     for leaf in range(leaves):
@@ -295,13 +295,13 @@ def _evaluate_replies(search: ThinkerSearch, seat: int, leaves: int, values: np.
             continue
         if game.phase == FOLLOW:
             play(rules, game, lowest(legal(rules, game)))
-        values[leaf] = ending_value_for_seat(rules, tables, scratch, game, seat)
+        values[leaf] = ending_value_for_seat(rules, tablebase, scratch, game, seat)
 
 
 @inline_ir
 def _expected_reply_value(search: ThinkerSearch, query: int, leaf: int, seat: int) -> float:
     rules = row(search.rules, 0)
-    weights, tables, scratch = search.policy_buffers.weights, search.tables, search.scratch
+    weights, tablebase, scratch = search.policy_buffers.weights, search.tablebase, search.scratch
     masked_softmax(search.policy_rows.out[query], search.legal_sets[query], weights)
     total, sum_ = 0.0, 0.0
     for shown_action in range(len(weights)):
@@ -310,7 +310,7 @@ def _expected_reply_value(search: ThinkerSearch, query: int, leaf: int, seat: in
         search.games[1] = search.leaves[leaf]
         after = row(search.games, 1)
         play(rules, after, real_card(search, query, shown_action))
-        payoff = ending_value_for_seat(rules, tables, scratch, after, seat)
+        payoff = ending_value_for_seat(rules, tablebase, scratch, after, seat)
         total += weights[shown_action]
         sum_ += weights[shown_action] * payoff
     return sum_ / total

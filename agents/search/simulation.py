@@ -11,7 +11,7 @@ from ...common.jit.compiler import forceinline, inline_ir, jit
 from ...engine.bitset import NO_CARDS, ONE, lowest
 from ...engine.cards import N_ACTIONS, N_CARDS
 from ...engine.dtypes import FOLLOW, GAME, LEAD
-from ...engine.endgame import Scratch, Tables
+from ...engine.endgame import Scratch, Tablebase
 from ...engine.endgame.index import MAX_CARDS
 from ...engine.endgame.solver import thread_scratch
 from ...engine.play import Record, legal, play, row, stock_left
@@ -118,7 +118,7 @@ class ThinkerSearch(NamedTuple):
     """
 
     rules: np.ndarray
-    tables: Tables
+    tablebase: Tablebase
     networks: SearchNetworks
     scratch: Scratch
     plans: np.ndarray
@@ -155,12 +155,15 @@ class ThinkerSearch(NamedTuple):
 
 
 def new_search(
-    rules: np.ndarray, tables: Tables, networks: SearchNetworks, pruning: int = PRUNE_BY_RACING
+    rules: np.ndarray,
+    tablebase: Tablebase,
+    networks: SearchNetworks,
+    pruning: int = PRUNE_BY_RACING,
 ) -> ThinkerSearch:
     rows = ROUND_SIZE * MAX_CARDS
     return ThinkerSearch(
         rules=rules,
-        tables=tables,
+        tablebase=tablebase,
         networks=networks,
         scratch=thread_scratch(),
         plans=np.zeros(1, SAMPLING_PLAN),
@@ -315,20 +318,20 @@ def play_ahead(search: ThinkerSearch, count: int) -> None:
 def evaluate_leaves(search: ThinkerSearch, seat: int, count: int, values: np.ndarray) -> None:
     """Write the payoff of `seat` for each leaf, all before a trick."""
     rules, networks = row(search.rules, 0), search.networks
-    tables, scratch = search.tables, search.scratch
+    tablebase, scratch = search.tablebase, search.scratch
     n_queries = 0
     for leaf in range(count):
         game = row(search.leaves, leaf)
         remaining = stock_left(rules, game)
         sign = 1.0 if game.leader == seat else -1.0
         if remaining == 0:
-            values[leaf] = ending_value_for_seat(rules, tables, scratch, game, seat)
+            values[leaf] = ending_value_for_seat(rules, tablebase, scratch, game, seat)
         elif remaining == 2:
             # The last trick for the stock is searched by minimax with open cards, down to exact
             # endings: these are few positions, and the network was fitted to such values.
             values[leaf] = sign * solve_last_trick(
                 rules=rules,
-                tables=tables,
+                tablebase=tablebase,
                 scratch=scratch,
                 games=search.leaves[leaf : leaf + 1],
                 trials=search.games[2:4],

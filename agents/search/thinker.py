@@ -180,7 +180,7 @@ class ThinkerAgent(SearchAgent):
         return view_values(self.rules, views, self.act(views, streams), self._value_network)
 
     def _new_search(self, pruning: int = PRUNE_BY_RACING) -> ThinkerSearch:
-        return new_search(self.record, self._tables[0], self.networks, pruning)
+        return new_search(self.record, self._tablebases[0], self.networks, pruning)
 
     def _tried_actions(self, search: ThinkerSearch) -> int:
         return int(search.progress["active"][0])

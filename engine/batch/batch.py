@@ -27,7 +27,7 @@ from ..checks import (
     state_array,
 )
 from ..dtypes import GAME, OVER, VIEW
-from ..endgame.game_values import best_tricks, endgame_tables
+from ..endgame.game_values import best_tricks, endgame_tablebases
 from ..game import Game
 from ..observation.state import state_layout_of
 from ..rules import Rules
@@ -170,9 +170,9 @@ class Batch:
         """Whether the batch can step: not before a reset, nor after a failed one."""
         self._dealt = False
         if self._ends_at_endgame:
-            tablebases = endgame_tables(options.rules)
+            tablebases = endgame_tablebases(options.rules)
             if self.gpu is not None:
-                self.gpu.load_tables(tablebases, self.rules.hand)
+                self.gpu.load_tablebases(tablebases, self.rules.hand)
 
     def run(
         self, size: int, kernel: Callable[..., int], *arguments: Any, cost_ns: int = STEP_NS

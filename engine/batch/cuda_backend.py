@@ -17,7 +17,7 @@ from numba import config
 from ...common.suggestions import install_hint, not_installed
 from ...common.threads import STEP_NS
 from ...common.typing import Array
-from ..endgame import Tables
+from ..endgame import Tablebase
 from .kernels import TRICKS_OF_LEADER, Moves
 
 SIMULATED = bool(config.ENABLE_CUDASIM)  # type: ignore[attr-defined]
@@ -48,10 +48,10 @@ class CudaBackend:
     def __init__(self) -> None:
         check_device()
         self._constants: dict[int, tuple[Array, Any]] = {}
-        self._tables: list[Tables] = []
+        self._tablebases: list[Tablebase] = []
         self._buffers: dict[str, Any] = {}
         self.has_all_endings: bool = False
-        """Whether the tables on the device hold all endgames; otherwise they are not used there."""
+        """Whether the tablebases there hold all endgames; otherwise they are not used."""
 
     def zeros(self, shape: Any, kind: Any) -> Any:
         return _copied(np.zeros(shape, kind))
@@ -141,11 +141,11 @@ class CudaBackend:
 
     # -- kernels instead of checks on the host
 
-    def load_tables(self, tablebases: list[Tables], cards: int) -> None:
+    def load_tablebases(self, tablebases: list[Tablebase], cards: int) -> None:
         """Copy tablebases to the device, if they hold all endgames of `cards` cards."""
-        self.has_all_endings = all(tables.cards >= cards for tables in tablebases)
+        self.has_all_endings = all(tablebase.cards >= cards for tablebase in tablebases)
         if self.has_all_endings:
-            self._tables = [_copied_tables(tables) for tables in tablebases]
+            self._tablebases = [_copied_tablebase(tablebase) for tablebase in tablebases]
 
     def best_tricks(self, thread_arrays: Sequence[Any], indices: Array) -> Moves:
         """Tricks of the leader in those of these games that have reached the endgame."""
@@ -153,8 +153,8 @@ class CudaBackend:
 
         best = self._named_buffer("best", len(thread_arrays[0].games), np.int64)
         moves = Moves(indices, best, TRICKS_OF_LEADER)
-        for tables in self._tables:
-            self.run(len(indices), look_up_all, thread_arrays, moves, tables)
+        for tablebase in self._tablebases:
+            self.run(len(indices), look_up_all, thread_arrays, moves, tablebase)
         return moves
 
     def replace_illegal(self, thread_arrays: Sequence[Any], actions: Any) -> Any:
@@ -204,12 +204,12 @@ def _copied(array: Array) -> Any:
     return cuda.to_device(np.ascontiguousarray(array))
 
 
-def _copied_tables(tables: Tables) -> Tables:
-    index = tables.endgame_index
+def _copied_tablebase(tablebase: Tablebase) -> Tablebase:
+    scheme = tablebase.scheme
     arrays = {
         name: _copied(array)
-        for name, array in index._asdict().items()
+        for name, array in scheme._asdict().items()
         if isinstance(array, np.ndarray)
     }
-    layers = {name: _copied(getattr(tables, name)) for name in _LAYERS}
-    return tables._replace(endgame_index=index._replace(**arrays), **layers)
+    layers = {name: _copied(getattr(tablebase, name)) for name in _LAYERS}
+    return tablebase._replace(scheme=scheme._replace(**arrays), **layers)

@@ -16,9 +16,9 @@ from numba import float64, from_dtype, int8, uint64
 from ...common.jit.compiler import jit
 from ..bitset import lowest, nth_lowest, popcount
 from ..dtypes import GAME
-from ..endgame import Tables
+from ..endgame import Tablebase
 from ..endgame.index import pattern_of
-from ..endgame.search import Node, table_points
+from ..endgame.search import Node, tablebase_points
 from ..observation.layout import MAX_OBSERVATION_SIZE
 from ..play import deal_numbered, payoff, row
 from ..random_play import play_out_randomly
@@ -93,23 +93,25 @@ def refuse_all(arrays: BatchArrays, checked: tuple[Any, Any, Any], start: int, s
 
 
 @jit
-def look_up_all(arrays: BatchArrays, best: Moves, tables: Tables, start: int, stop: int) -> int:
+def look_up_all(
+    arrays: BatchArrays, best: Moves, tablebase: Tablebase, start: int, stop: int
+) -> int:
     """Tricks of the leader in each endgame, from complete tablebases."""
     hand = np.int64(row(arrays.config, 0).rules.hand)
     for place in range(start, stop):
         index = best.indices[place]
         game = row(arrays.games, index)
-        if arrays.events[index] == ENDGAME_REACHED and np.int64(game.low) == tables.low:
+        if arrays.events[index] == ENDGAME_REACHED and np.int64(game.low) == tablebase.low:
             seat = np.int64(game.turn)
             class_id, pattern, _ = pattern_of(
-                tables.endgame_index.class_ids,
-                tables.endgame_index.trumps,
+                tablebase.scheme.class_ids,
+                tablebase.scheme.trumps,
                 game.hand[seat],
                 game.hand[1 - seat],
                 np.int64(game.trump),
             )
-            points = table_points(tables, Node(hand, class_id, pattern))
-            best.actions[place] = hand - points if tables.low else points
+            points = tablebase_points(tablebase, Node(hand, class_id, pattern))
+            best.actions[place] = hand - points if tablebase.low else points
     return 0
 
 

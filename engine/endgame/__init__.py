@@ -3,12 +3,12 @@
 In Python: `value`, `moves` and `best_card` for one position, `values` for arrays of them,
 `value_of`, `moves_of` and `best_card_of` for a view, and `race_moves` for races. In compiled code:
 `solve`, `solve_moves`, `best_card_compiled`, `solve_race` and `solve_race_moves`, with
-`tables(...)` and one `new_scratch()` per thread.
+`load_tablebase(...)` and one `new_scratch()` per thread.
 """
 
 from .choices import best_card_compiled, solve_moves
 from .race import Race, solve_race, solve_race_moves
-from .search import Ending, Scratch, Tables, new_scratch, solve
+from .search import Ending, Scratch, Tablebase, new_scratch, solve
 from .solver import (
     NotOpenError,
     best_card,
@@ -22,31 +22,31 @@ from .solver import (
     values,
 )
 from .store import TablebaseError
-from .tablebase import limit_tables, no_tables, tables, tables_in_memory
+from .tablebase import empty_tablebase, limit_tablebase, load_tablebase, tablebase_in_memory
 
 __all__ = [
     "Ending",
     "NotOpenError",
     "Race",
     "Scratch",
+    "Tablebase",
     "TablebaseError",
-    "Tables",
     "best_card",
     "best_card_compiled",
     "best_card_of",
-    "limit_tables",
+    "empty_tablebase",
+    "limit_tablebase",
+    "load_tablebase",
     "moves",
     "moves_of",
     "new_scratch",
-    "no_tables",
     "race_moves",
     "race_moves_of",
     "solve",
     "solve_moves",
     "solve_race",
     "solve_race_moves",
-    "tables",
-    "tables_in_memory",
+    "tablebase_in_memory",
     "value",
     "value_of",
     "values",

@@ -1,7 +1,7 @@
 """Tablebase generation, layer by layer on several threads, each file written atomically.
 
 An interrupted build continues with the first missing file. A lock prevents two processes from
-building the same tables: the second waits and finds the files.
+building the same tablebase: the second waits and finds the files.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def map_classes(
     kind: TablebaseKind, n: int, threads: int, work: Callable[[Classes], Any]
 ) -> list[Any]:
     """`work` over the classes of a layer, in chunks on several threads."""
-    first, end = (int(c) for c in kind.index.first_class[n : n + 2])
+    first, end = (int(c) for c in kind.scheme.first_class[n : n + 2])
     pieces = min(end - first, 16 * threads if threads > 1 else 64)
     edges = [first + (end - first) * k // pieces for k in range(pieces + 1)]
     chunks = [Classes(n, *edges) for edges in pairwise(edges)]
@@ -58,7 +58,7 @@ def _compile_generator(low: bool) -> None:
     empty = np.zeros(1, np.uint8)
     empty.flags.writeable = False
     fill = fill_low if low else fill_high
-    fill(TablebaseKind().index, Classes(1, 1, 2), empty, np.zeros(1, np.uint8))
+    fill(TablebaseKind().scheme, Classes(1, 1, 2), empty, np.zeros(1, np.uint8))
 
 
 def fill_layer(
@@ -74,14 +74,14 @@ def fill_layer(
 
     `tell` is called with the number of endgames in each finished chunk.
     """
-    index = kind.index
+    scheme = kind.scheme
     fill = fill_low if kind.low else fill_high
     below = below.view()
     below.flags.writeable = False  # one array type to compile for, mapped or not
 
     def work(classes: Classes) -> int:
-        total = fill(index, classes, below, out)
-        tell((classes.end - classes.first) * int(index.class_sizes[n]))
+        total = fill(scheme, classes, below, out)
+        tell((classes.end - classes.first) * int(scheme.class_sizes[n]))
         return int(total)
 
     return sum(map_classes(kind, n, threads, work))
@@ -91,11 +91,11 @@ def _fill_part(part: LayerFile, below: np.ndarray, data: np.ndarray, threads: in
     low = part.kind.low
     contract = "low" if low else "high"
     warm_up(f"endgame generator ({contract})", "engine", lambda: _compile_generator(low))
-    index = part.kind.index
+    scheme = part.kind.scheme
     layers = range(part.first, part.last + 1)
     sums = []
     start = 0
-    endings = sum(layer_size(index, n) for n in layers)
+    endings = sum(layer_size(scheme, n) for n in layers)
     with Progress(f"building endings ({part.title})", endings) as progress:
         for n, size in zip(layers, part.layer_sizes, strict=True):
             out = data[start : start + size]

@@ -1,4 +1,4 @@
-"""Endgame tables of a rule set, and endgame values of many games."""
+"""Tablebases of a rule set, and endgame values of many games."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 
 from ..rules import Rules
-from . import Tables, tables, values
+from . import Tablebase, load_tablebase, values
 from .index import MAX_CARDS
 from .store import TablebaseKind
-from .tablebase import GrowingTables, growing_tables
+from .tablebase import GrowingTablebase, growing_tablebase
 
 
-def endgame_tables(rules: Rules) -> list[Tables]:
-    """Tables for each possible contract of a rule set; their `low` identifies it."""
-    return [tables(rules.trumps == "upcard", low) for low in rules.lows]
+def endgame_tablebases(rules: Rules) -> list[Tablebase]:
+    """The tablebase of each possible contract of a rule set; their `low` identifies it."""
+    return [load_tablebase(rules.trumps == "upcard", low) for low in rules.lows]
 
 
-def growing_endgame_tables(rules: Rules) -> list[GrowingTables]:
-    """`endgame_tables` that are small until they are worth their time."""
-    return [growing_tables(TablebaseKind(rules.trumps == "upcard", low)) for low in rules.lows]
+def growing_tablebases(rules: Rules) -> list[GrowingTablebase]:
+    """`endgame_tablebases` that are small until they are worth their time."""
+    return [growing_tablebase(TablebaseKind(rules.trumps == "upcard", low)) for low in rules.lows]
 
 
 def inexact_reason(rules: Rules) -> str:

@@ -45,27 +45,27 @@ class Classes(NamedTuple):
 
 @forceinline
 def _value_after(
-    index: Any, node: Node, below: np.ndarray, trick: TrickCards, leader_wins: bool
+    scheme: Any, node: Node, below: np.ndarray, trick: TrickCards, leader_wins: bool
 ) -> int:
     n = node.n
-    step = row(index.transitions[node.c, trick.lead_suit], trick.reply_suit)
-    rank = rank_of(index, n - 1, after_trick(step, node.pattern, trick.lead, trick.reply))
-    base = index.class_offsets[step.c]
+    step = row(scheme.transitions[node.class_id, trick.lead_suit], trick.reply_suit)
+    rank = rank_of(scheme, n - 1, after_trick(step, node.pattern, trick.lead, trick.reply))
+    base = scheme.class_offsets[step.class_id]
     if leader_wins:
         return 1 + entry(below, base + rank)
     # The opponent is on lead then: exchanging the players reverses the ranks of a class.
-    return n - 1 - entry(below, base + index.class_sizes[n - 1] - ONE - rank)
+    return n - 1 - entry(below, base + scheme.class_sizes[n - 1] - ONE - rank)
 
 
 @jit
-def _max_tricks(index: Any, node: Node, below: np.ndarray) -> int:
-    n, c, pattern = node
+def _max_tricks(scheme: Any, node: Node, below: np.ndarray) -> int:
+    n, class_id, pattern = node
     other = ((ONE << np.uint64(2 * n)) - ONE) ^ pattern
-    leads = run_bottoms(pattern, index.bottoms[c])
+    leads = run_bottoms(pattern, scheme.bottoms[class_id])
     best = 0
-    for i in range(4):
-        leader_cards = leads & index.suits[c, i]
-        replies = other & index.suits[c, i]
+    for lead_suit in range(4):
+        leader_cards = leads & scheme.suits[class_id, lead_suit]
+        replies = other & scheme.suits[class_id, lead_suit]
         while leader_cards and replies:
             lead = lowest(leader_cards)
             leader_cards &= leader_cards - ONE
@@ -73,56 +73,55 @@ def _max_tricks(index: Any, node: Node, below: np.ndarray) -> int:
             lead_value = n
             if higher:
                 reply = lead + lowest(higher)
-                lead_value = _value_after(index, node, below, TrickCards(i, i, lead, reply), False)
+                trick = TrickCards(lead_suit, lead_suit, lead, reply)
+                lead_value = _value_after(scheme, node, below, trick, False)
             if lead_value > best and lowest(replies) < lead:
                 reply = lowest(replies)
-                lead_value = min(
-                    lead_value,
-                    _value_after(index, node, below, TrickCards(i, i, lead, reply), True),
-                )
+                trick = TrickCards(lead_suit, lead_suit, lead, reply)
+                lead_value = min(lead_value, _value_after(scheme, node, below, trick, True))
             best = max(best, lead_value)
         if leader_cards and not replies:
             lead = lowest(leader_cards)
             lead_value = n
-            for j in range(4):
-                cards = other & index.suits[c, j]
+            for reply_suit in range(4):
+                cards = other & scheme.suits[class_id, reply_suit]
                 if cards and lead_value > best:
-                    wins = j > 0 or index.trumps == 0
+                    wins = reply_suit > 0 or scheme.trumps == 0
                     reply = lowest(cards)
-                    lead_value = min(
-                        lead_value,
-                        _value_after(index, node, below, TrickCards(i, j, lead, reply), wins),
-                    )
+                    trick = TrickCards(lead_suit, reply_suit, lead, reply)
+                    lead_value = min(lead_value, _value_after(scheme, node, below, trick, wins))
             best = max(best, lead_value)
     return best
 
 
 @jit
-def _min_tricks(index: Any, node: Node, below: np.ndarray) -> int:
-    n, c, pattern = node
+def _min_tricks(scheme: Any, node: Node, below: np.ndarray) -> int:
+    n, class_id, pattern = node
     other = ((ONE << np.uint64(2 * n)) - ONE) ^ pattern
-    leads = run_bottoms(pattern, index.bottoms[c])
-    replies = run_bottoms(other, index.bottoms[c])
+    leads = run_bottoms(pattern, scheme.bottoms[class_id])
+    replies = run_bottoms(other, scheme.bottoms[class_id])
     best = n
-    for i in range(4):
-        leader_cards = leads & index.suits[c, i]
-        follows = (other & index.suits[c, i]) != 0
+    for lead_suit in range(4):
+        leader_cards = leads & scheme.suits[class_id, lead_suit]
+        follows = (other & scheme.suits[class_id, lead_suit]) != 0
         while leader_cards:
             lead = lowest(leader_cards)
             leader_cards &= leader_cards - ONE
             lead_value = 0
-            for j in range(4):
-                cards = replies & index.suits[c, j]
-                if follows and i != j:
+            for reply_suit in range(4):
+                cards = replies & scheme.suits[class_id, reply_suit]
+                if follows and lead_suit != reply_suit:
                     continue
                 while cards and lead_value < best:
                     reply = lowest(cards)
                     cards &= cards - ONE
-                    wins = lead > reply if i == j else j > 0 or index.trumps == 0
-                    lead_value = max(
-                        lead_value,
-                        _value_after(index, node, below, TrickCards(i, j, lead, reply), wins),
+                    wins = (
+                        lead > reply
+                        if lead_suit == reply_suit
+                        else reply_suit > 0 or scheme.trumps == 0
                     )
+                    trick = TrickCards(lead_suit, reply_suit, lead, reply)
+                    lead_value = max(lead_value, _value_after(scheme, node, below, trick, wins))
             best = min(best, lead_value)
     return best
 
@@ -136,19 +135,19 @@ def next_pattern(pattern: np.uint64) -> np.uint64:
 
 
 @inline_ir
-def _fill(index: Any, classes: Classes, below: np.ndarray, out: np.ndarray, low: bool) -> int:
+def _fill(scheme: Any, classes: Classes, below: np.ndarray, out: np.ndarray, low: bool) -> int:
     n, first, end = classes
     total = 0
-    at = index.class_offsets[first] >> ONE
-    for c in range(first, end):
+    at = scheme.class_offsets[first] >> ONE
+    for class_id in range(first, end):
         pattern = (ONE << np.uint64(n)) - ONE
-        for _ in range(index.class_sizes[n] >> ONE):
+        for _ in range(scheme.class_sizes[n] >> ONE):
             byte = 0
             for nibble in range(2):
                 if low:
-                    value = _min_tricks(index, Node(n, c, pattern), below)
+                    value = _min_tricks(scheme, Node(n, class_id, pattern), below)
                 else:
-                    value = _max_tricks(index, Node(n, c, pattern), below)
+                    value = _max_tricks(scheme, Node(n, class_id, pattern), below)
                 pattern = next_pattern(pattern)
                 total += value
                 byte |= value << (4 * nibble)
@@ -158,19 +157,19 @@ def _fill(index: Any, classes: Classes, below: np.ndarray, out: np.ndarray, low:
 
 
 @jit
-def fill_high(index: Any, classes: Classes, below: np.ndarray, out: np.ndarray) -> int:
+def fill_high(scheme: Any, classes: Classes, below: np.ndarray, out: np.ndarray) -> int:
     """Write the values of a range of classes; returns the sum of the leaders' tricks."""
-    return _fill(index, classes, below, out, False)
+    return _fill(scheme, classes, below, out, False)
 
 
 @jit
-def fill_low(index: Any, classes: Classes, below: np.ndarray, out: np.ndarray) -> int:
+def fill_low(scheme: Any, classes: Classes, below: np.ndarray, out: np.ndarray) -> int:
     """`fill_high` for a low contract, compiled apart: one function for both is slower."""
-    return _fill(index, classes, below, out, True)
+    return _fill(scheme, classes, below, out, True)
 
 
 @jit
-def check_classes(index: Any, classes: Classes, table: np.ndarray) -> tuple[int, int, int]:
+def check_classes(scheme: Any, classes: Classes, table: np.ndarray) -> tuple[int, int, int]:
     """Sum of values, majorities of the leader, and harmful swaps of a range of classes.
 
     A swap exchanges a leader's card for the opponent's next higher one; it is harmful if the table
@@ -180,18 +179,20 @@ def check_classes(index: Any, classes: Classes, table: np.ndarray) -> tuple[int,
     total = 0
     majorities = 0
     harmful = 0
-    for c in range(first, end):
+    for class_id in range(first, end):
         pattern = (ONE << np.uint64(n)) - ONE
-        base = index.class_offsets[c]
-        for rank in range(index.class_sizes[n]):
+        base = scheme.class_offsets[class_id]
+        for rank in range(scheme.class_sizes[n]):
             value = entry(table, base + np.uint64(rank))
             total += value
             majorities += 2 * value > n
             upper = (ONE << np.uint64(2 * n)) - ONE
-            swaps = pattern & ~(pattern >> ONE) & ~(index.bottoms[c] >> ONE) & (upper >> ONE)
+            swaps = (
+                pattern & ~(pattern >> ONE) & ~(scheme.bottoms[class_id] >> ONE) & (upper >> ONE)
+            )
             while swaps:
                 swap_bits = np.uint64(3) << np.uint64(lowest(swaps))
                 swaps &= swaps - ONE
-                harmful += entry(table, base + rank_of(index, n, pattern ^ swap_bits)) < value
+                harmful += entry(table, base + rank_of(scheme, n, pattern ^ swap_bits)) < value
             pattern = next_pattern(pattern)
     return total, majorities, harmful

@@ -29,7 +29,7 @@ MAX_CARDS = 13
 
 TRANSITION = np.dtype(
     [
-        ("c", "u4"),  # the class after the trick
+        ("class_id", "u4"),  # the class after the trick
         ("moves", "u4"),  # 1: the order of suits changes
         ("masks", "u4", (4,)),  # bits of each suit before
         ("shifts", "u4", (4,)),  # shift of each suit, plus 32
@@ -38,7 +38,7 @@ TRANSITION = np.dtype(
 """Change of class by a trick."""
 
 
-class EndgameIndex(NamedTuple):
+class IndexScheme(NamedTuple):
     """Index arrays of a tablebase for compiled code."""
 
     trumps: int
@@ -50,11 +50,11 @@ class EndgameIndex(NamedTuple):
     class_offsets: np.ndarray
     """First entry of each class in its layer."""
     suits: np.ndarray
-    """`suits[c, s]`: the bits of suit `s` in the patterns of class `c`."""
+    """`suits[class_id, suit]`: the bits of a suit in the patterns of a class."""
     bottoms: np.ndarray
-    """`bottoms[c]`: the lowest bit of every suit, where runs of cards end."""
+    """`bottoms[class_id]`: the lowest bit of every suit, where runs of cards end."""
     transitions: np.ndarray
-    """`transitions[c, i, j]`: the `STEP` of class `c` by cards of suits `i` and `j`."""
+    """`transitions[class_id, lead_suit, reply_suit]`: the `TRANSITION` of a class by a trick."""
     class_ids: np.ndarray
     """Class of four suit lengths."""
     rank_low: np.ndarray
@@ -63,28 +63,32 @@ class EndgameIndex(NamedTuple):
     """Rank added by the upper half, for `n` cards from index `2**n` on."""
 
 
-def layer_size(index: EndgameIndex, n: int) -> int:
+def layer_size(scheme: IndexScheme, n: int) -> int:
     """Number of endgames with `n` cards each."""
-    return int(index.first_class[n + 1] - index.first_class[n]) * int(index.class_sizes[n])
+    return int(scheme.first_class[n + 1] - scheme.first_class[n]) * int(scheme.class_sizes[n])
 
 
-def layer_bytes(index: EndgameIndex, n: int) -> int:
-    return (layer_size(index, n) + 1) // 2
+def layer_bytes(scheme: IndexScheme, n: int) -> int:
+    return (layer_size(scheme, n) + 1) // 2
 
 
 def class_lengths(trumps: bool, n: int) -> list[tuple[int, int, int, int]]:
     """Classes of a layer in order: trumps first if there are any, the rest sorted."""
     lengths = []
-    for a, b, c in product(range(MAX_CARDS + 1), repeat=3):
-        d = 2 * n - a - b - c
-        sides = (b, c, d) if trumps else (a, b, c, d)
-        if 0 <= d <= MAX_CARDS and all(x <= y for x, y in pairwise(sides)):
-            lengths.append((a, b, c, d))
+    for first, second, third in product(range(MAX_CARDS + 1), repeat=3):
+        fourth = 2 * n - first - second - third
+        sides = (second, third, fourth)
+        if not trumps:
+            sides = (first, *sides)
+        if 0 <= fourth <= MAX_CARDS and all(
+            shorter <= longer for shorter, longer in pairwise(sides)
+        ):
+            lengths.append((first, second, third, fourth))
     return lengths
 
 
 @cache
-def endgame_index(trumps: bool) -> EndgameIndex:
+def index_scheme(trumps: bool) -> IndexScheme:
     """Index of all endgames with up to thirteen cards each."""
     by_layer = [class_lengths(trumps, n) for n in range(MAX_CARDS + 1)]
     sizes = np.array([comb(2 * n, n) for n in range(MAX_CARDS + 1)], np.uint64)
@@ -97,7 +101,7 @@ def endgame_index(trumps: bool) -> EndgameIndex:
     offsets = _offsets(lengths)
     bottoms = ((1 << offsets) * (lengths > 0)).sum(axis=1)
     low, high = _rank_tables()
-    return EndgameIndex(
+    return IndexScheme(
         trumps=int(trumps),
         first_class=first,
         class_sizes=sizes,
@@ -118,10 +122,10 @@ def _offsets(lengths: np.ndarray) -> np.ndarray:
 def _steps(lengths: np.ndarray, find: np.ndarray, trumps: bool) -> np.ndarray:
     steps = np.zeros((len(lengths), 4, 4), TRANSITION)
     fixed = 1 if trumps else 0
-    for i, j in product(range(4), repeat=2):
+    for lead_suit, reply_suit in product(range(4), repeat=2):
         left = lengths.copy()
-        left[:, i] -= 1
-        left[:, j] -= 1
+        left[:, lead_suit] -= 1
+        left[:, reply_suit] -= 1
         possible = (left >= 0).all(axis=1)
         left[~possible] = 0
         order = np.argsort(left[:, fixed:], axis=1, kind="stable") + fixed
@@ -130,8 +134,8 @@ def _steps(lengths: np.ndarray, find: np.ndarray, trumps: bool) -> np.ndarray:
         before = _offsets(left)
         after = np.empty_like(before)
         np.put_along_axis(after, order, _offsets(ordered), axis=1)
-        step = steps[:, i, j]
-        step["c"] = np.where(possible, find[tuple(ordered.T)], 0)
+        step = steps[:, lead_suit, reply_suit]
+        step["class_id"] = np.where(possible, find[tuple(ordered.T)], 0)
         step["moves"] = ((after != before) & (left > 0)).any(axis=1)
         step["masks"] = ((1 << left) - 1) << before
         step["shifts"] = 32 + after - before
@@ -162,11 +166,11 @@ def _rank_tables() -> tuple[np.ndarray, np.ndarray]:
 
 
 @forceinline
-def rank_of(index: Any, n: int, pattern: np.uint64) -> np.uint64:
+def rank_of(scheme: Any, n: int, pattern: np.uint64) -> np.uint64:
     """Rank of a pattern among those of its size."""
     half = ONE << np.uint64(n)
-    low = index.rank_low[pattern & (half - ONE)]
-    return np.uint64(low) + np.uint64(index.rank_high[half + (pattern >> np.uint64(n))])
+    low = scheme.rank_low[pattern & (half - ONE)]
+    return np.uint64(low) + np.uint64(scheme.rank_high[half + (pattern >> np.uint64(n))])
 
 
 @forceinline
@@ -182,8 +186,8 @@ def reordered(step: Record, pattern: np.uint64) -> np.uint64:
     if step.moves == 0:
         return pattern
     moved = np.uint64(0)
-    for s in range(4):
-        moved |= (pattern & np.uint64(step.masks[s])) << np.uint64(step.shifts[s])
+    for suit in range(4):
+        moved |= (pattern & np.uint64(step.masks[suit])) << np.uint64(step.shifts[suit])
     # Suits move both ways, and negative shifts are undefined: all are shifted by 32 more.
     return moved >> np.uint64(32)
 
@@ -210,9 +214,9 @@ def run_bottoms(cards: np.uint64, bottoms: np.uint64) -> np.uint64:
 
 
 @forceinline
-def suit_of(index: Any, c: int, card: int) -> int:
+def suit_of(scheme: Any, class_id: int, card: int) -> int:
     suit = 0
-    while not (index.suits[c, suit] >> np.uint64(card)) & ONE:
+    while not (scheme.suits[class_id, suit] >> np.uint64(card)) & ONE:
         suit += 1
     return suit
 
@@ -236,32 +240,32 @@ def pattern_of(
     """Class and pattern of two hands, `hand` on lead, and the suits in class order.
 
     It takes only the arrays that it needs, which makes the call cheap; the suits are given as two
-    bits each, first suit lowest.
+    bits each, leading suit lowest.
     """
     all_cards = hand | other_hand
-    first = np.uint64(trump if 0 < trump < 4 else 0)
-    a = _length_and_suit(all_cards, first)
-    b = _length_and_suit(all_cards, np.uint64(0) if first == 1 else np.uint64(1))
-    c = _length_and_suit(all_cards, np.uint64(0) if first == 2 else np.uint64(2))
-    d = _length_and_suit(all_cards, np.uint64(0) if first == 3 else np.uint64(3))
-    b, c = min(b, c), max(b, c)
-    c, d = min(c, d), max(c, d)
-    b, c = min(b, c), max(b, c)
+    leading = np.uint64(trump if 0 < trump < 4 else 0)
+    first = _length_and_suit(all_cards, leading)
+    second = _length_and_suit(all_cards, np.uint64(0) if leading == 1 else np.uint64(1))
+    third = _length_and_suit(all_cards, np.uint64(0) if leading == 2 else np.uint64(2))
+    fourth = _length_and_suit(all_cards, np.uint64(0) if leading == 3 else np.uint64(3))
+    second, third = min(second, third), max(second, third)
+    third, fourth = min(third, fourth), max(third, fourth)
+    second, third = min(second, third), max(second, third)
     if not trumps:
-        a, b = min(a, b), max(a, b)
-        b, c = min(b, c), max(b, c)
-        c, d = min(c, d), max(c, d)
+        first, second = min(first, second), max(first, second)
+        second, third = min(second, third), max(second, third)
+        third, fourth = min(third, fourth), max(third, fourth)
     all_cards = (
-        _moved_suit(all_cards, a, 0)
-        | _moved_suit(all_cards, b, 1)
-        | _moved_suit(all_cards, c, 2)
-        | _moved_suit(all_cards, d, 3)
+        _moved_suit(all_cards, first, 0)
+        | _moved_suit(all_cards, second, 1)
+        | _moved_suit(all_cards, third, 2)
+        | _moved_suit(all_cards, fourth, 3)
     )
     own_cards = (
-        _moved_suit(hand, a, 0)
-        | _moved_suit(hand, b, 1)
-        | _moved_suit(hand, c, 2)
-        | _moved_suit(hand, d, 3)
+        _moved_suit(hand, first, 0)
+        | _moved_suit(hand, second, 1)
+        | _moved_suit(hand, third, 2)
+        | _moved_suit(hand, fourth, 3)
     )
     pattern = NO_CARDS
     while own_cards:
@@ -269,21 +273,21 @@ def pattern_of(
             popcount(all_cards & ((ONE << np.uint64(lowest(own_cards))) - ONE))
         )
         own_cards &= own_cards - ONE
-    suits = a & 3 | (b & 3) << 2 | (c & 3) << 4 | (d & 3) << 6
-    return np.int64(find[a >> 2, b >> 2, c >> 2, d >> 2]), pattern, suits
+    suits = first & 3 | (second & 3) << 2 | (third & 3) << 4 | (fourth & 3) << 6
+    return np.int64(find[first >> 2, second >> 2, third >> 2, fourth >> 2]), pattern, suits
 
 
 @jit
 def index_hands(
-    index: Any, hand: np.uint64, other_hand: np.uint64, trump: int, cards: np.ndarray
+    scheme: Any, hand: np.uint64, other_hand: np.uint64, trump: int, cards: np.ndarray
 ) -> tuple[int, np.uint64]:
     """Class and pattern of two hands; `cards` receives the card id of each bit."""
-    c, pattern, suits = pattern_of(index.class_ids, index.trumps, hand, other_hand, trump)
+    class_id, pattern, suits = pattern_of(scheme.class_ids, scheme.trumps, hand, other_hand, trump)
     bit = 0
-    for s in range(4):
-        left = (hand | other_hand) & (SUIT_BITS << np.uint64(13 * ((suits >> 2 * s) & 3)))
+    for place in range(4):
+        left = (hand | other_hand) & (SUIT_BITS << np.uint64(13 * ((suits >> 2 * place) & 3)))
         while left:
             cards[bit] = lowest(left)
             left &= left - ONE
             bit += 1
-    return c, pattern
+    return class_id, pattern

@@ -38,75 +38,77 @@ class Race(NamedTuple):
 
 
 @noinline
-def race_outcome(tables: Any, scratch: Any, node: Node, race: Race) -> int:
+def race_outcome(tablebase: Any, scratch: Any, node: Node, race: Race) -> int:
     """1 if the leader wins the race, -1 if the opponent does, 0 if neither."""
     leader_needs, other_needs = race
     if leader_needs <= 0 or other_needs <= 0:
         return 1 if leader_needs <= 0 else -1
     if leader_needs + other_needs > node.n:  # only one of them can win: the trick count decides
-        reached = leader_points(tables, scratch, node)
+        reached = leader_points(tablebase, scratch, node)
         if reached >= leader_needs:
             return 1
         return -1 if node.n - reached >= other_needs else 0
-    return 1 if race_reaches(tables, scratch, node, (leader_needs, other_needs, 1)) else -1
+    return 1 if race_reaches(tablebase, scratch, node, (leader_needs, other_needs, 1)) else -1
 
 
 @jit
-def solve_race(tables: Any, scratch: Any, ending: Ending, race: Race) -> int:
+def solve_race(tablebase: Any, scratch: Any, ending: Ending, race: Race) -> int:
     """Outcome of a race from the start of a trick: 1 if the leader wins, -1, or 0 for neither.
 
-    The tables have to be for a high contract.
+    The tablebase has to be for a high contract.
     """
-    node, _ = node_of(tables, scratch, ending)
-    return race_outcome(tables, scratch, node, race)
+    node, _ = node_of(tablebase, scratch, ending)
+    return race_outcome(tablebase, scratch, node, race)
 
 
 @jit
 def solve_race_moves(
-    tables: Any, scratch: Any, ending: Ending, race: Race, outcomes: np.ndarray
+    tablebase: Any, scratch: Any, ending: Ending, race: Race, outcomes: np.ndarray
 ) -> int:
     """Fill `outcomes[52]` with 1, 0 or -1 for the player to move; returns the best value.
 
     As `solve_moves`, but for a race; 2 marks an illegal card.
     """
-    index = tables.endgame_index
+    scheme = tablebase.scheme
     outcomes[:] = NOT_LEGAL
-    node, lead = node_of(tables, scratch, ending)
-    _, c, pattern = node
+    node, lead = node_of(tablebase, scratch, ending)
+    _, class_id, pattern = node
     other = ((ONE << np.uint64(2 * node.n)) - ONE) ^ pattern
     legal = pattern
     if lead >= 0:
-        follows = other & index.suits[c, suit_of(index, c, lead)]
+        follows = other & scheme.suits[class_id, suit_of(scheme, class_id, lead)]
         legal = follows if follows else other
     best = -2
     value = 0
-    runs = run_bottoms(legal, index.bottoms[c])
+    runs = run_bottoms(legal, scheme.bottoms[class_id])
     while legal:
         bit = lowest(legal)
         legal &= legal - ONE
         if (runs >> np.uint64(bit)) & ONE:
             if lead >= 0:
                 swapped = Race(race.needed_by_other, race.needed)
-                value = -_race_after(tables, scratch, node, (lead, bit), swapped)
+                value = -_race_after(tablebase, scratch, node, (lead, bit), swapped)
             else:
                 value = 1
-                i = suit_of(index, c, bit)
-                replies = every_reply(index, c, other, i)
+                lead_suit = suit_of(scheme, class_id, bit)
+                replies = every_reply(scheme, class_id, other, lead_suit)
                 while replies and value > -1:
-                    reply = next_reply(index, c, i, replies)
+                    reply = next_reply(scheme, class_id, lead_suit, replies)
                     replies ^= ONE << np.uint64(reply)
-                    value = min(value, _race_after(tables, scratch, node, (bit, reply), race))
+                    value = min(value, _race_after(tablebase, scratch, node, (bit, reply), race))
         outcomes[scratch.cards[bit]] = value
         best = max(best, value)
     return best
 
 
 @jit
-def _race_after(tables: Any, scratch: Any, node: Node, trick: tuple[int, int], race: Race) -> int:
+def _race_after(
+    tablebase: Any, scratch: Any, node: Node, trick: tuple[int, int], race: Race
+) -> int:
     lead, reply = trick
-    index = tables.endgame_index
-    after, wins = play_trick(index, node, suit_of(index, node.c, lead), lead, reply)
+    scheme = tablebase.scheme
+    after, wins = play_trick(scheme, node, suit_of(scheme, node.class_id, lead), lead, reply)
     leader_needs, other_needs = race
     if wins:
-        return race_outcome(tables, scratch, after, Race(leader_needs - 1, other_needs))
-    return -race_outcome(tables, scratch, after, Race(other_needs - 1, leader_needs))
+        return race_outcome(tablebase, scratch, after, Race(leader_needs - 1, other_needs))
+    return -race_outcome(tablebase, scratch, after, Race(other_needs - 1, leader_needs))

@@ -1,10 +1,10 @@
-"""Zero-window search for endgames above the tables, with tables as leaves.
+"""Zero-window search for endgames above the tablebase, whose entries are the leaves.
 
 Each search asks whether the leader reaches a number of points, where a point is a trick taken, or
 in a low contract a trick given to the opponent. Both players want points, so one search serves both
-contracts. All functions here are compiled and can be called from compiled code, with the tables and
-a scratch; a scratch belongs to one thread at a time and may serve any positions and tables, since
-the bounds in its transposition table stay true.
+contracts. All functions here are compiled and can be called from compiled code, with a tablebase
+and a scratch; a scratch belongs to one thread at a time and may serve any positions and tablebases,
+since the bounds in its transposition table stay true.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..bitset import NO_CARDS, ONE, highest, lowest, popcount
 from ..play import row
 from .index import (
     MAX_CARDS,
-    EndgameIndex,
+    IndexScheme,
     after_trick,
     entry,
     index_hands,
@@ -32,10 +32,10 @@ BASE_CARDS = 10
 """Layers up to this one share an array and a file; each higher one has its own."""
 
 
-class Tables(NamedTuple):
-    """Tablebases of one kind of contract, for compiled code."""
+class Tablebase(NamedTuple):
+    """The layers of one kind of contract, for compiled code."""
 
-    endgame_index: EndgameIndex
+    scheme: IndexScheme
     low: int
     """1 when both players want few tricks."""
     cards: int
@@ -54,7 +54,7 @@ class Node(NamedTuple):
 
     n: int
     """Cards in each hand."""
-    c: int
+    class_id: int
     """The class."""
     pattern: np.uint64
     """Bits of the cards of the player on lead."""
@@ -68,14 +68,14 @@ class Ending(NamedTuple):
     other_hand: np.uint64
     """Hand of the opponent."""
     trump: int
-    """A suit, or any other number (4 by convention) with tables for no trumps."""
+    """A suit, or any other number (4 by convention) with a tablebase for no trumps."""
     led: int
     """The led card, which is in neither hand; -1 at the start of a trick."""
 
 
 OPEN_NODE = np.dtype(
     [
-        ("c", "i8"),
+        ("class_id", "i8"),
         ("pattern", "u8"),
         ("target", "i8", (3,)),  # as of `Target`
         ("leads", "u8"),  # still to be tried
@@ -121,7 +121,7 @@ def bit_of(cards: np.ndarray, card: int) -> int:
 
 
 @forceinline
-def node_of(tables: Any, scratch: Any, ending: Ending) -> tuple[Node, int]:
+def node_of(tablebase: Any, scratch: Any, ending: Ending) -> tuple[Node, int]:
     """Node of an endgame, and the bit of the led card; -1 at the start of a trick.
 
     After a lead, the node is the position before it, with the opponent on lead.
@@ -129,31 +129,31 @@ def node_of(tables: Any, scratch: Any, ending: Ending) -> tuple[Node, int]:
     n = popcount(ending.mover_hand)
     if ending.led >= 0:
         lead_hand = ending.other_hand | (ONE << np.uint64(ending.led))
-        c, pattern = index_hands(
-            tables.endgame_index, lead_hand, ending.mover_hand, ending.trump, scratch.cards
+        class_id, pattern = index_hands(
+            tablebase.scheme, lead_hand, ending.mover_hand, ending.trump, scratch.cards
         )
-        return Node(n, c, pattern), bit_of(scratch.cards, ending.led)
-    c, pattern = index_hands(
-        tables.endgame_index, ending.mover_hand, ending.other_hand, ending.trump, scratch.cards
+        return Node(n, class_id, pattern), bit_of(scratch.cards, ending.led)
+    class_id, pattern = index_hands(
+        tablebase.scheme, ending.mover_hand, ending.other_hand, ending.trump, scratch.cards
     )
-    return Node(n, c, pattern), -1
+    return Node(n, class_id, pattern), -1
 
 
 @forceinline
-def table_points(tables: Any, node: Node) -> int:
-    """Points of the leader, from the tables."""
-    n, c, pattern = node
-    index = tables.endgame_index
-    offset = index.class_offsets[c] + rank_of(index, n, pattern)
+def tablebase_points(tablebase: Any, node: Node) -> int:
+    """Points of the leader, from the tablebase."""
+    n, class_id, pattern = node
+    scheme = tablebase.scheme
+    offset = scheme.class_offsets[class_id] + rank_of(scheme, n, pattern)
     if n <= BASE_CARDS:
-        tricks = entry(tables.base, tables.starts[n] + offset)
+        tricks = entry(tablebase.base, tablebase.starts[n] + offset)
     elif n == 11:
-        tricks = entry(tables.eleven, offset)
+        tricks = entry(tablebase.eleven, offset)
     elif n == 12:
-        tricks = entry(tables.twelve, offset)
+        tricks = entry(tablebase.twelve, offset)
     else:
-        tricks = entry(tables.thirteen, offset)
-    return n - tricks if tables.low else tricks
+        tricks = entry(tablebase.thirteen, offset)
+    return n - tricks if tablebase.low else tricks
 
 
 @forceinline
@@ -162,59 +162,61 @@ def _lowest_bit(cards: np.uint64) -> np.uint64:
 
 
 @forceinline
-def every_reply(index: Any, c: int, other: np.uint64, i: int) -> np.uint64:
+def every_reply(scheme: Any, class_id: int, other: np.uint64, lead_suit: int) -> np.uint64:
     """All different replies."""
-    follows = other & index.suits[c, i]
-    return run_bottoms(follows if follows else other, index.bottoms[c])
+    follows = other & scheme.suits[class_id, lead_suit]
+    return run_bottoms(follows if follows else other, scheme.bottoms[class_id])
 
 
 @forceinline
-def replies_to(tables: Any, c: int, other: np.uint64, i: int, lead: int) -> np.uint64:
+def replies_to(
+    tablebase: Any, class_id: int, other: np.uint64, lead_suit: int, lead: int
+) -> np.uint64:
     """Replies to try: in high contracts the cheapest winner and the lowest loser."""
-    index = tables.endgame_index
-    if tables.low:
-        return every_reply(index, c, other, i)
-    follows = other & index.suits[c, i]
+    scheme = tablebase.scheme
+    if tablebase.low:
+        return every_reply(scheme, class_id, other, lead_suit)
+    follows = other & scheme.suits[class_id, lead_suit]
     if follows:
         higher = (follows >> np.uint64(lead)) << np.uint64(lead)
         return _lowest_bit(higher) | _lowest_bit(follows ^ higher)
     replies = NO_CARDS
-    for j in range(4):
-        replies |= _lowest_bit(other & index.suits[c, j])
+    for reply_suit in range(4):
+        replies |= _lowest_bit(other & scheme.suits[class_id, reply_suit])
     return replies
 
 
 @forceinline
-def next_reply(index: Any, c: int, i: int, replies: np.uint64) -> int:
+def next_reply(scheme: Any, class_id: int, lead_suit: int, replies: np.uint64) -> int:
     """Reply to try first: the highest card that follows suit, or else a ruff."""
-    if replies & index.suits[c, i]:
+    if replies & scheme.suits[class_id, lead_suit]:
         return highest(replies)
     return lowest(replies)
 
 
 @forceinline
-def play_trick(index: Any, node: Node, i: int, lead: int, reply: int) -> tuple[Node, bool]:
+def play_trick(scheme: Any, node: Node, lead_suit: int, lead: int, reply: int) -> tuple[Node, bool]:
     """Node after a trick, from its winner's perspective, and whether the leader won it."""
-    n, c, pattern = node
-    j = suit_of(index, c, reply)
-    wins = lead > reply if i == j else j > 0 or index.trumps == 0
-    step = row(index.transitions[c, i], j)
+    n, class_id, pattern = node
+    reply_suit = suit_of(scheme, class_id, reply)
+    wins = lead > reply if lead_suit == reply_suit else reply_suit > 0 or scheme.trumps == 0
+    step = row(scheme.transitions[class_id, lead_suit], reply_suit)
     after = after_trick(step, pattern, lead, reply)
     if not wins:
         after ^= (ONE << np.uint64(2 * n - 2)) - ONE
-    return Node(n - 1, np.int64(step.c), after), wins
+    return Node(n - 1, np.int64(step.class_id), after), wins
 
 
 @forceinline
-def next_target(tables: Any, n: int, need: int, wins: bool) -> int:
+def next_target(tablebase: Any, n: int, need: int, wins: bool) -> int:
     """Points that the next leader has to reach so that this leader reaches, or misses, `need`."""
-    return need - 1 + tables.low if wins else n - need + tables.low
+    return need - 1 + tablebase.low if wins else n - need + tablebase.low
 
 
 @forceinline
-def _key(tables: Any, c: int, pattern: np.uint64) -> np.uint64:
-    kind = np.uint64(4 + 2 * tables.endgame_index.trumps + tables.low)
-    return (pattern << np.uint64(16)) | (np.uint64(c) << np.uint64(4)) | kind
+def _key(tablebase: Any, class_id: int, pattern: np.uint64) -> np.uint64:
+    kind = np.uint64(4 + 2 * tablebase.scheme.trumps + tablebase.low)
+    return (pattern << np.uint64(16)) | (np.uint64(class_id) << np.uint64(4)) | kind
 
 
 @forceinline
@@ -251,59 +253,59 @@ def _store(transpositions: np.ndarray, key: np.uint64, n: int, need: int, verdic
 
 
 @forceinline
-def _reaches_by_table(tables: Any, node: Node, need: int) -> bool:
-    n, c, pattern = node
-    index = tables.endgame_index
+def _reaches_by_table(tablebase: Any, node: Node, need: int) -> bool:
+    n, class_id, pattern = node
+    scheme = tablebase.scheme
     other = ((ONE << np.uint64(2 * n)) - ONE) ^ pattern
-    leads = run_bottoms(pattern, index.bottoms[c])
+    leads = run_bottoms(pattern, scheme.bottoms[class_id])
     while leads:
         lead = highest(leads)
         leads ^= ONE << np.uint64(lead)
-        i = suit_of(index, c, lead)
-        replies = replies_to(tables, c, other, i, lead)
+        lead_suit = suit_of(scheme, class_id, lead)
+        replies = replies_to(tablebase, class_id, other, lead_suit, lead)
         reached = True
         while replies and reached:
-            reply = next_reply(index, c, i, replies)
+            reply = next_reply(scheme, class_id, lead_suit, replies)
             replies ^= ONE << np.uint64(reply)
-            after, wins = play_trick(index, node, i, lead, reply)
-            target = next_target(tables, n, need, wins)
-            reached = (target <= 0 or table_points(tables, after) >= target) == wins
+            after, wins = play_trick(scheme, node, lead_suit, lead, reply)
+            target = next_target(tablebase, n, need, wins)
+            reached = (target <= 0 or tablebase_points(tablebase, after) >= target) == wins
         if reached:
             return True
     return False
 
 
 @forceinline
-def _verdict(tables: Any, scratch: Any, node: Node, need: int) -> int:
+def _verdict(tablebase: Any, scratch: Any, node: Node, need: int) -> int:
     """1 or 0 if it is known whether the leader reaches `need` points, else -1."""
     if need <= 0 or need > node.n:
         return np.int64(need <= 0)
-    if node.n <= tables.cards:
-        return np.int64(table_points(tables, node) >= need)
-    transpositions, key = scratch.transpositions, _key(tables, node.c, node.pattern)
+    if node.n <= tablebase.cards:
+        return np.int64(tablebase_points(tablebase, node) >= need)
+    transpositions, key = scratch.transpositions, _key(tablebase, node.class_id, node.pattern)
     verdict = _lookup(transpositions, key, need)
-    if verdict < 0 and node.n == tables.cards + 1:
-        verdict = np.int64(_reaches_by_table(tables, node, need))
+    if verdict < 0 and node.n == tablebase.cards + 1:
+        verdict = np.int64(_reaches_by_table(tablebase, node, need))
         _store(transpositions, key, node.n, need, verdict)
     return verdict
 
 
 @forceinline
-def _race_key(tables: Any, node: Node, target: Target) -> Any:
+def _race_key(tablebase: Any, node: Node, target: Target) -> Any:
     need, other_need, goal = target
     needs = np.uint64(need) | np.uint64(other_need) << np.uint64(4)
     needs |= np.uint64(goal) << np.uint64(8)
-    kind = np.uint64(8 + tables.endgame_index.trumps)
+    kind = np.uint64(8 + tablebase.scheme.trumps)
     return (
         (needs << np.uint64(42))
         | (node.pattern << np.uint64(16))
-        | np.uint64(node.c) << np.uint64(4)
+        | np.uint64(node.class_id) << np.uint64(4)
         | kind
     )
 
 
 @forceinline
-def _race_verdict(tables: Any, scratch: Any, node: Node, target: Target) -> int:
+def _race_verdict(tablebase: Any, scratch: Any, node: Node, target: Target) -> int:
     need, other_need, goal = target
     if need == 0:
         return 1
@@ -311,20 +313,20 @@ def _race_verdict(tables: Any, scratch: Any, node: Node, target: Target) -> int:
         return 0
     if node.n == 0:
         return 1 - goal
-    key = _race_key(tables, node, target)
+    key = _race_key(tablebase, node, target)
     slot_value = scratch.transpositions[slot_of(scratch.transpositions, key)]
     return np.int64(slot_value & ONE) if slot_value >> np.uint64(8) == key else -1
 
 
 @inline_ir
-def _search(tables: Any, scratch: Any, node: Node, target: Target, racing: bool) -> bool:
+def _search(tablebase: Any, scratch: Any, node: Node, target: Target, racing: bool) -> bool:
     """Whether the leader reaches a target; `racing` is constant in each caller.
 
     It keeps a stack of its own: numba cannot cache recursive functions.
     """
-    n, c, pattern = node
+    n, class_id, pattern = node
     need, other_need, goal = target
-    index = tables.endgame_index
+    scheme = tablebase.scheme
     transpositions = scratch.transpositions
     stack = scratch.stack
     top = n
@@ -332,19 +334,21 @@ def _search(tables: Any, scratch: Any, node: Node, target: Target, racing: bool)
         leads = NO_CARDS
         replies = NO_CARDS
         lead = 0
-        i = 0
+        lead_suit = 0
         if racing:
-            verdict = _race_verdict(tables, scratch, Node(n, c, pattern), (need, other_need, goal))
+            verdict = _race_verdict(
+                tablebase, scratch, Node(n, class_id, pattern), (need, other_need, goal)
+            )
         else:
-            verdict = _verdict(tables, scratch, Node(n, c, pattern), need)
+            verdict = _verdict(tablebase, scratch, Node(n, class_id, pattern), need)
         if verdict < 0:
-            leads = run_bottoms(pattern, index.bottoms[c])
+            leads = run_bottoms(pattern, scheme.bottoms[class_id])
         while verdict >= 0:  # return the result to the parent, and up while it is decided
             if n == top:
                 return verdict == 1
             n += 1
             parent = row(stack, n)
-            c = parent.c
+            class_id = parent.class_id
             pattern = parent.pattern
             need = parent.target[0]
             if racing:
@@ -353,7 +357,7 @@ def _search(tables: Any, scratch: Any, node: Node, target: Target, racing: bool)
             leads = parent.leads
             replies = parent.replies
             lead = parent.lead
-            i = parent.suit
+            lead_suit = parent.suit
             reached = verdict == parent.wins
             if not reached:
                 replies = NO_CARDS
@@ -362,26 +366,26 @@ def _search(tables: Any, scratch: Any, node: Node, target: Target, racing: bool)
                 continue
             verdict = np.int64(reached)
             if racing:
-                key = _race_key(tables, Node(n, c, pattern), (need, other_need, goal))
+                key = _race_key(tablebase, Node(n, class_id, pattern), (need, other_need, goal))
                 transpositions[slot_of(transpositions, key)] = (key << np.uint64(8)) | np.uint64(
                     verdict
                 )
             else:
-                _store(transpositions, _key(tables, c, pattern), n, need, verdict)
+                _store(transpositions, _key(tablebase, class_id, pattern), n, need, verdict)
         if not replies:
             lead = highest(leads)
             leads ^= ONE << np.uint64(lead)
-            i = suit_of(index, c, lead)
+            lead_suit = suit_of(scheme, class_id, lead)
             other = ((ONE << np.uint64(2 * n)) - ONE) ^ pattern
             if racing:
-                replies = every_reply(index, c, other, i)
+                replies = every_reply(scheme, class_id, other, lead_suit)
             else:
-                replies = replies_to(tables, c, other, i, lead)
-        reply = next_reply(index, c, i, replies)
+                replies = replies_to(tablebase, class_id, other, lead_suit, lead)
+        reply = next_reply(scheme, class_id, lead_suit, replies)
         replies ^= ONE << np.uint64(reply)
-        after, wins = play_trick(index, Node(n, c, pattern), i, lead, reply)
+        after, wins = play_trick(scheme, Node(n, class_id, pattern), lead_suit, lead, reply)
         frame = row(stack, n)
-        frame.c = c
+        frame.class_id = class_id
         frame.pattern = pattern
         frame.target[0] = need
         if racing:
@@ -390,84 +394,86 @@ def _search(tables: Any, scratch: Any, node: Node, target: Target, racing: bool)
         frame.leads = leads
         frame.replies = replies
         frame.lead = lead
-        frame.suit = i
+        frame.suit = lead_suit
         frame.wins = wins
         if not racing:
-            need = next_target(tables, n, need, wins)
+            need = next_target(tablebase, n, need, wins)
         elif wins:
             need -= 1
         else:
             need, other_need = other_need - 1, need
             goal = 1 - goal
-        n, c, pattern = after
+        n, class_id, pattern = after
 
 
 @noinline
-def reaches(tables: Any, scratch: Any, node: Node, need: int) -> bool:
+def reaches(tablebase: Any, scratch: Any, node: Node, need: int) -> bool:
     """Whether the leader can reach `need` points."""
-    return _search(tables, scratch, node, (need, 0, 0), False)
+    return _search(tablebase, scratch, node, (need, 0, 0), False)
 
 
 @noinline
-def race_reaches(tables: Any, scratch: Any, node: Node, target: Target) -> bool:
+def race_reaches(tablebase: Any, scratch: Any, node: Node, target: Target) -> bool:
     """Whether the leader wins (goal 1), or does not lose (goal 0), a race.
 
     Every different card is tried: that a higher card is never worse is known for the number of
     tricks, not for races.
     """
-    return _search(tables, scratch, node, target, True)
+    return _search(tablebase, scratch, node, target, True)
 
 
 @forceinline
-def _first_guess(tables: Any, node: Node) -> int:
-    n, c, pattern = node
-    index = tables.endgame_index
+def _first_guess(tablebase: Any, node: Node) -> int:
+    n, class_id, pattern = node
+    scheme = tablebase.scheme
     tricks = 50 * n + 50
     offset = 0
-    for s in range(4):
-        size = popcount(index.suits[c, s])
-        leader_cards = pattern & index.suits[c, s]
+    for suit in range(4):
+        size = popcount(scheme.suits[class_id, suit])
+        leader_cards = pattern & scheme.suits[class_id, suit]
         count = popcount(leader_cards)
         tricks -= 12 * count * (2 * offset + size - 1)
         while leader_cards:
             tricks += 24 * lowest(leader_cards)
             leader_cards &= leader_cards - ONE
-        if s == 0 and index.trumps:
+        if suit == 0 and scheme.trumps:
             tricks += 52 * (2 * count - size)
         offset += size
     guess = min(max(tricks // 100, 1), n)
-    return n + 1 - guess if tables.low else guess
+    return n + 1 - guess if tablebase.low else guess
 
 
 @noinline
-def leader_points(tables: Any, scratch: Any, node: Node) -> int:
+def leader_points(tablebase: Any, scratch: Any, node: Node) -> int:
     """Points of the leader with perfect play by both."""
-    if node.n <= tables.cards:
-        return table_points(tables, node)
-    best = _first_guess(tables, node)
-    if reaches(tables, scratch, node, best):
-        while best < node.n and reaches(tables, scratch, node, best + 1):
+    if node.n <= tablebase.cards:
+        return tablebase_points(tablebase, node)
+    best = _first_guess(tablebase, node)
+    if reaches(tablebase, scratch, node, best):
+        while best < node.n and reaches(tablebase, scratch, node, best + 1):
             best += 1
         return best
     best -= 1
-    while not reaches(tables, scratch, node, best):
+    while not reaches(tablebase, scratch, node, best):
         best -= 1
     return best
 
 
 @forceinline
-def solve(tables: Any, scratch: Any, hand: np.uint64, other_hand: np.uint64, trump: int) -> int:
+def solve(tablebase: Any, scratch: Any, hand: np.uint64, other_hand: np.uint64, trump: int) -> int:
     """Tricks that the player on lead, who holds `hand`, takes with perfect play by both.
 
     Hands are equally large sets of card ids; `trump` is a suit, or any other number (4 by
-    convention) with tables for no trumps.
+    convention) with a tablebase for no trumps.
     """
-    index = tables.endgame_index
-    c, pattern, _ = pattern_of(index.class_ids, index.trumps, hand, other_hand, trump)
+    scheme = tablebase.scheme
+    class_id, pattern, _ = pattern_of(scheme.class_ids, scheme.trumps, hand, other_hand, trump)
     n = popcount(hand)
-    node = Node(n, c, pattern)
-    # `points` reads the tables too, but is a call: most endgames are in the tables.
+    node = Node(n, class_id, pattern)
+    # `leader_points` reads the tablebase too, but is a call: most endgames are in the tablebase.
     reached = (
-        table_points(tables, node) if n <= tables.cards else leader_points(tables, scratch, node)
+        tablebase_points(tablebase, node)
+        if n <= tablebase.cards
+        else leader_points(tablebase, scratch, node)
     )
-    return n - reached if tables.low else reached
+    return n - reached if tablebase.low else reached

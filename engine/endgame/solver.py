@@ -25,8 +25,8 @@ from ..view import View
 from .choices import best_card_compiled, solve_moves
 from .index import MAX_CARDS
 from .race import NOT_LEGAL, Race, solve_race_moves
-from .search import Ending, Scratch, Tables, new_scratch, solve
-from .tablebase import no_tables, tables
+from .search import Ending, Scratch, Tablebase, new_scratch, solve
+from .tablebase import empty_tablebase, load_tablebase
 
 Hand = SupportsIndex | str | Iterable[int | str]
 Trump = SupportsIndex | str | None
@@ -39,7 +39,7 @@ class NotOpenError(ValueError):
 
 
 def _compile_solver() -> None:
-    empty, scratch = no_tables(), new_scratch(1)
+    empty, scratch = empty_tablebase(), new_scratch(1)
     hands = np.array([[1, 2]], np.uint64)
     tricks = np.zeros(N_CARDS, np.int64)
     solve(empty, scratch, hands[0, 0], hands[0, 1], NO_TRUMP)
@@ -119,7 +119,9 @@ def _checked_ending(
 def value(hands: Sequence[Hand], trump: Trump, leader: int, low: bool = False) -> int:
     """Tricks that `leader` takes with perfect play by both, at the start of a trick."""
     hand, other_hand, suit, _ = _checked_ending(hands, trump, leader)
-    return int(solve(tables(suit != NO_TRUMP, low), _compiled_scratch(), hand, other_hand, suit))
+    return int(
+        solve(load_tablebase(suit != NO_TRUMP, low), _compiled_scratch(), hand, other_hand, suit)
+    )
 
 
 def moves(
@@ -136,7 +138,7 @@ def moves(
     """
     ending = _checked_ending(hands, trump, leader, led)
     tricks = np.empty(N_CARDS, np.int64)
-    solve_moves(tables(ending.trump != NO_TRUMP, low), _compiled_scratch(), ending, tricks)
+    solve_moves(load_tablebase(ending.trump != NO_TRUMP, low), _compiled_scratch(), ending, tricks)
     return {card(int(c)): int(tricks[c]) for c in np.flatnonzero(tricks >= 0)}
 
 
@@ -149,7 +151,7 @@ def best_card(
 ) -> Card:
     """Lowest of the best cards: by rank, trumps above all others, then by suit."""
     ending = _checked_ending(hands, trump, leader, led)
-    tablebase = tables(ending.trump != NO_TRUMP, low)
+    tablebase = load_tablebase(ending.trump != NO_TRUMP, low)
     return card(int(best_card_compiled(tablebase, _compiled_scratch(), ending)))
 
 
@@ -168,7 +170,9 @@ def race_moves(
     mover = leader if led is None else 1 - leader
     outcomes = np.empty(N_CARDS, np.int64)
     race = Race(int(needed[mover]), int(needed[1 - mover]))
-    solve_race_moves(tables(ending.trump != NO_TRUMP), thread_scratch(), ending, race, outcomes)
+    solve_race_moves(
+        load_tablebase(ending.trump != NO_TRUMP), thread_scratch(), ending, race, outcomes
+    )
     return {card(int(c)): int(outcomes[c]) for c in np.flatnonzero(outcomes != NOT_LEGAL)}
 
 
@@ -308,7 +312,7 @@ def _select(endings: _Endings, rows: Any) -> _Endings:
     return tuple(column[rows] for column in endings)
 
 
-def _solve_all(tablebase: Tables, endings: _Endings, threads: int | None) -> np.ndarray:
+def _solve_all(tablebase: Tablebase, endings: _Endings, threads: int | None) -> np.ndarray:
     workers, count = threads or usable_threads(), len(endings[0])
     out = np.zeros(count, np.int8)
 
@@ -340,5 +344,7 @@ def values(
     for with_trumps in (True, False):
         rows = np.flatnonzero((endings[1] != NO_TRUMP) == with_trumps)
         if len(rows):
-            out[rows] = _solve_all(tables(with_trumps, low), _select(endings, rows), threads)
+            out[rows] = _solve_all(
+                load_tablebase(with_trumps, low), _select(endings, rows), threads
+            )
     return out

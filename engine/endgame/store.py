@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from ...common.files import cache_folder
-from .index import MAX_CARDS, EndgameIndex, endgame_index, layer_bytes
+from .index import MAX_CARDS, IndexScheme, index_scheme, layer_bytes
 from .search import BASE_CARDS
 
 MAGIC = b"GWENDING"
@@ -46,8 +46,8 @@ class TablebaseKind:
         return f"{'trumps' if self.trumps else 'notrumps'}-{'low' if self.low else 'high'}"
 
     @property
-    def index(self) -> EndgameIndex:
-        return endgame_index(self.trumps)
+    def scheme(self) -> IndexScheme:
+        return index_scheme(self.trumps)
 
 
 TABLEBASE_KINDS = tuple(
@@ -70,7 +70,7 @@ class LayerFile:
 
     @property
     def layer_sizes(self) -> list[int]:
-        return [layer_bytes(self.kind.index, n) for n in range(self.first, self.last + 1)]
+        return [layer_bytes(self.kind.scheme, n) for n in range(self.first, self.last + 1)]
 
     @property
     def size(self) -> int:

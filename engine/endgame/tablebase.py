@@ -16,7 +16,7 @@ import numpy as np
 from ...common.jit.compiler import COMPILED
 from .build import build, build_in_memory
 from .index import MAX_CARDS, layer_bytes
-from .search import BASE_CARDS, Tables
+from .search import BASE_CARDS, Tablebase
 from .store import MappedLayers, TablebaseError, TablebaseKind, layer_files, open_layers
 
 DEFAULT_CARDS = 10
@@ -25,12 +25,12 @@ FIRST_CARDS = 8
 WORTHWHILE_SEARCHES = 1_000_000
 """Searches above the first layers that take about as long as building the other default ones."""
 
-_tables: dict[TablebaseKind, Tables] = {}
+_loaded: dict[TablebaseKind, Tablebase] = {}
 _lock = threading.Lock()
 
 
-def tables(trumps: bool = True, low: bool = False) -> Tables:
-    """Tables of a contract for this process, built on first use.
+def load_tablebase(trumps: bool = True, low: bool = False) -> Tablebase:
+    """The tablebase of a contract for this process, built on first use.
 
     All layers that `german-whist tablebase build` has written are used; layers up to ten cards are
     built here, in seconds, if they are missing or damaged. Another damaged file raises an error
@@ -38,17 +38,17 @@ def tables(trumps: bool = True, low: bool = False) -> Tables:
     """
     kind = TablebaseKind(trumps, low)
     with _lock:
-        if kind not in _tables:
-            _tables[kind] = _load_tables(kind, DEFAULT_CARDS)
-        return _tables[kind]
+        if kind not in _loaded:
+            _loaded[kind] = _load(kind, DEFAULT_CARDS)
+        return _loaded[kind]
 
 
-class GrowingTables:
-    """Tables of a contract for players of whom nobody knows how many hands they will play.
+class GrowingTablebase:
+    """The tablebase of a contract for agents that may play one hand or millions.
 
-    They are those of the function `tables` if these are in this process or in files; else they
-    begin with endings of up to eight cards each, and a thread writes the file of the others once
-    searching has taken as long as that takes. Values are the same.
+    It is that of `load_tablebase` if this is in the process or in files; else it begins with
+    endings of up to eight cards each, and a thread writes the file of the others once searching
+    has taken as long as that takes. Values are the same.
     """
 
     def __init__(self, kind: TablebaseKind) -> None:
@@ -56,11 +56,11 @@ class GrowingTables:
         self._searches = 0
         self._builder: threading.Thread | None = None
         self._file = layer_files(kind, DEFAULT_CARDS)[0].path
-        complete = kind in _tables or self._file.exists() or not COMPILED
-        self.tables: Tables = self._complete() if complete else _load_tables(kind, FIRST_CARDS)
+        complete = kind in _loaded or self._file.exists() or not COMPILED
+        self.tablebase: Tablebase = self._complete() if complete else _load(kind, FIRST_CARDS)
 
-    def _complete(self) -> Tables:
-        return tables(self._kind.trumps, self._kind.low)
+    def _complete(self) -> Tablebase:
+        return load_tablebase(self._kind.trumps, self._kind.low)
 
     def _build(self) -> None:
         # Without room for the file nothing changes.
@@ -68,68 +68,70 @@ class GrowingTables:
             build(self._kind, DEFAULT_CARDS, threads=1, rebuild=True)
 
     def count(self, searches: int) -> None:
-        """Report searches above these tables, between two uses of them."""
-        if self.tables.cards >= DEFAULT_CARDS:
+        """Report searches above this tablebase, between two uses of them."""
+        if self.tablebase.cards >= DEFAULT_CARDS:
             return
         self._searches += searches
-        if self._kind in _tables:
-            self.tables = self._complete()
+        if self._kind in _loaded:
+            self.tablebase = self._complete()
         elif self._builder is not None:
             if not self._builder.is_alive() and self._file.exists():
-                self.tables = self._complete()
+                self.tablebase = self._complete()
         elif self._searches >= WORTHWHILE_SEARCHES:
-            # The lock of `tables` is not held: a process forked meanwhile could not take it.
+            # The lock of `load_tablebase` is not held: a forked process could not take it.
             self._builder = threading.Thread(target=self._build, daemon=True)
             self._builder.start()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return growing_tables, (self._kind,)
+        return growing_tablebase, (self._kind,)
 
 
 @cache
-def growing_tables(kind: TablebaseKind) -> GrowingTables:
+def growing_tablebase(kind: TablebaseKind) -> GrowingTablebase:
     """The growing tables of a contract for this process."""
-    return GrowingTables(kind)
+    return GrowingTablebase(kind)
 
 
-def _reduce_tables(tablebase: Tables) -> tuple[Any, ...]:
-    for kind, candidate in _tables.items():
+def _reduce(tablebase: Tablebase) -> tuple[Any, ...]:
+    for kind, candidate in _loaded.items():
         if candidate is tablebase:
-            return tables, (kind.trumps, kind.low)
-    return Tables, tuple(tablebase)
+            return load_tablebase, (kind.trumps, kind.low)
+    return Tablebase, tuple(tablebase)
 
 
 # Pickle tables by their contract instead of copying gigabytes.
-copyreg.pickle(Tables, _reduce_tables)
+copyreg.pickle(Tablebase, _reduce)
 
 
-def no_tables(trumps: bool = True, low: bool = False) -> Tables:
-    """Empty tables, so that everything is searched."""
+def empty_tablebase(trumps: bool = True, low: bool = False) -> Tablebase:
+    """An empty tablebase: everything is searched."""
     return _assemble(TablebaseKind(trumps, low), np.zeros(1, np.uint8), 0, [])
 
 
-def limit_tables(tablebase: Tables, cards: int) -> Tables:
-    """The same tables, used only for endgames with up to `cards` cards each."""
+def limit_tablebase(tablebase: Tablebase, cards: int) -> Tablebase:
+    """The same tablebase, used only for endgames with up to `cards` cards each."""
     if not 0 <= cards <= tablebase.cards:
-        raise ValueError(f"cards is {cards}: these tables know endings of up to {tablebase.cards}")
+        raise ValueError(
+            f"cards is {cards}: this tablebase knows endings of up to {tablebase.cards}"
+        )
     return tablebase._replace(cards=cards)
 
 
-def tables_in_memory(cards: int, trumps: bool = True, low: bool = False) -> Tables:
-    """Tables of up to ten cards, computed now and not written to a file."""
+def tablebase_in_memory(cards: int, trumps: bool = True, low: bool = False) -> Tablebase:
+    """A tablebase of up to ten cards, computed now and not written to a file."""
     kind = TablebaseKind(trumps, low)
     if not 1 <= cards <= BASE_CARDS:
         raise ValueError(f"cards is {cards}: tables in memory hold 1 to {BASE_CARDS} cards each")
     return _assemble(kind, build_in_memory(kind, cards), cards, [])
 
 
-def tables_of(files: list[MappedLayers]) -> Tables:
-    """Tables from mapped files: the base, and the layers above it in order."""
+def tablebase_of(files: list[MappedLayers]) -> Tablebase:
+    """A tablebase from mapped files: the base, and the layers above it in order."""
     base = files[0]
     return _assemble(base.file.kind, base.data, base.file.last, files[1:])
 
 
-def _load_tables(kind: TablebaseKind, cards: int) -> Tables:
+def _load(kind: TablebaseKind, cards: int) -> Tablebase:
     try:
         base = _base_layers(kind, cards)
     except OSError as error:
@@ -152,7 +154,7 @@ def _load_tables(kind: TablebaseKind, cards: int) -> Tables:
                 file=sys.stderr,
             )
             break
-    return tables_of([base, *above])
+    return tablebase_of([base, *above])
 
 
 def _base_layers(kind: TablebaseKind, cards: int) -> MappedLayers:
@@ -173,20 +175,20 @@ def _base_layers(kind: TablebaseKind, cards: int) -> MappedLayers:
 def _build_in_subprocess(kind: TablebaseKind) -> None:
     variables = ("NUMBA_DISABLE_JIT", "NUMBA_ENABLE_CUDASIM")
     environment = {name: value for name, value in os.environ.items() if name not in variables}
-    code = f"from {__package__} import tables; tables({kind.trumps}, {kind.low})"
+    code = f"from {__package__} import load_tablebase; load_tablebase({kind.trumps}, {kind.low})"
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
 
 
 def _assemble(
     kind: TablebaseKind, base: np.ndarray, cards: int, above: list[MappedLayers]
-) -> Tables:
-    index = kind.index
+) -> Tablebase:
+    scheme = kind.scheme
     starts = np.zeros(BASE_CARDS + 1, np.uint64)
     for n in range(1, BASE_CARDS + 1):
-        starts[n] = int(starts[n - 1]) + 2 * layer_bytes(index, n - 1)
+        starts[n] = int(starts[n - 1]) + 2 * layer_bytes(scheme, n - 1)
     layers = [file.data for file in above]
     layers += [np.zeros(1, np.uint8)] * (3 - len(layers))
     for data in (base, *layers):
         data.flags.writeable = False
     above_base = dict(zip(("eleven", "twelve", "thirteen"), layers, strict=True))
-    return Tables(index, int(kind.low), cards + len(above), starts, base, **above_base)
+    return Tablebase(scheme, int(kind.low), cards + len(above), starts, base, **above_base)

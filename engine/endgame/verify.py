@@ -10,9 +10,9 @@ import numpy as np
 from .build import map_classes
 from .generator import check_classes
 from .index import layer_size
-from .search import Node, Scratch, Tables, leader_points, new_scratch, table_points
+from .search import Node, Scratch, Tablebase, leader_points, new_scratch, tablebase_points
 from .store import MappedLayers, TablebaseKind
-from .tablebase import no_tables, tables_of
+from .tablebase import empty_tablebase, tablebase_of
 
 KNOWN_SUMS = {TablebaseKind(): {1: 5, 2: 74, 3: 749, 4: 6055, 5: 43945, 6: 291490, 7: 1785511}}
 """Layer sums confirmed by independent solvers."""
@@ -33,7 +33,7 @@ class LayerReport:
 
 def verify(files: list[MappedLayers], threads: int, samples: int = 200) -> Iterator[LayerReport]:
     """Verify mapped files layer by layer; their checksums were tested when they were opened."""
-    tablebase = tables_of(files)
+    tablebase = tablebase_of(files)
     scratch = new_scratch(18)
     for file in files:
         for n in range(max(file.file.first, 1), file.file.last + 1):
@@ -45,8 +45,8 @@ def verify(files: list[MappedLayers], threads: int, samples: int = 200) -> Itera
 
 def _scan_layer(file: MappedLayers, n: int, threads: int) -> LayerReport:
     kind, layer = file.file.kind, file.layer(n)
-    index = kind.index
-    counts = map_classes(kind, n, threads, lambda classes: check_classes(index, classes, layer))
+    scheme = kind.scheme
+    counts = map_classes(kind, n, threads, lambda classes: check_classes(scheme, classes, layer))
     total, majorities, harmful = (int(sum(column)) for column in zip(*counts, strict=True))
     faults = []
     recorded = file.sums[n - file.file.first]
@@ -59,7 +59,7 @@ def _scan_layer(file: MappedLayers, n: int, threads: int) -> LayerReport:
         faults.append(f"{harmful} times a higher card is worth less than the next lower one")
     return LayerReport(
         cards=n,
-        endings=layer_size(index, n),
+        endings=layer_size(scheme, n),
         total=total,
         majorities=majorities,
         searched=0,
@@ -68,18 +68,18 @@ def _scan_layer(file: MappedLayers, n: int, threads: int) -> LayerReport:
 
 
 def _search_samples(
-    tablebase: Tables, kind: TablebaseKind, n: int, samples: int, scratch: Scratch
+    tablebase: Tablebase, kind: TablebaseKind, n: int, samples: int, scratch: Scratch
 ) -> Iterator[str]:
-    index = kind.index
-    empty = no_tables(kind.trumps, kind.low)
+    scheme = kind.scheme
+    empty = empty_tablebase(kind.trumps, kind.low)
     generator = np.random.default_rng(n)
     for _ in range(samples):
-        c = int(generator.integers(index.first_class[n], index.first_class[n + 1]))
+        class_id = int(generator.integers(scheme.first_class[n], scheme.first_class[n + 1]))
         bits = generator.choice(2 * n, n, replace=False)
         pattern = np.uint64(sum(1 << int(bit) for bit in bits))
-        node = Node(n, c, pattern)
-        table_value = int(table_points(tablebase, node))
+        node = Node(n, class_id, pattern)
+        table_value = int(tablebase_points(tablebase, node))
         search_value = int(leader_points(empty, scratch, node))
         if table_value != search_value:
             values = f"the table says {table_value}, a search {search_value}"
-            yield f"class {c}, pattern {pattern:#x}: {values}"
+            yield f"class {class_id}, pattern {pattern:#x}: {values}"

@@ -81,8 +81,8 @@ def select(
 
 
 def visits(agent: IsmctsAgent, game: Game, stream: np.ndarray[Any, Any]) -> Counter[int]:
-    tables = next(each for each in agent._tables if each.low == game.low)
-    search = agent._new_search()._replace(tables=tables)
+    tablebase = next(each for each in agent._tablebases if each.low == game.low)
+    search = agent._new_search()._replace(tablebase=tablebase)
     batch = ViewBatch(game.view().record.copy(), stream, np.zeros(1, np.int64))
     agent.kernel(search, batch, agent.budget.samples, False)
     assert search.visits.sum() == agent.budget.samples

@@ -22,12 +22,12 @@ def small_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
     """Default tables of seven cards, which begin with four, in an empty folder."""
     monkeypatch.setenv("GERMAN_WHIST_CACHE", str(tmp_path))
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(machine_code_folder().parent))
-    monkeypatch.setattr(tablebase, "_tables", {})
+    monkeypatch.setattr(tablebase, "_loaded", {})
     monkeypatch.setattr(tablebase, "FIRST_CARDS", FEW)
     monkeypatch.setattr(tablebase, "DEFAULT_CARDS", ALL)
-    tablebase.growing_tables.cache_clear()
+    tablebase.growing_tablebase.cache_clear()
     yield
-    tablebase.growing_tables.cache_clear()
+    tablebase.growing_tablebase.cache_clear()
 
 
 def open_endings(rules: str) -> Array:
@@ -46,13 +46,13 @@ def open_endings(rules: str) -> Array:
 def test_small_tables_give_the_actions_of_complete_ones(rules: str, small_tables: None) -> None:
     views = open_endings(rules)
     player = EndgamePlayer(Game(rules).rules)
-    (growing,) = player._tables
+    (growing,) = player._tablebases
     played = []
     for cards in (FEW, ALL):
-        assert growing.tables.cards == cards
+        assert growing.tablebase.cards == cards
         played.append(np.full(len(views), -1))
         player.improve(views, played[-1])
-        tablebase.tables()  # of which the next count takes notice
+        tablebase.load_tablebase()  # of which the next count takes notice
         growing.count(0)
     assert (played[0] >= 0).all()
     assert played[0].tolist() == played[1].tolist()
@@ -64,7 +64,7 @@ def test_endings_above_the_tables_count_as_searches(
 ) -> None:
     views = open_endings(rules)
     player = EndgamePlayer(Game(rules).rules)
-    (growing,) = player._tables
+    (growing,) = player._tablebases
     counted: list[int] = []
     monkeypatch.setattr(growing, "count", counted.append)
     player.improve(views, np.full(len(views), -1))

@@ -36,7 +36,7 @@ from german_whist.agents.search.root import MIN_REPLY_PROBABILITY, thinker_actio
 from german_whist.agents.search.simulation import ROUND_SIZE, new_search, play_ahead
 from german_whist.agents.search.thinker import ThinkerAgent
 from german_whist.engine.dtypes import GAME, NO_TRUMP
-from german_whist.engine.endgame import tables, value
+from german_whist.engine.endgame import load_tablebase, value
 from german_whist.engine.endgame.solver import thread_scratch
 from german_whist.engine.observation.layout import trump_first_order
 from german_whist.engine.play import payoff_of_tricks, row
@@ -112,9 +112,9 @@ def test_with_the_true_world_alone_it_plays_an_exactly_best_card(rules: str, fol
         compared += 1
         belief = sure_of(game, view.seat)
         networks = agent.networks._replace(belief=belief, uses_belief=True)
-        ending_tables = tables(view.trump is not None, bool(view.record["low"][0]))
+        tablebase = load_tablebase(view.trump is not None, bool(view.record["low"][0]))
         actions, rng = np.zeros(1, np.int64), np.zeros(1, np.uint64)
-        search = new_search(agent.record, ending_tables, networks)
+        search = new_search(agent.record, tablebase, networks)
         thinker_actions(search, ViewBatch(view.record.copy(), rng, actions), 1, False)
         # What the policy likes counts for a little.
         assert values[int(actions[0])] > max(values.values()) - 0.1
@@ -136,7 +136,7 @@ def test_the_last_trick_with_open_cards_is_what_plain_minimax_says() -> None:
         game = at_trick(12, seed, follow=False)
         rules, games = row(game.rules.record(), 0), np.array(game.record, GAME)
         room = np.zeros(2, GAME)
-        solved = solve_last_trick(rules, tables(), thread_scratch(), games, room, 1.0)
+        solved = solve_last_trick(rules, load_tablebase(), thread_scratch(), games, room, 1.0)
         assert solved == best(game, game.turn or 0)
 
 
@@ -148,7 +148,7 @@ def test_ahead_the_policy_plays_on_to_before_the_last_trick_for_the_stock(ahead:
     for seed, trick in enumerate((1, 4, 9, 10, 11, 12)):
         game = at_trick(trick, seed, follow=False)
         game.play(policy.choose(game.view()))
-        search = new_search(game.rules.record(), tables(), agent.networks)
+        search = new_search(game.rules.record(), load_tablebase(), agent.networks)
         search.leaves[0] = game.record[0]
         play_ahead(search, 1)
         # The trick begun is ended, and so many more follow.
@@ -285,7 +285,7 @@ def test_it_plays_the_best_mean_and_weighted_log_prior(prior: float) -> None:
 def searched(agent: ThinkerAgent, game: Game, pruning: int) -> tuple[int, int]:
     """Action of a search in 96 worlds, and in how many worlds it was decided."""
     view, actions = game.view(), np.zeros(1, np.int64)
-    search = new_search(agent.record, tables(), agent.networks, pruning)
+    search = new_search(agent.record, load_tablebase(), agent.networks, pruning)
     batch = ViewBatch(view.record.copy(), np.ones(1, np.uint64), actions)
     thinker_actions(search, batch, 96, False)
     return int(actions[0]), int(search.progress["worlds"][0])

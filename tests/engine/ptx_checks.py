@@ -20,7 +20,7 @@ from german_whist.engine.batch.config import ENV_CONFIG
 from german_whist.engine.batch.kernels import WORKSPACE, BatchArrays
 from german_whist.engine.batch.results import RESULT, StepResult
 from german_whist.engine.dtypes import GAME, RULES
-from german_whist.engine.endgame import no_tables
+from german_whist.engine.endgame import empty_tablebase
 from german_whist.training.rollout import kernels as training
 
 cuda: Any = numba.cuda
@@ -57,7 +57,7 @@ TAKES = {
     episodes.clear_all: (),
     episodes.turns_all: (array("u1"),),
     kernels.refuse_all: (types.Tuple((NUMBERS, NUMBERS, array("u1"))),),
-    kernels.look_up_all: (MOVES, typeof(no_tables())),
+    kernels.look_up_all: (MOVES, typeof(empty_tablebase())),
     kernels.random_actions_of_all: (types.uint64, NUMBERS),
 }
 BYTES, WORDS, LOGITS, RECORDS = array("i1", 2), array("i8", 2), array("f4", 2), array(GAME)

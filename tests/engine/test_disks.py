@@ -18,7 +18,7 @@ from german_whist.common.files import CannotWrite, atomic_write, cache_folder, c
 from german_whist.common.jit.compiler import COMPILED, machine_code_folder
 from german_whist.engine import play
 from german_whist.engine.endgame import tablebase as opening
-from german_whist.engine.endgame.tablebase import tables
+from german_whist.engine.endgame.tablebase import load_tablebase
 from german_whist.engine.records import append_records
 from support import random_hand
 
@@ -223,9 +223,9 @@ def test_endings_that_are_not_kept_serve_too(tmp_path: Path, monkeypatch: Any, c
     (tmp_path / "file").touch()
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(machine_code_folder().parent))
     monkeypatch.setenv("GERMAN_WHIST_CACHE", str(tmp_path / "file"))
-    monkeypatch.setattr(opening, "_tables", {})
+    monkeypatch.setattr(opening, "_loaded", {})
     monkeypatch.setattr(opening, "DEFAULT_CARDS", 3)
-    assert tables().cards == 3
+    assert load_tablebase().cards == 3
     message = capsys.readouterr().err
     assert f"german-whist: {tmp_path / 'file' / 'tablebases'} cannot be written" in message
     assert "for this process only" in message

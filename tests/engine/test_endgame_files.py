@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from german_whist.common.jit.compiler import machine_code_folder
-from german_whist.engine.endgame import TablebaseError, new_scratch, solve, store, tables
+from german_whist.engine.endgame import TablebaseError, load_tablebase, new_scratch, solve, store
 from german_whist.engine.endgame import build as build_module
 from german_whist.engine.endgame import tablebase as opening_module
 from german_whist.engine.endgame.store import (
@@ -19,7 +19,7 @@ from german_whist.engine.endgame.store import (
     layer_files,
     open_layers,
 )
-from german_whist.engine.endgame.tablebase import growing_tables, tables_of
+from german_whist.engine.endgame.tablebase import growing_tablebase, tablebase_of
 
 SMALL = """
 import os, sys
@@ -35,8 +35,8 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("GERMAN_WHIST_CACHE", str(tmp_path))
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(machine_code_folder().parent))
     monkeypatch.setattr(store, "BASE_CARDS", 3)
-    monkeypatch.setattr(opening_module, "_tables", {})
-    opening_module.growing_tables.cache_clear()
+    monkeypatch.setattr(opening_module, "_loaded", {})
+    opening_module.growing_tablebase.cache_clear()
     return tmp_path / "tablebases"
 
 
@@ -159,7 +159,7 @@ def test_without_the_compiler_another_process_builds_them(folder, monkeypatch):
     monkeypatch.setattr(store, "BASE_CARDS", 10)
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
     monkeypatch.setattr(build_module, "fill_layer", lambda *rest, **how: pytest.fail("built here"))
-    assert tables().cards == 4
+    assert load_tablebase().cards == 4
     assert [path.name for path in folder.glob("*.endings")] == ["trumps-high-00-04.endings"]
 
 
@@ -171,7 +171,7 @@ def test_without_room_the_endings_are_kept_in_memory(folder, monkeypatch, capsys
         patch.setattr(build_module, "_write_part", lambda *rest: pytest.fail("it began"))
         with pytest.raises(OSError, match="MB free, and the endings to build take"):
             build_module.build(TablebaseKind(), 6)
-    tablebase = tables()
+    tablebase = load_tablebase()
     assert tablebase.cards == 3
     assert "for this process only" in capsys.readouterr().err
     assert solve(tablebase, new_scratch(4), np.uint64(0b1001), np.uint64(0b0110), 0) == 1
@@ -187,11 +187,11 @@ def test_what_was_built_serves_and_what_can_not_be_mapped_does_not(folder, monke
         return open_layers(part)
 
     monkeypatch.setattr(opening_module, "open_layers", full)
-    assert tables().cards == 4
+    assert load_tablebase().cards == 4
     assert "cannot be mapped" in capsys.readouterr().err
-    monkeypatch.setattr(opening_module, "_tables", {})
+    monkeypatch.setattr(opening_module, "_loaded", {})
     monkeypatch.setattr(opening_module, "open_layers", open_layers)
-    assert tables().cards == 5
+    assert load_tablebase().cards == 5
 
 
 @pytest.fixture
@@ -204,40 +204,40 @@ def few_cards(monkeypatch):
 
 
 def test_growing_tables_grow_once_searching_took_as_long(folder, few_cards):
-    growing = growing_tables(TablebaseKind())
-    assert growing is growing_tables(TablebaseKind()) is pickle.loads(pickle.dumps(growing))
+    growing = growing_tablebase(TablebaseKind())
+    assert growing is growing_tablebase(TablebaseKind()) is pickle.loads(pickle.dumps(growing))
     growing.count(99)
-    assert growing.tables.cards == 3
+    assert growing.tablebase.cards == 3
     assert growing._builder is None
     growing.count(1)
     growing._builder.join()
     growing.count(0)
-    assert growing.tables is tables()
-    assert growing.tables.cards == 5
+    assert growing.tablebase is load_tablebase()
+    assert growing.tablebase.cards == 5
     names = {path.name for path in folder.glob("*.endings")}
     assert names == {"trumps-high-00-03.endings", "trumps-high-00-05.endings"}
 
 
 def test_growing_tables_are_the_complete_ones_where_these_are(folder, few_cards):
-    growing = growing_tables(TablebaseKind())
-    complete = tables()
+    growing = growing_tablebase(TablebaseKind())
+    complete = load_tablebase()
     growing.count(0)
-    assert growing.tables is complete
-    opening_module.growing_tables.cache_clear()
-    assert growing_tables(TablebaseKind()).tables is complete
-    opening_module._tables.clear()
-    opening_module.growing_tables.cache_clear()
-    assert growing_tables(TablebaseKind()).tables.cards == 5
+    assert growing.tablebase is complete
+    opening_module.growing_tablebase.cache_clear()
+    assert growing_tablebase(TablebaseKind()).tablebase is complete
+    opening_module._loaded.clear()
+    opening_module.growing_tablebase.cache_clear()
+    assert growing_tablebase(TablebaseKind()).tablebase.cards == 5
 
 
 def test_growing_tables_stay_small_without_room_for_a_file(few_cards, monkeypatch, capsys):
     room = SimpleNamespace(free=100)
     monkeypatch.setattr(build_module.shutil, "disk_usage", lambda path: room)
-    growing = growing_tables(TablebaseKind())
+    growing = growing_tablebase(TablebaseKind())
     growing.count(100)
     growing._builder.join()
     growing.count(100)
-    assert growing.tables.cards == 3
+    assert growing.tablebase.cards == 3
 
 
 def test_the_command_builds_verifies_and_describes(monkeypatch, whist):
@@ -266,7 +266,7 @@ def test_verify_finds_a_wrong_entry_behind_a_right_checksum(base, whist):
 
 
 def test_layers_above_the_base_are_read_too(folder):
-    tablebase = tables_of(build_module.build(TablebaseKind(), 3))
+    tablebase = tablebase_of(build_module.build(TablebaseKind(), 3))
     deep = tablebase._replace(cards=11, eleven=np.zeros(120_000_000, np.uint8))
     deep.eleven.flags.writeable = False
     hand, other_hand = np.uint64(0b1010101010101010101010), np.uint64(0b0101010101010101010101)

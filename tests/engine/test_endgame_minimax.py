@@ -10,14 +10,14 @@ from german_whist.engine.endgame import (
     Ending,
     Race,
     best_card_compiled,
-    limit_tables,
+    empty_tablebase,
+    limit_tablebase,
     new_scratch,
-    no_tables,
     solve,
     solve_moves,
     solve_race,
     solve_race_moves,
-    tables_in_memory,
+    tablebase_in_memory,
 )
 
 NONE = 4
@@ -32,8 +32,8 @@ def humblest(cards, trump):
 def tablebases():
     by_size = {}
     for trumps, low in KINDS:
-        five = tables_in_memory(5, trumps, low)
-        by_size[trumps, low] = [no_tables(trumps, low), limit_tables(five, 2), five]
+        five = tablebase_in_memory(5, trumps, low)
+        by_size[trumps, low] = [empty_tablebase(trumps, low), limit_tablebase(five, 2), five]
     return by_size
 
 
@@ -44,28 +44,28 @@ def test_every_card_has_the_value_of_plain_minimax(tablebases, trumps, low):
     tricks = np.zeros(52, np.int64)
     best = min if low else max
 
-    def check(tables, mine, theirs, trump, led, expected):
+    def check(tablebase, mine, theirs, trump, led, expected):
         hands = card_set(mine), card_set(theirs)
         most = best(expected.values())
-        assert solve_moves(tables, scratch, Ending(*hands, trump, led), tricks) == most
+        assert solve_moves(tablebase, scratch, Ending(*hands, trump, led), tricks) == most
         assert {int(c): int(tricks[c]) for c in np.flatnonzero(tricks >= 0)} == expected
-        chosen = best_card_compiled(tables, scratch, Ending(*hands, trump, led))
+        chosen = best_card_compiled(tablebase, scratch, Ending(*hands, trump, led))
         assert chosen == humblest([c for c in expected if expected[c] == most], trump)
 
     for count in range(500):
         trump = source.randrange(4) if trumps else NONE
         me, other = random_ending(source, 5 if count % 10 else 6, source.choice((4, 6, 13)))
         plain = PlainEnding(trump, low)
-        tables = source.choice(tablebases[trumps, low])
+        tablebase = source.choice(tablebases[trumps, low])
         leads = plain.leads(me, other)
-        value = solve(tables, scratch, card_set(me), card_set(other), trump)
+        value = solve(tablebase, scratch, card_set(me), card_set(other), trump)
         assert value == best(leads.values()), (me, other, trump)
-        check(tables, me, other, trump, -1, leads)
+        check(tablebase, me, other, trump, -1, leads)
         for led in me[:3]:
             left = without(me, led)
             replies = plain.replies(led, left, other)
             expected = {card: len(me) - tricks for card, tricks in replies.items()}
-            check(tables, other, left, trump, led, expected)
+            check(tablebase, other, left, trump, led, expected)
 
 
 def test_races_end_as_plain_minimax_says(tablebases):
@@ -73,9 +73,9 @@ def test_races_end_as_plain_minimax_says(tablebases):
     scratch = new_scratch(8)
     ends = np.zeros(52, np.int64)
 
-    def ends_of(tables, hand, other_hand, trump, led, race):
+    def ends_of(tablebase, hand, other_hand, trump, led, race):
         ending = Ending(card_set(hand), card_set(other_hand), trump, led)
-        best = solve_race_moves(tables, scratch, ending, race, ends)
+        best = solve_race_moves(tablebase, scratch, ending, race, ends)
         outcomes = {int(c): int(ends[c]) for c in np.flatnonzero(ends != 2)}
         assert best == max(outcomes.values())
         return outcomes
@@ -84,27 +84,29 @@ def test_races_end_as_plain_minimax_says(tablebases):
         trump = source.choice((0, 1, 2, 3, NONE))
         me, other = random_ending(source, 5, 6)
         own_needs, other_needs = source.randint(1, 4), source.randint(1, 4)
-        tables = source.choice(tablebases[trump != NONE, False])
+        tablebase = source.choice(tablebases[trump != NONE, False])
         race = PlainRace(trump)
         hands = card_set(me), card_set(other)
         needs = Race(own_needs, other_needs)
-        outcome = solve_race(tables, scratch, Ending(*hands, trump, -1), needs)
+        outcome = solve_race(tablebase, scratch, Ending(*hands, trump, -1), needs)
         assert outcome == race.value(me, other, *needs)
-        assert ends_of(tables, me, other, trump, -1, needs) == race.leads(me, other, *needs)
+        assert ends_of(tablebase, me, other, trump, -1, needs) == race.leads(me, other, *needs)
         left = without(me, me[0])
         replies = race.replies(me[0], left, other, *needs)
         expected = {card: -end for card, end in replies.items()}
-        assert ends_of(tables, other, left, trump, me[0], Race(other_needs, own_needs)) == expected
+        assert (
+            ends_of(tablebase, other, left, trump, me[0], Race(other_needs, own_needs)) == expected
+        )
 
 
 def test_a_led_card_parts_its_follower_s_neighbours(tablebases):
     hearts = 26
     two, queen, king, ace = hearts, hearts + 10, hearts + 11, hearts + 12
     tricks = np.zeros(52, np.int64)
-    for tables in tablebases[False, False]:
+    for tablebase in tablebases[False, False]:
         scratch = new_scratch(4)
         hands = card_set([queen, ace]), card_set([two])
-        solve_moves(tables, scratch, Ending(*hands, NONE, king), tricks)
+        solve_moves(tablebase, scratch, Ending(*hands, NONE, king), tricks)
         assert (tricks[ace], tricks[queen]) == (2, 1)
 
 

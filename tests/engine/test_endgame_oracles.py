@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from plain_endgame import card_set
 
-from german_whist.engine.endgame import new_scratch, solve, tables_in_memory
+from german_whist.engine.endgame import new_scratch, solve, tablebase_in_memory
 from german_whist.engine.endgame.generator import Classes, check_classes
-from german_whist.engine.endgame.index import endgame_index, layer_bytes, layer_size
-from german_whist.engine.endgame.search import Node, table_points
+from german_whist.engine.endgame.index import index_scheme, layer_bytes, layer_size
+from german_whist.engine.endgame.search import Node, tablebase_points
 
 NONE = 4
 RANKS = "23456789TJQKA"
@@ -40,46 +40,46 @@ ONE_SUIT_COSTLY_LEADS = (0, 2, 4, 24, 72, 338, 1136, 4936)
 
 @pytest.fixture(scope="module")
 def trumps():
-    return tables_in_memory(7)
+    return tablebase_in_memory(7)
 
 
 @pytest.fixture(scope="module")
 def no_trumps():
-    return tables_in_memory(7, trumps=False)
+    return tablebase_in_memory(7, trumps=False)
 
 
-def layer_of(tables, n):
-    start = int(tables.starts[n]) // 2
-    return tables.base[start : start + layer_bytes(tables.endgame_index, n)]
+def layer_of(tablebase, n):
+    start = int(tablebase.starts[n]) // 2
+    return tablebase.base[start : start + layer_bytes(tablebase.scheme, n)]
 
 
-def counted(tables, n):
-    first, last = tables.endgame_index.first_class[n : n + 2]
-    return check_classes(tables.endgame_index, Classes(n, first, last), layer_of(tables, n))
+def counted(tablebase, n):
+    first, last = tablebase.scheme.first_class[n : n + 2]
+    return check_classes(tablebase.scheme, Classes(n, first, last), layer_of(tablebase, n))
 
 
 @pytest.mark.parametrize("n", LAYERS)
 def test_layer_sums_are_the_independent_ones(trumps, n):
     endings, total, majorities = LAYERS[n]
-    assert layer_size(trumps.endgame_index, n) == endings
+    assert layer_size(trumps.scheme, n) == endings
     assert counted(trumps, n)[:2] == (total, majorities)
 
 
 def test_there_are_as_many_endings_as_counted_elsewhere():
-    sizes = {n: layer_size(endgame_index(True), n) for n in range(1, 14)}
+    sizes = {n: layer_size(index_scheme(True), n) for n in range(1, 14)}
     assert {n: sizes[n] for n in ENDINGS_ABOVE} == ENDINGS_ABOVE
     assert sum(sizes.values()) == 4_935_573_802
 
 
 def test_the_higher_card_is_never_worse_in_high_contracts(trumps, no_trumps):
-    for tables in (trumps, no_trumps):
-        assert [counted(tables, n)[2] for n in range(1, 8)] == [0] * 7
+    for tablebase in (trumps, no_trumps):
+        assert [counted(tablebase, n)[2] for n in range(1, 8)] == [0] * 7
 
 
-def one_suit(tables, n):
-    c = int(tables.endgame_index.class_ids[0, 0, 0, 2 * n])
+def one_suit(tablebase, n):
+    c = int(tablebase.scheme.class_ids[0, 0, 0, 2 * n])
     patterns = [p for p in range(1 << 2 * n) if p.bit_count() == n]
-    return {p: int(table_points(tables, Node(n, c, np.uint64(p)))) for p in patterns}
+    return {p: int(tablebase_points(tablebase, Node(n, c, np.uint64(p)))) for p in patterns}
 
 
 @cache
@@ -132,15 +132,15 @@ SYMMETRIC = {
 }
 
 
-def tricks_of_first(tables, suits):
+def tricks_of_first(tablebase, suits):
     hands = [0, 0]
     for suit, pair in enumerate(suits):
         for seat, ranks in enumerate(pair):
             hands[seat] |= sum(1 << 13 * suit + RANKS.index(rank) for rank in ranks)
     first, second = (np.uint64(hand) for hand in hands)
     scratch = new_scratch()
-    follows = hands[0].bit_count() - solve(tables, scratch, second, first, NONE)
-    return solve(tables, scratch, first, second, NONE), follows
+    follows = hands[0].bit_count() - solve(tablebase, scratch, second, first, NONE)
+    return solve(tablebase, scratch, first, second, NONE), follows
 
 
 @pytest.mark.parametrize("pair", SYMMETRIC)

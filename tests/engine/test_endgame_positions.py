@@ -18,13 +18,13 @@ from support import played_out
 def small_tables(monkeypatch):
     made = {}
 
-    def tables(trumps=True, low=False):
+    def load_tablebase(trumps=True, low=False):
         if (trumps, low) not in made:
-            made[trumps, low] = endgame.tables_in_memory(6, trumps, low)
+            made[trumps, low] = endgame.tablebase_in_memory(6, trumps, low)
         return made[trumps, low]
 
-    monkeypatch.setattr(solver, "tables", tables)
-    return tables
+    monkeypatch.setattr(solver, "load_tablebase", load_tablebase)
+    return load_tablebase
 
 
 def test_values_and_moves_from_python():

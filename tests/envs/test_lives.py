@@ -29,8 +29,8 @@ from walks import (
 from german_whist import Game, german_whist_v0
 from german_whist.agents import Agent
 from german_whist.engine.batch.config import HORIZONS, OBSERVATIONS, REWARDS
-from german_whist.engine.endgame import tables
-from german_whist.engine.endgame.tablebase import no_tables
+from german_whist.engine.endgame import load_tablebase
+from german_whist.engine.endgame.tablebase import empty_tablebase
 from german_whist.engine.game import IllegalAction
 from german_whist.engine.rules import Match
 from german_whist.engine.view import View
@@ -138,7 +138,7 @@ def test_tables_of_endings_stay_where_they_are_when_an_environment_is_copied(opp
     env = GermanWhistEnv("small-last", opponent=opponent)
     env.reset(seed=1)
     assert len(pickle.dumps(env)) < 200_000
-    opened, empty = tables(True, False), no_tables(True, True)
+    opened, empty = load_tablebase(True, False), empty_tablebase(True, True)
     assert copy.deepcopy(opened) is opened
     assert pickle.loads(pickle.dumps(opened)) is opened
     # Only those of this process are told by their kind.

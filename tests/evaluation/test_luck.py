@@ -13,7 +13,7 @@ import pytest
 from german_whist import Game, Match
 from german_whist.agents import make_agent
 from german_whist.cli import main
-from german_whist.engine.endgame import new_scratch, tables
+from german_whist.engine.endgame import load_tablebase, new_scratch
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation import aivat, evaluate, ladder
 from german_whist.evaluation import kernels as k
@@ -71,7 +71,7 @@ def test_of_all_that_can_come_after_a_trick_luck_comes_to_nothing(tricks: int) -
         each["deal"][at - 1 :] = unseen[[drawn, up, *rest]]
         each["hand"][loser] ^= np.uint64((1 << int(unseen[0])) ^ (1 << int(unseen[drawn])))
     luck, count = np.zeros((len(ways), aivat.FIGURES)), np.arange(len(ways))
-    estimator = aivat.new_value_estimator(game.rules, tables(True, False), new_scratch())
+    estimator = aivat.new_value_estimator(game.rules, load_tablebase(True, False), new_scratch())
     batch = k.new_games(game.rules.record(), len(ways))._replace(games=games)
     aivat.add_luck(batch, count, estimator, luck)
     assert np.abs(luck.sum(axis=0)).max() < 1e-9 * len(ways)

@@ -26,7 +26,7 @@ from ...common.typing import Array
 from ...engine.bitset import NO_CARDS, ONE, lowest
 from ...engine.cards import N_CARDS
 from ...engine.dtypes import FOLLOW, GAME, VIEW
-from ...engine.endgame import Scratch, Tables
+from ...engine.endgame import Scratch, Tablebase
 from ...engine.endgame.index import MAX_CARDS
 from ...engine.observation.layout import real_action
 from ...engine.play import legal, play, row, stock_left
@@ -69,7 +69,7 @@ class LeafGames(NamedTuple):
 class EndgameSolver(NamedTuple):
     """Tables and buffers to value endgames exactly."""
 
-    tables: Tables
+    tablebase: Tablebase
     scratch: Scratch
     trial_games: np.ndarray
     max_payoff: float
@@ -161,7 +161,7 @@ def evaluate_exactly(
     queries: ValueQueries,
 ) -> int:
     """Write exact values near the endgame, elsewhere queries and the sign of their values."""
-    tables, scratch, active = solver.tables, solver.scratch, queries.active
+    tablebase, scratch, active = solver.tablebase, solver.scratch, queries.active
     count = 0
     for leaf in range(len(leaves.games)):
         game = row(leaves.games, leaf)
@@ -169,11 +169,11 @@ def evaluate_exactly(
         sign = 1.0 if game.leader == seat else -1.0
         left = stock_left(row(rules, 0), game)
         if left == 0:
-            leaves.values[leaf] = sign * ending_value(row(rules, 0), tables, scratch, game)
+            leaves.values[leaf] = sign * ending_value(row(rules, 0), tablebase, scratch, game)
         elif left == 2:
             leaves.values[leaf] = sign * solve_last_trick(
                 row(rules, 0),
-                tables,
+                tablebase,
                 scratch,
                 leaves.games[leaf : leaf + 1],
                 trials=solver.trial_games,
@@ -215,7 +215,7 @@ class LookaheadPlayers(PolicyPlayers):
             policy, self.queries.buffers, new_policy_inputs(policy, rows)
         )
         self.solver = EndgameSolver(
-            self.endgame_tables, self.scratch, np.zeros(2, GAME), float(rules.max_payoff)
+            self.tablebase, self.scratch, np.zeros(2, GAME), float(rules.max_payoff)
         )
         self.value_queries = ValueQueries(
             np.zeros(rows, np.int64),

@@ -29,7 +29,7 @@ from ...common.typing import Array
 from ...engine.bitset import ONE, nth_lowest, popcount
 from ...engine.cards import N_CARDS
 from ...engine.dtypes import GAME
-from ...engine.endgame import Scratch, Tables, new_scratch, solve, tables
+from ...engine.endgame import Scratch, Tablebase, load_tablebase, new_scratch, solve
 from ...engine.endgame.index import MAX_CARDS
 from ...engine.observation.layout import real_action
 from ...engine.play import Record, deal_numbered, legal, play, row, set_up
@@ -211,7 +211,7 @@ def play_all(rules: np.ndarray, lanes: Lanes, ply: int, cards: np.ndarray, epsil
 
 
 @jit
-def solve_endgames(endgame_tables: Tables, scratch: Scratch, lanes: Lanes) -> None:
+def solve_endgames(tablebase: Tablebase, scratch: Scratch, lanes: Lanes) -> None:
     """Write the exact value of each endgame."""
     hands = lanes.hands
     for index in range(len(hands)):
@@ -219,9 +219,9 @@ def solve_endgames(endgame_tables: Tables, scratch: Scratch, lanes: Lanes) -> No
         first, second = game.hand[0], game.hand[1]
         trump = np.int64(game.trump)
         if game.leader == 0:
-            hands[index].tricks = solve(endgame_tables, scratch, first, second, trump)
+            hands[index].tricks = solve(tablebase, scratch, first, second, trump)
         else:
-            taken = solve(endgame_tables, scratch, second, first, trump)
+            taken = solve(tablebase, scratch, second, first, trump)
             hands[index].tricks = popcount(first) - taken
 
 
@@ -231,7 +231,7 @@ class Lockstep(ABC):
     def __init__(self, rules: Rules, count: int) -> None:
         self.rules, self.games = rules.record(), np.zeros(count, GAME)
         self.streams = np.zeros(count, np.uint64)
-        self.endgame_tables, self.scratch = tables(), new_scratch()
+        self.tablebase, self.scratch = load_tablebase(), new_scratch()
 
     def play(self, seed: int, first: int, epsilon: float) -> Array:
         """Play hands of a seed from number `first`."""
@@ -240,7 +240,7 @@ class Lockstep(ABC):
         deal_all(self.rules, lanes, np.uint64(seed), first)
         for ply in range(int(self.rules["stock"][0])):
             play_all(self.rules, lanes, ply, self.choose(ply), epsilon)
-        solve_endgames(self.endgame_tables, self.scratch, lanes)
+        solve_endgames(self.tablebase, self.scratch, lanes)
         return hands
 
     @abstractmethod

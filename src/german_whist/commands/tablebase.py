@@ -139,7 +139,7 @@ def _info() -> int:
 
 
 def _described(part: LayerFile, file: MappedLayers) -> str:
-    endings = sum(layer_size(part.kind.index, n) for n in range(part.first, part.last + 1))
+    endings = sum(layer_size(part.kind.scheme, n) for n in range(part.first, part.last + 1))
     return (
         f"  {part.path.name}: {part.title}, {endings:,} endings, {part.size:,} bytes, "
         f"tricks {', '.join(f'{total:,}' for total in file.sums)}"
