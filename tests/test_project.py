@@ -135,19 +135,6 @@ def test_constraints_pin_everything_that_pyproject_names() -> None:
     assert not [name for name in pinned if re.match("nvidia-|triton|cuda-(bindings|toolkit)", name)]
 
 
-def test_readme_commands_need_no_variable_and_name_make_targets() -> None:
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    for page in (text, (ROOT / "docs" / "guide" / "start.md").read_text(encoding="utf-8")):
-        commands = re.findall(r"^(?:uv )?pip install .*", page, re.MULTILINE)
-        assert commands[0] == 'pip install ".[train,table]"'
-        assert 'uv pip install --torch-backend=cpu ".[train,table]"' in page
-        assert "$" not in "".join(commands)
-    for target in re.findall(r"^make (\w+)$", text, re.MULTILINE):
-        assert re.search(rf"^{target}:", makefile, re.MULTILINE)
-    assert "\nmake test\n" in text
-
-
 # -- pages and words
 
 
@@ -201,27 +188,6 @@ def test_the_pages_made_from_code_are_up_to_date() -> None:
     for name, text in _of_docs("write").pages().items():
         written = (ROOT / "docs" / name).read_text(encoding="utf-8")
         assert written == text, f"docs/{name} is out of date: make docs"
-
-
-def _prose(page: Path) -> str:
-    return re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
-
-
-def _anchors(page: Path) -> set[str]:
-    """Where its headings can be linked to on GitHub, which keeps the underscores of a name."""
-    headings = re.findall(r"^#+ +(.+)$", _prose(page), re.MULTILINE)
-    return {re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings}
-
-
-def test_links_of_the_pages_lead_somewhere_in_the_repository_too() -> None:
-    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
-        for target in re.findall(r"\]\(([^)\s]+)\)", _prose(page)):
-            name, _, anchor = target.partition("#")
-            if "://" in name:
-                continue
-            there = page.parent / name if name else page
-            assert there.exists(), f"{page} links to {target}"
-            assert not anchor or anchor in _anchors(there), f"{page} links to {target}"
 
 
 def test_no_file_names_a_place_on_some_machine() -> None:

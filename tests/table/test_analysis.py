@@ -8,7 +8,6 @@ from threading import Event
 from typing import Any
 
 import msgspec
-import numpy as np
 import pytest
 from plain_endgame import PlainEnding
 
@@ -172,26 +171,6 @@ def another_world(view: View, record: GameRecord, n: int) -> GameRecord:
     return record_of(played_out(game, n))
 
 
-def test_estimates_are_those_that_the_search_plays_by() -> None:
-    """In one batch of all worlds the best estimate is the card that `act` plays."""
-    for name in ("flat-mc:64", "flat-mc:80,voids,playout=counting"):
-        agent = make_agent(name, "all-margin")
-        assert isinstance(agent, SearchAgent)
-        game, similar, count = Game("all-margin", seed=3), 0, 0
-        rng = random.Random(1)
-        for number in range(12):
-            view = game.view()
-            estimates = agent.estimates(view, seed=7)
-            if estimates is not None:
-                stream = np.array([number], np.uint64)
-                action = int(agent.act(view.record.copy(), stream)[0])
-                mean = estimates.means[estimates.actions.index(action)]
-                count += 1
-                similar += estimates.means.max() - mean <= 2 * estimates.half_widths.max()
-            game.play(rng.choice(game.legal()))
-        assert similar >= count - 1 > 5
-
-
 def test_estimates_of_a_tiny_deck_are_right_on_average() -> None:
     """One trick from the end of the foreplay each world can be solved: all of them, by hand."""
     rules = load_rules({"suits": 2, "ranks": 5, "hand": 4, "stock": 2, "pay": "margin"})
@@ -293,27 +272,7 @@ def test_only_a_search_with_a_number_of_samples_values_decisions() -> None:
             Analyst(load_rules("classic"), AnalysisSettings(search=name))
 
 
-def test_hints_and_analysis_agree() -> None:
-    game, analyst = Game("classic", seed=8), Analyst(load_rules("classic"), QUICK)
-    view = game.view()
-    values = msgspec.to_builtins(analyst.values(view))
-    decision = msgspec.to_builtins(analyst.decision(view, game.legal()[0]))
-    assert values == {name: decision[name] for name in values}
-
-
 # -- a network's probabilities
-
-
-def test_a_networks_probabilities_stand_beside_the_estimates() -> None:
-    settings = AnalysisSettings(search=SEARCH, network="champion-1")
-    analysis = analysed(random_hand("classic"), settings)
-    assert analysis["network"] == "champion-1"
-    for decision in analysis["decisions"]:
-        probs = [card.get("probability") for card in decision["cards"]]
-        if decision["exact"]:
-            assert set(probs) == {None}
-        else:
-            assert sum(probs) == pytest.approx(1, abs=0.002)
 
 
 def test_a_network_that_does_not_play_the_rules_is_refused() -> None:
@@ -328,4 +287,5 @@ def test_the_champions_probabilities_are_given_where_it_plays(name: str, plays: 
     analyst = Analyst(rules, QUICK)
     assert (analyst.network is not None) == plays
     values = msgspec.to_builtins(analyst.values(Game(rules, seed=1).view()))
-    assert all(("probability" in card) == plays for card in values["cards"])
+    probabilities = [card.get("probability", 0.0) for card in values["cards"]]
+    assert sum(probabilities) == pytest.approx(float(plays), abs=0.002)

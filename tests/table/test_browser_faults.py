@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -140,7 +139,7 @@ def test_words_on_the_table_are_whole_and_clear_of_each_other(user: User) -> Non
             assert page.locator(".plate-name, .prompt > :first-child").evaluate_all(cut) == 0
             assert page.evaluate("document.documentElement.scrollWidth") <= width
 
-    for puzzle in (*ENDINGS[:40:13], *FOREPLAYS[:30:15]):
+    for puzzle in (ENDINGS[0], ENDINGS[13], FOREPLAYS[0]):
         user.go(f"puzzle/{puzzle.id}")
         user.computed(ASKED)
         check(390, 1000, 1920)
@@ -287,25 +286,6 @@ def test_a_first_card_can_be_played_within_three_seconds_on_a_slow_line(
     assert min(first_card(user, browser)[0] for _ in range(5)) < 3.0
 
 
-def test_a_replay_tells_whose_view_its_values_are_and_has_its_step_in_the_address(
-    user: User,
-) -> None:
-    page, name = user.page, user.sit_down(seed=6)
-    user.finish_hand(name)
-    user.go(f"replay/{name}/1")
-    user.computed(".plot")
-    expect(page.locator(".plot-value")).to_contain_text("You, as you saw it:")
-    texts = set()
-    for step in range(1, 5):
-        texts.add(page.locator(".values caption").inner_text().rpartition(", ")[2])
-        page.keyboard.press("ArrowRight")
-        expect(page.locator(".replay-count")).to_contain_text(f"{step} / ")
-        expect(page).to_have_url(re.compile(f"#/replay/{name}/1/{step}$"))
-    assert texts == {"as you saw it", "as Easy saw it"}
-    page.reload()
-    expect(page.locator(".replay-count")).to_contain_text("4 / ")
-
-
 # Addresses that the page sets, where frames are drawn a second late.
 SLOW_FRAMES = """window.addresses = [];
 const frame = requestAnimationFrame.bind(window), replace = history.replaceState.bind(history);
@@ -418,17 +398,6 @@ def test_a_result_is_told_once_to_screen_readers(user: User) -> None:
     assert page.locator(f"{OVER} h2").inner_text() in ("You win the hand", "Easy wins the hand")
 
 
-def test_every_page_can_be_reached_from_a_hand_under_way(user: User) -> None:
-    page = user.page
-    user.sit_down(rules="classic", seed=4)
-    page.get_by_role("button", name="The rules").click()
-    expect(page.get_by_role("dialog", name="Classic")).to_contain_text("Stage two")
-    page.keyboard.press("Escape")
-    page.keyboard.press("m")
-    page.get_by_role("dialog").get_by_role("link", name="Learn").click()
-    expect(page.locator("h1")).to_have_text("Learn")
-
-
 @in_windows((320, 640), has_touch=True)
 def test_fingers_can_hit_every_card_on_a_phone(user: User) -> None:
     user.sit_down(rules="classic", seed=2)
@@ -440,25 +409,3 @@ def test_fingers_can_hit_every_card_on_a_phone(user: User) -> None:
         )
         assert len(sizes) == 13
         assert min(min(size) for size in sizes) >= 40, (width, sizes)
-
-
-def test_a_single_card_plays_itself_where_that_is_wished(user: User) -> None:
-    user.set(forced="on")
-    name, clicks = user.sit_down(seed=6), 0
-    for _ in range(300):
-        if user.is_over():
-            break
-        if user.page.locator(PLAYABLE).count() > 1:
-            user.play_on()
-            clicks += 1
-        else:
-            user.page.wait_for_timeout(50)
-    assert len(played_by_me(user, name)) == 14 > clicks
-
-
-def test_known_cards_can_be_left_to_memory(user: User) -> None:
-    user.set(known="hidden")
-    name = user.sit_down(rules="classic", opponent="counting", seed=5)
-    while not user.request(f"tables/{name}")["state"]["known_other"]:
-        user.play_on()
-    assert user.page.locator(".card[data-zone=other] .face").count() == 0

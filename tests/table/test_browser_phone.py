@@ -27,7 +27,7 @@ def is_in_sight(user: User, locator: Locator) -> bool:
 @on_phones(TALL, SMALL, TABLET)
 def test_puzzles_are_solved_without_scrolling_on_a_table_that_stands_still(user: User) -> None:
     page = user.page
-    for puzzle in (*ENDINGS[:20:10], *FOREPLAYS[:20:10]):
+    for puzzle in (ENDINGS[0], FOREPLAYS[10]):
         user.go(f"puzzle/{puzzle.id}")
         user.computed(ASKED)
         assert is_in_sight(user, page.locator(".task h2"))
@@ -85,7 +85,8 @@ def test_play_is_on_the_first_screen_of_a_phone_on_its_side(user: User) -> None:
 def test_a_hint_stays_above_the_table_until_its_decision_is_made(user: User) -> None:
     page = user.page
     user.sit_down(rules="classic", seed=4)
-    page.get_by_role("button", name="Hint").tap()
+    # Without a keyboard no keys are named.
+    page.get_by_role("button", name="Hint", exact=True).tap()
     guide = page.locator(".guide:not([hidden])")
     guide.wait_for()
     user.computed(".card.hinted")
@@ -114,16 +115,6 @@ def test_the_guided_hand_leaves_the_table_three_quarters(user: User) -> None:
         user.play_on()
     expect(page.locator(".guide")).to_contain_text("That was the hand")
     expect(page.locator(".guide")).not_to_contain_text("button")
-
-
-@on_phones(SMALL)
-def test_keys_are_not_told_where_there_is_no_keyboard(user: User) -> None:
-    page = user.page
-    user.go()
-    expect(page.get_by_role("button", name="Settings", exact=True)).to_be_visible()
-    assert not page.get_by_role("button", name="Keys").count()
-    user.sit_down()
-    expect(page.get_by_role("button", name="Hint", exact=True)).to_be_visible()
 
 
 @on_phones(SMALL)

@@ -14,11 +14,8 @@ from german_whist.engine.rules import load_rules
 from german_whist.table import Session, SessionSettings
 from german_whist.table.browser.messages import table_state
 from german_whist.table.review.analysis import (
-    WIN,
-    ActionValue,
     AnalysisSettings,
     Analyst,
-    PositionValues,
 )
 from german_whist.table.review.hints import hint_reason
 from german_whist.table.text.words import action_symbol, percent
@@ -53,24 +50,6 @@ def test_every_figure_of_a_reason_is_that_of_the_card_beside_it() -> None:
             count += 1
         assert "each" not in sentence
     assert count > 3
-
-
-@pytest.mark.parametrize("rules", ["classic", "no-trump", "open-stock", "draft"])
-def test_the_description_of_the_prize_does_not_depend_on_the_advice(rules: str) -> None:
-    for game in positions(rules, 20):
-        view = game.view()
-        legal = list(map(int, view.legal()))
-        prizes = set()
-        for best in legal:  # as though each card in turn were clearly best
-            cards = [
-                ActionValue(action=card, card="", value=60.0 if card == best else 40.0, cost=0.0)
-                for card in legal
-            ]
-            position = PositionValues(exact=False, unit=WIN, best=[best], cards=cards)
-            prizes.add(hint_reason(view, position).rpartition(" of hands. ")[2])
-        if len(legal) > 1:
-            assert len(prizes) == 1
-            assert "to be won" not in prizes.pop()
 
 
 @pytest.mark.parametrize("match", [None, Match(best_of=1)], ids=str)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Iterator
 from functools import reduce
@@ -11,21 +10,11 @@ from operator import getitem
 from pathlib import Path
 from typing import Any
 
-import pytest
 from msgspec import Struct
-from msgspec.structs import astuple
 
 import german_whist.table
-from german_whist import Match, load_rules, named_rules
 from german_whist.table.browser import finished_hands, messages, serve_learning
-from german_whist.table.browser.messages import (
-    deal_events,
-    play_events,
-    table_state,
-)
-from german_whist.table.game.session import PERSON, Session, SessionSettings
 from german_whist.table.review import replay
-from german_whist.table.review.replay import make_replay
 from german_whist.table.text.labels import label, labels
 
 TABLE = Path(german_whist.table.__file__).parent
@@ -83,57 +72,6 @@ def test_sentences_have_the_form_of_their_person_and_number() -> None:
     assert [name for name in one_form if not name.startswith(several)] == []
     # A minus before a number is none of the keyboard.
     assert [name for name, text in plain.items() if re.search(r"(?<!\w)-[{\d]", text)] == []
-
-
-# -- texts of a hand
-
-_LETTERS = str.maketrans("abcdefghijklmnopqrstuvwxyz", "абвгдежзийклмнопрстуфхцчшщ")
-
-
-def in_cyrillic(part: Any) -> Any:
-    """A text, or all texts of a section, in another alphabet; placeholders stay."""
-    if isinstance(part, dict):
-        return {name: in_cyrillic(item) for name, item in part.items()}
-    if isinstance(part, list):
-        return list(map(in_cyrillic, part))
-    pieces = re.split(r"({[^}]*})", part)
-    return "".join(
-        piece if piece[:1] == "{" else piece.lower().translate(_LETTERS) for piece in pieces
-    )
-
-
-@pytest.fixture
-def cyrillic() -> Iterator[None]:
-    labels().update(in_cyrillic(labels()))
-    yield
-    labels.cache_clear()
-
-
-@pytest.mark.parametrize("rules", named_rules())
-def test_texts_of_a_hand_are_all_from_the_file(rules: str, cyrillic: None) -> None:
-    session = Session(SessionSettings(load_rules(rules), "easy", match=Match(target=1), seed=4))
-    texts: list[Any] = [event.text for event in deal_events(session)]
-    rng, won = random.Random(1), list[int]()
-    while session.turn is not None:
-        state, before = table_state(session, id="id", n=1), session.view(PERSON)
-        texts += [*astuple(state.texts), *state.names]
-        action = rng.choice(session.game.legal()) if session.turn == PERSON else session.decide()
-        session.play(action) if session.turn == PERSON else session.play_decided(action)
-        events = [*play_events(session, before, action)]
-        texts += [event.text for event in events]
-        winners = [event.who for event in events if event.kind == "won"]
-        assert session.turn is None or winners in ([], [session.turn])
-        won += winners
-    state = table_state(session, id="id", n=1)
-    assert state.result is not None
-    texts += [*astuple(state.texts), state.result.headline, state.result.text]
-    shown = make_replay(session.records[0])
-    texts += [text for step in shown.steps for text in (step.text, step.prompt)]
-    texts += [*shown.players, shown.result.text]
-    assert len(texts) > 50
-    words = set(re.findall(r"[A-Za-z]{2,}", " ".join(map(str, texts))))
-    assert words - {"easy", "Easy", "you", "You"} == set()
-    assert {*won} == {0, 1}
 
 
 # -- messages

@@ -56,22 +56,6 @@ def test_it_prints_every_card_of_a_hand(path: Path, whist) -> None:
             assert {*SYMBOL.findall(out)} == {card.symbol for card in Game().rules.deck}
 
 
-def test_from_one_seat_nothing_is_told_that_it_did_not_see(path: Path, whist) -> None:
-    record = random_hand("classic", 1)
-    for seat in (0, 1):
-        lines = whist("replay", path, "--seat", seat).out.split("the stock is gone")[0].splitlines()
-        game, actions = record.start(), list(record.actions)
-        seen = {*game.view(seat).hand, *game.upcards}
-        for line in lines:
-            if re.match(r" {1,3}\d+  ", line):
-                for _ in range(2):
-                    game.play(actions.pop(0))
-                view = game.view(seat)
-                seen |= {*view.hand, *view.opponent_known}
-                seen |= {*view.played_by_me, *view.played_by_opponent}
-            assert {*SYMBOL.findall(line)} <= {card.symbol for card in seen}, line
-
-
 def test_decisions_are_valued_and_mistakes_told(path: Path, whist) -> None:
     words = (path, "--analyse", "--search", "flat-mc:25,voids,playout=counting")
     out = whist("replay", *words).out

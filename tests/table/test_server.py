@@ -95,30 +95,6 @@ def test_an_illegal_card_says_why_in_the_persons_words_and_changes_nothing(
         assert reply["state"] == table.state
 
 
-def test_a_restart_in_mid_hand_changes_nothing(tmp_path) -> None:
-    match = {"kind": "best", "n": 3}
-    with running_server(tmp_path) as server:
-        client = server.client()
-        tables = [
-            TableClient(client, rules="draft", opponent=each, match=match)
-            for each in ("easy", "medium")
-        ]
-        for table in tables:
-            table.play_on(min, 20)
-            while table.state["turn"] != 0:
-                table.wait()
-    with running_server(tmp_path) as server:
-        client.port = server.port
-        assert {each["id"] for each in client.get("/api/tables")} == {table.id for table in tables}
-        for table in tables:
-            state = client.get(table.path)["state"]
-            for name in ("hand", "move", "n", "trick", "tricks", "legal", "upcards", "known_other"):
-                assert state[name] == table.state[name], name
-            table.take({"state": state})
-            table.play_on(min)
-        assert client.get("/api/statistics")["total"]["matches"] == 2
-
-
 def test_an_agent_whose_turn_it_was_plays_on_after_a_restart(tmp_path) -> None:
     store = Store(tmp_path)
     session = Session(SessionSettings(load_rules("classic"), "hard", seed=4))

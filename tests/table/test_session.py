@@ -48,26 +48,6 @@ def test_a_session_is_restored_unchanged_after_every_move(rules: str) -> None:
     assert (again.over, again.game.points) == (True, session.game.points)
 
 
-def test_illegal_actions_are_refused_in_a_sentence_and_change_nothing() -> None:
-    session = Session(SessionSettings(opponent="random", seed=1))
-    while session.agent_to_move:
-        session.answer()
-    before = session.state()
-    other_card = session.game.hands[1][0]
-    for action, words in ((other_card, "is not in your hand"), (99, "not an action")):
-        with pytest.raises(ValueError, match=words):
-            session.play(action)
-    with pytest.raises(IllegalAction, match="No agent is to move"):
-        session.answer()
-    with pytest.raises(IllegalAction, match="is not over"):
-        session.next_hand()
-    assert session.state() == before
-    session.play(session.view(0).legal()[0])
-    if session.turn == 1:
-        with pytest.raises(IllegalAction, match="random is to play"):
-            session.play(session.game.legal()[0])
-
-
 def test_nobody_plays_for_agents_that_are_watched() -> None:
     session = Session(SessionSettings(QUICK, "easy", "medium", seed=2))
     assert session.settings.names == ("medium", "easy")

@@ -13,7 +13,6 @@ from walks import OnlyLegal, pick
 from german_whist import german_whist_three_v0
 from german_whist.agents.base import agent_key
 from german_whist.agents.calls import PlayerFault
-from german_whist.engine.cards import card
 from german_whist.engine.game import IllegalAction
 from german_whist.three_player import GermanWhistThreeEnv
 from german_whist.three_player.agents import (
@@ -267,19 +266,3 @@ def test_streams_differ_from_card_to_card_and_from_seat_to_seat() -> None:
     assert len(streams) == 52
     game.deal(3)
     assert three_stream(agent_key(2), game)[0] not in streams
-
-
-def test_thrifty_leaves_to_the_dummy_only_what_is_not_its_own() -> None:
-    compared = 0
-    for number in range(100):
-        game = ThreeGame(2, number)
-        key = agent_key(0)
-        while not game.over:
-            view = game.view()
-            chosen = card(thrifty_card(view, three_stream(key, game)))
-            if view.turn == DUMMY and view.trick[0] and view.winner == 0:
-                compared += 1
-                lowest = min((each // 13 == game.trump, each % 13) for each in game.legal())
-                assert (chosen // 13 == game.trump, chosen % 13) == lowest
-            game.play(chosen)
-    assert compared > 25
