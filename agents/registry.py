@@ -80,7 +80,7 @@ _BUILT_IN = (
     (
         "flat-mc",
         "search.flat_mc:FlatMcAgent",
-        "tries each card in sampled worlds",
+        "tries each card in determinizations",
         "flat-mc:64[,voids][,playout=counting] or flat-mc:5ms",
     ),
     (
@@ -109,7 +109,7 @@ _BUILT_IN = (
     (
         "thinker",
         "search.thinker:ThinkerAgent",
-        "search in sampled worlds, guided by the champion's networks",
+        "search in determinizations, guided by the champion's networks",
         "thinker:64[,last=TRICKS][,ahead=TRICKS][,prior=WEIGHT][,policy=PATH][,value=PATH]"
         "[,belief=PATH] or thinker:5ms",
     ),

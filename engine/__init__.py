@@ -1,1 +1,1 @@
-"""The game itself: cards, rules, deals, play, views, observations, worlds, records."""
+"""The game itself: cards, rules, deals, play, views, observations, determinizations, records."""

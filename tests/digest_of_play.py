@@ -77,8 +77,8 @@ def _digest_of_batch(name: str, layout: str, match: Match | None) -> str:
     return digest.hexdigest()
 
 
-def _digest_of_worlds(method: str) -> str:
-    """Worlds behind a view in which the other has failed to follow suit."""
+def _digest_of_determinizations(method: str) -> str:
+    """Determinizations behind a view in which the other has failed to follow suit."""
     game = Game("classic", seed=9)
     while not (game.view(game.turn or 0).void_draws or game.over):
         game.play(game.legal()[0])
@@ -99,7 +99,9 @@ def _digest_of_three() -> str:
 def digests(short: bool = False) -> dict[str, str]:
     """A digest for each rule set and way of play; half as many of batches if it is to be short."""
     result = {"streams": _digest_of_streams(), "three": _digest_of_three()}
-    result |= {f"worlds, {method}": _digest_of_worlds(method) for method in METHODS}
+    result |= {
+        f"determinizations, {method}": _digest_of_determinizations(method) for method in METHODS
+    }
     for place, name in enumerate(EVERY_SET):
         match = Match(best_of=3) if place % 3 == 0 else None
         layout = ("raw", "trump-first")[place % 2]

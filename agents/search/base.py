@@ -115,7 +115,7 @@ def searchable_actions(
 
 
 _BATCHES = 32
-# Student's t for 95 % and that many batches; with fewer worlds than that it is a little more.
+# Student's t for 95 % and that many batches; with fewer samples than that it is a little more.
 _T95 = 2.04
 
 
@@ -130,7 +130,7 @@ class Estimates:
     actions: tuple[int, ...]
     batches: Array
     """`(batches, actions)`: mean payoff in each batch."""
-    worlds: int
+    samples: int
     """Number of determinizations of each action."""
 
     @property
@@ -216,9 +216,9 @@ class SearchAgent(Agent):
         if is_trivial(self.record, views):
             return None
         actions = view.legal()
-        n_worlds = max(2, self.budget.samples)
-        n_batches = min(_BATCHES, n_worlds)
-        batch_size = n_worlds // n_batches
+        n_samples = max(2, self.budget.samples)
+        n_batches = min(_BATCHES, n_samples)
+        batch_size = n_samples // n_batches
         tablebase = next(
             tablebase for tablebase in self._tablebases if tablebase.low == int(view.low)
         )

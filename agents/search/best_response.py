@@ -63,7 +63,7 @@ from .opponent_models import (
 
 CHAIN_LENGTH = 16
 """Determinizations per Markov chain."""
-BURN_IN_STEPS, WORLD_STEPS = 400, 60
+BURN_IN_STEPS, STEPS = 400, 60
 """Proposals before the first determinization of a chain, and before each later one."""
 NETWORK_STEPS_DIVISOR = 8
 """Divides the number of proposals if each needs network queries."""
@@ -107,7 +107,9 @@ HIDDEN_CARD = np.dtype(
     ]
 )
 
-CHAIN_PROGRESS = np.dtype([("n_decisions", np.int64), ("n_hidden", np.int64), ("worlds", np.int64)])
+CHAIN_PROGRESS = np.dtype(
+    [("n_decisions", np.int64), ("n_hidden", np.int64), ("samples", np.int64)]
+)
 
 
 class ResponderSearch(NamedTuple):
@@ -352,7 +354,7 @@ def _rollout(search: ResponderSearch, seat: int, trick: int, stream: np.ndarray)
 def _start_search(search: ResponderSearch, view: Record, stream: np.ndarray) -> None:
     rules, plan = row(search.rules, 0), row(search.plans, 0)
     search.totals[:] = 0
-    row(search.progress, 0).worlds = 0
+    row(search.progress, 0).samples = 0
     plan_determinizations(rules, view, True, plan)
     draw_determinization(rules, view, plan, stream, row(search.games, 0))
     _replay_past(search, view)
@@ -360,23 +362,25 @@ def _start_search(search: ResponderSearch, view: Record, stream: np.ndarray) -> 
 
 
 @noinline
-def _next_world(search: ResponderSearch, view: Record, stream: np.ndarray) -> None:
+def _next_determinization(search: ResponderSearch, view: Record, stream: np.ndarray) -> None:
     progress = row(search.progress, 0)
     has_history, steps = progress.n_decisions > 0, search.models.steps
-    if progress.worlds % CHAIN_LENGTH == 0 or not has_history:
+    if progress.samples % CHAIN_LENGTH == 0 or not has_history:
         _start_chain(search, view, stream)
         steps = search.models.burn_in_steps
     if has_history:
         _run_chain(search, steps, stream)
     _apply_chain(search, view, stream)
-    progress.worlds += 1
+    progress.samples += 1
 
 
 @jit
-def _try_worlds(search: ResponderSearch, view: Record, worlds: int, stream: np.ndarray) -> None:
+def _try_determinizations(
+    search: ResponderSearch, view: Record, samples: int, stream: np.ndarray
+) -> None:
     rules, seat = row(search.rules, 0), np.int64(view.seat)
-    for _ in range(worlds):
-        _next_world(search, view, stream)
+    for _ in range(samples):
+        _next_determinization(search, view, stream)
         cards = legal_in_view(rules, view)
         while cards:
             card = lowest(cards)
@@ -389,7 +393,7 @@ def _try_worlds(search: ResponderSearch, view: Record, worlds: int, stream: np.n
 @jit
 def _score(search: ResponderSearch, card: int) -> float:
     """Mean value of a card, plus its weighted log prior if the own policy is a network."""
-    score = search.totals[card] / row(search.progress, 0).worlds
+    score = search.totals[card] / row(search.progress, 0).samples
     if search.models.own.kind >= ARGMAX:
         score += PRIOR * search.own_buffers.logits[card]
     return score
@@ -397,7 +401,7 @@ def _score(search: ResponderSearch, card: int) -> float:
 
 @jit
 def _responder_actions(
-    search: ResponderSearch, batch: ViewBatch, worlds: int, accumulate: bool
+    search: ResponderSearch, batch: ViewBatch, samples: int, accumulate: bool
 ) -> None:
     rules = row(search.rules, 0)
     for index in range(len(batch.views)):
@@ -408,7 +412,7 @@ def _responder_actions(
         stream = batch.rng[index : index + 1]
         if not accumulate:
             _start_search(search, view, stream)
-        _try_worlds(search, view, worlds, stream)
+        _try_determinizations(search, view, samples, stream)
         # Of equals the card that it would play by its own policy, which says what it likes.
         best = sample_card(rules, view, search.models.own, search.own_buffers, stream)
         while cards:
@@ -479,7 +483,7 @@ class ResponderAgent(SearchAgent):
             ),
             payoffs=outcome_payoffs(self.rules),
             burn_in_steps=BURN_IN_STEPS // divisor,
-            steps=WORLD_STEPS // divisor,
+            steps=STEPS // divisor,
         )
         warm_up("responder", "agents", self._compile, seconds=10)
 
@@ -489,16 +493,16 @@ class ResponderAgent(SearchAgent):
     def sample_determinizations(self, view: View, count: int, seed: int = 0) -> Array:
         """Determinizations of a view, as `GAME` records."""
         games, stream = np.zeros(count, GAME), np.array([seed], np.uint64)
-        _sample_worlds(self._new_search(), np.array(view.record, VIEW), stream, games)
+        _sample_determinizations(self._new_search(), np.array(view.record, VIEW), stream, games)
         return games
 
 
 @jit
-def _sample_worlds(
+def _sample_determinizations(
     search: ResponderSearch, views: np.ndarray, stream: np.ndarray, games: np.ndarray
 ) -> None:
     view = row(views, 0)
     _start_search(search, view, stream)
     for index in range(len(games)):
-        _next_world(search, view, stream)
+        _next_determinization(search, view, stream)
         games[index] = search.games[0]

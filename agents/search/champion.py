@@ -30,7 +30,7 @@ from ..networks.value import read_value_network
 from ..networks.view_value import view_values
 from .thinker import ThinkerAgent, act_by_mask, can_search, is_late
 
-LAST, WORLDS = 2, 10
+LAST, SAMPLES = 2, 10
 """Tricks for the stock that are searched, and determinizations of each search."""
 
 
@@ -48,7 +48,7 @@ class Champion(NetworkAgent):
         super().__init__(rules, weights, *options, match=match, name=self.network)
         thinks = not self.sample and can_search(rules)
         searched = f"last={LAST}", f"policy={self.network}"
-        self._thinker = ThinkerAgent(rules, WORLDS, *searched) if thinks else None
+        self._thinker = ThinkerAgent(rules, SAMPLES, *searched) if thinks else None
         self.reads_tricks = self._thinker is not None
         if self._thinker is not None:
             self.checkpoints = tuple(dict.fromkeys(self.checkpoints + self._thinker.checkpoints))

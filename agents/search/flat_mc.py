@@ -57,7 +57,7 @@ class FlatMcOptions(Options, frozen=True):
     voids: bool = False
     playout: Literal["threshold", "counting"] = "threshold"
     takes = (
-        "there are plain and voids for how worlds are drawn, and playout=threshold and "
+        "there are plain and voids for how determinizations are drawn, and playout=threshold and "
         "playout=counting for who plays them on"
     )
 
@@ -105,13 +105,13 @@ def _actions_of(legal: np.uint64) -> np.ndarray:
 
 
 @inline_ir
-def _sample(search: FlatMcSearch, view: Record, worlds: int, stream: np.ndarray) -> None:
+def _sample(search: FlatMcSearch, view: Record, samples: int, stream: np.ndarray) -> None:
     rules = row(search.rules, 0)
     cards = _actions_of(legal_in_view(rules, view))
     tricks = np.empty(N_CARDS, np.int64)
     solvable = popcount(view.hand) <= MAX_CARDS and view.stock_left == 0 and rules.race == 0
     solvable = solvable and view.phase != EXCHANGE
-    for _ in range(worlds):
+    for _ in range(samples):
         # All cards meet the same determinization (common random numbers): the luck of the deal is
         # in every total alike, and their differences need far fewer samples.
         draw_determinization(rules, view, row(search.plans, 0), stream, row(search.games, 0))
@@ -143,7 +143,9 @@ def cheapest_best(rules: Record, view: Record, totals: np.ndarray) -> int:
 
 
 @jit
-def _flat_mc_actions(search: FlatMcSearch, batch: ViewBatch, worlds: int, accumulate: bool) -> None:
+def _flat_mc_actions(
+    search: FlatMcSearch, batch: ViewBatch, samples: int, accumulate: bool
+) -> None:
     rules, actions = row(search.rules, 0), batch.actions
     for index in range(len(batch.views)):
         view = row(batch.views, index)
@@ -152,7 +154,7 @@ def _flat_mc_actions(search: FlatMcSearch, batch: ViewBatch, worlds: int, accumu
         if not accumulate:
             search.totals[:] = 0
             plan_determinizations(rules, view, search.voids, row(search.plans, 0))
-        _sample(search, view, worlds, batch.rng[index : index + 1])
+        _sample(search, view, samples, batch.rng[index : index + 1])
         actions[index] = cheapest_best(rules, view, search.totals)
 
 

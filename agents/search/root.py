@@ -1,7 +1,7 @@
 """Root selection of the thinker: cards to search, determinizations, and the card to play.
 
 Perfect-information Monte Carlo (Ginsberg 2001) of depth one: all cards meet the same
-determinizations ("worlds"), a policy replies, a value network evaluates, and the card with the best
+determinizations, a policy replies, a value network evaluates, and the card with the best
 mean is played. The tree is not searched deeper, because with open cards later moves would depend on
 hidden cards (strategy fusion: Long and others 2010); replies come from a policy that gets a view.
 Expert iteration trains the policy towards the results of such a search (Anthony, Tian and Barber,
@@ -37,7 +37,7 @@ from .simulation import (
     play_ahead,
     query_policy,
     real_card,
-    sample_world,
+    sample_determinization,
     weigh_hands,
 )
 
@@ -48,10 +48,12 @@ MIN_REPLY_PROBABILITY = 0.02
 
 
 @jit
-def thinker_actions(search: ThinkerSearch, batch: ViewBatch, worlds: int, accumulate: bool) -> None:
+def thinker_actions(
+    search: ThinkerSearch, batch: ViewBatch, samples: int, accumulate: bool
+) -> None:
     """Write the action for each view of the tablebase's contract, except in open endings.
 
-    With `accumulate` the worlds are added to those of the last call, which had the same one view.
+    With `accumulate` the samples are added to those of the last call, which had the same one view.
     """
     rules = row(search.rules, 0)
     for index in range(len(batch.views)):
@@ -62,9 +64,9 @@ def thinker_actions(search: ThinkerSearch, batch: ViewBatch, worlds: int, accumu
         if not accumulate:
             _start_search(search, view, stream)
         if view.stock_left == 2:
-            _enumerate_worlds(search, view, worlds)
+            _enumerate_determinizations(search, view, samples)
         else:
-            _sample_worlds(search, view, worlds, stream)
+            _sample_determinizations(search, view, samples, stream)
         batch.actions[index] = search.cards[_best(search)]
 
 
@@ -77,7 +79,7 @@ def _start_search(search: ThinkerSearch, view: Record, stream: np.ndarray) -> No
     search.products[:] = 0
     progress = row(search.progress, 0)
     progress.cards = 0
-    progress.worlds = 0
+    progress.samples = 0
     progress.active = 0
     unlikely = UNLIKELY_IN_PLAY if progress.pruning == PRUNE_BY_RACING else UNLIKELY_FOR_TARGETS
     logits = search.policy_buffers.logits
@@ -123,31 +125,33 @@ def _drop_equivalent_cards(view: Record, known: np.uint64, search: ThinkerSearch
 
 
 @inline_ir
-def _sample_worlds(search: ThinkerSearch, view: Record, worlds: int, stream: np.ndarray) -> None:
-    """Search the active cards in this many worlds, or until one card is left."""
+def _sample_determinizations(
+    search: ThinkerSearch, view: Record, samples: int, stream: np.ndarray
+) -> None:
+    """Search the active cards in so many determinizations, or until one card is left."""
     progress = row(search.progress, 0)
-    while worlds > 0:
-        if progress.worlds and progress.pruning == PRUNE_BY_RACING:
+    while samples > 0:
+        if progress.samples and progress.pruning == PRUNE_BY_RACING:
             _drop_losing_cards(search)
         if progress.active & (progress.active - 1) == 0:
             break
-        _sample_round(search, view, min(ROUND_SIZE, worlds), stream)
-        worlds -= ROUND_SIZE
+        _sample_round(search, view, min(ROUND_SIZE, samples), stream)
+        samples -= ROUND_SIZE
 
 
 @inline_ir
-def _sample_round(search: ThinkerSearch, view: Record, worlds: int, stream: np.ndarray) -> None:
+def _sample_round(search: ThinkerSearch, view: Record, samples: int, stream: np.ndarray) -> None:
     leaves = 0
-    for _ in range(worlds):
-        sample_world(search, view, stream)
+    for _ in range(samples):
+        sample_determinization(search, view, stream)
         leaves = _play_cards(search, leaves)
     play_ahead(search, leaves)
     values = search.values
     evaluate_leaves(search, np.int64(view.seat), leaves, values)
-    leaves_per_world = leaves // worlds
-    for world in range(worlds):
-        _add_values(search, values[world * leaves_per_world : (world + 1) * leaves_per_world], 1.0)
-    row(search.progress, 0).worlds += worlds
+    leaves_each = leaves // samples
+    for sample in range(samples):
+        _add_values(search, values[sample * leaves_each : (sample + 1) * leaves_each], 1.0)
+    row(search.progress, 0).samples += samples
 
 
 @inline_ir
@@ -182,21 +186,21 @@ def _add_values(search: ThinkerSearch, values: np.ndarray, weight: float) -> Non
 def _drop_losing_cards(search: ThinkerSearch) -> None:
     """Drop the cards that are clearly behind the best.
 
-    A race (Maron and Moore, "Hoeffding Races", 1994): worlds saved on a bad card go to the good
+    A race (Maron and Moore, "Hoeffding Races", 1994): samples saved on a bad card go to the good
     ones. The test is on paired differences of two cards, whose variance is far smaller than that of
     either card's values, because both met the same deals.
     """
     progress = row(search.progress, 0)
-    best, worlds = _best(search), progress.worlds
+    best, samples = _best(search), progress.samples
     for index in range(progress.cards):
         if index == best or not (progress.active >> index) & 1:
             continue
         difference = (
             search.totals[search.cards[best]] - search.totals[search.cards[index]]
-        ) / worlds
+        ) / samples
         square = search.products[index, index] + search.products[best, best]
         square -= 2 * search.products[max(index, best), min(index, best)]
-        spread = np.sqrt(max(square / worlds - difference * difference, 0.0) / worlds)
+        spread = np.sqrt(max(square / samples - difference * difference, 0.0) / samples)
         if _score(search, best) - _score(search, index) > DROP_MARGIN * spread + 0.01:
             progress.active &= ~(1 << index)
 
@@ -217,25 +221,25 @@ def _best(search: ThinkerSearch) -> int:
 def _score(search: ThinkerSearch, index: int) -> float:
     """Mean value of a card plus its weighted log prior.
 
-    Means of few worlds lie close together; the policy, which learned from many more, decides
+    Means of few samples lie close together; the policy, which learned from many more, decides
     between cards that the search cannot separate. A larger weight keeps the search closer to the
     policy: the best card is the mode of policy * exp(mean / prior), the optimum under a penalty
     prior * KL(new policy || policy), as in piKL (Jacob and others, "Modeling Strong and Human-Like
     Gameplay with KL-Regularized Search", 2022).
     """
-    worlds = max(1, row(search.progress, 0).worlds)
-    mean = search.totals[search.cards[index]] / worlds
+    samples = max(1, row(search.progress, 0).samples)
+    mean = search.totals[search.cards[index]] / samples
     return mean + search.networks.prior * search.log_priors[index]
 
 
 @inline_ir
-def _enumerate_worlds(search: ThinkerSearch, view: Record, n_worlds: int) -> None:
-    """Search every card in every world, with one trick left for the stock.
+def _enumerate_determinizations(search: ThinkerSearch, view: Record, samples: int) -> None:
+    """Search every card in every determinization, with one trick left for the stock.
 
-    Worlds differ by one card then, so they are enumerated instead of sampled, and weighted by the
-    probability of the opponent's hand. The result counts as `n_worlds` worlds.
+    They differ by one card then, so they are enumerated instead of sampled, and weighted by the
+    probability of the opponent's hand. The result counts as `samples` of them.
     """
-    worlds, leaves, total = 0, 0, 0.0
+    count, leaves, total = 0, 0, 0.0
     remaining = view.unseen
     stock = search.stock[:1]
     while remaining:
@@ -247,22 +251,22 @@ def _enumerate_worlds(search: ThinkerSearch, view: Record, n_worlds: int) -> Non
         stock[0] = card
         place_cards(search, view, view.unseen & ~bit(card), stock)
         leaves = _play_cards(search, leaves)
-        search.world_weights[worlds] = weight
+        search.sample_weights[count] = weight
         total += weight
-        worlds += 1
-    if worlds == 0:
+        count += 1
+    if count == 0:
         return
     values = search.values
     _evaluate_replies(search, np.int64(view.seat), leaves, values)
-    leaves_per_world = leaves // worlds
-    for world in range(worlds):
-        probability = search.world_weights[world] / total
+    leaves_each = leaves // count
+    for sample in range(count):
+        probability = search.sample_weights[sample] / total
         _add_values(
             search,
-            values[world * leaves_per_world : (world + 1) * leaves_per_world],
-            n_worlds * probability,
+            values[sample * leaves_each : (sample + 1) * leaves_each],
+            samples * probability,
         )
-    row(search.progress, 0).worlds += n_worlds
+    row(search.progress, 0).samples += samples
 
 
 @inline_ir

@@ -56,7 +56,7 @@ from .leaf_values import ending_value_for_seat, solve_last_trick
 VOIDS = "voids"
 """Instead of a belief network: determinizations consistent with the voids shown."""
 ROUND_SIZE = 16
-"""Worlds between two checks for cards to drop."""
+"""Determinizations between two checks for cards to drop."""
 
 
 class SearchNetworks(NamedTuple):
@@ -103,7 +103,7 @@ def search_networks(
 PROGRESS = np.dtype(
     [
         ("cards", np.int64),  # number of legal cards
-        ("worlds", np.int64),  # number of worlds so far
+        ("samples", np.int64),  # number of determinizations so far
         ("active", np.int64),  # bit set of the cards still searched, by index
         ("pruning", np.int64),  # one of PRUNE_*
     ]
@@ -124,9 +124,9 @@ class ThinkerSearch(NamedTuple):
     plans: np.ndarray
     policy_buffers: PolicyBuffers
     games: np.ndarray
-    """The world, and three scratch games."""
+    """The determinization, and three scratch games."""
     leaves: np.ndarray
-    """Game after each card in each world of a round."""
+    """Game after each card in each determinization of a round."""
     queried_leaves: np.ndarray
     """Leaf index of each network query."""
     legal_sets: np.ndarray
@@ -145,7 +145,7 @@ class ThinkerSearch(NamedTuple):
     cards: np.ndarray
     log_priors: np.ndarray
     """Log probabilities of the cards by the policy."""
-    world_weights: np.ndarray
+    sample_weights: np.ndarray
     values: np.ndarray
     """Of each leaf."""
     stock: np.ndarray
@@ -183,7 +183,7 @@ def new_search(
         products=np.zeros((MAX_CARDS, MAX_CARDS)),
         cards=np.zeros(MAX_CARDS, np.int64),
         log_priors=np.zeros(MAX_CARDS),
-        world_weights=np.zeros(ROUND_SIZE),
+        sample_weights=np.zeros(ROUND_SIZE),
         values=np.zeros(rows),
         stock=np.zeros(N_CARDS, np.uint8),
         suit_positions=np.zeros(4, np.int64),
@@ -192,7 +192,7 @@ def new_search(
     )
 
 
-# -- worlds
+# -- determinizations
 
 
 @inline_ir
@@ -212,7 +212,7 @@ def weigh_hands(search: ThinkerSearch, view: Record) -> None:
 
 
 @inline_ir
-def sample_world(search: ThinkerSearch, view: Record, stream: np.ndarray) -> None:
+def sample_determinization(search: ThinkerSearch, view: Record, stream: np.ndarray) -> None:
     plan = row(search.plans, 0)
     if search.networks.uses_belief:
         # Whole hands at once: cards drawn one by one from the network's odds would not have the
@@ -246,7 +246,7 @@ def query_policy(search: ThinkerSearch, count: int, phase: int) -> int:
     """Query the policy in all leaves of a phase that have a choice; returns their number.
 
     All leaves of a round go through the network as one batch, each row's first layer computed
-    from that of the row before: leaves of one world differ in few inputs.
+    from that of the row before: leaves of one determinization differ in few inputs.
     """
     rules, net = row(search.rules, 0), search.networks.policy
     n_queries = 0
@@ -259,7 +259,8 @@ def query_policy(search: ThinkerSearch, count: int, phase: int) -> int:
         cards = legal(rules, game)
         if cards & (cards - ONE) == NO_CARDS:
             continue
-        # The policy is shown what its seat may know, not the world: it replies as it would play.
+        # The policy is shown what its seat may know, not the determinization: it replies as it
+        # would play.
         write_position(rules, game, np.int64(game.turn), view)
         observation = search.policy_buffers.observation
         order, action_map = search.suit_orders[n_queries], search.action_maps[n_queries]

@@ -1,14 +1,15 @@
 """The thinker: a search of depth one in determinizations, guided by three networks.
 
-`thinker:64` samples 64 determinizations ("worlds"), the opponent's hand by a belief network that
+`thinker:64` samples 64 determinizations, the opponent's hand by a belief network that
 reads its play so far. In each it plays every card that the policy network does not rule out (of
 equivalent cards only the likeliest), lets that network reply to a lead, and evaluates the
 position before the next trick by a value network that sees both hands; all cards meet the same
-worlds. It plays the card with the best mean, plus a small weight for the policy's log prior. A
-card that falls clearly behind is dropped on the way.
+determinizations. It plays the card with the best mean, plus a small weight for the policy's log
+prior. A card that falls clearly behind is dropped on the way.
 
-With one trick left for the stock, few worlds are possible: all of them are enumerated, with exact
-values. After the last trick but one, leaves are solved with open cards. The endgame is perfect.
+With one trick left for the stock, few determinizations are possible: all of them are enumerated,
+with exact values. After the last trick but one, leaves are solved with open cards. The endgame is
+perfect.
 
 `thinker:5ms` has a time per move instead. Further options: `last=TRICKS`, the number of last
 tricks for the stock that it searches (before those the policy network plays); `ahead=TRICKS`, the
@@ -116,7 +117,7 @@ class ThinkerAgent(SearchAgent):
     def __init__(
         self, rules: Any = "classic", samples: object = 64, *words: str, match: Match | None = None
     ) -> None:
-        """`samples` is a number of worlds or a time per move; `words` are options."""
+        """`samples` is a number of determinizations or a time per move; `words` are options."""
         super().__init__(rules, samples, match)
         if not can_search(self.rules):
             raise CannotPlay(

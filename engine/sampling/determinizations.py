@@ -626,6 +626,6 @@ def sample_determinizations(
     if method not in METHODS:
         raise ValueError(f"method is {method!r}: it has to be one of {', '.join(METHODS)}")
     games = np.zeros(checked_count(n, "n"), GAME)
-    warm_up("sampling of worlds", "engine", _compile_all)
+    warm_up("sampling of determinizations", "engine", _compile_all)
     _sample(view.rules.record(match), view, method == "voids", seed, games)
     return games

@@ -312,7 +312,7 @@ export interface DecisionValues {
   unit: string;
   best: Array<number>;
   cards: Array<ActionValue>;
-  worlds: number | null;
+  samples: number | null;
   n: number;
   who: number;
   stage: string;
@@ -348,7 +348,7 @@ export interface PositionValues {
   unit: string;
   best: Array<number>;
   cards: Array<ActionValue>;
-  worlds: number | null;
+  samples: number | null;
 }
 
 export interface Replay {

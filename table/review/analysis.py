@@ -88,7 +88,7 @@ class PositionValues(Struct, kw_only=True):
     unit: str
     best: list[int]
     cards: list[ActionValue]
-    worlds: int | None = None
+    samples: int | None = None
 
 
 class DecisionValues(PositionValues, kw_only=True):
@@ -190,11 +190,11 @@ class Analyst:
     def values(self, view: View) -> PositionValues:
         """The values of all legal actions: exact where possible, otherwise estimated."""
         view = View(self.rules, view.record)
-        exact, worlds = self._exact(view), None
+        exact, samples = self._exact(view), None
         if exact is not None:
             cards = exact
         elif (estimates := self.search.estimates(view, self.settings.seed)) is not None:
-            worlds = estimates.worlds
+            samples = estimates.samples
             cards = self._estimated(estimates, self._probabilities(view))
         else:
             probs = self._probabilities(view)
@@ -204,7 +204,7 @@ class Analyst:
             ]
         best = [card.action for card in cards if card.cost == 0]
         return PositionValues(
-            exact=exact is not None, unit=self.unit, best=best, cards=cards, worlds=worlds
+            exact=exact is not None, unit=self.unit, best=best, cards=cards, samples=samples
         )
 
     def _exact(self, view: View) -> list[ActionValue] | None:

@@ -33,7 +33,7 @@ def test_a_time_a_move_is_spent() -> None:
 
 @pytest.mark.parametrize("player", ["threshold", "counting"])
 @pytest.mark.parametrize("rules", ["classic", "draft"])
-def test_worlds_are_played_on_by_the_player_that_is_named(rules: str, player: str) -> None:
+def test_named_playout_policy_plays_determinizations_out(rules: str, player: str) -> None:
     agent = Player(make_agent(player, rules))
     search = FlatMcAgent(rules, 8, f"playout={player}")._new_search()
     for number in range(10):

@@ -96,7 +96,7 @@ def test_a_search_by_the_clock_returns_action_values() -> None:
     assert np.array_equal(np.isnan(values), np.isnan(sampled_values))
     evaluated = ~np.isnan(values)
     assert evaluated.any()
-    # Means of pays of -1, 0 and 1, over some worlds each.
+    # Means of pays of -1, 0 and 1, over some determinizations each.
     assert (np.abs(values[evaluated]) <= 1).all()
     assert np.abs(values[evaluated] - sampled_values[evaluated]).mean() < 0.4
     assert ((views["hand"] >> actions.astype(np.uint64)) & np.uint64(1) == 1).all()

@@ -45,16 +45,16 @@ def hands_by_every_deal(game: Game) -> dict[int, float]:
 
 
 @pytest.mark.parametrize("deal", range(3))
-def test_worlds_come_as_often_as_the_play_of_the_other_makes_them_likely(deal: int) -> None:
+def test_determinizations_follow_likelihood_of_opponents_play(deal: int) -> None:
     opponent, game = Player("threshold", DECK), Game(DECK, seed=deal)
     for _ in range(2):
         game.play(opponent.choose(game.view()) if game.turn == 1 else int(game.legal()[0]))
     expected = hands_by_every_deal(game)
     agent = make_agent("responder:16,against=threshold", DECK)
     assert isinstance(agent, ResponderAgent)
-    worlds = agent.sample_determinizations(game.view(0), 4000, seed=1)
-    hands, counts = np.unique(worlds["hand"][:, 1], return_counts=True)
-    frequencies = dict(zip(hands.tolist(), (counts / len(worlds)).tolist(), strict=True))
+    games = agent.sample_determinizations(game.view(0), 4000, seed=1)
+    hands, counts = np.unique(games["hand"][:, 1], return_counts=True)
+    frequencies = dict(zip(hands.tolist(), (counts / len(games)).tolist(), strict=True))
     for hand in {*expected, *frequencies}:
         assert frequencies.get(hand, 0.0) == pytest.approx(expected.get(hand, 0.0), abs=0.05)
 

@@ -98,7 +98,7 @@ def card_value(game: Game, card: int, policy: NetworkAgent) -> float:
 
 @pytest.mark.parametrize("follow", [False, True])
 @pytest.mark.parametrize("rules", ["classic", "margin", "all-tricks", "colour", "no-trump"])
-def test_with_the_true_world_alone_it_plays_an_exactly_best_card(rules: str, follow: bool) -> None:
+def test_true_determinization_alone_gives_exactly_best_card(rules: str, follow: bool) -> None:
     agent = make_agent("thinker:1,last=2", rules)
     policy = NetworkAgent(rules, champion_for(load_rules(rules)))
     assert isinstance(agent, ThinkerAgent)
@@ -283,24 +283,24 @@ def test_it_plays_the_best_mean_and_weighted_log_prior(prior: float) -> None:
 
 
 def searched(agent: ThinkerAgent, game: Game, pruning: int) -> tuple[int, int]:
-    """Action of a search in 96 worlds, and in how many worlds it was decided."""
+    """Action of a search in 96 determinizations, and in how many it was decided."""
     view, actions = game.view(), np.zeros(1, np.int64)
     search = new_search(agent.record, load_tablebase(), agent.networks, pruning)
     batch = ViewBatch(view.record.copy(), np.ones(1, np.uint64), actions)
     thinker_actions(search, batch, 96, False)
-    return int(actions[0]), int(search.progress["worlds"][0])
+    return int(actions[0]), int(search.progress["samples"][0])
 
 
-def test_race_rarely_drops_the_card_that_all_worlds_would_choose() -> None:
+def test_race_rarely_drops_card_that_all_samples_choose() -> None:
     agent = ThinkerAgent("classic")
     compared = missed = shortened = 0
     for seed in range(250):
         game = at_trick(1 + seed % 9, seed, follow=bool(seed % 2))
-        action, worlds = searched(agent, game, PRUNE_BY_RACING)
-        best, all_worlds = searched(agent, game, PRUNE_AT_START)
-        compared += all_worlds > 0
+        action, samples = searched(agent, game, PRUNE_BY_RACING)
+        best, all_samples = searched(agent, game, PRUNE_AT_START)
+        compared += all_samples > 0
         missed += action != best
-        shortened += worlds < all_worlds
+        shortened += samples < all_samples
     assert compared > 100
     assert missed < 0.06 * compared
     assert shortened > 0.1 * compared
@@ -310,9 +310,9 @@ def test_race_is_decided_at_once_by_a_prior_that_outweighs_all_values() -> None:
     agent, raced = ThinkerAgent("classic", 96, "prior=1"), 0
     for seed in range(30):
         game = at_trick(1 + seed % 9, seed, follow=bool(seed % 2))
-        _, worlds = searched(agent, game, PRUNE_BY_RACING)
-        assert worlds <= ROUND_SIZE
-        raced += worlds > 0
+        _, samples = searched(agent, game, PRUNE_BY_RACING)
+        assert samples <= ROUND_SIZE
+        raced += samples > 0
     assert raced > 20
 
 

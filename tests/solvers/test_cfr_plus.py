@@ -175,7 +175,7 @@ def test_players_are_as_exploitable_as_by_whole_views(
 
 
 class Listening(RandomExactAgent):
-    """Keeps every view in which it is asked; what cannot happen confuses who samples worlds."""
+    """Keeps every view in which it is asked; sampling fails in views that cannot happen."""
 
     def __init__(self, rules: Any) -> None:
         super().__init__(rules)

@@ -253,15 +253,15 @@ def test_estimates_of_a_search_are_its_search_targets() -> None:
             if estimates is None:
                 assert not len(columns)
             elif decision >= 24:
-                # At the last trick every world is tried: the same in any stream.
+                # At the last trick every determinization is tried: the same in any stream.
                 player = Player(thinker, seed=k)
                 assert player.choose(view) == card
                 assert targets[columns] == pytest.approx(estimates.means[columns], abs=1e-6)
                 assert len(columns) == len(view.legal())
                 compared += len(columns)
             else:
-                # All that the policy does not rule out met all worlds, the bad ones too, of
-                # equivalent cards one.
+                # All that the policy does not rule out met all determinizations, the bad ones too,
+                # of equivalent cards one.
                 legal, likely = view.legal(), likely_cards(view)
                 searched_cards = [legal[column] for column in columns]
                 assert {*columns} <= {*likely}

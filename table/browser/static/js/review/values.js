@@ -33,9 +33,9 @@ function rowOf(each, { action, best, unit, low, high, champion }) {
 }
 
 /** The table of a decision, with the champion's shares where it plays; `name` tells whose it was.
- * @param {Omit<PositionValues, "worlds"> & { action?: number | null, worlds?: number | null, name?: string }} decision
+ * @param {Omit<PositionValues, "samples"> & { action?: number | null, samples?: number | null, name?: string }} decision
  */
-export function valuesTable({ cards, best, action = null, unit, exact, worlds, name }) {
+export function valuesTable({ cards, best, action = null, unit, exact, samples, name }) {
   const numbers = cards.map((each) => each.value).filter(known);
   if (!numbers.length) return faint(label("values.no_choice"));
   const low = unit === "win %" ? 0 : Math.min(0, ...numbers), high = unit === "win %" ? 100 : Math.max(1, ...numbers);
@@ -45,7 +45,7 @@ export function valuesTable({ cards, best, action = null, unit, exact, worlds, n
   /** @param {ActionValue[]} which */
   const rows = (which) => which.map((each) => rowOf(each, { action, best, unit, low, high, champion }));
   const body = h("tbody", {}, rows(shown));
-  const kind = label(exact ? "values.exact" : worlds ? "values.worlds" : "values.estimated", { n: worlds });
+  const kind = label(exact ? "values.exact" : samples ? "values.samples" : "values.estimated", { n: samples });
   const more = h("button", { type: "button", class: "quiet small", onclick: () => { body.replaceChildren(...rows(ordered)); more.remove(); } },
     label("values.all", { n: ordered.length }));
   return h("div", { class: "values-scroll" },
