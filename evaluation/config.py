@@ -32,7 +32,7 @@ class LadderConfig(CheckedSettings, frozen=True, kw_only=True):
     hands: Annotated[EvenCount | None, doc("Hands of each pairing.")] = None
     until: Annotated[
         Positive | None,
-        doc("Half width of the win rate's 95 % interval at which a pairing stops, in %."),
+        doc("Margin of error of the win rate (95 %) at which a pairing stops, in %."),
     ] = None
     match: Annotated[PositiveInt | None, doc("Play matches to so many points.")] = None
     best_of: Annotated[PositiveInt | None, doc("Play matches of the best of so many hands.")] = None

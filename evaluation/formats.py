@@ -15,19 +15,19 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def percent_with_interval(share: Estimate) -> str:
-    """A share with the half width of its interval, as `49.8 ± 0.5 %`."""
-    digits = 1 if share.half_width >= 0.0005 or share.half_width == 0 else 2
-    return f"{100 * share.value:.{digits}f} ± {100 * share.half_width:.{digits}f} %"
+    """A share with its margin of error, as `49.8 ± 0.5 %`."""
+    digits = 1 if share.margin_of_error >= 0.0005 or share.margin_of_error == 0 else 2
+    return f"{100 * share.value:.{digits}f} ± {100 * share.margin_of_error:.{digits}f} %"
 
 
 def number_with_interval(number: Estimate, digits: int = 2) -> str:
-    """A signed number with the half width of its interval, as `+0.12 ± 0.04`."""
+    """A signed number with its margin of error, as `+0.12 ± 0.04`."""
     return f"{signed(number.value, digits)} {plus_minus(number, digits)}".rstrip()
 
 
 def plus_minus(number: Estimate, digits: int) -> str:
-    """The half width of an interval as `± 0.04`; empty if it is infinite."""
-    half = number.half_width
+    """The margin of error as `± 0.04`; empty if it is infinite."""
+    half = number.margin_of_error
     return f"± {half:.{digits}f}" if math.isfinite(half) else ""
 
 

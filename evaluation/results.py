@@ -181,7 +181,7 @@ class Ladder:
                 "A player won or lost everything that ties it to the others: ratings were found "
                 "with half a tie added to every pairing."
             )
-        if any(math.isinf(elo.half_width) for elo in self.ratings.elo):
+        if any(math.isinf(elo.margin_of_error) for elo in self.ratings.elo):
             yield "Where Elo has no interval (–), these results tell none: more hands may."
 
 

@@ -44,13 +44,13 @@ class Limits:
             return True
         if self.until is None or tally.pairs < _MIN_PAIRS:
             return False
-        return win_rate_of(tally).half_width <= self.until
+        return win_rate_of(tally).margin_of_error <= self.until
 
     def fraction(self, tally: Tally) -> float:
         part = tally.pairs / self.pairs
         if self.until is not None and tally.pairs:
             # The interval shrinks with the square root of the pairs.
-            part = max(part, min(1.0, (self.until / win_rate_of(tally).half_width) ** 2))
+            part = max(part, min(1.0, (self.until / win_rate_of(tally).margin_of_error) ** 2))
         return part
 
 

@@ -32,8 +32,8 @@ class Estimate:
     high: float
 
     @property
-    def half_width(self) -> float:
-        """The longer side of the interval, which is asymmetric near 0 and 1."""
+    def margin_of_error(self) -> float:
+        """Half of the interval's width; near 0 and 1, where it is asymmetric, its longer side."""
         return max(self.high - self.value, self.value - self.low)
 
     def scaled(self, factor: float, shift: float = 0.0) -> Estimate:
@@ -72,8 +72,8 @@ def mean_estimate(value: float, error: float, count: int) -> Estimate:
     """A mean with Student's interval."""
     if math.isinf(error):
         return Estimate(value, -math.inf, math.inf)
-    half_width = quantile(count) * error
-    return Estimate(value, value - half_width, value + half_width)
+    margin_of_error = quantile(count) * error
+    return Estimate(value, value - margin_of_error, value + margin_of_error)
 
 
 def mean_of(values: ArrayLike) -> Estimate:
@@ -169,14 +169,14 @@ def fit_ratings(
         variances = np.square(influences).sum(1)
         t = np.array([quantile(_degrees_of_freedom(row) + 1) for row in influences])
     errors = np.sqrt(np.maximum(variances, 0)) * ELO_SCALE
-    half_widths = np.full(count, math.inf)
+    margins_of_error = np.full(count, math.inf)
     finite = bounded & (errors > 1e-9)
-    half_widths[finite] = t[finite] * errors[finite]
+    margins_of_error[finite] = t[finite] * errors[finite]
     if anchor is not None:
-        half_widths[anchor] = 0.0
+        margins_of_error[anchor] = 0.0
     elo = tuple(
         Estimate(float(value), float(value - half), float(value + half))
-        for value, half in zip(values, half_widths, strict=True)
+        for value, half in zip(values, margins_of_error, strict=True)
     )
     return Ratings(elo, padded)
 

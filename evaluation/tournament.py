@@ -71,7 +71,7 @@ class ArenaOptions(TypedDict, total=False):
 
     `hands` is the number of hands of each pairing (matches, where a match is played), an even
     number, since half of them have the seats exchanged. With `until` a pairing stops as soon as
-    the half width of the win rate's 95 % interval is no larger, and `hands` is the limit.
+    the margin of error of the win rate (95 %) is no larger, and `hands` is the limit.
     `seed` is the seed of the deals and `key`, 32 hexadecimal digits, of all other random numbers:
     by default it follows from the seed; the result contains it. `on` says where the workers are:
     `local` processes, or a Ray cluster, as `ray` or `ray://HOST:PORT`. `play_out` plays endings
@@ -263,7 +263,9 @@ class Arena:
         if not in_play:
             return hands
         # Of several pairings the one whose result is least certain.
-        pairing = max(map(self.pairing, in_play), key=lambda pairing: pairing.win_rate.half_width)
+        pairing = max(
+            map(self.pairing, in_play), key=lambda pairing: pairing.win_rate.margin_of_error
+        )
         win_rate = percent_with_interval(pairing.win_rate)
         return f"{pairing.player} – {pairing.opponent} {win_rate}, {hands}"
 
@@ -329,7 +331,7 @@ class Arena:
                 )
         if self.limits.until is not None and not self._stopped_by:
             until, hands = self.limits.until, SEATS * self.limits.pairs
-            if any(pairing.win_rate.half_width > until for pairing in pairings):
+            if any(pairing.win_rate.margin_of_error > until for pairing in pairings):
                 yield f"{hands:,} hands a pairing did not reach {until:.2%}."
         forfeits = [forfeit for pairing in pairings for forfeit in pairing.forfeits]
         yield from (f"{forfeit}." for forfeit in forfeits)

@@ -95,4 +95,4 @@ likeliest = torch.no_grad()(lambda observations, masks: policy(observations, mas
 agent = german_whist.PolicyAgent("classic", likeliest, layout="trump-first")
 result = german_whist.evaluate(agent, "threshold", hands=args.hands, seed=10**9).pairings[0]
 rate = result.win_rate.scaled(100)
-print(f"threshold: {rate.value:.1f} ± {rate.half_width:.1f} % won")
+print(f"threshold: {rate.value:.1f} ± {rate.margin_of_error:.1f} % won")

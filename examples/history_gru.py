@@ -78,4 +78,4 @@ likeliest = torch.no_grad()(lambda rows, masks: policy(*tensors(rows, masks))[0]
 agent = PolicyAgent("classic", likeliest, **options)
 result = evaluate(agent, "threshold", hands=args.hands, seed=10**9).pairings[0]
 rate = result.win_rate.scaled(100)
-print(f"threshold: {rate.value:.1f} ± {rate.half_width:.1f} % won")
+print(f"threshold: {rate.value:.1f} ± {rate.margin_of_error:.1f} % won")

@@ -72,7 +72,7 @@ def main() -> None:
     result = evaluate(agent, ["threshold", "value:13"], hands=args.hands, seed=10**9)
     for pairing in result.pairings:
         rate = pairing.win_rate.scaled(100)
-        print(f"{pairing.opponent}: {rate.value:.1f} ± {rate.half_width:.1f} % of hands won")
+        print(f"{pairing.opponent}: {rate.value:.1f} ± {rate.margin_of_error:.1f} % of hands won")
 
 
 if __name__ == "__main__":

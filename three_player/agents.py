@@ -108,7 +108,7 @@ def play_hand(game: ThreeGame, players: Sequence[ThreePlayer], key: SipKey) -> T
 
 
 class PayEstimate(NamedTuple):
-    """Mean payoff per hand, and the half width of its 95 % interval."""
+    """Mean payoff per hand, and its margin of error (95 %)."""
 
     payoff: float
     interval: float

@@ -45,8 +45,8 @@ class EvaluationResult(Measurement, frozen=True, kw_only=True):
 
     def text(self) -> str:
         """Win rate with its interval, and the opponent."""
-        win_rate, half_width = 100 * self.win_rate, 100 * self.half_width
-        return f"{win_rate:.1f} ± {half_width:.1f} % against {self.title}"
+        win_rate, margin_of_error = 100 * self.win_rate, 100 * self.margin_of_error
+        return f"{win_rate:.1f} ± {margin_of_error:.1f} % against {self.title}"
 
 
 class RunState(Struct, forbid_unknown_fields=True):

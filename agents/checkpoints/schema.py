@@ -68,7 +68,7 @@ class Measurement(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults
 
     opponent: str
     win_rate: Share
-    half_width: Share
+    margin_of_error: Share
     margin: float
     hands: Count
     rules: str = ""

@@ -138,16 +138,16 @@ class Estimates:
         return self.batches.mean(axis=0)
 
     @property
-    def half_widths(self) -> Array:
-        return _half_widths(self.batches)
+    def margins_of_error(self) -> Array:
+        return _margins_of_error(self.batches)
 
     def costs(self, best: int) -> tuple[Array, Array]:
-        """Loss of each action against `best`, with half widths."""
+        """Loss of each action against `best`, with margins of error."""
         differences = self.batches[:, [self.actions.index(best)]] - self.batches
-        return differences.mean(axis=0), _half_widths(differences)
+        return differences.mean(axis=0), _margins_of_error(differences)
 
 
-def _half_widths(batches: Array) -> Array:
+def _margins_of_error(batches: Array) -> Array:
     return _T95 * batches.std(axis=0, ddof=1) / np.sqrt(len(batches))
 
 

@@ -78,7 +78,7 @@ def main(moves: int = MOVES) -> None:
     result = evaluate(player, ["random", "threshold"], RULES, hands=2000, seed=1, workers=1)
     for pairing in result.pairings:
         rate = pairing.win_rate.scaled(100)
-        print(f"{pairing.opponent}: {rate.value:.1f} ± {rate.half_width:.1f} % of hands won")
+        print(f"{pairing.opponent}: {rate.value:.1f} ± {rate.margin_of_error:.1f} % of hands won")
 
 
 if __name__ == "__main__":

@@ -171,8 +171,10 @@ def _search_figures(result: Result) -> Figures:
         "searches": [*result.players[1:]],
         "lines": {
             kind: [
-                [float(f"{ms:.3g}"), round(wins, 1), round(half_width, 1)]
-                for (ms, wins), half_width in zip(line.points, line.half_widths, strict=True)
+                [float(f"{ms:.3g}"), round(wins, 1), round(margin_of_error, 1)]
+                for (ms, wins), margin_of_error in zip(
+                    line.points, line.margins_of_error, strict=True
+                )
             ]
             for kind, line in lines.items()
         },
@@ -181,7 +183,7 @@ def _search_figures(result: Result) -> Figures:
 
 def _reach(elo: Estimate, anchor: bool) -> int | None:
     """Half of a rating's interval, where it has one."""
-    return None if anchor or math.isinf(elo.half_width) else round(elo.half_width)
+    return None if anchor or math.isinf(elo.margin_of_error) else round(elo.margin_of_error)
 
 
 def _mean(values: Sequence[float | None], digits: int) -> float | None:

@@ -107,7 +107,7 @@ def _ranking(protocol: Protocol, block: Sequence[Entry]) -> str:
 
 
 def _percent(rate: Estimate) -> str:
-    return f"{100 * rate.value:.1f} ± {100 * rate.half_width:.1f}"
+    return f"{100 * rate.value:.1f} ± {100 * rate.margin_of_error:.1f}"
 
 
 def _source(entry: Entry) -> str:
@@ -119,7 +119,7 @@ def _source(entry: Entry) -> str:
 def _difference(entry: Entry) -> str:
     if entry.difference is None:
         return "–"
-    text = f"{100 * entry.difference.value:+.1f} ± {100 * entry.difference.half_width:.1f}"
+    text = f"{100 * entry.difference.value:+.1f} ± {100 * entry.difference.margin_of_error:.1f}"
     return f"{text}, **learnt**" if entry.learnt else text
 
 

@@ -233,7 +233,7 @@ class Curve:
     """Points of a line, with their intervals."""
 
     points: Sequence[tuple[float, float]]
-    half_widths: Sequence[float] = field(default_factory=tuple)
+    margins_of_error: Sequence[float] = field(default_factory=tuple)
     """Of the interval at each point; empty for none."""
 
 
@@ -336,10 +336,10 @@ def curves(
 
 
 def _bounds(line: Curve) -> list[float]:
-    half_widths = line.half_widths or [0.0] * len(line.points)
+    margins_of_error = line.margins_of_error or [0.0] * len(line.points)
     return [
         bound
-        for (_, y), half in zip(line.points, half_widths, strict=True)
+        for (_, y), half in zip(line.points, margins_of_error, strict=True)
         if math.isfinite(y)
         for bound in ((y - half, y + half) if math.isfinite(half) else (y,))
     ]
@@ -360,10 +360,10 @@ def _draw_curve(
     kind: str,
     at: Callable[[float, float], tuple[float, float]],
 ) -> None:
-    half_widths = line.half_widths or [0.0] * len(line.points)
+    margins_of_error = line.margins_of_error or [0.0] * len(line.points)
     points = [
         (x, y, half)
-        for (x, y), half in zip(line.points, half_widths, strict=True)
+        for (x, y), half in zip(line.points, margins_of_error, strict=True)
         if math.isfinite(x) and math.isfinite(y)
     ]
     band = [(x, y, half) for x, y, half in points if half and math.isfinite(half)]

@@ -62,7 +62,7 @@ def intervals(
     for row, (name, estimate) in enumerate(rows):
         y = _y_of(row)
         text = f"{estimate.value:.{digits}f}{unit}"
-        half = estimate.half_width
+        half = estimate.margin_of_error
         if math.isfinite(half):
             text += f" ± {half:.{digits}f}" if half else ""
             drawing.line(x_of(estimate.low), y, x_of(estimate.high), y, "whisker")
@@ -141,7 +141,7 @@ def curves_by_move_time(result: Result) -> dict[str, Curve]:
         row.sort(key=lambda point: point[0])
         lines[kind] = Curve(
             [(ms, 100 * rate.value) for ms, rate in row],
-            [100 * rate.half_width for _, rate in row],
+            [100 * rate.margin_of_error for _, rate in row],
         )
     return lines
 

@@ -214,8 +214,8 @@ export interface ActionValue {
   card: string;
   value: number | null;
   cost: number;
-  half_width?: number | null;
-  cost_half_width?: number;
+  margin_of_error?: number | null;
+  cost_margin_of_error?: number;
   tricks?: number | null;
   probability?: number | null;
 }

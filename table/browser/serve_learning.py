@@ -269,8 +269,8 @@ def _answer(source: ProblemSource, action: int) -> AnswerResult:
     card = next((card for card in position.cards if card.action == action), None)
     if card is None:
         raise IllegalAction(words.refusal_reason(view, action))
-    solved = card.cost <= SURE * card.cost_half_width
-    worse = [card.cost > SURE * card.cost_half_width for card in position.cards if card.cost]
+    solved = card.cost <= SURE * card.cost_margin_of_error
+    worse = [card.cost > SURE * card.cost_margin_of_error for card in position.cards if card.cost]
     only = all(worse) and len(worse) == len(position.cards) - 1
     return AnswerResult(
         solved=solved,

@@ -31,7 +31,7 @@ class Cost(Struct, frozen=True, kw_only=True):
     """Those with more than one legal action."""
     cost: float
     """Mean cost of a decision, in the unit of the analysis."""
-    half_width: float | None
+    margin_of_error: float | None
     """Of the 95 % interval over hands; None if the player decided in one hand only."""
     mistakes: int
     """Decisions whose cost is beyond the noise."""
@@ -107,14 +107,14 @@ def _cost(player: str, stage: str, trick: int | None, hands: list[list[DecisionV
     residuals = [sum(decision.cost for decision in hand) - mean * len(hand) for hand in hands]
     n_hands = sum(map(bool, hands))
     variance = n_hands / max(1, n_hands - 1) * sum(residual**2 for residual in residuals)
-    half_width = quantile(n_hands) * sqrt(variance) / len(decisions)
+    margin_of_error = quantile(n_hands) * sqrt(variance) / len(decisions)
     return Cost(
         player=player,
         stage=stage,
         trick=trick,
         decisions=len(decisions),
         cost=round(mean, 4),
-        half_width=round(half_width, 4) if n_hands > 1 else None,
+        margin_of_error=round(margin_of_error, 4) if n_hands > 1 else None,
         mistakes=mistakes,
         accuracy=round(100 * (1 - mistakes / mattered), 1) if mattered else None,
     )

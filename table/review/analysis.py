@@ -37,8 +37,8 @@ from .replay import player_names
 
 WIN, PAY = "win %", "pay"
 CHAMPION = "champion"
-# A cost in the foreplay counts as a mistake beyond this many half widths: of some three hundred
-# comparisons in a hand, one in twenty would exceed one half width by chance.
+# A cost in the foreplay counts as a mistake beyond this many margins of error: of some three
+# hundred comparisons in a hand, one in twenty would exceed one margin of error by chance.
 SURE = 1.5
 # Costs are printed in whole per cents and in tenths; one that would be printed as 0 is no mistake.
 _MIN_COST = {WIN: 0.5, PAY: 0.05}
@@ -72,9 +72,9 @@ class ActionValue(Struct, omit_defaults=True, kw_only=True):
     value: float | None
     """In the unit of the analysis; None for a forced action, which is not searched."""
     cost: float
-    half_width: float | None = None
+    margin_of_error: float | None = None
     """Half of the 95 % interval of an estimated value."""
-    cost_half_width: float = 0.0
+    cost_margin_of_error: float = 0.0
     tricks: int | None = None
     """Tricks still to be won, in an exact ending."""
     probability: float | None = None
@@ -106,7 +106,7 @@ class DecisionValues(PositionValues, kw_only=True):
     @property
     def matters(self) -> bool:
         least = _MIN_COST[self.unit]
-        return any(card.cost > max(SURE * card.cost_half_width, least) for card in self.cards)
+        return any(card.cost > max(SURE * card.cost_margin_of_error, least) for card in self.cards)
 
     @property
     def mistaken(self) -> bool:
@@ -183,7 +183,7 @@ class Analyst:
             trick=view.trick + 1,
             action=int(action),
             cost=chosen.cost,
-            sure=chosen.cost > SURE * chosen.cost_half_width,
+            sure=chosen.cost > SURE * chosen.cost_margin_of_error,
             **asdict(values),
         )
 
@@ -238,15 +238,15 @@ class Analyst:
         ]
 
     def _estimated(self, estimates: Estimates, probs: dict[int, float]) -> list[ActionValue]:
-        means, half_widths = estimates.means, estimates.half_widths
-        costs, cost_half_widths = estimates.costs(estimates.actions[int(np.argmax(means))])
+        means, margins_of_error = estimates.means, estimates.margins_of_error
+        costs, cost_margins_of_error = estimates.costs(estimates.actions[int(np.argmax(means))])
         return [
             _action_value(
                 action,
                 value=self.value_of_payoff(float(means[k])),
-                half_width=self._payoff_difference(float(half_widths[k])),
+                margin_of_error=self._payoff_difference(float(margins_of_error[k])),
                 cost=self._payoff_difference(float(costs[k])),
-                cost_half_width=self._payoff_difference(float(cost_half_widths[k])),
+                cost_margin_of_error=self._payoff_difference(float(cost_margins_of_error[k])),
                 probability=probs.get(action),
             )
             for k, action in enumerate(estimates.actions)

@@ -116,7 +116,7 @@ def hint_reason(view: View, position: PositionValues) -> str:
             return label("hints.exact", card=card, value=value)
         cards = join_words(list(map(action_symbol, equals)))
         return label("hints.exact_too", card=card, value=value, cards=cards, n=len(equals))
-    noise = {card.action: card.cost_half_width for card in position.cards}
+    noise = {card.action: card.cost_margin_of_error for card in position.cards}
     # Actions whose value is printed as the same figure count as equal too.
     similar = [
         action

@@ -42,7 +42,7 @@ _MIN_CARDS, _MAX_CARDS = 3, 9
 _MIN_MARGIN = 6.0
 """Minimum value of a foreplay puzzle's right card above every other card, in the unit."""
 _MARGIN_HALF_WIDTHS = 2.0
-"""The same margin in half widths of the difference."""
+"""The same margin in margins of error of the difference."""
 _POOL, _BAND = 8, 100.0
 """One puzzle is chosen from this many candidates: that of the rarest rating band so far."""
 _PRIOR_MEAN, _PRIOR_STD = 1000.0, 300.0
@@ -61,7 +61,7 @@ class Puzzle(Struct, omit_defaults=True):
     exact: bool
     unit: str
     values: list[tuple[int, float, float]]
-    """For each action: its value, and the half width of its cost."""
+    """For each action: its value, and the margin of error of its cost."""
     rating: float
 
     def position(self) -> Game:
@@ -79,10 +79,10 @@ class Puzzle(Struct, omit_defaults=True):
                 card=action_word(action),
                 value=value,
                 cost=round(best_value - value, 3),
-                cost_half_width=half_width,
-                half_width=None if self.exact else half_width,
+                cost_margin_of_error=margin_of_error,
+                margin_of_error=None if self.exact else margin_of_error,
             )
-            for action, value, half_width in self.values
+            for action, value, margin_of_error in self.values
         ]
         best = [card.action for card in cards if card.cost == 0]
         return PositionValues(exact=self.exact, unit=self.unit, best=best, cards=cards)
@@ -189,7 +189,7 @@ def _to_puzzle(kind: str, candidate: _Candidate) -> Puzzle:
         exact=values.exact,
         unit=values.unit,
         values=[
-            (card.action, round(card.value or 0.0, 2), round(card.cost_half_width, 2))
+            (card.action, round(card.value or 0.0, 2), round(card.cost_margin_of_error, 2))
             for card in values.cards
         ],
         rating=candidate.rating,
@@ -219,9 +219,9 @@ def _confirm(strong: Analyst, candidate: _Candidate) -> _Candidate | None:
     return candidate._replace(values=values) if confirmed else None
 
 
-def _stands_out(values: PositionValues, half_widths: float) -> bool:
+def _stands_out(values: PositionValues, margins_of_error: float) -> bool:
     return all(
-        card.cost > max(_MIN_MARGIN, half_widths * card.cost_half_width)
+        card.cost > max(_MIN_MARGIN, margins_of_error * card.cost_margin_of_error)
         for card in values.cards
         if card.action != values.best[0]
     )

@@ -145,8 +145,8 @@ def _value_line(decision: DecisionValues, names: Sequence[str]) -> str:
     line += f" {_amount(played.value, unit)}"
     if played.tricks is not None:
         line += label("printed.tricks_left", n=played.tricks)
-    if played.half_width is not None:
-        line += f" ±{played.half_width:.{0 if unit == WIN else 2}f}"
+    if played.margin_of_error is not None:
+        line += f" ±{played.margin_of_error:.{0 if unit == WIN else 2}f}"
     if played.probability is not None:
         line += label("printed.network", share=percent(100 * played.probability))
     if decision.cost > 0:

@@ -83,7 +83,7 @@ def test_the_first_one_beats_the_rules_of_thumb_as_its_card_says() -> None:
     card = read_checkpoint(FIRST_WEIGHTS).card
     measurement = next(entry for entry in card.evaluations if entry.opponent == "threshold")
     pairing = evaluate("champion-1", "threshold", hands=4_000, seed=11, key=KEY).pairings[0]
-    reach = pairing.win_rate.half_width + measurement.half_width
+    reach = pairing.win_rate.margin_of_error + measurement.margin_of_error
     assert abs(pairing.win_rate.value - measurement.win_rate) < 1.5 * reach
 
 

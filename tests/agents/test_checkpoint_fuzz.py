@@ -46,7 +46,13 @@ CARD: dict[str, Any] = network_card(PLACES, [6], rules=[{"name": "classic"}]) | 
     "hands": 4,
     "minutes": 0.5,
     "evaluations": [
-        {"opponent": "half as long", "win_rate": 0.5, "half_width": 0.1, "margin": 0, "hands": 9}
+        {
+            "opponent": "half as long",
+            "win_rate": 0.5,
+            "margin_of_error": 0.1,
+            "margin": 0,
+            "hands": 9,
+        }
     ],
     "init": {"checkpoint": "champion", "sha256": "", "decisions": 5, "commands": ["a"]},
     "machine": "a processor, 2 cores",

@@ -64,7 +64,7 @@ def test_it_wins_most_of_what_can_be_won_and_no_more(name: str, lower_bound: flo
     exact = measure_exploitability(make_agent(name, "2x5-h3"), "2x5-h3").exploitability
     player = f"responder:32,against={name}"
     won = evaluate(player, name, "2x5-h3", hands=1200, seed=3, key=KEY).pairings[0].points
-    assert lower_bound * exact < won.value < exact + 1.5 * won.half_width
+    assert lower_bound * exact < won.value < exact + 1.5 * won.margin_of_error
 
 
 def test_every_player_that_it_knows_can_be_answered() -> None:

@@ -165,9 +165,9 @@ def test_estimates_of_the_last_trick_are_exact_and_those_before_are_not() -> Non
     exact, estimates = agent.estimates(last), agent.estimates(early)
     assert exact is not None
     assert estimates is not None
-    assert exact.half_widths == pytest.approx(0, abs=1e-9)
+    assert exact.margins_of_error == pytest.approx(0, abs=1e-9)
     assert len(exact.actions) == len(last.legal())
-    assert (estimates.half_widths > 0).all()
+    assert (estimates.margins_of_error > 0).all()
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])

@@ -136,7 +136,7 @@ def test_workers_change_nothing_when_a_precision_ends_the_run() -> None:
     assert written[0] == written[1]
     assert len(written[0]) == sum(pairing.hands for pairing in alone.pairings)
     for pairing in alone.pairings:
-        assert pairing.win_rate.half_width <= 0.03
+        assert pairing.win_rate.margin_of_error <= 0.03
         assert pairing.hands < 4_000
 
 

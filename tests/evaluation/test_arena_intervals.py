@@ -49,7 +49,7 @@ def test_intervals_of_shares_cover_the_truth(probability: float, pairs: int) -> 
 @pytest.mark.parametrize("pairs", [2, 3, 5, 12])
 def test_few_pairs_take_the_quantile_of_student(pairs: int) -> None:
     t = stats.t.ppf(0.975, pairs - 1)
-    assert mean_estimate(0.3, 0.1, pairs).half_width == pytest.approx(0.1 * t, rel=1e-3)
+    assert mean_estimate(0.3, 0.1, pairs).margin_of_error == pytest.approx(0.1 * t, rel=1e-3)
     found = share_estimate(0.3, 0.1, pairs, games=1000)
     for end in (found.low, found.high):  # Wilson's ends are so far from the share
         far = t * 0.1 * np.sqrt(end * (1 - end) / (0.3 * 0.7))
@@ -62,10 +62,10 @@ def test_extreme_samples_have_the_intervals_that_they_deserve() -> None:
         assert found.value == wins / 4
         assert 0.1 < found.high - found.low < 0.3
     always = share_estimate(1.0, 0.0, 10)
-    assert always.half_width == always.value - always.low > 0.2
+    assert always.margin_of_error == always.value - always.low > 0.2
     level = share_estimate(*estimates(np.full(20, 2)), 20)
-    assert level.low == pytest.approx(0.5 - level.half_width)
-    assert 0.05 < level.half_width < 0.08
+    assert level.low == pytest.approx(0.5 - level.margin_of_error)
+    assert 0.05 < level.margin_of_error < 0.08
     single = share_estimate(*estimates(np.array([2])), 1)
     assert (single.low, single.high) == (0.0, 1.0)
 
@@ -102,7 +102,7 @@ def test_interval_of_many_hands_is_that_of_their_variance() -> None:
     wins = np.repeat([0, 2, 4], (120, 660, 220))
     value, error = estimates(wins)
     found = share_estimate(value, error, 1000)
-    assert found.half_width == pytest.approx(quantile(1000) * error, rel=0.005)
+    assert found.margin_of_error == pytest.approx(quantile(1000) * error, rel=0.005)
 
 
 # -- ratings
@@ -136,7 +136,7 @@ def test_two_players_are_rated_by_the_formula() -> None:
     games = round_robin(2, 100)
     found = fit_ratings(games, np.array([[0, 64], [36, 0]]), anchor=1).elo[0]
     assert found.value == pytest.approx(1000 + 400 * np.log10(64 / 36))
-    assert found.half_width == pytest.approx(
+    assert found.margin_of_error == pytest.approx(
         1.96 * ELO_SCALE / np.sqrt(100 * 0.64 * 0.36), rel=1e-3
     )
 
@@ -147,12 +147,12 @@ def test_who_wins_everything_is_rated_by_half_a_tie_without_an_interval() -> Non
     assert found.padded
     assert np.isfinite([each.value for each in found.elo]).all()
     assert found.elo[0].value > found.elo[1].value == pytest.approx(found.elo[2].value)
-    assert not np.isfinite([each.half_width for each in found.elo]).any()
+    assert not np.isfinite([each.margin_of_error for each in found.elo]).any()
     # Against an anchor that two of them are tied to, theirs are known.
     first, second, third = fit_ratings(games, scores, anchor=1).elo
-    assert np.isinf(first.half_width)
-    assert second.half_width == 0
-    assert 0 < third.half_width < 1000
+    assert np.isinf(first.margin_of_error)
+    assert second.margin_of_error == 0
+    assert 0 < third.margin_of_error < 1000
 
 
 def test_results_that_never_varied_tell_no_interval() -> None:
@@ -160,7 +160,7 @@ def test_results_that_never_varied_tell_no_interval() -> None:
     found = fit_ratings(round_robin(2, 10), scores, np.zeros((2, 5)))
     assert not found.padded
     assert [each.value for each in found.elo] == [1000, 1000]
-    assert np.isinf([each.half_width for each in found.elo]).all()
+    assert np.isinf([each.margin_of_error for each in found.elo]).all()
 
 
 # -- ratings of ladders, whose pairings share their deals
@@ -182,10 +182,10 @@ def scores_by_deal(lines: list[str]) -> dict[tuple[str, str], dict[int, float]]:
     return found
 
 
-def half_widths_by_hand(
+def margins_of_error_by_hand(
     players: list[str], scores: dict[tuple[str, str], dict[int, float]]
 ) -> list[float]:
-    """Half widths of ratings, deal by deal in plain loops; the first player is the anchor."""
+    """Margins of error of ratings, deal by deal in plain loops; the first player is the anchor."""
     rating = dict.fromkeys(players, 0.0)
 
     def win_prob(one: str, other: str) -> float:
@@ -239,9 +239,11 @@ def test_intervals_of_ratings_are_those_of_residuals_added_up_by_deal(
     scores = scores_by_deal(lines)
     assert {len(of_deals) for of_deals in scores.values()} == deals
     assert found.ladder is not None
-    half_widths = [elo.half_width for elo in found.ladder.ratings.elo]
+    margins_of_error = [elo.margin_of_error for elo in found.ladder.ratings.elo]
     # The series for Student's quantile is off by 0.9 / n^4 of n degrees of freedom; here n >= 7.
-    assert half_widths == pytest.approx(half_widths_by_hand(players, scores), rel=0.9 / 7**4)
+    assert margins_of_error == pytest.approx(
+        margins_of_error_by_hand(players, scores), rel=0.9 / 7**4
+    )
 
 
 def rated(players: list[str], hands: int) -> Sequence[Estimate]:
@@ -255,24 +257,24 @@ def test_the_same_deals_played_again_tell_nothing_more() -> None:
     once = rated(["counting", "a=value:3"], hands=100)[1]
     for elo in rated(["counting", "a=value:3", "b=value:3", "c=value:3"], hands=100)[1:]:
         assert elo.value == pytest.approx(once.value)
-        assert elo.half_width == pytest.approx(once.half_width)
+        assert elo.margin_of_error == pytest.approx(once.margin_of_error)
 
 
 def test_figures_that_never_varied_tell_no_interval() -> None:
     (pairing,) = evaluate("counting", "random", hands=4, seed=2, key="00" * 16).pairings
     assert pairing.points.value == 1
-    assert pairing.points.half_width == np.inf
-    assert np.isfinite(pairing.margin.half_width)
+    assert pairing.points.margin_of_error == np.inf
+    assert np.isfinite(pairing.margin.margin_of_error)
 
 
 def test_players_that_tied_every_deal_have_an_interval() -> None:
     (pairing,) = evaluate("counting", "a=counting", hands=200, seed=2, key="00" * 16).pairings
     for rate in (pairing.win_rate, pairing.hand_win_rate):
         assert rate.value == 0.5
-        assert 0.01 < rate.half_width < 0.02
+        assert 0.01 < rate.margin_of_error < 0.02
     for number in (pairing.margin, pairing.points):
         assert number.value == 0
-        assert number.half_width == np.inf
+        assert number.margin_of_error == np.inf
 
 
 @pytest.mark.parametrize("reduce_variance", [False, True])
@@ -288,13 +290,13 @@ def test_until_goes_on_where_every_deal_is_tied(reduce_variance: bool) -> None:
         reduce_variance=reduce_variance,
     )
     assert found.pairings[0].hands > 256
-    assert found.pairings[0].win_rate.half_width <= 0.005
+    assert found.pairings[0].win_rate.margin_of_error <= 0.005
 
 
 def test_two_players_that_tie_every_deal_have_no_interval() -> None:
     """Clones win and lose alike; and one deal tells nothing of how much deals differ."""
     for players, hands in ((["counting", "a=counting"], 40), (["counting", "value:3"], 2)):
-        assert [elo.half_width for elo in rated(players, hands)] == [0, np.inf]
+        assert [elo.margin_of_error for elo in rated(players, hands)] == [0, np.inf]
 
 
 SIMILAR = ["threshold", "value:13", "value:3", "counting"]

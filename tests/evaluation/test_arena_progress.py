@@ -26,7 +26,7 @@ def test_what_is_done_grows_to_all_and_the_line_tells_the_result_so_far() -> Non
         # Of several pairings in play the one whose result is least sure.
         playing = [each for each in arena.schedule.pairings if not each.done]
         if playing and all(each.tally.pairs for each in playing):
-            shown = max(map(arena.pairing, playing), key=lambda each: each.win_rate.half_width)
+            shown = max(map(arena.pairing, playing), key=lambda each: each.win_rate.margin_of_error)
             assert told.startswith(f"threshold – {shown.opponent} ")
 
     evaluate("threshold", ["random", "random-exact"], hands=400, key=KEY, progress=look)

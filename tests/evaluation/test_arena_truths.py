@@ -33,6 +33,6 @@ def test_known_win_rates_are_found(
 def test_an_agent_against_itself_wins_exactly_half(player: str) -> None:
     found = evaluate(player, player, hands=20, seed=SEED, key=KEY).pairings[0]
     assert found.win_rate.value == 0.5
-    assert found.win_rate.half_width > 0.1
+    assert found.win_rate.margin_of_error > 0.1
     assert found.margin.value == 0
     assert found.stages[0].upcards == found.stages[1].upcards

@@ -110,7 +110,7 @@ def test_a_rating_is_as_sure_as_the_win_rate_less_luck() -> None:
     rate, elo = found.pairings[0].win_rate, anchored.ratings.elo[0]
     slope = ELO_SCALE / (rate.value * (1 - rate.value))
     # Each is half as far from the mean of both as from the other.
-    assert elo.half_width == pytest.approx(slope * rate.half_width / 2)
+    assert elo.margin_of_error == pytest.approx(slope * rate.margin_of_error / 2)
 
 
 def test_ladder_rates_win_rates_beyond_100_percent_as_played() -> None:

@@ -67,8 +67,8 @@ def test_costs_are_those_of_the_hands_added_up(result: Accuracy, records: list[G
     residuals = [sum(hand) - mean * len(hand) for hand in hands]
     variance = sum(residual**2 for residual in residuals) * N_HANDS / (N_HANDS - 1)
     # Student's t: the spread of six hands is itself uncertain.
-    half_width = stats.t.ppf(0.975, N_HANDS - 1) * math.sqrt(variance) / len(costs)
-    assert ada.half_width == pytest.approx(half_width, abs=1e-3)
+    margin_of_error = stats.t.ppf(0.975, N_HANDS - 1) * math.sqrt(variance) / len(costs)
+    assert ada.margin_of_error == pytest.approx(margin_of_error, abs=1e-3)
     tricks = [cost for cost in result.costs if cost.player == "Ada" and cost.stage == "endgame"][1:]
     assert sum(trick.decisions for trick in tricks) == ada.decisions
     assert sum(trick.decisions * trick.cost for trick in tricks) == pytest.approx(
@@ -78,7 +78,7 @@ def test_costs_are_those_of_the_hands_added_up(result: Accuracy, records: list[G
 
 def test_perfect_endings_have_no_mistakes(result: Accuracy) -> None:
     bob, ada = endgame_cost(result, "Bob"), endgame_cost(result, "Ada")
-    assert (bob.cost, bob.mistakes, bob.half_width, bob.accuracy) == (0, 0, 0, 100)
+    assert (bob.cost, bob.mistakes, bob.margin_of_error, bob.accuracy) == (0, 0, 0, 100)
     assert ada.mistakes > 0
     assert ada.accuracy is not None
     assert ada.accuracy < 100
@@ -93,7 +93,7 @@ def test_the_command_prints_and_writes(records: list[GameRecord], tmp_path, whis
     assert len(rows) == 4
     assert all(" ± – " in row for row in rows)
     single = accuracy(records[:1], QUICK)
-    assert [endgame_cost(single, name).half_width for name in ("Ada", "Bob")] == [None, None]
+    assert [endgame_cost(single, name).margin_of_error for name in ("Ada", "Bob")] == [None, None]
     words = [*quick, 2, "--json", out]
     text = whist(*words).out
     assert text.startswith("2 hands, valued by flat-mc:8; cost of a decision in pay:")

@@ -181,10 +181,10 @@ def test_estimates_of_a_tiny_deck_are_right_on_average() -> None:
     view = game.view()
     estimates = agent.estimates(view)
     assert estimates is not None
-    for action, mean, half_width in zip(
-        estimates.actions, estimates.means, estimates.half_widths, strict=True
+    for action, mean, margin_of_error in zip(
+        estimates.actions, estimates.means, estimates.margins_of_error, strict=True
     ):
-        assert abs(mean - mean_by_enumeration(view, action)) < 2 * half_width + 1e-9
+        assert abs(mean - mean_by_enumeration(view, action)) < 2 * margin_of_error + 1e-9
 
 
 def mean_by_enumeration(view: View, action: int) -> float:
@@ -217,7 +217,7 @@ def test_a_mistake_costs_more_than_the_noise_and_the_dearest_comes_first() -> No
         decision = analysis["decisions"][mistake["n"]]
         card = next(c for c in decision["cards"] if c["action"] == decision["action"])
         # A cost that would be printed as 0.0 is no mistake.
-        assert mistake["cost"] == card["cost"] > max(card.get("cost_half_width", 0), 0.05)
+        assert mistake["cost"] == card["cost"] > max(card.get("cost_margin_of_error", 0), 0.05)
         view = position_before(record, mistake["n"]).view()
         symbol = action_symbol(decision["action"])
         if view.phase == "follow":

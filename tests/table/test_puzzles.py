@@ -84,7 +84,7 @@ def test_the_best_card_of_a_foreplay_puzzle_is_clear_beyond_the_interval() -> No
         values = puzzle.position_values()
         (best,) = values.best
         others = [card for card in values.cards if card.action != best]
-        assert all(card.cost > 2 * card.cost_half_width for card in others)
+        assert all(card.cost > 2 * card.cost_margin_of_error for card in others)
         assert len(others) >= 2
 
 

@@ -289,7 +289,7 @@ def found(rate: float, decisions: int, opponent: str = "random") -> EvaluationRe
         decisions=decisions,
         opponent=opponent,
         win_rate=rate,
-        half_width=0.01,
+        margin_of_error=0.01,
         margin=0.0,
         hands=100,
     )

@@ -23,7 +23,7 @@ def a_run(
     folder.mkdir(parents=True)
     settings = load_settings("tiny", words)
     (folder / "settings.yaml").write_text(settings.as_yaml(), encoding="utf-8")
-    lines = ["decisions,opponent,win_rate,half_width,margin,hands"]
+    lines = ["decisions,opponent,win_rate,margin_of_error,margin,hands"]
     lines += [f"{1000 * (k + 1)},random,{rate},0.02,0.1,400" for k, rate in enumerate(rates)]
     lines += ["2000,itself@1000,0.5,0.02,0,400"]
     (folder / "evaluations.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -61,7 +61,7 @@ def test_what_they_came_to_stands_in_lines_rows_and_json(two: Comparison) -> Non
     assert values["trainings"][1]["rates"]["random"][-1] == {
         "decisions": 2000,
         "value": 0.7,
-        "half_width": 0.02,
+        "margin_of_error": 0.02,
     }
     pandas = pytest.importorskip("pandas")
     frame = two.frame()
@@ -79,7 +79,7 @@ def test_runs_without_evaluations_are_compared_too(tmp_path: Path) -> None:
     assert re.search(r"random +60\.0\n", comparison.text())
     assert "evaluated after    2,000 (1 of 2 seeds)" in comparison.text()
     values = json.loads(json.dumps(comparison.to_json(), allow_nan=False))
-    assert values["trainings"][0]["rates"]["random"][-1]["half_width"] is None
+    assert values["trainings"][0]["rates"]["random"][-1]["margin_of_error"] is None
     comparison = compare([*folders, a_run(tmp_path / "never", rates=())])
     assert [sorted(training.last) for training in comparison.trainings] == [["random"]] * 2 + [[]]
     assert "never" in comparison.text()
@@ -94,8 +94,8 @@ def test_intervals_of_several_seeds_are_over_seeds(tmp_path: Path) -> None:
     last = training.last["random"]
     assert last.value == pytest.approx(0.6)
     # Student's t for three: 4.303 standard errors.
-    assert last.half_width == pytest.approx(4.3027 * 0.1 / math.sqrt(3), rel=1e-3)
-    assert training.rates["random"][0].half_width == 0
+    assert last.margin_of_error == pytest.approx(4.3027 * 0.1 / math.sqrt(3), rel=1e-3)
+    assert training.rates["random"][0].margin_of_error == 0
     assert training.learning["entropy"][0].value == pytest.approx(13 / 3)
     # One that has more figures than the others is laid beside them by decisions.
     a_run(tmp_path / "many" / "seed-11", rates=(0.4, 0.5, 0.8))

@@ -34,7 +34,7 @@ def measured(decisions: int, opponent: str, rate: float) -> EvaluationResult:
         decisions=decisions,
         opponent=opponent,
         win_rate=rate,
-        half_width=0.0123,
+        margin_of_error=0.0123,
         margin=-1.25,
         hands=4_000,
     )

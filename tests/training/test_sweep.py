@@ -94,14 +94,14 @@ def written(folder: Path, **changes: object) -> Path:
 
 
 def evaluation(
-    win_rate: float, half_width: float = 0.1, opponent: str = "random", decisions: int = 640
+    win_rate: float, margin_of_error: float = 0.1, opponent: str = "random", decisions: int = 640
 ) -> EvaluationResult:
     return EvaluationResult(
         opponent=opponent,
         hands=2,
         margin=0.0,
         win_rate=win_rate,
-        half_width=half_width,
+        margin_of_error=margin_of_error,
         decisions=decisions,
     )
 
@@ -178,8 +178,8 @@ def test_finalists_are_ranked_on_fresh_deals_with_ties(
         return evaluate_checkpoint(path, ["random"], 60, seed=seed).results[0]
 
     on_search, on_finalists, on_confirmation = (evaluate(EVALUATION_SEED + k) for k in range(3))
-    assert (result.confirmed.value, result.confirmed.half_width) == pytest.approx(
-        (on_confirmation.win_rate, on_confirmation.half_width)
+    assert (result.confirmed.value, result.confirmed.margin_of_error) == pytest.approx(
+        (on_confirmation.win_rate, on_confirmation.margin_of_error)
     )
     assert best.value == on_finalists.win_rate
     # The deals are not those on which trials were evaluated.

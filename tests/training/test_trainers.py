@@ -78,7 +78,7 @@ def test_the_example_learns(folder: Path) -> None:
     assert main(["train", TRAINER, *words, *tiny, *measure, "--run", "run"]) == 0
     measured = read_checkpoint(folder / "run").card.evaluations[-1]
     # With its own endgame; the best response to random wins 60.7 %.
-    assert measured.win_rate - measured.half_width > 0.53
+    assert measured.win_rate - measured.margin_of_error > 0.53
 
 
 @pytest.mark.parametrize(

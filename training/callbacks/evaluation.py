@@ -91,7 +91,7 @@ def evaluate_checkpoint(
                     decisions=int(path.stem),
                     opponent=name,
                     win_rate=pairing.win_rate.value,
-                    half_width=pairing.win_rate.half_width,
+                    margin_of_error=pairing.win_rate.margin_of_error,
                     margin=pairing.margin.value,
                     hands=pairing.hands,
                     rules=rules.name if len(checkpoint.rules) > 1 else "",
@@ -120,7 +120,7 @@ RESULT_COLUMNS = ["against", "wins", "margin", "hands"]
 
 def result_row(result: Measurement) -> list[str]:
     """Opponent, win rate, margin and hands as text."""
-    win_rate = f"{100 * result.win_rate:.1f} ± {100 * result.half_width:.1f} %"
+    win_rate = f"{100 * result.win_rate:.1f} ± {100 * result.margin_of_error:.1f} %"
     return [result.title, win_rate, f"{result.margin:+.2f}", f"{result.hands:,}"]
 
 

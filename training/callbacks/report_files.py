@@ -85,7 +85,7 @@ def _win_rate_curves(results: Sequence[EvaluationResult]) -> str:
     curves = {
         name: pictures.Curve(
             [(result.decisions, 100 * result.win_rate) for result in results],
-            [100 * result.half_width for result in results],
+            [100 * result.margin_of_error for result in results],
         )
         for name, results in by_curve.items()
     }

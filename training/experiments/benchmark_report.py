@@ -185,7 +185,7 @@ def draw_charts(results: Sequence[Result]) -> dict[str, str]:
 
 def _curve(runs: Sequence[Result], metric: str, is_log: bool, *, in_seconds: bool) -> charts.Curve:
     points: list[tuple[float, float]] = []
-    half_widths: list[float] = []
+    margins_of_error: list[float] = []
     for seeds in zip(*(run.points for run in runs), strict=True):
         mean = mean_of([point.values[metric] for point in seeds])
         if is_log and mean.value < _LEAST_SHOWN:
@@ -193,11 +193,11 @@ def _curve(runs: Sequence[Result], metric: str, is_log: bool, *, in_seconds: boo
         x = np.mean([point.seconds if in_seconds else point.decisions for point in seeds])
         points.append((float(x), mean.value))
         # Two seeds have an interval that says nothing.
-        half_width = mean.half_width if len(seeds) > 2 else math.inf
-        if is_log and math.isfinite(half_width):
-            half_width = min(half_width, mean.value - _LEAST_SHOWN)
-        half_widths.append(half_width)
-    return charts.Curve(points, half_widths)
+        margin_of_error = mean.margin_of_error if len(seeds) > 2 else math.inf
+        if is_log and math.isfinite(margin_of_error):
+            margin_of_error = min(margin_of_error, mean.value - _LEAST_SHOWN)
+        margins_of_error.append(margin_of_error)
+    return charts.Curve(points, margins_of_error)
 
 
 def chart_name(rules: str, metric: str, ending: str = "") -> str:
@@ -209,4 +209,4 @@ def _text(estimate: Estimate, digits: int = 4) -> str:
         f"{bound:.{digits}f}" if abs(bound) >= 0.001 or not bound else f"{bound:.1g}"
         for bound in (estimate.low, estimate.value, estimate.high)
     )
-    return f"{value} [{low}, {high}]" if math.isfinite(estimate.half_width) else value
+    return f"{value} [{low}, {high}]" if math.isfinite(estimate.margin_of_error) else value

@@ -35,7 +35,7 @@ class Point(Struct, frozen=True):
 
     decisions: float
     value: float
-    half_width: float
+    margin_of_error: float
     """Half of the 95 % interval: over seeds where there are several, else over hands."""
 
 
@@ -238,7 +238,7 @@ def mean_curve(curves: Sequence[Sequence[Point]]) -> list[Point]:
         ]
         mean = mean_of([point.value for point in points])
         decisions = fmean(point.decisions for point in points)
-        means.append(Point(decisions, mean.value, mean.half_width))
+        means.append(Point(decisions, mean.value, mean.margin_of_error))
     return means
 
 
@@ -248,7 +248,7 @@ def _load_win_rates(run: Path) -> dict[str, list[Point]]:
         opponent, rules = row["opponent"], row.get("rules")
         if not opponent.startswith(f"{ITSELF}@"):
             title = f"{opponent} ({rules})" if rules else opponent
-            values = (float(row[name]) for name in ("decisions", "win_rate", "half_width"))
+            values = (float(row[name]) for name in ("decisions", "win_rate", "margin_of_error"))
             curves.setdefault(title, []).append(Point(*values))
     return curves
 
@@ -272,7 +272,7 @@ def _read_csv(path: Path) -> list[dict[str, str]]:
 def as_curve(points: Sequence[Point], scale: float = 1.0) -> charts.Curve:
     return charts.Curve(
         [(point.decisions, scale * point.value) for point in points],
-        [scale * point.half_width for point in points],
+        [scale * point.margin_of_error for point in points],
     )
 
 
@@ -280,5 +280,5 @@ def rate_text(point: Point | None) -> str:
     """A win rate in %, with half of its interval."""
     if point is None:
         return "–"
-    finite = math.isfinite(point.half_width)
-    return f"{100 * point.value:.1f}" + (f" ± {100 * point.half_width:.1f}" if finite else "")
+    finite = math.isfinite(point.margin_of_error)
+    return f"{100 * point.value:.1f}" + (f" ± {100 * point.margin_of_error:.1f}" if finite else "")

@@ -95,7 +95,7 @@ class SweepResult(JsonStruct, frozen=True, kw_only=True):
             other.number
             for other in rest
             if best.objective.value - other.objective.value
-            < math.hypot(best.objective.half_width, other.objective.half_width)
+            < math.hypot(best.objective.margin_of_error, other.objective.margin_of_error)
         ]
 
     def frame(self) -> Any:
@@ -299,7 +299,7 @@ def _record_end(sweep: Sweep, trial: Any, job: Job, *, diverged: bool) -> str:
     last = max((evaluation.decisions for evaluation in evaluations), default=0)
     final = [evaluation for evaluation in evaluations if evaluation.decisions == last]
     objective = _objective(settings_from(job.settings), job.folder, final)
-    trial.set_user_attr("half_width", objective.half_width)
+    trial.set_user_attr("half_width", objective.margin_of_error)
     study.tell(trial, objective.value)
     return sweep.text(objective)
 
@@ -327,8 +327,8 @@ def mean_win_rate(evaluations: Sequence[EvaluationResult], opponents: Sequence[s
     if len(matches) < len(set(opponents)):
         raise SettingsError(f"not all of {', '.join(opponents)} could be played")
     value = fmean(evaluation.win_rate for evaluation in matches)
-    half_width = fmean(evaluation.half_width for evaluation in matches)
-    return Estimate(value, value - half_width, value + half_width)
+    margin_of_error = fmean(evaluation.margin_of_error for evaluation in matches)
+    return Estimate(value, value - margin_of_error, value + margin_of_error)
 
 
 class PruningCallback(Callback):

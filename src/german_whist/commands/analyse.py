@@ -62,8 +62,8 @@ def as_text(result: Accuracy, tricks: bool) -> str:
         if row.trick is None or tricks:
             stage = row.stage if row.trick is None else f"  trick {row.trick}"
             percent = "–" if row.accuracy is None else f"{row.accuracy:.1f} %"
-            half_width = "–" if row.half_width is None else f"{row.half_width:.3f}"
-            cost = f"{row.cost:.3f} ± {half_width}"
+            margin_of_error = "–" if row.margin_of_error is None else f"{row.margin_of_error:.3f}"
+            cost = f"{row.cost:.3f} ± {margin_of_error}"
             lines.append(
                 f"{row.player:<{width}}{stage:<10}{row.decisions:>10,}{cost:>17}"
                 f"{row.mistakes:>10,}{percent:>10}"

@@ -28,7 +28,7 @@ function rowOf(each, { action, best, unit, low, high, champion }) {
     h("th", { scope: "row" }, isCard(each.action) ? cardText(each.card) : actionSymbol(each.action),
       played ? h("span", { class: "sr-only" }, " ", label("values.played")) : null),
     h("td", { class: "bar-cell" }, h("span", { class: "bar" }, bar)),
-    h("td", { class: "number" }, amount(each.value, unit), each.half_width ? h("small", {}, ` ±${each.half_width.toFixed(unit === "win %" ? 0 : 1)}`) : null),
+    h("td", { class: "number" }, amount(each.value, unit), each.margin_of_error ? h("small", {}, ` ±${each.margin_of_error.toFixed(unit === "win %" ? 0 : 1)}`) : null),
     champion ? h("td", { class: "number" }, known(each.probability) ? `${Math.round(100 * each.probability)} %` : "–") : null);
 }
 
