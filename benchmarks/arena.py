@@ -5,7 +5,7 @@ from __future__ import annotations
 from german_whist.agents import agent_names, make_agent
 from german_whist.engine.endgame import load_tablebase
 from german_whist.engine.rules import load_rules
-from german_whist.evaluation.match import MatchConfig, Task, play_chunk, warm_up_match
+from german_whist.evaluation.chunk_player import PlayConfig, Task, play_chunk, warm_up_play
 
 from .measure import Row, rate
 
@@ -18,18 +18,18 @@ def run() -> list[Row]:
     rules = load_rules("classic")
     opponent = "value:13" if "value" in agent_names() else "random-exact"
     players = (make_agent("threshold", rules), make_agent(opponent, rules))
-    halves = (players, players)
+    agent_pairs = (players, players)
     note = f"one core, endings of up to {load_tablebase().cards} cards from the table"
     rows = []
     for title, play_out, target in (("exact endings", False, 10_000), ("played out", True, None)):
-        config = MatchConfig(rules, seed=1, play_out=play_out)
-        warm_up_match(halves, config)
+        config = PlayConfig(rules, seed=1, play_out=play_out)
+        warm_up_play(agent_pairs, config)
         chunk = iter(range(1 << 30))
 
-        def work(config: MatchConfig = config, chunk=chunk) -> float:
+        def work(config: PlayConfig = config, chunk=chunk) -> float:
             for _ in range(CHUNKS):
                 start = next(chunk) * PAIRS
-                play_chunk(halves, config, Task(start=start, pairs=PAIRS))
+                play_chunk(agent_pairs, config, Task(start=start, pairs=PAIRS))
             return 2 * PAIRS * CHUNKS
 
         name = f"threshold – {opponent}, classic, {title}"

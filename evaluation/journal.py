@@ -12,7 +12,7 @@ from filelock import FileLock, Timeout
 
 from ..common.files import CannotWrite
 from ..common.typing import Array
-from .match import Chunk, Task
+from .chunk_player import Chunk, Task
 
 
 class _Line(msgspec.Struct):

@@ -25,8 +25,8 @@ from ..common.executors import Executor
 from ..common.typing import Array
 from ..engine.dtypes import SEATS
 from ..engine.rules import load_rules
+from .chunk_player import Chunk, ChunkPlayer, PlayConfig, Task, half_worker
 from .exploitability.exact import agent_on_deck, measure_exploitability
-from .match import Chunk, MatchConfig, MatchPlayer, Task, half_player
 from .results import PlayerDetails, Result, ms_a_move
 from .statistics import Estimate, mean_estimate, share_error, share_estimate
 from .tournament import Arena
@@ -137,7 +137,7 @@ class Entry:
     date: str
     result: Result
     deals: tuple[str, ...]
-    """For each opponent a digit a deal: the player's wins in its two games, in halves, 0 to 4."""
+    """For each opponent a digit a deal: the player's half wins in its two games, 0 to 4."""
     records: str
     """SHA-256 of the game records of the first deals against all opponents."""
     decks: dict[str, DeckResult] = field(default_factory=dict)
@@ -309,10 +309,10 @@ def replay(
 ) -> list[list[Chunk]]:
     """Play so many deals from each start against each opponent, with the record of every hand."""
     config = _config(protocol, deals, records=True)
-    match_player = MatchPlayer([(player, opponent) for opponent in protocol.opponents], config)
+    chunk_player = ChunkPlayer([(player, opponent) for opponent in protocol.opponents], config)
     return [
         [
-            match_player.play(Task(pairing, start=start, pairs=pairs))
+            chunk_player.play(Task(pairing, start=start, pairs=pairs))
             for pairing in range(len(protocol.opponents))
         ]
         for start in starts
@@ -322,7 +322,7 @@ def replay(
 def replay_apart(
     player: str, protocol: Protocol, deals: Deals, starts: Sequence[int], opponent: str
 ) -> list[str]:
-    """Play `SAMPLE` deals from each start, both halves of a deal in processes of their own.
+    """Play `SAMPLE` deals from each start, both games of a deal in processes of their own.
 
     A player that remembers more than its object does then knows no deal from its other half, nor
     from another pairing. Returns the digits of the deals from each start.
@@ -330,15 +330,15 @@ def replay_apart(
     config, totals = _config(protocol, deals), np.zeros((len(starts), SAMPLE), np.int64)
     for half in range(SEATS):
         setup = config, (player, opponent), half
-        with Executor(half_player, setup) as executor:
+        with Executor(half_worker, setup) as executor:
             for index, start in enumerate(starts):
                 totals[index] += executor.submit(Task(start=start, pairs=SAMPLE)).result()
     return ["".join(map(str, row)) for row in totals.tolist()]
 
 
-def _config(protocol: Protocol, deals: Deals, records: bool = False) -> MatchConfig:
+def _config(protocol: Protocol, deals: Deals, records: bool = False) -> PlayConfig:
     rules, key = load_rules(protocol.rules), bytes.fromhex(deals.key)
-    return MatchConfig(rules, seed=deals.seed, key=key, records=records)
+    return PlayConfig(rules, seed=deals.seed, key=key, records=records)
 
 
 def digits_of(scores: Array) -> str:

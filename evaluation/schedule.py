@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ..common.typing import Array
+from .chunk_player import Chunk, Task
 from .journal import Journal
-from .match import Chunk, Task
 from .tally import Tally, win_rate_of
 
 # Pairs in a chunk: large ones are faster, small ones stop sooner and spread better over workers.

@@ -1,6 +1,6 @@
 """Tournaments: some players against one or all others, to a number of hands or a precision.
 
-The walk: `Arena.play` takes chunks of deals from a `Schedule`, has a `MatchPlayer` play them, in
+The walk: `Arena.play` takes chunks of deals from a `Schedule`, has a `ChunkPlayer` play them, in
 this process or in workers, and gives the tallies back to the schedule; `results` turns them into
 figures.
 """
@@ -36,17 +36,17 @@ from ..engine.dtypes import SEATS
 from ..engine.rng import KEY_BYTES, secret_of_seed
 from ..engine.rules import Match, as_match
 from .aivat import check_luck
-from .formats import percent_with_interval
-from .journal import Journal
-from .match import (
+from .chunk_player import (
+    AgentSpec,
     Chunk,
-    MatchConfig,
-    MatchPlayer,
-    PlayerSpec,
+    ChunkPlayer,
+    PlayConfig,
     Task,
-    chunk_player,
+    chunk_worker,
     has_exact_endings,
 )
+from .formats import percent_with_interval
+from .journal import Journal
 from .packing import pack
 from .results import (
     Ladder,
@@ -102,7 +102,7 @@ class Arena:
 
     def __init__(
         self,
-        players: Sequence[PlayerSpec],
+        players: Sequence[AgentSpec],
         pairings: Sequence[tuple[int, int]],
         rules: RulesLike | None = None,
         *,
@@ -116,7 +116,7 @@ class Arena:
         if self._journal is not None and key is None:
             key = self._journal.key
         seed = _checked_int(options.get("seed", 0), "seed", 0, 2**64 - 1)
-        self.config = MatchConfig(
+        self.config = PlayConfig(
             common_rules(players, rules),
             as_match(options.get("match")),
             seed,
@@ -137,8 +137,8 @@ class Arena:
             )
         self._specs = [(players[i], players[j]) for i, j in pairings]
         # Made here even where workers play: an error of a player is raised before anything starts.
-        self._player = MatchPlayer(self._specs, self.config)
-        agents = [self._player.halves(index)[0] for index in range(len(pairings))]
+        self._chunk_player = ChunkPlayer(self._specs, self.config)
+        agents = [self._chunk_player.agent_pairs(index)[0] for index in range(len(pairings))]
         self.names = _names(players, pairings, agents)
         agent_of = dict(zip(chain(*pairings), chain(*agents), strict=True))
         self.details = tuple(
@@ -224,9 +224,9 @@ class Arena:
 
     def _executor(self) -> Executor[Task, Chunk] | InProcessExecutor[Task, Chunk]:
         if self.workers == 1 and self.on == LOCAL:
-            return InProcessExecutor(self._player.play)
+            return InProcessExecutor(self._chunk_player.play)
         players, files = pack(chain.from_iterable(self._specs), self.on)
-        return Executor(chunk_player, (self.config, players), self.workers, self.on, files=files)
+        return Executor(chunk_worker, (self.config, players), self.workers, self.on, files=files)
 
     # -- results so far
 
@@ -381,7 +381,7 @@ def show_on(progress: Progress) -> Callable[[Arena], None]:
 # -- checks of the options
 
 
-def _are_names(players: Sequence[PlayerSpec]) -> bool:
+def _are_names(players: Sequence[AgentSpec]) -> bool:
     return all(isinstance(player, str) for player in players)
 
 
@@ -421,7 +421,7 @@ def _key_bytes(text: str) -> bytes:
 
 
 def _names(
-    players: Sequence[PlayerSpec],
+    players: Sequence[AgentSpec],
     pairings: Sequence[tuple[int, int]],
     agents: Sequence[tuple[Agent, Agent]],
 ) -> tuple[str, ...]:
@@ -458,8 +458,8 @@ def _check_options(function: str, options: Mapping[str, object]) -> None:
 
 
 def evaluate(
-    player: PlayerSpec,
-    against: PlayerSpec | Sequence[PlayerSpec],
+    player: AgentSpec,
+    against: AgentSpec | Sequence[AgentSpec],
     rules: RulesLike | None = None,
     *,
     progress: Callable[[Arena], None] | None = None,
@@ -477,7 +477,7 @@ def evaluate(
 
 
 def ladder(
-    players: Sequence[PlayerSpec],
+    players: Sequence[AgentSpec],
     rules: RulesLike | None = None,
     *,
     progress: Callable[[Arena], None] | None = None,

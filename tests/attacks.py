@@ -245,20 +245,20 @@ class Rememberer(Attacker):
 
 
 def side_by_side(one: Agent, two: Agent, seed: int, pairs: int, streams: Streams) -> float:
-    """Both halves of every deal side by side in the same calls; the share that `one` wins."""
-    halves = [dealt("classic", pairs, seed=seed) for _ in range(SEATS)]
+    """Both seat-swapped games of every deal in the same calls; the fraction that `one` wins."""
+    swapped = [dealt("classic", pairs, seed=seed) for _ in range(SEATS)]
     rewards, over = 0.0, np.zeros((SEATS, pairs), bool)
     while not over.all():
         for player, agent in enumerate((one, two)):
             where = [
                 np.flatnonzero((games.batch.records["turn"] == player ^ half) & ~over[half])
-                for half, games in enumerate(halves)
+                for half, games in enumerate(swapped)
             ]
             indices = np.concatenate([SEATS * each + half for half, each in enumerate(where)])
             if not len(indices):
                 continue
             views = np.concatenate(
-                [games.views(indices=each) for games, each in zip(halves, where, strict=True)]
+                [games.views(indices=each) for games, each in zip(swapped, where, strict=True)]
             )
             order = np.argsort(indices)
             rng = streams(indices[order].astype(np.uint64) // np.uint64(SEATS), views[order])
@@ -266,7 +266,7 @@ def side_by_side(one: Agent, two: Agent, seed: int, pairs: int, streams: Streams
             actions = np.empty(len(indices), np.int64)
             actions[order] = agent.act(views[order], rng, **told)
             parts = np.split(actions, [len(where[0])])
-            for half, (games, each) in enumerate(zip(halves, where, strict=True)):
+            for half, (games, each) in enumerate(zip(swapped, where, strict=True)):
                 if len(each):
                     step = games.step(parts[half], each)
                     rewards += step.rewards[each, half].sum()

@@ -52,8 +52,8 @@ ONE_A_SUIT = np.uint64(1 | 1 << 13 | 1 << 26 | 1 << 39)
 @jit
 def ranks_of(cards: np.uint64) -> np.uint64:
     """Ranks that a set has in any suit, as 13 bits."""
-    halves = cards | (cards >> np.uint64(26))
-    return (halves | (halves >> np.uint64(13))) & SUIT_BITS
+    folded = cards | (cards >> np.uint64(26))
+    return (folded | (folded >> np.uint64(13))) & SUIT_BITS
 
 
 @jit

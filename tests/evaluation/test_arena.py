@@ -20,8 +20,8 @@ from german_whist.cli import main
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation import Arena
 from german_whist.evaluation import kernels as k
+from german_whist.evaluation.chunk_player import Chunk, ChunkPlayer, PlayConfig, Task, play_chunk
 from german_whist.evaluation.formats import percent_with_interval
-from german_whist.evaluation.match import Chunk, MatchConfig, MatchPlayer, Task, play_chunk
 from german_whist.evaluation.tally import Tally
 from support import KEY, reproducible
 
@@ -36,7 +36,7 @@ PERFECT = "threshold", "random-exact"
 
 def tally_of(source: Any, players: tuple[str, str] = PERFECT, **options: Any) -> Tally:
     rules = load_rules(source)
-    config = MatchConfig(rules, None, 5, bytes.fromhex(KEY), **options)
+    config = PlayConfig(rules, None, 5, bytes.fromhex(KEY), **options)
     pair = make_agent(players[0], rules), make_agent(players[1], rules)
     return play_chunk((pair, pair), config, Task(pairs=60)).tally
 
@@ -188,7 +188,7 @@ def test_who_remembers_is_told_of_every_new_hand_and_can_not_sit_on_both_sides()
     assert not found.forfeits
     agent = arena_players.Counter()
     with pytest.raises(ValueError, match="make a second one"):
-        play_chunk(((agent, agent),) * 2, MatchConfig(load_rules("classic")), Task())
+        play_chunk(((agent, agent),) * 2, PlayConfig(load_rules("classic")), Task())
 
 
 # -- bad players
@@ -293,15 +293,15 @@ def test_a_command_says_which_signal_stopped_it(
     """Also where the first was swallowed, as compilers do."""
     seen: list[int] = []
 
-    def signalled(self: MatchPlayer, task: Task) -> Chunk:
+    def signalled(self: ChunkPlayer, task: Task) -> Chunk:
         seen.append(2 * task.pairs)
         with suppress(KeyboardInterrupt):
             if len(seen) == 3:
                 os.kill(os.getpid(), number)
         return play(self, task)
 
-    play = MatchPlayer.play
-    monkeypatch.setattr(MatchPlayer, "play", signalled)
+    play = ChunkPlayer.play
+    monkeypatch.setattr(ChunkPlayer, "play", signalled)
     words = ["threshold", "random"] if command == "ladder" else ["threshold", "--against", "random"]
     assert main([command, *words, "--hands", "20000"]) == 128 + number
     assert len(seen) == 3
@@ -319,7 +319,7 @@ def test_ctrl_c_before_anything_is_played_gives_an_empty_result(
             os.kill(os.getpid(), signal.SIGINT)
         raise SystemError("a compiler that swallowed what a signal raised")
 
-    monkeypatch.setattr("german_whist.evaluation.match.warm_up_match", compiling)
+    monkeypatch.setattr("german_whist.evaluation.chunk_player.warm_up_play", compiling)
     for found in (evaluate("threshold", "random"), ladder(["threshold", "random"])):
         assert not found.complete
         assert found.pairings == ()

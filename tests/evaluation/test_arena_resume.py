@@ -13,7 +13,7 @@ from filelock import FileLock
 
 from german_whist.cli import main
 from german_whist.evaluation import ladder
-from german_whist.evaluation.match import Chunk, MatchPlayer, Task
+from german_whist.evaluation.chunk_player import Chunk, ChunkPlayer, Task
 from support import KEY, reproducible
 
 PLAYERS = ["threshold", "random-exact", "arena_players:Boaster"]
@@ -26,16 +26,16 @@ class Stopping:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.played = 0
         self.before: int | None = None
-        play = MatchPlayer.play
+        play = ChunkPlayer.play
 
-        def counted(player: MatchPlayer, task: Task) -> Chunk:
+        def counted(player: ChunkPlayer, task: Task) -> Chunk:
             if self.played == self.before:
                 self.before = None
                 os.kill(os.getpid(), signal.SIGINT)
             self.played += 1
             return play(player, task)
 
-        monkeypatch.setattr(MatchPlayer, "play", counted)
+        monkeypatch.setattr(ChunkPlayer, "play", counted)
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from german_whist.engine.endgame import load_tablebase, new_scratch
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation import aivat, evaluate, ladder
 from german_whist.evaluation import kernels as k
-from german_whist.evaluation.match import MatchConfig, Task, play_chunk
+from german_whist.evaluation.chunk_player import PlayConfig, Task, play_chunk
 from german_whist.evaluation.statistics import ELO_SCALE
 from support import KEY
 
@@ -45,7 +45,7 @@ def test_over_all_orders_of_the_stock_luck_comes_to_nothing(
     seen = 0
     for start in range(4):
         one, two = make_agent(player, small), make_agent("counting", small)
-        config = MatchConfig(small, None, 3, bytes.fromhex(KEY), reduce_variance=True)
+        config = PlayConfig(small, None, 3, bytes.fromhex(KEY), reduce_variance=True)
         task = Task(start=start, pairs=120)
         tally = play_chunk(((one, two), (one, two)), config, task).tally
         luck = tally.totals[k.SCORE_LUCK :] / aivat.LUCK_UNITS

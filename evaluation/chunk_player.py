@@ -1,4 +1,4 @@
-"""Match player: plays a chunk of deals between two players, each deal twice with exchanged seats.
+"""Plays a chunk of deals between two players, each deal twice with exchanged seats.
 
 Each half of a chunk holds every deal once, and is played by itself: both players
 are called once per round with the views of all its games in which they are to
@@ -37,11 +37,11 @@ from .aivat import FIGURES, LUCK_UNITS, ValueEstimator, add_luck, new_value_esti
 from .kernels import MATCH_DEALS, TOTALS
 from .tally import Fault, Tally
 
-PlayerSpec = Any
+AgentSpec = Any
 """A player's name, or for one process alone whatever `as_agent` takes."""
 
 Pair = tuple[Agent, Agent]
-Halves = tuple[Pair, Pair]
+AgentPairs = tuple[Pair, Pair]
 """The two players of each half. They may be the same objects; one that keeps state
 in spite of `reset` then knows in the second half what it learnt in the first."""
 
@@ -53,7 +53,7 @@ _WARM_UP = np.uint64(1 << 10)
 
 
 @dataclass(frozen=True)
-class MatchConfig:
+class PlayConfig:
     """The rules, a match or single hands, and the random seeds of both deals and players."""
 
     rules: Rules
@@ -112,7 +112,7 @@ class Chunk:
     records: list[str] = field(default_factory=list)
 
 
-class MatchPlayer:
+class ChunkPlayer:
     """The agents of all pairings in one process, made on first use.
 
     Agents given by name are made anew for each pairing, each half of its deals and each side:
@@ -120,15 +120,13 @@ class MatchPlayer:
     share, so code that remembers there can know a deal from its other half.
     """
 
-    def __init__(
-        self, players: Sequence[tuple[PlayerSpec, PlayerSpec]], config: MatchConfig
-    ) -> None:
+    def __init__(self, players: Sequence[tuple[AgentSpec, AgentSpec]], config: PlayConfig) -> None:
         self._specs = players
         self._config = config
-        self._agents: dict[int, Halves] = {}
+        self._agents: dict[int, AgentPairs] = {}
         self._warm: set[int] = set()
 
-    def halves(self, pairing: int) -> Halves:
+    def agent_pairs(self, pairing: int) -> AgentPairs:
         """The agents of a pairing: those of the first half of its deals, and of the second."""
         if pairing not in self._agents:
             self._agents[pairing] = self._make_pair(pairing), self._make_pair(pairing)
@@ -140,27 +138,27 @@ class MatchPlayer:
         return as_agent(one, rules, match=match), as_agent(two, rules, match=match)
 
     def play(self, task: Task) -> Chunk:
-        halves = self.halves(task.pairing)
+        agent_pairs = self.agent_pairs(task.pairing)
         if task.pairing not in self._warm:
             self._warm.add(task.pairing)
-            warm_up_match(halves, self._config)
-        return play_chunk(halves, self._config, task)
+            warm_up_play(agent_pairs, self._config)
+        return play_chunk(agent_pairs, self._config, task)
 
 
-def chunk_player(
-    setup: tuple[MatchConfig, Sequence[PlayerSpec]],
+def chunk_worker(
+    setup: tuple[PlayConfig, Sequence[AgentSpec]],
 ) -> Callable[[Task], Chunk]:
     """The function that a worker calls with its tasks; players stand pairing by pairing."""
     config, players = setup
-    return MatchPlayer(list(zip(players[::2], players[1::2], strict=True)), config).play
+    return ChunkPlayer(list(zip(players[::2], players[1::2], strict=True)), config).play
 
 
-def half_player(
-    setup: tuple[MatchConfig, tuple[PlayerSpec, PlayerSpec], int],
+def half_worker(
+    setup: tuple[PlayConfig, tuple[AgentSpec, AgentSpec], int],
 ) -> Callable[[Task], Array]:
     """The function that plays one half of a task's deals, for a worker that plays no other half.
 
-    It returns for each deal the game that player one won, in halves: 0, 1 or 2.
+    It returns for each deal the game that agent one won, as half wins: 0, 1 or 2.
     """
     config, specs, number = setup
     one, two = (as_agent(spec, config.rules, match=config.match) for spec in specs)
@@ -175,12 +173,12 @@ def half_player(
     return play
 
 
-def play_chunk(halves: Halves, config: MatchConfig, task: Task) -> Chunk:
+def play_chunk(agent_pairs: AgentPairs, config: PlayConfig, task: Task) -> Chunk:
     """Play the deals (or matches) of a task.
 
     Where both players' endings count as perfect, the exact value of an ending takes its place.
     """
-    for one, two in halves:
+    for one, two in agent_pairs:
         if one is two and one.keeps_state:
             raise ValueError(
                 f"{one.name} remembers between its moves, so it cannot sit on both sides: "
@@ -189,7 +187,7 @@ def play_chunk(halves: Halves, config: MatchConfig, task: Task) -> Chunk:
     tally = Tally(task.pairs, reduce_variance=config.reduce_variance)
     lines: list[tuple[int, int, str]] = []
     by_pair = np.zeros((task.pairs, TOTALS), np.int64)
-    for number, players in enumerate(halves):
+    for number, players in enumerate(agent_pairs):
         half = _Half(players, config, task, number)
         half.play()
         tally.add(half.tally)
@@ -208,7 +206,7 @@ def play_chunk(halves: Halves, config: MatchConfig, task: Task) -> Chunk:
 class _Half:
     """The games of one half of a chunk: each round both players move in all of them."""
 
-    def __init__(self, players: Pair, config: MatchConfig, task: Task, half: int) -> None:
+    def __init__(self, players: Pair, config: PlayConfig, task: Task, half: int) -> None:
         self.players = players
         self.config = config
         trusted = [has_exact_endings(player) for player in players]
@@ -410,13 +408,13 @@ def _estimator(rules: Rules) -> ValueEstimator:
     return new_value_estimator(rules, _tablebases(rules, True)[0], _scratch())
 
 
-def warm_up_match(halves: Halves, config: MatchConfig) -> None:
+def warm_up_play(agent_pairs: AgentPairs, config: PlayConfig) -> None:
     """Compile and load everything by playing one pair of deals that the run does not contain."""
     seed = siphash(key_of_bytes(config.key), np.uint64(0), _WARM_UP)
     warm_up_config = replace(config, seed=int(seed))
 
     def play() -> None:
-        play_chunk(halves, warm_up_config, Task())
+        play_chunk(agent_pairs, warm_up_config, Task())
 
     warm_up("arena", "training", play, seconds=5)
     play()
