@@ -164,6 +164,11 @@ class Rules:
         return self.foreplay_tricks + self.hand
 
     @property
+    def max_decisions(self) -> int:
+        """Most decisions of both players in a hand."""
+        return (3 if self.choice else 2) * self.tricks + 2 * self.exchange
+
+    @property
     def counting_tricks(self) -> int:
         return self.tricks if self.counts == "all" else self.hand
 

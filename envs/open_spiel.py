@@ -74,7 +74,7 @@ class OpenSpielGame(pyspiel.Game):
                 min_utility=-payoff,
                 max_utility=payoff,
                 utility_sum=0.0,
-                max_game_length=(3 if rules.choice else 2) * rules.tricks + 2 * rules.exchange,
+                max_game_length=rules.max_decisions,
             ),
             {"rules": text},
         )

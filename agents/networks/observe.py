@@ -1,13 +1,14 @@
-"""Observations and masks of views, as the environments encode them, and the inverse for actions.
+"""Observations and masks of views, as the environments encode them, and actions in both encodings.
 
 >>> from german_whist.agents.networks.observe import observe
 >>> observed = observe(views, "classic", layout="trump-first")
 >>> actions = observed.real(policy(observed.observations, observed.masks).argmax(1))
+>>> targets = observed.shown(agent.act(views, rng))
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy.typing as npt
 
 from ...common.jit.compiler import jit
 from ...engine.batch.config import OBSERVATIONS
+from ...engine.cards import N_ACTIONS
 from ...engine.checks import checked_choice
 from ...engine.dtypes import VIEW
 from ...engine.observation.history import histories, history_rows
@@ -25,6 +27,7 @@ from ...engine.observation.layout import (
     layout_of,
     real_action,
     relabel,
+    relabelled_action,
     write_mask,
 )
 from ...engine.play import row
@@ -61,6 +64,12 @@ def _real_all(shown_actions: np.ndarray, orders: np.ndarray, actions: np.ndarray
         actions[index] = real_action(shown_actions[index], orders[index])
 
 
+@jit
+def _shown_all(real_actions: np.ndarray, orders: np.ndarray, actions: np.ndarray) -> None:
+    for index in range(len(real_actions)):
+        actions[index] = relabelled_action(real_actions[index], orders[index])
+
+
 @dataclass(frozen=True)
 class Observations:
     """Encoded views."""
@@ -74,15 +83,26 @@ class Observations:
 
     def real(self, actions: Any) -> npt.NDArray[np.int64]:
         """Real actions for actions in the encoding, one for each view."""
-        shown_actions = np.asarray(actions)
-        if shown_actions.shape != (len(self.orders),) or shown_actions.dtype.kind not in "iu":
+        return self._map_actions(_real_all, actions)
+
+    def shown(self, actions: Any) -> npt.NDArray[np.int64]:
+        """Actions in the encoding for real actions, such as cards: the inverse of `real`."""
+        given = np.asarray(actions)
+        outside = given[(given < 0) | (given >= N_ACTIONS)]
+        if outside.size:
+            raise ValueError(f"{outside[0]} is no action: they run from 0 to {N_ACTIONS - 1}")
+        return self._map_actions(_shown_all, given)
+
+    def _map_actions(self, kernel: Callable[..., None], actions: Any) -> npt.NDArray[np.int64]:
+        given = np.asarray(actions)
+        if given.shape != (len(self.orders),) or given.dtype.kind not in "iu":
             raise ValueError(
-                f"actions are {shown_actions.dtype} of shape {shown_actions.shape}: one whole "
-                f"number for each of {len(self.orders)} views is needed"
+                f"actions are {given.dtype} of shape {given.shape}: one whole number for each of "
+                f"{len(self.orders)} views is needed"
             )
-        real_actions = np.empty(len(shown_actions), np.int64)
-        _real_all(shown_actions.astype(np.int64), self.orders, real_actions)
-        return real_actions
+        mapped = np.empty(len(given), np.int64)
+        kernel(given.astype(np.int64), self.orders, mapped)
+        return mapped
 
 
 def observe(

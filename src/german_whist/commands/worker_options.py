@@ -9,6 +9,12 @@ from ..common.executors import LOCAL, MAX_WORKERS, check_backend, count_cores
 
 
 def add_worker_options(parser: argparse.ArgumentParser) -> None:
+    add_workers_option(parser)
+    add_backend_option(parser)
+
+
+def add_workers_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--workers` alone, for commands whose workers are processes of this machine."""
     parser.add_argument(
         "--workers",
         type=int,
@@ -16,7 +22,6 @@ def add_worker_options(parser: argparse.ArgumentParser) -> None:
         default=1,
         help="processes; they do not change the result (default: 1; 0: one per core)",
     )
-    add_backend_option(parser)
 
 
 def add_trust_option(parser: argparse.ArgumentParser) -> None:
@@ -49,10 +54,16 @@ class WorkerOptions(TypedDict):
 
 def worker_options(arguments: argparse.Namespace) -> WorkerOptions:
     """Validated values of the options."""
-    on, workers = check_backend(arguments.on), arguments.workers
+    on = check_backend(arguments.on)
+    return WorkerOptions(workers=worker_count(arguments, on), on=on)
+
+
+def worker_count(arguments: argparse.Namespace, on: str = LOCAL) -> int:
+    """Validated value of `--workers`."""
+    workers = arguments.workers
     if not 0 <= workers <= MAX_WORKERS:
         raise ValueError(
             f"--workers is {workers}: it has to be from 1 to {MAX_WORKERS}, or 0 for one on each "
             "core"
         )
-    return WorkerOptions(workers=workers or count_cores(on), on=on)
+    return workers or count_cores(on)

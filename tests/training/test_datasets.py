@@ -1,0 +1,234 @@
+"""Data sets: every row against a game that is played again, resuming, refusals."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from german_whist import Game, View, load_agent, observe
+from german_whist.agents import Agent
+from german_whist.engine.endgame import moves_of
+from german_whist.training import datasets
+from german_whist.training.datasets import EXTRAS, generate_dataset, load_dataset
+
+
+def row_is_true(game: Game, data: dict[str, Any], row: int, layout: str) -> int:
+    """Check a row against the game before its action; returns that action."""
+    seat = game.turn
+    assert seat == data["seat"][row]
+    view = game.view()
+    seen = observe(view, layout=layout)
+    assert (seen.observations[0] == data["observation"][row]).all()
+    assert (seen.masks[0] == data["action_mask"][row]).all()
+    action = int(seen.real(data["action"][row : row + 1])[0])
+    assert seen.shown([action])[0] == data["action"][row]
+    if "hidden_opponent_hand" in data:
+        hidden = sorted(seen_cards(seen, data["hidden_opponent_hand"][row]))
+        assert hidden == sorted(int(card) for card in game.hands[1 - seat])
+    if "endgame_cost" in data:
+        costs = data["endgame_cost"][row]
+        assert (costs >= 0).any() == view.open
+        if view.open:
+            tricks = moves_of(view)
+            best = (min if game.low else max)(tricks.values())
+            for card, taken in tricks.items():
+                assert costs[seen.shown([int(card)])[0]] == abs(best - taken)
+            assert (costs >= 0).sum() == len(tricks)
+    return action
+
+
+def seen_cards(seen: Any, places: Any) -> list[int]:
+    shown = np.flatnonzero(places)
+    orders = np.repeat(seen.orders, len(shown), 0)
+    return type(seen)(seen.observations, seen.masks, orders).real(shown).tolist()
+
+
+@pytest.mark.parametrize(
+    ("rules", "layout", "extras"),
+    [
+        ("classic", "trump-first", ("endgame_cost", "hidden_opponent_hand")),
+        ("colour", "raw", ("endgame_cost",)),
+        ("draft", "raw", ("hidden_opponent_hand",)),
+        ("humbug", "trump-first", ("hidden_opponent_hand",)),
+        ("race-7", "trump-first", ()),
+    ],
+)
+def test_rows_are_the_decisions_of_the_deals(
+    rules: str, layout: str, extras: tuple[str, ...], tmp_path: Path
+) -> None:
+    agents = ["random", "threshold"]
+    generate_dataset(
+        agents, tmp_path / "data", hands=12, rules=rules, seed=7, layout=layout, extras=extras
+    )
+    dataset = load_dataset(tmp_path / "data")
+    data = dataset.read()
+    assert [*data] == [*dataset.columns]
+    assert {name for name in data if name in EXTRAS} == set(extras)
+    row = 0
+    for number in range(12):
+        game = Game(rules, seed=7, number=number)
+        first = row
+        while not game.over:
+            assert data["deal"][row] == number
+            assert data["agent"][row] == (number + game.turn) % 2
+            action = row_is_true(game, data, row, layout)
+            if agents[data["agent"][row]] == "threshold":
+                assert action == load_agent("threshold", rules).act(game.view())
+            game.play(action)
+            row += 1
+        assert (data["payoff"][first:row] == np.array(game.pays)[data["seat"][first:row]]).all()
+    assert row == len(data["deal"])
+
+
+def test_probabilities_and_values_are_those_of_the_views(tmp_path: Path) -> None:
+    agent = load_agent("champion")
+    generate_dataset(
+        ["champion"], tmp_path, hands=2, seed=3, layout="trump-first", extras=["value"]
+    )
+    data = load_dataset(tmp_path).read()
+    row = 0
+    for number in range(2):
+        game = Game(seed=3, number=number)
+        while not game.over:
+            view = game.view()
+            seen = observe(view, layout="trump-first")
+            probs = np.zeros(52)
+            orders = np.repeat(seen.orders, 52, 0)
+            every = type(seen)(seen.observations, seen.masks, orders)
+            probs[every.shown(np.arange(52))] = agent.probabilities(view)
+            assert data["probabilities"][row] == pytest.approx(probs, abs=1e-3)
+            assert data["value"][row] == pytest.approx(agent.value(view), abs=1e-5)
+            action = int(seen.real(data["action"][row : row + 1])[0])
+            if not 0 < view.stock_left <= 4:  # the champion searches there
+                assert data["probabilities"][row].argmax() == data["action"][row]
+            game.play(action)
+            row += 1
+
+
+def test_an_interrupted_data_set_goes_on(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(datasets, "HANDS_IN_FILE", 4)
+    options: dict[str, Any] = {"hands": 10, "rules": "quick", "extras": ["hidden_opponent_hand"]}
+    dataset = generate_dataset(["random", "counting"], tmp_path / "whole", **options)
+    whole = dataset.read()
+    done: list[float] = []
+
+    def stop(fraction: float) -> None:
+        done.append(fraction)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        generate_dataset(["random", "counting"], tmp_path / "part", progress=stop, **options)
+    part = load_dataset(tmp_path / "part")
+    assert part.missing == [1, 2]
+    with pytest.raises(ValueError, match="is not complete, 2 of 3 files are missing"):
+        part.read()
+    written = (tmp_path / "part" / "hands-00000.npz").stat().st_mtime_ns
+    resumed = generate_dataset(["random", "counting"], tmp_path / "part", **options).read()
+    assert (tmp_path / "part" / "hands-00000.npz").stat().st_mtime_ns == written
+    assert all((resumed[name] == whole[name]).all() for name in whole)
+
+
+def test_workers_do_not_change_the_rows(tmp_path: Path) -> None:
+    one, two = (
+        generate_dataset(
+            ["random"], tmp_path / f"{n}", hands=1003, rules="2x4-h2", workers=n
+        ).read()
+        for n in (1, 2)
+    )
+    assert len(np.unique(one["deal"])) == 1003
+    assert all((one[name] == two[name]).all() for name in one)
+
+
+class Remembering(Agent):
+    """Plays its lowest card, and keeps the numbers of its games."""
+
+    keeps_state = True
+    seen: ClassVar[list[Any]] = []
+    forgotten: ClassVar[list[Any]] = []
+
+    def act(self, views: Any, rng: Any, *, indices: Any = None) -> Any:
+        if len(views):
+            self.seen += [*zip(indices.tolist(), views["seat"].tolist(), strict=True)]
+        return np.array(
+            [min(View(self.rules, views[k : k + 1]).legal()) for k in range(len(views))]
+        )
+
+    def reset(self, indices: Any) -> None:
+        self.forgotten.append(indices.tolist())
+
+
+def test_an_agent_that_keeps_state_has_a_number_a_seat(tmp_path: Path) -> None:
+    generate_dataset([f"{__name__}:Remembering"], tmp_path, hands=3, rules="2x4-h2")
+    assert Remembering.forgotten == [[0, 1, 2, 3, 4, 5]]
+    assert set(Remembering.seen) == {
+        (game + 3 * seat, seat) for game in range(3) for seat in (0, 1)
+    }
+
+
+class Illegal(Agent):
+    """Always plays the two of clubs."""
+
+    def act(self, views: Any, rng: Any) -> Any:
+        return np.zeros(len(views), np.int64)
+
+
+@pytest.mark.parametrize(
+    ("agents", "options", "sentence"),
+    [
+        ([], {}, "0 agents are named: give one, which plays itself, or two"),
+        (["random"] * 3, {}, "3 agents are named"),
+        (["random"], {"hands": 0}, "hands is 0: it has to be a number from 1"),
+        (["random"], {"extras": ["values"]}, "column is 'values': it has to be one of value"),
+        (["random"], {"layout": "trumps"}, "layout is 'trumps'"),
+        (["random"], {"extras": ["value"]}, "random has no value network"),
+        (
+            ["random"],
+            {"rules": "humbug", "extras": ["endgame_cost"]},
+            "endgame_cost is not known in humbug: its rules set cards aside",
+        ),
+        (
+            [f"{__name__}:Illegal"],
+            {},
+            r"Illegal played 0 \(2C\) at trick 1 of a hand, which is not legal: ",
+        ),
+    ],
+)
+def test_bad_requests_are_refused(
+    agents: list[str], options: dict[str, Any], sentence: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        generate_dataset(agents, tmp_path / "data", **{"hands": 3, **options})
+
+
+def test_other_folders_and_full_disks_are_refused(tmp_path: Path, monkeypatch: Any) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "file").write_text("")
+    with pytest.raises(ValueError, match="is not empty: name another folder"):
+        generate_dataset(["random"], tmp_path / "other", hands=2)
+    with pytest.raises(ValueError, match=r"is no data set: there is no dataset.json in it"):
+        load_dataset(tmp_path / "other")
+    data = tmp_path / "data"
+    dataset = generate_dataset(["random"], data, hands=2, rules="2x4-h2")
+    with pytest.raises(ValueError, match="is of another data set: seed is 1 there and 2 here"):
+        generate_dataset(["random"], data, hands=2, rules="2x4-h2", seed=2)
+    (data / "hands-00000.npz").write_bytes(b"PK")
+    with pytest.raises(ValueError, match=r"hands-00000.npz cannot be read .* delete it"):
+        dataset.read()
+    usage = namedtuple("usage", "free")
+    monkeypatch.setattr("shutil.disk_usage", lambda _folder: usage(1000))
+    with pytest.raises(ValueError, match="and 1,000 are free on its disk: make room"):
+        generate_dataset(["random"], tmp_path / "more", hands=2000)
+
+
+def test_the_command_tells_the_size_before_and_after(tmp_path: Path, whist: Any) -> None:
+    out = whist("dataset", "random", "--hands", "20", "--out", str(tmp_path / "data")).out
+    assert out.startswith("20 hands in 1 files: at most 0.2 MB of ")
+    size = sum(path.stat().st_size for path in (tmp_path / "data").iterdir())
+    assert f"{size / 20:,.0f} bytes a hand" in out
+    assert size < 20 * load_dataset(tmp_path / "data").card.bytes_per_hand + 4000
+    told = whist("dataset", "random", status=2).err
+    assert "name a player and a folder, as in `dataset champion counting" in told

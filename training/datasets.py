@@ -1,0 +1,444 @@
+# pyright: reportArgumentType=false
+# Numba has one integer where annotations see `int` and `np.int64`.
+"""Data sets of play: observations, actions and payoffs of many hands, in NumPy files.
+
+A data set is a folder. `dataset.json` describes it, and each `hands-00000.npz` holds the decisions
+of some hands in the order of play, a row each. No deal occurs twice. A row has what the player to
+move may know; what it may not know is in columns whose names begin with `hidden_`.
+
+>>> from german_whist.training.datasets import generate_dataset, load_dataset
+>>> generate_dataset(["champion", "counting"], "data", hands=1000)
+>>> data = load_dataset("data").read("observation", "action_mask", "action")
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from ..agents.base import Agent, agent_key, decision_streams
+from ..agents.calls import call_agent, naming_faults
+from ..agents.networks.observe import Observations
+from ..agents.perfect_endgame import is_open
+from ..agents.registry import common_rules, make_agent
+from ..common.executors import Executor, InProcessExecutor
+from ..common.files import atomic_write, check_writable, write_file
+from ..common.jit.compiler import jit
+from ..common.schema import convert, read_json
+from ..common.typing import Array
+from ..engine.batch.batch import Batch
+from ..engine.batch.config import RulesLike, options_from
+from ..engine.batch.kernels import REAL, Moves
+from ..engine.cards import N_ACTIONS, N_CARDS, action_text
+from ..engine.checks import checked_choice, checked_count, checked_seed
+from ..engine.dtypes import FOLLOW, OVER, SEATS, VIEW
+from ..engine.endgame import Ending, Scratch, Tables, solve_moves
+from ..engine.endgame.game_values import endgame_tables, inexact_reason
+from ..engine.endgame.solver import thread_scratch
+from ..engine.observation.layout import LAYOUT_VERSION, LAYOUTS, layout_of
+from ..engine.play import row
+from ..engine.rules import Rules, rules_from_mapping
+from ..engine.view import action_masks
+
+CARD = "dataset.json"
+HANDS_IN_FILE = 1000
+NO_COST = -1
+"""Endgame cost of illegal actions, and of all actions outside of open endgames."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """Type of a column: a number a row, or `size` of them."""
+
+    dtype: str
+    about: str
+    size: int = 0
+    bits: bool = False
+    """Whether the file holds eight zeros and ones in a byte, the first in the highest bit."""
+
+    @property
+    def stored_shape(self) -> tuple[int, ...]:
+        if not self.size:
+            return ()
+        return (-(-self.size // 8) if self.bits else self.size,)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of a row in a file."""
+        return np.dtype(self.dtype).itemsize * (self.stored_shape or (1,))[0]
+
+
+VALUE, COST, HIDDEN_HAND = "value", "endgame_cost", "hidden_opponent_hand"
+EXTRAS = (VALUE, COST, HIDDEN_HAND)
+
+
+def columns_of(rules: Rules, extras: Sequence[str] = EXTRAS) -> dict[str, Column]:
+    """Columns of a rule set by name; `extras` are those on request."""
+    actions = rules.actions
+    columns = {
+        "observation": Column(
+            "uint8", "the observation of the environments", layout_of(rules).size, True
+        ),
+        "action_mask": Column("uint8", "1 for each legal action", actions, True),
+        "action": Column("uint8", "the action that was played"),
+        "probabilities": Column(
+            "float16",
+            "the agent's probability of each action, 1 for the action played where it states none",
+            actions,
+        ),
+        "payoff": Column("float32", "what the hand pays the player to move"),
+        "deal": Column("uint64", "number of the deal, the same in all rows of a hand"),
+        "seat": Column("uint8", "seat of the player to move"),
+        "agent": Column("uint8", "index of its agent in `agents`"),
+        VALUE: Column("float32", "the agent's own estimate of the payoff (`Agent.value`)"),
+        COST: Column(
+            "int8",
+            "tricks that each legal action gives away against perfect play in an open endgame; "
+            f"{NO_COST} for other actions and positions",
+            actions,
+        ),
+        HIDDEN_HAND: Column("uint8", "cards of the opponent, which no player sees", N_CARDS, True),
+    }
+    wanted = [name for name in columns if name not in EXTRAS or name in extras]
+    return {name: columns[name] for name in wanted}
+
+
+class DatasetCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a data set holds; the same command resumes one with the same card."""
+
+    format: Literal["german-whist dataset 1"] = "german-whist dataset 1"
+    rules: dict[str, Any]
+    agents: tuple[str, ...]
+    weights: tuple[str, ...]
+    """SHA-256 of the agents' weights."""
+    hands: int
+    seed: int
+    """Of the deals, which have the numbers from 0."""
+    layout: str
+    layout_version: int = LAYOUT_VERSION
+    extras: tuple[str, ...] = ()
+
+    @property
+    def n_files(self) -> int:
+        return -(-self.hands // HANDS_IN_FILE)
+
+    @property
+    def loaded_rules(self) -> Rules:
+        return rules_from_mapping(self.rules, CARD)
+
+    @property
+    def bytes_per_hand(self) -> int:
+        """Bytes of the longest possible hand."""
+        rules = self.loaded_rules
+        columns = columns_of(rules, self.extras).values()
+        return rules.max_decisions * sum(column.bytes for column in columns)
+
+
+def _file_name(number: int) -> str:
+    return f"hands-{number:05}.npz"
+
+
+# -- reading
+
+
+class Dataset:
+    """A folder that `generate_dataset` wrote."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        path = self.folder / CARD
+        if not path.is_file():
+            raise ValueError(f"{folder}: is no data set: there is no {CARD} in it")
+        remedy = "make the data set anew"
+        content = read_json(path.read_bytes(), path, remedy, ValueError)
+        self.card: DatasetCard = convert(content, DatasetCard, path, remedy, ValueError)
+        self.columns = columns_of(self.card.loaded_rules, self.card.extras)
+
+    @property
+    def missing(self) -> list[int]:
+        """Numbers of the files that are not written yet."""
+        numbers = range(self.card.n_files)
+        return [n for n in numbers if not (self.folder / _file_name(n)).exists()]
+
+    def files(self, *names: str) -> Iterator[dict[str, Array]]:
+        """The columns of these names, by default all, of one file after another."""
+        for name in names:
+            checked_choice("column", name, tuple(self.columns))
+        if self.missing:
+            raise ValueError(
+                f"{self.folder} is not complete, {len(self.missing)} of {self.card.n_files} files "
+                "are missing: the command that began it goes on with it"
+            )
+        for number in range(self.card.n_files):
+            yield self._read_file(self.folder / _file_name(number), names or tuple(self.columns))
+
+    def read(self, *names: str) -> dict[str, Array]:
+        """The columns of these names, by default all, as arrays over all hands."""
+        parts = [*self.files(*names)]
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+    def _read_file(self, path: Path, names: Sequence[str]) -> dict[str, Array]:
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                stored = {name: file[name] for name in names}
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+            raise ValueError(
+                f"{path} cannot be read ({error}): delete it, and repeat the command that made it"
+            ) from None
+        for name, array in stored.items():
+            if self.columns[name].bits:
+                stored[name] = np.unpackbits(array, axis=1, count=self.columns[name].size)
+        return stored
+
+
+def load_dataset(folder: str | Path) -> Dataset:
+    """Open a data set; its `read` returns NumPy arrays."""
+    return Dataset(folder)
+
+
+# -- writing
+
+
+def generate_dataset(
+    agents: Sequence[str],
+    folder: str | Path,
+    *,
+    hands: int,
+    rules: RulesLike | None = None,
+    seed: int = 1,
+    layout: str = "raw",
+    extras: Sequence[str] = (),
+    workers: int = 1,
+    on_start: Callable[[Dataset], object] = lambda _dataset: None,
+    progress: Callable[[float], object] = lambda _fraction: None,
+) -> Dataset:
+    """Play hands of one agent with itself, or of two, and write every decision.
+
+    Two agents exchange seats from deal to deal. `extras` are columns of `EXTRAS`. The same call
+    goes on where an earlier one ended, with whole files.
+    """
+    folder = Path(folder)
+    if len(agents) not in (1, SEATS):
+        raise ValueError(f"{len(agents)} agents are named: give one, which plays itself, or two")
+    loaded = common_rules(agents, rules)
+    for name in extras:
+        checked_choice("column", name, EXTRAS)
+    if COST in extras and (reason := inexact_reason(loaded)):
+        raise ValueError(f"{COST} is not known in {loaded.name}: its rules {reason}")
+    made = [make_agent(name, loaded) for name in agents]
+    if VALUE in extras:
+        for agent in made:
+            agent.value(np.zeros(0, VIEW))
+    card = DatasetCard(
+        rules=loaded.as_mapping(),
+        agents=tuple(agents),
+        weights=tuple(file.sha256 for agent in made for file in agent.checkpoints),
+        hands=checked_count(hands, "hands"),
+        seed=checked_seed(seed),
+        layout=checked_choice("layout", layout, LAYOUTS),
+        extras=tuple(name for name in EXTRAS if name in extras),
+    )
+    dataset = _begin(folder, card)
+    on_start(dataset)
+    waiting = iter(dataset.missing)
+    total = len(dataset.missing)
+    executor: Any = InProcessExecutor(_HandWriter(card, folder, made).write)
+    if workers > 1 and total > 1:
+        executor = Executor(_make_writer, (card, folder), min(workers, total))
+    with executor:
+        for done, _ in enumerate(executor.results(lambda: next(waiting, None)), 1):
+            progress(done / total)
+    return dataset
+
+
+def _begin(folder: Path, card: DatasetCard) -> Dataset:
+    """Make the folder of a data set, or check that it is of the same one."""
+    path = folder / CARD
+    if path.exists():
+        dataset = Dataset(folder)
+        for name in card.__struct_fields__:
+            before, now = getattr(dataset.card, name), getattr(card, name)
+            if before != now:
+                raise ValueError(
+                    f"{folder} is of another data set: {name} is {before!r} there and {now!r} "
+                    "here; name another folder"
+                )
+    elif folder.exists() and any(folder.iterdir()):
+        raise ValueError(f"{folder} is not empty: name another folder")
+    else:
+        check_writable(path, make_folder=True)
+        write_file(path, json.dumps(msgspec.to_builtins(card), indent=1) + "\n")
+    dataset = Dataset(folder)
+    needed = card.bytes_per_hand * HANDS_IN_FILE * len(dataset.missing)
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise ValueError(
+            f"{folder} would need up to {needed:,} bytes more, and {free:,} are free on its disk: "
+            "make room, or ask for fewer hands or columns"
+        )
+    return dataset
+
+
+def _make_writer(setup: tuple[DatasetCard, Path]) -> Callable[[int], int]:
+    """The function that a worker calls with the numbers of files."""
+    card, folder = setup
+    made = [make_agent(name, card.loaded_rules) for name in card.agents]
+    return _HandWriter(card, folder, made).write
+
+
+class _HandWriter:
+    """Plays the hands of a file, and writes it."""
+
+    def __init__(self, card: DatasetCard, folder: Path, agents: Sequence[Agent]) -> None:
+        self._card, self._folder, self._agents = card, folder, agents
+        self._rules = card.loaded_rules
+        self._options = options_from(self._rules, layout=card.layout)
+        self._columns = columns_of(self._rules, card.extras)
+        self._key = agent_key(card.seed)
+        self._tables = endgame_tables(self._rules) if COST in card.extras else []
+
+    def write(self, number: int) -> int:
+        """Write a file; returns its number of hands."""
+        start = number * HANDS_IN_FILE
+        count = min(HANDS_IN_FILE, self._card.hands - start)
+        with atomic_write(self._folder / _file_name(number)) as file:
+            columns: dict[str, Any] = self._play(start, count)
+            np.savez(file, **columns)
+        return count
+
+    def _play(self, start: int, count: int) -> dict[str, Array]:
+        """All rows of the deals from `start` on, by column."""
+        batch = Batch(self._options, count)
+        batch.reset(self._card.seed, {"number": start})
+        shape = count, self._rules.max_decisions
+        out = {
+            name: np.zeros((*shape, *column.stored_shape), column.dtype)
+            for name, column in self._columns.items()
+        }
+        for agent in self._agents:
+            if agent.keeps_state:
+                agent.reset(np.arange(SEATS * count))
+        step = 0
+        while len(games := np.flatnonzero(batch.records["phase"] != OVER)):
+            rows, real = self._decide(batch, games)
+            for name, values in rows.items():
+                out[name][games, step] = values
+            batch.play(Moves(games, real, REAL))
+            step += 1
+        paid = batch.results["paid"]
+        out["payoff"][:] = np.take_along_axis(paid, out["seat"].astype(np.int64), 1)
+        decided = out["action_mask"].any(axis=2)
+        return {name: array[decided] for name, array in out.items()}
+
+    def _decide(self, batch: Batch, games: Array) -> tuple[dict[str, Array], Array]:
+        """The rows of the next decision in each game but the payoff, and the real actions."""
+        turns = batch.turns()
+        seats = turns[games]
+        observations, masks = batch.observe(games, turns)
+        observed = Observations(observations, masks, batch.suit_orders[games])
+        numbers, views = batch.records["number"][games], batch.views(seats, games)
+        players = (numbers + seats) % np.uint64(len(self._agents))
+        actions = np.empty(len(games), np.int64)
+        probs = np.zeros(masks.shape)
+        values = np.zeros(len(games), np.float32)
+        rng = decision_streams(self._key, numbers, views)
+        for index, agent in enumerate(self._agents):
+            own = players == index
+            indices = games[own] + len(batch.records) * seats[own].astype(np.int64)
+            with naming_faults(agent, "player"):
+                actions[own] = call_agent(agent, views[own], rng[own], indices)
+            self._check(agent, views[own], actions[own])
+            with naming_faults(agent, "player"):
+                probs[own] = self._probabilities(agent, views[own], actions[own])
+                if VALUE in self._columns:
+                    values[own] = agent.value(views[own])
+        shown = observed.shown(actions)
+        order = _real_of_shown(observed.orders, masks.shape[1])
+        rows = {
+            "observation": np.packbits(observations.astype(np.uint8), axis=1),
+            "action_mask": np.packbits(masks.astype(np.uint8), axis=1),
+            "action": shown,
+            "probabilities": np.take_along_axis(probs, order, 1),
+            "deal": numbers,
+            "seat": seats,
+            "agent": players,
+        }
+        if VALUE in self._columns:
+            rows[VALUE] = values
+        if COST in self._columns:
+            costs = np.full(masks.shape, NO_COST, np.int64)
+            for tables in self._tables:
+                _write_costs(self._options.rules_record, tables, thread_scratch(), views, costs)
+            rows[COST] = np.take_along_axis(costs, order, 1)
+        if HIDDEN_HAND in self._columns:
+            hands = batch.records["hand"][games, 1 - seats.astype(np.int64)]
+            held = (hands[:, None] >> np.arange(N_CARDS, dtype=np.uint64)) & np.uint64(1)
+            shown_hands = np.take_along_axis(held.astype(np.uint8), order[:, :N_CARDS], 1)
+            rows[HIDDEN_HAND] = np.packbits(shown_hands, axis=1)
+        return rows, actions
+
+    def _probabilities(self, agent: Agent, views: Array, actions: Array) -> Array:
+        """What the agent states; 1 for its action in endings that it plays exactly, or if none."""
+        probs = np.zeros((len(views), self._rules.actions))
+        probs[np.arange(len(views)), actions] = 1
+        if type(agent).probabilities is not Agent.probabilities:
+            stated = np.ones(len(views), np.bool_)
+            if agent.perfect_endgame:
+                _write_not_open(self._options.rules_record, views, stated)
+            if stated.any():
+                probs[stated] = agent.probabilities(views[stated])
+        return probs
+
+    def _check(self, agent: Agent, views: Array, actions: Array) -> None:
+        """Refuse illegal actions."""
+        legal = action_masks(self._options.rules_record, views, N_ACTIONS)
+        inside = (actions >= 0) & (actions < N_ACTIONS)
+        illegal = ~(inside & legal[np.arange(len(views)), np.where(inside, actions, 0)])
+        for view, action in zip(views[illegal], actions[illegal].tolist(), strict=True):
+            allowed = ", ".join(map(action_text, np.flatnonzero(legal[illegal][0]).tolist()))
+            raise ValueError(
+                f"player {agent.name} played {action_text(action)} at trick {view['trick'] + 1} "
+                f"of a hand, which is not legal: {allowed} are"
+            )
+
+
+def _real_of_shown(orders: Array, n_actions: int) -> Array:
+    """`(n, actions)`: the real action that each action of the layout stands for."""
+    order = np.tile(np.arange(n_actions), (len(orders), 1))
+    ranks = np.arange(N_CARDS) % 13
+    order[:, :N_CARDS] = 13 * np.repeat(orders.astype(np.int64), 13, axis=1) + ranks
+    return order
+
+
+@jit
+def _write_not_open(rules: np.ndarray, views: np.ndarray, out: np.ndarray) -> None:
+    for index in range(len(views)):
+        out[index] = not is_open(row(rules, 0), row(views, index))
+
+
+@jit
+def _write_costs(
+    rules: np.ndarray, tables: Tables, scratch: Scratch, views: np.ndarray, costs: np.ndarray
+) -> None:
+    """Write the cost of each legal card in open endgames with the tables' contract."""
+    tricks = np.zeros(N_CARDS, np.int64)
+    for index in range(len(views)):
+        view = row(views, index)
+        if not is_open(row(rules, 0), view) or view.low != tables.low:
+            continue
+        led = np.int64(view.led) if view.phase == FOLLOW else -1
+        opponent_hand = view.unseen | view.opponent_known
+        ending = Ending(view.hand, opponent_hand, np.int64(view.trump), led)
+        best = solve_moves(tables, scratch, ending, tricks)
+        for card in range(N_CARDS):
+            if tricks[card] >= 0:
+                costs[index, card] = abs(best - tricks[card])
