@@ -334,8 +334,8 @@ class _HandWriter:
                 out[name][games, step] = values
             batch.play(Moves(games, real, REAL))
             step += 1
-        paid = batch.results["paid"]
-        out["payoff"][:] = np.take_along_axis(paid, out["seat"].astype(np.int64), 1)
+        payoffs = batch.results["rewards"]
+        out["payoff"][:] = np.take_along_axis(payoffs, out["seat"].astype(np.int64), 1)
         decided = out["action_mask"].any(axis=2)
         return {name: array[decided] for name, array in out.items()}
 

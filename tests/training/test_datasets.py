@@ -80,7 +80,7 @@ def test_rows_are_the_decisions_of_the_deals(
                 assert action == load_agent("threshold", rules).act(game.view())
             game.play(action)
             row += 1
-        assert (data["payoff"][first:row] == np.array(game.pays)[data["seat"][first:row]]).all()
+        assert (data["payoff"][first:row] == np.array(game.payoffs)[data["seat"][first:row]]).all()
     assert row == len(data["deal"])
 
 
