@@ -41,8 +41,8 @@ from ..engine.batch.kernels import REAL, Moves
 from ..engine.cards import N_ACTIONS, N_CARDS, action_text
 from ..engine.checks import checked_choice, checked_count, checked_seed
 from ..engine.dtypes import FOLLOW, OVER, SEATS, VIEW
-from ..engine.endgame import Ending, Scratch, Tables, solve_moves
-from ..engine.endgame.game_values import endgame_tables, inexact_reason
+from ..engine.endgame import Ending, Scratch, Tablebase, solve_moves
+from ..engine.endgame.game_values import endgame_tablebases, inexact_reason
 from ..engine.endgame.solver import thread_scratch
 from ..engine.observation.layout import LAYOUT_VERSION, LAYOUTS, layout_of
 from ..engine.play import row
@@ -304,7 +304,7 @@ class _HandWriter:
         self._options = options_from(self._rules, layout=card.layout)
         self._columns = columns_of(self._rules, card.extras)
         self._key = agent_key(card.seed)
-        self._tables = endgame_tables(self._rules) if COST in card.extras else []
+        self._tablebases = endgame_tablebases(self._rules) if COST in card.extras else []
 
     def write(self, number: int) -> int:
         """Write a file; returns its number of hands."""
@@ -376,8 +376,8 @@ class _HandWriter:
             rows[VALUE] = values
         if COST in self._columns:
             costs = np.full(masks.shape, NO_COST, np.int64)
-            for tables in self._tables:
-                _write_costs(self._options.rules_record, tables, thread_scratch(), views, costs)
+            for tablebase in self._tablebases:
+                _write_costs(self._options.rules_record, tablebase, thread_scratch(), views, costs)
             rows[COST] = np.take_along_axis(costs, order, 1)
         if HIDDEN_HAND in self._columns:
             hands = batch.records["hand"][games, 1 - seats.astype(np.int64)]
@@ -427,18 +427,18 @@ def _write_not_open(rules: np.ndarray, views: np.ndarray, out: np.ndarray) -> No
 
 @jit
 def _write_costs(
-    rules: np.ndarray, tables: Tables, scratch: Scratch, views: np.ndarray, costs: np.ndarray
+    rules: np.ndarray, tablebase: Tablebase, scratch: Scratch, views: np.ndarray, costs: np.ndarray
 ) -> None:
-    """Write the cost of each legal card in open endgames with the tables' contract."""
+    """Write the cost of each legal card in open endgames with the contract of the tablebase."""
     tricks = np.zeros(N_CARDS, np.int64)
     for index in range(len(views)):
         view = row(views, index)
-        if not is_open(row(rules, 0), view) or view.low != tables.low:
+        if not is_open(row(rules, 0), view) or view.low != tablebase.low:
             continue
         led = np.int64(view.led) if view.phase == FOLLOW else -1
         opponent_hand = view.unseen | view.opponent_known
         ending = Ending(view.hand, opponent_hand, np.int64(view.trump), led)
-        best = solve_moves(tables, scratch, ending, tricks)
+        best = solve_moves(tablebase, scratch, ending, tricks)
         for card in range(N_CARDS):
             if tricks[card] >= 0:
                 costs[index, card] = abs(best - tricks[card])
