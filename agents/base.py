@@ -61,8 +61,8 @@ class ModelFile:
 class Agent:
     """Base class of agents: one rule set, any number of games at once.
 
-    A subclass writes `act`, and raises `CannotPlay` for rules that it does not play. `record` holds
-    `rules` and `match` for compiled code.
+    A subclass writes `act`, and raises `CannotPlay` for rules that it does not play. `rules_array`
+    holds `rules` and `match` for compiled code.
     """
 
     name: str = "agent"
@@ -100,7 +100,7 @@ class Agent:
     def __init__(self, rules: Any = "classic", *, match: Match | int | None = None) -> None:
         self.rules: Rules = load_rules(rules)
         self.match: Match | None = as_match(match)
-        self.record: npt.NDArray[np.void] = self.rules.record(match)
+        self.rules_array: npt.NDArray[np.void] = self.rules.record(match)
 
     @property
     def perfect_endgame(self) -> bool:
@@ -232,7 +232,7 @@ def act_in_views(
         kwargs.setdefault("indices", np.arange(len(views)))
     actions = check_actions(agent, act(copy_views(views), rng.copy(), **kwargs), len(views))
     legal = np.zeros(len(views), np.uint64)
-    legal_in_views(agent.record, views, legal)
+    legal_in_views(agent.rules_array, views, legal)
     for action, allowed in zip(actions.tolist(), legal.tolist(), strict=True):
         if not (0 <= action < N_ACTIONS and allowed >> action & 1):
             texts = [action_text(k) for k in range(N_ACTIONS) if allowed >> k & 1]

@@ -29,7 +29,7 @@ class FaultNamingAgent(Agent):
     def __init__(self, agent: Agent, role: str = "opponent") -> None:
         """`role` is what errors call the agent."""
         self.agent, self.name, self.role = agent, agent.name, role
-        self.rules, self.match, self.record = agent.rules, agent.match, agent.record
+        self.rules, self.match, self.rules_array = agent.rules, agent.match, agent.rules_array
         self.reads_tricks, self.keeps_state = agent.reads_tricks, agent.keeps_state
         self.reads_draws, self.thread_safe = agent.reads_draws, agent.thread_safe
 

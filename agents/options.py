@@ -44,10 +44,10 @@ class NetworkOptions(EndgameOptions, frozen=True):
 AnyOptions = TypeVar("AnyOptions", bound=Options)
 
 
-def parse_options(words: Iterable[str], kind: type[AnyOptions], subject: str) -> AnyOptions:
-    """Read the words of a name; `subject` is what the error calls the agent."""
+def parse_options(option_words: Iterable[str], kind: type[AnyOptions], subject: str) -> AnyOptions:
+    """Read the option words of a name; `subject` is what the error calls the agent."""
     options: dict[str, str | bool] = {}
-    for word in words:
+    for word in option_words:
         name, mark, value = word.partition("=")
         option = {name: value if mark else True}
         try:

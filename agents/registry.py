@@ -245,8 +245,8 @@ def as_agent(
     if sb3 is not None and isinstance(source, sb3.BaseAlgorithm):
         from .external.sb3 import SB3Agent
 
-        words = () if hasattr(getattr(source, "policy", None), "q_net") else ("sample",)
-        return SB3Agent(rules, source, *words, match=match)
+        option_words = () if hasattr(getattr(source, "policy", None), "q_net") else ("sample",)
+        return SB3Agent(rules, source, *option_words, match=match)
     raise TypeError(
         f"{source!r} is {type_phrase(source)}: an agent is given by name, as an Agent, as a "
         "function of views and random streams, or as a model of Stable-Baselines3"
@@ -278,11 +278,11 @@ def _load(source: str | Factory) -> Factory:
 
 
 def _function_agent(
-    function: Callable[..., Any], rules: Rules, words: list[str], match: Match | None
+    function: Callable[..., Any], rules: Rules, option_words: list[str], match: Match | None
 ) -> Agent:
     from .external.policies import CallableAgent  # loads what most players do without
 
-    return CallableAgent(function, rules, *words, match=match)
+    return CallableAgent(function, rules, *option_words, match=match)
 
 
 def _copy(agent: Agent, text: str) -> Agent:

@@ -37,8 +37,8 @@ from ..engine.play import Record, legal, play, row, stock_left
 from ..engine.rules import Match, Rules
 from .kernels import Games
 
-FIGURES = 3
-"""Figures with luck: the score in halves of a win, the margin, and the points."""
+METRICS = 3
+"""Metrics with luck: the score in half wins, the margin, and the points."""
 _SCORE, _MARGIN = 0, 1
 LUCK_UNITS = 1 << 14
 """Luck is rounded to integer multiples of 1 / LUCK_UNITS, whose sums do not depend on order."""
@@ -59,14 +59,14 @@ class ValueEstimator(NamedTuple):
     tablebase: Tablebase
     scratch: Scratch
     payoffs: np.ndarray
-    """`(N_OUTCOMES, FIGURES)`: the figures for each number of tricks in the ending."""
+    """`(N_OUTCOMES, METRICS)`: the metrics for each number of tricks in the ending."""
     games: np.ndarray
     """A position, after a lead, and after the trick; and the original game."""
     sums: np.ndarray
-    """`(4, FIGURES + 1)`: value of the position, of a lead, of a reply and of one order of the
+    """`(4, METRICS + 1)`: value of the position, of a lead, of a reply and of one order of the
     stock; the last column is the sum of weights."""
     totals: np.ndarray
-    """`(2, FIGURES)`: the actual value, and the sum over all pairs of cards."""
+    """`(2, METRICS)`: the actual value, and the sum over all pairs of cards."""
 
 
 def value_network_for(rules: Rules) -> MLPWeights:
@@ -89,7 +89,7 @@ def check_luck(rules: Rules, match: Match | None) -> None:
 
 def new_value_estimator(rules: Rules, tablebase: Tablebase, scratch: Scratch) -> ValueEstimator:
     network, tricks = value_network_for(rules), rules.hand
-    payoffs = np.zeros((N_OUTCOMES, FIGURES))
+    payoffs = np.zeros((N_OUTCOMES, METRICS))
     for taken, payoff in enumerate(outcome_payoffs(rules)[: tricks + 1]):
         payoffs[taken] = np.sign(payoff), 2 * taken - tricks, payoff
     return ValueEstimator(
@@ -99,8 +99,8 @@ def new_value_estimator(rules: Rules, tablebase: Tablebase, scratch: Scratch) ->
         scratch=scratch,
         payoffs=payoffs,
         games=np.zeros(_ORIGINAL + 1, GAME),
-        sums=np.zeros((4, FIGURES + 1)),
-        totals=np.zeros((2, FIGURES)),
+        sums=np.zeros((4, METRICS + 1)),
+        totals=np.zeros((2, METRICS)),
     )
 
 
@@ -122,8 +122,8 @@ def _add_value(
             game.hand[1 - leader],
             np.int64(game.trump),
         )
-        for figure in range(FIGURES):
-            sums[figure] += sign * estimator.payoffs[taken, figure]
+        for metric in range(METRICS):
+            sums[metric] += sign * estimator.payoffs[taken, metric]
         return
     estimator.rows.n_active[0] = write_value_inputs(rules, game, estimator.rows.active_inputs[0])
     forward_rows(estimator.network, estimator.rows, 1)
@@ -135,8 +135,8 @@ def _add_value(
         total += np.exp(logits[tricks] - max_logit)
     for tricks in range(N_OUTCOMES):
         prob = sign * np.exp(logits[tricks] - max_logit) / total
-        for figure in range(FIGURES):
-            sums[figure] += prob * estimator.payoffs[tricks, figure]
+        for metric in range(METRICS):
+            sums[metric] += prob * estimator.payoffs[tricks, metric]
 
 
 _BOUNDS = np.uint64(sum(1 << (13 * suit) for suit in range(5)))
@@ -161,9 +161,9 @@ def _add_weighted(value: np.ndarray, count: float, rationality: float, sums: np.
     """Add `count` values of a card, weighted by the softmax of its player's gain."""
     gain = (value[_SCORE] + value[_MARGIN] / 2) / count
     weight = np.exp(rationality * gain) / count
-    for figure in range(FIGURES):
-        sums[figure] += weight * value[figure]
-    sums[FIGURES] += count * weight
+    for metric in range(METRICS):
+        sums[metric] += weight * value[metric]
+    sums[METRICS] += count * weight
 
 
 @jit
@@ -203,9 +203,9 @@ def _add_lookahead(rules: Record, seat: int, estimator: ValueEstimator) -> None:
                 _add_value(rules, after_trick, seat, estimator, reply_value)
             replies &= replies - ONE
             _add_weighted(reply_value, left - 1.0, -rationality, lead_value)
-        _add_weighted(lead_value, lead_value[FIGURES], rationality, position_value)
-    for figure in range(FIGURES):
-        position_value[figure] /= position_value[FIGURES]
+        _add_weighted(lead_value, lead_value[METRICS], rationality, position_value)
+    for metric in range(METRICS):
+        position_value[metric] /= position_value[METRICS]
 
 
 # -- luck: the actual value less its expectation
@@ -239,12 +239,12 @@ def _add_luck(rules: Record, seat: int, estimator: ValueEstimator, luck: np.ndar
         else:
             value[:] = 0.0
             _add_value(rules, alternative, seat, estimator, value)
-        for figure in range(FIGURES):
-            total[figure] += value[figure]
+        for metric in range(METRICS):
+            total[metric] += value[metric]
             if first_card == drawn and second_card == upcard:
-                actual[figure] = value[figure]
-    for figure in range(FIGURES):
-        luck[figure] += actual[figure] - total[figure] / count
+                actual[metric] = value[metric]
+    for metric in range(METRICS):
+        luck[metric] += actual[metric] - total[metric] / count
 
 
 @jit

@@ -33,7 +33,7 @@ from ..engine.records import record_of_finished
 from ..engine.rng import fresh_secret, key_of_bytes, siphash
 from ..engine.rules import Match, Rules
 from . import kernels
-from .aivat import FIGURES, LUCK_UNITS, ValueEstimator, add_luck, new_value_estimator
+from .aivat import LUCK_UNITS, METRICS, ValueEstimator, add_luck, new_value_estimator
 from .kernels import MATCH_DEALS, TOTALS
 from .tally import Fault, Tally
 
@@ -233,7 +233,7 @@ class _Half:
         self.seed, self.key = np.uint64(config.seed), key_of_bytes(config.key)
         self.index_buffer = np.zeros(count, np.int64)
         """Kernels list games or decisions here."""
-        self.luck = np.zeros((count, FIGURES))
+        self.luck = np.zeros((count, METRICS))
         """Player one's, in each game."""
         self.estimator = _estimator(config.rules) if config.reduce_variance else None
         stride = np.uint64(1) if config.match is None else MATCH_DEALS

@@ -1,4 +1,4 @@
-"""Text of figures: percentages, signed numbers with their intervals, times; text in Markdown."""
+"""Text of metrics: percentages, signed numbers with their intervals, times; text in Markdown."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from .statistics import Estimate
 
 
-def percent(share: float, digits: int = 1) -> str:
-    """A share as `49.8 %`."""
-    return f"{100 * share:.{digits}f} %"
+def percent(fraction: float, digits: int = 1) -> str:
+    """A fraction as `49.8 %`."""
+    return f"{100 * fraction:.{digits}f} %"
 
 
-def percent_with_interval(share: Estimate) -> str:
-    """A share with its margin of error, as `49.8 ± 0.5 %`."""
-    digits = 1 if share.margin_of_error >= 0.0005 or share.margin_of_error == 0 else 2
-    return f"{100 * share.value:.{digits}f} ± {100 * share.margin_of_error:.{digits}f} %"
+def percent_with_interval(fraction: Estimate) -> str:
+    """A fraction with its margin of error, as `49.8 ± 0.5 %`."""
+    digits = 1 if fraction.margin_of_error >= 0.0005 or fraction.margin_of_error == 0 else 2
+    return f"{100 * fraction.value:.{digits}f} ± {100 * fraction.margin_of_error:.{digits}f} %"
 
 
 def number_with_interval(number: Estimate, digits: int = 2) -> str:

@@ -33,7 +33,7 @@ from ..engine.play import (
 from ..engine.rng import random_below, siphash
 from ..engine.view import blank_tricks, legal_in_view, write_position, write_tricks
 
-# Counters over hands. A score is in halves: 2 for a win, 1 for a tie.
+# Counters over hands. A score is in half wins: 2 for a win, 1 for a tie.
 (
     HANDS,
     SCORE,

@@ -1,7 +1,7 @@
 """Protocols: frozen suites of opponents, deals and decks; their results are leaderboard entries.
 
 The seed of a protocol is public and is also the key of all other random numbers: the command of an
-entry gives the same figures again, and any of its deals can be replayed alone. Public deals can be
+entry gives the same results again, and any of its deals can be replayed alone. Public deals can be
 learnt by heart. An entry therefore gets results on fresh deals too, which follow from a hash of
 what was submitted and of a value that nobody knew then.
 """
@@ -28,7 +28,7 @@ from ..engine.rules import load_rules
 from .chunk_player import Chunk, ChunkPlayer, PlayConfig, Task, half_worker
 from .exploitability.exact import agent_on_deck, measure_exploitability
 from .results import PlayerDetails, Result, ms_a_move
-from .statistics import Estimate, mean_estimate, share_error, share_estimate
+from .statistics import Estimate, mean_estimate, win_rate_error, win_rate_estimate
 from .tournament import Arena
 
 _FORMAT = "german-whist entry"
@@ -58,7 +58,7 @@ class Deals(NamedTuple):
 
 @dataclass(frozen=True)
 class Protocol:
-    """A frozen suite. Another value of any field makes figures incomparable: a new protocol."""
+    """A frozen suite. Another value of any field makes results incomparable: a new protocol."""
 
     name: str
     seed: int
@@ -226,17 +226,17 @@ def _games(deals: Sequence[str]) -> int:
 
 def _difference(public: Sequence[str], fresh: Sequence[str]) -> tuple[float, float]:
     """Mean win rate on public deals minus that on fresh ones, and its standard error."""
-    shares, errors = zip(*map(_mean_and_error, (public, fresh)), strict=True)
+    win_rates, errors = zip(*map(_mean_and_error, (public, fresh)), strict=True)
     bounded = [
-        share_error(share, error, len(deals[0]), _games(deals))
-        for share, error, deals in zip(shares, errors, (public, fresh), strict=True)
+        win_rate_error(win_rate, error, len(deals[0]), _games(deals))
+        for win_rate, error, deals in zip(win_rates, errors, (public, fresh), strict=True)
     ]
-    return shares[0] - shares[1], math.hypot(*bounded)
+    return win_rates[0] - win_rates[1], math.hypot(*bounded)
 
 
 def mean_win_rate(deals: Sequence[str]) -> Estimate:
     """Mean win rate of some opponents' digits; a deal, which all play, is one observation."""
-    return share_estimate(*_mean_and_error(deals), len(deals[0]), _games(deals))
+    return win_rate_estimate(*_mean_and_error(deals), len(deals[0]), _games(deals))
 
 
 def evaluate_protocol(
@@ -342,7 +342,7 @@ def _config(protocol: Protocol, deals: Deals, records: bool = False) -> PlayConf
 
 
 def digits_of(scores: Array) -> str:
-    """A digit for each deal: the wins of player one in its two games, in halves."""
+    """A digit for each deal: the wins of player one in its two games, in half wins."""
     return "".join(str(int(score)) for score in 2 * scores)
 
 

@@ -52,7 +52,7 @@ class TrickCourse:
     def mirror(self) -> TrickCourse:
         """The course from player two's point of view."""
         return TrickCourse(
-            _each(lambda share: 1 - share, self.tricks_won),
+            _each(lambda won: 1 - won, self.tricks_won),
             _each(lambda surplus: -surplus, self.trumps),
             _each(lambda surplus: -surplus, self.high_cards),
         )
@@ -83,7 +83,7 @@ class Forfeit:
 
 @dataclass(frozen=True)
 class Pairing:
-    """Head-to-head results; every figure is from `player`'s point of view."""
+    """Head-to-head results; every metric is from `player`'s point of view."""
 
     player: str
     opponent: str
@@ -93,7 +93,7 @@ class Pairing:
     win_rate: Estimate
     """Of hands, or of matches where matches are played; a tie counts half."""
     as_played: Estimate | None
-    """The win rate without variance reduction, where the other figures have it."""
+    """The win rate without variance reduction, where the other metrics have it."""
     hand_win_rate: Estimate
     margin: Estimate
     """Counting tricks per hand beyond the opponent's; fewer tricks in a low contract."""
@@ -129,8 +129,8 @@ class Pairing:
             course=self.course.mirror(),
         )
 
-    def figures(self) -> dict[str, Any]:
-        """Every figure by name, with suffixes `_low` and `_high`, and prefix `opponent_`."""
+    def metrics(self) -> dict[str, Any]:
+        """Every metric by name, with suffixes `_low` and `_high`, and prefix `opponent_`."""
         row: dict[str, Any] = {"pairs": self.pairs, "hands": self.hands}
         for name in ("win_rate", "as_played", "hand_win_rate", "margin", "points"):
             estimate = getattr(self, name)
@@ -272,7 +272,7 @@ class Result:
         return pairing.win_rate if pairing is not None else None
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row of figures by name for each pairing; None where a figure does not apply."""
+        """A row of metrics by name for each pairing; None where a metric does not apply."""
         run = {"rules": self.rules, "match": self.match, "seed": self.seed, "key": self.key}
         details = {player.name: player for player in self.details}
         return [
@@ -280,7 +280,7 @@ class Result:
                 "player": pairing.player,
                 "opponent": pairing.opponent,
                 **run,
-                **pairing.figures(),
+                **pairing.metrics(),
                 **{
                     f"{prefix}{name}": getattr(details[player], f"{name}_text")
                     for prefix, player in (("", pairing.player), ("opponent_", pairing.opponent))
@@ -364,7 +364,7 @@ def _with_infinite_bounds(data: Any) -> Any:
 def pairing_from_tally(
     names: tuple[str, str], perfect: tuple[bool, bool], tricks: int, tally: Tally
 ) -> Pairing:
-    """The figures of two players; a hand has so many `tricks`."""
+    """The metrics of two agents; a hand has so many `tricks`."""
     sums = tally.sums
     dealt = sums[k.HANDS] - sums[k.LED_HANDS]
     return Pairing(

@@ -1,4 +1,4 @@
-"""Confidence intervals (95 %) of the arena's figures, and Elo ratings by maximum likelihood.
+"""Confidence intervals (95 %) of the arena's metrics, and Elo ratings by maximum likelihood.
 
 The two games of a deal, which is played twice with exchanged seats, are correlated, and so are
 those of all pairings that play the same deal: the deal is the unit of observation.
@@ -25,7 +25,7 @@ _PRIOR_PAIRS = 4
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure with its 95 % interval."""
+    """A metric with its 95 % interval."""
 
     value: float
     low: float
@@ -84,34 +84,38 @@ def mean_of(values: ArrayLike) -> Estimate:
     return mean_estimate(float(observations.mean()), float(error), count)
 
 
-def share_error(share: float, error: float, pairs: int, games: int) -> float:
-    """The standard error of a share, with the correlation of a pair's games shrunk towards none.
+def win_rate_error(win_rate: float, error: float, pairs: int, games: int) -> float:
+    """The standard error of a win rate, with the correlation of a pair's games shrunk towards none.
 
     Where the games of nearly all pairs cancelled, the pairs that differed are too few to tell how
     many do: their variance is averaged with that of independent games, which weighs as much as
     `_PRIOR_PAIRS` pairs. Among hundreds of pairs that differ this changes nothing that is printed.
     """
-    independent = max(share * (1 - share), 0.0) / games
+    independent = max(win_rate * (1 - win_rate), 0.0) / games
     shrunk = (pairs * error**2 + _PRIOR_PAIRS * independent) / (pairs + _PRIOR_PAIRS)
     return max(error, math.sqrt(shrunk))
 
 
-def share_estimate(share: float, error: float, pairs: int, games: int | None = None) -> Estimate:
-    """A share between 0 and 1 with its score interval (Wilson 1927).
+def win_rate_estimate(
+    win_rate: float, error: float, pairs: int, games: int | None = None
+) -> Estimate:
+    """A win rate with its score interval (Wilson 1927).
 
-    The effective number of trials follows from the standard error over pairs (`share_error`); if
+    The effective number of trials follows from the standard error over pairs (`win_rate_error`); if
     all or no pairs were won, each pair is a trial. `games` is by default two a pair.
     """
     if math.isinf(error):
-        return Estimate(share, 0.0, 1.0)
-    error = share_error(share, error, pairs, 2 * pairs if games is None else games)
-    variance = share * (1 - share)
+        return Estimate(win_rate, 0.0, 1.0)
+    error = win_rate_error(win_rate, error, pairs, 2 * pairs if games is None else games)
+    variance = win_rate * (1 - win_rate)
     trials = variance / error**2 if variance > 0 else float(pairs)
     z2 = quantile(pairs) ** 2
-    center = (share + z2 / (2 * trials)) / (1 + z2 / trials)
+    center = (win_rate + z2 / (2 * trials)) / (1 + z2 / trials)
     half = math.sqrt(z2 * (variance / trials + z2 / (4 * trials**2))) / (1 + z2 / trials)
-    # Rounding must not move a bound past the share itself.
-    return Estimate(share, min(max(0.0, center - half), share), max(min(1.0, center + half), share))
+    # Rounding must not move a bound past the win rate itself.
+    return Estimate(
+        win_rate, min(max(0.0, center - half), win_rate), max(min(1.0, center + half), win_rate)
+    )
 
 
 # -- ratings

@@ -11,7 +11,7 @@ from ..common.typing import Array
 from ..engine.dtypes import SEATS
 from . import kernels as k
 from .aivat import LUCK_UNITS
-from .statistics import Estimate, Moments, mean_estimate, ratio, share_error, share_estimate
+from .statistics import Estimate, Moments, mean_estimate, ratio, win_rate_error, win_rate_estimate
 
 
 @dataclass
@@ -103,26 +103,28 @@ def _reduced_moments(tally: Tally, total: int) -> Moments:
     )
 
 
-def _share_per_pair(pairs: int, x: float, xx: float) -> tuple[float, float]:
-    """The share of results won, with its standard error over pairs."""
+def _win_rate_per_pair(pairs: int, x: float, xx: float) -> tuple[float, float]:
+    """The win rate, with its standard error over pairs."""
     most = 2 * SEATS
     return ratio(Moments(n=pairs, x=x, h=most * pairs, xx=xx, xh=most * x, hh=most**2 * pairs))
 
 
-def _share_interval(
-    tally: Tally, share: float, error: float, as_played: float, games: int
+def _win_rate_interval(
+    tally: Tally, win_rate: float, error: float, as_played: float, games: int
 ) -> Estimate:
     if not tally.reduce_variance or not error:
-        return share_estimate(share, error, tally.pairs, games)
-    # With variance reduction the share is no count of wins, so no score interval applies.
-    return mean_estimate(share, share_error(as_played, error, tally.pairs, games), tally.pairs)
+        return win_rate_estimate(win_rate, error, tally.pairs, games)
+    # With variance reduction the win rate is no count of wins, so no score interval applies.
+    return mean_estimate(
+        win_rate, win_rate_error(as_played, error, tally.pairs, games), tally.pairs
+    )
 
 
 def win_rate_of(tally: Tally) -> Estimate:
     """Share of games won, with the interval over pairs."""
     moments, games = _reduced_moments(tally, k.RESULT), SEATS * tally.pairs
-    share, error = _share_per_pair(tally.pairs, moments.x, moments.xx)
-    return _share_interval(tally, share, error, tally.totals[k.RESULT] / (2 * games), games)
+    win_rate, error = _win_rate_per_pair(tally.pairs, moments.x, moments.xx)
+    return _win_rate_interval(tally, win_rate, error, tally.totals[k.RESULT] / (2 * games), games)
 
 
 def as_played_of(tally: Tally) -> Estimate | None:
@@ -130,14 +132,14 @@ def as_played_of(tally: Tally) -> Estimate | None:
     if not tally.reduce_variance:
         return None
     x, xx = float(tally.totals[k.RESULT]), float(tally.moments[k.RESULT, k.RESULT])
-    return share_estimate(*_share_per_pair(tally.pairs, x, xx), tally.pairs)
+    return win_rate_estimate(*_win_rate_per_pair(tally.pairs, x, xx), tally.pairs)
 
 
 def hand_win_rate_of(tally: Tally) -> Estimate:
-    share, error = ratio(_reduced_moments(tally, k.GAME_SCORE))
+    win_rate, error = ratio(_reduced_moments(tally, k.GAME_SCORE))
     hands = int(tally.totals[k.GAME_HANDS])
     as_played = tally.totals[k.GAME_SCORE] / (2 * hands)
-    return _share_interval(tally, share / 2, error / 2, as_played, hands)
+    return _win_rate_interval(tally, win_rate / 2, error / 2, as_played, hands)
 
 
 def mean_per_hand(tally: Tally, total: int) -> Estimate:

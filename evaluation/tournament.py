@@ -2,7 +2,7 @@
 
 The walk: `Arena.play` takes chunks of deals from a `Schedule`, has a `ChunkPlayer` play them, in
 this process or in workers, and gives the tallies back to the schedule; `results` turns them into
-figures.
+metrics.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ class Lowest(Agent):
     """Plays the lowest legal card."""
 
     def act(self, views: Array, rng: Array) -> Array:
-        return action_masks(self.record, views, self.rules.actions).argmax(axis=1)
+        return action_masks(self.rules_array, views, self.rules.actions).argmax(axis=1)
 
 
 def lowest(views: Array, rng: Array) -> Array:

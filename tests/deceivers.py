@@ -44,7 +44,7 @@ class Worst(Agent):
 
     def act(self, views: Array, rng: Array) -> Array:
         actions = self.plays.act(views, rng)
-        legal = action_masks(self.record, views, self.rules.actions)
+        legal = action_masks(self.rules_array, views, self.rules.actions)
         highest = legal.shape[1] - 1 - legal[:, ::-1].argmax(axis=1)
         other = np.where(actions == highest, legal.argmax(axis=1), highest)
         return np.where(views["stock_left"] == 0, other, actions)
@@ -67,7 +67,7 @@ class Ordering(Agent):
         self._endgame = EndgamePlayer(self.rules)
 
     def act(self, views: Array, rng: Array) -> Array:
-        legal = action_masks(self.record, views, self.rules.actions)
+        legal = action_masks(self.rules_array, views, self.rules.actions)
         highest = legal.shape[1] - 1 - legal[:, ::-1].argmax(axis=1)
         actions = np.where(views["my_draws"][:, 0] % 2 == 0, highest, legal.argmax(axis=1))
         self._endgame.improve(views, actions)

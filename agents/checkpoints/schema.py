@@ -26,7 +26,7 @@ SearchNetworkKind = Literal["value", "belief"]
 
 Count = Annotated[int, Meta(ge=0)]
 Size = Annotated[int, Meta(ge=1, le=1 << 20)]
-Share = Annotated[float, Meta(ge=0, le=1)]
+Fraction = Annotated[float, Meta(ge=0, le=1)]
 
 
 class NetworkCard(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
@@ -67,8 +67,8 @@ class Measurement(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults
     """Result of a match against an opponent."""
 
     opponent: str
-    win_rate: Share
-    margin_of_error: Share
+    win_rate: Fraction
+    margin_of_error: Fraction
     margin: float
     hands: Count
     rules: str = ""

@@ -203,13 +203,13 @@ class CallableAgent(Agent):
         self,
         function: Callable[[Array, Array], Array],
         rules: Any,
-        *words: str,
+        *option_words: str,
         match: Match | None = None,
     ) -> None:
         super().__init__(rules, match=match)
         self.function = function
         self.name = getattr(function, "__name__", type(function).__name__)
-        exact = parse_options(words, EndgameOptions, "a function").exact(own=True)
+        exact = parse_options(option_words, EndgameOptions, "a function").exact(own=True)
         self._endgame = EndgamePlayer(self.rules) if exact else None
         self.endgame_switch = endgame_option(self.rules, exact)
 
@@ -226,9 +226,9 @@ class OnnxAgent(PolicyAgent):
     """ONNX graph of `observation` and `action_mask`, as `german-whist export` writes it."""
 
     def __init__(
-        self, rules: Any = "classic", path: str = "", *words: str, match: Match | None = None
+        self, rules: Any = "classic", path: str = "", *option_words: str, match: Match | None = None
     ) -> None:
-        """`words` as for a network, and the layout where the graph's metadata have none."""
+        """`option_words` as for a network, and the layout where the graph's metadata have none."""
         try:
             import onnxruntime  # type: ignore[import-untyped]
         except ImportError:
@@ -253,7 +253,7 @@ class OnnxAgent(PolicyAgent):
         trained_on = read_graph_metadata(path, graph.get_modelmeta().custom_metadata_map)
         name = f"onnx:{path}"
         options = with_layout(
-            parse_options(words, FileOptions, name), name, trained_on, load_rules(rules)
+            parse_options(option_words, FileOptions, name), name, trained_on, load_rules(rules)
         )
         inputs = [tensor.name for tensor in graph.get_inputs()]
         output = graph.get_outputs()[0].name

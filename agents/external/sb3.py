@@ -36,14 +36,18 @@ class SB3Agent(PolicyAgent):
     """A Stable-Baselines3 or sb3-contrib model that was trained on this package's environments."""
 
     def __init__(
-        self, rules: Any = "classic", source: Any = "", *words: str, match: Match | None = None
+        self,
+        rules: Any = "classic",
+        source: Any = "",
+        *option_words: str,
+        match: Match | None = None,
     ) -> None:
         """`source` is a file with the word `trusted`, or a model, of whose policy a copy plays.
 
-        `words` are those of a network, the layout, and `algorithm=NAME` of a file.
+        `option_words` are those of a network, the layout, and `algorithm=NAME` of a file.
         """
         kind = f"sb3:{source},{TRUSTED}" if isinstance(source, str) else "a model"
-        named = parse_options(words, SB3Options, kind)
+        named = parse_options(option_words, SB3Options, kind)
         if isinstance(source, str):
             model = _model(source, named.algorithm, named.trusted)
             origin, name, network = source, f"sb3:{source}", model.policy

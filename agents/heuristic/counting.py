@@ -173,8 +173,8 @@ def prize(rules: Record, view: Record, w: np.ndarray, start: float, gain: float)
     holding = Holding(view.hand, out & ~bit(upper), trump)
     score += card_score(w, PRIZE, start, upper, holding)
     if trump != NO_TRUMP:
-        share = popcount(view.unseen & suit_set(trump)) / max(1, popcount(view.unseen))
-        score += _blend(w, MEAN, start, share)
+        fraction = popcount(view.unseen & suit_set(trump)) / max(1, popcount(view.unseen))
+        score += _blend(w, MEAN, start, fraction)
     return abs(score) if rules.choice == 1 else score
 
 

@@ -44,11 +44,11 @@ class RandomAgent(Agent):
 
     def act(self, views: Array, rng: Array) -> Array:
         actions = np.empty(len(views), np.int64)
-        random_actions(self.record, views, rng.copy(), actions)
+        random_actions(self.rules_array, views, rng.copy(), actions)
         return actions
 
     def probabilities(self, views: Array) -> Array:
-        legal = action_masks(self.record, views, self.rules.actions)
+        legal = action_masks(self.rules_array, views, self.rules.actions)
         return legal / legal.sum(axis=1, keepdims=True)
 
 

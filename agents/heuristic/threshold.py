@@ -214,7 +214,7 @@ class RuleAgent(Agent):
 
     def act(self, views: Array, rng: Array) -> Array:
         actions = np.empty(len(views), np.int64)
-        self.decide(self.record, views, actions)
+        self.decide(self.rules_array, views, actions)
         self._endgame.improve(views, actions)
         return actions
 

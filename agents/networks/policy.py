@@ -221,11 +221,11 @@ class NetworkAgent(Agent):
         self,
         rules: Any = "classic",
         source: str | Path | Checkpoint = "",
-        *words: str,
+        *option_words: str,
         match: Match | None = None,
         name: str | None = None,
     ) -> None:
-        """`words` are `greedy` or `sample`, and `endgame=exact` or `endgame=network`."""
+        """`option_words` are `greedy` or `sample`, and `endgame=exact` or `endgame=network`."""
         super().__init__(rules, match=match)
         if source == "":
             raise ValueError("network is the player of a checkpoint: write network:PATH")
@@ -235,7 +235,7 @@ class NetworkAgent(Agent):
         self.card = checkpoint.card
         kind = checkpoint.card.network.kind
         table, foreplay_only = kind == "table", checkpoint.card.horizon == "foreplay"
-        options = parse_options(words, NetworkOptions, "a network")
+        options = parse_options(option_words, NetworkOptions, "a network")
         self.sample = options.sample or (table and not options.greedy)
         exact = options.exact(trained_on_endgame(checkpoint.card.horizon, self.rules))
         self.greedy = not self.sample
@@ -259,7 +259,7 @@ class NetworkAgent(Agent):
             skip = self.perfect_endgame
             batch = ViewBatch(views, streams, actions)
             network_actions(
-                rules=self.record,
+                rules=self.rules_array,
                 batch=batch,
                 net=self.policy,
                 buffers=new_policy_buffers(self.policy),
@@ -267,7 +267,9 @@ class NetworkAgent(Agent):
                 skip_open=skip,
             )
         else:
-            logits_actions(self.policy.logits(self.record, views), self.sample, streams, actions)
+            logits_actions(
+                self.policy.logits(self.rules_array, views), self.sample, streams, actions
+            )
         if self._endgame is not None:
             self._endgame.improve(views, actions)
         return actions
@@ -291,7 +293,9 @@ class NetworkAgent(Agent):
         """`(n, actions)`: the network's probability of each action, in endings too."""
         if isinstance(self.policy, PolicyNet):
             logits = np.empty((len(views), self.rules.actions), np.float32)
-            network_logits(self.record, views, self.policy, new_policy_buffers(self.policy), logits)
+            network_logits(
+                self.rules_array, views, self.policy, new_policy_buffers(self.policy), logits
+            )
         else:
-            logits = self.policy.logits(self.record, views)
+            logits = self.policy.logits(self.rules_array, views)
         return softmax_rows(logits)

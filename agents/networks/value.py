@@ -128,9 +128,9 @@ def expected_payoff(out: np.ndarray, payoffs: np.ndarray) -> float:
         top = max(top, out[k])
     total, sum_ = np.float32(0), np.float32(0)
     for k in range(len(payoffs)):
-        share = np.exp(out[k] - top)
-        total += share
-        sum_ += share * payoffs[k]
+        weight = np.exp(out[k] - top)
+        total += weight
+        sum_ += weight * payoffs[k]
     return sum_ / total
 
 

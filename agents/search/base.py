@@ -188,7 +188,7 @@ class SearchAgent(Agent):
     def _compile(self) -> None:
         none = ViewBatch(np.zeros(0, VIEW), np.zeros(0, np.uint64), np.zeros(0, np.int64))
         self.kernel(self._new_search(), none, self.chunk, False)
-        is_trivial(self.record, np.zeros(1, VIEW))
+        is_trivial(self.rules_array, np.zeros(1, VIEW))
         self._improve_endings(none.views, none.actions)
 
     @abstractmethod
@@ -213,7 +213,7 @@ class SearchAgent(Agent):
                 f"number of samples, as in {self.kind}:1000"
             )
         views = np.array(view.record, VIEW)
-        if is_trivial(self.record, views):
+        if is_trivial(self.rules_array, views):
             return None
         actions = view.legal()
         n_samples = max(2, self.budget.samples)
@@ -247,7 +247,7 @@ class SearchAgent(Agent):
                     samples = self._search_one(search._replace(tablebase=tablebase), single)
             means = search.totals / samples
             write_action_values(
-                self.record, single.views, means, self._tried_actions(search), values[index]
+                self.rules_array, single.views, means, self._tried_actions(search), values[index]
             )
         self._improve_endings(views, batch.actions)
         return batch.actions, values
@@ -274,7 +274,7 @@ class SearchAgent(Agent):
         samples = self.budget.samples or self.chunk
         self.kernel(search, single, samples, False)
         other_contract = single.views["low"][0] != search.tablebase.low
-        if self.budget.samples or other_contract or is_trivial(self.record, single.views):
+        if self.budget.samples or other_contract or is_trivial(self.rules_array, single.views):
             return samples
         while time.perf_counter() < deadline and not self._is_decided(search):
             self.kernel(search, single, self.chunk, True)

@@ -447,9 +447,13 @@ class ResponderAgent(SearchAgent):
     chunk = CHAIN_LENGTH
 
     def __init__(
-        self, rules: Any = "classic", samples: object = 64, *words: str, match: Match | None = None
+        self,
+        rules: Any = "classic",
+        samples: object = 64,
+        *option_words: str,
+        match: Match | None = None,
     ) -> None:
-        """`samples` is a number of determinizations or a time per move; `words` are options."""
+        """`samples` is a number of determinizations or a time per move."""
         super().__init__(rules, samples, match)
         # The opponent's hidden cards have to be tracked.
         tracked = self.rules.faced == "every" and not self.rules.choice and not self.rules.exchange
@@ -459,8 +463,8 @@ class ResponderAgent(SearchAgent):
                 "upcard is turned for each trick and the winner takes it, and whose ending is "
                 "open, short and no race"
             )
-        options = parse_options(words, ResponderOptions, "a responder")
-        self.name += "".join(f",{word}" for word in words)
+        options = parse_options(option_words, ResponderOptions, "a responder")
+        self.name += "".join(f",{word}" for word in option_words)
         if not options.against:
             raise ValueError("a responder answers one player: name it, as in against=threshold")
         opponent = opponent_model(options.against, self.rules)
@@ -488,7 +492,7 @@ class ResponderAgent(SearchAgent):
         warm_up("responder", "agents", self._compile, seconds=10)
 
     def _new_search(self, pruning: int = PRUNE_BY_RACING) -> ResponderSearch:
-        return new_search(self.record, self._tablebases[0], self.models)
+        return new_search(self.rules_array, self._tablebases[0], self.models)
 
     def sample_determinizations(self, view: View, count: int, seed: int = 0) -> Array:
         """Determinizations of a view, as `GAME` records."""

@@ -40,11 +40,13 @@ class Champion(NetworkAgent):
     network: ClassVar[str] = CHAMPION
     """Name of the bundled policy."""
 
-    def __init__(self, rules: Any = "classic", *words: str, match: Match | None = None) -> None:
-        """`words` are `greedy`, or `sample` for the network alone."""
+    def __init__(
+        self, rules: Any = "classic", *option_words: str, match: Match | None = None
+    ) -> None:
+        """`option_words` are `greedy`, or `sample` for the network alone."""
         rules = load_rules(rules)
         weights = network_for(rules, self.network)
-        options = ("endgame=exact", *words)
+        options = ("endgame=exact", *option_words)
         super().__init__(rules, weights, *options, match=match, name=self.network)
         thinks = not self.sample and can_search(rules)
         searched = f"last={LAST}", f"policy={self.network}"
@@ -86,8 +88,10 @@ class SecondChampion(Champion):
 class FirstChampion(NetworkAgent):
     """The first champion: its network alone, without search."""
 
-    def __init__(self, rules: Any = "classic", *words: str, match: Match | None = None) -> None:
-        super().__init__(rules, FIRST_WEIGHTS, *words, match=match, name=FIRST_CHAMPION)
+    def __init__(
+        self, rules: Any = "classic", *option_words: str, match: Match | None = None
+    ) -> None:
+        super().__init__(rules, FIRST_WEIGHTS, *option_words, match=match, name=FIRST_CHAMPION)
 
     @staticmethod
     def plays(rules: Rules) -> bool:

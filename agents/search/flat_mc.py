@@ -166,14 +166,18 @@ class FlatMcAgent(SearchAgent):
     chunk = 8
 
     def __init__(
-        self, rules: Any = "classic", samples: object = 64, *words: str, match: Match | None = None
+        self,
+        rules: Any = "classic",
+        samples: object = 64,
+        *option_words: str,
+        match: Match | None = None,
     ) -> None:
         """`samples` is a number of determinizations or a time per move (`5ms`).
 
-        `words` are `plain` or `voids`, how to sample determinizations, and `playout=threshold` or
-        `playout=counting`.
+        `option_words` are `plain` or `voids`, how to sample determinizations, and
+        `playout=threshold` or `playout=counting`.
         """
-        options = parse_options(words, FlatMcOptions, self.kind)
+        options = parse_options(option_words, FlatMcOptions, self.kind)
         super().__init__(rules, samples, match)
         self._voids = options.voids
         self._counting = options.playout == "counting"
@@ -183,7 +187,7 @@ class FlatMcAgent(SearchAgent):
 
     def _new_search(self, pruning: int = PRUNE_BY_RACING) -> FlatMcSearch:
         return FlatMcSearch(
-            rules=self.record,
+            rules=self.rules_array,
             tablebase=self._tablebases[0],
             counting=self._counting,
             voids=self._voids,

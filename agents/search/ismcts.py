@@ -253,14 +253,14 @@ class IsmctsAgent(SearchAgent):
         self,
         rules: Any = "classic",
         samples: object = 1000,
-        *words: str,
+        *option_words: str,
         match: Match | None = None,
     ) -> None:
-        """`samples` is a number of iterations or a time per move; `words` are options."""
+        """`samples` is a number of iterations or a time per move; `option_words` are options."""
         super().__init__(rules, samples, match)
-        self._options = parse_options(words, IsmctsOptions, self.kind)
+        self._options = parse_options(option_words, IsmctsOptions, self.kind)
         self._exploration = _parse_exploration(self._options.exploration)
-        self.name = ",".join([self.name, *words])
+        self.name = ",".join([self.name, *option_words])
         if self._options.endgame == "search":
             self._endgame = None
         warm_up("information-set tree search", "agents", self._compile, seconds=4)
@@ -268,7 +268,7 @@ class IsmctsAgent(SearchAgent):
     def _new_search(self, pruning: int = PRUNE_BY_RACING) -> IsmctsSearch:
         edges = min(_MAX_EDGES, self.budget.samples or _MAX_EDGES)
         return IsmctsSearch(
-            rules=self.record,
+            rules=self.rules_array,
             tablebase=self._tablebases[0],
             max_payoff=float(self.rules.max_payoff),
             exploration=self._exploration,

@@ -117,10 +117,10 @@ class ForgetfulAgent(Agent):
 
     def act(self, views: Array, rng: Array) -> Array:
         actions = np.empty(len(views), np.int64)
-        self.foreplay(self.record, views, actions)
+        self.foreplay(self.rules_array, views, actions)
         for tablebase in self._tablebases:
             batch = ViewBatch(views, rng.copy(), actions)
-            _guess_endgame(self.record, tablebase, thread_scratch(), batch, self.memory)
+            _guess_endgame(self.rules_array, tablebase, thread_scratch(), batch, self.memory)
         return actions
 
 

@@ -37,9 +37,6 @@ from ..sampling import masked_argmax, masked_softmax
 UNIFORM, RULE_OF_THUMB, COUNTING, ARGMAX, SOFTMAX = range(5)
 """Kinds of models: uniform, rule-based, argmax of a network, softmax of a network."""
 
-_SURE, _NEARLY, _ROUGHLY = 0.002, 0.02, 0.2
-"""Error rates of exact, of close and of rough models."""
-
 
 class OpponentModel(NamedTuple):
     """Kind, error rate and network of a model."""
@@ -49,16 +46,19 @@ class OpponentModel(NamedTuple):
     net: PolicyNet
 
 
+# The second number is the error rate: 0.002 where the model plays as the agent does, so that an
+# action of another version is unlikely and not impossible; 0.02 where a search changes a few of the
+# network's cards; 0.2 where the model only resembles the agent.
 OPPONENT_MODELS = {
     "random": (UNIFORM, 0.0),
     "random-exact": (UNIFORM, 0.0),
-    "threshold": (RULE_OF_THUMB, _SURE),
-    "counting": (COUNTING, _SURE),
-    "flat-mc": (COUNTING, _ROUGHLY),
-    "champion-1": (ARGMAX, _SURE),
-    "champion-2": (ARGMAX, _NEARLY),
-    "champion": (ARGMAX, _NEARLY),
-    "thinker": (SOFTMAX, _NEARLY),
+    "threshold": (RULE_OF_THUMB, 0.002),
+    "counting": (COUNTING, 0.002),
+    "flat-mc": (COUNTING, 0.2),
+    "champion-1": (ARGMAX, 0.002),
+    "champion-2": (ARGMAX, 0.02),
+    "champion": (ARGMAX, 0.02),
+    "thinker": (SOFTMAX, 0.02),
 }
 """Model of each agent: `champion` by its network alone, `thinker` by that network's
 probabilities, `flat-mc` by `counting`, whose weights were fitted to it.
@@ -69,7 +69,7 @@ _NO_NET = PolicyNet(False, False, np.zeros(1, np.int64), NO_MLP)
 
 def opponent_model(text: str, rules: Rules) -> OpponentModel:
     """Model of an agent by its name or a checkpoint's path."""
-    kind, error_rate = OPPONENT_MODELS.get(text.partition(":")[0], (ARGMAX, _SURE))
+    kind, error_rate = OPPONENT_MODELS.get(text.partition(":")[0], (ARGMAX, 0.002))
     kind = SOFTMAX if text in ("champion:sample", "champion-2:sample") else kind
     path = opponent_weights(text, rules)
     if path is None:

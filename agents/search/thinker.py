@@ -115,17 +115,21 @@ class ThinkerAgent(SearchAgent):
     chunk = ROUND_SIZE
 
     def __init__(
-        self, rules: Any = "classic", samples: object = 64, *words: str, match: Match | None = None
+        self,
+        rules: Any = "classic",
+        samples: object = 64,
+        *option_words: str,
+        match: Match | None = None,
     ) -> None:
-        """`samples` is a number of determinizations or a time per move; `words` are options."""
+        """`samples` is a number of determinizations or a time per move."""
         super().__init__(rules, samples, match)
         if not can_search(self.rules):
             raise CannotPlay(
                 f"the thinker does not play {self.rules.name}: it knows games in which the winner "
                 "of a trick takes the upcard, and whose ending is open, short and no race"
             )
-        options = parse_options(words, ThinkerOptions, "a thinker")
-        self.name += "".join(f",{word}" for word in words)
+        options = parse_options(option_words, ThinkerOptions, "a thinker")
+        self.name += "".join(f",{word}" for word in option_words)
         self._last = parse_tricks_option(
             "last", options.last, 1, self.rules, "are searched, the last ones"
         )
@@ -181,7 +185,7 @@ class ThinkerAgent(SearchAgent):
         return view_values(self.rules, views, self.act(views, streams), self._value_network)
 
     def _new_search(self, pruning: int = PRUNE_BY_RACING) -> ThinkerSearch:
-        return new_search(self.record, self._tablebases[0], self.networks, pruning)
+        return new_search(self.rules_array, self._tablebases[0], self.networks, pruning)
 
     def _tried_actions(self, search: ThinkerSearch) -> int:
         return int(search.progress["active"][0])

@@ -69,7 +69,7 @@ class NashAgent(Agent):
     def probabilities(self, views: Array) -> Array:
         """`(n, actions)`: probability of each action."""
         probs = np.zeros((len(views), self.rules.actions))
-        write_table_probs(self.record, self._paths, self._cells, views, probs)
+        write_table_probs(self.rules_array, self._paths, self._cells, views, probs)
         self._endgame.replace_probabilities(views, probs)
         return probs
 

@@ -245,7 +245,7 @@ class _Axis(NamedTuple):
     high: float
     ticks: Sequence[float]
 
-    def share(self, value: float) -> float:
+    def fraction(self, value: float) -> float:
         """How far along the axis a value is, from 0 to 1."""
         return (self.scale(value) - self.low) / (self.high - self.low)
 
@@ -308,10 +308,10 @@ def curves(
     bottom, end = height - _FOOT, width - _RIGHT
 
     def height_of(y: float) -> float:
-        return bottom - (bottom - _TOP) * y_axis.share(y)
+        return bottom - (bottom - _TOP) * y_axis.fraction(y)
 
     def x_of(x: float) -> float:
-        return _EDGE + (end - _EDGE) * x_axis.share(x)
+        return _EDGE + (end - _EDGE) * x_axis.fraction(x)
 
     def at(x: float, y: float) -> tuple[float, float]:
         return x_of(x), height_of(y)

@@ -66,7 +66,7 @@ def _course(pairing: Pairing, rules: Rules, opened: bool) -> str:
         + head
         + plots.margin_parts(pairing, rules.counts == "all")
         + '<div class="side">'
-        + charts.figure(tricks_won, "share of the tricks won, by their number")
+        + charts.figure(tricks_won, "tricks won in %, by their number")
         + charts.figure(surplus, f"more cards held than the other: {keys}")
         + "</div></details>"
     )

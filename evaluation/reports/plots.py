@@ -190,9 +190,11 @@ def margin_parts(pairing: Pairing, counts_all: bool) -> str:
 
 
 def tricks_won(pairing: Pairing, foreplay: int) -> str:
-    """Player one's share of the tricks, by number of the trick."""
-    shares = [None if share is None else 100 * share for share in pairing.course.tricks_won]
-    return _by_trick({pairing.player: shares}, "tricks won, in %", 50.0, foreplay, short_number)
+    """The fraction of the tricks that agent one won, by number of the trick."""
+    percentages = [None if won is None else 100 * won for won in pairing.course.tricks_won]
+    return _by_trick(
+        {pairing.player: percentages}, "tricks won, in %", 50.0, foreplay, short_number
+    )
 
 
 def card_surplus(pairing: Pairing, foreplay: int) -> str:

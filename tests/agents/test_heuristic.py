@@ -101,7 +101,7 @@ def test_in_a_low_contract_high_cards_and_trumps_are_what_it_gives_away() -> Non
 
 
 @pytest.mark.parametrize(
-    ("other", "rules", "share"),
+    ("other", "rules", "win_rate"),
     [
         *((other, "classic", 0.57) for other in ("threshold", "value:13")),
         *(
@@ -111,7 +111,7 @@ def test_in_a_low_contract_high_cards_and_trumps_are_what_it_gives_away() -> Non
         ("threshold", "draft", 0.5),
     ],
 )
-def test_counting_beats_the_simpler_rules(other: str, rules: str, share: float) -> None:
+def test_counting_beats_the_simpler_rules(other: str, rules: str, win_rate: float) -> None:
     hands = 8000 if rules == "classic" else 2000
     pairing = evaluate("counting", other, rules, hands=hands, seed=8, key=KEY).pairings[0]
-    assert pairing.win_rate.value > share
+    assert pairing.win_rate.value > win_rate

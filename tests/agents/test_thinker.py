@@ -114,7 +114,7 @@ def test_true_determinization_alone_gives_exactly_best_card(rules: str, follow: 
         networks = agent.networks._replace(belief=belief, uses_belief=True)
         tablebase = load_tablebase(view.trump is not None, bool(view.record["low"][0]))
         actions, rng = np.zeros(1, np.int64), np.zeros(1, np.uint64)
-        search = new_search(agent.record, tablebase, networks)
+        search = new_search(agent.rules_array, tablebase, networks)
         thinker_actions(search, ViewBatch(view.record.copy(), rng, actions), 1, False)
         # What the policy likes counts for a little.
         assert values[int(actions[0])] > max(values.values()) - 0.1
@@ -285,7 +285,7 @@ def test_it_plays_the_best_mean_and_weighted_log_prior(prior: float) -> None:
 def searched(agent: ThinkerAgent, game: Game, pruning: int) -> tuple[int, int]:
     """Action of a search in 96 determinizations, and in how many it was decided."""
     view, actions = game.view(), np.zeros(1, np.int64)
-    search = new_search(agent.record, load_tablebase(), agent.networks, pruning)
+    search = new_search(agent.rules_array, load_tablebase(), agent.networks, pruning)
     batch = ViewBatch(view.record.copy(), np.ones(1, np.uint64), actions)
     thinker_actions(search, batch, 96, False)
     return int(actions[0]), int(search.progress["samples"][0])

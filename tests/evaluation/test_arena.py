@@ -116,7 +116,7 @@ def test_the_margin_is_the_endings_worth_and_what_was_thrown_away(
 
 def test_workers_change_nothing_when_a_precision_ends_the_run() -> None:
     """Neither results nor records nor their order."""
-    players, written, shares = ["threshold", "random-exact", "random"], ([], []), list[float]()
+    players, written, fractions = ["threshold", "random-exact", "random"], ([], []), list[float]()
     alone, several = (
         ladder(
             players,
@@ -125,12 +125,12 @@ def test_workers_change_nothing_when_a_precision_ends_the_run() -> None:
             seed=3,
             workers=workers,
             records=lines.append,
-            progress=lambda arena: shares.append(arena.schedule.fraction_done()),
+            progress=lambda arena: fractions.append(arena.schedule.fraction_done()),
         )
         for workers, lines in zip((1, 2), written, strict=True)
     )
     # A precision that is reached is all of a run.
-    assert 0 < shares[0] < shares[-1] == 1
+    assert 0 < fractions[0] < fractions[-1] == 1
     assert several.workers == 2
     assert reproducible(alone) == reproducible(several)
     assert written[0] == written[1]

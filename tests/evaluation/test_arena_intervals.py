@@ -19,7 +19,7 @@ from german_whist.evaluation.statistics import (
     mean_estimate,
     quantile,
     ratio,
-    share_estimate,
+    win_rate_estimate,
 )
 
 
@@ -42,7 +42,7 @@ def test_intervals_of_shares_cover_the_truth(probability: float, pairs: int) -> 
     luck, own = normal(size=(rounds, 1, pairs)), normal(size=(rounds, 2, pairs))
     wins = np.array([[1], [-1]]) * luck + 0.7 * own < stats.norm.ppf(probability)
     truth = stats.norm.cdf(stats.norm.ppf(probability) / np.sqrt(1.49))
-    found = [share_estimate(*estimates(2 * won.sum(0)), pairs) for won in wins]
+    found = [win_rate_estimate(*estimates(2 * won.sum(0)), pairs) for won in wins]
     assert 0.93 <= np.mean([each.low <= truth <= each.high for each in found]) <= 0.975
 
 
@@ -50,7 +50,7 @@ def test_intervals_of_shares_cover_the_truth(probability: float, pairs: int) -> 
 def test_few_pairs_take_the_quantile_of_student(pairs: int) -> None:
     t = stats.t.ppf(0.975, pairs - 1)
     assert mean_estimate(0.3, 0.1, pairs).margin_of_error == pytest.approx(0.1 * t, rel=1e-3)
-    found = share_estimate(0.3, 0.1, pairs, games=1000)
+    found = win_rate_estimate(0.3, 0.1, pairs, games=1000)
     for end in (found.low, found.high):  # Wilson's ends are so far from the share
         far = t * 0.1 * np.sqrt(end * (1 - end) / (0.3 * 0.7))
         assert abs(end - 0.3) == pytest.approx(far, rel=1e-3)
@@ -58,15 +58,15 @@ def test_few_pairs_take_the_quantile_of_student(pairs: int) -> None:
 
 def test_extreme_samples_have_the_intervals_that_they_deserve() -> None:
     for wins in (4, 0):  # a clean sweep is no certainty
-        found = share_estimate(*estimates(np.full(20, wins)), 20)
+        found = win_rate_estimate(*estimates(np.full(20, wins)), 20)
         assert found.value == wins / 4
         assert 0.1 < found.high - found.low < 0.3
-    always = share_estimate(1.0, 0.0, 10)
+    always = win_rate_estimate(1.0, 0.0, 10)
     assert always.margin_of_error == always.value - always.low > 0.2
-    level = share_estimate(*estimates(np.full(20, 2)), 20)
+    level = win_rate_estimate(*estimates(np.full(20, 2)), 20)
     assert level.low == pytest.approx(0.5 - level.margin_of_error)
     assert 0.05 < level.margin_of_error < 0.08
-    single = share_estimate(*estimates(np.array([2])), 1)
+    single = win_rate_estimate(*estimates(np.array([2])), 1)
     assert (single.low, single.high) == (0.0, 1.0)
 
 
@@ -93,7 +93,7 @@ def test_intervals_cover_the_truth_where_few_deals_differ(
     counts = np.random.default_rng(hands).multinomial(pairs, probabilities, rounds)
     covered = 0
     for sample, times in zip(*np.unique(counts, axis=0, return_counts=True), strict=True):
-        found = share_estimate(*estimates(np.repeat([0, 2, 4], sample)), pairs)
+        found = win_rate_estimate(*estimates(np.repeat([0, 2, 4], sample)), pairs)
         covered += times * (found.low <= truth <= found.high)
     assert covered / rounds >= 0.93
 
@@ -101,7 +101,7 @@ def test_intervals_cover_the_truth_where_few_deals_differ(
 def test_interval_of_many_hands_is_that_of_their_variance() -> None:
     wins = np.repeat([0, 2, 4], (120, 660, 220))
     value, error = estimates(wins)
-    found = share_estimate(value, error, 1000)
+    found = win_rate_estimate(value, error, 1000)
     assert found.margin_of_error == pytest.approx(quantile(1000) * error, rel=0.005)
 
 

@@ -15,12 +15,14 @@ from support import KEY
 
 
 def test_what_is_done_grows_to_all_and_the_line_tells_the_result_so_far() -> None:
-    shares: list[float] = []
+    fractions: list[float] = []
 
     def look(arena: Arena) -> None:
-        shares.append(arena.schedule.fraction_done())
-        share = sum(each.tally.pairs for each in arena.schedule.pairings) / (2 * arena.limits.pairs)
-        assert shares[-1] == pytest.approx(share)
+        fractions.append(arena.schedule.fraction_done())
+        fraction = sum(each.tally.pairs for each in arena.schedule.pairings) / (
+            2 * arena.limits.pairs
+        )
+        assert fractions[-1] == pytest.approx(fraction)
         told = arena.status()
         assert told.endswith(f"{arena.hands:,} hands")
         # Of several pairings in play the one whose result is least sure.
@@ -30,9 +32,9 @@ def test_what_is_done_grows_to_all_and_the_line_tells_the_result_so_far() -> Non
             assert told.startswith(f"threshold – {shown.opponent} ")
 
     evaluate("threshold", ["random", "random-exact"], hands=400, key=KEY, progress=look)
-    assert len(shares) > 2
-    assert shares == sorted(shares)
-    assert shares[-1] == 1
+    assert len(fractions) > 2
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1
 
 
 def test_a_run_is_shown_when_it_is_time(monkeypatch: pytest.MonkeyPatch) -> None:

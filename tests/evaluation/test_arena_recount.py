@@ -15,7 +15,7 @@ from german_whist.engine.endgame import moves
 from german_whist.engine.records import GameRecord
 from german_whist.evaluation import Arena
 from german_whist.evaluation.results import Pairing
-from german_whist.evaluation.statistics import mean_estimate, share_estimate
+from german_whist.evaluation.statistics import mean_estimate, win_rate_estimate
 
 PLAYERS = ("random", "arena_players:Lowest")
 HIGH = 10  # the rank of queens
@@ -122,9 +122,9 @@ def test_a_pairing_is_what_its_records_add_up_to(rules: str, match: Match | None
         results = defaultdict(float)
         for (pair, _), total in totals.items():
             results[pair] += 0.5 + 0.5 * (total > 0) - 0.5 * (total < 0)
-    share, error = spread(results, dict.fromkeys(results, 2.0))
-    assert flat(pairing.win_rate) == pytest.approx(flat(share_estimate(share, error, 12)))
-    found = share_estimate(*spread(sums["score"], sums["hands"]), 12, games=len(hands))
+    win_rate, error = spread(results, dict.fromkeys(results, 2.0))
+    assert flat(pairing.win_rate) == pytest.approx(flat(win_rate_estimate(win_rate, error, 12)))
+    found = win_rate_estimate(*spread(sums["score"], sums["hands"]), 12, games=len(hands))
     assert flat(pairing.hand_win_rate) == pytest.approx(flat(found))
     for name in ("margin", "points"):
         value, error = spread(sums[name], sums["hands"])

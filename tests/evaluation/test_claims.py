@@ -72,13 +72,13 @@ class Stating(Agent):
         self.weight, self.states_lowest = weight, states_lowest
 
     def act(self, views: Array, rng: Array) -> Array:
-        legal = action_masks(self.record, views, self.rules.actions)
+        legal = action_masks(self.rules_array, views, self.rules.actions)
         uniform = (legal * np.random.default_rng(rng).random(legal.shape)).argmax(axis=1)
         lowest = np.random.default_rng(~rng).random(len(views)) < self.weight
         return np.where(lowest, legal.argmax(axis=1), uniform)
 
     def probabilities(self, views: Array) -> Array:
-        legal = action_masks(self.record, views, self.rules.actions)
+        legal = action_masks(self.rules_array, views, self.rules.actions)
         if self.states_lowest:
             return np.eye(self.rules.actions)[legal.argmax(axis=1)]
         return legal / legal.sum(axis=1, keepdims=True)

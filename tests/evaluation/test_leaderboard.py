@@ -30,7 +30,7 @@ from german_whist.evaluation.protocol import (
     replay_apart,
 )
 from german_whist.evaluation.results import PlayerDetails
-from german_whist.evaluation.statistics import share_estimate
+from german_whist.evaluation.statistics import win_rate_estimate
 from german_whist.evaluation.tournament import seen_deals
 
 FOLDER = Path(__file__).resolve().parents[2] / "leaderboard"
@@ -66,14 +66,14 @@ def faults_on_paper(entry: Entry) -> Iterator[str]:
     for pairing, deals in zip(result.pairings, entry.deals, strict=True):
         if not 2 * len(deals) == 2 * pairing.pairs == pairing.hands == protocol.hands:
             yield "number of deals"
-        shares = np.array([*map(int, deals)]) / 4
-        error = float(shares.std(ddof=1)) / math.sqrt(len(shares))
-        share = float(shares.mean())
-        expected = share_estimate(share, error, len(shares))
+        win_rates = np.array([*map(int, deals)]) / 4
+        error = float(win_rates.std(ddof=1)) / math.sqrt(len(win_rates))
+        win_rate = float(win_rates.mean())
+        expected = win_rate_estimate(win_rate, error, len(win_rates))
         if astuple(pairing.win_rate) != pytest.approx(astuple(expected)):
             yield f"win rate against {pairing.opponent}"
         # Rules of classic: a win pays 1, a loss takes it.
-        if pairing.points.value != pytest.approx(2 * share - 1):
+        if pairing.points.value != pytest.approx(2 * win_rate - 1):
             yield f"points against {pairing.opponent}"
     if entry.fresh is not None:
         if [*map(len, entry.fresh.deals)] != [*map(len, entry.deals)]:
