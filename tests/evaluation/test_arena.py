@@ -144,8 +144,8 @@ def test_a_mirrored_pairing_has_the_figures_of_exchanged_players() -> None:
     (one,) = evaluate("threshold", "random", hands=600, seed=4).pairings
     (two,) = evaluate("random", "threshold", hands=600, seed=4).pairings
     mirrored = two.mirror()
-    for name, value in one.figures().items():
-        assert "ms_a_move" in name or mirrored.figures()[name] == pytest.approx(value), name
+    for name, value in one.metrics().items():
+        assert "ms_a_move" in name or mirrored.metrics()[name] == pytest.approx(value), name
     for name, values in vars(one.course).items():
         assert getattr(mirrored.course, name) == pytest.approx(values), name
 
