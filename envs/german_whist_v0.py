@@ -41,9 +41,9 @@ masks carry the suits as the observation shows them.
 
 ### Observations
 
-`observation="vector"`, layout version [LAYOUT_VERSION], one int8 vector with zeros and ones:
+`observation="vector"`, layout version [VERSION], one int8 vector with zeros and ones:
 
-[LAYOUT_TABLE]
+[SPEC_TABLE]
 
 Rule sets with an exchange append:
 
@@ -122,7 +122,7 @@ from ..engine.cards import as_integer
 from ..engine.checks import IllegalAction
 from ..engine.game import Game
 from ..engine.observation.history import HISTORY_ABOUT
-from ..engine.observation.layout import EXCHANGE_LAYOUT, LAYOUT
+from ..engine.observation.spec import EXCHANGE_SPEC, OBSERVATION_SPEC
 from ..engine.rules import Rules
 from ..engine.view import View
 from .aec import (
@@ -143,9 +143,9 @@ AGENTS = ("player_0", "player_1")
 
 if __doc__:
     __doc__ = (
-        __doc__.replace("[LAYOUT_VERSION]", str(LAYOUT.version))
-        .replace("[LAYOUT_TABLE]", LAYOUT.table())
-        .replace("[EXCHANGE_TABLE]", EXCHANGE_LAYOUT.table(LAYOUT.size))
+        __doc__.replace("[VERSION]", str(OBSERVATION_SPEC.version))
+        .replace("[SPEC_TABLE]", OBSERVATION_SPEC.table())
+        .replace("[EXCHANGE_TABLE]", EXCHANGE_SPEC.table(OBSERVATION_SPEC.size))
         .replace("[HISTORY_TABLE]", HISTORY_ABOUT)
         .replace("[OPTIONS]", options_table(GameOptions, RenderOptions))
     )

@@ -14,7 +14,7 @@ from ..engine.batch.batch import Batch
 from ..engine.batch.kernels import ENDGAME_REACHED, REAL, BatchArrays, advance_game, is_legal
 from ..engine.cards import action_text
 from ..engine.dtypes import OVER
-from ..engine.observation.layout import write_mask
+from ..engine.observation.spec import write_mask
 from ..engine.play import legal, row
 from ..engine.rng import stream_key
 from ..engine.view import write_position, write_view

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.distributions import Categorical
 
 import german_whist
-from german_whist import STATE_LAYOUT
+from german_whist import STATE_SPEC
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--minutes", type=float, default=10, help="of processor time")
@@ -38,7 +38,7 @@ envs = gymnasium.make_vec(
     with_state=args.state,
 )
 observation, info = envs.reset(seed=1)
-position = slice(STATE_LAYOUT.group("played_at").start)  # the state without its history
+position = slice(STATE_SPEC.group("played_at").start)  # the state without its history
 
 
 def hidden_layers(size: int) -> nn.Sequential:

@@ -21,11 +21,11 @@ from german_whist.three_player.game import ThreeView
 
 def relabelling(trump: int) -> Any:
     """Index of each feature of an observation after trumps and clubs are exchanged."""
-    order, indices = np.arange(4), np.arange(observation.THREE_LAYOUT.size)
+    order, indices = np.arange(4), np.arange(observation.THREE_SPEC.size)
     order[[0, trump]] = order[[trump, 0]]
-    for group in observation.THREE_LAYOUT.groups:
+    for group in observation.THREE_SPEC.groups:
         if group.size == 52 or group.name.startswith(("void", "trumps")):
-            span = observation.THREE_LAYOUT.slice(group.name)
+            span = observation.THREE_SPEC.slice(group.name)
             indices[span] = indices[span].reshape(4, -1)[order].ravel()
     return indices
 
@@ -38,7 +38,7 @@ class TrumpsFirst(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def reset(self, **options: Any) -> Any:
         obs, info = self.env.reset(**options)
-        self.indices = RELABELLINGS[obs[observation.THREE_LAYOUT.slice("trumps")].argmax()]
+        self.indices = RELABELLINGS[obs[observation.THREE_SPEC.slice("trumps")].argmax()]
         return obs[self.indices], info
 
     def step(self, action: Any) -> Any:

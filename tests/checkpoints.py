@@ -17,7 +17,7 @@ from german_whist.agents.checkpoints import read_fields
 from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS
 from german_whist.agents.checkpoints.input_names import input_names
 from german_whist.agents.checkpoints.schema import FORMAT
-from german_whist.engine.observation.layout import LAYOUT_VERSION
+from german_whist.engine.observation.spec import OBSERVATION_VERSION
 from german_whist.engine.rules import Rules, load_rules
 
 
@@ -55,7 +55,7 @@ def network_card(inputs: Any, hidden_sizes: list[int], **changes: Any) -> dict[s
         "network": {"kind": "mlp", "inputs": names, "hidden_sizes": hidden_sizes},
         "actions": 52,
         "layout": "trump-first",
-        "layout_version": LAYOUT_VERSION,
+        "layout_version": OBSERVATION_VERSION,
         "rules": [load_rules("classic").as_mapping()],
         "horizon": "hand",
         **changes,

@@ -38,7 +38,7 @@ from german_whist.engine.observation.history import (
     START,
     TURNED,
 )
-from german_whist.engine.observation.layout import EXCHANGE_LAYOUT, LAYOUT, Layout
+from german_whist.engine.observation.spec import EXCHANGE_SPEC, OBSERVATION_SPEC, ObservationSpec
 from german_whist.engine.records import GameRecord, record_of
 from german_whist.engine.rules import Rules, load_rules, named_rules
 from german_whist.envs import SelfPlayEnv
@@ -423,7 +423,7 @@ def plain_observation(
     view: Mapping[str, Any],
     order: Sequence[int],
     needs: Sequence[int] | None = None,
-    layout: Layout = LAYOUT,
+    layout: ObservationSpec = OBSERVATION_SPEC,
 ) -> np.ndarray[Any, Any]:
     """The observation, group by group; `needs` is what the two still need to win the match."""
     groups: dict[str, list[int]] = {group.name: [0] * group.size for group in layout.groups}
@@ -446,7 +446,7 @@ def plain_observation(
     groups["stage"][0 if view["stock_left"] else 1] = 1
     if view["phase"] != "exchange":
         groups["decision"][["lead", "follow", "choose", "over"].index(view["phase"])] = 1
-    if layout is not LAYOUT:
+    if layout is not OBSERVATION_SPEC:
         groups["exchange"][0] = int(view["phase"] == "exchange")
         for name, took in zip(("me", "opponent"), view["exchanged"], strict=True):
             groups[f"exchanged_{name}"] = [int(took is False), int(took is True)]
@@ -471,7 +471,7 @@ def plain_observation(
 
 def observation_differences(found: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any]) -> str:
     """Which groups of an observation are not as expected, for a message."""
-    layout = EXCHANGE_LAYOUT
+    layout = EXCHANGE_SPEC
     return "; ".join(
         f"{group.name}: {found[layout.slice(group.name)]} instead of "
         f"{wanted[layout.slice(group.name)]}"

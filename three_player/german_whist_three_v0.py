@@ -42,11 +42,11 @@ that are not to move, and after the end.
 
 ### Observations
 
-Layout version [LAYOUT_VERSION], one int8 vector with zeros and ones. Everybody sees the table from
+Layout version [VERSION], one int8 vector with zeros and ones. Everybody sees the table from
 its own seat: *left* is the next player clockwise, *right* the one after that. Before the ninth
 trick the dummy's cards are cards of the stock like others; then all three see them.
 
-[LAYOUT_TABLE]
+[SPEC_TABLE]
 
 ### Rewards and the end
 
@@ -95,7 +95,7 @@ from ..envs.options import RenderOptions, options_table
 from ..envs.render.modes import MOVER, OPEN, RENDER_MODES, warn_without_render_mode
 from ..envs.typed_aec import Observation, Wrapped
 from .game import HAND, PLAYERS, ThreeGame, ThreeView
-from .observation import THREE_LAYOUT, mask_for_three, observation_for_three, three_space
+from .observation import THREE_SPEC, mask_for_three, observation_for_three, three_space
 from .render import scene_of_three, text_of_three
 
 if TYPE_CHECKING:
@@ -105,8 +105,8 @@ AGENTS = ("player_0", "player_1", "player_2")
 
 if __doc__:
     __doc__ = (
-        __doc__.replace("[LAYOUT_VERSION]", str(THREE_LAYOUT.version))
-        .replace("[LAYOUT_TABLE]", THREE_LAYOUT.table())
+        __doc__.replace("[VERSION]", str(THREE_SPEC.version))
+        .replace("[SPEC_TABLE]", THREE_SPEC.table())
         .replace("[OPTIONS]", options_table(RenderOptions))
     )
 

@@ -1,6 +1,6 @@
 """Observation of the three-player game: one flat int8 vector of zeros and ones.
 
-`THREE_LAYOUT` is its index table by name, as `LAYOUT` is for two players.
+`THREE_SPEC` is its index table by name, as `OBSERVATION_SPEC` is for two players.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from ..engine.cards import N_CARDS
-from ..engine.observation.layout import Layout
+from ..engine.observation.spec import ObservationSpec
 from .game import DRAW_TRICKS, HAND, PLAYERS, ThreeView
 
 _NAMES = {
@@ -32,7 +32,7 @@ def _groups(
     return ((f"{name}_{owner}", size, about.format(_NAMES[owner])) for owner in owners)
 
 
-THREE_LAYOUT = Layout(
+THREE_SPEC = ObservationSpec(
     1,
     [
         ("own_hand", N_CARDS, "cards in the player's own hand, by card id"),
@@ -100,9 +100,9 @@ def _voids(draws: tuple[int, ...]) -> int:
 
 def observation_for_three(view: ThreeView) -> npt.NDArray[np.int8]:
     bits = 0
-    for group, value in zip(THREE_LAYOUT.groups, _values(view), strict=True):
+    for group, value in zip(THREE_SPEC.groups, _values(view), strict=True):
         bits |= value << group.start
-    return _ones_of(bits, THREE_LAYOUT.size)
+    return _ones_of(bits, THREE_SPEC.size)
 
 
 def mask_for_three(view: ThreeView) -> npt.NDArray[np.int8]:
@@ -117,7 +117,7 @@ def _ones_of(bits: int, size: int) -> npt.NDArray[np.int8]:
 def three_space() -> spaces.Dict:
     return spaces.Dict(
         {
-            "observation": spaces.Box(0, 1, (THREE_LAYOUT.size,), np.int8),
+            "observation": spaces.Box(0, 1, (THREE_SPEC.size,), np.int8),
             "action_mask": spaces.Box(0, 1, (N_CARDS,), np.int8),
         }
     )

@@ -25,8 +25,8 @@ from ...common.files import write_file
 from ...common.schema import convert, read_json, short_repr
 from ...common.typing import Array
 from ...engine.batch.config import AUTO, exact_horizon
-from ...engine.observation.layout import LAYOUT_VERSION, layout_of
 from ...engine.observation.rule_features import rule_features
+from ...engine.observation.spec import OBSERVATION_VERSION, spec_of
 from ...engine.rules import (
     Rules,
     checked_name,
@@ -178,10 +178,10 @@ def read_card(path: Path) -> CheckpointCard:
     """Card of a policy, checked."""
     fields = _current_fields(path)
     version, kind = fields.get("layout_version"), fields.get("kind")
-    if isinstance(version, int) and version != LAYOUT_VERSION:
+    if isinstance(version, int) and version != OBSERVATION_VERSION:
         raise CheckpointError(
             f"{path}: was trained on observation layout {short_repr(version)}, and this "
-            f"version has layout {LAYOUT_VERSION}: {_OTHER_VERSION}"
+            f"version has layout {OBSERVATION_VERSION}: {_OTHER_VERSION}"
         )
     if kind in get_args(SearchNetworkKind):
         raise CheckpointError(
@@ -199,7 +199,7 @@ def read_card(path: Path) -> CheckpointCard:
             f"{path}: actions is {card.actions}, and its rules {largest.name} have "
             f"{largest.actions}; {REMEDY}"
         )
-    size = max(layout_of(rule_set).size for rule_set in rules)
+    size = max(spec_of(rule_set).size for rule_set in rules)
     for name in card.network.inputs:
         if input_places([name])[-1] >= size:
             raise CheckpointError(
@@ -430,7 +430,7 @@ def specialize_checkpoint(checkpoint: Checkpoint, rules: Rules, name: str = "") 
     places, features = network.places, network.rule_places
     first = len(places)
     rule_columns = slice(first, first + len(features))
-    observed = places < layout_of(rules).size
+    observed = places < spec_of(rules).size
     ones = rule_features(rules)[features] == 1
     weights = dict(checkpoint.weights)
     layer = "hidden.0" if network.hidden_sizes else "policy"

@@ -15,16 +15,18 @@ import numpy.typing as npt
 from ...common.schema import short_repr
 from ...common.suggestions import suggest
 from ...common.typing import Array
-from ...engine.observation.layout import EXCHANGE_LAYOUT, Layout
+from ...engine.observation.spec import EXCHANGE_SPEC, ObservationSpec
 
 _NAME = re.compile(r"(\w+)(?:\[(\d{1,6})(?::(\d{1,6}))?\])?")
 
 
-def input_places(names: Iterable[str], layout: Layout = EXCHANGE_LAYOUT) -> npt.NDArray[np.int64]:
+def input_places(
+    names: Iterable[str], spec: ObservationSpec = EXCHANGE_SPEC
+) -> npt.NDArray[np.int64]:
     """Indices into an observation that these names stand for, in order."""
     places: dict[int, str] = {}
     for name in names:
-        for place in _places(name, layout):
+        for place in _places(name, spec):
             if place in places:
                 raise ValueError(
                     f"the network reads a place of {places[place]!r} twice, the second time as "
@@ -34,7 +36,7 @@ def input_places(names: Iterable[str], layout: Layout = EXCHANGE_LAYOUT) -> npt.
     return np.array([*places], np.int64)
 
 
-def _places(name: str, layout: Layout) -> range:
+def _places(name: str, spec: ObservationSpec) -> range:
     match = _NAME.fullmatch(name)
     if match is None:
         raise ValueError(
@@ -43,7 +45,7 @@ def _places(name: str, layout: Layout) -> range:
             "part of one, as 'decision[0]' or 'draws_left[0:13]'"
         )
     group_name, first, stop = match.groups()
-    groups = {group.name: group for group in layout.groups}
+    groups = {group.name: group for group in spec.groups}
     group = groups.get(group_name)
     if group is None:
         raise ValueError(
@@ -59,14 +61,14 @@ def _places(name: str, layout: Layout) -> range:
     return range(group.start + start, group.start + end)
 
 
-def input_names(places: Array, layout: Layout = EXCHANGE_LAYOUT) -> tuple[str, ...]:
+def input_names(places: Array, spec: ObservationSpec = EXCHANGE_SPEC) -> tuple[str, ...]:
     """The fewest names that stand for these indices, in order."""
-    group_of = np.repeat(np.arange(len(layout.groups)), [group.size for group in layout.groups])
+    group_of = np.repeat(np.arange(len(spec.groups)), [group.size for group in spec.groups])
     breaks = (np.diff(places) != 1) | (np.diff(group_of[places]) != 0)
     runs = np.split(places, np.flatnonzero(breaks) + 1) if len(places) else []
     names = []
     for run in runs:
-        group = layout.groups[group_of[run[0]]]
+        group = spec.groups[group_of[run[0]]]
         first = int(run[0]) - group.start
         part = f"[{first}]" if len(run) == 1 else f"[{first}:{first + len(run)}]"
         names.append(group.name if len(run) == group.size else group.name + part)

@@ -8,8 +8,8 @@ from msgspec import Meta, Struct
 
 from ...common.typing import Array
 from ...engine.cards import N_CARDS
-from ...engine.observation.layout import LAYOUT_VERSION
-from ...engine.observation.rule_features import RULE_LAYOUT
+from ...engine.observation.rule_features import RULE_SPEC
+from ...engine.observation.spec import OBSERVATION_VERSION
 from .input_names import input_places
 
 FORMAT = 4
@@ -39,7 +39,7 @@ class NetworkCard(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults
     card_ranks: CardRanks = "absolute"
     """Card ranks in the input: relative to the cards in play, or absolute."""
     rule_features: tuple[str, ...] = ()
-    """Groups of `RULE_LAYOUT` that follow the observation in the input."""
+    """Groups of `RULE_SPEC` that follow the observation in the input."""
     critic: Critic | None = None
     """Kind of the critic whose weights are stored for further training."""
     cells: Count = 0
@@ -60,7 +60,7 @@ class NetworkCard(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults
     @property
     def rule_places(self) -> Array:
         """Indices of the inputs in the rule features, in order."""
-        return input_places(self.rule_features, RULE_LAYOUT)
+        return input_places(self.rule_features, RULE_SPEC)
 
 
 class Measurement(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
@@ -107,7 +107,7 @@ class CheckpointCard(Card, frozen=True, kw_only=True):
     network: NetworkCard
     actions: Size
     layout: LayoutName
-    layout_version: int = LAYOUT_VERSION
+    layout_version: int = OBSERVATION_VERSION
     horizon: Horizon
     reward: Reward = "points"
     decisions: Count = 0

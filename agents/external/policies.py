@@ -19,7 +19,7 @@ from ...common.schema import convert, read_json
 from ...common.suggestions import not_installed
 from ...engine.batch.config import OBSERVATIONS
 from ...engine.checks import checked_choice
-from ...engine.observation.layout import LAYOUT_VERSION, LAYOUTS, OBSERVATION_SIZE
+from ...engine.observation.spec import OBSERVATION_SIZE, OBSERVATION_VERSION, SUIT_ORDERS
 from ...engine.rules import Match, Rules, load_rules, name_beside, rules_from_mapping
 from ..base import Agent, Array, CannotPlay, ModelFile, check_actions
 from ..networks.observe import Observations, observe
@@ -67,7 +67,7 @@ class PolicyAgent(Agent):
         """
         super().__init__(rules, match=match)
         self.policy: Policy = _wrap_policy(policy)
-        self.layout: str = checked_choice("layout", layout, LAYOUTS)
+        self.layout: str = checked_choice("layout", layout, SUIT_ORDERS)
         self.observation: str = checked_choice("observation", observation, OBSERVATIONS)
         self.reads_tricks: bool = observation == "history"
         self.sample: bool = sample
@@ -81,10 +81,10 @@ class PolicyAgent(Agent):
         self.endgame_switch = endgame_option(self.rules, exact)
         if trained_on is None:
             return
-        if trained_on.layout_version != LAYOUT_VERSION:
+        if trained_on.layout_version != OBSERVATION_VERSION:
             raise CannotPlay(
                 f"{path} reads observation layout {trained_on.layout_version}, and this version "
-                f"has {LAYOUT_VERSION} with {OBSERVATION_SIZE} places: use the version "
+                f"has {OBSERVATION_VERSION} with {OBSERVATION_SIZE} places: use the version "
                 "that wrote it"
             )
         listed = [rules_from_mapping(mapping, path) for mapping in trained_on.rules]
@@ -314,7 +314,7 @@ def read_graph_metadata(path: str, metadata: Mapping[str, str]) -> TrainedOn | N
         return None
     fields = {
         "layout": metadata["layout"],
-        "layout_version": metadata.get("layout_version", str(LAYOUT_VERSION)),
+        "layout_version": metadata.get("layout_version", str(OBSERVATION_VERSION)),
         "horizon": metadata.get("horizon", ""),
         "rules": read_json(metadata.get("rule_sets", "[]").encode(), path, REMEDY),
     }
@@ -344,7 +344,7 @@ def with_layout(
     """
     layout = options.layout
     if layout:
-        checked_choice("layout", layout, LAYOUTS)
+        checked_choice("layout", layout, SUIT_ORDERS)
     elif trained_on is None:
         raise ValueError(
             f"{subject} does not store its layout: name the layout of the environment "

@@ -16,7 +16,7 @@ from ...common.schema import convert
 from ...common.suggestions import not_installed
 from ...common.trust import check_trusted
 from ...engine.batch.config import TRAINED_ON
-from ...engine.observation.layout import layout_of
+from ...engine.observation.spec import spec_of
 from ...engine.rules import Match, load_rules
 from ..base import Array, CannotPlay
 from ..options import parse_options
@@ -65,10 +65,10 @@ class SB3Agent(PolicyAgent):
         super().__init__(rules, policy, **options, name=name, match=match)
         self._plays_as(trained_on, origin, options["exact"])
         shape = _observation_space(network).shape
-        if shape != (layout_of(self.rules).size,):
+        if shape != (spec_of(self.rules).size,):
             raise CannotPlay(
                 f"{origin} reads observations of the shape {shape}, and those of {self.rules.name} "
-                f"have {layout_of(self.rules).size} places: train it on those"
+                f"have {spec_of(self.rules).size} places: train it on those"
             )
         _check_unnormalized(origin, model)
         self._has_q_values = hasattr(network, "q_net")

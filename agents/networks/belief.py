@@ -15,7 +15,7 @@ from ...common.jit.compiler import jit
 from ...engine.bitset import NO_CARDS, ONE, bit, lowest, popcount
 from ...engine.cards import N_CARDS
 from ...engine.dtypes import FOLLOW, NO_CARD, UNSEEN_CARD
-from ...engine.observation.layout import LAYOUT, Layout, trump_first_order
+from ...engine.observation.spec import OBSERVATION_SPEC, ObservationSpec, trump_first_order
 from ...engine.play import Record, suit_of
 from ...engine.rng import random_fraction
 from ...engine.rules import Rules
@@ -24,7 +24,7 @@ from .mlp import MLPWeights
 from .search_networks import read_search_network
 
 _TRICKS = 13
-TRICK_LAYOUT = Layout(
+TRICK_SPEC = ObservationSpec(
     1,
     [
         ("opponent_led", N_CARDS, "the card that the opponent led"),
@@ -44,17 +44,17 @@ _SHARED = (
     "unseen",
     "opponent_void",
 )
-BELIEF_LAYOUT = Layout(
+BELIEF_SPEC = ObservationSpec(
     1,
     [
-        *((group.name, group.size, group.about) for group in map(LAYOUT.group, _SHARED)),
+        *((group.name, group.size, group.about) for group in map(OBSERVATION_SPEC.group, _SHARED)),
         ("trick", _TRICKS, "how many tricks are over, one-hot, the last place for 12 or more"),
         ("leads", 1, "the player is not to follow"),
-        ("past", TRICK_LAYOUT.size * (_TRICKS - 1), "the first 12 tricks, each as `TRICK_LAYOUT`"),
+        ("past", TRICK_SPEC.size * (_TRICKS - 1), "the first 12 tricks, each as `TRICK_SPEC`"),
     ],
 )
 """Index table of the belief network's input, which begins like an observation."""
-INPUTS = BELIEF_LAYOUT.size
+INPUTS = BELIEF_SPEC.size
 
 (
     _OWN_HAND,
@@ -68,12 +68,10 @@ INPUTS = BELIEF_LAYOUT.size
     _TRICK,
     _LEADS,
     _PAST_TRICKS,
-) = (group.start for group in BELIEF_LAYOUT.groups)
-_VOIDS = BELIEF_LAYOUT.group("opponent_void").size // 4
-_TRICK_SIZE = TRICK_LAYOUT.size
-_OPPONENT_LED, _OPPONENT_FOLLOWED, _OWN_CARD, _UPCARD = (
-    group.start for group in TRICK_LAYOUT.groups
-)
+) = (group.start for group in BELIEF_SPEC.groups)
+_VOIDS = BELIEF_SPEC.group("opponent_void").size // 4
+_TRICK_SIZE = TRICK_SPEC.size
+_OPPONENT_LED, _OPPONENT_FOLLOWED, _OWN_CARD, _UPCARD = (group.start for group in TRICK_SPEC.groups)
 
 MAX_BELIEF_INPUTS = N_CARDS + 4 + 2 + 2 + 3 * (_TRICKS - 1)
 MAX_HIDDEN_CARDS = 13
@@ -100,7 +98,7 @@ def _write_set(
 def write_belief_inputs(
     rules: Record, view: Record, order: np.ndarray, positions: np.ndarray, out: np.ndarray
 ) -> int:
-    """Write into `out` the indices in `BELIEF_LAYOUT` that are 1 for a view; returns their number.
+    """Write into `out` the indices in `BELIEF_SPEC` that are 1 for a view; returns their number.
 
     `order` becomes the suit at each shown position, `positions` the inverse.
     """

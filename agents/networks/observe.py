@@ -21,13 +21,13 @@ from ...engine.cards import N_ACTIONS
 from ...engine.checks import checked_choice
 from ...engine.dtypes import VIEW
 from ...engine.observation.history import histories, history_rows
-from ...engine.observation.layout import (
-    LAYOUTS,
+from ...engine.observation.spec import (
+    SUIT_ORDERS,
     encode_view,
-    layout_of,
     real_action,
     relabel,
     relabelled_action,
+    spec_of,
     write_mask,
 )
 from ...engine.play import row
@@ -118,7 +118,7 @@ def observe(
     `views` are one `View`, several, or an array of `VIEW` records, as an agent's `act` gets them.
     The default of `rules` is those of a `View`, or classic.
     """
-    trumps_first = checked_choice("layout", layout, LAYOUTS) == "trump-first"
+    trumps_first = checked_choice("layout", layout, SUIT_ORDERS) == "trump-first"
     if not isinstance(views, np.ndarray):
         listed = [views] if isinstance(views, View) else [*views]
         rules = load_rules(listed[0].rules if rules is None and listed else rules or "classic")
@@ -130,7 +130,7 @@ def observe(
     if checked_choice("observation", observation, OBSERVATIONS) == "history":
         observations, orders = histories(record, views, history_rows(loaded), trumps_first)
     else:
-        observations = np.zeros((count, layout_of(loaded).size), np.int8)
+        observations = np.zeros((count, spec_of(loaded).size), np.int8)
         orders = np.zeros((count, 4), np.uint8)
         _encode_all(record, views, trumps_first, observations, orders)
     masks = np.zeros((count, loaded.actions), np.int8)

@@ -11,11 +11,11 @@ import numpy as np
 from ...common.jit.compiler import jit
 from ...engine.batch.cpu_backend import RowBuffers
 from ...engine.bitset import NO_CARDS, ONE
-from ...engine.observation.layout import LAYOUT
+from ...engine.observation.spec import OBSERVATION_SPEC
 
 # Together these are all cards that are still in play.
 SETS_IN_PLAY = ("own_hand", "upcards", "led", "opponent_known", "unseen")
-_STARTS = np.array([LAYOUT.group(name).start for name in SETS_IN_PLAY], np.int64)
+_STARTS = np.array([OBSERVATION_SPEC.group(name).start for name in SETS_IN_PLAY], np.int64)
 
 
 @jit

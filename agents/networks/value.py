@@ -17,7 +17,7 @@ from ...common.jit.compiler import jit
 from ...engine.bitset import NO_CARDS, ONE, suit_part
 from ...engine.cards import N_CARDS
 from ...engine.endgame.game_values import inexact_reason
-from ...engine.observation.layout import Layout
+from ...engine.observation.spec import ObservationSpec
 from ...engine.play import Record, payoff_of_tricks, row, stock_left
 from ...engine.rules import Rules
 from ..base import Array, CannotPlay
@@ -26,7 +26,7 @@ from .search_networks import read_search_network
 
 MAX_TRICKS = 13
 """Most tricks of the foreplay."""
-VALUE_LAYOUT = Layout(
+VALUE_SPEC = ObservationSpec(
     1,
     [
         ("leader_hand", N_CARDS, "cards of the player on lead"),
@@ -39,14 +39,14 @@ VALUE_LAYOUT = Layout(
     ],
 )
 """Index table of the value network's input."""
-INPUTS = VALUE_LAYOUT.size
+INPUTS = VALUE_SPEC.size
 # Each card in play is one place, those that were seen (at most all 26 in hands) another.
 MAX_VALUE_INPUTS = N_CARDS + 26 + 1
 N_OUTCOMES = 14
 """Zero to thirteen tricks of the ending."""
 
 _LEADER_HAND, _OTHER_HAND, _UPCARD, _STOCK, _LEADER_SEEN, _OTHER_SEEN, _TRICK = (
-    group.start for group in VALUE_LAYOUT.groups
+    group.start for group in VALUE_SPEC.groups
 )
 
 

@@ -25,15 +25,15 @@ from german_whist.engine.observation.history import (
     HISTORY_VERSION,
     history_rows,
 )
-from german_whist.engine.observation.layout import (
-    EXCHANGE_LAYOUT,
-    LAYOUT,
-    LAYOUT_VERSION,
+from german_whist.engine.observation.rule_features import RULE_SPEC
+from german_whist.engine.observation.spec import (
+    EXCHANGE_SPEC,
+    OBSERVATION_SPEC,
+    OBSERVATION_VERSION,
     Group,
-    Layout,
+    ObservationSpec,
 )
-from german_whist.engine.observation.rule_features import RULE_LAYOUT
-from german_whist.engine.observation.state import EXCHANGE_STATE_LAYOUT, STATE_LAYOUT
+from german_whist.engine.observation.state import EXCHANGE_STATE_SPEC, STATE_SPEC
 from german_whist.engine.rules import named_rules, solved_rules
 from german_whist.envs import german_whist_v0
 from german_whist.envs.gymnasium_env import GermanWhistEnv, GermanWhistVectorEnv
@@ -43,7 +43,7 @@ from german_whist.envs.self_play import SelfPlayEnv
 from german_whist.evaluation.config import LadderConfig
 from german_whist.three_player import german_whist_three_v0
 from german_whist.three_player.gym_env import GermanWhistThreeEnv
-from german_whist.three_player.observation import THREE_LAYOUT
+from german_whist.three_player.observation import THREE_SPEC
 from german_whist.training.algorithms.registry import own_settings
 from german_whist.training.experiments.benchmark import Benchmark
 from german_whist.training.experiments.search_space import Range, Sweep
@@ -122,7 +122,7 @@ def _environments_page() -> str:
 
 
 def _observation_page() -> str:
-    extra = EXCHANGE_LAYOUT.size - LAYOUT.size
+    extra = EXCHANGE_SPEC.size - OBSERVATION_SPEC.size
     return f"""\
 # Observations
 
@@ -131,26 +131,26 @@ its meaning is that of the first, and the others hold the same for the other pla
 
 ## The vector
 
-Layout {LAYOUT_VERSION}: {LAYOUT.size} int8 values, the same for every rule set; where hands are \
-exchanged, {extra} more follow.
+Layout {OBSERVATION_VERSION}: {OBSERVATION_SPEC.size} int8 values, the same for every rule set; \
+where hands are exchanged, {extra} more follow.
 In the layout `raw` suits keep their order. In `trump-first` trumps come first and the side suits
 follow in an order that depends on the player's own cards; actions and mask are relabelled too.
-`LAYOUT.slice("own_hand")` is the slice of a group. Card ids are suit × 13 + rank, with suits clubs,
-diamonds, hearts, spades and ranks two to ace.
+`OBSERVATION_SPEC.slice("own_hand")` is the slice of a group. Card ids are suit × 13 + rank, with
+suits clubs, diamonds, hearts, spades and ranks two to ace.
 
-{_layout_table(LAYOUT)}
+{_spec_table(OBSERVATION_SPEC)}
 
-Only rule sets with an exchange (`humbug`) append these, {EXCHANGE_LAYOUT.size} values in all.
-`german_whist.engine.observation.layout.layout_of(rules)` returns the layout of a rule set.
+Only rule sets with an exchange (`humbug`) append these, {EXCHANGE_SPEC.size} values in all.
+`german_whist.engine.observation.spec.spec_of(rules)` returns the specification of a rule set.
 
-{_layout_table(EXCHANGE_LAYOUT, LAYOUT.size)}
+{_spec_table(EXCHANGE_SPEC, OBSERVATION_SPEC.size)}
 
 ## The rules
 
-A network for several rule sets gets some of these {RULE_LAYOUT.size} features of the rules as \
+A network for several rule sets gets some of these {RULE_SPEC.size} features of the rules as \
 further input (`german_whist.engine.observation.rule_features`):
 
-{_layout_table(RULE_LAYOUT)}
+{_spec_table(RULE_SPEC)}
 
 ## The history
 
@@ -163,29 +163,29 @@ the player; equally dealt suits in the order of their first later appearance.
 
 ## The global state
 
-Version {STATE_LAYOUT.version}: {STATE_LAYOUT.size} int8 values, each 0 or 1, for training alone
+Version {STATE_SPEC.version}: {STATE_SPEC.size} int8 values, each 0 or 1, for training alone
 ([its page](../guide/state.md)). The groups before `played_at` are the position, the others its
 history.
 
-{_layout_table(STATE_LAYOUT)}
+{_spec_table(STATE_SPEC)}
 
-Only rule sets with an exchange (`humbug`) append these, {EXCHANGE_STATE_LAYOUT.size} values in all.
+Only rule sets with an exchange (`humbug`) append these, {EXCHANGE_STATE_SPEC.size} values in all.
 
-{_layout_table(EXCHANGE_STATE_LAYOUT, STATE_LAYOUT.size)}
+{_spec_table(EXCHANGE_STATE_SPEC, STATE_SPEC.size)}
 
 ## The three-player game
 
-Layout {THREE_LAYOUT.version}: {THREE_LAYOUT.size} int8 values, each 0 or 1
+Layout {THREE_SPEC.version}: {THREE_SPEC.size} int8 values, each 0 or 1
 ([the game](../guide/three_players.md)).
 
-{_layout_table(THREE_LAYOUT)}
+{_spec_table(THREE_SPEC)}
 """
 
 
-def _layout_table(layout: Layout, start: int = 0) -> str:
+def _spec_table(spec: ObservationSpec, start: int = 0) -> str:
     """Groups of a layout from an index on; neighbours of the same kind share a row."""
     rows: list[list[str]] = []
-    groups = [group for group in layout.groups if group.start >= start]
+    groups = [group for group in spec.groups if group.start >= start]
     for (name, size), row in groupby(groups, _name_and_size):
         first, *others = row
         end = first.start + (1 + len(others)) * size - 1

@@ -20,7 +20,7 @@ from ..checks import checked_choice
 from ..dtypes import RULES
 from ..endgame.game_values import inexact_reason
 from ..observation.history import HISTORY_COLUMNS, history_rows
-from ..observation.layout import LAYOUT_VERSION, LAYOUTS, layout_of
+from ..observation.spec import OBSERVATION_VERSION, SUIT_ORDERS, spec_of
 from ..rules import Match, Pay, Rules, as_match, load_rules
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ of the ending; `match`; `auto`, which is `foreplay` where endings are exact, els
 
 _ALLOWED = {
     "reward": REWARDS,
-    "layout": LAYOUTS,
+    "layout": SUIT_ORDERS,
     "horizon": (*HORIZONS, AUTO),
     "observation": OBSERVATIONS,
 }
@@ -101,7 +101,7 @@ class Options:
         """Options that a policy trained on them depends on, as plain values."""
         return {
             "layout": self.layout,
-            "layout_version": LAYOUT_VERSION,
+            "layout_version": OBSERVATION_VERSION,
             "horizon": self.horizon,
             "rules": [self.rules.as_mapping()],
         }
@@ -130,7 +130,7 @@ class Options:
     @property
     def observation_shape(self) -> tuple[int, ...]:
         if self.observation == "vector":
-            return (layout_of(self.rules).size,)
+            return (spec_of(self.rules).size,)
         return (history_rows(self.rules), HISTORY_COLUMNS)
 
     @cached_property

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...common.threads import ThreadPool
 from ...common.typing import Array
-from ..observation.layout import MAX_OBSERVATION_SIZE
+from ..observation.spec import MAX_OBSERVATION_SIZE
 
 DEVICES = ("cpu", "cuda")
 

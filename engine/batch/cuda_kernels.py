@@ -19,7 +19,7 @@ from ..dtypes import GAME
 from ..endgame import Tablebase
 from ..endgame.index import pattern_of
 from ..endgame.search import Node, tablebase_points
-from ..observation.layout import MAX_OBSERVATION_SIZE
+from ..observation.spec import MAX_OBSERVATION_SIZE
 from ..play import deal_numbered, payoff, row
 from ..random_play import play_out_randomly
 from ..rng import random_below, stream_key

@@ -16,7 +16,7 @@ from ..bitset import NO_CARDS, ONE
 from ..cards import N_ACTIONS, N_CARDS
 from ..dtypes import LEAD, OVER, VIEW
 from ..observation.history import history_suits, write_history
-from ..observation.layout import encode_view, identity_order, real_action, relabel, write_mask
+from ..observation.spec import encode_view, identity_order, real_action, relabel, write_mask
 from ..observation.state import encode_state
 from ..play import (
     Record,

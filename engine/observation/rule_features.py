@@ -1,6 +1,6 @@
 """Rule features: a rule set as a binary vector, for networks that play several sets.
 
-`RULE_LAYOUT` is the index table by name. New groups are only added at its end, so that networks
+`RULE_SPEC` is the index table by name. New groups are only added at its end, so that networks
 keep their indices.
 """
 
@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from ..dtypes import CONTRACTS, FACED, MAX_TRICKS, PAYS
 from ..rules import Rules
-from .layout import Layout
+from .spec import ObservationSpec
 
 _PAY_BITS = 14
 
-RULE_LAYOUT = Layout(
+RULE_SPEC = ObservationSpec(
     1,
     [
         ("suits", 4, "the first n places for n suits of the deck"),
@@ -39,7 +39,7 @@ RULE_LAYOUT = Layout(
 
 
 def rule_features(rules: Rules) -> npt.NDArray[np.int8]:
-    """Binary vector of a rule set, indexed by `RULE_LAYOUT`."""
+    """Binary vector of a rule set, indexed by `RULE_SPEC`."""
     counts = {
         "suits": rules.suits,
         "ranks": rules.ranks,
@@ -54,16 +54,16 @@ def rule_features(rules: Rules) -> npt.NDArray[np.int8]:
         "race": rules.race or 0,
         "exchange": rules.exchange,
     }
-    features = np.zeros(RULE_LAYOUT.size, np.int8)
+    features = np.zeros(RULE_SPEC.size, np.int8)
     for name, count in counts.items():
-        start = RULE_LAYOUT.group(name).start
+        start = RULE_SPEC.group(name).start
         features[start : start + int(count)] = 1
     for name, place in (
         ("contract", CONTRACTS.index(rules.contract)),
         ("pay", PAYS.index(rules.pay)),
         ("faced", FACED.index(rules.faced)),
     ):
-        features[RULE_LAYOUT.group(name).start + place] = 1
-    slam = RULE_LAYOUT.slice("slam_pay")
+        features[RULE_SPEC.group(name).start + place] = 1
+    slam = RULE_SPEC.slice("slam_pay")
     features[slam] = (rules.slam_pay or 0) >> np.arange(_PAY_BITS) & 1
     return features

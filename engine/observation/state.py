@@ -1,7 +1,7 @@
 """Global state of a game as a vector, for training alone: both hands, the stock, the history.
 
-A critic or a mixing network may read it; no agent gets it. `STATE_LAYOUT` is its index table, which
-`EXCHANGE_STATE_LAYOUT` extends for rule sets with an exchange. It is written from the side of the
+A critic or a mixing network may read it; no agent gets it. `STATE_SPEC` is its index table, which
+`EXCHANGE_STATE_SPEC` extends for rule sets with an exchange. It is written from the side of the
 player to move, with the suits of the observation that this player was shown. The groups before
 `played_at` are the position, from which the hand goes on; the others are its history.
 """
@@ -16,7 +16,7 @@ from ..cards import N_CARDS
 from ..dtypes import KEPT_HAND, MAX_TRICKS, NO_CARD, NO_TRUMP, TOOK_BLIND
 from ..play import Record, stock_card
 from ..rules import Rules
-from .layout import Layout, still_needed, write_binary, write_count, write_set
+from .spec import ObservationSpec, still_needed, write_binary, write_count, write_set
 
 STATE_VERSION = 1
 
@@ -51,8 +51,8 @@ _GROUPS = [
     ("mover_led", MAX_TRICKS, "the tricks that the mover led"),
     ("took_second", MAX_TRICKS, "the tricks whose winner chose the lower stock card"),
 ]
-STATE_LAYOUT = Layout(STATE_VERSION, _GROUPS)
-EXCHANGE_STATE_LAYOUT = Layout(
+STATE_SPEC = ObservationSpec(STATE_VERSION, _GROUPS)
+EXCHANGE_STATE_SPEC = ObservationSpec(
     STATE_VERSION,
     [
         *_GROUPS,
@@ -64,11 +64,11 @@ EXCHANGE_STATE_LAYOUT = Layout(
         ("blind_other", N_CARDS, "the same for the other player"),
     ],
 )
-"""Layout of rule sets with an exchange; it begins with `STATE_LAYOUT`."""
+"""Layout of rule sets with an exchange; it begins with `STATE_SPEC`."""
 
 
-def state_layout_of(rules: Rules) -> Layout:
-    return EXCHANGE_STATE_LAYOUT if rules.exchange else STATE_LAYOUT
+def state_layout_of(rules: Rules) -> ObservationSpec:
+    return EXCHANGE_STATE_SPEC if rules.exchange else STATE_SPEC
 
 
 (
@@ -104,7 +104,7 @@ def state_layout_of(rules: Rules) -> Layout:
     _DEALT_OTHER,
     _BLIND_MOVER,
     _BLIND_OTHER,
-) = (group.start for group in EXCHANGE_STATE_LAYOUT.groups)
+) = (group.start for group in EXCHANGE_STATE_SPEC.groups)
 
 
 @jit

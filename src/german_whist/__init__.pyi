@@ -15,8 +15,8 @@ from .engine.cards import cards_of as cards_of
 from .engine.cards import text_of as text_of
 from .engine.game import Game as Game
 from .engine.game import IllegalAction as IllegalAction
-from .engine.observation.layout import LAYOUT as LAYOUT
-from .engine.observation.state import STATE_LAYOUT as STATE_LAYOUT
+from .engine.observation.spec import OBSERVATION_SPEC as OBSERVATION_SPEC
+from .engine.observation.state import STATE_SPEC as STATE_SPEC
 from .engine.records import GameRecord as GameRecord
 from .engine.records import RecordError as RecordError
 from .engine.records import append_records as append_records

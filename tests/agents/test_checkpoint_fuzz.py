@@ -31,14 +31,14 @@ from german_whist.agents.checkpoints.input_names import input_names, input_place
 from german_whist.agents.checkpoints.schema import FORMAT
 from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.engine.batch.config import AUTO, HORIZONS, REWARDS
-from german_whist.engine.observation.layout import (
-    LAYOUT,
-    LAYOUT_VERSION,
-    LAYOUTS,
+from german_whist.engine.observation.spec import (
     MAX_OBSERVATION_SIZE,
+    OBSERVATION_SPEC,
+    OBSERVATION_VERSION,
+    SUIT_ORDERS,
 )
 
-PLACES = [LAYOUT.group(name).start for name in ("own_hand", "led", "upcards", "to_move")]
+PLACES = [OBSERVATION_SPEC.group(name).start for name in ("own_hand", "led", "upcards", "to_move")]
 CARD: dict[str, Any] = network_card(PLACES, [6], rules=[{"name": "classic"}]) | {
     "reward": "win",
     "settings": {"trainer": "ppo", "hidden_sizes": [6]},
@@ -86,8 +86,8 @@ def test_names_of_inputs_stand_for_their_indices(indices: list[int]) -> None:
 
 
 def test_names_of_inputs_are_groups_of_the_layout_or_parts_of_them() -> None:
-    led, draws = LAYOUT.slice("led"), LAYOUT.slice("draws_left")
-    indices = [LAYOUT.group("decision").start, *range(led.start, led.stop)]
+    led, draws = OBSERVATION_SPEC.slice("led"), OBSERVATION_SPEC.slice("draws_left")
+    indices = [OBSERVATION_SPEC.group("decision").start, *range(led.start, led.stop)]
     indices += range(draws.start + 2, draws.start + 13)
     assert input_names(np.array(indices)) == ("decision[0]", "led", "draws_left[2:13]")
 
@@ -213,11 +213,11 @@ def test_card_comes_back_as_written_and_leaves_digest_unchanged(path: Path) -> N
     again = write_checkpoint(path.with_name("again"), first.weights, first.card)
     one, two = (read_card(each) for each in (path, again))
     assert one == two
-    assert read_fields(again)["layout_version"] == LAYOUT_VERSION
+    assert read_fields(again)["layout_version"] == OBSERVATION_VERSION
 
 
 def test_the_words_of_a_card_are_those_of_the_engine_and_the_environments() -> None:
-    assert get_args(cards.LayoutName) == LAYOUTS
+    assert get_args(cards.LayoutName) == SUIT_ORDERS
     assert get_args(cards.Horizon) == (*HORIZONS, AUTO)
     assert get_args(cards.Reward) == REWARDS
 

@@ -22,7 +22,7 @@ from german_whist.agents.player import Player
 from german_whist.agents.registry import make_agent
 from german_whist.common.jit.compiler import jit
 from german_whist.engine.game import Game
-from german_whist.engine.observation.layout import LAYOUT_VERSION, MAX_OBSERVATION_SIZE
+from german_whist.engine.observation.spec import MAX_OBSERVATION_SIZE, OBSERVATION_VERSION
 from german_whist.envs import GermanWhistVectorEnv
 from german_whist.evaluation import evaluate
 from support import dealt
@@ -151,7 +151,12 @@ def test_torch_is_not_needed(path: Path) -> None:
 @pytest.mark.parametrize(
     ("network", "changes", "rules", "message"),
     [
-        ({}, {"layout_version": 7}, "classic", f"layout 7, .* version has layout {LAYOUT_VERSION}"),
+        (
+            {},
+            {"layout_version": 7},
+            "classic",
+            f"layout 7, .* version has layout {OBSERVATION_VERSION}",
+        ),
         ({}, {"actions": 53}, "classic", "actions is 53, and its rules classic have 52"),
         ({}, {}, "margin", "plays classic, and not margin"),
         (

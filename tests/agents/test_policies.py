@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from agent_views import act_on, selfplay_views
 
-from german_whist import LAYOUT, Game, PolicyAgent, load_agent, observe
+from german_whist import OBSERVATION_SPEC, Game, PolicyAgent, load_agent, observe
 from german_whist.agents import agent_names
 from german_whist.agents.base import CannotPlay
 from german_whist.agents.registry import make_agent
@@ -93,7 +93,7 @@ def test_a_function_plays_by_logits_or_by_actions() -> None:
     # One view is observed as well.
     view = Game("classic", seed=1).view()
     observed = observe(view, layout="trump-first")
-    assert observed.observations.shape == (1, LAYOUT.size)
+    assert observed.observations.shape == (1, OBSERVATION_SPEC.size)
     assert int(observed.real([int(observed.masks[0].argmax())])[0]) in view.legal()
 
 
@@ -117,7 +117,7 @@ def test_a_policy_draws_by_its_logits() -> None:
 
 def test_the_probabilities_of_a_policy_are_those_by_which_it_draws() -> None:
     """In a layout whose suits are others than the real ones, and in open endings."""
-    weights = np.random.default_rng(1).normal(size=(LAYOUT.size, 52))
+    weights = np.random.default_rng(1).normal(size=(OBSERVATION_SPEC.size, 52))
 
     def policy(observations: Any, masks: Any) -> Any:
         return observations @ weights / 5
@@ -168,7 +168,7 @@ def test_modules_of_torch_are_given_tensors() -> None:
     class Linear(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.layer = torch.nn.Linear(LAYOUT.size, 52)
+            self.layer = torch.nn.Linear(OBSERVATION_SPEC.size, 52)
 
         def forward(self, observations: Any, masks: Any) -> Any:
             assert masks.dtype == torch.bool
@@ -235,7 +235,7 @@ def test_onnx_agent_refuses_graphs_with_loops(place: str, tmp_path: Path) -> Non
     graph = helper.make_graph(
         nodes,
         "policy",
-        [value("observation", number, ["n", LAYOUT.size])],
+        [value("observation", number, ["n", OBSERVATION_SPEC.size])],
         [value("logits", number, ["n", 52])],
     )
     model = helper.make_model(graph, opset_imports=opsets, functions=functions)

@@ -10,7 +10,7 @@ from german_whist.agents.networks.relative_ranks import (
     to_relative_actions,
     to_relative_ranks,
 )
-from german_whist.engine.observation.layout import LAYOUT
+from german_whist.engine.observation.spec import OBSERVATION_SPEC
 from german_whist.engine.rules import named_rules
 from support import dealt
 
@@ -19,11 +19,14 @@ NAMES = sorted(named_rules())
 
 def plain_relative_ranks(observation: np.ndarray) -> tuple[np.ndarray, dict[int, int]]:
     """The relative observation and the card at each index, with lists."""
-    sets = {name: set(np.flatnonzero(observation[LAYOUT.slice(name)])) for name in SETS_IN_PLAY}
+    sets = {
+        name: set(np.flatnonzero(observation[OBSERVATION_SPEC.slice(name)]))
+        for name in SETS_IN_PLAY
+    }
     in_play = set().union(*sets.values())
     relative = observation.copy()
     for name in SETS_IN_PLAY:
-        relative[LAYOUT.slice(name)] = 0
+        relative[OBSERVATION_SPEC.slice(name)] = 0
     action_at: dict[int, int] = {}
     for suit in range(4):
         ranks_in_play = sorted((card for card in in_play if card // 13 == suit), reverse=True)
@@ -32,7 +35,7 @@ def plain_relative_ranks(observation: np.ndarray) -> tuple[np.ndarray, dict[int,
             action_at[index] = int(card)
             for name, cards in sets.items():
                 if card in cards:
-                    relative[LAYOUT.group(name).start + index] = 1
+                    relative[OBSERVATION_SPEC.group(name).start + index] = 1
     return relative, action_at
 
 

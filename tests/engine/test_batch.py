@@ -17,7 +17,7 @@ from german_whist.engine.batch.cpu_backend import CpuBackend
 from german_whist.engine.batch.results import StepResult
 from german_whist.engine.game import Game
 from german_whist.engine.observation.history import DEALT, DRAWN, SCORE, histories, history_rows
-from german_whist.engine.observation.layout import layout_of
+from german_whist.engine.observation.spec import spec_of
 from german_whist.engine.rules import Match
 from german_whist.envs import SelfPlayEnv
 from german_whist.reference import ReferenceGame, ReferenceMatch
@@ -87,7 +87,7 @@ class Seats:
         assert step.seats[index] == seat
         view = plain.view(seat)
         order = RAW if self.layout == "raw" else plain_suit_order(self.plain, view)
-        expected = plain_observation(view, order, self.needs(index, seat), layout_of(self.rules))
+        expected = plain_observation(view, order, self.needs(index, seat), spec_of(self.rules))
         actual = step.observations[index]
         assert np.array_equal(actual, expected), observation_differences(actual, expected)
         mask = plain_mask(plain.legal(), self.rules.actions, order)
@@ -96,7 +96,7 @@ class Seats:
 
 
 def check_kinds(games: SelfPlayEnv, step: StepResult) -> None:
-    n, size = games.num_envs, layout_of(games.rules).size
+    n, size = games.num_envs, spec_of(games.rules).size
     assert [(each.shape, each.dtype) for each in (*step, games.hand_over)] == [
         ((n, size), np.int8),
         ((n, games.rules.actions), np.int8),

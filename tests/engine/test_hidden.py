@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from german_whist.engine.dtypes import MAX_TRICKS, VIEW
 from german_whist.engine.game import Game, IllegalAction
 from german_whist.engine.observation.history import histories, history_rows
-from german_whist.engine.observation.layout import LAYOUTS
+from german_whist.engine.observation.spec import SUIT_ORDERS
 from german_whist.engine.rules import Rules
 from german_whist.engine.view import View, blank_tricks
 from german_whist.envs import SelfPlayEnv
@@ -106,7 +106,7 @@ def check_same_to(seat: int, game: Game, world: Game) -> None:
     for relabel in (False, True):
         assert history_bytes(view, relabel) == history_bytes(other_view, relabel)
     if game.turn == seat:
-        for layout in LAYOUTS:
+        for layout in SUIT_ORDERS:
             one, other = shown_to_mover((game, world), layout)
             assert one == other
 

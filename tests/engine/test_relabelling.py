@@ -12,7 +12,12 @@ from test_hidden import SEEDS, pair_of_games
 
 from german_whist.engine.game import Game
 from german_whist.engine.observation.history import histories, history_rows
-from german_whist.engine.observation.layout import EXCHANGE_LAYOUT, LAYOUT, LAYOUTS, layout_of
+from german_whist.engine.observation.spec import (
+    EXCHANGE_SPEC,
+    OBSERVATION_SPEC,
+    SUIT_ORDERS,
+    spec_of,
+)
 from german_whist.reference import TAKE_HIDDEN
 from support import EVERY_SET, STYLES, chosen_action, dealt, engine_rules, shown
 
@@ -58,7 +63,7 @@ def test_renaming_suits_changes_nothing_that_is_shown(name: str, seed: int) -> N
         if step.ended.any():
             break
         legal = np.flatnonzero(step.masks[0]).tolist()
-        hand = np.flatnonzero(step.observations[0, LAYOUT.slice("own_hand")]).tolist()
+        hand = np.flatnonzero(step.observations[0, OBSERVATION_SPEC.slice("own_hand")]).tolist()
         action = chosen_action(style, legal, hand, bool(games.batch.records["drawn"][0]), rng)
         # Suits that look alike may stand in either order, so the same card is looked up.
         orders = games.batch.suit_orders.tolist()
@@ -106,27 +111,27 @@ def test_alike_suits_are_told_apart_by_the_card_led() -> None:
 
 def test_trumps_stand_first_and_side_suits_follow_the_own_hand() -> None:
     games = dealt("classic", 200, 6, layout="trump-first")
-    hands = games.observe().observations[:, LAYOUT.slice("own_hand")].reshape(-1, 4, 13)
+    hands = games.observe().observations[:, OBSERVATION_SPEC.slice("own_hand")].reshape(-1, 4, 13)
     strength = hands.astype(int) @ (1 << np.arange(13))
     assert (strength[:, 1] >= strength[:, 2]).all()
     assert (strength[:, 2] >= strength[:, 3]).all()
-    trumps = games.observe().observations[:, LAYOUT.slice("trumps")]
+    trumps = games.observe().observations[:, OBSERVATION_SPEC.slice("trumps")]
     assert (trumps == [1, 0, 0, 0, 0]).all()
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", SUIT_ORDERS)
 def test_names_of_the_layout_cover_the_vector_once(layout: str) -> None:
-    for table in (LAYOUT, EXCHANGE_LAYOUT):
+    for table in (OBSERVATION_SPEC, EXCHANGE_SPEC):
         places = np.zeros(table.size, int)
         for group in table.groups:
             places[table.slice(group.name)] += 1
         assert (places == 1).all()
     with pytest.raises(KeyError, match=r"own_hands.*own_hand"):
-        LAYOUT.slice("own_hands")
+        OBSERVATION_SPEC.slice("own_hands")
     # What is shown of an exchange stands behind all that others show.
-    assert EXCHANGE_LAYOUT.groups[: len(LAYOUT.groups)] == LAYOUT.groups
+    assert EXCHANGE_SPEC.groups[: len(OBSERVATION_SPEC.groups)] == OBSERVATION_SPEC.groups
     for name in EVERY_SET:
         games = dealt(engine_rules(name), 2, layout=layout)
         observations = games.observe().observations
-        assert observations.shape == (2, layout_of(games.rules).size)
+        assert observations.shape == (2, spec_of(games.rules).size)
         assert set(np.unique(observations).tolist()) <= {0, 1}

@@ -9,7 +9,7 @@ from hypothesis import given
 from rule_parameters import parameters
 
 from german_whist import RulesError
-from german_whist.engine.observation.rule_features import RULE_LAYOUT, rule_features
+from german_whist.engine.observation.rule_features import RULE_SPEC, rule_features
 from german_whist.engine.rules import load_rules
 
 
@@ -50,11 +50,11 @@ def test_vectors_differ_exactly_where_games_do(one: dict[str, Any], other: dict[
 )
 def test_each_figure_stands_in_its_place(rules: str, name: str, expected: list[int]) -> None:
     features = rule_features(load_rules(rules))
-    assert features[RULE_LAYOUT.slice(name)].tolist() == expected
+    assert features[RULE_SPEC.slice(name)].tolist() == expected
 
 
 def test_places_are_kept_for_networks_that_read_them() -> None:
-    starts = {group.name: group.start for group in RULE_LAYOUT.groups}
+    starts = {group.name: group.start for group in RULE_SPEC.groups}
     assert starts == {
         "suits": 0,
         "ranks": 4,
@@ -73,4 +73,4 @@ def test_places_are_kept_for_networks_that_read_them() -> None:
         "race": 123,
         "exchange": 149,
     }
-    assert RULE_LAYOUT.size == 150
+    assert RULE_SPEC.size == 150

@@ -11,11 +11,11 @@ import pytest
 from gymnasium.spaces import Discrete
 from walks import OPTIONS, SHAPES, api_test, label, pick, seed_test
 
-from german_whist import LAYOUT, german_whist_three_v0, german_whist_v0
+from german_whist import OBSERVATION_SPEC, german_whist_three_v0, german_whist_v0
 from german_whist.engine.endgame import value
 from german_whist.engine.game import IllegalAction
 from german_whist.three_player import GermanWhistThreeEnv
-from german_whist.three_player.observation import THREE_LAYOUT
+from german_whist.three_player.observation import THREE_SPEC
 
 MAKERS = {
     **{label({"rules": name}): partial(german_whist_v0.env, name) for name in SHAPES},
@@ -83,7 +83,7 @@ LOSSES: list[Any] = [
 def test_an_illegal_action_costs_the_worst_result(make: Any, worst: int, steps: int) -> None:
     env = make()
     env.reset(seed=3)
-    layout = THREE_LAYOUT if len(env.agents) == 3 else LAYOUT
+    layout = THREE_SPEC if len(env.agents) == 3 else OBSERVATION_SPEC
     got = dict.fromkeys(env.agents, 0.0)
     offender = ""
     for step, agent in enumerate(env.agent_iter()):
@@ -189,7 +189,10 @@ def test_a_reset_that_is_refused_leaves_nothing_to_step(
 
 
 def test_the_documentation_holds_the_index_tables() -> None:
-    for module, layout in ((german_whist_v0, LAYOUT), (german_whist_three_v0, THREE_LAYOUT)):
+    for module, layout in (
+        (german_whist_v0, OBSERVATION_SPEC),
+        (german_whist_three_v0, THREE_SPEC),
+    ):
         assert all(line in (module.__doc__ or "") for line in layout.table().splitlines())
 
 

@@ -9,8 +9,8 @@ from walks import picks
 
 from german_whist.engine.dtypes import GAME
 from german_whist.engine.game import IllegalAction
-from german_whist.engine.observation.layout import EXCHANGE_LAYOUT, LAYOUT
 from german_whist.engine.observation.rule_features import rule_features
+from german_whist.engine.observation.spec import EXCHANGE_SPEC, OBSERVATION_SPEC
 from german_whist.engine.rules import load_rules
 from german_whist.envs import SelfPlayEnv
 
@@ -66,10 +66,10 @@ def test_what_only_an_exchange_shows_is_zero_for_the_others() -> None:
     env = SelfPlayEnv(4, ["classic", "humbug"])
     alone = SelfPlayEnv(2, "classic").reset(seed=7)
     now = env.reset(seed=7)
-    shape = 4, EXCHANGE_LAYOUT.size
+    shape = 4, EXCHANGE_SPEC.size
     assert (now.observations.shape, now.masks.shape) == (shape, (4, 55))
-    assert now.observations[:2, : LAYOUT.size].tolist() == alone.observations.tolist()
-    assert not now.observations[:2, LAYOUT.size :].any()
+    assert now.observations[:2, : OBSERVATION_SPEC.size].tolist() == alone.observations.tolist()
+    assert not now.observations[:2, OBSERVATION_SPEC.size :].any()
     assert not now.masks[:2, 52:].any()
     assert now.masks[2:].nonzero()[1].tolist() == [53, 54, 53, 54]
     assert env.single_observation_space.shape == shape[1:]

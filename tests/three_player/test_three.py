@@ -17,7 +17,7 @@ from german_whist.engine.game import Game, IllegalAction
 from german_whist.engine.records import RecordError, append_records, write_records
 from german_whist.three_player.game import ThreeGame
 from german_whist.three_player.observation import (
-    THREE_LAYOUT,
+    THREE_SPEC,
     mask_for_three,
     observation_for_three,
 )
@@ -61,11 +61,11 @@ def check_shown(game: ThreeGame, plain: PlainThree, seat: int) -> None:
     """Compare every group of an observation with the seat's notes."""
     observation = observation_for_three(game.view(seat))
     expected = shown(plain.notes[seat], seat)
-    assert [*expected] == [group.name for group in THREE_LAYOUT.groups]
+    assert [*expected] == [group.name for group in THREE_SPEC.groups]
     for name, value in expected.items():
         if isinstance(value, set):
             value = [int(card in value) for card in CARDS_TEXT]
-        assert observation[THREE_LAYOUT.slice(name)].tolist() == value, name
+        assert observation[THREE_SPEC.slice(name)].tolist() == value, name
     legal = plain.legal() if plain.mover() == seat else []
     mask = [int(card in legal) for card in CARDS_TEXT]
     assert mask_for_three(game.view(seat)).tolist() == mask

@@ -36,7 +36,7 @@ from german_whist.common.executors import Executor, WorkersLost
 from german_whist.common.typed_settings import SettingsError
 from german_whist.engine.dtypes import VIEW
 from german_whist.engine.endgame import value
-from german_whist.engine.observation.layout import LAYOUT
+from german_whist.engine.observation.spec import OBSERVATION_SPEC
 from german_whist.engine.play import row
 from german_whist.engine.rules import Rules, load_rules
 from german_whist.engine.view import View
@@ -72,7 +72,10 @@ TINY = load_rules({"name": "tiny", "suits": 2, "ranks": 4, "hand": 2})
 
 
 def policy_for(rules: Rules, folder: Path) -> PolicyNet:
-    own_hand, upcards = LAYOUT.group("own_hand").start, LAYOUT.group("upcards").start
+    own_hand, upcards = (
+        OBSERVATION_SPEC.group("own_hand").start,
+        OBSERVATION_SPEC.group("upcards").start,
+    )
     inputs = [*range(own_hand, own_hand + 52), *range(upcards, upcards + 8)]
     card = network_card(inputs, [8], rules=[rules.as_mapping()], horizon="foreplay")
     return policy_net(read_checkpoint(written(folder / "policy", network_weights(60, 8, 52), card)))

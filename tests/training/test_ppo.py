@@ -19,7 +19,7 @@ from german_whist.engine.batch.config import options_from
 from german_whist.engine.batch.cpu_backend import CpuBackend
 from german_whist.engine.cards import KEEP, TAKE_BLIND
 from german_whist.engine.observation import layout as layouts
-from german_whist.engine.observation.layout import LAYOUT, OBSERVATION_SIZE
+from german_whist.engine.observation.spec import OBSERVATION_SIZE, OBSERVATION_SPEC
 from german_whist.engine.rules import named_rules
 from german_whist.envs import SelfPlayEnv
 from german_whist.training.algorithms.ppo import PPO
@@ -60,11 +60,11 @@ LEFT_OUT = {
 
 def test_every_group_of_the_observation_is_read_somewhere_or_left_out_for_a_reason() -> None:
     read: set[int] = set()
-    chosen = product(named_rules().values(), ("auto", "match"), layouts.LAYOUTS, (False, True))
+    chosen = product(named_rules().values(), ("auto", "match"), layouts.SUIT_ORDERS, (False, True))
     for rules, horizon, layout, closed in chosen:
         options = options_from(rules, horizon=horizon, layout=layout)
         read.update(inputs_of(options, closed).tolist())
-    for group in layouts.EXCHANGE_LAYOUT.groups:
+    for group in layouts.EXCHANGE_SPEC.groups:
         seen = read.intersection(range(group.start, group.start + group.size))
         assert bool(seen) != (group.name in LEFT_OUT), (
             f"{group.name}: let training/rollout/network_inputs.py read it, or say here why not"
@@ -74,7 +74,7 @@ def test_every_group_of_the_observation_is_read_somewhere_or_left_out_for_a_reas
 def test_with_closed_ranks_the_unseen_cards_are_read() -> None:
     options = options_from("classic", horizon="foreplay", layout="trump-first")
     more = np.setdiff1d(inputs_of(options, relative_ranks=True), inputs_of(options))
-    assert more.tolist() == list(range(*LAYOUT.slice("unseen").indices(OBSERVATION_SIZE)))
+    assert more.tolist() == list(range(*OBSERVATION_SPEC.slice("unseen").indices(OBSERVATION_SIZE)))
 
 
 @pytest.mark.parametrize("ranks", ["relative", "absolute"])
@@ -111,11 +111,17 @@ def test_what_the_network_does_not_read_tells_nothing(name: str, horizon: Any, l
     assert len(np.unique(inputs)) == len(inputs)
     left_out = np.setdiff1d(np.arange(OBSERVATION_SIZE), inputs)
     # The unseen cards are what is nowhere else; the follower did not lead, unless it chooses.
-    told_otherwise = [*range(*LAYOUT.slice("unseen").indices(OBSERVATION_SIZE))]
-    told_otherwise += [LAYOUT.group("decision").start + 1, LAYOUT.group("leads").start]
-    told_otherwise += [LAYOUT.group("stage").start, LAYOUT.group("stage").start + 1]
+    told_otherwise = [*range(*OBSERVATION_SPEC.slice("unseen").indices(OBSERVATION_SIZE))]
+    told_otherwise += [
+        OBSERVATION_SPEC.group("decision").start + 1,
+        OBSERVATION_SPEC.group("leads").start,
+    ]
+    told_otherwise += [
+        OBSERVATION_SPEC.group("stage").start,
+        OBSERVATION_SPEC.group("stage").start + 1,
+    ]
     if "colour" in name:
-        told_otherwise.append(LAYOUT.group("contract").start)
+        told_otherwise.append(OBSERVATION_SPEC.group("contract").start)
     left_out = np.setdiff1d(left_out, told_otherwise)
     env = SelfPlayEnv(64, name, horizon=horizon, layout=layout)
     now = env.reset(seed=1)
@@ -131,8 +137,8 @@ def test_the_oracle_sees_the_other_hand_and_the_stock() -> None:
     now = trainer.games.observe()
     trainer.collector.add_observations(0, now)
     sets = trainer.collector.buffer.inputs_at(0)[1].reshape(8, 4, 52)
-    unseen = now.observations[:, LAYOUT.slice("unseen")]
-    upcards = now.observations[:, LAYOUT.slice("upcards")]
+    unseen = now.observations[:, OBSERVATION_SPEC.slice("unseen")]
+    upcards = now.observations[:, OBSERVATION_SPEC.slice("upcards")]
     assert (sets[:, 0].sum(axis=1) == 13).all()
     assert (sets[:, 1].sum(axis=1) == 1).all()
     assert ((sets[:, 2] + sets[:, 3]).sum(axis=1) == 26).all()

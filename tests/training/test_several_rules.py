@@ -20,8 +20,8 @@ from german_whist.agents.checkpoints import read_checkpoint
 from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.cli import main
 from german_whist.common.typed_settings import SettingsError
-from german_whist.engine.observation.layout import real_action
-from german_whist.engine.observation.rule_features import RULE_LAYOUT
+from german_whist.engine.observation.rule_features import RULE_SPEC
+from german_whist.engine.observation.spec import real_action
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.settings import PPOSettings
 from german_whist.training.checkpoint import agent_from_weights
@@ -50,7 +50,7 @@ def shaken(trainer: PPO) -> PPO:
 
 def test_the_input_tells_what_differs_and_nothing_else() -> None:
     trainer = PPO(settings_of(HIGH, ALL))
-    assert trainer.collector.features.tolist() == [RULE_LAYOUT.group("counts_all").start]
+    assert trainer.collector.features.tolist() == [RULE_SPEC.group("counts_all").start]
     trainer.iterate()
     seen = trainer.collector.buffer.observations
     assert not seen[:, :5, -1].any()

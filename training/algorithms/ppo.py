@@ -28,7 +28,7 @@ from ...agents.checkpoints.input_names import input_names
 from ...agents.checkpoints.schema import Count, NetworkCard
 from ...common.jit.compiler import warm_up
 from ...common.schema import convert
-from ...engine.observation.rule_features import RULE_LAYOUT
+from ...engine.observation.rule_features import RULE_SPEC
 from ..distributed import SINGLE_RANK, Ranks
 from ..rollout.backends import Array, make_backend
 from ..rollout.kernels import compile_all
@@ -282,7 +282,7 @@ class PPO(Trainer):
         return NetworkCard(
             kind="mlp",
             inputs=input_names(self.collector.inputs),
-            rule_features=input_names(self.collector.features, RULE_LAYOUT),
+            rule_features=input_names(self.collector.features, RULE_SPEC),
             hidden_sizes=settings.hidden_sizes,
             card_ranks=settings.card_ranks,
             critic=settings.critic,

@@ -28,7 +28,7 @@ from ...engine.cards import N_CARDS
 from ...engine.dtypes import FOLLOW, GAME, VIEW
 from ...engine.endgame import Scratch, Tablebase
 from ...engine.endgame.index import MAX_CARDS
-from ...engine.observation.layout import real_action
+from ...engine.observation.spec import real_action
 from ...engine.play import legal, play, row, stock_left
 from ...engine.rng import stream_key
 from ...engine.rules import Rules

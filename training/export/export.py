@@ -28,7 +28,7 @@ from ...agents.checkpoints import (
 )
 from ...common.files import write_file
 from ...common.suggestions import not_installed
-from ...engine.observation.layout import layout_of
+from ...engine.observation.spec import spec_of
 
 OPSET = 17
 _TOLERANCE = 1e-4
@@ -47,7 +47,7 @@ OUTPUTS = {
 def metadata_of(checkpoint: Checkpoint) -> dict[str, str]:
     """Metadata that is written into a graph: rules, layout, inputs and outputs."""
     card = checkpoint.card
-    size = layout_of(checkpoint.rules[0]).size
+    size = spec_of(checkpoint.rules[0]).size
     metadata = {
         "rules": join_rule_names(checkpoint.rules),
         "rule_sets": json.dumps(card.rules),
@@ -76,7 +76,7 @@ def onnx_model(checkpoint: Checkpoint) -> tuple[Any, float]:
     from .policy_module import PolicyModule
 
     policy = PolicyModule(checkpoint)
-    inputs = _random_inputs(checkpoint.card.actions, layout_of(checkpoint.rules[0]).size)
+    inputs = _random_inputs(checkpoint.card.actions, spec_of(checkpoint.rules[0]).size)
     file = BytesIO()
     with warnings.catch_warnings():
         # The older exporter of torch, deprecated, is the one that needs no package besides onnx.

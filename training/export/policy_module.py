@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from ...agents.checkpoints import Checkpoint
 from ...agents.networks.relative_ranks import SETS_IN_PLAY
 from ...engine.cards import N_CARDS
-from ...engine.observation.layout import EXCHANGE_LAYOUT, layout_of
+from ...engine.observation.spec import EXCHANGE_SPEC, spec_of
 from ..rollout.networks import MLP, load_layers, policy_layer_names
 
 _ILLEGAL_LOGIT = -1e9
@@ -27,7 +27,7 @@ class PolicyModule(MLP):
         super().__init__([weights[f"{names[0]}.weight"].shape[1], *biases])
         load_layers(self, weights, names)
         # Inputs beyond these rules' observation are 0 in all their games.
-        size = layout_of(checkpoint.rules[0]).size
+        size = spec_of(checkpoint.rules[0]).size
         columns = np.flatnonzero(network.places < size)
         self._inputs = network.places[columns].tolist()
         self._relative_ranks = network.card_ranks == "relative"
@@ -54,7 +54,7 @@ def _to_relative_ranks(x: Tensor) -> tuple[Tensor, Tensor]:
 
     The relative rank of a card is the highest rank less the number of higher cards in play.
     """
-    groups = [group for group in EXCHANGE_LAYOUT.groups if group.start < x.shape[1]]
+    groups = [group for group in EXCHANGE_SPEC.groups if group.start < x.shape[1]]
     parts = dict(
         zip(
             (group.name for group in groups),

@@ -14,8 +14,8 @@ import numpy as np
 from ...agents.networks.relative_ranks import SETS_IN_PLAY
 from ...common.typing import Array
 from ...engine.batch.config import Options
-from ...engine.observation.layout import EXCHANGE_LAYOUT
 from ...engine.observation.rule_features import rule_features
+from ...engine.observation.spec import EXCHANGE_SPEC
 
 _SETS = ("own_hand", "upcards", "led", "played_by_me", "played_by_opponent", "opponent_known")
 
@@ -49,7 +49,7 @@ def inputs_of(options: Options, relative_ranks: bool = False) -> Array:
         del offsets["upcards"]
     if rules.trumps == "upcard" and options.layout != "trump-first":
         offsets["trumps"] = list(range(rules.suits))
-    draws = EXCHANGE_LAYOUT.group("opponent_void").size // 4
+    draws = EXCHANGE_SPEC.group("opponent_void").size // 4
     max_draws = min(rules.foreplay_tricks, draws - 1)
     offsets["opponent_void"] = [
         draws * suit + count for suit in range(rules.suits) for count in range(max_draws + 1)
@@ -62,7 +62,7 @@ def inputs_of(options: Options, relative_ranks: bool = False) -> Array:
         offsets["contract"] = [1]
     offsets["draws_left"] = list(range(rules.foreplay_tricks))
     if options.horizon != "foreplay" or rules.counts == "all":
-        n_tricks = min(rules.counting_tricks, EXCHANGE_LAYOUT.group("tricks_me").size)
+        n_tricks = min(rules.counting_tricks, EXCHANGE_SPEC.group("tricks_me").size)
         offsets["tricks_me"] = offsets["tricks_opponent"] = list(range(n_tricks))
     if rules.exchange:
         offsets |= {"exchange": [0], "exchanged_me": [1], "exchanged_opponent": [1]}
@@ -71,10 +71,10 @@ def inputs_of(options: Options, relative_ranks: bool = False) -> Array:
             offsets["turned"] = deck
     if options.horizon == "match":
         for name in ("match_needs_me", "match_needs_opponent"):
-            offsets[name] = list(range(EXCHANGE_LAYOUT.group(name).size))
+            offsets[name] = list(range(EXCHANGE_SPEC.group(name).size))
     return np.array(
         sorted(
-            EXCHANGE_LAYOUT.group(name).start + offset
+            EXCHANGE_SPEC.group(name).start + offset
             for name, group in offsets.items()
             for offset in group
         ),

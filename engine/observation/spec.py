@@ -1,9 +1,9 @@
 """Observation vector: flat int8, with the same layout in every rule set.
 
-`LAYOUT` is the index table by name; the documentation is generated from it. `EXCHANGE_LAYOUT`
-extends it for rule sets with an exchange. `encode` writes a vector from a `VIEW` record, with the
-real suits (`raw`) or relabelled ones (`trump-first`), which makes situations that differ only by
-the names of suits equal.
+`OBSERVATION_SPEC` is the index table by name; the documentation is generated from it.
+`EXCHANGE_SPEC` extends it for rule sets with an exchange. `encode` writes a vector from a `VIEW`
+record, with the real suits (`raw`) or relabelled ones (`trump-first`), which makes situations that
+differ only by the names of suits equal.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from ..play import Record, suit_of
 from ..rules import Rules
 from ..view import legal_in_view
 
-LAYOUT_VERSION = 1
-LAYOUTS = ("raw", "trump-first")
+OBSERVATION_VERSION = 1
+SUIT_ORDERS = ("raw", "trump-first")
 
 _MAX_DRAWS = 13
 _N_VOID_PLACES = 4 * (_MAX_DRAWS + 1)
@@ -40,8 +40,8 @@ class Group:
     about: str
 
 
-class Layout:
-    """Index table of the observation: `layout.slice("own_hand")`."""
+class ObservationSpec:
+    """Index table of the observation: `OBSERVATION_SPEC.slice("own_hand")`."""
 
     def __init__(self, version: int, groups: list[tuple[str, int, str]]) -> None:
         self.version = version
@@ -54,7 +54,8 @@ class Layout:
         self._by_name = {group.name: group for group in self.groups}
 
     def __repr__(self) -> str:
-        return f"Layout(version {self.version}, {self.size} places in {len(self.groups)} groups)"
+        count = len(self.groups)
+        return f"ObservationSpec(version {self.version}, {self.size} places in {count} groups)"
 
     def group(self, name: str) -> Group:
         if name not in self._by_name:
@@ -113,11 +114,11 @@ _GROUPS = [
     ),
     ("match_needs_opponent", _POINT_BITS, "the same for the opponent"),
 ]
-LAYOUT = Layout(LAYOUT_VERSION, _GROUPS)
-OBSERVATION_SIZE = LAYOUT.size
+OBSERVATION_SPEC = ObservationSpec(OBSERVATION_VERSION, _GROUPS)
+OBSERVATION_SIZE = OBSERVATION_SPEC.size
 
-EXCHANGE_LAYOUT = Layout(
-    LAYOUT_VERSION,
+EXCHANGE_SPEC = ObservationSpec(
+    OBSERVATION_VERSION,
     [
         *_GROUPS,
         ("exchange", 1, "the phase is the exchange, and none of those in `decision`"),
@@ -132,12 +133,12 @@ EXCHANGE_LAYOUT = Layout(
         ),
     ],
 )
-"""Layout of rule sets with an exchange; it begins with `LAYOUT`."""
-MAX_OBSERVATION_SIZE = EXCHANGE_LAYOUT.size
+"""Specification for rule sets with an exchange; it begins with `OBSERVATION_SPEC`."""
+MAX_OBSERVATION_SIZE = EXCHANGE_SPEC.size
 
 
-def layout_of(rules: Rules) -> Layout:
-    return EXCHANGE_LAYOUT if rules.exchange else LAYOUT
+def spec_of(rules: Rules) -> ObservationSpec:
+    return EXCHANGE_SPEC if rules.exchange else OBSERVATION_SPEC
 
 
 (
@@ -167,7 +168,7 @@ def layout_of(rules: Rules) -> Layout:
     _EXCHANGED_OPPONENT,
     _TURNED,
     _LAID_AWAY,
-) = (group.start for group in EXCHANGE_LAYOUT.groups)
+) = (group.start for group in EXCHANGE_SPEC.groups)
 
 # -- relabelling suits
 
