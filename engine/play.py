@@ -31,7 +31,7 @@ from .dtypes import (
     UNDECIDED,
     WIN,
 )
-from .rng import random_below, stream_key
+from .rng import random_below, stream_state
 
 # One record of a structured array: `numpy.record` when interpreted, a pointer when compiled.
 Record = Any
@@ -126,7 +126,7 @@ def deal_numbered(
     rules: Record, game: Record, seed: np.uint64, number: np.uint64, stream: np.ndarray
 ) -> None:
     """Start a hand with deal `number` of a seed; the dealer is random too."""
-    stream[0] = stream_key(seed, number)
+    stream[0] = stream_state(seed, number)
     dealer = random_below(stream, 2)
     shuffle(rules, stream, game.deal)
     game.number = number

@@ -68,9 +68,15 @@ def mix64(x: np.uint64) -> np.uint64:
 
 
 @jit
-def stream_key(seed: np.uint64, number: np.uint64) -> np.uint64:
-    """Start of stream `number` of a seed; calls can be chained to hash more parts."""
-    return mix64(mix64(_add(seed, _STEP)) ^ mul64(_add(number, ONE), _MIX_B))
+def hash_with(key: np.uint64, word: np.uint64) -> np.uint64:
+    """Hash of a key and one more word, as of an information set and the next event."""
+    return mix64(mix64(_add(key, _STEP)) ^ mul64(_add(word, ONE), _MIX_B))
+
+
+@jit
+def stream_state(seed: np.uint64, number: np.uint64) -> np.uint64:
+    """Start of stream `number` of a seed; the state of a stream is the seed of further ones."""
+    return hash_with(seed, number)
 
 
 @jit

@@ -20,8 +20,8 @@ import yaml
 from ..common.suggestions import not_installed
 from ..engine.batch.config import RulesLike
 from ..engine.cards import CARDS, CHOICES, action_word
-from ..engine.deals import all_deals
 from ..engine.dtypes import SEATS
+from ..engine.enumerate_deals import all_deals
 from ..engine.game import Game
 from ..engine.rules import Rules, load_rules
 

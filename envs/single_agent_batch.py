@@ -240,7 +240,7 @@ class SingleAgentBatch:
                 self.begin_next(waiting)
             if len(lost):
                 self._lose(lost)
-            self._notify_opponents(batch.play(legal))
+            self._notify_opponents(batch.apply_actions(legal))
             self._play_opponent(batch.all_games)
             ended = batch.events >= EPISODE_OVER
             rewards = self._collect_rewards(seats)
@@ -411,7 +411,7 @@ class SingleAgentBatch:
                 actions[rows] = query_opponent(
                     batch, games, PendingDecisions(*(array[rows] for array in decisions))
                 )
-            self._notify_opponents(batch.play(Moves(indices, actions, REAL)))
+            self._notify_opponents(batch.apply_actions(Moves(indices, actions, REAL)))
 
     def _play_random(self, indices: Array) -> Array:
         """Let random opponents move, without views; returns the games of the others."""

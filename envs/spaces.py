@@ -8,7 +8,7 @@ from gymnasium import spaces
 from ..common.jit.compiler import warm_up
 from ..engine.batch.batch import Batch
 from ..engine.batch.config import TRAINED_ON, Options, options_from
-from ..engine.observation.state import state_layout_of
+from ..engine.observation.state import state_spec_of
 from ..engine.rules import Rules
 
 
@@ -29,7 +29,7 @@ def dict_space(options: Options) -> spaces.Dict:
 
 def state_box(rules: Rules) -> spaces.Box:
     """The space of the global state of one game."""
-    return spaces.Box(0, 1, (state_layout_of(rules).size,), np.int8)
+    return spaces.Box(0, 1, (state_spec_of(rules).size,), np.int8)
 
 
 def warm_up_states() -> None:

@@ -14,10 +14,10 @@ import numpy as np
 from ..common.jit.compiler import jit
 from ..common.typing import Array
 from ..engine.bitset import ONE, lowest
-from ..engine.deals import all_deals, count_deals
 from ..engine.dtypes import GAME, OVER, VIEW
+from ..engine.enumerate_deals import all_deals, count_deals
 from ..engine.play import legal, payoff, play, row, set_up
-from ..engine.rng import stream_key
+from ..engine.rng import hash_with
 from ..engine.rules import Rules
 from ..engine.view import write_views
 
@@ -83,7 +83,7 @@ def _hashes(words: np.ndarray, out: np.ndarray) -> None:
     for index in range(len(words)):
         key = np.uint64(0)
         for word in words[index]:
-            key = stream_key(key, word)
+            key = hash_with(key, word)
         out[index] = key
 
 

@@ -20,7 +20,7 @@ from ..common.typing import Array
 from ..engine.bitset import ONE, bit, lowest, popcount, suit_set
 from ..engine.dtypes import GAME, NO_CARD, VIEW
 from ..engine.play import Record, beats, play, row, set_up, suit_of
-from ..engine.rng import stream_key
+from ..engine.rng import hash_with
 from ..engine.rules import Rules
 from ..engine.sampling.determinizations import SAMPLING_PLAN, plan_determinizations
 from ..engine.view import write_view
@@ -227,7 +227,7 @@ def _expand(
                             child.upcards[level + 1] = lowest(upcards)
                             child.leads = won
                             event = np.uint64(led + 64 * followed + 4096 * lowest(upcards))
-                            child.public = stream_key(history.public, event)
+                            child.public = hash_with(history.public, event)
                         upcards &= upcards - ONE
                         count += 1
     return count

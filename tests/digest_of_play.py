@@ -16,7 +16,7 @@ from german_whist.agents.networks.value import outcome_payoffs
 from german_whist.common.jit.compiler import COMPILED
 from german_whist.engine.game import Game
 from german_whist.engine.observation.history import histories, history_rows
-from german_whist.engine.rng import random_below, random_fraction, stream_key
+from german_whist.engine.rng import random_below, random_fraction, stream_state
 from german_whist.engine.rules import Match, load_rules
 from german_whist.engine.sampling.determinizations import METHODS, sample_determinizations
 from german_whist.three_player.game import ThreeGame
@@ -27,7 +27,7 @@ from support import EVERY_SET, dealt, engine_rules
 def _digest_of_streams() -> str:
     digest = hashlib.sha256()
     for seed, number in ((0, 0), (1, 2), (2**64 - 1, 2**64 - 1), (2**63, 5)):
-        stream = np.array([stream_key(np.uint64(seed), np.uint64(number))], np.uint64)
+        stream = np.array([stream_state(np.uint64(seed), np.uint64(number))], np.uint64)
         for n in (1, 2, 3, 52, 1000, 2**31, 2**32 - 1):
             digest.update(str(int(random_below(stream, n))).encode())
             digest.update(float(random_fraction(stream)).hex().encode())

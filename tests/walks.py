@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
-from german_whist import german_whist_three_v0, german_whist_v0, named_rules, observe
+from german_whist import german_whist_three_v0, german_whist_v0, named_rules, network_inputs
 from german_whist.engine.dtypes import GAME
 from german_whist.engine.observation.history import histories, history_rows
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv
@@ -62,7 +62,7 @@ def _plain(value: Any) -> Any:
 def suits_shown(env: Any, agent: str) -> np.ndarray[Any, Any]:
     options, view = env.options, env.view(agent)
     if options.observation == "vector":
-        return observe(view, layout=options.layout, match=options.match).orders[0]
+        return network_inputs(view, layout=options.layout, match=options.match).orders[0]
     record, rows = options.rules.record(options.match), history_rows(options.rules)
     return histories(record, view.record, rows, options.layout == "trump-first")[1][0]
 

@@ -16,7 +16,7 @@ from ..common.jit.compiler import jit, warm_up
 from ..engine.cards import CARDS, N_CARDS, SUIT_NAMES, Card, cards_of, text_of
 from ..engine.checks import IllegalAction, checked_deal, checked_seat, checked_seed, parse_action
 from ..engine.play import Record, beats, row, shuffle
-from ..engine.rng import random_below, stream_key
+from ..engine.rng import random_below, stream_state
 from ..engine.rules import load_rules
 
 PLAYERS = 3
@@ -120,7 +120,7 @@ def _deal(
     rules: np.ndarray, seed: np.uint64, number: np.uint64, stream: np.ndarray, deal: np.ndarray
 ) -> int:
     rules_record: Record = row(rules, 0)
-    stream[0] = stream_key(seed, number)
+    stream[0] = stream_state(seed, number)
     dealer = random_below(stream, PLAYERS)
     shuffle(rules_record, stream, deal)
     return dealer

@@ -14,7 +14,7 @@ from ..agents.calls import PlayerFault
 from ..engine.batch.config import checked_keywords
 from ..engine.cards import N_CARDS
 from ..engine.checks import IllegalAction, checked_action, checked_choice, checked_seat
-from ..engine.rng import random_below, stream_key
+from ..engine.rng import random_below, stream_state
 from ..envs.illegal import LOSE, RAISE, warn_of_illegal_action
 from ..envs.render.modes import OPEN, RENDER_MODES, SEAT
 from ..envs.single_agent_batch import RANDOM_SEAT
@@ -113,8 +113,8 @@ worst reward, or `"raise"` |
         return self._shown()
 
     def _drawn_seat(self) -> int:
-        key = stream_key(np.uint64(self._game.seed), _SEATS)
-        stream = np.array([stream_key(np.uint64(key), np.uint64(self._game.number))], np.uint64)
+        key = stream_state(np.uint64(self._game.seed), _SEATS)
+        stream = np.array([stream_state(np.uint64(key), np.uint64(self._game.number))], np.uint64)
         return int(random_below(stream, PLAYERS))
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:

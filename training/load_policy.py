@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..agents.checkpoints import read_checkpoint, specialize_checkpoint
-from ..agents.networks.observe import Observations, observe
+from ..agents.networks.network_inputs import Observations, network_inputs
 from ..agents.registry import common_rules
 from ..common.typing import Array
 from ..engine.rules import Rules
@@ -29,7 +29,7 @@ class TrainedPolicy(NamedTuple):
 
     def observe(self, views: View | Sequence[View] | Array) -> Observations:
         """Observations and masks for `module`; `real` turns its actions into cards."""
-        return observe(views, self.rules, layout=self.layout)
+        return network_inputs(views, self.rules, layout=self.layout)
 
 
 def load_policy(source: str | Path, rules: Any = None) -> TrainedPolicy:

@@ -22,7 +22,7 @@ from ...engine.checks import checked_choice
 from ...engine.observation.spec import OBSERVATION_SIZE, OBSERVATION_VERSION, SUIT_ORDERS
 from ...engine.rules import Match, Rules, load_rules, name_beside, rules_from_mapping
 from ..base import Agent, Array, CannotPlay, ModelFile, check_actions
-from ..networks.observe import Observations, observe
+from ..networks.network_inputs import Observations, network_inputs
 from ..options import (
     EndgameOptions,
     NetworkOptions,
@@ -128,7 +128,7 @@ class PolicyAgent(Agent):
 
     def _observe(self, views: Array) -> Observations:
         options = {"layout": self.layout, "observation": self.observation}
-        return observe(views, self.rules, **options, match=self.match)
+        return network_inputs(views, self.rules, **options, match=self.match)
 
     def _query(self, observed: Observations) -> Array:
         """The policy's actions, or its logits with minus infinity for illegal actions."""

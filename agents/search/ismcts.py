@@ -30,7 +30,7 @@ from ...engine.dtypes import GAME, OVER
 from ...engine.endgame import Scratch, Tablebase
 from ...engine.endgame.solver import thread_scratch
 from ...engine.play import Record, faced_cards, legal, payoff, play, row
-from ...engine.rng import random_below, stream_key
+from ...engine.rng import hash_with, random_below
 from ...engine.rules import Match
 from ...engine.sampling.determinizations import (
     SAMPLING_PLAN,
@@ -114,7 +114,7 @@ def _select(
     while actions:
         action = lowest(actions)
         actions &= actions - ONE
-        place = _find(edges, stream_key(node, np.uint64(action)), number)
+        place = _find(edges, hash_with(node, np.uint64(action)), number)
         edge = row(edges, place)
         if edge.search == number:
             edge.available += 1
@@ -133,7 +133,7 @@ def _select(
     if not may_grow:
         return best, -1
     edge = row(edges, best_place)
-    edge.key, edge.search = stream_key(node, np.uint64(best)), number
+    edge.key, edge.search = hash_with(node, np.uint64(best)), number
     edge.visits, edge.available, edge.total = 0, 1, 0.0
     search.counters[1] += 1
     return best, best_place
@@ -144,9 +144,9 @@ def _observe(
     rules: Record, game: Record, seat: int, node: np.uint64, action: int, before: np.uint64
 ) -> np.uint64:
     """The information set after an action, by what the searching player saw of it."""
-    node = stream_key(node, np.uint64(action))
-    node = stream_key(node, game.hand[seat] & ~before)
-    return stream_key(node, faced_cards(rules, game))
+    node = hash_with(node, np.uint64(action))
+    node = hash_with(node, game.hand[seat] & ~before)
+    return hash_with(node, faced_cards(rules, game))
 
 
 @jit
@@ -191,7 +191,7 @@ def _most_visited(search: IsmctsSearch, actions: np.uint64) -> int:
     while actions:
         action = lowest(actions)
         actions &= actions - ONE
-        place = _find(search.edges, stream_key(_ROOT, np.uint64(action)), search.counters[0])
+        place = _find(search.edges, hash_with(_ROOT, np.uint64(action)), search.counters[0])
         edge = row(search.edges, place)
         visits, mean = 0, 0.0
         if edge.search == search.counters[0]:

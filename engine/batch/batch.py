@@ -29,7 +29,7 @@ from ..checks import (
 from ..dtypes import GAME, OVER, VIEW
 from ..endgame.game_values import best_tricks, endgame_tablebases
 from ..game import Game
-from ..observation.state import state_layout_of
+from ..observation.state import state_spec_of
 from ..rules import Rules
 from ..validation import first_impossible
 from ..view import View, write_views
@@ -45,12 +45,12 @@ from .kernels import (
     BatchArrays,
     Moves,
     Watched,
+    apply_all,
     clear_all,
     deal_next_all,
     encode_states,
     first_illegal,
     observe_all,
-    play_all,
     reset_all,
     step_all,
     turns_all,
@@ -121,7 +121,7 @@ def _make_backend(device: str, threads: int) -> tuple[Backend, Any]:
 
 
 class Batch:
-    """Games with the same options: `reset`, then `step`, or `play` and `observe` separately."""
+    """Games with the same options: `reset`, then `step`, or `apply_actions` and `observe`."""
 
     def __init__(self, options: Options, n: int, threads: int = 1, device: str = "cpu") -> None:
         """`n` games in host memory, or in that of a GPU with `device` `cuda`.
@@ -298,14 +298,14 @@ class Batch:
             best = best_tricks(host(self.records)[endings], threads)
         return Moves(endings, best, TRICKS_OF_LEADER)
 
-    def play(self, moves: Moves) -> Array:
+    def apply_actions(self, moves: Moves) -> Array:
         """Play an action in each of some games; returns those in which it began a new hand.
 
         Rewards are added to `results`, after those of earlier actions are cleared if the actions
         are as observed, and events are in `events`.
         """
         indices = moves.indices
-        if not self.run(len(indices), play_all, moves):
+        if not self.run(len(indices), apply_all, moves):
             return self.all_games[:0]
         if self._ends_at_endgame:
             self.close(indices)
@@ -314,7 +314,7 @@ class Batch:
     def close(self, indices: Array) -> None:
         """End the episodes of those games that have just reached the endgame, by perfect play."""
         endings = self._endings(indices)
-        self.run(len(endings.indices), play_all, endings)
+        self.run(len(endings.indices), apply_all, endings)
 
     def abandon(self, indices: Array, seats: Array) -> None:
         """End the episodes of these games, each as lost by its seat."""
@@ -404,7 +404,7 @@ class Batch:
 
     def global_states(self, out: Array | None = None) -> Array:
         """Global state of every game, for training alone; `out` are rows to write to."""
-        shape = self.n, state_layout_of(self.rules).size
+        shape = self.n, state_spec_of(self.rules).size
         states = self.backend.empty(shape, np.int8) if out is None else out
         self.run(self.n, encode_states, states)
         return states
@@ -474,7 +474,7 @@ class Batch:
         return array
 
     def checked_actions(self, actions: Any, indices: Array | None = None) -> Array:
-        """Validate one action for each game, or for each of `where`.
+        """Validate one action for each game, or for each of `indices`.
 
         On a GPU, an illegal action is replaced by a legal one, and the next `check` raises.
         """

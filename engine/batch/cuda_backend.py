@@ -162,10 +162,10 @@ class CudaBackend:
         from .cuda_kernels import refuse_all
 
         n = len(thread_arrays[0].games)
-        legal_actions = self._named_buffer("taken", n, np.int64)
+        actions_to_play = self._named_buffer("taken", n, np.int64)
         refused = self._named_buffer("refused", n, np.uint8)
-        self.run(n, refuse_all, thread_arrays, (actions, legal_actions, refused))
-        return legal_actions
+        self.run(n, refuse_all, thread_arrays, (actions, actions_to_play, refused))
+        return actions_to_play
 
     def first_illegal(self) -> int:
         """First game with an illegal action since the last call; -1 for none."""

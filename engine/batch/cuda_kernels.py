@@ -22,7 +22,7 @@ from ..endgame.search import Node, tablebase_points
 from ..observation.spec import MAX_OBSERVATION_SIZE
 from ..play import deal_numbered, payoff, row
 from ..random_play import play_out_randomly
-from ..rng import random_below, stream_key
+from ..rng import random_below, stream_state
 from .cpu_backend import N_FLOATS, RowBuffers
 from .kernels import ENDGAME_REACHED, WORKSPACE, BatchArrays, Moves, is_legal
 
@@ -35,7 +35,7 @@ _WORKSPACE, _GAME = from_dtype(WORKSPACE), from_dtype(GAME)
 def one_thread_each(function: Any) -> Any:
     """Kernel that runs a batch function with one thread per game.
 
-    On the CPU each of the few threads has a board; here only the workspace is per thread.
+    On the CPU each of the few threads has a `BatchArrays`; here only the workspace is per thread.
     """
 
     @kernel
@@ -82,13 +82,13 @@ def refuse_all(arrays: BatchArrays, checked: tuple[Any, Any, Any], start: int, s
 
     `checked` are the actions, their copies, and the flags.
     """
-    actions, legal_actions, illegal = checked
+    actions, actions_to_play, illegal = checked
     for index in range(start, stop):
         action = np.int64(actions[index])
         if not is_legal(arrays.legal[index], action):
             illegal[index] = 1
             action = lowest(arrays.legal[index])
-        legal_actions[index] = action
+        actions_to_play[index] = action
     return 0
 
 
@@ -138,7 +138,7 @@ def random_actions_of_all(
     """Sample one of the legal actions of each game."""
     stream = row(arrays.workspace, 0).stream
     for index in range(start, stop):
-        stream[0] = stream_key(seed, np.uint64(index))
+        stream[0] = stream_state(seed, np.uint64(index))
         legal = arrays.legal[index]
         actions[index] = nth_lowest(legal, random_below(stream, popcount(legal)))
     return 0

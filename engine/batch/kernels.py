@@ -1,8 +1,8 @@
 """Compiled functions of a batch: transition, rewards and observations.
 
-Single games and batches all step through `advance` and observe through `observe`. Functions that
-Python calls take a `BatchArrays`, all arrays of a batch in one tuple, and what they are to do in
-another.
+The AEC environment and batches step through `advance` and observe through `encode_observation`.
+Functions that Python calls take a `BatchArrays`, all arrays of a batch in one tuple, and what they
+are to do in another.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def _write_history(
 
 
 @jit
-def observe(
+def encode_observation(
     config: Record, game: Record, seat: int, workspace: Record, observation: np.ndarray
 ) -> np.uint64:
     """Write a seat's observation; returns its legal actions, relabelled.
@@ -261,7 +261,7 @@ def step_single(
 
     Only `NO_EVENT` is followed by an observation: the caller deals the next hand of a match, so
     that other games do not compile it. With the action `~seat`, which is negative, a seat only
-    observes: a second function for that would contain all of `observe` again. The arrays of a
+    observes: a second function would contain all of `encode_observation` again. The arrays of a
     batch are passed one by one: Python takes a third of a microsecond longer to pass a tuple of
     arrays. Returns an index into `UNPACKED_STEPS`, or -1 if the action is illegal.
     """
@@ -276,7 +276,7 @@ def step_single(
         event = advance(config, game, real, result)
         seat = np.int64(game.turn)
     if event == NO_EVENT:
-        write_mask(mask, observe(config, game, seat, workspace, observation))
+        write_mask(mask, encode_observation(config, game, seat, workspace, observation))
         copy_order(workspace.suit_order, order)
     return _packed_step(event, seat, result)
 
@@ -356,7 +356,7 @@ def advance_game(arrays: BatchArrays, index: int, action: int, kind: int, episod
 
 
 @jit
-def play_all(arrays: BatchArrays, moves: Moves, start: int, stop: int) -> int:
+def apply_all(arrays: BatchArrays, moves: Moves, start: int, stop: int) -> int:
     """Play an action in each game, or score its ending; returns the number of events."""
     n_events = 0
     for place in range(start, stop):
@@ -393,7 +393,7 @@ def step_all(arrays: BatchArrays, moves: Moves, step: StepResult, start: int, st
         step.ended[index] = event >= EPISODE_OVER
         seat = np.int64(game.turn)
         step.seats[index] = seat
-        shown = observe(config, game, seat, workspace, step.observations[index])
+        shown = encode_observation(config, game, seat, workspace, step.observations[index])
         write_mask(step.masks[index], shown)
         keep_shown(arrays, index, shown)
     return endings
@@ -412,7 +412,7 @@ def observe_all(arrays: BatchArrays, watched: Watched, start: int, stop: int) ->
     for place in range(start, stop):
         index = watched.indices[place]
         game, seat = row(arrays.games, index), np.int64(watched.seats[index])
-        shown = observe(config, game, seat, workspace, watched.observations[place])
+        shown = encode_observation(config, game, seat, workspace, watched.observations[place])
         write_mask(watched.masks[place], shown)
         if watched.keep:
             keep_shown(arrays, index, shown)

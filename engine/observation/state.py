@@ -67,7 +67,7 @@ EXCHANGE_STATE_SPEC = ObservationSpec(
 """Layout of rule sets with an exchange; it begins with `STATE_SPEC`."""
 
 
-def state_layout_of(rules: Rules) -> ObservationSpec:
+def state_spec_of(rules: Rules) -> ObservationSpec:
     return EXCHANGE_STATE_SPEC if rules.exchange else STATE_SPEC
 
 

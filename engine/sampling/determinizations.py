@@ -20,6 +20,7 @@ both methods sample the same exchanges, and failures to follow suit concern the 
 
 from __future__ import annotations
 
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -51,8 +52,8 @@ METHODS = ("plain", "voids")
 _NEVER = -1
 _CACHE_SIZE = 4096
 _HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
-# The most ways to split a hand of up to 26 cards among four suits.
-_MAX_SPLITS = 3654
+# Ways to split the largest hand among four suits, if suits were long enough.
+_MAX_SPLITS = comb(MAX_TRICKS + 3, 3)
 
 SAMPLING_PLAN = np.dtype(
     [

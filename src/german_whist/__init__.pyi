@@ -1,7 +1,7 @@
 """The public names; at run time `__init__.py` reads from here where each of them is."""
 
 from .agents.external.policies import PolicyAgent as PolicyAgent
-from .agents.networks.observe import observe as observe
+from .agents.networks.network_inputs import network_inputs as network_inputs
 from .agents.registry import load_agent as load_agent
 from .engine.batch.results import StepResult as StepResult
 from .engine.cards import KEEP as KEEP

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from agent_views import act_on, selfplay_views
 
-from german_whist import evaluate, observe
+from german_whist import evaluate, network_inputs
 from german_whist.agents.base import CannotPlay
 from german_whist.agents.registry import as_agent, make_agent
 from german_whist.envs import GermanWhistEnv, GermanWhistVecEnv
@@ -43,7 +43,7 @@ def test_a_model_of_sb3_plays_as_its_file_would_on_a_word_alone(model: str) -> N
     shown = sb3.MaskablePPO.load(path, device="cpu").predict(
         step.observations, action_masks=step.masks, deterministic=True
     )[0]
-    expected = observe(views, layout="trump-first").real(shown)
+    expected = network_inputs(views, layout="trump-first").real(shown)
     assert np.array_equal(act_on(make_agent(model), views), expected)
 
 

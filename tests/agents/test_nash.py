@@ -14,7 +14,7 @@ from german_whist.agents.checkpoints import write_checkpoint
 from german_whist.agents.checkpoints.schema import SolvedCard
 from german_whist.agents.registry import make_agent
 from german_whist.agents.tabular.nash import NashAgent
-from german_whist.engine.deals import all_deals
+from german_whist.engine.enumerate_deals import all_deals
 from german_whist.engine.game import Game
 from german_whist.engine.rules import load_rules
 from german_whist.solvers.public_tree import public_tree

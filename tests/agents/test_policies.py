@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from agent_views import act_on, selfplay_views
 
-from german_whist import OBSERVATION_SPEC, Game, PolicyAgent, load_agent, observe
+from german_whist import OBSERVATION_SPEC, Game, PolicyAgent, load_agent, network_inputs
 from german_whist.agents import agent_names
 from german_whist.agents.base import CannotPlay
 from german_whist.agents.registry import make_agent
@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.mark.parametrize("rules", ["classic", "draft", "no-trump"])
 def test_views_look_as_in_the_environments(rules: str, layout: str, observation: str) -> None:
     views, step, env = selfplay_views(rules, layout=layout, observation=observation)
-    observed = observe(views, rules, layout=layout, observation=observation)
+    observed = network_inputs(views, rules, layout=layout, observation=observation)
     assert np.array_equal(observed.observations, step.observations)
     assert np.array_equal(observed.masks, step.masks)
     # The way back: what is chosen as it is shown is the card that the environment plays.
@@ -49,11 +49,11 @@ def test_views_look_as_in_the_environments(rules: str, layout: str, observation:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda views: observe(views, layout="trumps"), "layout is 'trumps'"),
-        (lambda views: observe(views, observation="rows"), "observation is 'rows'"),
-        (lambda views: observe(views["hand"]), "views are uint64: give VIEW records"),
-        (lambda views: observe(views).real([1, 2]), "one whole number for each of 64 views"),
-        (lambda views: observe(views).real(np.zeros(64)), "actions are float64"),
+        (lambda views: network_inputs(views, layout="trumps"), "layout is 'trumps'"),
+        (lambda views: network_inputs(views, observation="rows"), "observation is 'rows'"),
+        (lambda views: network_inputs(views["hand"]), "views are uint64: give VIEW records"),
+        (lambda views: network_inputs(views).real([1, 2]), "one whole number for each of 64 views"),
+        (lambda views: network_inputs(views).real(np.zeros(64)), "actions are float64"),
     ],
 )
 def test_what_can_not_be_observed_is_refused(call: Any, message: str) -> None:
@@ -92,13 +92,13 @@ def test_a_function_plays_by_logits_or_by_actions() -> None:
     assert PolicyAgent("classic", lowest).name == "lowest"
     # One view is observed as well.
     view = Game("classic", seed=1).view()
-    observed = observe(view, layout="trump-first")
+    observed = network_inputs(view, layout="trump-first")
     assert observed.observations.shape == (1, OBSERVATION_SPEC.size)
     assert int(observed.real([int(observed.masks[0].argmax())])[0]) in view.legal()
 
 
 def legal_of(views: Any) -> list[list[int]]:
-    return [np.flatnonzero(mask).tolist() for mask in observe(views).masks]
+    return [np.flatnonzero(mask).tolist() for mask in network_inputs(views).masks]
 
 
 def test_a_policy_draws_by_its_logits() -> None:

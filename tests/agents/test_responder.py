@@ -12,7 +12,7 @@ from german_whist.agents import Player, agent_names, make_agent
 from german_whist.agents.base import CannotPlay
 from german_whist.agents.search.best_response import ResponderAgent
 from german_whist.agents.search.opponent_models import OPPONENT_MODELS, opponent_model
-from german_whist.engine.deals import all_deals
+from german_whist.engine.enumerate_deals import all_deals
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation import evaluate
 from german_whist.evaluation.exploitability.exact import measure_exploitability

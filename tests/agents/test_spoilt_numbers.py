@@ -11,7 +11,7 @@ from agent_views import act_on, selfplay_views
 from checkpoints import network_card, network_weights, written
 from safetensors.numpy import load_file
 
-from german_whist import PolicyAgent, evaluate, observe
+from german_whist import PolicyAgent, evaluate, network_inputs
 from german_whist.agents.checkpoints import (
     CheckpointError,
     read_checkpoint,
@@ -58,7 +58,7 @@ def test_minus_infinity_means_never(sample: bool) -> None:
 
     views = selfplay_views()[0]
     actions = act_on(PolicyAgent("classic", high, sample=sample), views)
-    masks = observe(views).masks
+    masks = network_inputs(views).masks
     choices = [np.flatnonzero(legal)[-2:].tolist() for legal in masks]
     assert all(action in two for action, two in zip(actions, choices, strict=True))
 

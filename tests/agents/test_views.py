@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from agent_views import selfplay_views, streams_of
 
-from german_whist import Game, View, load_agent, load_policy, observe
+from german_whist import Game, View, load_agent, load_policy, network_inputs
 from german_whist.agents import Agent, CannotPlay, Player
 from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS
 from german_whist.engine.endgame import value_of
@@ -139,4 +139,4 @@ def test_load_policy_computes_what_the_agent_plays(source: str | Path) -> None:
     assert seen.real(actions).tolist() == load_agent("champion-1").act(views)
     assert logits.requires_grad
     assert policy.observe(views[0]).masks.tolist() == seen.masks[:1].tolist()
-    assert observe(views, layout=policy.layout).masks.tolist() == seen.masks.tolist()
+    assert network_inputs(views, layout=policy.layout).masks.tolist() == seen.masks.tolist()

@@ -34,7 +34,7 @@ class WaitingBatch(Batch):
 
     def play_on(self, actions: Array, indices: Array | None = None) -> None:
         where = self.all_games if indices is None else indices
-        self.play(Moves(where, self.checked_actions(actions, where), SHOWN))
+        self.apply_actions(Moves(where, self.checked_actions(actions, where), SHOWN))
         self.masks()
 
     def go_on(self, rng: np.random.Generator) -> None:

@@ -21,7 +21,7 @@ from german_whist.engine.batch.kernels import EPISODE_OVER, SHOWN, Moves
 from german_whist.engine.batch.results import StepResult
 from german_whist.engine.checks import IllegalAction
 from german_whist.engine.random_play import random_hands
-from german_whist.engine.rng import random_below, stream_key
+from german_whist.engine.rng import random_below, stream_state
 from german_whist.engine.rules import Rules
 from german_whist.envs import SelfPlayEnv
 
@@ -57,7 +57,7 @@ def agree(rules: Any, on_this_side: bool = False, **options: Any) -> int:
         chosen_here = to_host(actions)
         for index in range(N):
             allowed = np.flatnonzero(shown[1][index])
-            stream = np.array([stream_key(np.uint64(step), np.uint64(index))], np.uint64)
+            stream = np.array([stream_state(np.uint64(step), np.uint64(index))], np.uint64)
             assert chosen_here[index] == allowed[random_below(stream, len(allowed))]
         host.step(host.all_games, chosen_here, shown)
         gpu.step(gpu.all_games, gpu.checked_actions(actions), far_shown)
@@ -97,7 +97,7 @@ def check_games_are_played_without_showing(rules: Any) -> None:
         assert (host == to_host(gpu)).all()
         chosen = host.argmax(axis=1)
         for batch in both:
-            batch.play(Moves(batch.all_games, batch.backend.to_device(chosen), SHOWN))
+            batch.apply_actions(Moves(batch.all_games, batch.backend.to_device(chosen), SHOWN))
         events = both[0].events
         assert (events == to_host(both[1].events)).all()
         ended = bool((events >= EPISODE_OVER).any())

@@ -49,7 +49,7 @@ STEP = types.NamedTuple((*ROWS_SHOWN, array("u1"), array("f4", 2), array("?")), 
 TAKES = {
     episodes.reset_all: (PLACES, array("u8")),
     episodes.deal_next_all: (PLACES,),
-    episodes.play_all: (MOVES,),
+    episodes.apply_all: (MOVES,),
     episodes.step_all: (MOVES, STEP),
     episodes.observe_all: (
         types.NamedTuple((PLACES, array("u1"), types.boolean, *ROWS_SHOWN), episodes.Watched),

@@ -14,7 +14,7 @@ from scipy.stats import chisquare
 
 from german_whist.engine.cards import text_of
 from german_whist.engine.game import Game
-from german_whist.engine.rng import random_below, random_fraction, stream_key
+from german_whist.engine.rng import random_below, random_fraction, stream_state
 from support import dealt
 
 pytestmark = pytest.mark.usefixtures("small_parts")
@@ -124,7 +124,7 @@ def test_below_draws_again_exactly_what_would_make_shares_uneven(n: int) -> None
 
 
 def test_fractions_fill_the_unit_interval_evenly() -> None:
-    stream = np.array([stream_key(np.uint64(6), np.uint64(0))], np.uint64)
+    stream = np.array([stream_state(np.uint64(6), np.uint64(0))], np.uint64)
     draws = np.array([float(random_fraction(stream)) for _ in range(20_000)])
     assert draws.min() >= 0
     assert draws.max() < 1

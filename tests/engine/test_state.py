@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from walks import check_state_space, check_states, pick
 
-from german_whist import Game, german_whist_v0, observe
+from german_whist import Game, german_whist_v0, network_inputs
 from german_whist.agents import Agent
 from german_whist.engine.game import tricks_in
-from german_whist.engine.observation.state import state_layout_of
+from german_whist.engine.observation.state import state_spec_of
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv
 from support import EVERY_SET, engine_rules
 
@@ -91,7 +91,7 @@ def relabelled(group: list[int], order: list[int]) -> list[int]:
 
 
 def check(env: Any, state: Any, order: list[int]) -> None:
-    groups, layout = expected(env.game()), state_layout_of(env.rules)
+    groups, layout = expected(env.game()), state_spec_of(env.rules)
     assert {group.name for group in layout.groups} == {*groups}
     assert state.shape == (layout.size,)
     assert state in env.state_space
@@ -108,7 +108,7 @@ def test_state_is_that_of_the_open_game(name: str, layout: str) -> None:
     while not env.is_over:
         seen = env.observe(env.agent_selection)
         if rng.random() < 0.3:
-            order = observe(env.view(env.agent_selection), layout=layout).orders[0].tolist()
+            order = network_inputs(env.view(env.agent_selection), layout=layout).orders[0].tolist()
             check(env, env.state(), order)
         env.step(pick(seen["action_mask"], rng))
     assert env.state() in env.state_space
@@ -152,8 +152,8 @@ def test_environments_give_equal_states(rules: str, layout: str) -> None:
     info = single.reset(seed=5)[1]
     for _ in range(10):
         game, view = single._batch.batch.game(), single.view()
-        order = observe(view, layout=layout).orders[0].tolist()
-        own = state_layout_of(game.rules).slice("hand_mover")
+        order = network_inputs(view, layout=layout).orders[0].tolist()
+        own = state_spec_of(game.rules).slice("hand_mover")
         assert info["state"][own].tolist() == relabelled(members(view.hand), order)
         assert info["state"] in single.state_space
         info = single.step(int(info["action_mask"].argmax()))[4]
@@ -193,7 +193,7 @@ class Seen(Agent):
 
     def act(self, views: Any, rng: Any, indices: Any = None) -> Any:
         self.given += [array.tobytes() for array in (views, rng, indices)]
-        return observe(views, self.rules).masks.argmax(axis=1)
+        return network_inputs(views, self.rules).masks.argmax(axis=1)
 
 
 def test_opponents_get_nothing_of_the_state() -> None:

@@ -11,7 +11,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from walks import OPTIONS, SHAPES, label
 
-from german_whist import observe
+from german_whist import network_inputs
 from german_whist.agents import Agent, CannotPlay
 from german_whist.agents.heuristic.random import RandomAgent
 from german_whist.engine.batch.kernels import first_illegal
@@ -63,7 +63,7 @@ def test_the_learner_gets_both_seats_or_the_one_it_asks_for() -> None:
 
 
 def first_legal(views: Any, rng: Any) -> Any:
-    return observe(views, "small-last").masks.argmax(axis=1)
+    return network_inputs(views, "small-last").masks.argmax(axis=1)
 
 
 def cheat(views: Any, rng: Any) -> Any:
@@ -96,7 +96,7 @@ class Seen(Agent):
 
     def act(self, views: Any, rng: Any) -> Any:
         self.views.append(views.tobytes())
-        return observe(views, self.rules).masks.argmax(axis=1)
+        return network_inputs(views, self.rules).masks.argmax(axis=1)
 
 
 @pytest.mark.parametrize("rules", ["classic", "draft", "open-stock", "humbug"])

@@ -11,7 +11,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 from walks import german_whist_v0
 
-from german_whist import observe
+from german_whist import network_inputs
 from german_whist.engine.batch.config import HORIZONS, REWARDS
 from german_whist.engine.dtypes import GAME
 from german_whist.engine.game import IllegalAction
@@ -26,7 +26,7 @@ MODES = [mode.value for mode in AutoresetMode]
 
 
 def lowest(views: Array, rng: Array) -> Array:
-    return observe(views, "small-last").masks.argmax(axis=1)
+    return network_inputs(views, "small-last").masks.argmax(axis=1)
 
 
 def loss_in_pettingzoo(options: dict[str, Any], seat: int, steps: int) -> tuple[float, Any]:

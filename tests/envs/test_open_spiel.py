@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from german_whist.engine.cards import CARDS, CHOICES
-from german_whist.engine.deals import all_deals
+from german_whist.engine.enumerate_deals import all_deals
 from german_whist.engine.game import Game
 from german_whist.engine.rules import load_rules
 

@@ -14,7 +14,7 @@ from german_whist.agents.base import OWN_POLICY, Agent, Array
 from german_whist.agents.external.policies import CallableAgent
 from german_whist.agents.registry import make_agent
 from german_whist.cli import main
-from german_whist.engine.deals import all_deals, count_deals
+from german_whist.engine.enumerate_deals import all_deals, count_deals
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation import protocol
 from german_whist.evaluation.exploitability.action_probabilities import strategy_of

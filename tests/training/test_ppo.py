@@ -26,8 +26,8 @@ from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.settings import PPOSettings
 from german_whist.training.checkpoint import agent_from_weights
 from german_whist.training.rollout import backends
+from german_whist.training.rollout.input_features import inputs_of
 from german_whist.training.rollout.kernels import ActionSampling, sample_actions
-from german_whist.training.rollout.network_inputs import inputs_of
 from german_whist.training.rollout.networks import Adam
 from german_whist.training.run import start
 
@@ -67,7 +67,7 @@ def test_every_group_of_the_observation_is_read_somewhere_or_left_out_for_a_reas
     for group in layouts.EXCHANGE_SPEC.groups:
         seen = read.intersection(range(group.start, group.start + group.size))
         assert bool(seen) != (group.name in LEFT_OUT), (
-            f"{group.name}: let training/rollout/network_inputs.py read it, or say here why not"
+            f"{group.name}: let training/rollout/input_features.py read it, or say here why not"
         )
 
 

@@ -26,7 +26,7 @@ from ...common.schema import convert
 from ...common.typing import Array
 from ...engine.dtypes import SEATS
 from ...envs import SelfPlayEnv
-from ..rollout.network_inputs import inputs_of
+from ..rollout.input_features import inputs_of
 from ..rollout.networks import ActorCritic, Adam, weights_of
 from ..rollout.replay_buffer import ReplayBuffer, ReservoirBuffer
 from ..rollout.tensor_state import (

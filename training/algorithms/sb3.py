@@ -32,7 +32,7 @@ from ...common.typing import Array
 from ...envs.opponent_pool import OpponentPool
 from ...envs.sb3 import GermanWhistVecEnv
 from ..checkpoint import agent_from_weights
-from ..rollout.network_inputs import inputs_of
+from ..rollout.input_features import inputs_of
 from ..rollout.tensor_state import (
     module_arrays,
     optimizer_arrays,

@@ -12,6 +12,7 @@ from ...agents.checkpoints.schema import HIDDEN_SIZE
 from ...engine.batch.results import StepResult
 from ...envs.self_play import SelfPlayEnv
 from ..rollout.backends import Array, TrainingBackend
+from ..rollout.input_features import features_of, inputs_of_all
 from ..rollout.kernels import (
     GAE,
     ActionSampling,
@@ -20,7 +21,6 @@ from ..rollout.kernels import (
     sample_actions,
     write_hidden_cards,
 )
-from ..rollout.network_inputs import features_of, inputs_of_all
 from ..rollout.networks import ActorCritic
 from ..rollout.rollout_buffer import RolloutBuffer
 from .self_play_opponents import SelfPlayOpponents

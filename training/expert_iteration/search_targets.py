@@ -30,7 +30,7 @@ from ...engine.endgame import Scratch, Tablebase
 from ...engine.endgame.index import MAX_CARDS
 from ...engine.observation.spec import real_action
 from ...engine.play import legal, play, row, stock_left
-from ...engine.rng import stream_key
+from ...engine.rng import stream_state
 from ...engine.rules import Rules
 from ...engine.view import write_views
 from .self_play import (
@@ -193,7 +193,7 @@ def evaluate_exactly(
 def split_streams(streams: np.ndarray, ply: int, out: np.ndarray) -> None:
     """Derive the random streams of one decision."""
     for index in range(len(streams)):
-        out[index] = stream_key(streams[index], np.uint64(ply))
+        out[index] = stream_state(streams[index], np.uint64(ply))
 
 
 class LookaheadPlayers(PolicyPlayers):

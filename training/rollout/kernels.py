@@ -21,7 +21,7 @@ from ...engine.cards import N_ACTIONS, N_CARDS
 from ...engine.dtypes import EXCHANGE, GAME, UNDECIDED
 from ...engine.observation.spec import OBSERVATION_SIZE, relabel, relabelled_action
 from ...engine.play import FIRST_BLIND, SECOND_BLIND, Record, dealt_hand, row
-from ...engine.rng import mix64, sample_index, stream_key
+from ...engine.rng import mix64, sample_index, stream_state
 
 
 @jit
@@ -70,7 +70,7 @@ def draw_uniforms(
 ) -> None:
     """Write a random number from [0, 1) for each row, by counter from the key."""
     for index in range(start, stop):
-        bits = mix64(stream_key(key, np.uint64(index)))
+        bits = mix64(stream_state(key, np.uint64(index)))
         # The upper 24 bits: as many as a float32 holds exactly.
         out[index] = np.float32(bits >> np.uint64(40)) * np.float32(1.0 / 16777216.0)
 

@@ -1,7 +1,7 @@
 """Observations and masks of views, as the environments encode them, and actions in both encodings.
 
->>> from german_whist.agents.networks.observe import observe
->>> observed = observe(views, "classic", layout="trump-first")
+>>> from german_whist.agents.networks.network_inputs import network_inputs
+>>> observed = network_inputs(views, "classic", layout="trump-first")
 >>> actions = observed.real(policy(observed.observations, observed.masks).argmax(1))
 >>> targets = observed.shown(agent.act(views, rng))
 """
@@ -105,7 +105,7 @@ class Observations:
         return mapped
 
 
-def observe(
+def network_inputs(
     views: npt.NDArray[np.void] | View | Sequence[View],
     rules: Any = None,
     *,
