@@ -13,8 +13,8 @@ from .engine.cards import card_set as card_set
 from .engine.cards import cards as cards
 from .engine.cards import cards_of as cards_of
 from .engine.cards import text_of as text_of
+from .engine.checks import IllegalAction as IllegalAction
 from .engine.game import Game as Game
-from .engine.game import IllegalAction as IllegalAction
 from .engine.observation.spec import OBSERVATION_SPEC as OBSERVATION_SPEC
 from .engine.observation.state import STATE_SPEC as STATE_SPEC
 from .engine.records import GameRecord as GameRecord
