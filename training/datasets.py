@@ -27,7 +27,7 @@ from msgspec import Struct
 
 from ..agents.base import Agent, agent_key, decision_streams
 from ..agents.calls import call_agent, naming_faults
-from ..agents.networks.observe import Observations
+from ..agents.networks.network_inputs import Observations
 from ..agents.perfect_endgame import is_open
 from ..agents.registry import common_rules, make_agent
 from ..common.executors import Executor, InProcessExecutor
@@ -44,7 +44,7 @@ from ..engine.dtypes import FOLLOW, OVER, SEATS, VIEW
 from ..engine.endgame import Ending, Scratch, Tablebase, solve_moves
 from ..engine.endgame.game_values import endgame_tablebases, inexact_reason
 from ..engine.endgame.solver import thread_scratch
-from ..engine.observation.layout import LAYOUT_VERSION, LAYOUTS, layout_of
+from ..engine.observation.spec import OBSERVATION_VERSION, SUIT_ORDERS, spec_of
 from ..engine.play import row
 from ..engine.rules import Rules, rules_from_mapping
 from ..engine.view import action_masks
@@ -86,7 +86,7 @@ def columns_of(rules: Rules, extras: Sequence[str] = EXTRAS) -> dict[str, Column
     actions = rules.actions
     columns = {
         "observation": Column(
-            "uint8", "the observation of the environments", layout_of(rules).size, True
+            "uint8", "the observation of the environments", spec_of(rules).size, True
         ),
         "action_mask": Column("uint8", "1 for each legal action", actions, True),
         "action": Column("uint8", "the action that was played"),
@@ -124,7 +124,7 @@ class DatasetCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     seed: int
     """Of the deals, which have the numbers from 0."""
     layout: str
-    layout_version: int = LAYOUT_VERSION
+    layout_version: int = OBSERVATION_VERSION
     extras: tuple[str, ...] = ()
 
     @property
@@ -244,7 +244,7 @@ def generate_dataset(
         weights=tuple(file.sha256 for agent in made for file in agent.checkpoints),
         hands=checked_count(hands, "hands"),
         seed=checked_seed(seed),
-        layout=checked_choice("layout", layout, LAYOUTS),
+        layout=checked_choice("layout", layout, SUIT_ORDERS),
         extras=tuple(name for name in EXTRAS if name in extras),
     )
     dataset = _begin(folder, card)

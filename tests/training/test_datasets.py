@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from german_whist import Game, View, load_agent, observe
+from german_whist import Game, View, load_agent, network_inputs
 from german_whist.agents import Agent
 from german_whist.engine.endgame import moves_of
 from german_whist.training import datasets
@@ -21,7 +21,7 @@ def row_is_true(game: Game, data: dict[str, Any], row: int, layout: str) -> int:
     seat = game.turn
     assert seat == data["seat"][row]
     view = game.view()
-    seen = observe(view, layout=layout)
+    seen = network_inputs(view, layout=layout)
     assert (seen.observations[0] == data["observation"][row]).all()
     assert (seen.masks[0] == data["action_mask"][row]).all()
     action = int(seen.real(data["action"][row : row + 1])[0])
@@ -95,7 +95,7 @@ def test_probabilities_and_values_are_those_of_the_views(tmp_path: Path) -> None
         game = Game(seed=3, number=number)
         while not game.over:
             view = game.view()
-            seen = observe(view, layout="trump-first")
+            seen = network_inputs(view, layout="trump-first")
             probs = np.zeros(52)
             orders = np.repeat(seen.orders, 52, 0)
             every = type(seen)(seen.observations, seen.masks, orders)

@@ -13,7 +13,7 @@ import shutil
 from pathlib import Path
 
 from ..common.progress import Progress
-from ..engine.observation.layout import LAYOUTS
+from ..engine.observation.spec import SUIT_ORDERS
 from .worker_options import add_workers_option, worker_count
 
 
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="seed of the deals (default: 1; the arena's is 0)",
     )
     parser.add_argument(
-        "--layout", choices=LAYOUTS, default="raw", help="order of suits (default: raw)"
+        "--layout", choices=SUIT_ORDERS, default="raw", help="order of suits (default: raw)"
     )
     parser.add_argument(
         "--with",
