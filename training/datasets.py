@@ -332,7 +332,7 @@ class _HandWriter:
             rows, real = self._decide(batch, games)
             for name, values in rows.items():
                 out[name][games, step] = values
-            batch.play(Moves(games, real, REAL))
+            batch.apply_actions(Moves(games, real, REAL))
             step += 1
         payoffs = batch.results["rewards"]
         out["payoff"][:] = np.take_along_axis(payoffs, out["seat"].astype(np.int64), 1)
