@@ -88,7 +88,7 @@ def test_debug_shows_a_traceback_wherever_it_stands(words: list[str], whist) -> 
     assert "Traceback" not in whist("rules", "clasic", status=2).err
 
 
-def test_processes_that_are_started_inherit_the_wish_for_tracebacks(monkeypatch) -> None:
+def test_child_processes_inherit_traceback_option(monkeypatch) -> None:
     def look(_: object) -> int:
         return int(os.environ[DEBUG])
 

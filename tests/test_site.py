@@ -42,7 +42,7 @@ def built(site: ModuleType, tmp_path_factory) -> Path:
     return out
 
 
-def test_options_keep_their_dashes_and_search_works_without_a_server(built: Path) -> None:
+def test_site_keeps_option_dashes_and_searches_offline(built: Path) -> None:
     commands = built / "reference" / "commands.html"
     assert "unless --host names" in commands.read_text(encoding="utf-8")
     page = (built / "search.html").read_text(encoding="utf-8")

@@ -256,7 +256,7 @@ def test_buffers_are_the_same_arrays_at_every_step() -> None:
             assert np.array_equal(first, copied)
 
 
-def test_room_is_lent_anew_once_neither_it_nor_a_part_of_it_is_held() -> None:
+def test_backend_reuses_memory_that_nothing_references() -> None:
     host = CpuBackend()
     room = host.empty((40, 30), np.int8)
     where, part = room.ctypes.data, room[3:5].T
@@ -267,7 +267,7 @@ def test_room_is_lent_anew_once_neither_it_nor_a_part_of_it_is_held() -> None:
     assert host.empty((40, 30), np.int8).ctypes.data == where
 
 
-def test_room_that_waits_to_be_lent_is_bounded_and_goes_with_the_games() -> None:
+def test_backend_memory_pool_is_bounded_and_freed() -> None:
     size = 1 << 20
     tracemalloc.start()
     host = CpuBackend()

@@ -18,7 +18,7 @@ from german_whist.engine.rules import Match, Rules, RulesError, load_rules
 from support import EVERY_SET, engine_rules, plain_rules
 
 
-def test_card_ids_run_through_clubs_diamonds_hearts_spades_from_two_to_ace() -> None:
+def test_card_ids_run_by_suit_then_rank() -> None:
     assert text_of(range(13)) == "2C 3C 4C 5C 6C 7C 8C 9C TC JC QC KC AC"
     assert text_of((13, 26, 39, 51)) == "2D 2H 2S AS"
     assert [13 * card.suit + card.rank for card in CARDS] == list(range(52))
@@ -36,7 +36,7 @@ def test_every_text_form_is_read_back(each: Card) -> None:
     assert card(np.int8(each)) is each
 
 
-def test_cards_are_read_by_people_as_they_are_spoken_and_sets_go_both_ways() -> None:
+def test_card_parses_every_spelling_and_sets_round_trip() -> None:
     assert card("TD").symbol == "10♦"
     assert card("10♦").name == "ten of diamonds"
     assert card("AS").symbol == "A♠"
@@ -77,7 +77,7 @@ def test_what_is_no_set_of_cards_is_refused() -> None:
 
 
 @pytest.mark.parametrize("name", EVERY_SET)
-def test_every_result_pays_what_the_plain_rules_pay(name: str) -> None:
+def test_payoffs_equal_those_of_the_reference(name: str) -> None:
     rules, found = engine_rules(name), results(plain_rules(name))
     record = row(rules.record(), 0)
     for low, own, other, (payoff, other_paid) in found:

@@ -77,7 +77,7 @@ def test_a_set_is_told_with_its_key_facts(name: str) -> None:
 
 
 @pytest.mark.parametrize("rules", ALL, ids=lambda rules: rules.name)
-def test_the_examples_pay_what_the_engine_pays(rules: Rules) -> None:
+def test_description_examples_equal_the_engine_payoffs(rules: Rules) -> None:
     examples = re.findall(r"(\d+)–(\d+) pays (\w+)", words(rules))
     if rules.pay == "win":
         examples = [(*pair, "1") for pair in re.findall(r"(\d+)–(\d+)(?! is)", words(rules))]

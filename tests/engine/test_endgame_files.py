@@ -177,7 +177,7 @@ def test_without_room_the_endings_are_kept_in_memory(folder, monkeypatch, capsys
     assert solve(tablebase, new_scratch(4), np.uint64(0b1001), np.uint64(0b0110), 0) == 1
 
 
-def test_what_was_built_serves_and_what_can_not_be_mapped_does_not(folder, monkeypatch, capsys):
+def test_load_tablebase_skips_layers_that_cannot_be_mapped(folder, monkeypatch, capsys):
     monkeypatch.setattr(opening_module, "DEFAULT_CARDS", 3)
     build_module.build(TablebaseKind(), 5)
 

@@ -161,7 +161,7 @@ def test_views_are_worth_keeping(name: str, seed: int, seat: int) -> None:
     assert view == game.view(seat)
 
 
-def test_views_of_other_rules_are_not_equal_and_none_can_be_changed() -> None:
+def test_views_of_other_rules_differ_and_are_immutable() -> None:
     view, margin = Game("classic", 1).view(0), Game("margin", 1).view(0)
     assert view.record.tobytes() == margin.record.tobytes()
     assert view != margin

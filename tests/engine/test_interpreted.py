@@ -37,7 +37,7 @@ WITH_SETS = (
 @pytest.mark.parametrize(
     "sets", [UNLIKE, pytest.param(EVERY_SET, marks=pytest.mark.thorough)], ids=["unlike", "every"]
 )
-def test_compiled_code_agrees_with_plain_python_which_gives_no_warning(
+def test_interpreted_engine_gives_the_compiled_digests(
     sets: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(digest_of_play, "EVERY_SET", sets)

@@ -94,7 +94,7 @@ def test_people_can_follow_a_record() -> None:
     assert mapping["result"] == {"tricks": list(game.counting_tricks), "pays": list(game.payoffs)}
 
 
-def test_a_set_of_ones_own_is_written_in_full_and_a_hand_under_way_is_not() -> None:
+def test_record_holds_custom_rules_and_refuses_unfinished_hands() -> None:
     assert record_of(played(ODD[1])).as_mapping()["rules"] == ODD[1].as_mapping()
     with pytest.raises(RecordError, match="not over"):
         record_of(Game("classic"))
@@ -160,7 +160,7 @@ def test_a_broken_record_is_refused_with_a_sentence(line: Any, word: str) -> Non
         GameRecord.from_line(text)
 
 
-def test_a_broken_line_is_reported_with_its_number_and_loses_no_other(tmp_path: Path) -> None:
+def test_read_records_reports_broken_lines_and_keeps_others(tmp_path: Path) -> None:
     records = [record_of(played(seed=seed)) for seed in range(3)]
     path = tmp_path / "hands.jsonl"
     lines = [record.to_line().encode() for record in records]
@@ -172,7 +172,7 @@ def test_a_broken_line_is_reported_with_its_number_and_loses_no_other(tmp_path: 
     assert str(result.problems[0]).startswith(f"{path}, line 3: is not a line of JSON")
 
 
-def test_writing_replaces_a_file_whole_and_adding_keeps_what_is_there(tmp_path: Path) -> None:
+def test_write_records_replaces_and_append_records_keeps(tmp_path: Path) -> None:
     records = [record_of(played(seed=seed)) for seed in range(4)]
     path = tmp_path / "folder" / "hands.jsonl"
     append_records(path, records[:1])

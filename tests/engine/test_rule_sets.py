@@ -73,7 +73,7 @@ def plays_out_one_sided(rules: Rules, match: Match | None = None) -> Game:
 
 @settings(max_examples=150)
 @given(values=parameters())
-def test_every_set_that_is_accepted_has_hands_that_pay(values: dict[str, Any]) -> None:
+def test_accepted_rules_have_hands_that_pay(values: dict[str, Any]) -> None:
     try:
         rules = Rules(**values)
     except RulesError as error:

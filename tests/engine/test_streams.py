@@ -67,7 +67,7 @@ def plain_siphash(key: bytes, message: bytes) -> int:
     return v[0] ^ v[1] ^ v[2] ^ v[3]
 
 
-def test_siphash_gives_the_published_values_and_takes_the_bytes_of_two_words() -> None:
+def test_siphash_matches_the_published_values() -> None:
     assert [plain_siphash(KEY, bytes(range(n))) for n in range(17)] == PUBLISHED
     chance = np.random.default_rng(1)
     random = [(chance.bytes(16), chance.bytes(16)) for _ in range(50)]
@@ -87,7 +87,7 @@ def test_keys_and_secrets_have_nothing_in_common() -> None:
         key_of_bytes(b"abc")
 
 
-def test_the_streams_of_decisions_are_that_hash_of_deal_seat_trick_and_phase() -> None:
+def test_decision_streams_hash_deal_seat_trick_and_phase() -> None:
     game, views, messages = Game(seed=4), [], []
     for number in range(30):
         seat = game.turn or 0

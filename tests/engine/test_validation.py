@@ -185,7 +185,7 @@ def test_an_ending_is_no_state_of_the_foreplay() -> None:
     ],
     ids=["self-play", "vector", "sb3"],
 )
-def test_a_hand_that_is_over_is_refused_where_the_next_follows_at_once(make: Any) -> None:
+def test_restore_refuses_finished_hands_where_the_next_follows(make: Any) -> None:
     games = WaitingBatch("small-last", 2, 5)
     while (games.records["phase"] != OVER).any():
         games.play_on(games.masks().argmax(axis=1))

@@ -42,7 +42,7 @@ def test_stable_baselines3_is_answered_for_each_environment() -> None:
     assert list(env.get_images()) == [None] * 3
 
 
-def test_stable_baselines3_gets_pictures_of_the_tables_that_it_asks_for(monkeypatch: Any) -> None:
+def test_sb3_env_renders_the_games_it_asks_for(monkeypatch: Any) -> None:
     env = GermanWhistVecEnv(3, "small-last", render_mode="ansi")
     env.reset()
     pictures = env.env_method("render")
@@ -60,7 +60,7 @@ def test_stable_baselines3_gets_pictures_of_the_tables_that_it_asks_for(monkeypa
     env.close()
 
 
-def test_environments_tell_their_rules_and_the_package_its_names() -> None:
+def test_envs_package_lists_its_names() -> None:
     for make in (SelfPlayEnv, GermanWhistVectorEnv, GermanWhistVecEnv):
         env = make(2, "quick")
         assert env.rules.name == env.options.rules.name == "quick"

@@ -44,7 +44,7 @@ def step_of(vector: Any, actions: Any, mode: AutoresetMode) -> list[Any]:
 @pytest.mark.parametrize(
     "options", [{"rules": "small-last", "mask_in_observation": True}, *OPTIONS], ids=label
 )
-def test_it_is_like_gymnasiums_own_vector_of_one(options: Any, mode: AutoresetMode) -> None:
+def test_vector_env_equals_gymnasium_vector_of_one(options: Any, mode: AutoresetMode) -> None:
     native = GermanWhistVectorEnv(1, autoreset_mode=mode, opponent="threshold", **options)
     how: dict[str, Any] = {"vectorization_mode": "sync", "vector_kwargs": {"autoreset_mode": mode}}
     own = gymnasium.make_vec(ID, num_envs=1, opponent="threshold", **how, **options)

@@ -134,7 +134,7 @@ def play_until_it_fails(env: GermanWhistEnv) -> None:
         env.step(int(env.action_masks().argmax()))
 
 
-def test_an_illegal_answer_names_the_opponent_and_a_reset_mends_it() -> None:
+def test_illegal_opponent_is_named_and_reset_recovers() -> None:
     env = GermanWhistEnv("small-last", opponent=cheat, seat=0)
     with pytest.raises(ValueError, match=r"opponent cheat chose 51 \(AS\) .* not legal"):
         play_until_it_fails(env)

@@ -48,7 +48,7 @@ def loss_in_pettingzoo(options: dict[str, Any], seat: int, steps: int) -> tuple[
 @pytest.mark.filterwarnings("ignore:.*Illegal move made")
 @pytest.mark.parametrize("horizon", HORIZONS)
 @pytest.mark.parametrize("reward", REWARDS)
-def test_it_costs_what_it_costs_in_pettingzoo_in_every_mode(reward: str, horizon: str) -> None:
+def test_illegal_action_costs_as_in_pettingzoo(reward: str, horizon: str) -> None:
     # The hands of a match are other deals in a larger batch.
     n = 1 if horizon == "match" else 2
     options: dict[str, Any] = {"reward": reward, "horizon": horizon}
@@ -115,7 +115,7 @@ def test_match_after_an_illegal_action_begins_at_no_points(kind: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_random_actions_end_every_episode_and_a_state_is_gone_on_from(mode: str) -> None:
+def test_illegal_actions_end_episodes_and_states_restore(mode: str) -> None:
     options: dict[str, Any] = {"reward": "tricks", "horizon": "foreplay"}
     envs, again = (
         GermanWhistVectorEnv(64, "draft", autoreset_mode=mode, **options) for _ in range(2)
@@ -141,7 +141,7 @@ def test_random_actions_end_every_episode_and_a_state_is_gone_on_from(mode: str)
                 env.reset(options={"reset_mask": ended})
 
 
-def test_actions_that_there_are_not_and_options_that_there_are_not_get_a_sentence() -> None:
+def test_unknown_actions_and_options_raise_a_sentence() -> None:
     env = GermanWhistEnv()
     env.reset(seed=1)
     for action in (52, -1):

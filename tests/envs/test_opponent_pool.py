@@ -106,7 +106,7 @@ def test_pfsp_draws_by_the_published_weights_of_recent_win_rates() -> None:
     assert sure.probabilities.tolist() == [0.5, 0.5]
 
 
-def test_many_results_at_once_count_as_much_as_one_after_the_other() -> None:
+def test_pool_results_at_once_count_as_in_turn() -> None:
     at_once, in_turn = (OpponentPool(["random", "threshold"], sampling="pfsp") for _ in range(2))
     for won in (1, -1, 0):
         at_once.record(np.repeat([0, 1], 500), np.full(1000, won))
@@ -118,7 +118,7 @@ def test_many_results_at_once_count_as_much_as_one_after_the_other() -> None:
     assert at_once.win_rates[0] < 0.45
 
 
-def test_draws_come_from_the_seed_and_the_latest_is_who_joined_last() -> None:
+def test_pool_draws_follow_the_seed_and_latest_the_newest() -> None:
     draws = [OpponentPool(NAMED, seed=seed).draw(3000) for seed in (5, 5, 6)]
     assert np.array_equal(draws[0], draws[1])
     assert not np.array_equal(draws[0], draws[2])
@@ -129,7 +129,7 @@ def test_draws_come_from_the_seed_and_the_latest_is_who_joined_last() -> None:
     assert set(pool.draw(50)) == {3}
 
 
-def test_of_those_that_joined_later_the_newest_and_a_random_part_stay() -> None:
+def test_full_pool_keeps_the_newest_and_drops_at_random() -> None:
     pool = OpponentPool(["threshold"], size=3, sampling="uniform", seed=2)
     agent = make_agent("random")
     left = set()
@@ -220,7 +220,7 @@ def test_results_add_up_and_deals_are_those_without_a_pool() -> None:
             assert result[key] == won.count(value)
 
 
-def test_a_policy_that_joins_plays_from_the_next_episodes_on_and_one_that_leaves_plays_on() -> None:
+def test_pool_changes_take_effect_with_the_next_episodes() -> None:
     pool = OpponentPool({"first": "random"}, "small-last", sampling="latest", size=1)
     envs = GermanWhistVectorEnv(4, "small-last", opponent=pool)
     single = GermanWhistEnv("small-last", opponent=pool)
@@ -333,7 +333,7 @@ def test_a_model_plays_by_a_copy_of_its_policy() -> None:
         ([["random"]], {"match": "9"}, "match is '9': give a number of points or a Match"),
     ],
 )
-def test_pools_that_cannot_be_get_a_sentence(arguments: Any, options: Any, why: str) -> None:
+def test_bad_pool_arguments_raise_a_sentence(arguments: Any, options: Any, why: str) -> None:
     with pytest.raises((ValueError, TypeError), match=why):
         OpponentPool(*arguments, **options)
 
@@ -379,7 +379,7 @@ def test_an_empty_pool_and_one_of_other_rules_get_a_sentence() -> None:
         ),
     ],
 )
-def test_answers_that_are_none_name_the_policy_and_a_reset_mends_it(policy: Any, why: str) -> None:
+def test_illegal_pool_policy_is_named_and_reset_recovers(policy: Any, why: str) -> None:
     pool = OpponentPool({"fine": "random", "broken": policy})
     envs = GermanWhistVectorEnv(8, opponent=pool, seat=0)
     with pytest.raises(ValueError, match=why):

@@ -56,7 +56,7 @@ def test_pettingzoo_makes_it_by_name(name: str, options: Any, agents: int, actio
     assert set(made.metadata["render_modes"]) == {"human", "ansi", "rgb_array", "svg"}
 
 
-def test_masks_are_zero_for_whoever_is_not_to_move_and_after_the_end() -> None:
+def test_masks_are_zero_off_turn_and_after_the_end() -> None:
     env = german_whist_v0.env(rules="small-last")
     env.reset(seed=1)
     assert env.unwrapped.view("player_1") == env.unwrapped.game().view(1)
@@ -176,9 +176,7 @@ def test_options_that_do_not_fit_get_a_sentence(options: dict[str, Any], why: st
 @pytest.mark.parametrize(
     "make", [german_whist_v0.raw_env, german_whist_three_v0.raw_env, GermanWhistThreeEnv]
 )
-def test_a_reset_that_is_refused_leaves_nothing_to_step(
-    make: Any, seed: Any, options: Any, why: str
-) -> None:
+def test_refused_reset_leaves_nothing_to_step(make: Any, seed: Any, options: Any, why: str) -> None:
     env = make()
     env.reset(seed=1)
     with pytest.raises(ValueError, match=why):

@@ -73,7 +73,7 @@ def faces(scene: Any, low: float, high: float) -> int:
     return sum(box.fill == "#fdfcf7" and box.height > 100 and low < box.y < high for box in boxes)
 
 
-def test_a_seat_sees_its_own_hand_and_what_the_other_was_seen_to_take() -> None:
+def test_picture_shows_only_what_the_seat_knows() -> None:
     game = Game("classic", seed=3)
     for _ in range(12):
         game.play(game.legal()[0])

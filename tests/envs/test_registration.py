@@ -38,5 +38,5 @@ LAST = (
 
 
 @pytest.mark.parametrize("order", [FIRST, LAST])
-def test_libraries_know_the_environments_whichever_is_imported_first(order: str) -> None:
+def test_environments_register_whichever_library_comes_first(order: str) -> None:
     assert run(f"{order}; {KNOWN} importlib.reload(german_whist); {KNOWN}") == "1\n1\n"

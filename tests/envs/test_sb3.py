@@ -49,7 +49,7 @@ def test_maskable_ppo_trains_and_evaluates(in_observation: bool) -> None:
     evaluate_policy(model, Monitor(single), n_eval_episodes=2)
 
 
-def test_episodes_report_their_monitor_statistics_and_last_observation() -> None:
+def test_infos_hold_monitor_statistics_and_last_observation() -> None:
     env = GermanWhistVecEnv(5, "all-tricks", reward="tricks")
     env.seed(4)
     env.reset()

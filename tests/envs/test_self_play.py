@@ -75,7 +75,7 @@ def test_what_only_an_exchange_shows_is_zero_for_the_others() -> None:
     assert env.single_observation_space.shape == shape[1:]
 
 
-def test_rule_sets_are_told_apart_by_their_features_and_do_not_share_deals() -> None:
+def test_rule_sets_differ_in_features_and_deals() -> None:
     env = SelfPlayEnv(5, ["classic", "all-tricks"])
     for game, name in enumerate(2 * ["classic"] + 3 * ["all-tricks"]):
         assert env.rule_features[game].tolist() == rule_features(load_rules(name)).tolist()

@@ -67,7 +67,7 @@ BAD: list[dict[str, Any]] = [
 
 @every_kind
 @pytest.mark.parametrize("steps", [None, 31])
-def test_a_reset_that_is_refused_leaves_nothing_to_step(kind: str, steps: int | None) -> None:
+def test_refused_reset_leaves_nothing_to_step(kind: str, steps: int | None) -> None:
     for bad in BAD:
         if kind == "self-play" and "options" in bad:
             continue
@@ -121,7 +121,7 @@ def test_options_of_sb3_are_for_all_games_alike() -> None:
 
 @every_kind_and_three
 @pytest.mark.parametrize("options", [{"rules": "draft"}, *OPTIONS[4:7]], ids=label)
-def test_every_environment_is_copied_and_each_goes_its_own_way(kind: str, options: Any) -> None:
+def test_copied_environments_are_independent(kind: str, options: Any) -> None:
     walked = Walked(make(kind, **options))
     walked.reset(seed=2)
     walked.story(33)
@@ -134,7 +134,7 @@ def test_every_environment_is_copied_and_each_goes_its_own_way(kind: str, option
 
 
 @pytest.mark.parametrize("opponent", ["threshold", "counting", "easy"])
-def test_tables_of_endings_stay_where_they_are_when_an_environment_is_copied(opponent: str) -> None:
+def test_copied_environment_shares_the_tablebase(opponent: str) -> None:
     env = GermanWhistEnv("small-last", opponent=opponent)
     env.reset(seed=1)
     assert len(pickle.dumps(env)) < 200_000
@@ -432,7 +432,7 @@ def test_rewards_add_up_to_the_result(reward: str, horizon: str) -> None:
 
 
 @pytest.mark.parametrize("reward", ["points", "win"])
-def test_the_best_of_three_hands_is_won_by_hands_and_not_by_points(reward: str) -> None:
+def test_best_of_match_is_won_by_hands_not_points(reward: str) -> None:
     env = german_whist_v0.raw_env("margin", horizon="match", match=Match(best_of=3), reward=reward)
     rng = np.random.default_rng(4)
     apart = 0

@@ -41,7 +41,9 @@ def walked(kind: str, rules: Any, **options: Any) -> Walked:
 
 @pytest.mark.parametrize("kind", STATEFUL)
 @pytest.mark.parametrize("options", [{"rules": "draft"}, *OPTIONS[3:8]], ids=label)
-def test_a_state_is_gone_on_from_elsewhere(kind: str, options: dict[str, Any]) -> None:
+def test_restored_state_continues_in_another_environment(
+    kind: str, options: dict[str, Any]
+) -> None:
     original, restored = walked(kind, **options), walked(kind, **options)
     original.reset(seed=2)
     original.story(37)
@@ -57,7 +59,7 @@ def test_a_state_is_gone_on_from_elsewhere(kind: str, options: dict[str, Any]) -
 
 
 @pytest.mark.parametrize("kind", ["self-play", "sb3", "vector SameStep"])
-def test_a_state_is_gone_on_from_in_the_middle_of_an_exchange(kind: str) -> None:
+def test_restored_state_continues_within_an_exchange(kind: str) -> None:
     original, restored = (walked(kind, "humbug") for _ in range(2))
     original.reset(seed=3)
     # Against an opponent, some learners are to move after it decided.
@@ -86,7 +88,7 @@ def test_a_state_of_an_exchange_with_other_hands_is_refused(told: int, instead: 
         games.restore(state)
 
 
-def test_a_restored_state_has_just_paid_and_ended_nothing() -> None:
+def test_restored_state_has_no_rewards_and_ends() -> None:
     games = dealt("small-last", 2, seed=3)
     while not games.step(games.observe().masks.argmax(axis=1)).ended.any():
         pass
@@ -152,7 +154,7 @@ class Noted(RandomAgent):
 
 
 @pytest.mark.parametrize("thread_safe", [False, True])
-def test_an_opponent_answers_in_parts_where_it_says_that_it_may(thread_safe: bool) -> None:
+def test_thread_safe_opponent_acts_in_parts(thread_safe: bool) -> None:
     opponent = Noted(thread_safe)
     vector = GermanWhistVectorEnv(20, opponent=opponent, seat=1, threads=3)
     opponent.asked.clear()
@@ -165,7 +167,7 @@ def test_an_opponent_answers_in_parts_where_it_says_that_it_may(thread_safe: boo
 
 
 @pytest.mark.parametrize("make", [SelfPlayEnv, GermanWhistVectorEnv, GermanWhistVecEnv])
-def test_threads_that_are_none_are_refused(make: Any) -> None:
+def test_constructor_refuses_bad_thread_counts(make: Any) -> None:
     for threads in (0, 1.5, True, "2"):
         with pytest.raises(ValueError, match=f"threads is {threads!r}: it has to be a number"):
             make(threads=threads)

@@ -66,7 +66,7 @@ def positions(rules: Rules, count: int, failures: bool) -> list[tuple[Game, Refe
 
 
 @pytest.mark.parametrize("name", named_rules())
-def test_worlds_look_exactly_like_the_view_they_come_from(name: str) -> None:
+def test_determinizations_have_the_view_they_come_from(name: str) -> None:
     chance = random.Random(name)
     for number in range(4):
         game = Game(name, seed=2, number=number)
@@ -197,7 +197,7 @@ def agrees(drawn: Counter, chances: dict, missing: int = 0) -> None:
         assert chisquare(observed, scaled).pvalue > 1e-5
 
 
-def test_the_same_seed_draws_the_same_worlds_and_bad_wishes_are_refused() -> None:
+def test_same_seed_draws_the_same_determinizations() -> None:
     view = Game("classic", seed=4).view(1)
     one, same, other = (sample_determinizations(view, 5, seed, "voids") for seed in (8, 8, 9))
     assert one.tobytes() == same.tobytes()
