@@ -142,6 +142,9 @@ export interface RulesInfo {
   name: string;
   title: string;
   about: string;
+  deck: string;
+  variant: string;
+  scoring: string;
 }
 
 export interface AgentInfo {
@@ -423,7 +426,6 @@ export interface Hint {
 }
 
 export interface RulesText {
-  name: string;
   title: string;
   about: string;
   text: Array<Chapter>;

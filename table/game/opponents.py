@@ -25,6 +25,8 @@ from ..text.labels import label
 from ..text.words import title_of
 
 _AGENTS_PACKAGE = make_agent.__module__.rpartition(".")[0] + "."
+_ONLY_IF_NAMED = ("thinker", "champion-1", "champion-2", "random-exact")
+"""Agents for research: `hard` plays as `thinker` does, and others have newer versions."""
 _CACHE_SIZE = 32
 """Agents that are kept for further tables; some hold networks of megabytes."""
 
@@ -44,16 +46,21 @@ class AgentInfo(Struct):
 
 
 class RulesInfo(Struct):
-    """A rule set in the menu."""
+    """A rule set in the menu, chosen by its deck, variant and scoring."""
 
     name: str
     title: str
     about: str
+    deck: str
+    variant: str
+    scoring: str
 
 
-class RulesText(RulesInfo):
+class RulesText(Struct):
     """The rules as text."""
 
+    title: str
+    about: str
     text: list[Chapter]
 
 
@@ -128,12 +135,12 @@ class Opponents:
         """`extra`: agents of the command line, by name with parameters, path or module:object."""
         self._opponents: dict[str, Opponent] = {}
         for name, entry in agent_names().items():
-            if name != "human" and not entry.needs_more:
+            if name not in ("human", *_ONLY_IF_NAMED) and not entry.needs_more:
                 source = entry.source
                 bundled = isinstance(source, str) and source.startswith(_AGENTS_PACKAGE)
                 self._opponents[name] = Opponent(name, entry.about, bundled)
         for name in extra:
-            bundled = name.partition(":")[0] in self._opponents
+            bundled = name.partition(":")[0] in (*self._opponents, *_ONLY_IF_NAMED)
             self._opponents[name] = Opponent(name, label("agents.named"), bundled)
         self._shared = lru_cache(_CACHE_SIZE)(make_agent)
         for name in extra:
@@ -165,10 +172,34 @@ class Opponents:
             for opponent in self._opponents.values()
             if opponent.plays != []
         ]
-        rules = [
-            RulesInfo(name, title_of(name), rules.about) for name, rules in named_rules().items()
-        ]
-        return rules, agents
+        return [*map(_rules_info, named_rules().values())], agents
+
+
+def _rules_info(rules: Rules) -> RulesInfo:
+    n, book = rules.counting_tricks, rules.effective_book
+    scoring = f"{rules.counts}_{rules.pay}"
+    if rules.race is not None:
+        scoring, n = "race", rules.race
+    return RulesInfo(
+        name=rules.name,
+        title=title_of(rules.name),
+        about=rules.about,
+        deck=label("rule_sets.deck", n=len(rules.deck)),
+        variant=label(f"rule_sets.variants.{_variant(rules)}"),
+        scoring=label(f"rule_sets.scorings.{scoring}", n=n, book=book),
+    )
+
+
+def _variant(rules: Rules) -> str:
+    variants = {
+        "humbug": rules.exchange,
+        "race": rules.race is not None,
+        "colour": rules.contract == "colour",
+        "no_trump": rules.trumps == "none",
+        "draft": rules.hidden_choice,
+        "open_stock": rules.choice,
+    }
+    return next((name for name, applies in variants.items() if applies), "plain")
 
 
 def _strength(name: str) -> dict[str, int]:
@@ -189,4 +220,4 @@ def rules_named(name: str) -> Rules:
 
 def rules_text(rules: Rules) -> RulesText:
     """The rules as text."""
-    return RulesText(rules.name, title_of(rules.name), rules.about, chapters(rules))
+    return RulesText(title_of(rules.name), rules.about, chapters(rules))

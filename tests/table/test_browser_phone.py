@@ -55,9 +55,9 @@ def test_play_and_a_first_hand_are_on_the_first_screen(user: User) -> None:
     assert is_in_sight(user, begin)
     assert is_in_sight(user, play)
     assert box_of(play)["height"] >= 56
-    expect(page.get_by_label("Rule set")).to_be_hidden()
+    expect(page.get_by_label("Deck")).to_be_hidden()
     page.locator("summary", has_text="Options").click()
-    page.get_by_label("Rule set").select_option("small-last")
+    page.get_by_label("Deck").select_option("28 cards")
     page.locator("[name=opponent][value=easy]").check()
     play.click()
     user.computed(PLAYABLE)

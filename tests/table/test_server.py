@@ -314,17 +314,22 @@ def failing(views, rng):
     return views if not len(views) else 1 // 0
 
 
-def test_strengths_come_with_their_error_and_the_thinker_has_one(client: Client) -> None:
+def test_strengths_come_with_their_error_and_research_agents_are_left_out(client: Client) -> None:
     agents = {each["name"]: each for each in client.get("/api/menu")["agents"]}
-    assert agents["thinker"]["strength"] == agents["hard"]["strength"]
+    assert not {"thinker", "champion-1", "champion-2", "random-exact"} & set(agents)
     bounds = {
         name: (each["strength"] - each["strength_error"], each["strength"] + each["strength_error"])
         for name, each in agents.items()
         if each["strength"] is not None
     }
-    assert {"thinker", "champion-1", "flat-mc", "random-exact"} <= set(bounds)
     for weaker, stronger in (("easy", "medium"), ("medium", "champion"), ("medium", "hard")):
         assert bounds[weaker][1] < bounds[stronger][0]
     # Hands of these two do not tell which is stronger, and neither do their figures.
     assert bounds["hard"][0] < bounds["champion"][1]
     assert all(15 <= (high - low) / 2 <= 40 for low, high in bounds.values())
+
+
+def test_every_rule_set_is_chosen_by_deck_variant_and_scoring(client: Client) -> None:
+    rules = client.get("/api/menu")["rules"]
+    parts = {(each["deck"], each["variant"], each["scoring"]) for each in rules}
+    assert len(parts) == len(rules) == len(named_rules())

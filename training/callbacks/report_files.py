@@ -63,7 +63,9 @@ def write_report(
             figures.append(pictures.figure(picture, escape(about)))
     if figures:
         parts += ["<h2>Learning</h2><section class='side'>", *figures, "</section>"]
-    parts.append(f"<h2>Settings</h2><pre>{escape(settings.as_yaml())}</pre>")
+    parts.append(
+        f"<details><summary>Settings</summary><pre>{escape(settings.as_yaml())}</pre></details>"
+    )
     write_file(path, pictures.page(name, parts))
 
 

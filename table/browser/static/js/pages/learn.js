@@ -30,14 +30,15 @@ export class LearnPage {
     const [solver, mistakes] = await Promise.all([get("/api/puzzles"), get("/api/exercises")]);
     this.puzzles.replaceChildren(
       h("p", { class: "figures-line" }, h("b", {}, solver.rating), " ", [
-        label("learn.rating", { n: 2 * solver.deviation }), label("learn.solved", { solved: solver.solved, n: solver.tried }),
-        label("learn.streak", { n: solver.streak, best: solver.best_streak }), label("learn.in_set", { n: solver.puzzles })].join(" · ")),
+        label("learn.rating", { n: 2 * solver.deviation }),
+        ...(solver.tried ? [label("learn.solved", { solved: solver.solved, n: solver.tried }), label("learn.streak", { n: solver.streak, best: solver.best_streak })] : []),
+        label("learn.in_set", { n: solver.puzzles })].join(" · ")),
       h("div", { class: "lesson-buttons" }, h("a", { class: "button primary", href: "#/puzzles" }, label("learn.solve")),
         h("a", { class: "button", href: "#/puzzles/day" }, label("learn.day")),
         h("a", { class: "button", href: "#/puzzles/endgame" }, label("learn.endings")), h("a", { class: "button", href: "#/puzzles/foreplay" }, label("learn.foreplay"))));
     const left = mistakes.filter((each) => !each.solved);
     this.own.replaceChildren(
-      h("p", { class: "figures-line" }, label("learn.left", { left: left.length, n: mistakes.length })),
+      mistakes.length ? h("p", { class: "figures-line" }, label("learn.left", { left: left.length, n: mistakes.length })) : "",
       left.length ? h("ul", { class: "hand-list" }, left.slice(0, 12).map((each) => h("li", {},
         h("a", { href: `#/exercise/${each.id}/${each.hand}/${each.decision}` }, h("b", {}, each.title),
           h("span", {}, label(each.solved === false ? "learn.decision_tried" : "learn.decision", { n: each.decision + 1 })), h("small", {}, new Date(each.finished * 1000).toLocaleDateString())))))

@@ -1,7 +1,7 @@
 // @ts-check
 /* The lobby: choose an opponent, a rule set and a match, go on with a table, watch, open a record. */
 
-/** @import { AgentInfo, MatchRequest, TableRequest, TableSummary } from "../../../messages" */
+/** @import { AgentInfo, MatchRequest, RulesInfo, TableRequest, TableSummary } from "../../../messages" */
 
 import { get, remove } from "../base/api.js";
 import { attempt, dialog } from "../base/dialogs.js";
@@ -16,6 +16,8 @@ import { face } from "../cards/draw.js";
 /** @typedef {"opponent" | "player"} Seat */
 /** @type {Seat[]} */
 const SEATS = ["opponent", "player"];
+/** @type {("deck" | "variant" | "scoring")[]} */
+const PARTS = ["deck", "variant", "scoring"];
 const KEY = "german-whist-last-game";
 const POINTS = { 10: "10", 25: "25", 50: "50", other: label("lobby.other") };
 
@@ -67,6 +69,8 @@ export class LobbyPage {
       button(() => sitDown({ lesson: true }), "", label("learn.begin")));
     this.seats = h("div", { class: "seats" });
     this.about = h("p", { class: "faint" });
+    /** @type {HTMLSelectElement[]} */
+    this.parts = PARTS.map((part, place) => h("select", { id: part, name: part, onchange: () => this.choosePart(place) }));
     this.summary = h("small");
     this.options = h("details", { class: "options" });
     this.form = h("form", { class: "new-game card-panel", onsubmit: (event) => this.start(event) });
@@ -109,15 +113,36 @@ export class LobbyPage {
           h("span", { class: "agent-card" },
             portrait(agent),
             h("span", { class: "agent-text" },
-              h("b", {}, agent.title, h("small", {}, label(`agents.${agent.kind}`))), h("span", {}, agent.about), strength(agent))))));
+              h("b", {}, agent.title), h("span", {}, agent.about), strength(agent))))));
   }
 
-  /* What depends on the rule set; the field that it is chosen in stays, and with it who types there. */
+  /* The rule sets with the same first parts as one of them. */
+  /** @type {(n: number, wanted: Record<string, string>) => RulesInfo[]} */
+  rulesWith(n, wanted) {
+    return this.menu.rules.filter((rules) => PARTS.slice(0, n).every((part) => rules[part] === wanted[part]));
+  }
+
+  /** Choose the first rule set with the parts up to this one.
+   * @param {number} place
+   */
+  choosePart(place) {
+    this.choice.rules = this.rulesWith(place + 1, Object.fromEntries(this.parts.map(({ name, value }) => [name, value])))[0].name;
+    this.showRules();
+  }
+
+  /* What depends on the rule set; the fields that it is chosen in stay, and with them the focus. */
   showRules() {
     const { choice } = this;
+    const chosen = /** @type {RulesInfo} */ (this.menu.rules.find(({ name }) => name === choice.rules));
+    PARTS.forEach((part, place) => {
+      const { deck, variant, scoring } = chosen;
+      const values = new Set(this.rulesWith(place, { deck, variant, scoring }).map((rules) => rules[part]));
+      this.parts[place].replaceChildren(...[...values].map((value) => h("option", { value, selected: value === chosen[part] }, value)));
+      this.parts[place].disabled = values.size < 2;
+    });
     const agents = this.agentsFor(choice.rules).map(({ name }) => name);
     for (const seat of SEATS) if (!agents.includes(choice[seat])) choice[seat] = agents[0];
-    this.about.textContent = this.menu.rules.find(({ name }) => name === choice.rules)?.about ?? "";
+    this.about.textContent = chosen.about;
     this.seats.replaceChildren(
       this.watching ? this.agents("player", label("lobby.first"), choice.player) : "",
       this.agents("opponent", label(this.watching ? "lobby.second" : "lobby.opponent"), choice.opponent));
@@ -138,21 +163,17 @@ export class LobbyPage {
   render() {
     const { choice } = this;
     this.showRules();
-    /** @type {HTMLSelectElement} */
-    const select = h("select", { id: "rules", name: "rules", onchange: () => { choice.rules = select.value; this.showRules(); } },
-      this.menu.rules.map(({ name, title }) => h("option", { value: name, selected: name === choice.rules }, title)));
     const kinds = segmented("kind", label("lobby.match"), LABELS.lobby.kinds, choice.kind,
       (value) => { choice.kind = value; this.render(); this.field(`[name=kind][value=${value}]`)?.focus(); });
     this.options.replaceChildren(h("summary", {}, label("lobby.options")),
-      h("div", { class: "field" }, h("label", { for: "rules" }, label("lobby.rules")),
-        h("div", { class: "field-row" }, select, button(() => openRules(choice.rules), "quiet", icon("rules"), label("lobby.read_rules"))),
-        this.about),
+      h("div", { class: "field rules-choice" },
+        PARTS.map((part, place) => [h("label", { for: part }, label(`lobby.parts.${part}`)), this.parts[place]]),
+        this.about, button(() => openRules(choice.rules), "quiet", icon("rules"), label("lobby.read_rules"))),
       h("div", { class: "field match-choice" }, kinds, this.length()),
       this.watching || choice.kind !== "single" ? "" : this.deal());
     this.form.replaceChildren(
       h("button", { class: "primary play" }, h("b", {}, label(this.watching ? "site.watch" : "lobby.deal")), this.summary),
-      this.seats, this.options,
-      h("a", { href: this.watching ? "#/" : "#/watch" }, label(this.watching ? "lobby.play_yourself" : "lobby.watch_instead")));
+      this.seats, this.options);
     this.summarize();
   }
 

@@ -35,7 +35,6 @@ class Plate {
     this.who = who;
     this.name = h("span", { class: "plate-name" });
     this.mark = h("span", { class: "plate-mark", "aria-hidden": "true" });
-    this.dealer = h("span", { class: "plate-dealer", title: label("plates.dealer") }, "D");
     this.tricks = h("b");
     this.stockTricks = h("i", { class: "plate-stock", title: label("plates.stock_tricks") });
     this.tricksBox = score(this.tricks);
@@ -43,7 +42,7 @@ class Plate {
     this.pointsBox = score(this.points);
     this.root = h("div", { class: `plate plate-${who ? "other" : "own"}`, "aria-hidden": "true" },
       this.mark,
-      h("div", { class: "plate-who" }, this.name, this.dealer),
+      h("div", { class: "plate-who" }, this.name),
       h("div", { class: "plate-scores" },
         this.stockTricks, this.tricksBox, this.pointsBox));
   }
@@ -54,7 +53,6 @@ class Plate {
     const name = capital(state.names[who]);
     this.name.textContent = name;
     this.mark.textContent = name[0];
-    this.dealer.hidden = state.dealer !== who;
     showScore(this.tricks, state.tricks[who], "trick");
     this.stockTricks.textContent = state.stock_tricks ? label("plates.for_stock", { n: state.stock_tricks[who] }) : exchangeText(state.exchanged[who]);
     this.tricksBox.hidden = Boolean(state.stock_tricks) && state.stock_left > 0;
