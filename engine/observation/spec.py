@@ -8,6 +8,7 @@ differ only by the names of suits equal.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -30,6 +31,11 @@ _N_VOID_PLACES = 4 * (_MAX_DRAWS + 1)
 _POINT_BITS = 7
 
 
+# Which places of a group networks read: all; those of the deck's cards; those that
+# `training/rollout/input_features.py` lists for the rules; or none.
+ALL, DECK, BY_RULES, NONE = "all", "deck", "by rules", "none"
+
+
 @dataclass(frozen=True)
 class Group:
     """A named range of places in the observation."""
@@ -38,18 +44,23 @@ class Group:
     start: int
     size: int
     about: str
+    network_input: str = ""
+    """Which places networks read: `ALL`, `DECK`, `BY_RULES` or `NONE`."""
 
 
 class ObservationSpec:
     """Index table of the observation: `OBSERVATION_SPEC.slice("own_hand")`."""
 
-    def __init__(self, version: int, groups: list[tuple[str, int, str]]) -> None:
+    def __init__(
+        self, version: int, groups: Sequence[tuple[str, int, str] | tuple[str, int, str, str]]
+    ) -> None:
+        """`groups`: name, size, description, and for the observation which places are inputs."""
         self.version = version
         self.size: int
-        *starts, self.size = accumulate((size for _, size, _ in groups), initial=0)
+        *starts, self.size = accumulate((group[1] for group in groups), initial=0)
         self.groups: tuple[Group, ...] = tuple(
-            Group(name, start, size, about)
-            for (name, size, about), start in zip(groups, starts, strict=True)
+            Group(name, start, size, *described)
+            for (name, size, *described), start in zip(groups, starts, strict=True)
         )
         self._by_name = {group.name: group for group in self.groups}
 
@@ -78,41 +89,52 @@ class ObservationSpec:
 
 
 _GROUPS = [
-    ("own_hand", N_CARDS, "cards in the player's own hand, by card id"),
-    ("upcards", N_CARDS, "stock cards that lie face up"),
-    ("led", N_CARDS, "the card led to the trick under way, when it is to be followed"),
-    ("played_by_me", N_CARDS, "cards that the player has played"),
-    ("played_by_opponent", N_CARDS, "cards that the opponent has played"),
+    ("own_hand", N_CARDS, "cards in the player's own hand, by card id", DECK),
+    ("upcards", N_CARDS, "stock cards that lie face up", DECK),
+    ("led", N_CARDS, "the card led to the trick under way, when it is to be followed", DECK),
+    ("played_by_me", N_CARDS, "cards that the player has played", DECK),
+    ("played_by_opponent", N_CARDS, "cards that the opponent has played", DECK),
     (
         "opponent_known",
         N_CARDS,
         "cards that the opponent was seen to take, or to be dealt, and still holds",
+        DECK,
     ),
-    ("unseen", N_CARDS, "cards of the deck whose place the player cannot know"),
-    ("trumps", 5, "the trump suit, one-hot; the fifth place for no trumps"),
+    ("unseen", N_CARDS, "cards of the deck whose place the player cannot know", BY_RULES),
+    ("trumps", 5, "the trump suit, one-hot; the fifth place for no trumps", BY_RULES),
     (
         "opponent_void",
         _N_VOID_PLACES,
         "for each suit, one-hot: how many unseen cards the opponent has drawn since it last "
         f"failed to follow that suit, 0 to {_MAX_DRAWS} or more; all zero if it never did",
+        BY_RULES,
     ),
-    ("stage", 2, "foreplay, endgame"),
-    ("decision", 4, "the phase: lead, follow, choose between stock cards, over"),
-    ("to_move", 1, "the player is to move"),
-    ("leads", 1, "the player leads, or led, the trick under way"),
-    ("dealer", 1, "the player dealt"),
-    ("contract", 2, "high (most tricks win), low (fewest tricks win)"),
-    ("draws_left", MAX_TRICKS, "the first n places for n tricks still played for the stock"),
-    ("tricks_me", MAX_TRICKS, "the first n places for n counting tricks of the player"),
-    ("tricks_opponent", MAX_TRICKS, "the same for the opponent"),
-    ("match", 1, "the hand is part of a match"),
+    # `draws_left` says it.
+    ("stage", 2, "foreplay, endgame", NONE),
+    ("decision", 4, "the phase: lead, follow, choose between stock cards, over", BY_RULES),
+    # A network is asked only when its player is to move.
+    ("to_move", 1, "the player is to move", NONE),
+    ("leads", 1, "the player leads, or led, the trick under way", BY_RULES),
+    ("dealer", 1, "the player dealt", ALL),
+    ("contract", 2, "high (most tricks win), low (fewest tricks win)", BY_RULES),
+    (
+        "draws_left",
+        MAX_TRICKS,
+        "the first n places for n tricks still played for the stock",
+        BY_RULES,
+    ),
+    ("tricks_me", MAX_TRICKS, "the first n places for n counting tricks of the player", BY_RULES),
+    ("tricks_opponent", MAX_TRICKS, "the same for the opponent", BY_RULES),
+    # A network plays matches always or never.
+    ("match", 1, "the hand is part of a match", NONE),
     (
         "match_needs_me",
         _POINT_BITS,
         "what the player still needs to win the match, in points, or hands in a best-of, as "
         "a binary number, lowest bit first, at most 127",
+        BY_RULES,
     ),
-    ("match_needs_opponent", _POINT_BITS, "the same for the opponent"),
+    ("match_needs_opponent", _POINT_BITS, "the same for the opponent", BY_RULES),
 ]
 OBSERVATION_SPEC = ObservationSpec(OBSERVATION_VERSION, _GROUPS)
 OBSERVATION_SIZE = OBSERVATION_SPEC.size
@@ -121,15 +143,16 @@ EXCHANGE_SPEC = ObservationSpec(
     OBSERVATION_VERSION,
     [
         *_GROUPS,
-        ("exchange", 1, "the phase is the exchange, and none of those in `decision`"),
-        ("exchanged_me", 2, "the player kept the hand dealt, took a blind one"),
-        ("exchanged_opponent", 2, "the same for the opponent"),
-        ("turned", N_CARDS, "the dealer's card that was turned up before the exchange"),
+        ("exchange", 1, "the phase is the exchange, and none of those in `decision`", BY_RULES),
+        ("exchanged_me", 2, "the player kept the hand dealt, took a blind one", BY_RULES),
+        ("exchanged_opponent", 2, "the same for the opponent", BY_RULES),
+        ("turned", N_CARDS, "the dealer's card that was turned up before the exchange", BY_RULES),
         (
             "laid_away",
             N_CARDS,
             "cards known to be out of play: the hand that the player laid away, and the turned "
             "card where the dealer did",
+            BY_RULES,
         ),
     ],
 )

@@ -18,7 +18,7 @@ from small_runs import collect, quiet
 from german_whist.engine.batch.config import options_from
 from german_whist.engine.batch.cpu_backend import CpuBackend
 from german_whist.engine.cards import KEEP, TAKE_BLIND
-from german_whist.engine.observation import layout as layouts
+from german_whist.engine.observation import spec
 from german_whist.engine.observation.spec import OBSERVATION_SIZE, OBSERVATION_SPEC
 from german_whist.engine.rules import named_rules
 from german_whist.envs import SelfPlayEnv
@@ -51,24 +51,18 @@ def test_actions_are_drawn_by_their_logits() -> None:
 # -- what is seen
 
 
-LEFT_OUT = {
-    "stage": "whether the stock lasts is told by the draws that are left",
-    "to_move": "a network is asked only when its player is to move",
-    "match": "a network plays matches always or never",
-}
-
-
-def test_every_group_of_the_observation_is_read_somewhere_or_left_out_for_a_reason() -> None:
+def test_inputs_are_what_each_group_of_the_observation_declares() -> None:
     read: set[int] = set()
-    chosen = product(named_rules().values(), ("auto", "match"), layouts.SUIT_ORDERS, (False, True))
+    chosen = product(named_rules().values(), ("auto", "match"), spec.SUIT_ORDERS, (False, True))
     for rules, horizon, layout, closed in chosen:
         options = options_from(rules, horizon=horizon, layout=layout)
         read.update(inputs_of(options, closed).tolist())
-    for group in layouts.EXCHANGE_SPEC.groups:
-        seen = read.intersection(range(group.start, group.start + group.size))
-        assert bool(seen) != (group.name in LEFT_OUT), (
-            f"{group.name}: let training/rollout/input_features.py read it, or say here why not"
-        )
+    for group in spec.EXCHANGE_SPEC.groups:
+        places = range(group.start, group.start + group.size)
+        declared = group.network_input
+        assert declared in (spec.ALL, spec.DECK, spec.BY_RULES, spec.NONE), group.name
+        assert read.isdisjoint(places) == (declared == spec.NONE), group.name
+        assert declared != spec.ALL or read.issuperset(places), group.name
 
 
 def test_with_closed_ranks_the_unseen_cards_are_read() -> None:

@@ -15,9 +15,7 @@ from ...agents.networks.relative_ranks import SETS_IN_PLAY
 from ...common.typing import Array
 from ...engine.batch.config import Options
 from ...engine.observation.rule_features import rule_features
-from ...engine.observation.spec import EXCHANGE_SPEC
-
-_SETS = ("own_hand", "upcards", "led", "played_by_me", "played_by_opponent", "opponent_known")
+from ...engine.observation.spec import ALL, DECK, EXCHANGE_SPEC
 
 
 def features_of(options: Sequence[Options]) -> Array:
@@ -40,7 +38,12 @@ def inputs_of(options: Options, relative_ranks: bool = False) -> Array:
     rules = options.rules
     deck = [int(card) for card in rules.deck]
     # The inputs within each group of features, counted from its start.
-    offsets: dict[str, list[int]] = dict.fromkeys(_SETS, deck)
+    offsets: dict[str, list[int]] = {}
+    for group in EXCHANGE_SPEC.groups:
+        if group.network_input == ALL:
+            offsets[group.name] = list(range(group.size))
+        elif group.network_input == DECK:
+            offsets[group.name] = deck
     if relative_ranks:
         longest = max(sum(card // 13 == suit for card in deck) for suit in range(rules.suits))
         cards = [13 * suit + r for suit in range(rules.suits) for r in range(13 - longest, 13)]
@@ -57,7 +60,6 @@ def inputs_of(options: Options, relative_ranks: bool = False) -> Array:
     offsets["decision"] = [0, 2] if rules.choice else [0]
     if rules.choice:
         offsets["leads"] = [0]
-    offsets["dealer"] = [0]
     if rules.contract == "colour":
         offsets["contract"] = [1]
     offsets["draws_left"] = list(range(rules.foreplay_tricks))
