@@ -9,7 +9,7 @@ from ..common.plugins import error_location, error_text
 from .base import Agent, Array, check_actions, copy_views
 
 
-class PlayerFault(ValueError):
+class AgentFault(ValueError):
     """Fault of an agent: an error that it raised, or an answer that is no action."""
 
 
@@ -57,7 +57,7 @@ def naming_faults(agent: Agent, role: str) -> Iterator[None]:
         yield
     except (Exception, SystemExit) as error:
         message = f"{role} {agent.name} raised {error_text(error)} ({error_location(error)})"
-        raise PlayerFault(message) from error
+        raise AgentFault(message) from error
 
 
 def own_probabilities(agent: Agent) -> Callable[[Array], Array] | None:
@@ -66,7 +66,7 @@ def own_probabilities(agent: Agent) -> Callable[[Array], Array] | None:
     It does not if the agent is greedy, if a subclass overrides `act` alone, nor if the agent keeps
     state, since its play depends on more than a view.
     """
-    with naming_faults(agent, "player"):
+    with naming_faults(agent, "agent"):
         method = getattr(agent, "probabilities", None)
     if agent.keeps_state or agent.greedy or not callable(method):
         return None
@@ -87,7 +87,7 @@ def claims_perfect_endgame(agent: Agent) -> bool:
     try:
         return bool(agent.perfect_endgame)
     except Exception as error:
-        raise PlayerFault(
+        raise AgentFault(
             f"{agent.name}: perfect_endgame raised {error_text(error)} ({error_location(error)}): "
             "it has to be True or False"
         ) from error

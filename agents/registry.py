@@ -39,7 +39,7 @@ ENTRY_POINTS = "german_whist.agents"
 _FILE_ENDINGS = (".py", ".jsonl", ".yaml", ".yml", ".onnx", ".pt", ".zip")
 _MODULE_AND_OBJECT = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*):([^\W\d]\w*)(?::(.*))?", re.DOTALL)
 
-_NAME_AND_PLAYER = re.compile(r"([^=:,/\\]+)=(.+)", re.DOTALL)
+_NAME_AND_AGENT = re.compile(r"([^=:,/\\]+)=(.+)", re.DOTALL)
 _LONGEST_NAME = 40
 
 
@@ -117,7 +117,7 @@ _BUILT_IN = (
         "responder",
         "search.best_response:ResponderAgent",
         "approximate best response to one agent, by search",
-        "responder:64,against=PLAYER[,by=PLAYER][,value=PATH][,ahead=TRICKS]",
+        "responder:64,against=AGENT[,by=AGENT][,value=PATH][,ahead=TRICKS]",
     ),
     (
         "nash",
@@ -164,21 +164,21 @@ def agent_names() -> dict[str, Entry]:
     return AGENTS.entries()
 
 
-def named_player(text: str) -> tuple[str, str]:
-    """Display name and agent of `NAME=PLAYER`; both are the text if there is no name."""
-    match = _NAME_AND_PLAYER.fullmatch(text)
+def parse_agent_name(text: str) -> tuple[str, str]:
+    """Display name and agent of `NAME=AGENT`; both are the text if there is no name."""
+    match = _NAME_AND_AGENT.fullmatch(text)
     path = text.split(",")[0]
     if match is None or Path(path).exists() or Path(path + WEIGHTS).exists():
         return text, text  # a file may be called like that too
-    name, player = match.groups()
+    name, agent = match.groups()
     if not name.isprintable() or name != name.strip() or len(name) > _LONGEST_NAME:
         raise ValueError(
-            f"{name!r} is no name for a player: give one of at most {_LONGEST_NAME} characters "
+            f"{name!r} is no name for an agent: give one of at most {_LONGEST_NAME} characters "
             "that can be printed, without blanks around it"
         )
     if name in agent_names():
-        raise ValueError(f"{text}: {name} is another player's name: choose one of your own")
-    return name, player
+        raise ValueError(f"{text}: {name} is another agent's name: choose one of your own")
+    return name, agent
 
 
 def make_agent(
@@ -189,7 +189,7 @@ def make_agent(
 ) -> Agent:
     """Make an agent by its name with parameters."""
     rules, match = load_rules(rules), as_match(match)
-    title, text = named_player(text)
+    title, text = parse_agent_name(text)
     name, _, parameter_text = text.partition(":")
     entries = agent_names()
     if name not in entries and is_checkpoint(text.split(",")[0]):
@@ -280,7 +280,7 @@ def _load(source: str | Factory) -> Factory:
 def _function_agent(
     function: Callable[..., Any], rules: Rules, option_words: list[str], match: Match | None
 ) -> Agent:
-    from .external.policies import CallableAgent  # loads what most players do without
+    from .external.policies import CallableAgent  # loads what most agents do without
 
     return CallableAgent(function, rules, *option_words, match=match)
 
@@ -352,11 +352,11 @@ def _misfit(make: partial[Agent], parameters: list[str], text: str, usage: str |
 def _unknown_message(text: str, name: str, known: list[str]) -> str:
     if not text.rpartition("=")[2].strip():
         problem = (
-            f"{text!r} names no player: nothing follows its ="
+            f"{text!r} names no agent: nothing follows its ="
             if text
-            else "the name of a player is empty"
+            else "the name of an agent is empty"
         )
-        return f"{problem}; name a player, as threshold, or the path of a checkpoint"
+        return f"{problem}; name an agent, as threshold, or the path of a checkpoint"
     path = Path(text.split(",")[0])
     if name.endswith(".py") and Path(name).is_file():
         target = text.partition(":")[2] or "object"
@@ -398,7 +398,7 @@ def _unknown_message(text: str, name: str, known: list[str]) -> str:
             f"as {name}:Class"
         )
     if "=" in text:
-        return f"{text!r} is not an agent: in NAME=PLAYER the name is short and has no : , / or \\"
+        return f"{text!r} is not an agent: in NAME=AGENT the name is short and has no : , / or \\"
     suggestion = "agents of your own are named as module:object"
     return f"{text!r} is not an agent{suggest(name, sorted(known), more=suggestion)}"
 
@@ -408,13 +408,13 @@ def _unknown_message(text: str, name: str, known: list[str]) -> str:
 _DEFAULT_RULES = "classic"
 
 
-def rules_of_player(player: object) -> tuple[Rules, ...] | None:
-    """Rule sets that a player is limited to; None if it plays any, or if this is unknown."""
-    if isinstance(player, Agent):
-        return (player.rules,)
-    if not isinstance(player, (str, Path)):
+def rules_of_agent(agent: object) -> tuple[Rules, ...] | None:
+    """Rule sets that an agent is limited to; None if it plays any, or if this is unknown."""
+    if isinstance(agent, Agent):
+        return (agent.rules,)
+    if not isinstance(agent, (str, Path)):
         return None
-    text = named_player(str(player))[1]
+    text = parse_agent_name(str(agent))[1]
     name, _, parameters = text.partition(":")
     if name in (CHAMPION, *EARLIER_CHAMPIONS):
         return rules_of_champion(name)
@@ -439,13 +439,11 @@ def _rules_of_nash(path: str) -> tuple[Rules, ...]:
     return tuple(filter(factory.plays, solved_rules().values()))
 
 
-def common_rules(players: Iterable[object], rules: Any = None) -> Rules:
-    """The given rules, or else the first rule set that all players play, classic preferred."""
+def common_rules(agents: Iterable[object], rules: Any = None) -> Rules:
+    """The given rules, or else the first rule set that all agents play, classic preferred."""
     if rules is not None:
         return resolve_rules(rules)
-    bound = [
-        (_player_name(player), listed) for player in players if (listed := rules_of_player(player))
-    ]
+    bound = [(_agent_name(agent), listed) for agent in agents if (listed := rules_of_agent(agent))]
     first_listed = bound[0][1] if bound else ()
     for candidate in (load_rules(_DEFAULT_RULES), *first_listed):
         if all(any(map(candidate.same_game, listed)) for _, listed in bound):
@@ -460,7 +458,7 @@ def common_rules(players: Iterable[object], rules: Any = None) -> Rules:
 
 
 def load_agent(
-    player: object, rules: Any = None, *, match: Match | int | None = None
+    source: object, rules: Any = None, *, match: Match | int | None = None
 ) -> LoadedAgent:
     """Load an agent by its name with parameters, or by the path of a checkpoint or run.
 
@@ -472,11 +470,11 @@ def load_agent(
     >>> card = agent.act(view)
     >>> probabilities, value = agent.probabilities(view), agent.value(view)
     """
-    if match is None and isinstance(player, Agent):
-        match = player.match
-    agent: Any = as_agent(player, common_rules([player], rules), match=match)
+    if match is None and isinstance(source, Agent):
+        match = source.match
+    agent: Any = as_agent(source, common_rules([source], rules), match=match)
     return agent
 
 
-def _player_name(player: object) -> str:
-    return player.name if isinstance(player, Agent) else named_player(str(player))[0]
+def _agent_name(agent: object) -> str:
+    return agent.name if isinstance(agent, Agent) else parse_agent_name(str(agent))[0]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..agents.base import Agent, Array, decision_stream
-from ..agents.calls import FaultNamingAgent, PlayerFault, call_agent
+from ..agents.calls import AgentFault, FaultNamingAgent, call_agent
 from ..agents.heuristic.random import RandomAgent, random_action
 from ..common.jit.compiler import jit
 from ..engine.batch.batch import Batch
@@ -162,7 +162,7 @@ class OpponentGames(NamedTuple):
 
 
 def query_opponent(batch: Batch, games: OpponentGames, decisions: PendingDecisions) -> Array:
-    """An agent's actions; an illegal one raises `PlayerFault`."""
+    """An agent's actions; an illegal one raises `AgentFault`."""
     agent, numbers = games.agent, games.numbers
     count = len(decisions.indices)
     actions = np.empty(count, np.int64)
@@ -181,7 +181,7 @@ def query_opponent(batch: Batch, games: OpponentGames, decisions: PendingDecisio
         index = int(decisions.indices[illegal])
         view = batch.view(index, int(batch.records["turn"][index]))
         allowed = ", ".join(map(action_text, view.legal()))
-        raise PlayerFault(
+        raise AgentFault(
             f"opponent {agent.name} chose {action_text(int(actions[illegal]))} in game {index}, "
             f"which is not legal: {allowed} are"
         )

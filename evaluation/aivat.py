@@ -6,11 +6,11 @@ Burch, Schmid, Moravčík, Morrill and Bowling 2018, arXiv:1612.06915. After a t
 its loser draws an unseen card, and another one is turned up: every pair of unseen cards is
 equally likely. A value estimate that sees both hands is evaluated for the actual pair and for all
 others; the actual value less the mean is the winner's luck. Its expectation is zero for any
-players and any estimate, so a result less its luck is unbiased, with a smaller variance. The luck
+agents and any estimate, so a result less its luck is unbiased, with a smaller variance. The luck
 of the deal itself cancels, since every deal is played twice with exchanged seats.
 
 The estimate is that of the value network; in the last tricks of the foreplay it looks one trick
-ahead, and behind the last one it is the exact value of the ending. In that lookahead both players
+ahead, and behind the last one it is the exact value of the ending. In that lookahead both agents
 choose among all legal cards, with probabilities that grow with the value of each card.
 """
 
@@ -251,7 +251,7 @@ def _add_luck(rules: Record, seat: int, estimator: ValueEstimator, luck: np.ndar
 def add_luck(
     batch: Games, indices: np.ndarray, estimator: ValueEstimator, luck: np.ndarray
 ) -> None:
-    """Add player one's luck in those of the given games that are before a new trick."""
+    """Add agent one's luck in those of the given games that are before a new trick."""
     rules = row(batch.rules, 0)
     for index in indices:
         game = row(batch.games, index)

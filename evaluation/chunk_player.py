@@ -1,6 +1,6 @@
-"""Plays a chunk of deals between two players, each deal twice with exchanged seats.
+"""Plays a chunk of deals between two agents, each deal twice with exchanged seats.
 
-Each half of a chunk holds every deal once, and is played by itself: both players
+Each half of a chunk holds every deal once, and is played by itself: both agents
 are called once per round with the views of all its games in which they are to
 move. Nothing in those views identifies the game of the other half with the same cards. A
 chunk is the same on any worker, at any time: deals are those of the seed,
@@ -38,14 +38,14 @@ from .kernels import MATCH_DEALS, TOTALS
 from .tally import Fault, Tally
 
 AgentSpec = Any
-"""A player's name, or for one process alone whatever `as_agent` takes."""
+"""An agent's name, or for one process alone whatever `as_agent` takes."""
 
 Pair = tuple[Agent, Agent]
 AgentPairs = tuple[Pair, Pair]
-"""The two players of each half. They may be the same objects; one that keeps state
+"""The two agents of each half. They may be the same objects; one that keeps state
 in spite of `reset` then knows in the second half what it learnt in the first."""
 
-# Action of a player that raised an error.
+# Action of an agent that raised an error.
 _RAISED = -(1 << 40)
 _PACKAGE = __name__.partition(".")[0] + "."
 # Hashed with the key for the seed of the deals that are played to warm up.
@@ -54,24 +54,24 @@ _WARM_UP = np.uint64(1 << 10)
 
 @dataclass(frozen=True)
 class PlayConfig:
-    """The rules, a match or single hands, and the random seeds of both deals and players."""
+    """The rules, a match or single hands, and the random seeds of both deals and agents."""
 
     rules: Rules
     match: Match | None = None
     seed: int = 0
     """Of the deals."""
     key: bytes = field(default_factory=fresh_secret, repr=False)
-    """Secret seed of all other random numbers; no player knows it."""
+    """Secret seed of all other random numbers; no agent knows it."""
     records: bool = False
     """Record every hand, for which endings are played out."""
     play_out: bool = False
-    """Play endings out even where both players are perfect in them."""
+    """Play endings out even where both agents are perfect in them."""
     reduce_variance: bool = False
     """Measure the luck of the stock (AIVAT)."""
 
     @property
     def plays_endings(self) -> bool:
-        """Whether endings are played out for all players."""
+        """Whether endings are played out for all agents."""
         return self.play_out or self.records or not self.solvable
 
     @property
@@ -106,7 +106,7 @@ class Chunk:
 
     tally: Tally
     scores: Array
-    """Of two games of each deal, those that player one won, a tie as half."""
+    """Of two games of each deal, those that agent one won, a tie as half."""
     luck: Array = field(default_factory=lambda: np.zeros(0, np.float32))
     """Its luck in these, with variance reduction. All are exact in single precision."""
     records: list[str] = field(default_factory=list)
@@ -120,8 +120,8 @@ class ChunkPlayer:
     share, so code that remembers there can know a deal from its other half.
     """
 
-    def __init__(self, players: Sequence[tuple[AgentSpec, AgentSpec]], config: PlayConfig) -> None:
-        self._specs = players
+    def __init__(self, agents: Sequence[tuple[AgentSpec, AgentSpec]], config: PlayConfig) -> None:
+        self._specs = agents
         self._config = config
         self._agents: dict[int, AgentPairs] = {}
         self._warm: set[int] = set()
@@ -148,9 +148,9 @@ class ChunkPlayer:
 def chunk_worker(
     setup: tuple[PlayConfig, Sequence[AgentSpec]],
 ) -> Callable[[Task], Chunk]:
-    """The function that a worker calls with its tasks; players stand pairing by pairing."""
-    config, players = setup
-    return ChunkPlayer(list(zip(players[::2], players[1::2], strict=True)), config).play
+    """The function that a worker calls with its tasks; agents stand pairing by pairing."""
+    config, agents = setup
+    return ChunkPlayer(list(zip(agents[::2], agents[1::2], strict=True)), config).play
 
 
 def half_worker(
@@ -176,7 +176,7 @@ def half_worker(
 def play_chunk(agent_pairs: AgentPairs, config: PlayConfig, task: Task) -> Chunk:
     """Play the deals (or matches) of a task.
 
-    Where both players' endings count as perfect, the exact value of an ending takes its place.
+    Where both agents' endings count as perfect, the exact value of an ending takes its place.
     """
     for one, two in agent_pairs:
         if one is two and one.keeps_state:
@@ -187,8 +187,8 @@ def play_chunk(agent_pairs: AgentPairs, config: PlayConfig, task: Task) -> Chunk
     tally = Tally(task.pairs, reduce_variance=config.reduce_variance)
     lines: list[tuple[int, int, str]] = []
     by_pair = np.zeros((task.pairs, TOTALS), np.int64)
-    for number, players in enumerate(agent_pairs):
-        half = _Half(players, config, task, number)
+    for number, agents in enumerate(agent_pairs):
+        half = _Half(agents, config, task, number)
         half.play()
         tally.add(half.tally)
         lines += half.lines
@@ -204,19 +204,19 @@ def play_chunk(agent_pairs: AgentPairs, config: PlayConfig, task: Task) -> Chunk
 
 
 class _Half:
-    """The games of one half of a chunk: each round both players move in all of them."""
+    """The games of one half of a chunk: each round both agents move in all of them."""
 
-    def __init__(self, players: Pair, config: PlayConfig, task: Task, half: int) -> None:
-        self.players = players
+    def __init__(self, agents: Pair, config: PlayConfig, task: Task, half: int) -> None:
+        self.agents = agents
         self.config = config
-        trusted = [has_exact_endings(player) for player in players]
+        trusted = [has_exact_endings(agent) for agent in agents]
         self.exact = all(trusted) and not config.plays_endings
         self.tally = Tally(exact=self.exact)
         self.lines: list[tuple[int, int, str]] = []
-        """Records, after their sort key: the deal, and player one's seat."""
+        """Records, after their sort key: the deal, and agent one's seat."""
         count = task.pairs
         self.batch = kernels.new_games(config.rules.record(config.match), count)
-        self.decisions = [kernels.new_decisions(count) for _ in players]
+        self.decisions = [kernels.new_decisions(count) for _ in agents]
         self.counters = kernels.Counters(self.tally.sums, self.tally.course)
         high, low = _tablebases(config.rules, config.solvable)
         self.endings = kernels.Endings(
@@ -234,7 +234,7 @@ class _Half:
         self.index_buffer = np.zeros(count, np.int64)
         """Kernels list games or decisions here."""
         self.luck = np.zeros((count, METRICS))
-        """Player one's, in each game."""
+        """Agent one's, in each game."""
         self.estimator = _estimator(config.rules) if config.reduce_variance else None
         stride = np.uint64(1) if config.match is None else MATCH_DEALS
         deals = kernels.Deals(self.seed, self.key, np.uint64(task.start), stride)
@@ -244,21 +244,21 @@ class _Half:
         n_games = len(self.batch.games)
         self._begin_hands(np.arange(n_games))
         while n_games:
-            for player in range(len(self.players)):
-                self._move(player)
+            for side in range(len(self.agents)):
+                self._move(side)
             n_games -= self._count()
         if self.config.match is not None:
             kernels.score_matches(self.batch)
         self.batch.totals[:, kernels.SCORE_LUCK :] = np.rint(LUCK_UNITS * self.luck)
 
-    def _move(self, player: int) -> None:
-        agent, decisions, tally = self.players[player], self.decisions[player], self.tally
+    def _move(self, side: int) -> None:
+        agent, decisions, tally = self.agents[side], self.decisions[side], self.tally
         rules, games, seats = self.batch.rules, self.batch.games, self.batch.seats
         count = kernels.collect(
             rules,
             games,
             seats,
-            player=player,
+            side=side,
             with_tricks=agent.reads_tricks,
             key=self.key,
             views=decisions.views,
@@ -268,9 +268,9 @@ class _Half:
             return
         actions = np.full(count, _RAISED, np.int64)
         start = time.perf_counter()
-        self._act(player, slice(0, count), actions)
-        tally.seconds[player] += time.perf_counter() - start
-        tally.moves[player] += count
+        self._act(side, slice(0, count), actions)
+        tally.seconds[side] += time.perf_counter() - start
+        tally.moves[side] += count
         choices = decisions.choices
         n_illegal = kernels.play_all(
             rules,
@@ -284,16 +284,16 @@ class _Half:
         for decision in self.index_buffer[:n_illegal]:
             index, action = int(choices["game"][decision]), int(actions[decision])
             if action != _RAISED:
-                self._add_fault(player, index, "illegal", f"played {action_text(action)}")
-            self._lose(player, index)
+                self._add_fault(side, index, "illegal", f"played {action_text(action)}")
+            self._lose(side, index)
         if self.exact:
             kernels.end_exactly(self.batch, self.endings)
         if self.estimator is not None:
             add_luck(self.batch, choices["game"][:count], self.estimator, self.luck)
 
-    def _act(self, player: int, part: slice, actions: Array) -> None:
-        """Fill in a player's actions; after an error by bisection, to find the hand it is about."""
-        agent, decisions = self.players[player], self.decisions[player]
+    def _act(self, side: int, part: slice, actions: Array) -> None:
+        """Fill in an agent's actions; after an error by bisection, to find the hand it is about."""
+        agent, decisions = self.agents[side], self.decisions[side]
         # Copies: what an agent writes to must be none of the arena's arrays.
         views, rng = copy_views(decisions.views[part]), decisions.choices["rng"][part].copy()
         index = decisions.choices["game"][part].copy()
@@ -314,33 +314,33 @@ class _Half:
             return
         if len(index) > 1:
             middle = (part.start + part.stop) // 2
-            self._act(player, slice(part.start, middle), actions)
-            self._act(player, slice(middle, part.stop), actions)
+            self._act(side, slice(part.start, middle), actions)
+            self._act(side, slice(middle, part.stop), actions)
         else:
-            self._add_error(player, int(index[0]), fault, in_agent=not returned)
+            self._add_error(side, int(index[0]), fault, in_agent=not returned)
 
-    def _lose(self, player: int, index: int) -> None:
+    def _lose(self, side: int, index: int) -> None:
         if self.batch.games[index]["trick"] >= self.config.rules.foreplay_tricks:
-            self.tally.failed[player] += 1
-        self.batch.forfeits[index] = player + 1
-        kernels.forfeit(self.batch, index, int(self.batch.seats[index]) ^ player)
+            self.tally.failed[side] += 1
+        self.batch.forfeits[index] = side + 1
+        kernels.forfeit(self.batch, index, int(self.batch.seats[index]) ^ side)
 
-    def _add_error(self, player: int, index: int, error: BaseException, in_agent: bool) -> None:
+    def _add_error(self, side: int, index: int, error: BaseException, in_agent: bool) -> None:
         """Record an error; with its source line and traceback if the agent's own code raised it."""
         source = trace = ""
         if in_agent:
             source = error_location(error)
             below = error.__traceback__ and error.__traceback__.tb_next
             trace = "".join(traceback.format_exception(type(error), error, below))
-        self._add_fault(player, index, "raised", error_text(error), source=source, trace=trace)
+        self._add_fault(side, index, "raised", error_text(error), source=source, trace=trace)
 
     def _add_fault(
-        self, player: int, index: int, kind: str, message: str, *, source: str = "", trace: str = ""
+        self, side: int, index: int, kind: str, message: str, *, source: str = "", trace: str = ""
     ) -> None:
-        game, seat = self.batch.games[index], int(self.batch.seats[index]) ^ player
+        game, seat = self.batch.games[index], int(self.batch.seats[index]) ^ side
         position = f"deal {game['number']}, seat {seat}, trick {int(game['trick']) + 1}"
         position += f"; {source}" if source else ""
-        self.tally.add_fault(Fault(player, kind, 1, f"{message} ({position})", trace))
+        self.tally.add_fault(Fault(side, kind, 1, f"{message} ({position})", trace))
 
     def _count(self) -> int:
         """Count ended hands and deal on in matches; returns the number of games that ended."""
@@ -357,33 +357,33 @@ class _Half:
         return n_ended - n_dealt
 
     def _begin_hands(self, indices: Array) -> None:
-        for player, agent in enumerate(self.players):
+        for side, agent in enumerate(self.agents):
             if agent.keeps_state:
-                self._reset(player, indices)
+                self._reset(side, indices)
         if self.exact:  # a hand without a foreplay is its ending
             kernels.end_exactly(self.batch, self.endings)
 
-    def _reset(self, player: int, indices: Array) -> None:
-        """Notify a player of new hands; after an error by bisection, to find those it forfeits."""
+    def _reset(self, side: int, indices: Array) -> None:
+        """Notify an agent of new hands; after an error by bisection, to find those it forfeits."""
         if not len(indices):
             return
         fault: BaseException | None = None
         try:
-            self.players[player].reset(indices.copy())
+            self.agents[side].reset(indices.copy())
         except KeyboardInterrupt:
             raise
         except BaseException as error:
             fault = error
         if fault is not None and len(indices) > 1:
             middle = len(indices) // 2
-            self._reset(player, indices[:middle])
-            self._reset(player, indices[middle:])
+            self._reset(side, indices[:middle])
+            self._reset(side, indices[middle:])
         elif fault is not None and not self.batch.forfeits[indices[0]]:
-            self._add_error(player, int(indices[0]), fault, in_agent=True)
-            self._lose(player, int(indices[0]))
+            self._add_error(side, int(indices[0]), fault, in_agent=True)
+            self._lose(side, int(indices[0]))
 
     def _line(self, index: int) -> tuple[int, int, str]:
-        names = [agent.name for agent in self.players]
+        names = [agent.name for agent in self.agents]
         game, seat = self.batch.games[index], int(self.batch.seats[index])
         meta = {"players": names if seat == 0 else names[::-1]}
         config = self.config

@@ -1,4 +1,4 @@
-"""Ladder configs: players, rules, number of hands and seed in a YAML file."""
+"""Ladder configs: agents, rules, number of hands and seed in a YAML file."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ LADDERS = PresetFiles("arena", "a ladder")
 class LadderConfig(CheckedSettings, frozen=True, kw_only=True):
     """Settings of `german-whist ladder --config NAME`."""
 
-    players: Annotated[Names, doc("Players of the round robin.")] = ()
+    agents: Annotated[Names, doc("Agents of the round robin.")] = ()
     rules: Annotated[
         str | dict[str, Any] | None,
-        doc("A rule set; default: classic, or the rule set of the players' checkpoints."),
+        doc("A rule set; default: classic, or the rule set of the agents' checkpoints."),
     ] = None
     hands: Annotated[EvenCount | None, doc("Hands of each pairing.")] = None
     until: Annotated[
@@ -42,7 +42,7 @@ class LadderConfig(CheckedSettings, frozen=True, kw_only=True):
         doc("Seed of all other random numbers, in hexadecimal; default: from the seed."),
     ] = None
     anchor: Annotated[
-        str | None, doc("Player whose rating is set to 1000; default: the mean of all is.")
+        str | None, doc("Agent whose rating is set to 1000; default: the mean of all is.")
     ] = None
     title: Annotated[str, doc("Title of the report.")] = "Ladder"
     about: Annotated[str, doc("Text below the title.")] = ""

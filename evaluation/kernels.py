@@ -1,9 +1,9 @@
 # pyright: reportArgumentType=false, reportReturnType=false
 # Numba has one integer where annotations see `int` and `np.int64`.
-"""Compiled kernels of the arena: many games between two players, stepped and counted together.
+"""Compiled kernels of the arena: many games between two agents, stepped and counted together.
 
-Player one and player two are the pairing; their seats differ from game to game. Every counter
-is an integer from player one's point of view, so sums do not depend on their order.
+Agent one and agent two are the pairing; their seats differ from game to game. Every counter
+is an integer from agent one's point of view, so sums do not depend on their order.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ from ..engine.view import blank_tricks, legal_in_view, write_position, write_tri
 ) = range(11)
 SUMS = 11
 
-# Counters by trick: tricks played, tricks that player one won, and player one's surplus of trumps
+# Counters by trick: tricks played, tricks that agent one won, and agent one's surplus of trumps
 # and of high cards (queens and better) as the trick began.
 PLAYED, WON, TRUMPS, HIGH_CARDS = 0, 1, 2, 3
 COURSE_ROWS = 4
 COURSE_TRICKS = MAX_TRICKS + 1
 
-# Totals of each game, or match: its score, and sums over its hands; then player one's luck in
+# Totals of each game, or match: its score, and sums over its hands; then agent one's luck in
 # three of them with variance reduction, in `aivat.LUCK_UNITS`.
 RESULT, GAME_HANDS, GAME_SCORE, GAME_MARGIN, GAME_POINTS = 0, 1, 2, 3, 4
 SCORE_LUCK, MARGIN_LUCK, POINTS_LUCK = 5, 6, 7
@@ -80,13 +80,13 @@ class Games(NamedTuple):
     rules: np.ndarray
     games: np.ndarray
     seats: np.ndarray
-    """The seat of player one."""
+    """The seat of agent one."""
     pairs: np.ndarray
     """The pair of each game, counted from the chunk's first."""
     counted: np.ndarray
     """Whether the hand is over and counted."""
     forfeits: np.ndarray
-    """1 where player one forfeited the hand, 2 where player two did."""
+    """1 where agent one forfeited the hand, 2 where agent two did."""
     totals: np.ndarray
     """`(games, TOTALS)`."""
 
@@ -119,7 +119,7 @@ class Endings(NamedTuple):
     exact: bool
     """Endings are not played: their exact value takes their place."""
     trusted: np.ndarray
-    """Players whose endings count as perfect."""
+    """Agents whose endings count as perfect."""
     high: Tablebase
     low: Tablebase
     """The tablebase of low contracts, where fewer tricks are better."""
@@ -185,19 +185,19 @@ def collect(
     rules_array: np.ndarray,
     games: np.ndarray,
     seats: np.ndarray,
-    player: int,
+    side: int,
     with_tricks: bool,
     key: np.ndarray,
     views: np.ndarray,
     choices: np.ndarray,
 ) -> int:
-    """Write the views of the games in which a player (0 or 1) is to move; returns their number."""
+    """Write the views of the games in which an agent (0 or 1) is to move; returns their number."""
     rules = row(rules_array, 0)
     count = 0
     for index in range(len(games)):
         game = row(games, index)
         seat = np.int64(game.turn)
-        if game.phase == OVER or (seat ^ np.int64(seats[index])) != player:
+        if game.phase == OVER or (seat ^ np.int64(seats[index])) != side:
             continue
         view, choice = row(views, count), row(choices, count)
         write_position(rules, game, seat, view)
@@ -321,7 +321,7 @@ def _count_thrown(game: Record, foreplay: int, value: int, endings: Endings) -> 
 def _count_ending(
     rules: Record, game: Record, seat: int, endings: Endings, sums: np.ndarray
 ) -> None:
-    """Count the exact value of an endgame, and the tricks that untrusted players lost in it."""
+    """Count the exact value of an endgame, and the tricks that untrusted agents lost in it."""
     foreplay = np.int64(rules.stock) // 2
     sign = -1 if game.low == 1 else 1
     if endings.exact:
@@ -352,7 +352,7 @@ def _count_ending(
     if trusts_one and trusts_two:
         return
     if trusts_one or trusts_two:
-        # Against a perfect player, every trick short of the value is the other's error.
+        # Against a perfect agent, every trick short of the value is the other's error.
         won = 0
         for trick in range(foreplay, np.int64(game.trick)):
             won += 1 if _winner(game, trick) == seat else 0
@@ -436,7 +436,7 @@ def deal_on(batch: Games, seed: np.uint64, ended: np.ndarray, dealt: np.ndarray)
 
 @jit
 def score_matches(batch: Games) -> None:
-    """Set the result of each match: the player with more points, or hands, wins."""
+    """Set the result of each match: the agent with more points, or hands, wins."""
     by_points = row(batch.rules, 0).match_target > 0
     for index in range(len(batch.games)):
         game = row(batch.games, index)

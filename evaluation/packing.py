@@ -1,7 +1,7 @@
-"""Files and modules that players need on other machines, packed here and unpacked there.
+"""Files and modules that agents need on other machines, packed here and unpacked there.
 
-A player's text contains paths and modules. Those below the working folder keep their name;
-others get a new one, which replaces the old one in the player's text.
+An agent's text contains paths and modules. Those below the working folder keep their name;
+others get a new one, which replaces the old one in the agent's text.
 """
 
 from __future__ import annotations
@@ -30,19 +30,18 @@ _MODULE = re.compile(r"(?<![\w./-])([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
 _PICKLE = re.compile(r"\bsb3:([^,]+),(?:[^,]*,)*trusted\b")
 
 
-def pack(players: Iterable[Any], on: str) -> tuple[list[Any], PackedFiles]:
-    """The players by their names on the workers, and the files that have to be there."""
+def pack(agents: Iterable[Any], on: str) -> tuple[list[Any], PackedFiles]:
+    """The agents by their names on the workers, and the files that have to be there."""
     files: PackedFiles = {}
     if on == LOCAL:
-        return [*players], files
+        return [*agents], files
     names = [
-        _pack_player(player, files) if isinstance(player, (str, Path)) else player
-        for player in players
+        _pack_agent(agent, files) if isinstance(agent, (str, Path)) else agent for agent in agents
     ]
     size = sum(map(len, files.values()))
     if size > MAX_BYTES:
         raise ValueError(
-            f"the players' files come to {size / 1e9:.1f} GB, and at most {MAX_BYTES / 1e9:.1f} "
+            f"the agents' files come to {size / 1e9:.1f} GB, and at most {MAX_BYTES / 1e9:.1f} "
             "travel: put them on every machine, under paths of its own, or name smaller ones"
         )
     return names, files
@@ -57,8 +56,8 @@ def _files(folder: Path) -> list[Path]:
     return [path for path in sorted(folder.rglob("*")) if path.is_file()]
 
 
-def _pack_player(player: str | Path, files: PackedFiles) -> str:
-    text = str(player)
+def _pack_agent(agent: str | Path, files: PackedFiles) -> str:
+    text = str(agent)
     # Workers of a cluster know nothing of the command.
     for path in _PICKLE.findall(text):
         check_trusted(f"sb3:{path}")
@@ -70,7 +69,7 @@ def _pack_player(player: str | Path, files: PackedFiles) -> str:
 
 
 def _pack_part(part: str, files: PackedFiles) -> str:
-    """Pack the files that a part of a player's text names; returns its name on the workers."""
+    """Pack the files that a part of an agent's text names; returns its name on the workers."""
     try:
         paths, base = _paths_of(part)
     except OSError:

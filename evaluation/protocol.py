@@ -27,7 +27,7 @@ from ..engine.dtypes import SEATS
 from ..engine.rules import load_rules
 from .chunk_player import Chunk, ChunkPlayer, PlayConfig, Task, half_worker
 from .exploitability.exact import agent_on_deck, measure_exploitability
-from .results import PlayerDetails, Result, ms_a_move
+from .results import AgentDetails, Result, ms_a_move
 from .statistics import Estimate, mean_estimate, win_rate_error, win_rate_estimate
 from .tournament import Arena
 
@@ -35,7 +35,7 @@ _FORMAT = "german-whist entry"
 SAMPLE = 4
 """Number of first deals whose game records an entry's digest covers."""
 _RECORDED_NAMES = {"champion-2": "champion", "thinker:64,policy=champion-2": "thinker:64"}
-"""Names in the game records of players that had another name when v1 was published.
+"""Names in the game records of agents that had another name when v1 was published.
 
 `champion` means the newest network of the package, `champion-2` always the same one. Entries hold
 the SHA-256 of all networks of the opponents, those of a search among them.
@@ -106,7 +106,7 @@ class DeckResult:
 
     exploitability: float | None
     reason: str = ""
-    """Why there is none, or which claim of the player was refuted."""
+    """Why there is none, or which claim of the agent was refuted."""
 
     def __str__(self) -> str:
         if self.exploitability is None:
@@ -117,7 +117,7 @@ class DeckResult:
 
 @dataclass(frozen=True)
 class FreshDeals:
-    """Results on deals that were unknown when the player was submitted."""
+    """Results on deals that were unknown when the agent was submitted."""
 
     value: str
     """Published after the submission; or a maintainer's secret, which the entry reveals."""
@@ -129,15 +129,15 @@ class FreshDeals:
 
 @dataclass(frozen=True)
 class Entry:
-    """The results of a player under a protocol: a file of the leaderboard."""
+    """The results of an agent under a protocol: a file of the leaderboard."""
 
     protocol: Protocol
-    player: str
-    """The player as the command names it."""
+    agent: str
+    """The agent as the command names it."""
     date: str
     result: Result
     deals: tuple[str, ...]
-    """For each opponent a digit a deal: the player's half wins in its two games, 0 to 4."""
+    """For each opponent a digit a deal: the agent's half wins in its two games, 0 to 4."""
     records: str
     """SHA-256 of the game records of the first deals against all opponents."""
     decks: dict[str, DeckResult] = field(default_factory=dict)
@@ -145,7 +145,7 @@ class Entry:
 
     @property
     def name(self) -> str:
-        return self.result.players[0]
+        return self.result.agents[0]
 
     @property
     def win_rate(self) -> Estimate:
@@ -154,9 +154,9 @@ class Entry:
 
     @property
     def submission(self) -> str:
-        """SHA-256 of the player, of its weights and of its results on the public deals."""
+        """SHA-256 of the agent, of its weights and of its results on the public deals."""
         weights = _weights(self.result.details[0])
-        content = [self.protocol.name, self.player, weights, self.deals, self.records]
+        content = [self.protocol.name, self.agent, weights, self.deals, self.records]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
     def fresh_deals(self, value: str) -> Deals:
@@ -188,7 +188,7 @@ class Entry:
         """The entry as JSON, a line for each field."""
         data = {
             "format": _FORMAT,
-            **{name: getattr(self, name) for name in ("player", "date", "deals", "records")},
+            **{name: getattr(self, name) for name in ("agent", "date", "deals", "records")},
             "protocol": asdict(self.protocol),
             "decks": {deck: asdict(result) for deck, result in self.decks.items()},
             "result": self.result.to_json(),
@@ -210,7 +210,7 @@ class Entry:
         return msgspec.convert(data, Entry, from_attributes=True)
 
 
-def _weights(details: PlayerDetails) -> list[str]:
+def _weights(details: AgentDetails) -> list[str]:
     return sorted(file.sha256 for file in details.checkpoints)
 
 
@@ -240,7 +240,7 @@ def mean_win_rate(deals: Sequence[str]) -> Estimate:
 
 
 def evaluate_protocol(
-    player: str,
+    agent: str,
     protocol: Protocol,
     progress: Callable[[Arena], None] | None = None,
     **options: Any,
@@ -249,19 +249,19 @@ def evaluate_protocol(
 
     Where the run was stopped early, the entry has no exploitability.
     """
-    arena = _arena(player, protocol, protocol.public_deals, options)
+    arena = _arena(agent, protocol, protocol.public_deals, options)
     result = arena.play(progress)
     sample: list[Chunk] = []
     if result.complete:
-        (sample,) = replay(player, protocol, protocol.public_deals, [0])
+        (sample,) = replay(agent, protocol, protocol.public_deals, [0])
     return Entry(
         protocol,
-        player,
+        agent,
         date=datetime.now(timezone.utc).date().isoformat(),
         result=result,
         deals=tuple(map(digits_of, arena.scores())),
         records=digest_of(sample),
-        decks={deck: _deck_result(player, deck) for deck in protocol.decks if result.complete},
+        decks={deck: _deck_result(agent, deck) for deck in protocol.decks if result.complete},
     )
 
 
@@ -276,11 +276,11 @@ def evaluate_fresh(
     `value` was published after the submission; None draws a secret one.
     """
     secret, value = value is None, value or secrets.token_hex(16)
-    arena = _arena(entry.player, entry.protocol, entry.fresh_deals(value), options)
+    arena = _arena(entry.agent, entry.protocol, entry.fresh_deals(value), options)
     submitted, here = entry.result.details[0], arena.details[0]
     if (_weights(submitted), submitted.endgame) != (_weights(here), here.endgame):
         raise ValueError(
-            f"{entry.player} has other weights, or another who plays its endgames, than the entry "
+            f"{entry.agent} has other weights, or another who plays its endgames, than the entry "
             "that was submitted: play the protocol again without --fresh, and submit that"
         )
     result = arena.play(progress)
@@ -288,9 +288,9 @@ def evaluate_fresh(
     return replace(entry, fresh=fresh), result
 
 
-def _arena(player: str, protocol: Protocol, deals: Deals, options: dict[str, Any]) -> Arena:
+def _arena(agent: str, protocol: Protocol, deals: Deals, options: dict[str, Any]) -> Arena:
     return Arena(
-        [player, *protocol.opponents],
+        [agent, *protocol.opponents],
         [(0, index) for index in range(1, 1 + len(protocol.opponents))],
         protocol.rules,
         hands=protocol.hands,
@@ -305,11 +305,11 @@ def entry_file(name: str) -> str:
 
 
 def replay(
-    player: str, protocol: Protocol, deals: Deals, starts: Sequence[int], pairs: int = SAMPLE
+    agent: str, protocol: Protocol, deals: Deals, starts: Sequence[int], pairs: int = SAMPLE
 ) -> list[list[Chunk]]:
     """Play so many deals from each start against each opponent, with the record of every hand."""
     config = _config(protocol, deals, records=True)
-    chunk_player = ChunkPlayer([(player, opponent) for opponent in protocol.opponents], config)
+    chunk_player = ChunkPlayer([(agent, opponent) for opponent in protocol.opponents], config)
     return [
         [
             chunk_player.play(Task(pairing, start=start, pairs=pairs))
@@ -320,16 +320,16 @@ def replay(
 
 
 def replay_apart(
-    player: str, protocol: Protocol, deals: Deals, starts: Sequence[int], opponent: str
+    agent: str, protocol: Protocol, deals: Deals, starts: Sequence[int], opponent: str
 ) -> list[str]:
     """Play `SAMPLE` deals from each start, both games of a deal in processes of their own.
 
-    A player that remembers more than its object does then knows no deal from its other half, nor
+    An agent that remembers more than its object does then knows no deal from its other half, nor
     from another pairing. Returns the digits of the deals from each start.
     """
     config, totals = _config(protocol, deals), np.zeros((len(starts), SAMPLE), np.int64)
     for half in range(SEATS):
-        setup = config, (player, opponent), half
+        setup = config, (agent, opponent), half
         with Executor(half_worker, setup) as executor:
             for index, start in enumerate(starts):
                 totals[index] += executor.submit(Task(start=start, pairs=SAMPLE)).result()
@@ -342,7 +342,7 @@ def _config(protocol: Protocol, deals: Deals, records: bool = False) -> PlayConf
 
 
 def digits_of(scores: Array) -> str:
-    """A digit for each deal: the wins of player one in its two games, in half wins."""
+    """A digit for each deal: the wins of agent one in its two games, in half wins."""
     return "".join(str(int(score)) for score in 2 * scores)
 
 
@@ -354,10 +354,10 @@ def digest_of(chunks: Sequence[Chunk]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _deck_result(player: str, deck: str) -> DeckResult:
+def _deck_result(agent: str, deck: str) -> DeckResult:
     try:
         rules = load_rules(deck)
-        result = measure_exploitability(agent_on_deck(player, rules), rules)
+        result = measure_exploitability(agent_on_deck(agent, rules), rules)
         return DeckResult(result.exploitability, result.note)
     except ValueError as error:  # other rules, too large for the agent, or no probabilities
         return DeckResult(None, str(error))

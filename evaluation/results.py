@@ -25,7 +25,7 @@ RESULT_VERSION = 1
 
 @dataclass(frozen=True)
 class Stages:
-    """One player's play in foreplay and endgame, per hand."""
+    """One agent's play in foreplay and endgame, per hand."""
 
     upcards: float
     """Tricks won in the foreplay, and the upcards with them."""
@@ -40,17 +40,17 @@ class Stages:
 
 @dataclass(frozen=True)
 class TrickCourse:
-    """Player one against player two, trick by trick."""
+    """Agent one against agent two, trick by trick."""
 
     tricks_won: tuple[float | None, ...]
-    """Fraction of hands in which player one wins the trick of each number."""
+    """Fraction of hands in which agent one wins the trick of each number."""
     trumps: tuple[float | None, ...]
-    """Player one's surplus of trumps as each trick begins."""
+    """Agent one's surplus of trumps as each trick begins."""
     high_cards: tuple[float | None, ...]
-    """Player one's surplus of queens, kings and aces."""
+    """Agent one's surplus of queens, kings and aces."""
 
     def mirror(self) -> TrickCourse:
-        """The course from player two's point of view."""
+        """The course from agent two's point of view."""
         return TrickCourse(
             _each(lambda won: 1 - won, self.tricks_won),
             _each(lambda surplus: -surplus, self.trumps),
@@ -66,26 +66,26 @@ def _each(
 
 @dataclass(frozen=True)
 class Forfeit:
-    """Hands that a player forfeited."""
+    """Hands that an agent forfeited."""
 
-    player: str
+    agent: str
     kind: str
     hands: int
     example: str
     trace: str = ""
-    """Traceback of the first error, within the player's own code."""
+    """Traceback of the first error, within the agent's own code."""
 
     def __str__(self) -> str:
         reason = "played an illegal card" if self.kind == "illegal" else "raised an error"
         hands = "1 hand" if self.hands == 1 else f"{self.hands:,} hands"
-        return f"{self.player} {reason} and so forfeited {hands}; the first: {self.example}"
+        return f"{self.agent} {reason} and so forfeited {hands}; the first: {self.example}"
 
 
 @dataclass(frozen=True)
 class Pairing:
-    """Head-to-head results; every metric is from `player`'s point of view."""
+    """Head-to-head results; every metric is from `agent`'s point of view."""
 
-    player: str
+    agent: str
     opponent: str
     pairs: int
     """Deals (or matches), each played twice."""
@@ -115,8 +115,8 @@ class Pairing:
         one, two = self.stages
         return replace(
             self,
-            player=self.opponent,
-            opponent=self.player,
+            agent=self.opponent,
+            opponent=self.agent,
             win_rate=self.win_rate.scaled(-1, 1),
             as_played=self.as_played and self.as_played.scaled(-1, 1),
             hand_win_rate=self.hand_win_rate.scaled(-1, 1),
@@ -140,16 +140,16 @@ class Pairing:
         for name in ("as_leader", "as_dealer", "ending_margin"):
             row[name] = getattr(self, name)
         row["exact_endings"] = int(self.exact_endings)
-        sides = ("", self.player, self.stages[0]), ("opponent_", self.opponent, self.stages[1])
+        sides = ("", self.agent, self.stages[0]), ("opponent_", self.opponent, self.stages[1])
         for name in ("upcards", "thrown", "forfeits", "ms_a_move"):
-            for prefix, player, stages in sides:
+            for prefix, agent, stages in sides:
                 row[prefix + name] = (
-                    self._forfeited_hands(player) if name == "forfeits" else getattr(stages, name)
+                    self._forfeited_hands(agent) if name == "forfeits" else getattr(stages, name)
                 )
         return row
 
-    def _forfeited_hands(self, player: str) -> int:
-        return sum(forfeit.hands for forfeit in self.forfeits if forfeit.player == player)
+    def _forfeited_hands(self, agent: str) -> int:
+        return sum(forfeit.hands for forfeit in self.forfeits if forfeit.agent == agent)
 
     def to_json(self) -> dict[str, Any]:
         """A mapping for JSON; what depends on the machine is under `timing`."""
@@ -165,20 +165,20 @@ class Pairing:
 
 @dataclass(frozen=True)
 class Ladder:
-    """Ratings of all players."""
+    """Ratings of all agents."""
 
-    players: tuple[str, ...]
+    agents: tuple[str, ...]
     ratings: Ratings
     anchor: str | None
 
     def ranked(self) -> list[tuple[str, Estimate]]:
-        rated = zip(self.players, self.ratings.elo, strict=True)
-        return sorted(rated, key=lambda player_and_elo: -player_and_elo[1].value)
+        rated = zip(self.agents, self.ratings.elo, strict=True)
+        return sorted(rated, key=lambda agent_and_elo: -agent_and_elo[1].value)
 
     def notes(self) -> Iterator[str]:
         if self.ratings.padded:
             yield (
-                "A player won or lost everything that ties it to the others: ratings were found "
+                "An agent won or lost everything that ties it to the others: ratings were found "
                 "with half a tie added to every pairing."
             )
         if any(math.isinf(elo.margin_of_error) for elo in self.ratings.elo):
@@ -186,8 +186,8 @@ class Ladder:
 
 
 @dataclass(frozen=True)
-class PlayerDetails:
-    """Who plays a player's endgames, and its checkpoints."""
+class AgentDetails:
+    """Who plays an agent's endgames, and its checkpoints."""
 
     name: str
     endgame: str
@@ -198,7 +198,7 @@ class PlayerDetails:
     """The files of its weights."""
 
     @classmethod
-    def of(cls, name: str, agent: Agent) -> PlayerDetails:
+    def of(cls, name: str, agent: Agent) -> AgentDetails:
         return cls(name, agent.endgame, agent.endgame_switch, agent.checkpoints)
 
     @property
@@ -228,11 +228,11 @@ class Result:
     """Of the deals."""
     key: str
     """Secret of all other random numbers, in hexadecimal: seed and key reproduce the result."""
-    players: tuple[str, ...]
+    agents: tuple[str, ...]
     pairings: tuple[Pairing, ...]
     ladder: Ladder | None = None
-    details: tuple[PlayerDetails, ...] = ()
-    """One for each of `players`."""
+    details: tuple[AgentDetails, ...] = ()
+    """One for each of `agents`."""
     complete: bool = True
     """False when the run was stopped early."""
     signal: int = 0
@@ -251,41 +251,41 @@ class Result:
         for pairing in self.pairings:
             wins = percent_with_interval(pairing.win_rate)
             games = f"{2 * pairing.pairs:,} {'matches' if self.match else 'hands'}"
-            lines.append(f"{pairing.player} against {pairing.opponent}: {wins} of {games}")
+            lines.append(f"{pairing.agent} against {pairing.opponent}: {wins} of {games}")
         return "\n".join(lines)
 
-    def pairing(self, player: str, opponent: str) -> Pairing | None:
-        """The pairing of two players, from the first one's point of view; None if never played."""
-        for name in (player, opponent):
-            if name not in self.players:
-                raise ValueError(f"{name!r} is none of the players {', '.join(self.players)}")
+    def pairing(self, agent: str, opponent: str) -> Pairing | None:
+        """The pairing of two agents, from the first one's point of view; None if never played."""
+        for name in (agent, opponent):
+            if name not in self.agents:
+                raise ValueError(f"{name!r} is none of the agents {', '.join(self.agents)}")
         for pairing in self.pairings:
-            if (pairing.player, pairing.opponent) == (player, opponent):
+            if (pairing.agent, pairing.opponent) == (agent, opponent):
                 return pairing
-            if (pairing.player, pairing.opponent) == (opponent, player):
+            if (pairing.agent, pairing.opponent) == (opponent, agent):
                 return pairing.mirror()
         return None
 
-    def win_rate(self, player: str, opponent: str) -> Estimate | None:
-        """The first player's win rate against the second."""
-        pairing = self.pairing(player, opponent)
+    def win_rate(self, agent: str, opponent: str) -> Estimate | None:
+        """The first agent's win rate against the second."""
+        pairing = self.pairing(agent, opponent)
         return pairing.win_rate if pairing is not None else None
 
     def rows(self) -> list[dict[str, Any]]:
         """A row of metrics by name for each pairing; None where a metric does not apply."""
         run = {"rules": self.rules, "match": self.match, "seed": self.seed, "key": self.key}
-        details = {player.name: player for player in self.details}
+        details = {agent.name: agent for agent in self.details}
         return [
             {
-                "player": pairing.player,
+                "agent": pairing.agent,
                 "opponent": pairing.opponent,
                 **run,
                 **pairing.metrics(),
                 **{
-                    f"{prefix}{name}": getattr(details[player], f"{name}_text")
-                    for prefix, player in (("", pairing.player), ("opponent_", pairing.opponent))
+                    f"{prefix}{name}": getattr(details[agent], f"{name}_text")
+                    for prefix, agent in (("", pairing.agent), ("opponent_", pairing.opponent))
                     for name in ("endgame", "checkpoints")
-                    if player in details
+                    if agent in details
                 },
             }
             for pairing in self.pairings
@@ -298,7 +298,7 @@ class Result:
     def to_json(self) -> dict[str, Any]:
         """A mapping for JSON."""
         plain = _to_builtins(self)
-        names = ("rules", "match", "seed", "key", "until", "complete", "players", "details")
+        names = ("rules", "match", "seed", "key", "until", "complete", "agents", "details")
         data: dict[str, Any] = {
             "format": "german-whist arena",
             "version": RESULT_VERSION,
@@ -319,7 +319,7 @@ class Result:
             data["ladder"] = {
                 "anchor": self.ladder.anchor,
                 "padded": self.ladder.ratings.padded,
-                "elo": [{"player": player, **_to_builtins(elo)} for player, elo in ranking],
+                "elo": [{"agent": agent, **_to_builtins(elo)} for agent, elo in ranking],
             }
         return data
 
@@ -331,12 +331,12 @@ class Result:
             for stage, timing in zip(pairing["stages"], pairing["timing"], strict=True):
                 stage.update(timing)
         if fields["ladder"] is not None:
-            elo = {rating["player"]: rating for rating in fields["ladder"].pop("elo")}
+            elo = {rating["agent"]: rating for rating in fields["ladder"].pop("elo")}
             ratings = {
-                "elo": [elo[name] for name in data["players"]],
+                "elo": [elo[name] for name in data["agents"]],
                 "padded": fields["ladder"]["padded"],
             }
-            fields["ladder"].update(players=data["players"], ratings=ratings)
+            fields["ladder"].update(agents=data["agents"], ratings=ratings)
         return msgspec.convert(fields, Result)
 
     def text(self) -> str:
@@ -368,7 +368,7 @@ def pairing_from_tally(
     sums = tally.sums
     dealt = sums[k.HANDS] - sums[k.LED_HANDS]
     return Pairing(
-        player=names[0],
+        agent=names[0],
         opponent=names[1],
         pairs=tally.pairs,
         hands=int(sums[k.HANDS]),
@@ -388,20 +388,20 @@ def pairing_from_tally(
         ),
         exact_endings=tally.exact,
         forfeits=tuple(
-            Forfeit(names[fault.player], fault.kind, fault.hands, fault.example, fault.trace)
+            Forfeit(names[fault.side], fault.kind, fault.hands, fault.example, fault.trace)
             for fault in tally.faults
         ),
     )
 
 
-def _stages(tally: Tally, player: int, perfect: bool) -> Stages:
-    sums, moves = tally.sums, int(tally.moves[player])
-    upcards, thrown = (k.UPCARDS_TWO, k.THROWN_TWO) if player else (k.UPCARDS_ONE, k.THROWN_ONE)
+def _stages(tally: Tally, side: int, perfect: bool) -> Stages:
+    sums, moves = tally.sums, int(tally.moves[side])
+    upcards, thrown = (k.UPCARDS_TWO, k.THROWN_TWO) if side else (k.UPCARDS_ONE, k.THROWN_ONE)
     return Stages(
         upcards=_ratio(sums[upcards], sums[k.STAGED], 0.0),
         thrown=_ratio(sums[thrown], sums[k.ENDINGS]),
         perfect=perfect,
-        ms_a_move=_ratio(1000 * tally.seconds[player], moves),
+        ms_a_move=_ratio(1000 * tally.seconds[side], moves),
         moves=moves,
     )
 
@@ -430,32 +430,32 @@ def is_rated_as_played(pairing: Pairing) -> bool:
 
 
 def fit_ladder(
-    players: tuple[str, ...],
+    agents: tuple[str, ...],
     pairings: tuple[Pairing, ...],
     scores: Sequence[Array],
     anchor: str | None,
 ) -> Ladder | None:
-    """Ratings from the pairings; None unless pairings connect all players.
+    """Ratings from the pairings; None unless pairings connect all agents.
 
-    `scores` holds for each pairing the games that its player won on each deal, as ratings count
+    `scores` holds for each pairing the games that its agent won on each deal, as ratings count
     them.
     """
-    count = len(players)
+    count = len(agents)
     games, wins = np.zeros((count, count)), np.zeros((count, count))
-    indices = [(players.index(p.player), players.index(p.opponent)) for p in pairings]
+    indices = [(agents.index(p.agent), agents.index(p.opponent)) for p in pairings]
     for (i, j), deal_scores in zip(indices, scores, strict=True):
         games[i, j] = games[j, i] = SEATS * len(deal_scores)
         wins[i, j] = np.sum(deal_scores, dtype=float)
         wins[j, i] = games[i, j] - wins[i, j]
     if count < 2 or not is_connected(games):
         return None
-    anchor_index = players.index(anchor) if anchor is not None else None
+    anchor_index = agents.index(anchor) if anchor is not None else None
     residuals = deal_residuals(count, indices, scores)
-    return Ladder(players, fit_ratings(games, wins, residuals, anchor_index), anchor)
+    return Ladder(agents, fit_ratings(games, wins, residuals, anchor_index), anchor)
 
 
 def ms_a_move(pairings: Sequence[Pairing]) -> float | None:
-    """Mean milliseconds of a decision of the first player of some pairings."""
+    """Mean milliseconds of a decision of the first agent of some pairings."""
     stages = [pairing.stages[0] for pairing in pairings]
     moves = sum(stage.moves for stage in stages)
     spent = sum((stage.ms_a_move or 0.0) * stage.moves for stage in stages)
@@ -463,10 +463,10 @@ def ms_a_move(pairings: Sequence[Pairing]) -> float | None:
 
 
 def sort_by_rating(ladder: Ladder, pairings: tuple[Pairing, ...]) -> tuple[Pairing, ...]:
-    """The pairings in the ladder's order, each from the higher player's point of view."""
-    rank = {player: number for number, (player, _) in enumerate(ladder.ranked())}
+    """The pairings in the ladder's order, each from the higher agent's point of view."""
+    rank = {agent: number for number, (agent, _) in enumerate(ladder.ranked())}
     from_higher = [
-        pairing if rank[pairing.player] < rank[pairing.opponent] else pairing.mirror()
+        pairing if rank[pairing.agent] < rank[pairing.opponent] else pairing.mirror()
         for pairing in pairings
     ]
-    return tuple(sorted(from_higher, key=lambda p: (rank[p.player], rank[p.opponent])))
+    return tuple(sorted(from_higher, key=lambda p: (rank[p.agent], rank[p.opponent])))

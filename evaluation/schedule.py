@@ -61,9 +61,9 @@ class PairingProgress:
     The tally contains all chunks before the first that is missing.
     """
 
-    players: tuple[str, str]
+    agents: tuple[str, str]
     perfect: tuple[bool, bool]
-    """Players whose endings count as perfect."""
+    """Agents whose endings count as perfect."""
     next_start: int = 0
     """The first pair of the next chunk."""
     waiting: dict[int, Chunk] = field(default_factory=dict)

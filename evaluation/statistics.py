@@ -123,12 +123,12 @@ def win_rate_estimate(
 
 @dataclass(frozen=True)
 class Ratings:
-    """Elo ratings in the order of the players."""
+    """Elo ratings in the order of the agents."""
 
     elo: tuple[Estimate, ...]
     """With infinite bounds where the results determine no interval."""
     padded: bool
-    """Whether half a tie was added to every pairing, because some players won or lost everything
+    """Whether half a tie was added to every pairing, because some agents won or lost everything
     against the others, so that the maximum likelihood has no finite ratings."""
 
 
@@ -167,7 +167,7 @@ def fit_ratings(
         variances = np.diag(contrast @ inverse @ information @ inverse @ contrast.T)
         t = np.full(count, NORMAL_QUANTILE)
     else:
-        # The gradient of the log-likelihood is each player's score less its expectation, so these
+        # The gradient of the log-likelihood is each agent's score less its expectation, so these
         # are the influences of the deals on the ratings: the square root of the sandwich estimator.
         influences = contrast @ inverse @ np.asarray(residuals, float)
         variances = np.square(influences).sum(1)
@@ -186,16 +186,16 @@ def fit_ratings(
 
 
 def deal_residuals(
-    players: int, pairings: Sequence[tuple[int, int]], scores: Sequence[Array]
+    agents: int, pairings: Sequence[tuple[int, int]], scores: Sequence[Array]
 ) -> Array:
-    """Deviation of each player's total score on each deal from its mean, `(players, deals)`.
+    """Deviation of each agent's total score on each deal from its mean, `(agents, deals)`.
 
-    `scores[n][d]` is the score on deal d of the first of the two players `pairings[n]`. A deal is
+    `scores[n][d]` is the score on deal d of the first of the two agents `pairings[n]`. A deal is
     one observation of all pairings that played it (cluster-robust, Liang and Zeger 1986): its
-    residuals add up over a player's pairings before they are squared. Each pairing has its own
+    residuals add up over an agent's pairings before they are squared. Each pairing has its own
     mean, and its residuals the factor n / (n - 1) of an unbiased variance.
     """
-    residuals = np.zeros((players, max(map(len, scores), default=0)))
+    residuals = np.zeros((agents, max(map(len, scores), default=0)))
     for (one, two), deal_scores in zip(pairings, scores, strict=True):
         count = len(deal_scores)
         if count > 1:
@@ -210,7 +210,7 @@ def _degrees_of_freedom(influences: Array) -> int:
     """Degrees of freedom of the variance of a sum of terms with this distribution.
 
     A variance estimated from n terms of kurtosis k scatters like a normal one's with 2n / (k - 1)
-    of them: few, where a handful of deals decides between two players that play alike.
+    of them: few, where a handful of deals decides between two agents that play alike.
     """
     count, squares = len(influences), np.square(influences)
     most = max(count - 1, 1)
@@ -240,7 +240,7 @@ def _transitive_wins(scores: Array) -> Array:
 
 
 def _bounded(scores: Array, anchor: int | None) -> Array:
-    """Players whose ratings have both bounds, relative to the anchor or the mean of all."""
+    """Agents whose ratings have both bounds, relative to the anchor or the mean of all."""
     wins = _transitive_wins(scores)
     mutual = wins & wins.T
     return np.full(len(scores), mutual.all()) if anchor is None else mutual[anchor]

@@ -16,15 +16,15 @@ from .statistics import Estimate, Moments, mean_estimate, ratio, win_rate_error,
 
 @dataclass
 class Fault:
-    """Hands that a player forfeited for one reason, with a message about the first."""
+    """Hands that an agent forfeited for one reason, with a message about the first."""
 
-    player: int
+    side: int
     kind: str
     """`illegal` or `raised`."""
     hands: int
     example: str
     trace: str = ""
-    """Traceback of the error within the player's own code."""
+    """Traceback of the error within the agent's own code."""
 
 
 _ARRAYS = ("sums", "course", "moments", "totals", "failed", "moves", "seconds")
@@ -47,10 +47,10 @@ class Tally:
     reduce_variance: bool = False
     """Whether the luck of the stock was measured."""
     failed: Array = field(default_factory=lambda: np.zeros(SEATS, np.int64))
-    """Hands that each player forfeited in the endgame."""
+    """Hands that each agent forfeited in the endgame."""
     moves: Array = field(default_factory=lambda: np.zeros(SEATS, np.int64))
     seconds: Array = field(default_factory=lambda: np.zeros(SEATS))
-    """Of the moves of each player."""
+    """Of the moves of each agent."""
     faults: list[Fault] = field(default_factory=list)
 
     def add(self, other: Tally) -> None:
@@ -65,19 +65,19 @@ class Tally:
 
     def add_fault(self, fault: Fault) -> None:
         for earlier in self.faults:
-            if (earlier.player, earlier.kind) == (fault.player, fault.kind):
+            if (earlier.side, earlier.kind) == (fault.side, fault.kind):
                 earlier.hands += fault.hands
                 return
         self.faults.append(replace(fault))
 
-    def endgame_errors(self, player: int) -> int:
+    def endgame_errors(self, side: int) -> int:
         """Tricks lost against perfect endgame play, and hands forfeited in the endgame."""
-        thrown = k.THROWN_TWO if player else k.THROWN_ONE
-        return int(self.sums[thrown] + self.failed[player])
+        thrown = k.THROWN_TWO if side else k.THROWN_ONE
+        return int(self.sums[thrown] + self.failed[side])
 
     @property
     def always_level(self) -> bool:
-        """Whether no deal separated the players, as when both choose alike in every hand."""
+        """Whether no deal separated the agents, as when both choose alike in every hand."""
         return self.pairs > 1 and not self.faults and not self.moments[k.GAME_MARGIN, k.GAME_MARGIN]
 
 

@@ -1,4 +1,4 @@
-"""Tournaments: some players against one or all others, to a number of hands or a precision.
+"""Tournaments: some agents against one or all others, to a number of hands or a precision.
 
 The walk: `Arena.play` takes chunks of deals from a `Schedule`, has a `ChunkPlayer` play them, in
 this process or in workers, and gives the tallies back to the schedule; `results` turns them into
@@ -18,7 +18,7 @@ import numpy as np
 
 from ..agents.base import Agent
 from ..agents.checkpoints import WEIGHTS, read_fields
-from ..agents.registry import common_rules, named_player
+from ..agents.registry import common_rules, parse_agent_name
 from ..common.executors import (
     LOCAL,
     MAX_WORKERS,
@@ -49,9 +49,9 @@ from .formats import percent_with_interval
 from .journal import Journal
 from .packing import pack
 from .results import (
+    AgentDetails,
     Ladder,
     Pairing,
-    PlayerDetails,
     Result,
     fit_ladder,
     is_rated_as_played,
@@ -96,13 +96,13 @@ class ArenaOptions(TypedDict, total=False):
 class Arena:
     """A tournament; `evaluate` and `ladder` make one and play it.
 
-    `pairings` are pairs of indices into `players`. A player written `NAME=PLAYER` is reported as
-    NAME. Without `rules` the classic ones are played, or those of the players' checkpoints.
+    `pairings` are pairs of indices into `agents`. An agent written `NAME=AGENT` is reported as
+    NAME. Without `rules` the classic ones are played, or those of the agents' checkpoints.
     """
 
     def __init__(
         self,
-        players: Sequence[AgentSpec],
+        agents: Sequence[AgentSpec],
         pairings: Sequence[tuple[int, int]],
         rules: RulesLike | None = None,
         *,
@@ -117,7 +117,7 @@ class Arena:
             key = self._journal.key
         seed = _checked_int(options.get("seed", 0), "seed", 0, 2**64 - 1)
         self.config = PlayConfig(
-            common_rules(players, rules),
+            common_rules(agents, rules),
             as_match(options.get("match")),
             seed,
             secret_of_seed(seed, "arena") if key is None else _key_bytes(key),
@@ -130,33 +130,32 @@ class Arena:
         self.limits = _limits(options.get("hands"), options.get("until"))
         self.workers = _checked_int(options.get("workers", 1), "workers", 1, MAX_WORKERS)
         self.on = check_backend(options.get("on", LOCAL))
-        if self.workers > 1 and not _are_names(players):
+        if self.workers > 1 and not _are_names(agents):
             raise ValueError(
-                "players that are objects play in this process alone: give their names, or "
-                "workers=1"
+                "agents that are objects play in this process alone: give their names, or workers=1"
             )
-        self._specs = [(players[i], players[j]) for i, j in pairings]
-        # Made here even where workers play: an error of a player is raised before anything starts.
+        self._specs = [(agents[i], agents[j]) for i, j in pairings]
+        # Made here even where workers play: an error of an agent is raised before anything starts.
         self._chunk_player = ChunkPlayer(self._specs, self.config)
-        agents = [self._chunk_player.agent_pairs(index)[0] for index in range(len(pairings))]
-        self.names = _names(players, pairings, agents)
-        agent_of = dict(zip(chain(*pairings), chain(*agents), strict=True))
+        pairs = [self._chunk_player.agent_pairs(index)[0] for index in range(len(pairings))]
+        self.names = _names(agents, pairings, pairs)
+        agent_of = dict(zip(chain(*pairings), chain(*pairs), strict=True))
         self.details = tuple(
-            PlayerDetails.of(name, agent_of[i]) for i, name in enumerate(self.names)
+            AgentDetails.of(name, agent_of[i]) for i, name in enumerate(self.names)
         )
         self._rated, self._anchor = rated, anchor
         if rated:
             _check_ladder(self.names, anchor)
         if self._journal is not None:
-            if not _are_names(players):
-                raise ValueError("a run with players that are objects cannot be resumed: name them")
-            self._journal.begin(self._identity([*players], pairings))
+            if not _are_names(agents):
+                raise ValueError("a run with agents that are objects cannot be resumed: name them")
+            self._journal.begin(self._identity([*agents], pairings))
         self.schedule = Schedule(
             [
                 PairingProgress(
                     (self.names[i], self.names[j]), (has_exact_endings(one), has_exact_endings(two))
                 )
-                for (i, j), (one, two) in zip(pairings, agents, strict=True)
+                for (i, j), (one, two) in zip(pairings, pairs, strict=True)
             ],
             self.limits,
             journal=self._journal,
@@ -169,11 +168,11 @@ class Arena:
         self._signal = 0
         self._began = time.monotonic()
 
-    def _identity(self, players: list[str], pairings: Sequence[tuple[int, int]]) -> dict[str, Any]:
+    def _identity(self, agents: list[str], pairings: Sequence[tuple[int, int]]) -> dict[str, Any]:
         """Everything that must be equal in a run that resumes from a file."""
         config = self.config
         return {
-            "players": players,
+            "agents": agents,
             "details": self.details,
             "pairings": [*pairings],
             "rules": config.rules.as_mapping(),
@@ -225,8 +224,8 @@ class Arena:
     def _executor(self) -> Executor[Task, Chunk] | InProcessExecutor[Task, Chunk]:
         if self.workers == 1 and self.on == LOCAL:
             return InProcessExecutor(self._chunk_player.play)
-        players, files = pack(chain.from_iterable(self._specs), self.on)
-        return Executor(chunk_worker, (self.config, players), self.workers, self.on, files=files)
+        agents, files = pack(chain.from_iterable(self._specs), self.on)
+        return Executor(chunk_worker, (self.config, agents), self.workers, self.on, files=files)
 
     # -- results so far
 
@@ -237,13 +236,13 @@ class Arena:
 
     def pairing(self, played: PairingProgress) -> Pairing:
         tricks = self.config.rules.tricks
-        return pairing_from_tally(played.players, played.perfect, tricks, played.tally)
+        return pairing_from_tally(played.agents, played.perfect, tricks, played.tally)
 
     def _started(self) -> list[PairingProgress]:
         return [pairing for pairing in self.schedule.pairings if pairing.tally.pairs]
 
     def scores(self) -> list[Array]:
-        """For each pairing with results, the games that its player won on each deal."""
+        """For each pairing with results, the games that its agent won on each deal."""
         return [np.concatenate(played.scores) for played in self._started()]
 
     def _rated_scores(self, pairings: Sequence[Pairing]) -> list[Array]:
@@ -267,7 +266,7 @@ class Arena:
             map(self.pairing, in_play), key=lambda pairing: pairing.win_rate.margin_of_error
         )
         win_rate = percent_with_interval(pairing.win_rate)
-        return f"{pairing.player} – {pairing.opponent} {win_rate}, {hands}"
+        return f"{pairing.agent} – {pairing.opponent} {win_rate}, {hands}"
 
     def _result(self, complete: bool) -> Result:
         pairings = tuple(map(self.pairing, self._started()))
@@ -282,7 +281,7 @@ class Arena:
             match=str(config.match) if config.match else None,
             seed=config.seed,
             key=config.key.hex(),
-            players=self.names,
+            agents=self.names,
             pairings=pairings,
             ladder=ladder,
             details=self.details,
@@ -308,7 +307,7 @@ class Arena:
             yield f"{self._journal.path} could not be written to the end: {self._journal.fault}."
         if any(pairing.exact_endings for pairing in pairings):
             yield (
-                "Where both players are perfect in the endgame it was not played: its exact value, "
+                "Where both agents are perfect in the endgame it was not played: its exact value, "
                 "the result of perfect play, took its place."
             )
         if self.config.reduce_variance:
@@ -326,7 +325,7 @@ class Arena:
         for pairing in self.schedule.pairings:
             if pairing.tally.always_level:
                 yield (
-                    f"{' and '.join(pairing.players)} came out level on every deal, as players "
+                    f"{' and '.join(pairing.agents)} came out level on every deal, as agents "
                     "do that make the same choices in every hand: nothing was measured."
                 )
         if self.limits.until is not None and not self._stopped_by:
@@ -339,7 +338,7 @@ class Arena:
             yield "Forfeited hands have no record."
 
 
-def seen_deals(details: PlayerDetails, seed: int) -> Iterator[str]:
+def seen_deals(details: AgentDetails, seed: int) -> Iterator[str]:
     """A sentence for each network that was trained on the deals of a seed, by its card."""
     for model in details.checkpoints:
         path = Path(model.file)
@@ -360,7 +359,7 @@ def _notes_on_reduced(pairings: Sequence[Pairing], rated: bool) -> Iterator[str]
     beyond = [pairing for pairing in pairings if is_rated_as_played(pairing)]
     if not beyond:
         return
-    names = ", ".join(f"{pairing.player} – {pairing.opponent}" for pairing in beyond)
+    names = ", ".join(f"{pairing.agent} – {pairing.opponent}" for pairing in beyond)
     ratings = " Ratings count these as played." if rated else ""
     yield (
         f"Less luck, a win rate or its interval can reach beyond 0 or 100 % ({names}): the true "
@@ -381,8 +380,8 @@ def show_on(progress: Progress) -> Callable[[Arena], None]:
 # -- checks of the options
 
 
-def _are_names(players: Sequence[AgentSpec]) -> bool:
-    return all(isinstance(player, str) for player in players)
+def _are_names(agents: Sequence[AgentSpec]) -> bool:
+    return all(isinstance(agent, str) for agent in agents)
 
 
 def _checked_int(value: object, name: str, low: int, high: int) -> int:
@@ -421,28 +420,26 @@ def _key_bytes(text: str) -> bytes:
 
 
 def _names(
-    players: Sequence[AgentSpec],
+    agents: Sequence[AgentSpec],
     pairings: Sequence[tuple[int, int]],
-    agents: Sequence[tuple[Agent, Agent]],
+    pairs: Sequence[tuple[Agent, Agent]],
 ) -> tuple[str, ...]:
-    """The names of the players: those on the command line, or their agents'."""
-    names = [named_player(player)[0] if isinstance(player, str) else "" for player in players]
-    for indices, pair in zip(pairings, agents, strict=True):
-        for index, agent in zip(indices, pair, strict=True):
-            names[index] = names[index] or agent.name
-    owners = dict(zip(names, players, strict=True))
-    for name, player in zip(names, players, strict=True):
-        if isinstance(player, str) and owners[name] != player:
-            raise ValueError(
-                f"{name} is what {owners[name]} and {player} are called: name one anew"
-            )
+    """The names of the agents: those on the command line, or their agents'."""
+    names = [parse_agent_name(agent)[0] if isinstance(agent, str) else "" for agent in agents]
+    for indices, pair in zip(pairings, pairs, strict=True):
+        for index, made in zip(indices, pair, strict=True):
+            names[index] = names[index] or made.name
+    owners = dict(zip(names, agents, strict=True))
+    for name, agent in zip(names, agents, strict=True):
+        if isinstance(agent, str) and owners[name] != agent:
+            raise ValueError(f"{name} is what {owners[name]} and {agent} are called: name one anew")
     return tuple(names)
 
 
 def _check_ladder(names: tuple[str, ...], anchor: str | None) -> None:
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"{name} stands twice in the ladder: each player once")
+            raise ValueError(f"{name} stands twice in the ladder: each agent once")
     if anchor is not None and anchor not in names:
         raise ValueError(f"anchor is {anchor!r}: it has to be one of {', '.join(names)}")
 
@@ -458,14 +455,14 @@ def _check_options(function: str, options: Mapping[str, object]) -> None:
 
 
 def evaluate(
-    player: AgentSpec,
+    agent: AgentSpec,
     against: AgentSpec | Sequence[AgentSpec],
     rules: RulesLike | None = None,
     *,
     progress: Callable[[Arena], None] | None = None,
     **options: Unpack[ArenaOptions],
 ) -> Result:
-    """Play one player against one or more others; options of `Arena`.
+    """Play one agent against one or more others; options of `Arena`.
 
     >>> evaluate("threshold", "random", hands=200).pairings[0].win_rate.value > 0.9
     True
@@ -473,20 +470,20 @@ def evaluate(
     _check_options("evaluate", options)
     opponents = list(against) if isinstance(against, (list, tuple)) else [against]
     pairings = [(0, index) for index in range(1, len(opponents) + 1)]
-    return Arena([player, *opponents], pairings, rules, **options).play(progress)
+    return Arena([agent, *opponents], pairings, rules, **options).play(progress)
 
 
 def ladder(
-    players: Sequence[AgentSpec],
+    agents: Sequence[AgentSpec],
     rules: RulesLike | None = None,
     *,
     progress: Callable[[Arena], None] | None = None,
     anchor: str | None = None,
     **options: Unpack[ArenaOptions],
 ) -> Result:
-    """Play a round robin, and rate the players; options of `Arena`."""
+    """Play a round robin, and rate the agents; options of `Arena`."""
     _check_options("ladder", options)
-    if len(players) < 2:
-        raise ValueError("a ladder needs two players or more")
-    pairings = list(combinations(range(len(players)), 2))
-    return Arena(players, pairings, rules, anchor=anchor, rated=True, **options).play(progress)
+    if len(agents) < 2:
+        raise ValueError("a ladder needs two agents or more")
+    pairings = list(combinations(range(len(agents)), 2))
+    return Arena(agents, pairings, rules, anchor=anchor, rated=True, **options).play(progress)

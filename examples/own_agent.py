@@ -63,7 +63,7 @@ def main() -> None:
     for pairing in result.pairings:
         win_rate = pairing.win_rate.scaled(100)
         print(
-            f"{pairing.player} against {pairing.opponent}: "
+            f"{pairing.agent} against {pairing.opponent}: "
             f"{win_rate.value:.1f} % [{win_rate.low:.1f}, {win_rate.high:.1f}]"
         )
         for forfeit in pairing.forfeits:

@@ -197,7 +197,7 @@ def figures_of(result: Any) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
     for each in result.pairings:
         values = (each.win_rate, each.hand_win_rate, each.margin, each.points)
-        found[f"{each.player} - {each.opponent}"] = [
+        found[f"{each.agent} - {each.opponent}"] = [
             each.pairs,
             each.hands,
             *(round(value.value, 9) for value in values),

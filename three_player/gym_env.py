@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from ..agents.base import agent_key
-from ..agents.calls import PlayerFault
+from ..agents.calls import AgentFault
 from ..engine.batch.config import checked_keywords
 from ..engine.cards import N_CARDS
 from ..engine.checks import IllegalAction, checked_action, checked_choice, checked_seat
@@ -151,9 +151,7 @@ worst reward, or `"raise"` |
                 game.play(card)
             except IllegalAction as error:
                 name = getattr(player, "__name__", type(player).__name__)
-                raise PlayerFault(
-                    f"opponent {name} in seat {seat} chose wrongly: {error}"
-                ) from None
+                raise AgentFault(f"opponent {name} in seat {seat} chose wrongly: {error}") from None
         table.dealt = True
 
     def action_masks(self) -> npt.NDArray[np.bool_]:

@@ -354,10 +354,10 @@ class _HandWriter:
         for index, agent in enumerate(self._agents):
             own = players == index
             indices = games[own] + len(batch.records) * seats[own].astype(np.int64)
-            with naming_faults(agent, "player"):
+            with naming_faults(agent, "agent"):
                 actions[own] = call_agent(agent, views[own], rng[own], indices)
             self._check(agent, views[own], actions[own])
-            with naming_faults(agent, "player"):
+            with naming_faults(agent, "agent"):
                 probs[own] = self._probabilities(agent, views[own], actions[own])
                 if VALUE in self._columns:
                     values[own] = agent.value(views[own])

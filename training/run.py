@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from ..agents.calls import PlayerFault
+from ..agents.calls import AgentFault
 from ..agents.checkpoints import CheckpointError, find_checkpoint
 from ..common.files import CannotWrite
 from ..common.plugins import error_text
@@ -108,7 +108,7 @@ class Run(TrainingRun):
                 return find_checkpoint(self.folder)
             with self._signals, naming_faults(type(self.trainer)):
                 return self._train()
-        except (CannotWrite, CallbackFailed, PlayerFault, RanksLost, TrainerFault) as error:
+        except (CannotWrite, CallbackFailed, AgentFault, RanksLost, TrainerFault) as error:
             raise self._stopped(error) from error
         except ArithmeticError as error:
             if not is_divergence(error):
@@ -142,7 +142,7 @@ class Run(TrainingRun):
                 f"train --resume {self.folder}",
                 128 + (self._signals.received or signal.SIGINT),
             ) from None
-        except (CallbackFailed, PlayerFault):
+        except (CallbackFailed, AgentFault):
             # What was learnt before stays.
             self.save_state()
             raise

@@ -1,1 +1,1 @@
-"""Rule players: random, threshold, upcard value, counting."""
+"""Rule-based agents: random, threshold, upcard value, counting."""

@@ -1,4 +1,4 @@
-"""The weights of the counting player, one row for each kind of hand.
+"""The weights of the counting agent, one row for each kind of hand.
 
 They were fitted by least squares to what searches found each card to be worth, a win being
 1 and a loss -1; docs/develop/agents.md tells how. The order is the one laid down in `counting`.

@@ -40,7 +40,7 @@ class RandomAgent(Agent):
 
     def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
         super().__init__(rules, match=match)
-        compile_act(self, "random player", RandomAgent.act)
+        compile_act(self, "random agent", RandomAgent.act)
 
     def act(self, views: Array, rng: Array) -> Array:
         actions = np.empty(len(views), np.int64)

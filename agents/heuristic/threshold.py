@@ -210,7 +210,7 @@ class RuleAgent(Agent):
     def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
         super().__init__(rules, match=match)
         self._endgame = EndgamePlayer(self.rules)
-        compile_act(self, f"{self.name.partition(':')[0]} player", RuleAgent.act)
+        compile_act(self, f"{self.name.partition(':')[0]} agent", RuleAgent.act)
 
     def act(self, views: Array, rng: Array) -> Array:
         actions = np.empty(len(views), np.int64)

@@ -228,7 +228,7 @@ class NetworkAgent(Agent):
         """`option_words` are `greedy` or `sample`, and `endgame=exact` or `endgame=network`."""
         super().__init__(rules, match=match)
         if source == "":
-            raise ValueError("network is the player of a checkpoint: write network:PATH")
+            raise ValueError("network is the agent of a checkpoint: write network:PATH")
         self.name = name or str(source.path if isinstance(source, Checkpoint) else source)
         checkpoint = source if isinstance(source, Checkpoint) else read_checkpoint(source)
         checkpoint = specialize_checkpoint(checkpoint, self.rules, self.name)
@@ -251,7 +251,7 @@ class NetworkAgent(Agent):
         self.endgame_switch = "" if foreplay_only else endgame_option(self.rules, exact)
         if checkpoint.card.sha256:
             self.checkpoints = (model_file(checkpoint.path),)
-        compile_act(self, f"network player ({kind})", NetworkAgent.act)
+        compile_act(self, f"network agent ({kind})", NetworkAgent.act)
 
     def act(self, views: Array, rng: Array) -> Array:
         actions, streams = np.empty(len(views), np.int64), rng.copy()

@@ -1,1 +1,1 @@
-"""Search players: flat Monte Carlo, the thinker, best response, and what they share."""
+"""Search agents: flat Monte Carlo, the thinker, best response, and what they share."""

@@ -434,7 +434,7 @@ class ResponderOptions(Options, frozen=True):
     value: Text = ""
     ahead: Text = "1"
     takes = (
-        "it takes against=PLAYER, whom it answers, by=PLAYER, how it plays on itself, value=PATH "
+        "it takes against=AGENT, which it answers, by=AGENT, how it plays on itself, value=PATH "
         "or value=none, and ahead=TRICKS, after how many that is asked"
     )
 
@@ -466,7 +466,7 @@ class ResponderAgent(SearchAgent):
         options = parse_options(option_words, ResponderOptions, "a responder")
         self.name += "".join(f",{word}" for word in option_words)
         if not options.against:
-            raise ValueError("a responder answers one player: name it, as in against=threshold")
+            raise ValueError("a responder answers one agent: name it, as in against=threshold")
         opponent = opponent_model(options.against, self.rules)
         value = options.value
         if not value:

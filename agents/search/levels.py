@@ -113,7 +113,7 @@ class ForgetfulAgent(Agent):
     def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
         super().__init__(rules, match=match)
         self._tablebases = endgame_tablebases(self.rules)
-        compile_act(self, f"{self.name} player", ForgetfulAgent.act)
+        compile_act(self, f"{self.name} agent", ForgetfulAgent.act)
 
     def act(self, views: Array, rng: Array) -> Array:
         actions = np.empty(len(views), np.int64)

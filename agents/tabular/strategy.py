@@ -43,7 +43,7 @@ def solved_folder() -> Path:
 
 
 def check_file_name(rules: Rules) -> None:
-    """Refuse rules whose name cannot be that of a file which a player's name gives."""
+    """Refuse rules whose name cannot be that of a file which an agent's name gives."""
     if Path(rules.name).name != rules.name or re.search(rf",|{WEIGHTS}$", rules.name):
         raise ValueError(
             f"the rules are called {rules.name!r}, and files are to be called after them: choose "

@@ -97,7 +97,7 @@ def play_searches() -> None:
     """Let the champion play against searches with more and more time."""
     words = ["evaluate", "champion", "--against", *SEARCHES, "--hands", str(SEARCH_HANDS)]
     result = stored("searches")
-    if result is not None and result.players[1:] != (*SEARCHES,):
+    if result is not None and result.agents[1:] != (*SEARCHES,):
         (PLAYED / "searches.json").unlink()
     play("searches", [*words, "--reduce-variance", "--seed", str(SEED), "--key", KEY])
 
@@ -168,7 +168,7 @@ def _search_figures(result: Result) -> Figures:
         "hands": result.pairings[0].hands,
         "machine": result.machine,
         "revision": read_card(CLASSIC_WEIGHTS).revision,
-        "searches": [*result.players[1:]],
+        "searches": [*result.agents[1:]],
         "lines": {
             kind: [
                 [float(f"{ms:.3g}"), round(wins, 1), round(margin_of_error, 1)]

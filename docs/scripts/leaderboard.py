@@ -8,7 +8,7 @@ from pathlib import Path
 from ladders import table
 
 from german_whist.agents.base import EXACT_SOLVER, OWN_POLICY
-from german_whist.agents.registry import agent_names, named_player
+from german_whist.agents.registry import agent_names, parse_agent_name
 from german_whist.evaluation.formats import markdown_code, milliseconds
 from german_whist.evaluation.protocol import (
     PROTOCOLS,
@@ -127,14 +127,14 @@ def _player(entry: Entry) -> str:
     """The name with a link to the entry, and what the command names in its place."""
     name = markdown_code(entry.name, in_table=True)
     link = f"[{name}](../../leaderboard/{entry_file(entry.name)})"
-    if entry.name != entry.player:
-        link += f": {markdown_code(entry.player, in_table=True)}"
-    return link if comes_with_package(entry.player) else f"{link}, unverified"
+    if entry.name != entry.agent:
+        link += f": {markdown_code(entry.agent, in_table=True)}"
+    return link if comes_with_package(entry.agent) else f"{link}, unverified"
 
 
 def comes_with_package(player: str) -> bool:
     """Whether everybody has an agent: it is named without files or modules."""
-    text = named_player(player)[1]
+    text = parse_agent_name(player)[1]
     name = text.partition(":")[0]
     known = agent_names().get(name)
     source = str(known.source) if known is not None else ""

@@ -13,7 +13,7 @@ from .text import Table, origin_of, tables_of, title_of
 
 def as_html(result: Result, rules: Rules) -> str:
     ladder = result.ladder
-    heading = "Ladder" if ladder is not None else f"{result.players[0]} in the arena"
+    heading = "Ladder" if ladder is not None else f"{result.agents[0]} in the arena"
     parts = [f"<h1>{escape(heading)}</h1>", f'<p class="soft">{escape(title_of(result))}.</p>']
     parts += [f'<p class="note">{escape(note)}</p>' for note in result.notes]
     if ladder is not None:
@@ -22,14 +22,14 @@ def as_html(result: Result, rules: Rules) -> str:
         parts += [
             "<h2>Cross table</h2>",
             charts.card(
-                plots.heat_map(result, [player for player, _ in rows])
+                plots.heat_map(result, [agent for agent, _ in rows])
                 + "<p class='soft'>The row's win rate in % against the column's.</p>"
             ),
         ]
     if result.pairings:
         parts += ["<h2>Win rates with 95 % intervals</h2>", charts.card(plots.win_rates(result))]
         if lines := plots.curves_by_move_time(result):
-            chart = plots.strength_by_move_time(result.players[0], lines)
+            chart = plots.strength_by_move_time(result.agents[0], lines)
             parts += [
                 "<h2>Strength against time per move</h2>",
                 charts.card(charts.figure(chart, charts.keys([*lines]))),
@@ -45,7 +45,7 @@ def as_html(result: Result, rules: Rules) -> str:
 _MAX_OPENED = 6
 
 _KEY = (
-    '<p class="soft">Everything is seen from the first player of a pairing. The margin is the '
+    '<p class="soft">Everything is seen from the first agent of a pairing. The margin is the '
     "difference of counting tricks a hand; it is the sum of the bars above it. In the plots over "
     "tricks a broken line marks the end of the foreplay.</p>"
 )
@@ -54,7 +54,7 @@ _KEY = (
 def _course(pairing: Pairing, rules: Rules, opened: bool) -> str:
     foreplay = rules.foreplay_tricks
     head = (
-        f"<summary><b>{escape(pairing.player)} – {escape(pairing.opponent)}</b>: "
+        f"<summary><b>{escape(pairing.agent)} – {escape(pairing.opponent)}</b>: "
         f"{percent_with_interval(pairing.win_rate)}, margin {number_with_interval(pairing.margin)}"
         "</summary>"
     )

@@ -75,31 +75,31 @@ def intervals(
 
 def win_rates(result: Result) -> str:
     rows = [
-        (f"{pairing.player} – {pairing.opponent}", pairing.win_rate.scaled(100))
+        (f"{pairing.agent} – {pairing.opponent}", pairing.win_rate.scaled(100))
         for pairing in result.pairings
     ]
     return intervals(rows, 50.0, " %", "Win rates with 95 % intervals")
 
 
-def heat_map(result: Result, players: Sequence[str]) -> str:
+def heat_map(result: Result, agents: Sequence[str]) -> str:
     """The cross table, coloured by the row's win rate against the column's."""
-    name_width = max(map(len, players)) * _CHARACTER
+    name_width = max(map(len, agents)) * _CHARACTER
     edge, cell, height, top = name_width + 16, max(64.0, name_width + 6), 36, 30
-    n = len(players)
+    n = len(agents)
     drawing = Drawing(edge + cell * n + 4, top + height * n + 4, "Cross table")
-    for column, player in enumerate(players):
-        drawing.text(edge + cell * (column + 0.5), top / 2, player, "name", "middle")
-    for row, player in enumerate(players):
+    for column, agent in enumerate(agents):
+        drawing.text(edge + cell * (column + 0.5), top / 2, agent, "name", "middle")
+    for row, agent in enumerate(agents):
         y = top + height * row
-        drawing.text(edge - 8, y + height / 2, player, "name", "end")
-        for column, opponent in enumerate(players):
+        drawing.text(edge - 8, y + height / 2, agent, "name", "end")
+        for column, opponent in enumerate(agents):
             x = edge + cell * column
-            rate = result.win_rate(player, opponent)
+            rate = result.win_rate(agent, opponent)
             if rate is None:
                 drawing.bar(x + 1, y + 1, cell - 2, height - 2, "empty")
                 continue
             lead = max(-1.0, min(1.0, 2 * rate.value - 1))
-            tip = f"{player} against {opponent}: {percent_with_interval(rate)}"
+            tip = f"{agent} against {opponent}: {percent_with_interval(rate)}"
             drawing.bar(
                 x + 1,
                 y + 1,
@@ -120,22 +120,22 @@ _SEARCH_BUDGET = re.compile(
 
 
 def curves_by_move_time(result: Result) -> dict[str, Curve]:
-    """Win rates against the first player over milliseconds a move, a curve for each kind of agent.
+    """Win rates against the first agent over milliseconds a move, a curve for each kind of agent.
 
     Empty unless some kind of search has several budgets.
     """
     points: defaultdict[str, list[tuple[float, Estimate]]] = defaultdict(list)
-    player, *opponents = result.players
-    pairings = [result.pairing(player, opponent) for opponent in opponents]
+    agent, *opponents = result.agents
+    pairings = [result.pairing(agent, opponent) for opponent in opponents]
     met = [pairing for pairing in pairings if pairing is not None]
     for opponent in (pairing.mirror() for pairing in met):
         if ms := ms_a_move([opponent]):
-            kind = _SEARCH_BUDGET.sub(r"\1", opponent.player)
+            kind = _SEARCH_BUDGET.sub(r"\1", opponent.agent)
             points[kind].append((ms, opponent.win_rate))
     if max(map(len, points.values()), default=0) < 2:
         return {}
     if ms := ms_a_move(met):
-        points[player].append((ms, Estimate(0.5, 0.5, 0.5)))
+        points[agent].append((ms, Estimate(0.5, 0.5, 0.5)))
     lines: dict[str, Curve] = {}
     for kind, row in points.items():
         row.sort(key=lambda point: point[0])
@@ -146,9 +146,9 @@ def curves_by_move_time(result: Result) -> dict[str, Curve]:
     return lines
 
 
-def strength_by_move_time(player: str, lines: Mapping[str, Curve]) -> str:
-    """A line chart of win rates against a player over time per move, on a logarithmic scale."""
-    label = f"hands won against {player}, in %"
+def strength_by_move_time(agent: str, lines: Mapping[str, Curve]) -> str:
+    """A line chart of win rates against an agent over time per move, on a logarithmic scale."""
+    label = f"hands won against {agent}, in %"
     return curves(lines, "milliseconds a move", label, reference=50.0, log_x=True)
 
 
@@ -156,16 +156,16 @@ def strength_by_move_time(player: str, lines: Mapping[str, Curve]) -> str:
 
 
 def parts_of_margin(pairing: Pairing, counts_all: bool) -> list[tuple[str, float]]:
-    """The margin as a sum of the contributions of each stage and each player's errors."""
+    """The margin as a sum of the contributions of each stage and each agent's errors."""
     one, two = pairing.stages
     parts = []
     if counts_all:
         parts.append(("foreplay tricks", one.upcards - two.upcards))
     if pairing.ending_margin is not None and one.thrown is not None and two.thrown is not None:
         parts.append(("cards won in the foreplay", pairing.ending_margin))
-        # A trick lost by one player is won by the other: it counts twice in the margin.
+        # A trick lost by one agent is won by the other: it counts twice in the margin.
         parts.append((f"endgame errors of {pairing.opponent}", 2 * two.thrown))
-        parts.append((f"endgame errors of {pairing.player}", -2 * one.thrown))
+        parts.append((f"endgame errors of {pairing.agent}", -2 * one.thrown))
     rest = pairing.margin.value - sum(part for _, part in parts)
     if abs(rest) > 0.005:
         parts.append(("forfeits and hands that ended early" if parts else "all tricks", rest))
@@ -192,13 +192,11 @@ def margin_parts(pairing: Pairing, counts_all: bool) -> str:
 def tricks_won(pairing: Pairing, foreplay: int) -> str:
     """The fraction of the tricks that agent one won, by number of the trick."""
     percentages = [None if won is None else 100 * won for won in pairing.course.tricks_won]
-    return _by_trick(
-        {pairing.player: percentages}, "tricks won, in %", 50.0, foreplay, short_number
-    )
+    return _by_trick({pairing.agent: percentages}, "tricks won, in %", 50.0, foreplay, short_number)
 
 
 def card_surplus(pairing: Pairing, foreplay: int) -> str:
-    """Player one's surplus of trumps and high cards as each trick begins."""
+    """Agent one's surplus of trumps and high cards as each trick begins."""
     lines = {"trumps": pairing.course.trumps, "queens, kings and aces": pairing.course.high_cards}
     return _by_trick(lines, "more cards", 0.0, foreplay, signed_step)
 

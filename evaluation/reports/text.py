@@ -50,28 +50,28 @@ def tables_of(result: Result) -> list[Table]:
     if result.ladder is not None:
         tables += [_ratings_table(result, result.ladder), _cross_table(result, result.ladder)]
     tables += [pairings_table(result), _stages_table(result)]
-    return [*tables, _players_table(result)] if result.details else tables
+    return [*tables, _agents_table(result)] if result.details else tables
 
 
 def _ratings_table(result: Result, ladder: Ladder) -> Table:
     rows = []
-    for rank, (player, elo) in enumerate(ladder.ranked(), 1):
-        opponents = [other for other in result.players if other != player]
-        win_rates = [result.win_rate(player, opponent) for opponent in opponents]
+    for rank, (agent, elo) in enumerate(ladder.ranked(), 1):
+        opponents = [other for other in result.agents if other != agent]
+        win_rates = [result.win_rate(agent, opponent) for opponent in opponents]
         mean_win_rate = _mean([rate and rate.value for rate in win_rates])
         rows.append(
             (
-                f"{rank}. {player}",
+                f"{rank}. {agent}",
                 f"{elo.value:.0f}",
-                "–" if player == ladder.anchor else plus_minus(elo, 0) or "–",
+                "–" if agent == ladder.anchor else plus_minus(elo, 0) or "–",
                 percent(0.5 if mean_win_rate is None else mean_win_rate),
-                milliseconds(ms_a_move(_from_player(result, player))),
+                milliseconds(ms_a_move(_from_agent(result, agent))),
             )
         )
     fixed = f"{ladder.anchor} is set to 1000" if ladder.anchor else "the mean is set to 1000"
     return Table(
         "Ratings",
-        ("player", "Elo", "95 %", "mean win rate", "ms a move"),
+        ("agent", "Elo", "95 %", "mean win rate", "ms a move"),
         tuple(rows),
         f"Elo by maximum likelihood (Bradley–Terry, a tie as half a win); {fixed}. "
         "For the 95 % intervals each deal, which all pairings share, is one observation.",
@@ -79,18 +79,18 @@ def _ratings_table(result: Result, ladder: Ladder) -> Table:
 
 
 def _cross_table(result: Result, ladder: Ladder) -> Table:
-    players = [player for player, _ in ladder.ranked()]
+    agents = [agent for agent, _ in ladder.ranked()]
     rows = []
-    for player in players:
-        rates = [result.win_rate(player, opponent) for opponent in players]
+    for agent in agents:
+        rates = [result.win_rate(agent, opponent) for opponent in agents]
         rows.append(
-            (player, *("·" if rate is None else f"{100 * rate.value:.1f}" for rate in rates))
+            (agent, *("·" if rate is None else f"{100 * rate.value:.1f}" for rate in rates))
         )
     return Table(
         "Cross table",
-        ("win rate in %", *players),
+        ("win rate in %", *agents),
         tuple(rows),
-        "The row's player against the column's.",
+        "The row's agent against the column's.",
     )
 
 
@@ -100,7 +100,7 @@ _Column = tuple[str, Callable[[Pairing], str]]
 def pairings_table(result: Result) -> Table:
     matches = result.match is not None
     columns: list[_Column] = [
-        ("pairing", lambda pairing: f"{pairing.player} – {pairing.opponent}"),
+        ("pairing", lambda pairing: f"{pairing.agent} – {pairing.opponent}"),
         ("hands", lambda pairing: f"{pairing.hands:,}"),
         ("win rate", lambda pairing: percent_with_interval(pairing.win_rate)),
     ]
@@ -127,7 +127,7 @@ def pairings_table(result: Result) -> Table:
         "Pairings",
         tuple(header for header, _ in columns),
         tuple(tuple(cell(pairing) for _, cell in columns) for pairing in result.pairings),
-        "Seen from the first player, with 95 % intervals over the pairs; a tie counts half. "
+        "Seen from the first agent, with 95 % intervals over the pairs; a tie counts half. "
         "Margin: counting tricks a hand. Points: what the rules pay a hand. "
         "As leader: hands won as non-dealer.",
     )
@@ -137,39 +137,38 @@ _STAGES_NOTE = (
     "Ending's worth: the margin of the endgame under perfect play by both, which the foreplay "
     "decides. Thrown away: endgame tricks lost against perfect play."
 )
-_STAGES_HEADER = ("player", "upcards won", "ending's worth", "thrown away", "ms a move")
+_STAGES_HEADER = ("agent", "upcards won", "ending's worth", "thrown away", "ms a move")
 
 
 def _stages_table(result: Result) -> Table:
     """Figures of foreplay and endgame; in a ladder the means over all opponents."""
     rows = []
     if result.ladder is not None:
-        for player, _ in result.ladder.ranked():
-            rows.append(_stages_row(player, _from_player(result, player)))
+        for agent, _ in result.ladder.ranked():
+            rows.append(_stages_row(agent, _from_agent(result, agent)))
     else:
         for pairing in result.pairings:
             for view in (pairing, pairing.mirror()):
-                rows.append(_stages_row(f"{view.player} (against {view.opponent})", [view]))
+                rows.append(_stages_row(f"{view.agent} (against {view.opponent})", [view]))
     return Table("Stages, a hand", _STAGES_HEADER, tuple(rows), _STAGES_NOTE)
 
 
-def _players_table(result: Result) -> Table:
+def _agents_table(result: Result) -> Table:
     rows = [
-        (player.name, player.endgame_text, player.checkpoints_text or "–")
-        for player in result.details
+        (agent.name, agent.endgame_text, agent.checkpoints_text or "–") for agent in result.details
     ]
     return Table(
-        "Players",
-        ("player", "endgame", "weights"),
+        "Agents",
+        ("agent", "endgame", "weights"),
         tuple(rows),
-        "Endgame: whether the exact solver or the player itself plays the cards once both hands "
+        "Endgame: whether the exact solver or the agent itself plays the cards once both hands "
         "are known; in brackets the option that changes it.",
         left=3,
     )
 
 
-def _from_player(result: Result, player: str) -> list[Pairing]:
-    pairings = (result.pairing(player, other) for other in result.players if other != player)
+def _from_agent(result: Result, agent: str) -> list[Pairing]:
+    pairings = (result.pairing(agent, other) for other in result.agents if other != agent)
     return [pairing for pairing in pairings if pairing is not None]
 
 
@@ -192,7 +191,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def thrown_text(thrown: float | None, perfect: bool) -> str:
-    """Endgame tricks lost per hand, or `perfect` for a player that loses none."""
+    """Endgame tricks lost per hand, or `perfect` for an agent that loses none."""
     if thrown is None:
         return "–"
     return "perfect" if perfect else f"{thrown:.2f}"

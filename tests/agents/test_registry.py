@@ -11,7 +11,7 @@ from checkpoints import champion_at
 
 from german_whist.agents.base import CannotPlay
 from german_whist.agents.checkpoints.bundled import rules_of_champion
-from german_whist.agents.registry import common_rules, make_agent, named_player, rules_of_player
+from german_whist.agents.registry import common_rules, make_agent, parse_agent_name, rules_of_agent
 from german_whist.engine.rules import Rules, load_rules
 
 
@@ -22,16 +22,16 @@ def margin(tmp_path: Path) -> str:
 
 def test_players_that_play_anything_play_the_classic_game() -> None:
     assert common_rules([]) == common_rules(["random", "value:13"]) == load_rules("classic")
-    assert rules_of_player("random") is None
-    assert rules_of_player("some.module:object") is None
+    assert rules_of_agent("random") is None
+    assert rules_of_agent("some.module:object") is None
 
 
 def test_a_trained_player_plays_what_its_card_says(margin: str) -> None:
     for name in (margin, f"network:{margin},sample", f"mine={margin}", f"{margin},sample"):
-        assert rules_of_player(name) == (load_rules("margin"),)
+        assert rules_of_agent(name) == (load_rules("margin"),)
         assert common_rules(["random", name]) == load_rules("margin")
-    assert rules_of_player("champion:sample") == rules_of_champion()
-    assert rules_of_player("champion-1") == (load_rules("classic"),)
+    assert rules_of_agent("champion:sample") == rules_of_champion()
+    assert rules_of_agent("champion-1") == (load_rules("classic"),)
     assert common_rules([make_agent("random", "quick"), "threshold"]) == load_rules("quick")
 
 
@@ -52,28 +52,28 @@ def test_players_of_different_rules_are_told_apart(margin: str) -> None:
 
 
 def test_a_name_before_a_player_is_what_it_is_called(margin: str, monkeypatch: Any) -> None:
-    assert named_player(f"mine={margin}") == ("mine", margin)
-    assert named_player("value:13") == ("value:13", "value:13")
-    assert named_player(f"{margin},endgame=exact")[0] == f"{margin},endgame=exact"
+    assert parse_agent_name(f"mine={margin}") == ("mine", margin)
+    assert parse_agent_name("value:13") == ("value:13", "value:13")
+    assert parse_agent_name(f"{margin},endgame=exact")[0] == f"{margin},endgame=exact"
     assert make_agent("Größe 13 ♠=value:13").name == "Größe 13 ♠"
     assert make_agent(f"mine={margin}", "margin").name == "mine"
     # A file with such a name is that file.
     monkeypatch.chdir(Path(margin).parent)
     champion_at(Path("a=b"), load_rules("classic"))
-    assert named_player("a=b") == ("a=b", "a=b")
+    assert parse_agent_name("a=b") == ("a=b", "a=b")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("threshold=random", "threshold is another player's name: choose one of your own"),
-        (" a=random", "' a' is no name for a player"),
-        ("a\nb=random", r"'a\nb' is no name for a player"),
-        ("\u202e=random", "is no name for a player"),
+        ("threshold=random", "threshold is another agent's name: choose one of your own"),
+        (" a=random", "' a' is no name for an agent"),
+        ("a\nb=random", r"'a\nb' is no name for an agent"),
+        ("\u202e=random", "is no name for an agent"),
         ("x" * 41 + "=random", "at most 40 characters"),
         ("a=randm", "'randm' is not an agent; did you mean 'random'"),
-        ("=random", "'=random' is not an agent: in NAME=PLAYER the name"),
-        ("a, b=random", "in NAME=PLAYER the name is short and has no : , / or \\"),
+        ("=random", "'=random' is not an agent: in NAME=AGENT the name"),
+        ("a, b=random", "in NAME=AGENT the name is short and has no : , / or \\"),
     ],
 )
 def test_names_are_checked(text: str, message: str) -> None:

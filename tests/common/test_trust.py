@@ -77,7 +77,7 @@ def test_trust_restricts_commands_alone_and_their_processes() -> None:
 def test_ladder_trusts_no_players_of_its_file(
     name: str, stranger: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    config, code = {"players": ["random", f"other={name}"], "hands": 4}, name.split(",")[0]
+    config, code = {"agents": ["random", f"other={name}"], "hands": 4}, name.split(",")[0]
     (stranger / "ladder.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
     assert main(["ladder", "--config", "ladder.yaml"]) == 2
     assert f"add --trust {code}" in capsys.readouterr().err

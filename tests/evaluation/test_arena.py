@@ -66,7 +66,7 @@ def test_arena_plays_out_endings_that_another_agent_claims(opponent: str) -> Non
     boasted = evaluate(f"{PLAYERS}Boaster", opponent, hands=300)
     played = evaluate("random", opponent, hands=300)
     pairing, expected = (reproducible(result)["pairings"][0] for result in (boasted, played))
-    assert pairing == expected | {"player": f"{PLAYERS}Boaster"}
+    assert pairing == expected | {"agent": f"{PLAYERS}Boaster"}
     assert boasted.pairings[0].stages[0].thrown
 
 
@@ -211,7 +211,7 @@ def test_a_fault_forfeits_its_own_hand_and_is_named(
 ) -> None:
     found = evaluate(f"{PLAYERS}{player}", "random", hands=200, seed=1)
     (forfeit,) = found.pairings[0].forfeits
-    assert (forfeit.player, forfeit.kind) == (f"{PLAYERS}{player}", kind)
+    assert (forfeit.agent, forfeit.kind) == (f"{PLAYERS}{player}", kind)
     assert 100 < forfeit.hands <= 200
     assert forfeit.hands < 200 or player == "Lawless"  # which does it in every hand
     assert re.search(example, forfeit.example)
@@ -225,7 +225,7 @@ def test_one_whose_reset_raises_forfeits_those_hands_only(match: Match | None) -
     pairing = found.pairings[0]
     forfeit = pairing.forfeits[0]
     assert len(pairing.forfeits) == 1
-    assert forfeit.player == f"{PLAYERS}Rebel"
+    assert forfeit.agent == f"{PLAYERS}Rebel"
     assert "RuntimeError: not these (deal" in forfeit.example
     assert "trick 1" in forfeit.example
     # Of eight games in each half two begin without it: in a match, every hand of them.

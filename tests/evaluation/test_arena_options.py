@@ -88,13 +88,13 @@ def test_records_are_there_whole_or_not_at_all(
 
 def test_a_ladder_config_gives_its_options_in_their_units() -> None:
     config = ladder_from(
-        {"players": ["a", "b"], "until": 0.5, "best_of": 3, "hands": 10, "seed": 0}, "a file"
+        {"agents": ["a", "b"], "until": 0.5, "best_of": 3, "hands": 10, "seed": 0}, "a file"
     )
     assert config.options() == {"hands": 10, "seed": 0, "until": 0.005, "match": Match(best_of=3)}
-    assert config.players == ("a", "b")
+    assert config.agents == ("a", "b")
     assert (config.title, config.rules, config.about) == ("Ladder", None, "")
     assert ladder_from({"match": 25}, "a file").options() == {"match": Match(target=25)}
-    for wrong in ({"players": {"a": 1}}, {"players": [1]}, {"hands": True}, {"until": "much"}):
+    for wrong in ({"agents": {"a": 1}}, {"agents": [1]}, {"hands": True}, {"until": "much"}):
         with pytest.raises(ValueError, match=f"a file: {next(iter(wrong))} is "):
             ladder_from(wrong, "a file")
 

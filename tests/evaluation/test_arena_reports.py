@@ -76,14 +76,14 @@ def test_a_result_is_read_from_its_json(name: str, request: pytest.FixtureReques
 
 
 def test_a_pairing_is_found_from_both_sides_and_one_that_was_not_played_is_not(run: Result) -> None:
-    first, second, third = run.players
+    first, second, third = run.agents
     assert run.pairing(first, second) is run.pairings[0]
     turned = run.pairing(second, first)
     assert turned is not None
     assert turned.win_rate.value == pytest.approx(1 - run.pairings[0].win_rate.value)
     assert run.pairing(second, third) is None
     assert run.win_rate(second, third) is None
-    with pytest.raises(ValueError, match=f"'nobody' is none of the players {first}, "):
+    with pytest.raises(ValueError, match=f"'nobody' is none of the agents {first}, "):
         run.win_rate(first, "nobody")
 
 
@@ -149,7 +149,7 @@ def with_move_times(result: Result, times: dict[str, float]) -> Result:
             each,
             stages=tuple(
                 replace(stage, ms_a_move=times[player])
-                for stage, player in zip(each.stages, (each.player, each.opponent), strict=True)
+                for stage, player in zip(each.stages, (each.agent, each.opponent), strict=True)
             ),
         )
         for each in result.pairings
@@ -215,7 +215,7 @@ def test_curves_by_move_time_are_of_one_agent_with_several_budgets(
     (pairing,) = result.pairings
     pairings = [replace(pairing, opponent=name) for name in names]
     pairings[0] = pairings[0].mirror()  # as of a player that a ladder ranks above the first
-    result = replace(result, players=("threshold", *names), pairings=tuple(pairings))
+    result = replace(result, agents=("threshold", *names), pairings=tuple(pairings))
     lines = {kind: len(line.points) for kind, line in curves_by_move_time(result).items()}
     lines.pop("threshold", None)
     assert lines == kinds
@@ -290,7 +290,7 @@ def test_debug_shows_where_a_player_raised(capsys: pytest.CaptureFixture[str]) -
 def test_ladder_reads_its_config(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = tmp_path / "small.yaml"
     config.write_text(
-        "players: ['one=random', threshold]\nhands: 20\nseed: 3\nanchor: one\ntitle: Two\n"
+        "agents: ['one=random', threshold]\nhands: 20\nseed: 3\nanchor: one\ntitle: Two\n"
     )
     page = tmp_path / "page.md"
     assert main(["ladder", "--config", str(config), "--hands", "40", "--markdown", str(page)]) == 0
@@ -313,8 +313,8 @@ def test_every_config_is_a_ladder() -> None:
     assert "ladder" in LADDERS.names()
     for name in LADDERS.names():
         config = load_ladder(name)
-        assert len(config.players) >= 2
-        assert config.anchor in config.players
+        assert len(config.agents) >= 2
+        assert config.anchor in config.agents
 
 
 def test_ctrl_c_prints_what_there_is(tmp_path: Path) -> None:
@@ -369,7 +369,7 @@ def test_players_in_workers_outlive_those_who_hear_them(tmp_path: Path) -> None:
     assert done.returncode == 0
     told = json.loads(path.read_text())
     assert told["complete"]
-    assert told["players"] == ["mine", "random"]
+    assert told["agents"] == ["mine", "random"]
     assert told["pairings"][0]["forfeits"] == []
 
 
@@ -455,7 +455,7 @@ def test_rules_and_names_are_taken_from_the_players(
     told = json.loads(data.read_text(encoding="utf-8"))
     assert told["rules"] == "margin"
     pairing = told["pairings"][0]
-    assert told["players"] == [pairing["player"], pairing["opponent"]] == ["mine", "easy one"]
+    assert told["agents"] == [pairing["agent"], pairing["opponent"]] == ["mine", "easy one"]
     shown = page.read_text(encoding="utf-8")
     assert "<title>mine in the arena" in shown
     assert shown.count(margin) == 2  # in the command that made it, and as the file of its weights

@@ -29,7 +29,7 @@ from german_whist.evaluation.protocol import (
     replay,
     replay_apart,
 )
-from german_whist.evaluation.results import PlayerDetails
+from german_whist.evaluation.results import AgentDetails
 from german_whist.evaluation.statistics import win_rate_estimate
 from german_whist.evaluation.tournament import seen_deals
 
@@ -43,8 +43,8 @@ def entry_of(name: str) -> Entry:
 
 
 @cache
-def opponents_of(protocol: Protocol) -> tuple[PlayerDetails, ...]:
-    return tuple(PlayerDetails.of(name, make_agent(name)) for name in protocol.opponents)
+def opponents_of(protocol: Protocol) -> tuple[AgentDetails, ...]:
+    return tuple(AgentDetails.of(name, make_agent(name)) for name in protocol.opponents)
 
 
 def faults_on_paper(entry: Entry) -> Iterator[str]:
@@ -55,9 +55,9 @@ def faults_on_paper(entry: Entry) -> Iterator[str]:
     played = (result.rules, result.match, result.seed, result.key, result.complete, result.until)
     if played != (protocol.rules, None, protocol.seed, protocol.key, True, None):
         yield "options of the run"
-    pairings = [(pairing.player, pairing.opponent) for pairing in result.pairings]
+    pairings = [(pairing.agent, pairing.opponent) for pairing in result.pairings]
     if pairings != [(entry.name, opponent) for opponent in protocol.opponents]:
-        yield "players"
+        yield "agents"
     # With their weights: opponents that search have a value and a belief network besides.
     if result.details[1:] != opponents_of(protocol):
         yield "weights of an opponent"
@@ -95,16 +95,16 @@ def faults_in_play(
 
     `apart` names opponents against whom the halves of deals are played in fresh processes.
     """
-    protocol, names = entry.protocol, (entry.player, *entry.protocol.opponents)
+    protocol, names = entry.protocol, (entry.agent, *entry.protocol.opponents)
     agents = [make_agent(player) for player in names]
-    details = map(PlayerDetails.of, entry.result.players, agents)
+    details = map(AgentDetails.of, entry.result.agents, agents)
     if entry.result.details != (*details,):
         yield "weights, or who plays endgames"
     if {*seen_deals(entry.result.details[0], protocol.seed)} - {*entry.result.notes}:
         yield "trained on the deals of the protocol"
     for kind, deals, wanted in results_of(entry):
         first = [0] if kind == "public" else []
-        played = replay(entry.player, protocol, deals, [*first, *starts])
+        played = replay(entry.agent, protocol, deals, [*first, *starts])
         if first and digest_of(played.pop(0)) != entry.records:
             yield "records of the first deals"
         for start, chunks in zip(starts, played, strict=True):
@@ -113,7 +113,7 @@ def faults_in_play(
                 yield f"{kind} deals from {start} on"
         for opponent in apart:
             digits = wanted[protocol.opponents.index(opponent)]
-            again = replay_apart(entry.player, protocol, deals, starts, opponent)
+            again = replay_apart(entry.agent, protocol, deals, starts, opponent)
             if again != [digits[start : start + SAMPLE] for start in starts]:
                 yield f"{kind} deals against {opponent}, each half in a fresh process"
 
@@ -135,7 +135,7 @@ def with_player(file: str) -> Entry:
     """An entry whose player is here."""
     entry = entry_of(file)
     try:
-        make_agent(entry.player)
+        make_agent(entry.agent)
     except ValueError as error:
         pytest.skip(f"the player is not here: {error}")
     return entry
@@ -157,7 +157,7 @@ def test_entry_repeats_its_deals_and_decks(file: str) -> None:
     assert [*faults_in_play(entry, starts, [opponent])] == []
     for deck, result in entry.decks.items():
         if result.exploitability is not None:
-            again = measure_exploitability(make_agent(entry.player, deck), deck).exploitability
+            again = measure_exploitability(make_agent(entry.agent, deck), deck).exploitability
             assert result.exploitability == pytest.approx(again, abs=1e-6)
 
 
@@ -257,6 +257,6 @@ def test_page_says_which_deals_and_who_can_repeat_them(
     assert ", **learnt** | " in rows["counting"]
     assert "`quick=runs/quick-1`, unverified | published | +0.0 ± " in rows["quick"]
     assert "threshold.json) | public | – | 34.7 ± 1.0 |" in rows["threshold"]
-    named = replace(quick.result, players=("a|b`<script>", *quick.result.players[1:]))
+    named = replace(quick.result, agents=("a|b`<script>", *quick.result.agents[1:]))
     entries["quick.json"] = replace(quick, result=named)
     assert r"[`` a\|b`<script> ``](../../leaderboard/a-b-script-.json)" in page(entries)

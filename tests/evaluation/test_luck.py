@@ -124,7 +124,7 @@ def test_ladder_rates_win_rates_beyond_100_percent_as_played() -> None:
         assert abs(rating.value - 1000) < 1000
     note = next(note for note in found.notes if "beyond 0 or 100 %" in note)
     assert note.endswith("Ratings count these as played.")
-    assert all(f"{pair.player} – {pair.opponent}" in note for pair in beyond)
+    assert all(f"{pair.agent} – {pair.opponent}" in note for pair in beyond)
 
 
 def test_evaluation_explains_win_rates_beyond_100_percent() -> None:

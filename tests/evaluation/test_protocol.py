@@ -51,7 +51,7 @@ def test_the_command_writes_an_entry(small: Path, capsys: pytest.CaptureFixture[
     assert "wrote mine.json" in shown.err
     entry = Entry.from_text(text)
     assert entry.text() == text
-    assert (entry.name, entry.player, entry.protocol) == ("mine", "mine=value:13", SMALL)
+    assert (entry.name, entry.agent, entry.protocol) == ("mine", "mine=value:13", SMALL)
     assert entry.result.command == "german-whist evaluate mine=value:13 --protocol v1"
     assert entry.result.version
     assert "Numba" in (entry.result.machine or "")
@@ -65,8 +65,8 @@ def test_the_command_writes_an_entry(small: Path, capsys: pytest.CaptureFixture[
     assert 0 < entry.ms_a_move < 50
     # Any deals of it can be replayed alone, the same on any number of workers.
     deals = SMALL.public_deals
-    (first,) = replay(entry.player, SMALL, deals, [0])
-    (chunks,) = replay(entry.player, SMALL, deals, [7], 5)
+    (first,) = replay(entry.agent, SMALL, deals, [0])
+    (chunks,) = replay(entry.agent, SMALL, deals, [7], 5)
     assert [digits_of(chunk.scores) for chunk in chunks] == [deals[7:12] for deals in entry.deals]
     assert digest_of(first) == entry.records
     assert digest_of(chunks) != entry.records
@@ -186,7 +186,7 @@ def test_protocol_tells_training_on_its_deals(small: Path) -> None:
         ),
         ("nobody --protocol v1", "'nobody' is not an agent"),
         ("nash --protocol v1", "classic"),
-        ("champion=random --protocol v1", "champion is another player's name"),
+        ("champion=random --protocol v1", "champion is another agent's name"),
         ("random --protocol v1 --json x --resume x", "x is named for two files"),
     ],
 )

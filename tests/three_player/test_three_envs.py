@@ -12,7 +12,7 @@ from walks import OnlyLegal, pick
 
 from german_whist import german_whist_three_v0
 from german_whist.agents.base import agent_key
-from german_whist.agents.calls import PlayerFault
+from german_whist.agents.calls import AgentFault
 from german_whist.engine.game import IllegalAction
 from german_whist.three_player import GermanWhistThreeEnv
 from german_whist.three_player.agents import (
@@ -184,7 +184,7 @@ def test_opponents_that_fail_are_told_by_name() -> None:
 
     env = GermanWhistThreeEnv(opponents=stubborn, seat=0)
     message = r"opponent stubborn in seat 1 chose wrongly: 52 is not an action"
-    with pytest.raises(PlayerFault, match=message):
+    with pytest.raises(AgentFault, match=message):
         env.reset(seed=1, options={"dealer": 0})
     with pytest.raises(IllegalAction, match="nothing has been dealt"):
         env.step(0)

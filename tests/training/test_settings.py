@@ -248,7 +248,7 @@ def test_an_odd_number_of_hands_is_refused(capsys: pytest.CaptureFixture[str]) -
         assert main(["ladder", "random", "random-exact", "--hands", str(hands)]) == 2
         assert near in capsys.readouterr().err
     with pytest.raises(SettingsError, match="hands is 11: it has to be an even number"):
-        ladder_from({"players": ["random", "threshold"], "hands": 11}, "mine.yaml")
+        ladder_from({"agents": ["random", "threshold"], "hands": 11}, "mine.yaml")
     with pytest.raises(SettingsError, match="hands is 11: it has to be an even number"):
         Benchmark(algorithms={"ppo": {}}, rules=("2x4-h2",), eval_hands=11)
 

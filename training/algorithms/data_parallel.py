@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ...agents.calls import PlayerFault
+from ...agents.calls import AgentFault
 from ...agents.checkpoints.schema import NetworkCard
 from ..checkpoint import digest_of
 from ..distributed import Ranks, RanksLost
@@ -61,7 +61,7 @@ class DataParallel(Trainer):
         before = local.decisions, local.hands
         try:
             metrics = local.iterate()
-        except PlayerFault as error:
+        except AgentFault as error:
             # The others are in the middle of an iteration: no state can be saved.
             raise RanksLost(str(error)) from error
         counts = [local.decisions - before[0], local.hands - before[1], *metrics.values()]

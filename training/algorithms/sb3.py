@@ -23,7 +23,7 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import Tensor, nn
 
 from ...agents.base import Agent
-from ...agents.calls import PlayerFault
+from ...agents.calls import AgentFault
 from ...agents.checkpoints.input_names import input_names
 from ...agents.checkpoints.schema import Count, NetworkCard
 from ...common.plugins import error_location, error_text
@@ -265,7 +265,7 @@ class SB3Trainer(Trainer):
         state = self.state()
         try:
             self._learn()
-        except PlayerFault:
+        except AgentFault:
             self._state_before_fault = state
             raise
         timesteps = model.num_timesteps - before

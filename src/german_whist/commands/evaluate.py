@@ -17,7 +17,7 @@ import shlex
 from dataclasses import replace
 from pathlib import Path
 
-from ..agents.registry import common_rules, named_player
+from ..agents.registry import common_rules, parse_agent_name
 from ..common.progress import Progress
 from ..engine.rules import load_rules
 from ..evaluation.formats import number_with_interval, percent_with_interval
@@ -125,7 +125,7 @@ def _run_protocol(arguments: argparse.Namespace) -> int:
                 "opponents, rules, deals and hands: leave one of the two out"
             )
     rules = load_rules(protocol.rules)
-    arguments.json = arguments.json or Path(entry_file(named_player(agent)[0]))
+    arguments.json = arguments.json or Path(entry_file(parse_agent_name(agent)[0]))
     if arguments.fresh is not None:
         return _run_fresh(arguments, agent, protocol)
     folder = check_files(arguments)
@@ -180,9 +180,9 @@ def _submitted_entry(path: Path, agent: str, protocol: Protocol) -> Entry:
         entry = Entry.from_text(path.read_text("utf-8"))
     except (ValueError, KeyError) as error:
         raise ValueError(f"{path} is no entry: {error}") from error
-    if (entry.player, entry.protocol) != (agent, protocol):
+    if (entry.agent, entry.protocol) != (agent, protocol):
         raise ValueError(
-            f"{path} is the entry of {entry.player} under {entry.protocol.name}, and {agent} was "
+            f"{path} is the entry of {entry.agent} under {entry.protocol.name}, and {agent} was "
             "named: name the agent as the entry does"
         )
     return entry

@@ -163,9 +163,9 @@ def forfeited_all(result: Result) -> list[str]:
     """The agents that forfeited every hand they were dealt."""
     hands, forfeits = Counter[str](), Counter[str]()
     for pairing in result.pairings:
-        hands.update(dict.fromkeys((pairing.player, pairing.opponent), pairing.hands))
+        hands.update(dict.fromkeys((pairing.agent, pairing.opponent), pairing.hands))
         for forfeit in pairing.forfeits:
-            forfeits[forfeit.player] += forfeit.hands
+            forfeits[forfeit.agent] += forfeit.hands
     return [name for name, count in hands.items() if count and forfeits[name] >= count]
 
 
@@ -206,7 +206,7 @@ def report(
         "csv": lambda: as_csv(result),
         "html": lambda: as_html(result, rules),
         "markdown": lambda: as_markdown(
-            result, heading or f"{result.players[0]} in the arena", about
+            result, heading or f"{result.agents[0]} in the arena", about
         ),
     }
     # Files first: the reader of the printed report may close the pipe.
@@ -234,4 +234,4 @@ def _show_traces(result: Result) -> None:
     for pairing in result.pairings:
         for forfeit in pairing.forfeits:
             if forfeit.trace:
-                print(f"\n{forfeit.player}:\n{forfeit.trace}", file=sys.stderr, end="")
+                print(f"\n{forfeit.agent}:\n{forfeit.trace}", file=sys.stderr, end="")

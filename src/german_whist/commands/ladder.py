@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..agents.registry import common_rules, named_player
+from ..agents.registry import common_rules, parse_agent_name
 from ..common.progress import Progress
 from ..evaluation.config import LadderConfig, load_ladder
 from ..evaluation.tournament import ladder, show_on
@@ -40,9 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     config = LadderConfig() if arguments.config is None else load_ladder(arguments.config)
-    agents = arguments.agents or list(config.players)
+    agents = arguments.agents or list(config.agents)
     anchor = arguments.anchor
-    if anchor is None and config.anchor in [named_player(agent)[0] for agent in agents]:
+    if anchor is None and config.anchor in [parse_agent_name(agent)[0] for agent in agents]:
         anchor = config.anchor
     rules = common_rules(agents, config.rules if arguments.rules is None else arguments.rules)
     folder = check_files(arguments)
