@@ -35,7 +35,7 @@ from german_whist.training.rollout.replay_buffer import ReplayBuffer, ReservoirB
 
 TINY = {"name": "tiny", "suits": 2, "ranks": 5, "hand": 3, "counts": "all"}
 N_ENVS = 40
-LAYERS = ("hidden.0", "policy")
+Q_LAYERS, POLICY_LAYERS = ("hidden.0", "q_values"), ("hidden.0", "policy")
 NEVER = 10**9
 
 
@@ -130,7 +130,8 @@ class Recorder:
 def set_logits(trainer: NFSP, network: str, logits: Array) -> None:
     """Let a network give the same logits for all observations."""
     with torch.no_grad():
-        layer = getattr(trainer, network).policy
+        module = getattr(trainer, network)
+        layer = module.q_values if network == "q_network" else module.policy
         layer.weight.zero_()
         layer.bias.copy_(torch.from_numpy(logits))
 
@@ -176,7 +177,7 @@ def test_both_networks_learn_by_the_formulas(monkeypatch: pytest.MonkeyPatch) ->
             updates += 1
             if updates % 7 == 0:
                 target = dict(q_network)
-            targets_differed |= not np.allclose(target["policy.bias"], q_network["policy.bias"])
+            targets_differed |= not np.allclose(target["q_values.bias"], q_network["q_values.bias"])
         value_loss, policy_loss = np.mean(losses, axis=0)
         assert metrics["value_loss"] == pytest.approx(value_loss, rel=1e-3)
         assert metrics["policy_loss"] == pytest.approx(policy_loss, rel=1e-3)
@@ -198,28 +199,28 @@ def test_both_networks_learn_by_the_formulas(monkeypatch: pytest.MonkeyPatch) ->
 
 def q_learning(weights: Weights, target: Weights, adam: PlainAdam, rows: Array) -> float:
     """A step towards reward + max over legal actions of the target's values; undiscounted."""
-    activations = forward(weights, LAYERS, rows["observation"].astype(float))
+    activations = forward(weights, Q_LAYERS, rows["observation"].astype(float))
     numbers = np.arange(len(rows))
-    next_q_values = forward(target, LAYERS, rows["next_observation"].astype(float))[-1]
+    next_q_values = forward(target, Q_LAYERS, rows["next_observation"].astype(float))[-1]
     best = np.where(rows["next_action_mask"] > 0, next_q_values, -np.inf).max(axis=1)
     targets = rows["reward"] + np.where(rows["done"] > 0, 0, best)
     td_errors = activations[-1][numbers, rows["action"]] - targets
     d_output = np.zeros_like(activations[-1])
     d_output[numbers, rows["action"]] = 2 * td_errors / len(rows)
     gradients: Weights = {}
-    add_gradients(gradients, weights, LAYERS, activations, d_output)
+    add_gradients(gradients, weights, Q_LAYERS, activations, d_output)
     adam.step(weights, gradients, 0.02)
     return float((td_errors**2).mean())
 
 
 def imitation(weights: Weights, adam: PlainAdam, rows: Array) -> float:
     """A step down the negative log-likelihood of what best responses played."""
-    activations = forward(weights, LAYERS, rows["observation"].astype(float))
+    activations = forward(weights, POLICY_LAYERS, rows["observation"].astype(float))
     log_probs = masked_log_softmax(activations[-1], rows["action_mask"])
     d_output = np.exp(log_probs)
     d_output[np.arange(len(rows)), rows["action"]] -= 1
     gradients: Weights = {}
-    add_gradients(gradients, weights, LAYERS, activations, d_output / len(rows))
+    add_gradients(gradients, weights, POLICY_LAYERS, activations, d_output / len(rows))
     adam.step(weights, gradients, 0.02)
     return -float(log_probs[np.arange(len(rows)), rows["action"]].mean())
 
@@ -402,6 +403,6 @@ def test_a_full_replay_buffer_holds_the_last_rows() -> None:
 def test_nfsp_calls_an_action_against_its_mask_divergence() -> None:
     trainer = NFSP(settings(anticipatory=1.0, epsilon=0.0))
     with torch.no_grad():
-        trainer.q_network.policy.bias.copy_(-1e12 * torch.arange(float(trainer.n_actions)))
+        trainer.q_network.q_values.bias.copy_(-1e12 * torch.arange(float(trainer.n_actions)))
     with pytest.raises(Diverged, match="so large that an illegal action was chosen"):
         trainer.iterate()

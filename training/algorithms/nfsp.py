@@ -11,6 +11,7 @@ and is the player. Read it from top to bottom, beginning at `NFSP.iterate`.
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from ...common.typing import Array
 from ...engine.dtypes import SEATS
 from ...envs import SelfPlayEnv
 from ..rollout.input_features import inputs_of
-from ..rollout.networks import ActorCritic, Adam, weights_of
+from ..rollout.networks import ActorCritic, Adam, QNetwork, weights_of
 from ..rollout.replay_buffer import ReplayBuffer, ReservoirBuffer
 from ..rollout.tensor_state import (
     module_arrays,
@@ -39,7 +40,8 @@ from ..rollout.tensor_state import (
 from .base import MASK_IGNORED, Arrays, Diverged, Trainer, TrainerState, torch_device
 from .settings import NFSPSettings
 
-_ILLEGAL_LOGIT = -1e9
+_ILLEGAL = -1e9
+"""Logit and Q-value of illegal actions."""
 _NETWORKS = ("average_policy", "q_network", "target_q_network")
 
 
@@ -71,17 +73,18 @@ class NFSP(Trainer):
             horizon=settings.horizon,
         )
         generator = torch.Generator().manual_seed(settings.seed)
-        shape = len(self.inputs), settings.hidden_sizes, self.n_actions, None, generator
-        self.average_policy, self.q_network = (
-            ActorCritic(*shape).to(self.device) for _ in range(2)
-        )
-        self.target_q_network = ActorCritic(*shape).to(self.device).requires_grad_(False)
-        self.target_q_network.load_state_dict(self.q_network.state_dict())
+        n_inputs, hidden_sizes = len(self.inputs), settings.hidden_sizes
+        # Of this network the policy alone is trained.
+        average_policy = ActorCritic(n_inputs, hidden_sizes, self.n_actions, None, generator)
+        q_network = QNetwork(n_inputs, hidden_sizes, self.n_actions, generator)
+        self.average_policy = average_policy.to(self.device)
+        self.q_network = q_network.to(self.device)
+        self.target_q_network = copy.deepcopy(self.q_network).requires_grad_(False)
         self.optimizers = {
             name: Adam(getattr(self, name).parameters(), lr=settings.learning_rate)
             for name in ("average_policy", "q_network")
         }
-        inputs, actions = (len(self.inputs),), (self.n_actions,)
+        inputs, actions = (n_inputs,), (self.n_actions,)
         decision = [("observation", "i1", inputs), ("action", "i2")]
         outcome = [
             ("reward", "f4"),
@@ -189,20 +192,22 @@ class NFSP(Trainer):
         """ε-greedy actions by the Q-network where the best response plays, else sampled ones."""
         with torch.no_grad():
             x = self._to_tensor(observations)
-            q_values, logits = (
-                self._masked_logits(network, x, action_masks).cpu().numpy()
-                for network in (self.q_network, self.average_policy)
-            )
+            q_values = self._masked_q_values(self.q_network, x, action_masks).cpu().numpy()
+            logits = self._masked_logits(x, action_masks).cpu().numpy()
         explores = best_response & (rng.random(len(observations)) < epsilon)
-        uniform = np.where(action_masks, 0.0, _ILLEGAL_LOGIT)
+        uniform = np.where(action_masks, 0.0, _ILLEGAL)
         logits = np.where(explores[:, None], uniform, logits)
         # The Gumbel-max trick: the argmax of logits with Gumbel noise is a sample of their softmax.
         sampled = (logits + rng.gumbel(size=logits.shape)).argmax(1)
         return np.where(best_response & ~explores, q_values.argmax(1), sampled)
 
-    def _masked_logits(self, network: ActorCritic, x: Tensor, action_masks: Array) -> Tensor:
+    def _masked_q_values(self, network: QNetwork, x: Tensor, action_masks: Array) -> Tensor:
+        return network(x).masked_fill(self._to_tensor(action_masks) == 0, _ILLEGAL)
+
+    def _masked_logits(self, x: Tensor, action_masks: Array) -> Tensor:
+        """Logits of the average policy."""
         illegal = self._to_tensor(action_masks) == 0
-        return network.logits(x).masked_fill(illegal, _ILLEGAL_LOGIT)
+        return self.average_policy.logits(x).masked_fill(illegal, _ILLEGAL)
 
     def _to_tensor(self, array: Array) -> Tensor:
         return torch.from_numpy(array.astype(np.float32)).to(self.device)
@@ -218,11 +223,11 @@ class NFSP(Trainer):
         )
         actions = self._to_tensor(rows["action"]).long()
         with torch.no_grad():
-            next_q_values = self._masked_logits(
+            next_q_values = self._masked_q_values(
                 self.target_q_network, next_observations, rows["next_action_mask"]
             ).amax(1)
             targets = rewards + next_q_values.masked_fill(dones > 0, 0.0)
-        q_values = self.q_network.logits(observations).gather(1, actions[:, None]).squeeze(1)
+        q_values = self.q_network(observations).gather(1, actions[:, None]).squeeze(1)
         return self._gradient_step("q_network", functional.mse_loss(q_values, targets))
 
     def _train_average_policy(self, rng: np.random.Generator) -> float:
@@ -231,9 +236,7 @@ class NFSP(Trainer):
         if not len(rows):
             return 0.0
         actions = self._to_tensor(rows["action"]).long()
-        logits = self._masked_logits(
-            self.average_policy, self._to_tensor(rows["observation"]), rows["action_mask"]
-        )
+        logits = self._masked_logits(self._to_tensor(rows["observation"]), rows["action_mask"])
         return self._gradient_step("average_policy", functional.cross_entropy(logits, actions))
 
     def _gradient_step(self, network: str, loss: Tensor) -> float:

@@ -84,6 +84,25 @@ class ActorCritic(nn.Module):
         return self.policy(self.hidden(x)).float()
 
 
+class QNetwork(nn.Module):
+    """Q-values of all actions."""
+
+    def __init__(
+        self,
+        n_inputs: int,
+        hidden_sizes: Sequence[int],
+        n_actions: int,
+        generator: torch.Generator,
+    ) -> None:
+        super().__init__()
+        self.hidden = _hidden_layers([n_inputs, *hidden_sizes], generator)
+        self.q_values = nn.Linear(hidden_sizes[-1], n_actions)
+        _init_layer(self.q_values, 0.01, generator)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.q_values(self.hidden(x))
+
+
 def _hidden_layers(sizes: Sequence[int], generator: torch.Generator) -> MLP:
     mlp = MLP(sizes, final_relu=True)
     for layer in mlp.layers:
@@ -96,14 +115,14 @@ def _init_layer(layer: Any, gain: float, generator: torch.Generator) -> None:
     nn.init.zeros_(layer.bias)
 
 
-def _parameters(network: ActorCritic) -> Iterator[tuple[str, nn.Parameter]]:
+def _parameters(network: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
     """Parameters under the names of a checkpoint, which leaves out `layers`."""
     for name, param in network.named_parameters():
         yield name.replace(".layers", ""), param
 
 
-def weights_of(network: ActorCritic) -> dict[str, np.ndarray[Any, Any]]:
-    """Weights of policy and critic under the names of a checkpoint."""
+def weights_of(network: nn.Module) -> dict[str, np.ndarray[Any, Any]]:
+    """Weights of a network under the names of a checkpoint."""
     return {
         name: param.detach().float().cpu().numpy().copy() for name, param in _parameters(network)
     }
