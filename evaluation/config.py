@@ -5,14 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from ..common.settings_files import PresetFiles, build_settings
-from ..common.typed_settings import (
+from ..common.settings import (
     CheckedSettings,
     EvenCount,
     Names,
     Positive,
     PositiveInt,
+    PresetFiles,
     Seed,
+    build_settings,
     doc,
 )
 from ..engine.rules import Match

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..common.student_t import NORMAL_QUANTILE, quantile
 from ..common.typing import Array
 
+NORMAL_QUANTILE = 1.959963984540054
 ELO_SCALE = 400 / math.log(10)
 # Without a pair that differs the interval is then about ± 1.4 / pairs, as of paired proportions
 # with one more pair won and one more lost (Bonett and Price 2012).
@@ -39,6 +39,25 @@ class Estimate:
     def scaled(self, factor: float, shift: float = 0.0) -> Estimate:
         ends = sorted((self.low * factor + shift, self.high * factor + shift))
         return Estimate(self.value * factor + shift, *ends)
+
+
+def quantile(observations: int) -> float:
+    """97.5 % quantile of Student's t for the mean of `observations` values (Cornish–Fisher).
+
+    Without SciPy, which would take a second to import.
+    """
+    if observations < 2:
+        return math.inf
+    df = observations - 1
+    if df < 6:
+        return (12.7062, 4.3027, 3.1824, 2.7764, 2.5706)[df - 1]
+    z = NORMAL_QUANTILE
+    return (
+        z
+        + (z**3 + z) / (4 * df)
+        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * df**2)
+        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * df**3)
+    )
 
 
 class Moments(NamedTuple):

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..agents.base import agent_key
-from ..common.student_t import quantile
 from ..common.suggestions import suggest
 from ..engine.cards import N_CARDS, cards_of
 from ..engine.checks import checked_count
 from ..engine.play import beats
 from ..engine.rng import SipKey, random_below, siphash
+from ..evaluation.statistics import quantile
 from .game import DUMMY, PLAYERS, ThreeGame, ThreeView
 
 ThreePlayer = Callable[[ThreeView, "np.ndarray[Any, Any]"], int]

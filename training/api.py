@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..common.serialization import JsonStruct, data_frame
-from ..common.settings_files import format_overrides, parse_overrides
+from ..common.settings import format_overrides, parse_overrides
 from ..common.signals import RunStopped, SignalGuard
 from .algorithms.data_parallel import DataParallel
 from .algorithms.registry import make_trainer

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..common.settings_files import (
+from ..common.settings import (
     PresetFiles,
+    SettingsError,
     build_settings,
     build_with_overrides,
     command_line,
     parse_overrides,
 )
-from ..common.typed_settings import SettingsError
 from .algorithms.registry import own_settings, settings_kind
 from .settings import Settings
 

@@ -19,10 +19,9 @@ from ..agents.calls import AgentFault
 from ..agents.checkpoints import CheckpointError, find_checkpoint
 from ..common.files import CannotWrite
 from ..common.plugins import error_text
-from ..common.settings_files import format_overrides
+from ..common.settings import SettingsError, format_overrides
 from ..common.signals import UNSTABLE, RunStopped, SignalGuard
 from ..common.suggestions import suggest
-from ..common.typed_settings import SettingsError
 from .algorithms.base import Trainer
 from .algorithms.plugin_checks import (
     TrainerFault,

@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import Annotated, Any, ClassVar, Literal
 
 from ..agents.checkpoints import resolve_rules
-from ..common.typed_settings import (
+from ..common.settings import (
     CheckedSettings,
     EvenCount,
     Names,

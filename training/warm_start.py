@@ -17,8 +17,7 @@ import numpy as np
 from ..agents.checkpoints import read_checkpoint, strip_critic
 from ..agents.checkpoints.bundled import network_for
 from ..agents.checkpoints.schema import CheckpointCard, NetworkCard, Origin
-from ..common.settings_files import format_overrides
-from ..common.typed_settings import SettingsError
+from ..common.settings import SettingsError, format_overrides
 from ..common.typing import Array
 from ..engine.observation.rule_features import rule_features
 from ..engine.rules import Rules

@@ -113,30 +113,22 @@ def _keep_signal_handler() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-class Cluster:
-    """Starts workers on a Ray cluster."""
-
-    def __init__(
-        self, on: str, make: TaskFactory, setup: Any, files: dict[str, bytes], threads: int
-    ) -> None:
-        self._ray = connect_ray(on)
-        cores = [node["Resources"].get("CPU", 0) for node in self._ray.nodes() if node["Alive"]]
-        if threads > max(cores, default=0) > 0:
-            raise ValueError(
-                f"threads is {threads}: no machine of the cluster has more than {max(cores):.0f} "
-                "cores"
-            )
-        environment = {"env_vars": {_EXECUTOR: os.urandom(8).hex()}}
-        # Lost tasks are given out again by the executor, which reports deaths.
-        self._task = self._ray.remote(num_cpus=threads, max_retries=0, runtime_env=environment)(
-            run_task
+def ray_workers(
+    on: str, make: TaskFactory, setup: Any, files: dict[str, bytes], threads: int
+) -> Callable[[], RayWorker]:
+    """A function that starts workers on a Ray cluster."""
+    ray = connect_ray(on)
+    cores = [node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]]
+    if threads > max(cores, default=0) > 0:
+        raise ValueError(
+            f"threads is {threads}: no machine of the cluster has more than {max(cores):.0f} cores"
         )
-        # Put into the object store once, instead of with every task.
-        shared = package_version(), pickle.dumps((make, setup)), files
-        self._shared = [self._ray.put(part) for part in shared]
-
-    def worker(self) -> RayWorker:
-        return RayWorker(self._ray, lambda task: self._task.remote(*self._shared, task))
+    environment = {"env_vars": {_EXECUTOR: os.urandom(8).hex()}}
+    # Lost tasks are given out again by the executor, which reports deaths.
+    task = ray.remote(num_cpus=threads, max_retries=0, runtime_env=environment)(run_task)
+    # Put into the object store once, instead of with every task.
+    shared = [ray.put(part) for part in (package_version(), pickle.dumps((make, setup)), files)]
+    return lambda: RayWorker(ray, lambda data: task.remote(*shared, data))
 
 
 class RayWorker:

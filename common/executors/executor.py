@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from functools import partial
 from threading import Lock
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ..threads import usable_threads
-from .cluster import RAY, Cluster, connect_ray
+from .cluster import RAY, RayWorker, connect_ray, ray_workers
 from .local import LOCAL, LocalWorker
 from .worker import WorkerDied, WorkersLost
 
@@ -37,12 +37,6 @@ def count_cores(on: str) -> int:
     if on == LOCAL:
         return usable_threads()
     return max(1, int(connect_ray(on).cluster_resources().get("CPU", 1)))
-
-
-class _Worker(Protocol):
-    def call(self, task: Any, line: Callable[[str], object]) -> Any: ...
-    def end(self) -> None: ...
-    def close(self) -> None: ...
 
 
 def _print_to_stderr(_: object, line: str) -> None:
@@ -102,13 +96,13 @@ class Executor(Generic[T, R]):
         self._threads = ThreadPoolExecutor(workers)
         self._lock = Lock()
         self._ended = False
-        self._workers: set[_Worker] = set()
-        self._idle: list[_Worker] = []
-        self._start: Callable[[], _Worker]
+        self._workers: set[LocalWorker | RayWorker] = set()
+        self._idle: list[LocalWorker | RayWorker] = []
+        self._start: Callable[[], LocalWorker | RayWorker]
         if check_backend(on) == LOCAL:
             self._start = lambda: LocalWorker(make, setup, threads)
         else:
-            self._start = Cluster(on, make, setup, files or {}, max(1, threads)).worker
+            self._start = ray_workers(on, make, setup, files or {}, max(1, threads))
 
     def __enter__(self) -> Executor[T, R]:
         return self
@@ -173,7 +167,7 @@ class Executor(Generic[T, R]):
                 if worker in self._workers:
                     self._idle.append(worker)
 
-    def _free_worker(self) -> _Worker:
+    def _free_worker(self) -> LocalWorker | RayWorker:
         with self._lock:
             if self._ended:
                 raise CancelledError

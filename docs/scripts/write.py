@@ -18,7 +18,7 @@ from msgspec import NODEFAULT, inspect, structs
 import leaderboard
 from german_whist.cli import COMMANDS, parser_of
 from german_whist.common.markdown import markdown_table
-from german_whist.common.typed_settings import CheckedSettings, format_value, list_settings
+from german_whist.common.settings import CheckedSettings, format_value, list_settings
 from german_whist.engine.describe import Chapter, chapters
 from german_whist.engine.observation.history import (
     HISTORY_ABOUT,

@@ -14,8 +14,8 @@ from typing import Any
 from msgspec import Struct
 
 from ...common.serialization import JsonStruct, data_frame
-from ...common.student_t import quantile
 from ...engine.records import GameRecord
+from ...evaluation.statistics import quantile
 from .analysis import Analysis, AnalysisSettings, DecisionValues, analyse
 from .replay import player_names
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from german_whist.agents.checkpoints import bundled, find_checkpoint
-from german_whist.common.settings_files import parse_overrides
+from german_whist.common.settings import parse_overrides
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation import ladder
 from german_whist.evaluation.results import Result

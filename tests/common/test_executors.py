@@ -137,34 +137,20 @@ def test_a_worker_that_cannot_start_costs_no_task(monkeypatch: pytest.MonkeyPatc
     assert "Resource temporarily unavailable" in deaths[0]
 
 
-def test_a_killed_worker_costs_only_its_own_task(tmp_path: Path) -> None:
-    with Executor(named, "any", 2) as executor:
-        long = executor.submit(("sleep", 2))
-        assert executor.submit(("die_once", str(tmp_path / "mark"))).result() == "done"
-        assert long.result() is None
-    assert executor.n_replaced == 1
-
-
-def test_executors_share_no_processes() -> None:
-    pids: list[int] = []
-    for _ in range(2):
-        with Executor(named, "pid") as executor:
-            pids += [executor.submit(n).result() for n in range(2)]
-    assert pids[0] == pids[1] != pids[2] == pids[3] != os.getpid()
-
-
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="only Linux has an affinity")
 def test_cores_are_those_that_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 3, 5})
     assert count_cores("local") == 3
 
 
-def test_a_task_whose_worker_died_is_given_out_again(tmp_path: Path) -> None:
+def test_task_of_a_dead_worker_is_retried_and_others_go_on(tmp_path: Path) -> None:
     deaths: list[Any] = []
-    with Executor(named, "die_once", on_death=lambda *death: deaths.append(death)) as executor:
-        mark = str(tmp_path / "mark")
-        assert executor.submit(mark).result() == "done"
-    assert deaths == [(mark, "exit status 7")]
+    task = "die_once", str(tmp_path / "mark")
+    with Executor(named, "any", 2, on_death=lambda *death: deaths.append(death)) as executor:
+        long = executor.submit(("sleep", 2))
+        assert executor.submit(task).result() == "done"
+        assert long.result() is None
+    assert deaths == [(task, "exit status 7")]
     assert executor.n_replaced == 1
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from small_runs import arrays_of, same
 
 from german_whist.agents.registry import make_agent
 from german_whist.cli import main
@@ -43,17 +42,3 @@ def test_it_comes_near_an_equilibrium(trainer: str, tmp_path: Path) -> None:
     trained = make_agent(f"network:{tmp_path / 'run'},sample", rules)
     at_random = measure_exploitability(make_agent("random-exact", rules), rules).exploitability
     assert measure_exploitability(trained, rules).exploitability < at_random / 2.5
-
-
-@pytest.mark.parametrize("trainer", ["mmd", "nfsp", "cfr"])
-def test_it_goes_on_to_the_same_weights(trainer: str, tmp_path: Path) -> None:
-    # What changes as the budget runs out has to stay as it is, or a budget is another training.
-    steady = {
-        "mmd": ["learning_rate_end=0.003", "ent_coef=0.05", "ent_coef_end=0.05"],
-        "nfsp": ["epsilon=0.0"],
-    }.get(trainer, [])
-    whole, run = str(tmp_path / "whole"), str(tmp_path / "run")
-    train(trainer, *steady, "decisions=4096", "--run", whole)
-    train(trainer, *steady, "decisions=2048", "--run", run)
-    assert main(["train", "--resume", run, "decisions=4096"]) == 0
-    assert same(arrays_of(Path(whole)), arrays_of(Path(run)))

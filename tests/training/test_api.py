@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import german_whist
-from german_whist.common.typed_settings import SettingsError
+from german_whist.common.settings import SettingsError
 from german_whist.evaluation.reports.text import as_csv
 from german_whist.training.presets import load_settings
 

@@ -27,8 +27,8 @@ from stable_baselines3.common.callbacks import (
 
 from german_whist.agents.checkpoints import list_checkpoints
 from german_whist.cli import main
+from german_whist.common.settings import SettingsError
 from german_whist.common.signals import RunStopped
-from german_whist.common.typed_settings import SettingsError
 from german_whist.envs import GermanWhistVecEnv
 from german_whist.training.algorithms.sb3 import SB3Trainer
 from german_whist.training.algorithms.settings import SB3Settings
@@ -90,6 +90,7 @@ def test_a_callback_ends_the_run_with_a_checkpoint(tmp_path: Path) -> None:
     assert trainer.decisions == 40 * 16
     assert "a callback ended the training after 640 decisions" in output
     assert list_checkpoints(folder / "checkpoints")[-1].stem == f"{640:012d}"
+    assert (folder / "checkpoints" / f"{640:012d}.zip").exists()
     stopping = trainer.callbacks.callbacks[0]
     assert isinstance(stopping, Counting)
     assert stopping.events == ["start of 1500", "end"]

@@ -14,7 +14,7 @@ from german_whist.agents.registry import make_agent
 from german_whist.cli import main
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.exploitability.exact import measure_exploitability
-from german_whist.solvers.best_response import PublicTreeTraversal, Responses
+from german_whist.solvers.best_response import PublicTreeTraversal
 from german_whist.solvers.mccfr import MCCFR, run_iterations
 from german_whist.solvers.traversal import LEARN
 from german_whist.training.algorithms.cfr import CFR, CFRSettings
@@ -103,59 +103,6 @@ def test_cards_of_negative_regret_are_not_played_beside_others() -> None:
         assert np.rint(1 / probs) * probs == pytest.approx(1, abs=1e-5)
         negative += int((regrets[mccfr.strategy_sum > 0] < 0).sum())
     assert negative > 0
-
-
-def by_open_spiel(game: Any, hands: int, seed: int) -> Responses:
-    """Best responses to the average strategy of OpenSpiel's external-sampling MCCFR."""
-    import pyspiel
-
-    solver = pyspiel.ExternalSamplingMCCFRSolver(game, seed, pyspiel.MCCFRAverageType.SIMPLE)
-    for _ in range(hands // 2):  # in an iteration each player is the traverser once
-        solver.run_iteration()
-    root, policy, values = game.new_initial_state(), solver.average_policy(), np.zeros((2, 2))
-    deals = [root.child(action) for action, _ in root.chance_outcomes()]
-    half = len(deals) // 2  # seat 0 deals in the first half
-    for seat in range(2):
-        best = pyspiel.TabularBestResponse(game, seat, policy)
-        wins = np.array([best.value_from_state(deal) for deal in deals])
-        values[seat] = wins[:half].mean(), wins[half:].mean()
-    leading, dealing = values[[1, 0], [0, 1]].mean(), values[[0, 1], [0, 1]].mean()
-    assert (leading + dealing) / 2 == pytest.approx(pyspiel.exploitability(game, policy))
-    return Responses(leading, dealing)
-
-
-def by_ours(hands: int, seed: int) -> Responses:
-    """Best responses to our average strategy after as many hands, of equal weight."""
-    mccfr = mccfr_of(TINY[0], seed=seed)
-    for number in range(hands):
-        traverse(mccfr, number)
-    return PublicTreeTraversal(load_rules(TINY[0]), 1).responses(mccfr.strategy_sum)
-
-
-@pytest.mark.thorough
-def test_it_nears_the_equilibrium_of_open_spiels_external_sampling() -> None:
-    """Both bound the value of the game; ours is nearer after as many hands.
-
-    Its endgames are exact and its suits interchangeable, so that it has fewer information sets.
-    """
-    pyspiel: Any = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed")
-    from open_spiel.python.algorithms.gambit import export_gambit
-
-    from german_whist.envs.open_spiel import open_spiel_game
-
-    game = pyspiel.load_efg_game(export_gambit(open_spiel_game(TINY[0])))
-    value, means = 1 / 30, {}  # as the linear programme of test_cfr_plus tells
-    for hands in (2_000, 8_000):
-        reference = [by_open_spiel(game, hands, seed) for seed in (1, 2, 3)]
-        ours = [by_ours(hands, seed) for seed in (1, 2, 3)]
-        for responses in (*reference, *ours):
-            assert -responses.against_leader < value < responses.against_dealer
-        exploitabilities = [[r.exploitability for r in runs] for runs in (reference, ours)]
-        assert max(exploitabilities[1]) < min(exploitabilities[0])
-        means[hands] = np.mean(exploitabilities, axis=1)
-    # An error falls by half or more with four times the hands, as sampling errors do.
-    assert (means[8_000] < means[2_000] / 2).all()
-    assert means[8_000].max() < 0.03
 
 
 def test_the_average_strategy_nears_an_equilibrium(tmp_path: Path) -> None:

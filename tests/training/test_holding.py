@@ -7,11 +7,9 @@ import io
 import os
 import re
 import signal
-import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 
 import msgspec
@@ -193,29 +191,6 @@ def test_a_finished_run_measures_nothing_again(tmp_path: Path) -> None:
 
 
 # -- signals
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals")
-@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
-def test_a_signal_saves_what_a_process_has_learnt(tmp_path: Path) -> None:
-    folder, log = tmp_path / "run", tmp_path / "run" / "log.txt"
-    words = [*SMALL, "decisions=400_000_000", "save_every=400_000_000", "--run", str(folder)]
-    process = get_context("fork").Process(target=lambda: sys.exit(main(["train", "tiny", *words])))
-    process.start()
-    until = time.monotonic() + 60
-    while not (log.exists() and " hands " in log.read_text()) and time.monotonic() < until:
-        time.sleep(0.02)
-    with pytest.raises(ValueError, match=f"is being trained by process {process.pid} "):
-        resume(folder)
-    process.terminate()
-    process.join()
-    assert process.exitcode == 128 + signal.SIGTERM
-    stopped = rf"stopped after ([\d,]+) decisions; go on with: .* --resume {folder}\n"
-    match = re.search(stopped, log.read_text())
-    assert match is not None
-    run = resume(folder)
-    assert run.trainer.decisions == int(match.group(1).replace(",", "")) > 0
-    run.close()
 
 
 @pytest.mark.parametrize("at", ["measuring on the way", "measuring at the end"])

@@ -22,7 +22,7 @@ from german_whist.agents.checkpoints import (
 )
 from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS
 from german_whist.agents.networks.policy import NetworkAgent
-from german_whist.common.typed_settings import SettingsError
+from german_whist.common.settings import SettingsError
 from german_whist.engine.rules import load_rules
 from german_whist.envs.self_play import SelfPlayEnv
 from german_whist.training.algorithms.ppo import PPO

@@ -126,24 +126,6 @@ def test_a_resumed_run_goes_on_with_its_curves(tmp_path: Path, later: Callable[[
     assert len(list((folder / "tensorboard").iterdir())) == 3
 
 
-def test_a_run_that_was_killed_before_its_first_save_has_no_point_twice(
-    tmp_path: Path, later: Callable[[], None]
-) -> None:
-    run = start(tmp_path / "run", ours())
-    board = TensorBoard()
-    board.on_start(run)
-    for decisions in (64, 128, 10_000):
-        board.write({"train/entropy": 99.0}, decisions)
-    board.on_end(run)
-    run.close()
-    later()
-    run = resume(tmp_path / "run")
-    run.go(quiet())
-    points = curves(tmp_path / "run")["train/entropy"]
-    assert [step for step, _ in points] == [row["decisions"] for row in run.rows[:-1]]
-    assert all(value < 99 for _, value in points)
-
-
 @pytest.mark.parametrize("preset", ["tiny", "sb3"])
 def test_without_tensorboard_a_run_says_so_once_and_works(
     preset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
-from small_runs import collect, quiet
+from small_runs import collect
 
 from german_whist.engine.batch.config import options_from
 from german_whist.engine.batch.cpu_backend import CpuBackend
@@ -29,7 +28,6 @@ from german_whist.training.rollout import backends
 from german_whist.training.rollout.input_features import inputs_of
 from german_whist.training.rollout.kernels import ActionSampling, sample_actions
 from german_whist.training.rollout.networks import Adam
-from german_whist.training.run import start
 
 # Each set of rules with the horizon that its endings allow.
 RULES = [("classic", "foreplay"), ("draft", "foreplay"), ("humbug", "hand"), ("race-7", "hand")]
@@ -210,24 +208,6 @@ def test_mixed_precision_comes_close_to_the_full_and_is_it_without_its_instructi
     for name in ("entropy", "value_loss"):
         assert full[name] == pytest.approx(mixed[name], rel=0.05)
     assert (full == mixed) is not has_bfloat16
-
-
-@pytest.mark.thorough
-def test_a_trainer_learns_the_foreplay(tmp_path: Path) -> None:
-    settings = PPOSettings(
-        n_envs=512,
-        hidden_sizes=(64,),
-        batch_size=1024,
-        decisions=250_000,
-        final_eval_hands=1000,
-        learning_rate=2e-3,
-        eval_opponents=("random-exact",),
-        eval_every=10**9,
-        threads=1,
-    )
-    run = start(tmp_path / "run", settings)
-    run.go(quiet())
-    assert run.evaluations[-1].win_rate > 0.62
 
 
 # -- steps

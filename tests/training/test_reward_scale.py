@@ -12,8 +12,7 @@ pytest.importorskip("torch")
 
 from small_runs import quiet
 
-from german_whist.common.settings_files import parse_overrides
-from german_whist.common.typed_settings import SettingsError
+from german_whist.common.settings import SettingsError, parse_overrides
 from german_whist.training.algorithms.registry import make_trainer
 from german_whist.training.presets import load_settings, settings_from
 from german_whist.training.run import resume, start

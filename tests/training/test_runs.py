@@ -28,8 +28,8 @@ from german_whist.agents.checkpoints import (
     read_fields,
 )
 from german_whist.cli import main
+from german_whist.common.settings import SettingsError
 from german_whist.common.signals import UNSTABLE, RunStopped
-from german_whist.common.typed_settings import SettingsError
 from german_whist.training import checkpoint
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.callbacks.base import Callback, TrainingRun

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -11,20 +10,15 @@ import pytest
 pytest.importorskip("sb3_contrib")
 
 import torch
-from small_runs import arrays_of, quiet, same
+from small_runs import quiet
 from stable_baselines3.common.callbacks import BaseCallback
 
 from german_whist.agents.networks.policy import NetworkAgent
-from german_whist.agents.registry import make_agent
 from german_whist.common.signals import RunStopped
-from german_whist.evaluation.exploitability.action_probabilities import strategy_of
-from german_whist.solvers.game_tree import GameTree, best_response_value, strategy_value
 from german_whist.training.algorithms.base import Diverged
 from german_whist.training.algorithms.sb3 import SB3Trainer
 from german_whist.training.algorithms.settings import SB3Settings
-from german_whist.training.callbacks.base import Callback, TrainingRun
-from german_whist.training.checkpoint import agent_from_weights
-from german_whist.training.run import resume, start
+from german_whist.training.run import start
 
 TINY = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}
 SMALL = {
@@ -52,49 +46,6 @@ SMALL = {
 
 def settings(**changes: object) -> SB3Settings:
     return SB3Settings(**{**SMALL, **changes})  # type: ignore[arg-type]
-
-
-def test_a_stopped_run_comes_to_the_same_weights(tmp_path: Path) -> None:
-    start(tmp_path / "whole", settings()).go(quiet())
-
-    class Failing(Callback):
-        def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
-            if run.trainer.decisions > 1000:
-                raise RuntimeError("stop here")
-
-    with pytest.raises(RunStopped, match="stop here"):
-        start(tmp_path / "run", settings()).go(quiet(), Failing())
-    run = resume(tmp_path / "run")
-    assert 0 < run.trainer.decisions < 1500
-    run.go(quiet())
-    assert same(arrays_of(tmp_path / "whole"), arrays_of(tmp_path / "run"))
-    assert list((tmp_path / "run" / "checkpoints").glob("*.zip"))
-    assert make_agent(str(tmp_path / "run"), TINY).name == str(tmp_path / "run")
-
-
-@pytest.mark.thorough
-def test_against_random_it_comes_close_to_the_best_response() -> None:
-    config = settings(
-        opponents=("random",),
-        pool_every=10**9,
-        decisions=40_000,
-        n_envs=64,
-        n_steps=32,
-        hidden_sizes=(64, 64),
-        batch_size=256,
-        learning_rate=2e-3,
-        ent_coef=0.01,
-    )
-    trainer = SB3Trainer(config)
-    while trainer.decisions < config.decisions:
-        trainer.iterate()
-    agent = agent_from_weights(config, trainer.player(), trainer.network_card(), "endgame=network")
-    tree = GameTree.of(config.options.rules, dealer=1)
-    plays = strategy_of(agent, tree)
-    other = strategy_of(make_agent("random", TINY), tree)
-    best = best_response_value(tree, 0, other), best_response_value(tree, 1, other)
-    values = strategy_value(tree, plays, other), -strategy_value(tree, other, plays)
-    assert np.mean(best) / 2 - np.mean(values) / 2 < 0.02
 
 
 def test_its_settings_are_those_of_the_model() -> None:

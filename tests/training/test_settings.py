@@ -11,12 +11,14 @@ import yaml
 
 from german_whist import evaluate
 from german_whist.cli import main
-from german_whist.common.settings_files import (
+from german_whist.common.settings import (
+    CheckedSettings,
+    SettingsError,
     format_overrides,
     keep_settings,
+    list_settings,
     parse_overrides,
 )
-from german_whist.common.typed_settings import CheckedSettings, SettingsError, list_settings
 from german_whist.evaluation.config import LadderConfig, ladder_from
 from german_whist.training.algorithms.registry import own_settings
 from german_whist.training.algorithms.settings import PPOSettings

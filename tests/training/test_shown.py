@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import io
-import math
 import re
 import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 
-from german_whist.evaluation.reports.charts import Curve, curves, standalone
 from german_whist.training.callbacks import console as display
 from german_whist.training.callbacks.console import (
     ConsoleLog,
@@ -245,59 +242,3 @@ def test_a_page_before_anything_happened_shows_the_settings(tmp_path: Path) -> N
     assert "decisions: " in page.partition("<pre>")[2]
     (at_the_start,) = figures(page_of(tmp_path, [], MEASURED[:1]))
     assert len(shapes(at_the_start, "polyline")[0]) == 1
-
-
-def test_a_picture_stands_alone_with_its_colours_and_names() -> None:
-    picture = curves({"a & b": Curve([(0, 40), (10, 60)]), "c": Curve([(0, 50)])}, "x", "y")
-    alone = standalone(picture, ["a & b", "c"])
-    root = ElementTree.fromstring(alone)
-    assert root.tag == "{http://www.w3.org/2000/svg}svg"
-    assert root.get("viewBox") == "0 -24 860 344"
-    assert root.get("aria-label") == "y over x"
-    texts = ["".join(each.itertext()) for each in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert texts[0] == "● a & b● c"
-    assert "--line1" in alone
-
-
-def test_title_of_the_y_axis_stands_above_all_tick_labels() -> None:
-    for highest in (1.0, 1.93, 1.95, 1.97, 2.0, 2.3):
-        picture = curves({"a": Curve([(0, 0.5), (10, highest)])}, "x", "the title", height=240)
-        centres = dict(re.findall(r'<text x="\S+" y="(\S+)" [^>]*class="axis">([^<]*)<', picture))
-        (title,) = [float(y) for y, text in centres.items() if text == "the title"]
-        ticks = [float(y) for y, text in centres.items() if text != "the title"]
-        assert min(ticks) - title >= 14, "their font is 12 high"
-
-
-def test_equal_ratios_are_equal_lengths_on_logarithmic_axes() -> None:
-    points = [(0.01, 1.0), (1.0, 0.1), (100.0, 0.01), (10_000.0, 0.0)]
-    picture = curves({"a": Curve(points)}, "x", "y", log_x=True, log_y=True)
-    places = [(float(x), float(y)) for x, y in re.findall(r'cx="(\S+)" cy="(\S+)"', picture)]
-    (x, y), (x_next, y_next), (x_last, y_last), (_, y_zero) = places
-    assert x_last - x_next == pytest.approx(x_next - x, abs=0.2)
-    assert y_last - y_next == pytest.approx(y_next - y, abs=0.2)
-    assert x_next > x
-    assert y_next > y
-    assert y_zero == y_last, "0 has no logarithm: it is drawn as the least value"
-    ticks = re.findall(r'class="axis">([\d.]+ ?k?)<', picture)
-    assert ticks == ["0.01", "0.1", "1", "0.01", "0.1", "1", "10", "100", "1 k", "10 k"]
-
-
-def test_a_logarithmic_axis_of_few_decades_has_ticks_between_the_powers_of_ten() -> None:
-    picture = curves({"a": Curve([(3.0, 1.0), (60.0, 2.0)])}, "x", "y", log_x=True)
-    places = {
-        text: float(x)
-        for x, text in re.findall(r'<text x="(\S+)" [^>]*middle"[^>]*>(\d+)<', picture)
-    }
-    assert [*places] == ["5", "10", "20", "50"]
-    assert places["10"] - places["5"] == pytest.approx(places["20"] - places["10"], abs=0.2)
-
-
-@pytest.mark.parametrize("values", [(3.0,), (2.6, 3.9), (0.0026, 0.0039), (math.nan, 3.0)])
-def test_a_logarithmic_axis_between_two_marks_has_ticks_and_draws_numbers_alone(
-    values: tuple[float, ...],
-) -> None:
-    picture = curves({"a": Curve([(value, 1.0) for value in values])}, "x", "y", log_x=True)
-    ticks = re.findall(r'<text x="(\S+)" [^>]*middle"[^>]*>([\d.]+)<', picture)
-    assert ticks
-    assert "nan" not in picture
-    assert picture.count("<circle") == sum(map(math.isfinite, values))

@@ -23,7 +23,7 @@ from german_whist.training.presets import settings_from
 from german_whist.training.run import resume, start
 from german_whist.training.settings import Settings
 
-SMALL = {
+SMALL: dict[str, Any] = {
     "rules": {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2},
     "decisions": 400,
     "eval_every": 10_000,
@@ -35,7 +35,12 @@ SMALL = {
 }
 NETWORKS = {"n_envs": 16, "hidden_sizes": (8,), "batch_size": 64, "horizon": "hand"}
 TRAINERS = {
-    "ppo": {**NETWORKS, "pool_fraction": 0.5, "opponents": ("random",)},
+    "ppo": {
+        **NETWORKS,
+        "rules": [SMALL["rules"], {**SMALL["rules"], "name": "all", "counts": "all"}],
+        "pool_fraction": 0.5,
+        "opponents": ("random",),
+    },
     "mmd": NETWORKS,
     "nfsp": NETWORKS,
     "cfr": {"iteration": 128},

@@ -16,7 +16,7 @@ from small_runs import arrays_of, same
 
 from german_whist.agents.checkpoints import list_checkpoints, read_checkpoint
 from german_whist.cli import main
-from german_whist.common.typed_settings import SettingsError
+from german_whist.common.settings import SettingsError
 from german_whist.training.algorithms.registry import TRAINERS, make_trainer, trainer_kind
 from german_whist.training.presets import command_of, load_settings
 

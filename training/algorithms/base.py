@@ -15,9 +15,9 @@ import numpy as np
 from msgspec import Struct
 
 from ...agents.checkpoints.schema import Count, NetworkCard
+from ...common.settings import SettingsError
 from ...common.suggestions import not_installed
 from ...common.threads import usable_threads
-from ...common.typed_settings import SettingsError
 from ...common.typing import Arrays as Arrays
 from ...engine.batch.cuda_backend import NoDevice, check_device
 from ..settings import Settings

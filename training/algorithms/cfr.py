@@ -9,7 +9,7 @@ import numpy as np
 from ...agents.checkpoints.schema import NetworkCard
 from ...common.jit.compiler import warm_up
 from ...common.schema import convert
-from ...common.typed_settings import PositiveInt, SettingsError, doc
+from ...common.settings import PositiveInt, SettingsError, doc
 from ...solvers.mccfr import new_mccfr, run_iterations
 from ...solvers.public_tree import MAX_CARDS, public_tree, why_no_public_tree
 from ..settings import Settings

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...common.plugins import Registry, load_source
-from ...common.typed_settings import SettingsError
+from ...common.settings import SettingsError
 from ..distributed import SINGLE_RANK, Ranks
 from ..settings import Settings
 from .base import Trainer, missing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, ClassVar, Literal
 
 from ...agents.checkpoints.schema import CardRanks, Critic
-from ...common.typed_settings import (
+from ...common.settings import (
     Fraction,
     LayerSizes,
     Names,

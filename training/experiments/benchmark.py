@@ -22,16 +22,18 @@ from ...agents.registry import make_agent
 from ...common.executors import LOCAL
 from ...common.files import write_file
 from ...common.schema import convert, read_json
-from ...common.settings_files import PresetFiles, build_settings, keep_settings
-from ...common.signals import RunStopped
-from ...common.typed_settings import (
+from ...common.settings import (
     CheckedSettings,
     EvenCount,
     Names,
     PositiveInt,
+    PresetFiles,
     SettingsError,
+    build_settings,
     doc,
+    keep_settings,
 )
+from ...common.signals import RunStopped
 from ...engine.rules import Rules, load_rules
 from ...evaluation import evaluate
 from ...evaluation.exploitability.exact import check_measurable, measure_exploitability

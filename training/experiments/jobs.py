@@ -20,7 +20,7 @@ from ...common.console import show_traceback
 from ...common.executors import LOCAL, Executor, WorkersLost
 from ...common.executors.cluster import RAY, write_files
 from ...common.files import write_file
-from ...common.settings_files import format_overrides
+from ...common.settings import format_overrides
 from ...common.signals import RunStopped
 from ...common.threads import usable_threads
 from ...evaluation.packing import PackedFiles, files_below, pack

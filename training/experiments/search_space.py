@@ -9,9 +9,7 @@ import msgspec
 import yaml
 
 from ...common.files import read_yaml_mapping
-from ...common.settings_files import build_settings
-from ...common.suggestions import not_installed
-from ...common.typed_settings import (
+from ...common.settings import (
     CheckedSettings,
     EvenCount,
     Names,
@@ -20,9 +18,11 @@ from ...common.typed_settings import (
     PositiveInt,
     Seed,
     SettingsError,
+    build_settings,
     doc,
     format_value,
 )
+from ...common.suggestions import not_installed
 from ...engine.rng import secret_of_seed
 from ...evaluation.formats import percent_with_interval
 from ...evaluation.statistics import Estimate

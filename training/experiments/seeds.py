@@ -11,8 +11,8 @@ import msgspec
 from ...common.executors import LOCAL, check_backend
 from ...common.executors.cluster import connect_ray
 from ...common.files import write_file
+from ...common.settings import SettingsError
 from ...common.signals import RunStopped
-from ...common.typed_settings import SettingsError
 from ..algorithms.registry import trainer_kind
 from ..api import SettingsSource, resolve_settings
 from ..callbacks.report_files import REPORT

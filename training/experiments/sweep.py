@@ -25,9 +25,8 @@ from ...agents.checkpoints import find_checkpoint
 from ...common.executors import LOCAL, MAX_DEATHS, check_backend
 from ...common.files import write_file
 from ...common.serialization import JsonStruct, csv_text
-from ...common.settings_files import format_overrides
+from ...common.settings import SettingsError, format_overrides
 from ...common.signals import UNSTABLE, RunStopped, is_alive
-from ...common.typed_settings import SettingsError
 from ...evaluation.statistics import Estimate
 from ..algorithms.registry import make_trainer
 from ..api import train_or_go_on

@@ -32,9 +32,8 @@ from ...agents.networks.value import check_value_rules
 from ...agents.search.base import MOST_SAMPLES
 from ...common.executors import LOCAL, Executor, InProcessExecutor, WorkersLost, check_backend
 from ...common.files import atomic_write, write_file
-from ...common.settings_files import keep_settings
+from ...common.settings import SettingsError, check_unchanged, keep_settings
 from ...common.signals import RunStopped
-from ...common.typed_settings import SettingsError, check_unchanged
 from ...common.typing import Array
 from ...engine.rules import Rules
 from ...evaluation.packing import pack

@@ -12,22 +12,20 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 from ...agents.checkpoints.bundled import CHAMPION
-from ...common.settings_files import (
-    PresetFiles,
-    build_settings,
-    build_with_overrides,
-    command_line,
-    parse_overrides,
-)
-from ...common.typed_settings import (
+from ...common.settings import (
     CheckedSettings,
     Fraction,
     LayerSizes,
     NonNegativeInt,
     Positive,
     PositiveInt,
+    PresetFiles,
     SettingsError,
+    build_settings,
+    build_with_overrides,
+    command_line,
     doc,
+    parse_overrides,
 )
 
 RECIPES = PresetFiles("expert_iteration", "a recipe")

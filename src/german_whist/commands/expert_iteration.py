@@ -11,8 +11,7 @@ import argparse
 import time
 from pathlib import Path
 
-from ..common.settings_files import two_columns
-from ..common.typed_settings import commented_yaml
+from ..common.settings import commented_yaml, two_columns
 from ..training.algorithms.base import missing
 from ..training.expert_iteration.recipe import RECIPES, load_recipe
 from .worker_options import add_trust_option, add_worker_options, worker_options

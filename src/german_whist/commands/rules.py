@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..common.settings_files import two_columns
+from ..common.settings import two_columns
 from ..engine.describe import as_yaml, describe
 from ..engine.rules import load_rules, named_rules, solved_rules
 

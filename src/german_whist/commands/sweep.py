@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from msgspec.structs import replace
 
-    from ..common.settings_files import format_overrides
+    from ..common.settings import format_overrides
     from ..common.signals import RunStopped
     from ..training.experiments.search_space import load_sweep
     from ..training.experiments.sweep import BEST, run_sweep

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..common.console import show_traceback
-from ..common.settings_files import two_columns
+from ..common.settings import commented_yaml, two_columns
 from ..common.suggestions import suggest
-from ..common.typed_settings import commented_yaml
 from ..training.distributed import rank_and_world_size
 from ..training.presets import PRESETS, load_settings, setting_names, split_seeds
 from .worker_options import add_trust_option
