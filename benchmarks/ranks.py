@@ -131,7 +131,8 @@ def main() -> None:
     from torch import distributed
 
     from german_whist.training.algorithms.data_parallel import DataParallel
-    from german_whist.training.algorithms.ppo import PPO, Timings
+    from german_whist.training.algorithms.ppo import PPO
+    from german_whist.training.algorithms.self_play_collector import Timings
     from german_whist.training.distributed import current_ranks
     from german_whist.training.presets import load_settings
 
@@ -152,11 +153,11 @@ def main() -> None:
         parallel.end(None)
 
     iterate(1)
-    trainer.timings, ranks.seconds, before = Timings(), 0.0, parallel.decisions
+    trainer.collector.timings, ranks.seconds, before = Timings(), 0.0, parallel.decisions
     start, cpu_start = time.perf_counter(), time.process_time()
     iterate(ITERATIONS)
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu_start
-    playing = trainer.timings.acting + trainer.timings.environment
+    playing = trainer.collector.timings.acting + trainer.collector.timings.environment
     n_params = sum(param.numel() for param in trainer.network.parameters())
     buffers = sum(getattr(array, "nbytes", 0) for array in vars(trainer.collector.buffer).values())
     figures: dict[str, float] = {
@@ -166,7 +167,7 @@ def main() -> None:
         "cpu_per_decision": ranks.world_size * cpu / (parallel.decisions - before),
         "averaging": ranks.seconds / seconds,
         "playing": playing / seconds,
-        "learning": (trainer.timings.learning - ranks.seconds) / seconds,
+        "learning": (trainer.collector.timings.learning - ranks.seconds) / seconds,
         "steps": trainer.collector.n_steps * settings.n_epochs,
         "bytes": 4 * n_params,
         "memory": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,

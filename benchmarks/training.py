@@ -59,21 +59,22 @@ def run() -> list[Row]:
 
 
 def _time_ppo(precision: Literal["float32", "mixed"], critic: Critic) -> dict[str, float]:
-    from german_whist.training.algorithms.ppo import PPO, Timings
+    from german_whist.training.algorithms.ppo import PPO
+    from german_whist.training.algorithms.self_play_collector import Timings
 
     settings = PPOSettings(
         **SIZES, n_steps=STEPS, precision=precision, critic=critic, card_ranks="absolute"
     )
     trainer = PPO(settings)
     trainer.iterate()
-    trainer.timings, before = Timings(), trainer.decisions
+    trainer.collector.timings, before = Timings(), trainer.decisions
     start = time.perf_counter()
     for _ in range(ITERATIONS):
         trainer.iterate()
     return {
         "seconds": time.perf_counter() - start,
         "decisions": trainer.decisions - before,
-        **vars(trainer.timings),
+        **vars(trainer.collector.timings),
     }
 
 

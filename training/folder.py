@@ -22,7 +22,7 @@ from ..agents.checkpoints import (
     replace_card,
 )
 from ..agents.checkpoints.schema import Measurement
-from ..common.files import CannotWrite, read_yaml_mapping, write_file
+from ..common.files import CannotWrite, read_yaml_mapping
 from ..common.typing import Array
 from .checkpoint import EvaluationResult, RunState, load_state
 from .presets import settings_from
@@ -128,10 +128,6 @@ def lock_numbered_folder(base: Path) -> RunLock:
 
 
 SETTINGS, STATE, LOG = "settings.yaml", "state.safetensors", "log.txt"
-
-
-def write_settings(folder: Path, settings: Settings) -> None:
-    write_file(folder / SETTINGS, settings.as_yaml())
 
 
 def load_run_state(folder: Path) -> tuple[dict[str, Array], RunState]:

@@ -17,7 +17,7 @@ import msgspec
 
 from ..agents.calls import AgentFault
 from ..agents.checkpoints import CheckpointError, find_checkpoint
-from ..common.files import CannotWrite
+from ..common.files import CannotWrite, write_file
 from ..common.plugins import error_text
 from ..common.settings import SettingsError, format_overrides
 from ..common.signals import UNSTABLE, RunStopped, SignalGuard
@@ -58,7 +58,6 @@ from .folder import (
     recovery_hint,
     remove_checkpoint,
     settings_of,
-    write_settings,
 )
 from .presets import changed_settings, command_of
 from .settings import Settings
@@ -351,7 +350,7 @@ def start(
             state.init = warm_start.origin
             notes.append(warm_start.note)
         lock = lock_numbered_folder(folder) if numbered else lock_new_folder(folder)
-        write_settings(lock.folder, settings)
+        write_file(lock.folder / SETTINGS, settings.as_yaml())
         run = Run(lock, settings, trainer, state, run_callbacks, note="; ".join(notes))
         run.save()
     return run
@@ -396,7 +395,7 @@ def _resume(lock: RunLock, words: Sequence[str], callbacks: Iterable[object]) ->
         state.finished = False
     if settings != before:
         _check_that_changes_matter(run, before)
-        write_settings(folder, settings)
+        write_file(folder / SETTINGS, settings.as_yaml())
         state.commands.append(
             f"german-whist train --resume RUN {shlex.join(words)}"
             f"  # after {trainer.decisions:,} decisions"

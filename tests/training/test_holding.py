@@ -25,6 +25,7 @@ from german_whist.cli import main
 from german_whist.common.signals import RunStopped, SignalGuard
 from german_whist.training import run as runs
 from german_whist.training.callbacks.console import ConsoleLog
+from german_whist.training.callbacks.evaluation import evaluate_checkpoint
 from german_whist.training.checkpoint import load_state, save_state
 from german_whist.training.folder import (
     LOCK,
@@ -199,7 +200,7 @@ def test_a_signal_in_a_measurement_loses_nothing_and_it_is_made_up_for(
 ) -> None:
     words = ("eval_every=320",)
     start(tmp_path / "whole", settings(*words)).go(quiet())
-    evaluate_checkpoint, calls = runs.evaluate_checkpoint, []
+    calls: list[object] = []
 
     def interrupted(*arguments: object) -> object:
         calls.append(arguments)

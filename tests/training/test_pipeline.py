@@ -57,7 +57,6 @@ from german_whist.training.expert_iteration.workers import (
     HandsFile,
     Networks,
     make_player,
-    path_settings,
 )
 from german_whist.training.folder import settings_of
 
@@ -454,7 +453,9 @@ def test_hands_are_the_same_in_a_worker_process(tmp_path: Path) -> None:
     files = [HandsFile("search_targets", number, 4, 1) for number in range(2)]
     search_networks = [str(CLASSIC_WEIGHTS.parent / name) for name in ("value", "belief")]
     networks, tasks = Networks(recipe, *search_networks), iter(files)
-    with Executor(make_player, (recipe, path_settings(recipe, *search_networks))) as executor:
+    with Executor(
+        make_player, (recipe, [recipe.rules, recipe.policy, *search_networks])
+    ) as executor:
         for file, hands in executor.results(lambda: next(tasks, None)):
             expected = networks.play(file)
             for field in ("hand", "targets"):

@@ -15,7 +15,6 @@ import copy
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import msgspec
@@ -50,15 +49,6 @@ from .settings import PPOSettings
 _ILLEGAL_LOGIT = -1e9
 # Rows of one forward pass of a reference policy, so that its activations stay small.
 _REFERENCE_ROWS = 8192
-
-
-@dataclass
-class Timings:
-    """Seconds spent in the parts of iterations."""
-
-    acting: float = 0.0
-    environment: float = 0.0
-    learning: float = 0.0
 
 
 class PPOState(TrainerState):
@@ -107,7 +97,6 @@ class PPO(Trainer):
             lr=settings.learning_rate,
             eps=1e-5,
         )
-        self.timings = Timings()
         if device == "cpu":
             rules, backend = settings.options.rules_record, self.backend.batch_backend
             warm_up("trainer", "training", lambda: compile_all(rules, backend), seconds=2)
@@ -127,16 +116,14 @@ class PPO(Trainer):
         """Collect a rollout, and update the network from it; the last may be cut short."""
         before = self.decisions
         n_steps = self._n_steps()
-        rollout = self.collector.collect(self.network, self.pool, n_steps, self.rng)
+        hands, decisions = self.collector.collect(self.network, self.pool, n_steps, self.rng)
         started = time.perf_counter()
         samples = self.collector.buffer.samples(n_steps)
         metrics = self.update(samples, before / self.settings.decisions)
-        self.timings.acting += rollout.acting
-        self.timings.environment += rollout.environment
-        self.timings.learning += time.perf_counter() - started
-        self.hands += rollout.hands
-        self.decisions += rollout.decisions
-        metrics["hands"] = float(rollout.hands)
+        self.collector.timings.learning += time.perf_counter() - started
+        self.hands += hands
+        self.decisions += decisions
+        metrics["hands"] = float(hands)
         self._check_finite(metrics)
         self._grow_pool(before)
         return metrics if n_steps == self.collector.n_steps else {}

@@ -16,20 +16,16 @@ from .base import Trainer, missing
 from .plugin_checks import naming_faults
 
 TRAINERS = Registry("german_whist.trainers", "trainer")
-_SETTINGS: dict[str, str] = {}
-"""Settings of the built-in trainers, which are read, shown and checked without torch."""
-
-
-def _builtin(name: str, trainer: str, settings: str, about: str) -> None:
-    TRAINERS.add(name, f"{__package__}.{trainer}", about)
-    _SETTINGS[name] = f"{__package__}.{settings}"
-
-
-_builtin("ppo", "ppo:PPO", "settings:PPOSettings", "self-play in which both seats learn")
-_builtin("mmd", "mmd:MMD", "settings:MMDSettings", "magnetic mirror descent by self-play")
-_builtin("nfsp", "nfsp:NFSP", "settings:NFSPSettings", "neural fictitious self-play")
-_builtin("cfr", "cfr:CFR", "cfr:CFRSettings", "regret minimisation in a table, on small decks")
-_builtin("sb3", "sb3:SB3Trainer", "settings:SB3Settings", "MaskablePPO of sb3-contrib")
+# Settings are read, shown and checked without torch.
+_BUILT_IN = {
+    "ppo": ("ppo:PPO", "settings:PPOSettings", "self-play in which both seats learn"),
+    "mmd": ("mmd:MMD", "settings:MMDSettings", "magnetic mirror descent by self-play"),
+    "nfsp": ("nfsp:NFSP", "settings:NFSPSettings", "neural fictitious self-play"),
+    "cfr": ("cfr:CFR", "cfr:CFRSettings", "regret minimisation in a table, on small decks"),
+    "sb3": ("sb3:SB3Trainer", "settings:SB3Settings", "MaskablePPO of sb3-contrib"),
+}
+for _name, (_trainer, _, _about) in _BUILT_IN.items():
+    TRAINERS.add(_name, f"{__package__}.{_trainer}", _about)
 
 
 def trainer_kind(name: str) -> type[Trainer]:
@@ -48,14 +44,14 @@ def trainer_kind(name: str) -> type[Trainer]:
 
 
 def settings_kind(name: str) -> type[Settings]:
-    if name in _SETTINGS:
-        return load_source(_SETTINGS[name])
+    if name in _BUILT_IN:
+        return load_source(f"{__package__}.{_BUILT_IN[name][1]}")
     return trainer_kind(name).settings_kind
 
 
 def own_settings() -> dict[str, type[Settings]]:
     """Settings of the built-in trainers by name."""
-    return {name: settings_kind(name) for name in _SETTINGS}
+    return {name: settings_kind(name) for name in _BUILT_IN}
 
 
 def make_trainer(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -27,16 +27,14 @@ from .self_play_opponents import SelfPlayOpponents
 from .settings import PPOSettings
 
 
-class RolloutStats(NamedTuple):
-    """Counts of one rollout, and where its time went."""
+@dataclass
+class Timings:
+    """Seconds spent in the parts of iterations."""
 
-    hands: int
-    decisions: int
-    """Decisions of the learner."""
-    acting: float
-    """Seconds in the network and opponents."""
-    environment: float
-    """Seconds in the games."""
+    acting: float = 0.0
+    """In the network and opponents."""
+    environment: float = 0.0
+    learning: float = 0.0
 
 
 class SelfPlayCollector:
@@ -44,6 +42,7 @@ class SelfPlayCollector:
 
     def __init__(self, settings: PPOSettings, n_envs: int, backend: TrainingBackend) -> None:
         self.settings, self.backend, self.n_envs = settings, backend, n_envs
+        self.timings = Timings()
         options, relative_ranks = settings.all_options, settings.card_ranks == "relative"
         self.games = SelfPlayEnv(
             n_envs,
@@ -90,10 +89,12 @@ class SelfPlayCollector:
     @torch.no_grad()
     def collect(
         self, network: ActorCritic, pool: SelfPlayOpponents, n_steps: int, rng: np.random.Generator
-    ) -> RolloutStats:
-        """Fill the buffer with `n_steps` steps of all games, and estimate advantages."""
+    ) -> tuple[int, int]:
+        """Fill the buffer with `n_steps` steps of all games, and estimate advantages.
+
+        Returns the number of hands and of the learner's decisions.
+        """
         buffer, backend, clock = self.buffer, self.backend, time.perf_counter
-        acting = environment = 0.0
         started = clock()
         pool.sample_opponent(rng)
         opponent_seats = backend.from_numpy(pool.seats)
@@ -118,12 +119,12 @@ class SelfPlayCollector:
             pool.notify_resets()
             buffer.rewards[step], buffer.dones[step] = result.rewards, result.ended
             stepped = clock()
-            acting += acted - observed
-            environment += observed - started + stepped - acted
+            self.timings.acting += acted - observed
+            self.timings.environment += observed - started + stepped - acted
             started = stepped
         self._estimate_advantages(network, n_steps, result)
         hands, decisions = buffer.dones[:n_steps].sum(), buffer.is_learner[:n_steps].sum()
-        return RolloutStats(int(hands), int(decisions), acting, environment)
+        return int(hands), int(decisions)
 
     def _estimate_advantages(self, network: ActorCritic, n_steps: int, result: StepResult) -> None:
         buffer, settings = self.buffer, self.settings

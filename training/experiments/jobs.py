@@ -86,13 +86,6 @@ def run_jobs(
 
     On a signal all of them save first. `workers` is by default as many as there are cores or jobs.
     """
-
-    def report_death(job: J, cause: str) -> None:
-        log(f"{job.name}: its process was ended by {cause}")
-
-    def report_line(job: J, line: str) -> None:
-        log(f"{job.name}: {line}")
-
     # Unless the settings say otherwise, the runs share the cores of this machine.
     default = max(1, usable_threads() // max(1, len(jobs))) if on == LOCAL else 1
     threads = [job.settings["threads"] or default for job in jobs]
@@ -109,8 +102,8 @@ def run_jobs(
         workers or (min(len(jobs), usable_threads()) if on == LOCAL else len(jobs)) or 1,
         on,
         threads=0 if on == LOCAL else max(threads, default=1),
-        on_line=report_line,
-        on_death=report_death,
+        on_line=lambda job, line: log(f"{job.name}: {line}"),
+        on_death=lambda job, cause: log(f"{job.name}: its process was ended by {cause}"),
     ) as executor:
         futures = {executor.submit(job): number for number, job in enumerate(sent)}
         for future in as_completed(futures):

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -59,7 +58,7 @@ from .recipe import Recipe, command_of
 from .search_targets import PolicyTask
 from .self_play import check_hands
 from .value import ValueTask
-from .workers import ROUND_SEED_STEP, HandsFile, Kind, Networks, make_player, path_settings
+from .workers import ROUND_SEED_STEP, HandsFile, Kind, Networks, make_player
 
 _LANES: dict[Kind, int] = {"hands": 4096, "search_targets": 1024}
 _BATCHES_PER_FILE = 16
@@ -180,7 +179,7 @@ def run_expert_iteration(
             f"determinizations is {recipe.determinizations}: give {MOST_SAMPLES} at most"
         )
     if needs_policy and training is None:
-        networks_of(first)  # refused before hours of self-play
+        Networks(first.recipe, *first.search_networks)  # refused before hours of self-play
     check_begun(folder)
     remedy = "go on with its own settings, or name another folder"
     keep_settings(folder / SETTINGS, recipe, remedy)
@@ -189,8 +188,8 @@ def run_expert_iteration(
         if training is not None:
             train_first_policy(work, training)
             stopwatch.start((left or stages)[0].policy)
-        for name, network in fits.items():
-            fit_to_hands(work, name, network, first, partial(write_search_network, rules, recipe))
+        for name, make_fit in fits.items():
+            fit_to_hands(work, name, make_fit, first, partial(write_search_network, rules, recipe))
         for number, stage in enumerate(left):
             if number:
                 stopwatch.start(stage.policy)
@@ -256,9 +255,9 @@ def executor_of(
     work: Work, stage: HandsStage
 ) -> Iterator[InProcessExecutor[HandsFile, Array] | Executor[HandsFile, Array]]:
     if work.workers == 1 and work.on == LOCAL:
-        yield InProcessExecutor(networks_of(stage).play)
+        yield InProcessExecutor(Networks(stage.recipe, *stage.search_networks).play)
         return
-    names, files = pack(path_settings(stage.recipe, *stage.search_networks), work.on)
+    names, files = pack([stage.recipe.rules, stage.recipe.policy, *stage.search_networks], work.on)
     try:
         with Executor(
             make_player, (stage.recipe, names), work.workers, work.on, files=files
@@ -271,7 +270,7 @@ def executor_of(
 
 
 def fit_policy(work: Work, stage: HandsStage) -> None:
-    recipe, networks = work.recipe, networks_of(stage)
+    recipe, networks = work.recipe, Networks(stage.recipe, *stage.search_networks)
     before = networks.checkpoint
     config = FitConfig(
         hidden_sizes=tuple(before.card.network.hidden_sizes),
@@ -286,23 +285,14 @@ def fit_policy(work: Work, stage: HandsStage) -> None:
     def write(fit: Fit, path: Path) -> None:
         write_policy(path, fit.average, before, recipe, work.stopwatch.minutes)
 
-    network = NetworkFit(task, config, policy_layers(before, task, config))
-    fit_to_hands(work, stage.policy, network, stage, write)
-
-
-class NetworkFit(NamedTuple):
-    """A network to fit."""
-
-    task: FitTask
-    config: FitConfig
-    net: MLP | None
-    """Network to start from; None: random weights."""
+    make_fit = partial(Fit, task, config, net=policy_layers(before, task, config))
+    fit_to_hands(work, stage.policy, make_fit, stage, write)
 
 
 def fit_to_hands(
     work: Work,
     name: str,
-    network: NetworkFit,
+    make_fit: Callable[[list[Path]], Fit],
     stage: HandsStage,
     write: Callable[[Fit, Path], object],
 ) -> None:
@@ -312,7 +302,7 @@ def fit_to_hands(
     validation = np.load(files[-1])[:_VALIDATION_HANDS]
     if len(files) == 1:
         work.log(f"{name}: all hands are in one file, so its metrics are of training")
-    fit = Fit(network.task, network.config, files[:-1] or files, network.net)
+    fit = make_fit(files[:-1] or files)
     fit.restore(target)
     fit.run(target, lambda line: work.log(f"{name}: {line}"), validation, write)
 
@@ -331,8 +321,8 @@ def initial_networks(recipe: Recipe) -> tuple[str, str]:
 
 def search_network_fit(
     name: str, recipe: Recipe, rules: Rules, inits: tuple[str, str]
-) -> NetworkFit:
-    """The fit of the value or the belief network."""
+) -> Callable[[list[Path]], Fit]:
+    """A function that fits the value or the belief network to files of hands."""
     task: FitTask
     if name == "value":
         task, init = ValueTask(rules, recipe.td_lambda), inits[0]
@@ -352,12 +342,7 @@ def search_network_fit(
             learning_rate=recipe.belief_learning_rate,
             seed=recipe.seed,
         )
-    return NetworkFit(task, config, search_network_layers(init, task, config, rules))
-
-
-def networks_of(stage: HandsStage) -> Networks:
-    """Load the networks that play the hands of a stage."""
-    return Networks(stage.recipe, *stage.search_networks)
+    return partial(Fit, task, config, net=search_network_layers(init, task, config, rules))
 
 
 def rounds(

@@ -86,13 +86,11 @@ class Networks:
         return lambda first: play_with_targets(players, seed, first, recipe.epsilon)
 
 
-def path_settings(recipe: Recipe, value: str, belief: str) -> list[str]:
-    """Settings that may be paths, in the order that `make_player` takes them."""
-    return [recipe.rules, recipe.policy, value, belief]
-
-
 def make_player(setup: tuple[Recipe, Sequence[str]]) -> Callable[[HandsFile], Array]:
-    """Load the networks of a recipe in a worker, where the paths are those of `setup`."""
+    """Load the networks of a recipe in a worker.
+
+    `setup` has the paths there of rules, policy, value and belief network.
+    """
     recipe, (rules, policy, *search_networks) = setup
     return Networks(
         msgspec.structs.replace(recipe, rules=rules, policy=policy), *search_networks
