@@ -28,8 +28,8 @@ FILES = (
     "engine/test_batch.py",
     "engine/test_validation.py",
     "common/test_plain_jit.py",
-    "common/test_compiled.py",
-    "common/test_dispatch.py",
+    "common/test_jit_compiler.py",
+    "common/test_jit_dispatch.py",
     "envs/test_pettingzoo.py",
     "envs/test_gymnasium.py",
 )

@@ -25,7 +25,7 @@ RAY = HERE.parent.parent / ".venv-ray" / "bin" / "python"
 
 
 @pytest.mark.thorough
-def test_a_ladder_on_two_nodes_of_which_one_is_killed_is_the_local_one(tmp_path: Path) -> None:
+def test_cluster_with_a_killed_node_gives_local_results(tmp_path: Path) -> None:
     if not RAY.exists():
         pytest.skip("Ray is not here: `make ray` puts it into .venv-ray (70 MB)")
     run = subprocess.run(
@@ -66,7 +66,7 @@ def test_a_ladder_on_two_nodes_of_which_one_is_killed_is_the_local_one(tmp_path:
     assert len(report["course"][0]) == 2
 
 
-def test_files_and_code_travel_with_a_player(
+def test_pack_sends_files_and_code_of_a_player(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home, away = tmp_path / "home", tmp_path / "away"
@@ -109,9 +109,7 @@ def test_files_and_code_travel_with_a_player(
         assert make_agent(player).name
 
 
-def test_where_a_run_is_played_or_trained_is_checked(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unknown_backend_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("torch")
     evaluate, run = "evaluate random --against threshold --hands 16 --on", tmp_path / "run"
     for words, message in (

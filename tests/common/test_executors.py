@@ -81,7 +81,7 @@ def any_of(task: tuple[str, Any]) -> Any:
     return named(function)(argument)
 
 
-def test_tasks_are_done_in_any_number_of_workers() -> None:
+def test_executor_runs_all_tasks_in_any_number_of_workers() -> None:
     for workers in (1, 3):
         tasks = iter(range(1, 7))
         with Executor(named, "factorial", workers) as executor:
@@ -90,7 +90,7 @@ def test_tasks_are_done_in_any_number_of_workers() -> None:
     assert not children_of(os.getpid())
 
 
-def test_errors_and_lines_come_back_and_the_worker_goes_on() -> None:
+def test_errors_and_lines_of_tasks_come_back() -> None:
     lines: list[tuple[Any, str]] = []
     with Executor(named, "any", on_line=lambda *line: lines.append(line)) as executor:
         with pytest.raises(ValueError, match="not defined for negative"):
@@ -108,7 +108,7 @@ def test_errors_and_lines_come_back_and_the_worker_goes_on() -> None:
 
 
 @pytest.mark.parametrize("task", [("print", "a line"), ("elsewhere", 0)])
-def test_a_task_that_fails_on_its_way_back_shifts_no_results(task: tuple[str, Any]) -> None:
+def test_unreadable_result_shifts_no_other_results(task: tuple[str, Any]) -> None:
     def closed(_: Any, line: str) -> None:
         raise OSError(f"no stream for {line}")
 
@@ -120,7 +120,7 @@ def test_a_task_that_fails_on_its_way_back_shifts_no_results(task: tuple[str, An
         assert [other.result(20) for other in others] == [1, 1, 2, 6]
 
 
-def test_a_worker_that_cannot_start_costs_no_task(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_worker_that_cannot_start_loses_no_task(monkeypatch: pytest.MonkeyPatch) -> None:
     popen, started = subprocess.Popen, list[Any]()
 
     def first_fails(*arguments: Any, **options: Any) -> Any:
@@ -138,7 +138,7 @@ def test_a_worker_that_cannot_start_costs_no_task(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="only Linux has an affinity")
-def test_cores_are_those_that_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_count_cores_follows_affinity(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 3, 5})
     assert count_cores("local") == 3
 
@@ -154,7 +154,7 @@ def test_task_of_a_dead_worker_is_retried_and_others_go_on(tmp_path: Path) -> No
     assert executor.n_replaced == 1
 
 
-def test_a_task_that_ends_every_worker_is_given_up() -> None:
+def test_task_that_kills_three_workers_fails() -> None:
     with Executor(named, "exit", 2) as executor:
         with pytest.raises(WorkersLost, match=r"3 workers in a row died \(exit status 9\) of 9"):
             executor.submit(9).result()
@@ -162,7 +162,7 @@ def test_a_task_that_ends_every_worker_is_given_up() -> None:
             executor.submit(9).result()
 
 
-def test_what_is_under_way_ends_with_the_context() -> None:
+def test_close_ends_running_and_pending_tasks() -> None:
     with Executor(named, "sleep") as executor:
         busy, waiting = executor.submit(1000), executor.submit(1000)
         children_of(os.getpid(), wait=20)
@@ -175,7 +175,7 @@ def test_what_is_under_way_ends_with_the_context() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_workers_end_with_the_process_that_started_them(tmp_path: Path, number: int) -> None:
+def test_workers_end_with_their_parent_process(tmp_path: Path, number: int) -> None:
     script = tmp_path / "script.py"
     script.write_text(BUSY, encoding="utf-8")
     tests = Path(__file__).resolve().parents[1]

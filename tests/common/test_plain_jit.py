@@ -52,7 +52,7 @@ needs_linking = pytest.mark.skipif(
 
 @needs_linking
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-def test_another_numba_costs_time_and_is_told(fault: str, tmp_path: Path) -> None:
+def test_other_numba_falls_back_with_a_message(fault: str, tmp_path: Path) -> None:
     check_told(python(fault + SMALL, tmp_path))
 
 
@@ -64,7 +64,7 @@ def check_told(done: subprocess.CompletedProcess[str]) -> None:
 
 
 @needs_linking
-def test_it_is_told_once_and_each_finds_its_own_machine_code(tmp_path: Path) -> None:
+def test_fallback_is_reported_once_with_own_cache(tmp_path: Path) -> None:
     check_told(python(NO_IMPORT + SMALL, tmp_path))
     done = python(NO_IMPORT + SMALL, tmp_path)
     assert (done.stdout, done.stderr) == ("1 True\n", "")
@@ -73,14 +73,14 @@ def test_it_is_told_once_and_each_finds_its_own_machine_code(tmp_path: Path) -> 
     assert len([*(tmp_path / "compiled").glob("engine-*/play.suit_of-*.code")]) == 2
 
 
-def test_a_variable_asks_for_plain_numba(tmp_path: Path) -> None:
+def test_variable_selects_plain_numba(tmp_path: Path) -> None:
     done = python(SMALL, tmp_path, GERMAN_WHIST_PLAIN_JIT="1")
     assert (done.stdout, done.stderr) == ("1 True\n", "")
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("files", ["test_golden.py test_validation.py", "test_batch.py"])
-def test_plain_numba_plays_the_golden_games_and_batches(files: str) -> None:
+def test_plain_numba_passes_golden_games_and_batches(files: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", *(f"tests/engine/{file}" for file in files.split())],
         env={**os.environ, "GERMAN_WHIST_PLAIN_JIT": "1"},
@@ -122,6 +122,6 @@ print(sum(each != place for place, each in enumerate(handed_over)), last(count)[
 """
 
 
-def test_a_generator_of_a_user_reads_no_freed_memory(tmp_path: Path) -> None:
+def test_user_generator_reads_no_freed_memory(tmp_path: Path) -> None:
     done = python(USERS, tmp_path)
     assert (done.returncode, done.stdout) == (0, "0 1999998\n"), done.stderr

@@ -26,7 +26,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
-def test_a_file_gets_a_line_now_and_then_with_the_time_that_is_left(clock: list[float]) -> None:
+def test_progress_in_a_file_is_a_line_every_ten_seconds(clock: list[float]) -> None:
     out = io.StringIO()
     with Progress("reading [all]", 40, out) as progress:
         for done, wait, lines in ((1, 9.9, 0), (10, 0.2, 1), (11, 9.8, 1), (20, 0.3, 2)):
@@ -39,7 +39,7 @@ def test_a_file_gets_a_line_now_and_then_with_the_time_that_is_left(clock: list[
     assert re.fullmatch(r"reading \[all\] 50% 20 \[read\] 0:00:\d\d", second)
 
 
-def test_a_terminal_has_a_bar_that_goes_away(clock: list[float]) -> None:
+def test_progress_bar_of_terminal_is_cleared(clock: list[float]) -> None:
     out = Terminal()
     with Progress("reading", 4, out) as progress:
         clock[0] += 0.4
@@ -54,7 +54,7 @@ def test_a_terminal_has_a_bar_that_goes_away(clock: list[float]) -> None:
     assert text.count("\x1b[?25l") == text.count("\x1b[?25h") == 1  # the cursor is there again
 
 
-def test_what_is_over_in_a_moment_shows_nothing_and_loads_nothing() -> None:
+def test_short_work_shows_and_imports_nothing() -> None:
     code = (
         "import sys; from german_whist.common.progress import Progress\n"
         "with Progress('reading') as progress: progress.update(0.5)\n"
@@ -64,7 +64,7 @@ def test_what_is_over_in_a_moment_shows_nothing_and_loads_nothing() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_threads_add_up(clock: list[float]) -> None:
+def test_progress_adds_up_over_threads(clock: list[float]) -> None:
     out = io.StringIO()
     with Progress("adding", 2_000, out) as progress, ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: progress.add(1), range(999)))

@@ -27,7 +27,7 @@ def count(part: int, visits: np.ndarray, start: int, stop: int) -> int:
 
 
 @pytest.mark.parametrize(("threads", "size"), [(1, 5), (2, 2), (2, 7), (3, 64), (5, 4)])
-def test_every_game_is_gone_over_once(threads: int, size: int) -> None:
+def test_pool_visits_every_item_once(threads: int, size: int) -> None:
     visits = np.zeros(size, np.int64)
     pool = ThreadPool(threads)
     for times in (1, 2, 3):
@@ -35,7 +35,7 @@ def test_every_game_is_gone_over_once(threads: int, size: int) -> None:
         assert (visits == times).all()
 
 
-def test_parts_are_at_once_where_there_is_enough_to_do() -> None:
+def test_pool_runs_parts_at_once() -> None:
     meeting = threading.Barrier(3, timeout=20)
 
     def meet(part: int, start: int, stop: int) -> int:
@@ -46,7 +46,7 @@ def test_parts_are_at_once_where_there_is_enough_to_do() -> None:
 
 
 @pytest.mark.parametrize("faulty", [0, 1, 2])
-def test_a_fault_of_any_part_is_raised_and_the_next_run_is_whole(faulty: int) -> None:
+def test_pool_raises_error_of_any_part_and_runs_again(faulty: int) -> None:
     pool, visits = ThreadPool(3), np.zeros(9, np.int64)
 
     def fail(part: int, start: int, stop: int) -> int:
@@ -60,7 +60,7 @@ def test_a_fault_of_any_part_is_raised_and_the_next_run_is_whole(faulty: int) ->
         assert pool.run(9, count, PARTS, visits, cost_ns=MUCH) == 9
 
 
-def test_a_fault_is_told_when_nobody_works_any_more() -> None:
+def test_pool_raises_error_after_all_parts_end() -> None:
     pool, ended = ThreadPool(2), threading.Event()
 
     def fail(part: int, start: int, stop: int) -> int:
@@ -75,7 +75,7 @@ def test_a_fault_is_told_when_nobody_works_any_more() -> None:
     assert ended.is_set()
 
 
-def test_threads_that_could_not_start_are_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pool_retries_threads_that_could_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
     pool, visits = ThreadPool(2), np.zeros(4, np.int64)
 
     def none(_: threading.Thread) -> None:
@@ -126,14 +126,14 @@ last = Last(ThreadPool(2))
         (TAKEN_DOWN, 1),  # while modules are taken down it stays on its thread
     ],
 )
-def test_steps_while_the_interpreter_ends_come_to_an_end(program: str, steps: int) -> None:
+def test_pool_runs_during_interpreter_shutdown(program: str, steps: int) -> None:
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
     )
     assert (done.stdout.split(), done.stderr) == (["4"] * steps, "")
 
 
-def test_nothing_is_held_after_a_run() -> None:
+def test_pool_holds_no_references_after_a_run() -> None:
     pool = ThreadPool(2)
     for _ in range(50):
         visits = np.zeros(4, np.int64)
@@ -143,7 +143,7 @@ def test_nothing_is_held_after_a_run() -> None:
         assert reference() is None
 
 
-def test_a_forked_child_makes_its_own() -> None:
+def test_forked_child_starts_its_own_threads() -> None:
     pool, visits = ThreadPool(2), np.zeros(4, np.int64)
     pool.run(4, count, PARTS, visits, cost_ns=MUCH)
     child = os.fork()
@@ -158,7 +158,7 @@ def test_a_forked_child_makes_its_own() -> None:
     assert pool.run(4, count, PARTS, visits, cost_ns=MUCH) == 4
 
 
-def test_threads_end_with_what_owned_them() -> None:
+def test_threads_end_with_their_pool() -> None:
     before = set(threading.enumerate())
     pool, visits = ThreadPool(4), np.zeros(8, np.int64)
     pool.run(8, count, PARTS, visits, cost_ns=MUCH)
@@ -171,7 +171,7 @@ def test_threads_end_with_what_owned_them() -> None:
         assert not worker.is_alive()
 
 
-def test_they_can_be_pickled_once_they_have_run() -> None:
+def test_used_pool_can_be_pickled() -> None:
     pool, visits = ThreadPool(2), np.zeros(4, np.int64)
     pool.run(4, count, PARTS, visits, cost_ns=MUCH)
     again = pickle.loads(pickle.dumps(pool))

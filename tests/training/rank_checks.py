@@ -1,4 +1,4 @@
-"""Run as two ranks in `test_ranks`: what they learn together, and two runs of theirs.
+"""Run as two ranks in `test_data_parallel`: what they learn together, and two runs of theirs.
 
 `rank_checks.py FOLDER key=value ...` compares a step with what one process learns that has it all,
 trains FOLDER/whole and then FOLDER/killed, in which the second rank kills itself; whoever is

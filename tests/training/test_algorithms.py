@@ -35,7 +35,7 @@ def train(trainer: str, *words: str) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("trainer", ["mmd", "nfsp", "ppo"])
-def test_it_comes_near_an_equilibrium(trainer: str, tmp_path: Path) -> None:
+def test_trainer_comes_near_an_equilibrium(trainer: str, tmp_path: Path) -> None:
     decisions = 400_000 if trainer == "ppo" else 80_000
     train(trainer, f"decisions={decisions}", "--run", str(tmp_path / "run"))
     rules = load_rules("2x4-h2")

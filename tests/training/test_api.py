@@ -27,7 +27,7 @@ SMALL = {
 }
 
 
-def test_results_of_the_arena_are_tables_where_pandas_is(
+def test_arena_results_are_pandas_frames(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pandas = pytest.importorskip("pandas")
@@ -45,7 +45,7 @@ def test_results_of_the_arena_are_tables_where_pandas_is(
         found.frame()
 
 
-def test_a_training_is_called_goes_on_and_tells_what_it_came_to(
+def test_train_and_train_on_return_results(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("torch")

@@ -64,7 +64,7 @@ def points_in(folder: Path) -> list[dict[str, Any]]:
     return [{name: point[name] for name in ("decisions", "values")} for point in points]
 
 
-def test_a_seeds_figures_of_all_games_are_one_observation() -> None:
+def test_values_of_a_seed_are_one_observation() -> None:
     figures = [np.array([1.0, 2.0, 6.0]), np.array([3.0, 6.0, 2.0])]
     estimate, seeds = over_seeds(figures), [2.0, 4.0, 4.0]
     low, high = stats.t.interval(0.95, 2, np.mean(seeds), stats.sem(seeds))
@@ -298,7 +298,7 @@ def results_of(rules: str, algorithm: str, *curves: list[float]) -> list[Result]
     ]
 
 
-def test_a_page_lays_algorithms_side_by_side() -> None:
+def test_page_has_a_row_for_each_algorithm() -> None:
     decks = ["2x4-h2", "2x5-h3"]
     results = [
         result
@@ -325,7 +325,7 @@ def test_a_page_lays_algorithms_side_by_side() -> None:
     assert all("● nfsp" in chart and "● mmd" in chart for chart in charts.values())
 
 
-def test_curve_is_the_mean_of_seeds_that_came_as_far_as_any() -> None:
+def test_curve_is_the_mean_of_complete_seeds() -> None:
     results = [
         *results_of("2x4-h2", "ppo", [0.04, 0.02], [0.06, 0.03], [0.05, 0.04], [0.9]),
         *results_of("2x4-h2", "cfr", [0.1, 0.000_001]),
@@ -341,7 +341,7 @@ def test_curve_is_the_mean_of_seeds_that_came_as_far_as_any() -> None:
     assert "nfsp" not in over_time
 
 
-def test_lines_that_are_no_results_are_refused(tmp_path: Path) -> None:
+def test_invalid_result_lines_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "mine.jsonl"
     for line in (b"{}", b"\xff", b"1"):
         path.write_bytes(line)

@@ -72,7 +72,7 @@ def trained(folder: Path, *callbacks: BaseCallback, **changes: object) -> tuple[
     return run.trainer, log.getvalue()
 
 
-def test_callbacks_begin_once_count_on_and_end_once(tmp_path: Path) -> None:
+def test_sb3_callbacks_see_one_training(tmp_path: Path) -> None:
     given = Counting()
     trainer, _ = trained(tmp_path / "run", given, callbacks=(f"{HERE}:Counting",))
     named = trainer.callbacks.callbacks[0]
@@ -84,7 +84,7 @@ def test_callbacks_begin_once_count_on_and_end_once(tmp_path: Path) -> None:
         assert each.num_timesteps == trainer.decisions
 
 
-def test_a_callback_ends_the_run_with_a_checkpoint(tmp_path: Path) -> None:
+def test_sb3_callback_ends_the_run_with_a_checkpoint(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     trainer, output = trained(folder, callbacks=(f"{HERE}:Stopping",))
     assert trainer.decisions == 40 * 16
@@ -103,7 +103,7 @@ def test_a_callback_ends_the_run_with_a_checkpoint(tmp_path: Path) -> None:
     assert again.callbacks.calls == [40]
 
 
-def test_the_callbacks_of_sb3_do_what_they_do_there(tmp_path: Path) -> None:
+def test_callbacks_of_sb3_work_as_in_sb3(tmp_path: Path) -> None:
     evaluating = MaskableEvalCallback(
         GermanWhistVecEnv(4, TINY, opponent="random", layout="trump-first"),
         n_eval_episodes=20,
@@ -145,7 +145,7 @@ def test_the_callbacks_of_sb3_do_what_they_do_there(tmp_path: Path) -> None:
         (f"{HERE}:Needing", "cannot be made without arguments"),
     ],
 )
-def test_what_is_no_callback_is_refused_with_a_sentence(
+def test_unknown_callback_is_refused(
     name: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "run"
@@ -200,9 +200,7 @@ def wanted_of(trainer: str, *words: str) -> Settings:
 
 
 @pytest.mark.parametrize("trainer", ["ppo", "sb3"])
-def test_a_callback_is_told_of_a_run_and_stops_it_with_a_last_checkpoint(
-    trainer: str, tmp_path: Path
-) -> None:
+def test_callback_gets_all_events_and_stops_the_run(trainer: str, tmp_path: Path) -> None:
     telling, log = Telling(), io.StringIO()
     telling.stop_after = 1280
     path = start(tmp_path / "run", wanted_of(trainer), callbacks=[telling]).go(ConsoleLog(log))
@@ -255,7 +253,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("event", ["on_start", "on_iteration", "on_evaluation", "on_end"])
-def test_a_callback_that_raises_ends_the_run_and_costs_nothing(
+def test_raising_callback_ends_the_run_and_loses_nothing(
     event: str, whole: Path, tmp_path: Path
 ) -> None:
     def raising(*_: object) -> None:
@@ -273,7 +271,7 @@ def test_a_callback_that_raises_ends_the_run_and_costs_nothing(
     assert same(arrays_of(whole), arrays_of(tmp_path / "run"))
 
 
-def test_sys_exit_in_a_callback_is_no_silent_end(tmp_path: Path) -> None:
+def test_sys_exit_in_a_callback_is_reported(tmp_path: Path) -> None:
     class Leaving(Callback):
         def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
             sys.exit()
@@ -296,7 +294,7 @@ def found(rate: float, decisions: int, opponent: str = "random") -> EvaluationRe
     )
 
 
-def test_a_run_ends_when_nothing_has_got_better_for_long_enough() -> None:
+def test_early_stopping_counts_evaluations_without_gain() -> None:
     stopped: list[str] = []
     run: Any = SimpleNamespace(
         settings=SimpleNamespace(eval_opponents=("random", "threshold")),

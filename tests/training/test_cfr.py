@@ -45,7 +45,7 @@ def mccfr_of(rules: dict[str, Any], averaging: float = 0.0, seed: int = 1) -> MC
 
 
 @pytest.mark.parametrize("rules", TINY, ids=[rules["name"] for rules in TINY])
-def test_sampled_regrets_are_on_average_those_of_all_deals(rules: dict[str, Any]) -> None:
+def test_mean_sampled_regrets_equal_exact_regrets(rules: dict[str, Any]) -> None:
     """Both start from the same regrets, so far above 0 that none becomes negative."""
     mccfr, walker = mccfr_of(rules), PublicTreeTraversal(load_rules(rules), 1)
     start = np.random.default_rng(1).uniform(1, 2, len(mccfr.regrets)).astype(np.float32)
@@ -76,7 +76,7 @@ def increments(regrets: Any, averaging: float, number: int) -> tuple[Any, Any]:
     return added, mccfr.strategy_sum
 
 
-def test_regrets_and_strategy_sum_are_weighted_by_a_power_of_the_iteration() -> None:
+def test_regrets_and_strategy_are_weighted_by_iteration() -> None:
     """Brown and Sandholm 2019: iteration t has the weight t**averaging in both."""
     size = len(mccfr_of(TINY[0]).regrets)
     regrets = np.random.default_rng(1).uniform(1, 2, size).astype(np.float32)
@@ -91,7 +91,7 @@ def test_regrets_and_strategy_sum_are_weighted_by_a_power_of_the_iteration() -> 
     assert (totals > 0.5).all()
 
 
-def test_cards_of_negative_regret_are_not_played_beside_others() -> None:
+def test_regret_matching_ignores_negative_regrets() -> None:
     """Regret matching: in proportion to positive regrets, uniform where there are none."""
     mccfr, negative = mccfr_of(TINY[0]), 0
     regrets = np.random.default_rng(2).choice([-1.0, 3.0], len(mccfr.regrets)).astype(np.float32)
@@ -105,7 +105,7 @@ def test_cards_of_negative_regret_are_not_played_beside_others() -> None:
     assert negative > 0
 
 
-def test_the_average_strategy_nears_an_equilibrium(tmp_path: Path) -> None:
+def test_average_strategy_nears_an_equilibrium(tmp_path: Path) -> None:
     train(tmp_path / "run", "decisions=2_000_000", "iteration=500_000")
     result = measure_exploitability(make_agent(str(tmp_path / "run"), DECK), DECK)
     assert result.exploitability < 0.003
@@ -113,7 +113,7 @@ def test_the_average_strategy_nears_an_equilibrium(tmp_path: Path) -> None:
     assert exploitability(f"{tmp_path / 'run'},greedy") < 0.05
 
 
-def test_the_seed_decides_all_and_iterations_nothing(tmp_path: Path) -> None:
+def test_table_depends_on_seed_and_not_on_iterations(tmp_path: Path) -> None:
     runs = {"one": ["seed=1"], "cut": ["seed=1", "iteration=1_000"], "two": ["seed=2"]}
     for name, words in runs.items():
         train(tmp_path / name, "iteration=20_000", *words, "decisions=20_000")
@@ -124,7 +124,7 @@ def test_the_seed_decides_all_and_iterations_nothing(tmp_path: Path) -> None:
     assert not np.array_equal(first, second)
 
 
-def test_a_checkpoint_plays_wherever_agents_are_named_and_is_refused_elsewhere(
+def test_table_plays_its_rules_and_is_refused_elsewhere(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = str(tmp_path / "run")
@@ -143,7 +143,7 @@ def test_a_checkpoint_plays_wherever_agents_are_named_and_is_refused_elsewhere(
         assert message in capsys.readouterr().err
 
 
-def test_a_table_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+def test_table_of_wrong_size_is_refused(tmp_path: Path) -> None:
     train(tmp_path / "run", "decisions=1_000")
     checkpoint = read_checkpoint(tmp_path / "run")
     cells = checkpoint.weights["cells"]
@@ -167,7 +167,7 @@ def test_a_table_that_does_not_fit_is_refused(tmp_path: Path) -> None:
         ("strategy_sum", np.inf, "strategy_sum holds numbers that are not finite"),
     ],
 )
-def test_a_wrong_state_is_refused(name: str, value: Any, message: str) -> None:
+def test_cfr_refuses_a_wrong_state(name: str, value: Any, message: str) -> None:
     trainer = CFR(CFRSettings())
     arrays, plain = trainer.state()
     if name in plain:
@@ -191,7 +191,7 @@ def test_a_wrong_state_is_refused(name: str, value: Any, message: str) -> None:
         (["hidden_sizes=[64]"], "'hidden_sizes' is not a setting of the cfr trainer"),
     ],
 )
-def test_settings_that_do_not_fit_are_refused_with_a_sentence(
+def test_cfr_refuses_settings_that_do_not_fit(
     words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["train", "trainer=cfr", *words]) == 2

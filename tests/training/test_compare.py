@@ -40,7 +40,7 @@ def two(tmp_path: Path) -> Comparison:
     return compare([one, f"second={other}"])
 
 
-def test_curves_of_long_runs_are_thinned_and_keep_their_ends(tmp_path: Path) -> None:
+def test_long_curves_are_thinned_with_their_ends(tmp_path: Path) -> None:
     folder = a_run(tmp_path / "long")
     rows = ["decisions,entropy", *(f"{k},{k / 2}" for k in range(1, 1_700))]
     (folder / "progress.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
@@ -49,13 +49,13 @@ def test_curves_of_long_runs_are_thinned_and_keep_their_ends(tmp_path: Path) -> 
     assert (first.decisions, first.value, last.decisions, last.value) == (1, 0.5, 1_699, 849.5)
 
 
-def test_the_settings_that_differ_are_told_and_no_others(two: Comparison) -> None:
+def test_comparison_lists_only_differing_settings(two: Comparison) -> None:
     assert [training.name for training in two.trainings] == ["one", "second"]
     assert two.differing == {"hidden_sizes": [[64, 64], [8]], "ent_coef": [0.1, 0.2]}
     assert re.search(r"ent_coef +0\.1 +0\.2", two.text())
 
 
-def test_what_they_came_to_stands_in_lines_rows_and_json(two: Comparison) -> None:
+def test_comparison_has_text_rows_and_json(two: Comparison) -> None:
     assert re.search(r"random +60\.0 ± 2\.0 +70\.0 ± 2\.0", two.text())
     values = json.loads(json.dumps(two.to_json()))
     assert values["trainings"][1]["rates"]["random"][-1] == {
@@ -104,7 +104,7 @@ def test_intervals_of_several_seeds_are_over_seeds(tmp_path: Path) -> None:
     assert [point.value for point in points] == pytest.approx([0.475, 0.575])
 
 
-def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one, page = a_run(tmp_path / "one"), tmp_path / "page.html"
     assert main(["compare", str(one), f"again={one}", "--html", str(page)]) == 0
     assert "wins in % against" in capsys.readouterr().out
@@ -183,7 +183,7 @@ def test_one_command_trains_with_several_seeds(
 
 
 @pytest.mark.usefixtures("no_tensorboard")
-def test_a_training_that_dies_again_and_again_is_given_up(
+def test_seed_whose_worker_keeps_dying_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

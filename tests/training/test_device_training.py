@@ -29,7 +29,7 @@ CHECKS = Path(__file__).resolve().parent / "device_training_checks.py"
         pytest.param(("oracle", "whole hands", "others"), marks=pytest.mark.thorough),
     ],
 )
-def test_a_device_plays_and_learns_what_a_processor_does(kinds: tuple[str, ...]) -> None:
+def test_simulated_gpu_trains_as_the_cpu(kinds: tuple[str, ...]) -> None:
     run = subprocess.run(
         [sys.executable, str(CHECKS), *kinds],
         capture_output=True,
@@ -45,7 +45,7 @@ def test_a_device_plays_and_learns_what_a_processor_does(kinds: tuple[str, ...])
         assert apart < 1e-5 < 1e-3 < moved, name
 
 
-def test_auto_takes_a_gpu_if_games_can_be_played_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_device_needs_games_on_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     auto, wanted = PPOSettings(), PPOSettings(device="cuda")
     assert trainer.torch_device(auto, games=True) == "cpu" or torch.cuda.is_available()
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)

@@ -491,7 +491,7 @@ def numbered_files(folder: Path, counts: list[int]) -> list[Path]:
     return files
 
 
-def test_a_fit_mixes_hands_of_several_files_anew_in_every_epoch(tmp_path: Path) -> None:
+def test_fit_shuffles_hands_of_several_files_each_epoch(tmp_path: Path) -> None:
     files = numbered_files(tmp_path, [24] * 6)
     fit = Fit(Regression(), FitConfig((), 2.0, 8), files)
     assert fit.steps == 2 * 18

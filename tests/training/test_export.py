@@ -37,7 +37,7 @@ def small_checkpoint(folder: Path, **changes: Any) -> Path:
 @pytest.mark.parametrize(
     ("rules", "ranks"), [("classic", "relative"), ("draft", "absolute"), ("humbug", "relative")]
 )
-def test_the_graph_plays_as_the_player_does(
+def test_onnx_graph_plays_as_the_checkpoint(
     rules: str, ranks: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = PPOSettings(
@@ -74,7 +74,7 @@ def test_the_graph_plays_as_the_player_does(
         step = games.step(action)
 
 
-def test_the_graph_tells_what_it_plays_and_warns_of_endings(
+def test_onnx_metadata_names_rules_and_warns_of_endings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     onnxruntime = pytest.importorskip("onnxruntime")
@@ -110,9 +110,7 @@ def test_the_graph_tells_what_it_plays_and_warns_of_endings(
         assert ("warning" in metadata) == ("has never seen an ending" in printed) == warns
 
 
-def test_a_graph_plays_with_onnxruntime_as_the_page_shows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_export_page_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The champion's network wins of the foreplay what it wins as a player, some 69 % of hands."""
     pytest.importorskip("onnxruntime")
     page = (Path(__file__).parents[2] / "docs" / "guide" / "export.md").read_text(encoding="utf-8")
@@ -125,7 +123,7 @@ def test_a_graph_plays_with_onnxruntime_as_the_page_shows(
 
 
 @pytest.mark.parametrize("name", ["champion", "champion-1"])
-def test_the_graph_of_one_of_the_package_is_written_here(
+def test_bundled_graph_is_written_to_current_folder(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -172,7 +170,7 @@ def test_half_precision_refuses_numbers_that_are_too_large(
     assert (whole == halved).mean() > 0.98
 
 
-def test_a_checkpoint_is_not_written_over_itself(
+def test_export_refuses_the_checkpoint_itself(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = small_checkpoint(tmp_path)

@@ -57,7 +57,7 @@ def ours() -> Settings:
     return load_settings("tiny", OURS)
 
 
-def test_our_trainer_writes_its_curves(tmp_path: Path) -> None:
+def test_tensorboard_has_the_curves_of_ppo(tmp_path: Path) -> None:
     run = start(tmp_path / "run", ours())
     run.go(quiet())
     scalars = curves(tmp_path / "run")
@@ -79,7 +79,7 @@ def test_our_trainer_writes_its_curves(tmp_path: Path) -> None:
         assert scalars[f"eval/win_rate/{opponent}"] == points
 
 
-def test_sb3_writes_its_own_curves_beside_them(tmp_path: Path) -> None:
+def test_tensorboard_has_own_curves_of_sb3(tmp_path: Path) -> None:
     pytest.importorskip("sb3_contrib")
     start(tmp_path / "run", load_settings("sb3", SB3)).go(quiet())
     scalars = curves(tmp_path / "run")
@@ -105,7 +105,7 @@ def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return wait
 
 
-def test_a_resumed_run_goes_on_with_its_curves(tmp_path: Path, later: Callable[[], None]) -> None:
+def test_tensorboard_curves_continue_on_resume(tmp_path: Path, later: Callable[[], None]) -> None:
     start(tmp_path / "whole", ours()).go(quiet())
     folder = tmp_path / "run"
     run = start(folder, ours())
@@ -127,7 +127,7 @@ def test_a_resumed_run_goes_on_with_its_curves(tmp_path: Path, later: Callable[[
 
 
 @pytest.mark.parametrize("preset", ["tiny", "sb3"])
-def test_without_tensorboard_a_run_says_so_once_and_works(
+def test_run_works_without_tensorboard(
     preset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "tensorboard", None)

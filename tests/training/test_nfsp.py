@@ -229,7 +229,7 @@ def imitation(weights: Weights, adam: PlainAdam, rows: Array) -> float:
 
 
 @pytest.mark.parametrize("horizon", ["hand", "match"])
-def test_the_replay_buffer_holds_the_transitions_of_each_seat(
+def test_replay_buffer_holds_transitions_of_each_seat(
     horizon: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a match there are rewards before the end of an episode."""
@@ -265,7 +265,7 @@ def transition(row: Any, *following: Array) -> tuple[Any, ...]:
     return (int(row["action"]), float(row["reward"]), *seen)
 
 
-def test_a_seat_plays_one_policy_for_an_episode_and_only_best_responses_are_imitated(
+def test_reservoir_holds_only_best_response_episodes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The best response prefers high actions, the average policy low ones."""
@@ -314,7 +314,7 @@ def as_imitated(row: Any) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("progress", [0.0, 0.75, 3.0])
-def test_exploration_falls_linearly_to_0_along_the_budget(
+def test_epsilon_falls_linearly_to_0_along_the_budget(
     progress: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With n legal actions, another than the best is played with probability (1 - 1/n) ε."""
@@ -341,7 +341,7 @@ def test_exploration_falls_linearly_to_0_along_the_budget(
     assert (explored == 0) is (progress >= 1)
 
 
-def test_the_average_policy_is_sampled_by_its_probabilities(
+def test_average_policy_is_sampled_by_its_probabilities(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     trainer = NFSP(settings(train_every=NEVER, anticipatory=1e-12))
@@ -369,7 +369,7 @@ def numbered(buffer: ReplayBuffer | ReservoirBuffer, numbers: range) -> Array:
     return rows
 
 
-def test_all_rows_are_equally_likely_in_a_reservoir() -> None:
+def test_reservoir_rows_are_equally_likely() -> None:
     """Vitter 1985, algorithm R, one row at a time and in batches: of four rows each with 1/2."""
     rng = np.random.default_rng(5)
     for batches in ([4], [1, 1, 1, 1], [3, 1], [1, 3]):
@@ -393,7 +393,7 @@ def test_minibatches_are_sampled_uniformly(kind: Any) -> None:
     assert counts == pytest.approx(1000, rel=0.15)
 
 
-def test_a_full_replay_buffer_holds_the_last_rows() -> None:
+def test_full_replay_buffer_holds_the_last_rows() -> None:
     buffer = ReplayBuffer([("number", "i4")], 50)
     for start in range(0, 1000, 37):
         buffer.add(numbered(buffer, range(start, min(start + 37, 1000))))

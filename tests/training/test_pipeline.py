@@ -66,7 +66,7 @@ CLASSIC = load_rules("classic")
 # -- hands
 
 
-def test_hands_are_legal_and_end_as_the_solver_says() -> None:
+def test_hands_are_legal_and_end_as_solved() -> None:
     policy = policy_net(read_checkpoint(CLASSIC_WEIGHTS))
     hands = PolicyPlayers(CLASSIC, policy, 8).play(5, 100, 0.3)
     np.testing.assert_array_equal(hands[4:], PolicyPlayers(CLASSIC, policy, 4).play(5, 104, 0.3))
@@ -437,7 +437,7 @@ def test_impossible_recipe_is_refused_before_it_begins(
     assert not (tmp_path / "mine").exists()
 
 
-def test_the_champion_of_the_rules_plays_unless_another_is_named(tmp_path: Path) -> None:
+def test_recipe_plays_the_champion_by_default(tmp_path: Path) -> None:
     assert Networks(load_recipe("quick", ["rules=margin"])).checkpoint.path == FAMILY_WEIGHTS
     assert Networks(load_recipe("quick")).checkpoint.path == CLASSIC_WEIGHTS
     assert Networks(load_recipe("classic")).checkpoint.path == FIRST_WEIGHTS

@@ -33,7 +33,7 @@ from german_whist.training.rollout.networks import Adam
 RULES = [("classic", "foreplay"), ("draft", "foreplay"), ("humbug", "hand"), ("race-7", "hand")]
 
 
-def test_actions_are_drawn_by_their_logits() -> None:
+def test_actions_are_sampled_by_their_logits() -> None:
     count = 40_000
     logits = np.tile(np.array([0.5, -1.0, 2.0, 9.0], np.float32), (count, 1))
     masks = np.tile(np.array([1, 1, 1, 0], np.int8), (count, 1))
@@ -49,7 +49,7 @@ def test_actions_are_drawn_by_their_logits() -> None:
 # -- what is seen
 
 
-def test_inputs_are_what_each_group_of_the_observation_declares() -> None:
+def test_inputs_are_those_that_each_group_declares() -> None:
     read: set[int] = set()
     chosen = product(named_rules().values(), ("auto", "match"), spec.SUIT_ORDERS, (False, True))
     for rules, horizon, layout, closed in chosen:
@@ -63,14 +63,14 @@ def test_inputs_are_what_each_group_of_the_observation_declares() -> None:
         assert declared != spec.ALL or read.issuperset(places), group.name
 
 
-def test_with_closed_ranks_the_unseen_cards_are_read() -> None:
+def test_relative_ranks_add_unseen_cards_to_inputs() -> None:
     options = options_from("classic", horizon="foreplay", layout="trump-first")
     more = np.setdiff1d(inputs_of(options, relative_ranks=True), inputs_of(options))
     assert more.tolist() == list(range(*OBSERVATION_SPEC.slice("unseen").indices(OBSERVATION_SIZE)))
 
 
 @pytest.mark.parametrize("ranks", ["relative", "absolute"])
-def test_what_was_learnt_from_is_what_was_played(ranks: str) -> None:
+def test_buffer_actions_are_those_played(ranks: str) -> None:
     settings = PPOSettings(
         n_envs=16, hidden_sizes=(8,), card_ranks=ranks, pool_fraction=0.5, opponents=("threshold",)
     )
@@ -98,7 +98,7 @@ def test_what_was_learnt_from_is_what_was_played(ranks: str) -> None:
         ("classic", "foreplay", "raw"),
     ],
 )
-def test_what_the_network_does_not_read_tells_nothing(name: str, horizon: Any, layout: Any) -> None:
+def test_excluded_inputs_are_constant(name: str, horizon: Any, layout: Any) -> None:
     inputs = inputs_of(options_from(name, horizon=horizon, layout=layout))
     assert len(np.unique(inputs)) == len(inputs)
     left_out = np.setdiff1d(np.arange(OBSERVATION_SIZE), inputs)
@@ -124,7 +124,7 @@ def test_what_the_network_does_not_read_tells_nothing(name: str, horizon: Any, l
         now = env.step((now.masks * rng.random(now.masks.shape)).argmax(axis=1))
 
 
-def test_the_oracle_sees_the_other_hand_and_the_stock() -> None:
+def test_oracle_critic_sees_other_hand_and_stock() -> None:
     trainer = PPO(PPOSettings(n_envs=8, hidden_sizes=(8,), layout="raw", card_ranks="absolute"))
     now = trainer.games.observe()
     trainer.collector.add_observations(0, now)
@@ -138,7 +138,7 @@ def test_the_oracle_sees_the_other_hand_and_the_stock() -> None:
     assert (sets[:, 1] <= sets[:, 3]).all()
 
 
-def test_the_oracle_sees_the_blind_hands_as_long_as_they_may_be_taken() -> None:
+def test_oracle_critic_sees_blind_hands_until_taken() -> None:
     settings = PPOSettings(
         rules="humbug",
         horizon="hand",
@@ -170,7 +170,7 @@ def test_the_oracle_sees_the_blind_hands_as_long_as_they_may_be_taken() -> None:
 
 
 @pytest.mark.parametrize(("name", "horizon"), RULES)
-def test_it_trains_and_plays_by_rules_of_every_kind(name: str, horizon: Any) -> None:
+def test_ppo_trains_and_plays_rules_of_every_kind(name: str, horizon: Any) -> None:
     settings = PPOSettings(
         rules=name,
         horizon=horizon,
@@ -198,7 +198,7 @@ def test_it_trains_and_plays_by_rules_of_every_kind(name: str, horizon: Any) -> 
 
 
 @pytest.mark.parametrize("has_bfloat16", [True, False])
-def test_mixed_precision_comes_close_to_the_full_and_is_it_without_its_instructions(
+def test_mixed_precision_is_float32_without_bfloat16(
     has_bfloat16: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(backends, "has_bfloat16", lambda: has_bfloat16)
@@ -213,7 +213,7 @@ def test_mixed_precision_comes_close_to_the_full_and_is_it_without_its_instructi
 # -- steps
 
 
-def test_steps_are_those_of_torchs_adam_whose_compiler_is_not_loaded(
+def test_adam_steps_as_torch_without_its_compiler(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     start = torch.linspace(-1, 1, 6, requires_grad=True)

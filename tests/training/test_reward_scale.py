@@ -28,7 +28,7 @@ def trainer_of(name: str, *words: str) -> Any:
 
 
 @pytest.mark.parametrize("name", ["ppo", "mmd"])
-def test_the_scale_of_ppo_and_mmd_is_a_part_of_the_most_that_is_paid(name: str) -> None:
+def test_default_reward_scale_follows_the_largest_reward(name: str) -> None:
     settings = load_settings("quick", [f"trainer={name}", "rules=classic", "reward=margin"])
     worst = settings.options.max_loss
     assert worst > 2.5
@@ -38,7 +38,7 @@ def test_the_scale_of_ppo_and_mmd_is_a_part_of_the_most_that_is_paid(name: str) 
     assert np.allclose(np.asarray(trainer_of(name, "reward_scale=3").collector.reward_scales), 3.0)
 
 
-def test_nfsp_remembers_scaled_rewards() -> None:
+def test_nfsp_stores_scaled_rewards() -> None:
     one, other = trainer_of("nfsp"), trainer_of("nfsp", "reward_scale=4")
     for trainer in (one, other):
         trainer.iterate()
@@ -50,7 +50,7 @@ def test_nfsp_remembers_scaled_rewards() -> None:
     assert np.array_equal(paid, 4 * less)
 
 
-def test_sb3_learns_from_scaled_rewards_and_tells_what_was_paid() -> None:
+def test_sb3_scales_rewards_and_reports_unscaled_ones() -> None:
     pytest.importorskip("sb3_contrib")
     one, other = (trainer_of("sb3", *words).games for words in ((), ("reward_scale=4",)))
     seen = []
@@ -67,7 +67,7 @@ def test_sb3_learns_from_scaled_rewards_and_tells_what_was_paid() -> None:
     assert any(np.abs(rewards).sum() for rewards, _ in seen[:4])
 
 
-def test_the_scale_stays_and_a_critic_of_another_does_not_come_along(tmp_path: Path) -> None:
+def test_reward_scale_is_fixed_and_drops_other_critics(tmp_path: Path) -> None:
     words = [
         *SMALL,
         "decisions=200",

@@ -48,7 +48,7 @@ def settings(**changes: object) -> SB3Settings:
     return SB3Settings(**{**SMALL, **changes})  # type: ignore[arg-type]
 
 
-def test_its_settings_are_those_of_the_model() -> None:
+def test_sb3_model_has_the_settings() -> None:
     config = settings(
         n_envs=8,
         n_steps=6,
@@ -84,7 +84,7 @@ def test_its_settings_are_those_of_the_model() -> None:
     assert (options.reward, options.horizon, options.layout) == ("margin", "hand", "trump-first")
 
 
-def test_decisions_are_the_learners_and_the_budget_is_met_within_one_a_game() -> None:
+def test_sb3_counts_learner_decisions_and_meets_budget() -> None:
     config = settings(decisions=1000, n_envs=16, n_steps=16)
     trainer = SB3Trainer(config)
     rates, hands = [], 0
@@ -107,7 +107,7 @@ def test_decisions_are_the_learners_and_the_budget_is_met_within_one_a_game() ->
     assert trainer.model.rollout_buffer.buffer_size == 16
 
 
-def test_earlier_selves_join_and_leave_the_pool_and_play_by_their_weights() -> None:
+def test_sb3_pool_keeps_snapshots_with_their_weights() -> None:
     config = settings(
         decisions=10_000,
         n_envs=16,
@@ -141,7 +141,7 @@ def test_earlier_selves_join_and_leave_the_pool_and_play_by_their_weights() -> N
     assert sum(result["games"] for result in results.values()) > 12 * 16
 
 
-def test_a_number_that_is_none_stops_it() -> None:
+def test_sb3_nan_is_divergence() -> None:
     trainer = SB3Trainer(settings())
     trainer.iterate()
     with torch.no_grad():

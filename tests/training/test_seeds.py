@@ -52,9 +52,7 @@ def test_folder_of_seeds_is_trained_by_one_command(
     assert entered == [2, 2]
 
 
-def test_command_killed_while_it_makes_folders_can_be_repeated(
-    tmp_path: Path, trained: list[str]
-) -> None:
+def test_command_killed_at_its_start_can_be_repeated(tmp_path: Path, trained: list[str]) -> None:
     folder = tmp_path / "run"
     (folder / "seed-1").mkdir(parents=True)
     with pytest.raises(seeds.SeedsStopped):

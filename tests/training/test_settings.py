@@ -35,13 +35,13 @@ from german_whist.training.presets import (
 
 
 @pytest.mark.parametrize("name", PRESETS.names())
-def test_every_preset_loads_and_says_what_it_is_for(name: str) -> None:
+def test_every_preset_loads_and_has_a_description(name: str) -> None:
     assert PRESETS.descriptions()[name]
     settings = load_settings(name)
     assert settings_from(yaml.safe_load(settings.as_yaml())) == settings
 
 
-def test_words_go_over_the_preset() -> None:
+def test_words_override_the_preset() -> None:
     settings = load_settings("quick", ["ent_coef=1e-1", "hidden_sizes=512,512", "decisions=2e6"])
     assert isinstance(settings, PPOSettings)
     assert (settings.ent_coef, settings.hidden_sizes) == (0.1, (512, 512))
@@ -59,7 +59,7 @@ def test_words_go_over_the_preset() -> None:
     ],
 )
 @pytest.mark.parametrize("name", PRESETS.names())
-def test_the_command_of_settings_gives_the_same_settings(name: str, words: tuple[str, ...]) -> None:
+def test_command_of_settings_gives_the_same_settings(name: str, words: tuple[str, ...]) -> None:
     settings = load_settings(name, words)
     program, train, *given = shlex.split(command_of(settings))
     assert (program, train) == ("german-whist", "train")
@@ -67,7 +67,7 @@ def test_the_command_of_settings_gives_the_same_settings(name: str, words: tuple
     assert {**again.as_mapping(), "about": ""} == {**settings.as_mapping(), "about": ""}
 
 
-def test_settings_of_a_run_under_way_may_change_except_what_shapes_it() -> None:
+def test_resumed_run_cannot_change_fixed_settings() -> None:
     before = load_settings("quick", ["seed=4"])
     after = changed_settings(before, ["decisions=20_000_000", "pool_fraction=0.1"])
     assert (after.decisions, after.seed) == (20_000_000, 4)
@@ -134,14 +134,14 @@ def test_settings_of_a_run_under_way_may_change_except_what_shapes_it() -> None:
         ),
     ],
 )
-def test_what_does_not_fit_or_would_do_nothing_is_refused(words: str, message: str) -> None:
+def test_settings_without_effect_are_refused(words: str, message: str) -> None:
     own = words.startswith(("trainer=nfsp", "trainer=cfr"))
     preset = "sb3" if words.startswith("sb3 ") else None if own else "quick"
     with pytest.raises(SettingsError, match=message):
         load_settings(preset, words.removeprefix("sb3 ").split())
 
 
-def test_whoever_wrote_what_is_wrong_is_blamed(tmp_path: Path) -> None:
+def test_error_names_the_file_only_if_it_is_wrong(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("ent_coef: much\n")
     with pytest.raises(SettingsError, match=r"mine\.yaml: ent_coef is 'much'"):
@@ -174,14 +174,14 @@ def test_whoever_wrote_what_is_wrong_is_blamed(tmp_path: Path) -> None:
         (["trainer=nfsp", "rules=quick,classic"], "the trainer nfsp takes one rule set"),
     ],
 )
-def test_the_command_refuses_what_it_would_not_do(
+def test_train_refuses_words_without_effect(
     words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["train", *words]) == 2
     assert re.search(message, capsys.readouterr().err)
 
 
-def test_lists_are_written_by_their_commas_where_that_reads_the_same() -> None:
+def test_lists_are_formatted_with_commas_if_unambiguous() -> None:
     values = {"hidden_sizes": (512, 256), "opponents": ["random", "value:13"]}
     assert format_overrides(values) == ["hidden_sizes=512,256", "opponents=random,value:13"]
     for value in ([], ["random"], ["flat-mc:16,voids", "random"], ["true", "random"]):
@@ -191,7 +191,7 @@ def test_lists_are_written_by_their_commas_where_that_reads_the_same() -> None:
 # -- files that build on presets
 
 
-def test_a_file_builds_on_a_preset_or_on_another_file(tmp_path: Path) -> None:
+def test_file_builds_on_a_preset_or_another_file(tmp_path: Path) -> None:
     (tmp_path / "base.yaml").write_text("preset: quick\nent_coef: 0.3\nseed: 5\n")
     (tmp_path / "mine.yaml").write_text("preset: base.yaml\nseed: 6\n")
     settings, quick = load_settings(tmp_path / "mine.yaml", ["n_envs=64"]), load_settings("quick")
@@ -210,7 +210,7 @@ def test_a_file_builds_on_a_preset_or_on_another_file(tmp_path: Path) -> None:
         ("preset: [quick]", r"preset is \['quick'\]: it has to be a name or a path"),
     ],
 )
-def test_a_file_that_builds_on_nothing_is_refused(text: str, message: str, tmp_path: Path) -> None:
+def test_file_with_unknown_preset_is_refused(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(text)
     (tmp_path / "other.yaml").write_text("preset: mine.yaml")
     with pytest.raises(SettingsError, match=message):
@@ -223,13 +223,13 @@ def test_a_file_that_builds_on_nothing_is_refused(text: str, message: str, tmp_p
 @pytest.mark.parametrize(
     "kind", [*own_settings().values(), Benchmark, Sweep, Range, Recipe, LadderConfig]
 )
-def test_every_setting_says_what_it_does(kind: type[CheckedSettings]) -> None:
+def test_every_setting_has_a_description(kind: type[CheckedSettings]) -> None:
     for each in list_settings(kind):
         assert each.about.endswith("."), each.name
         assert each.takes
 
 
-def test_settings_are_shown_with_what_they_do(capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_prints_settings_with_descriptions(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "quick", "--show"]) == 0
     output = capsys.readouterr().out
     assert settings_from(yaml.safe_load(output)) == load_settings("quick")
@@ -243,7 +243,7 @@ def test_settings_are_shown_with_what_they_do(capsys: pytest.CaptureFixture[str]
 # -- numbers
 
 
-def test_an_odd_number_of_hands_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_odd_number_of_hands_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     for hands, near in ((1, "give 2"), (101, "give 100 or 102"), (7, "give 6 or 8")):
         with pytest.raises(ValueError, match=f"hands is {hands}: .* even number; {near}"):
             evaluate("random", "random-exact", hands=hands)
@@ -273,19 +273,19 @@ INTEGERS = [
 
 @pytest.mark.parametrize("preset", ["quick", "sb3"])
 @pytest.mark.parametrize("name", [*INTEGERS, "max_minutes", "reward_scale"])
-def test_no_training_takes_a_number_that_nothing_could_come_of(preset: str, name: str) -> None:
+def test_settings_have_upper_bounds(preset: str, name: str) -> None:
     with pytest.raises(SettingsError, match=rf"{name} is 1e?\+?[0-9]*.* at most"):
         load_settings(preset, [f"{name}=1e30"])
 
 
 @pytest.mark.parametrize("name", INTEGERS)
 @pytest.mark.parametrize("value", ["2.5", "nan", "true"])
-def test_no_integer_setting_takes_another_number(name: str, value: str) -> None:
+def test_integer_settings_refuse_other_numbers(name: str, value: str) -> None:
     with pytest.raises(SettingsError, match=name):
         load_settings("quick", [f"{name}={value}"])
 
 
-def test_a_folder_of_a_version_with_other_settings_is_refused_in_one_sentence(
+def test_folder_with_unknown_settings_is_refused(
     tmp_path: Path,
 ) -> None:
     path, recipe = tmp_path / "settings.yaml", Recipe(about="quick")

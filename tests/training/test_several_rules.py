@@ -46,7 +46,7 @@ def shaken(trainer: PPO) -> PPO:
     return trainer
 
 
-def test_the_input_tells_what_differs_and_nothing_else() -> None:
+def test_rule_features_are_only_those_that_differ() -> None:
     trainer = PPO(settings_of(HIGH, ALL))
     assert trainer.collector.features.tolist() == [RULE_SPEC.group("counts_all").start]
     trainer.iterate()
@@ -58,7 +58,7 @@ def test_the_input_tells_what_differs_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("rules", [(HIGH, LOW, ALL), ("draft", "small-all")])
-def test_the_player_of_each_rule_set_plays_as_torch_does(rules: tuple[Any, ...]) -> None:
+def test_agent_of_each_rule_set_plays_as_torch(rules: tuple[Any, ...]) -> None:
     trainer = shaken(PPO(settings_of(*rules)))
     agents = [
         agent_from_weights(
@@ -88,7 +88,7 @@ def test_the_player_of_each_rule_set_plays_as_torch_does(rules: tuple[Any, ...])
         now = trainer.games.step((now.masks * rng.random(now.masks.shape)).argmax(axis=1))
 
 
-def test_others_play_their_share_of_every_rule_set() -> None:
+def test_pool_fraction_holds_in_every_rule_set() -> None:
     trainer = PPO(settings_of(HIGH, ALL, opponents=("random",), pool_fraction=0.5, pool_size=0))
     trainer.iterate()
     others = trainer.pool.seats
@@ -96,7 +96,7 @@ def test_others_play_their_share_of_every_rule_set() -> None:
     assert len({id(agent) for agent in trainer.pool.current or ()}) == 2
 
 
-def test_a_run_is_measured_and_played_by_each_of_its_rule_sets(
+def test_run_is_evaluated_in_each_rule_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -141,14 +141,14 @@ def test_a_run_is_measured_and_played_by_each_of_its_rule_sets(
         (["classic", "clasic"], {}, "did you mean 'classic'"),
     ],
 )
-def test_rule_sets_that_do_not_go_together_are_refused(
+def test_incompatible_rule_sets_are_refused(
     rules: list[Any], more: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(SettingsError, match=message):
         settings_of(*rules, **more)
 
 
-def test_the_words_of_the_command_name_several() -> None:
+def test_words_name_several_rule_sets() -> None:
     for word in ("rules=[classic, all-tricks]", "rules=classic,all-tricks"):
         settings = load_settings("quick", [word])
         assert [each.rules.name for each in settings.all_options] == ["classic", "all-tricks"]

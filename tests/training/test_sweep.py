@@ -246,9 +246,7 @@ def test_interval_of_mean_win_rate_holds_at_any_correlation(
     assert covered >= 940
 
 
-def test_a_trial_that_promises_nothing_is_ended_early(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unpromising_trial_is_pruned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Never(optuna.pruners.BasePruner):
         def prune(self, study: object, trial: object) -> bool:
             return True
@@ -409,7 +407,7 @@ def test_sweeps_that_start_at_once_share_one_study(tmp_path: Path) -> None:
     assert len({str(trial.params) for trial in trials}) == len(trials) >= 4
 
 
-def test_a_killed_trial_goes_on_from_what_it_saved(tmp_path: Path) -> None:
+def test_killed_trial_resumes_from_its_state(tmp_path: Path) -> None:
     folder, lines = tmp_path / "sweep", list[str]()
     sweep = load_sweep(written(tmp_path, trials=1, settings={**SMALL, "save_every": 256}))
 
@@ -495,7 +493,7 @@ def test_trial_in_another_process_is_pruned_by_the_storage(
         ({"preset": "tny"}, "'tny' is not a preset; did you mean 'tiny'"),
     ],
 )
-def test_what_can_not_be_swept_is_refused_with_a_sentence(
+def test_invalid_sweep_is_refused(
     changes: dict[str, object], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = written(tmp_path, **changes)
@@ -504,7 +502,7 @@ def test_what_can_not_be_swept_is_refused_with_a_sentence(
     assert not (tmp_path / "sweep" / "trials").exists()
 
 
-def test_a_range_is_read_as_settings_are(tmp_path: Path) -> None:
+def test_range_reads_numbers_as_settings_do(tmp_path: Path) -> None:
     path = tmp_path / "space.yaml"
     # YAML takes a number without a point for a word.
     path.write_text("space: {learning_rate: {low: 1e-4, high: 1e-2, log: true}}")

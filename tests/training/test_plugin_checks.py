@@ -113,7 +113,7 @@ ITERATE = "def iterate(self):"
         ("import abc\n@abc.abstractmethod\ndef begin(self): ...", "raised TypeError: "),
     ],
 )
-def test_a_fault_names_the_trainer_the_method_and_what_is_wanted(
+def test_fault_of_a_trainer_names_method_and_remedy(
     folder: Path, capsys: pytest.CaptureFixture[str], body: str, message: str
 ) -> None:
     assert train(folder, body) in (1, 2)
@@ -137,7 +137,7 @@ def state(self):
     assert state.trainer == {"decisions": 150, "hands": 6}
 
 
-def test_debug_shows_where_a_training_was_ended(
+def test_debug_shows_the_traceback_of_a_trainer(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert train(folder, f"{ITERATE}\n    1 / 0", "--debug") == 1
@@ -159,7 +159,7 @@ def test_debug_shows_where_a_training_was_ended(
         ),
     ],
 )
-def test_a_number_that_is_none_ends_the_run(
+def test_nan_of_a_trainer_ends_the_run(
     folder: Path, capsys: pytest.CaptureFixture[str], body: str, message: str
 ) -> None:
     assert train(folder, body) == 3
@@ -188,7 +188,7 @@ def test_a_number_that_is_none_ends_the_run(
         ("expert-iteration quick --workers -2", "--workers is -2: it has to be from 1 to 4096, or"),
     ],
 )
-def test_words_that_were_meant_otherwise_are_told_so(
+def test_misplaced_words_name_the_right_ones(
     folder: Path, capsys: pytest.CaptureFixture[str], command: str, message: str
 ) -> None:
     run = folder / "runs" / "mytiny-1"

@@ -61,7 +61,7 @@ def settings(*words: str) -> Settings:
 # -- folders
 
 
-def test_folders_that_are_claimed_at_once_are_different_ones(tmp_path: Path) -> None:
+def test_numbered_folders_of_threads_differ(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         locks = list(pool.map(lambda _: lock_numbered_folder(tmp_path / "quick"), range(24)))
     names = {lock.folder.name for lock in locks}
@@ -70,7 +70,7 @@ def test_folders_that_are_claimed_at_once_are_different_ones(tmp_path: Path) -> 
         lock.release()
 
 
-def test_a_folder_that_is_held_is_refused_with_the_name_of_the_process(tmp_path: Path) -> None:
+def test_locked_folder_is_refused_with_its_process(tmp_path: Path) -> None:
     lock = lock_new_folder(tmp_path / "run")
     message = rf"run is being trained by process {os.getpid()} on .+ since \d{{4}}-.*Ctrl-C"
     for again in (RunLock, lock_new_folder):
@@ -81,7 +81,7 @@ def test_a_folder_that_is_held_is_refused_with_the_name_of_the_process(tmp_path:
     lock_new_folder(tmp_path / "run").release()
 
 
-def test_a_note_that_nobody_holds_keeps_nobody_out(tmp_path: Path) -> None:
+def test_stale_owner_file_locks_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     folder.mkdir()
     (folder / LOCK).touch()
@@ -93,7 +93,7 @@ def test_a_note_that_nobody_holds_keeps_nobody_out(tmp_path: Path) -> None:
     lock.release()
 
 
-def test_what_can_not_begin_leaves_all_as_it_was(tmp_path: Path) -> None:
+def test_refused_run_changes_no_files(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("dear")
     with pytest.raises(ValueError, match="is not empty: go on with --resume"):
         start(tmp_path, settings())
@@ -109,7 +109,7 @@ def test_what_can_not_begin_leaves_all_as_it_was(tmp_path: Path) -> None:
 # -- the state
 
 
-def test_a_lost_state_is_told_and_nothing_begins_at_zero(tmp_path: Path) -> None:
+def test_missing_state_names_the_last_checkpoint(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     start(folder, settings()).go(quiet())
     (folder / STATE).unlink()
@@ -127,7 +127,7 @@ def test_a_lost_state_is_told_and_nothing_begins_at_zero(tmp_path: Path) -> None
     assert init.checkpoint == str(last)
 
 
-def test_a_state_of_another_kind_is_told(tmp_path: Path) -> None:
+def test_state_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     start(folder, settings()).close()
     data = (folder / STATE).read_bytes()
@@ -167,7 +167,7 @@ def test_flipped_bits_of_a_state_are_refused(tmp_path: Path) -> None:
     resume(folder).close()
 
 
-def test_a_finished_run_measures_nothing_again(tmp_path: Path) -> None:
+def test_finished_run_evaluates_nothing_again(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     start(folder, settings("eval_every=320")).go(quiet())
     before = {path.name: path.read_bytes() for path in folder.rglob("*.csv")}
@@ -195,7 +195,7 @@ def test_a_finished_run_measures_nothing_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("at", ["measuring on the way", "measuring at the end"])
-def test_a_signal_in_a_measurement_loses_nothing_and_it_is_made_up_for(
+def test_signal_in_evaluation_repeats_it_on_resume(
     at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = ("eval_every=320",)
@@ -220,7 +220,7 @@ def test_a_signal_in_a_measurement_loses_nothing_and_it_is_made_up_for(
         assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
-def test_a_second_signal_ends_at_once_and_handlers_come_back() -> None:
+def test_second_signal_raises_and_handlers_come_back() -> None:
     before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
     with SignalGuard() as signals:
         os.kill(os.getpid(), signal.SIGTERM)
@@ -231,7 +231,7 @@ def test_a_second_signal_ends_at_once_and_handlers_come_back() -> None:
 
 
 @pytest.mark.parametrize("lock", [lock_new_folder, lock_numbered_folder])
-def test_a_folder_that_can_not_be_made_is_told_with_what_is_needed(
+def test_folder_that_cannot_be_made_names_the_remedy(
     lock: Callable[[Path], RunLock], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(path: Path, *_: object, **__: object) -> None:

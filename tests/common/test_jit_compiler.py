@@ -62,7 +62,7 @@ def answer_of(folder: Path, names: tuple[str, str]) -> int:
     [(jit, ""), (jit, "engine"), (forceinline, ""), (inline_ir, "engine"), (noinline, "")],
     ids=lambda each: getattr(each, "__name__", each),
 )
-def test_an_edited_helper_of_a_users_function_gives_the_new_answer(
+def test_edited_helper_of_user_function_recompiles(
     decorator: object, home: str, tmp_path: Path
 ) -> None:
     word = getattr(decorator, "__name__", "")
@@ -84,14 +84,14 @@ def test_an_edited_helper_of_a_users_function_gives_the_new_answer(
 
 
 @compiled_only
-def test_functions_of_the_package_are_kept_on_disk() -> None:
+def test_package_functions_are_cached_on_disk() -> None:
     suit_of(17)
     assert [*machine_code_folder().glob("play.suit_of-*.code")]
 
 
 @compiled_only
 @pytest.mark.parametrize("works", [True, False])
-def test_a_child_compiles_for_this_process_unless_it_fails(
+def test_child_compiles_unless_it_fails(
     works: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
@@ -124,7 +124,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("how", ["edit", "add", "rename"])
 @pytest.mark.parametrize("edited", [compiled.PACKAGES[0], *compiled.PACKAGES[-2:]])
-def test_an_edit_gives_new_folders_to_its_room_and_those_after_it(
+def test_edit_renews_cache_of_package_and_later_ones(
     edited: str, how: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = {room: machine_code_folder(room) for room in compiled.PACKAGES}
@@ -144,7 +144,7 @@ def test_an_edit_gives_new_folders_to_its_room_and_those_after_it(
 @pytest.mark.parametrize(
     ("what", "name"), [("numba", "__version__"), ("platform", "machine")], ids=str
 )
-def test_another_compiler_or_machine_has_other_folders(
+def test_other_compiler_or_machine_has_other_cache(
     what: str, name: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert home.exists()
@@ -167,7 +167,7 @@ def test_another_compiler_or_machine_has_other_folders(
         ("NUMBA_NUM_THREADS", 7, False),
     ],
 )
-def test_settings_of_numba_that_change_code_have_other_folders(
+def test_numba_settings_that_change_code_have_own_cache(
     setting: str, value: int, changes_code: bool, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert home.exists()
@@ -177,7 +177,7 @@ def test_settings_of_numba_that_change_code_have_other_folders(
     assert (machine_code_folder() != before) is changes_code
 
 
-def test_the_newest_folders_of_a_room_stay_and_of_the_old_those_of_today(home: Path) -> None:
+def test_cache_keeps_newest_folders_of_a_package(home: Path) -> None:
     cache, now = home / "cache", time.time()
     for number in range(9):
         for room in ("engine", "envs"):
@@ -192,9 +192,7 @@ def test_the_newest_folders_of_a_room_stay_and_of_the_old_those_of_today(home: P
     assert len([*cache.glob("envs*")]) == 9
 
 
-def test_many_folders_of_today_all_stay_and_one_that_is_used_again_is_of_today(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cache_keeps_all_folders_of_today(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(9):
         (home / "cache" / f"agents-{number}").mkdir(parents=True)
     folder = machine_code_folder("agents")
@@ -205,7 +203,7 @@ def test_many_folders_of_today_all_stay_and_one_that_is_used_again_is_of_today(
     assert time.time() - folder.stat().st_mtime < 600
 
 
-def test_a_first_use_is_told_once_and_a_later_one_is_silent(
+def test_warm_up_reports_first_compilation_once(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert home.exists()
@@ -234,7 +232,7 @@ def test_a_first_use_is_told_once_and_a_later_one_is_silent(
     assert calls[-1] == "other"
 
 
-def test_who_comes_second_waits_while_the_first_compiles_and_does_not_tell_of_it_again(
+def test_second_process_waits_for_first_compilation(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert home.exists()

@@ -347,7 +347,7 @@ def iterated(
         (MMD, {"pool_fraction": 0.5, "opponents": ("random",), "step_size": 2.0}),
     ],
 )
-def test_an_iteration_is_what_the_formulas_say(
+def test_iteration_equals_numpy_formulas(
     kind: type[PPO], changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trainer = MMD(mmd_settings(**changes)) if kind is MMD else PPO(settings(**changes))
@@ -372,7 +372,7 @@ def moved(before: Weights, trainer: PPO) -> dict[bool, float]:
     return found
 
 
-def test_a_critic_may_learn_before_the_policy_moves() -> None:
+def test_critic_warmup_leaves_the_policy() -> None:
     trainer = PPO(settings(decisions=480, critic_warmup=0.5))
     while trainer.decisions < 480:
         first, before = trainer.decisions < 240, weights_of(trainer.network)
@@ -382,7 +382,7 @@ def test_a_critic_may_learn_before_the_policy_moves() -> None:
         assert (went[False] == 0) is first
 
 
-def test_a_critic_may_learn_faster_than_the_policy() -> None:
+def test_critic_lr_scale_sets_the_critic_step() -> None:
     """Adam's first step has the length of the rate."""
     for times in (1.0, 0.25):
         trainer = PPO(settings(n_epochs=1, batch_size=240, clip_range=0.2, critic_lr_scale=times))
@@ -394,7 +394,7 @@ def test_a_critic_may_learn_faster_than_the_policy() -> None:
 # -- others at the table
 
 
-def test_an_earlier_self_plays_by_its_own_weights_and_not_by_the_learners() -> None:
+def test_snapshot_plays_by_its_own_weights() -> None:
     """It is made to like one action above all, and the learner another."""
     trainer = PPO(settings(pool_fraction=1.0, pool_every=10**6, decisions=10**7))
     liked = {}
@@ -419,7 +419,7 @@ def test_an_earlier_self_plays_by_its_own_weights_and_not_by_the_learners() -> N
         assert (kept.actions[rows] == masked.argmax(axis=1)).all()
 
 
-def test_the_pool_takes_the_average_when_it_is_due_and_lets_others_go_when_it_is_full() -> None:
+def test_pool_adds_the_ema_when_due_and_stays_in_size() -> None:
     trainer = PPO(settings(pool_fraction=0.5, pool_every=100, pool_size=2, opponents=("random",)))
     joined: list[dict[str, torch.Tensor]] = []
 
@@ -453,7 +453,7 @@ def test_pool_draws_agents_and_all_snapshots_evenly() -> None:
 
 
 @pytest.mark.parametrize(("horizon", "steps"), [("hand", 16), ("foreplay", 8), ("match", 24)])
-def test_an_opponent_that_remembers_is_told_of_hands_and_games(horizon: str, steps: int) -> None:
+def test_stateful_opponent_is_reset_at_each_hand(horizon: str, steps: int) -> None:
     """An iteration is some whole hands, of eight decisions, or of four up to the ending."""
     trainer = PPO(
         settings(pool_fraction=0.5, opponents=("random",), horizon=horizon, n_envs=8, n_steps=steps)
@@ -466,7 +466,7 @@ def test_an_opponent_that_remembers_is_told_of_hands_and_games(horizon: str, ste
 
 
 @pytest.mark.parametrize("pool", [{"opponents": ("random",)}, {"pool_every": 1, "pool_size": 1}])
-def test_an_opponent_plays_both_seats_as_often_and_the_learner_the_other(
+def test_opponent_plays_both_seats_equally_often(
     pool: dict[str, Any],
 ) -> None:
     """Or the learner would learn one seat alone against it."""
@@ -488,9 +488,7 @@ def test_an_opponent_plays_both_seats_as_often_and_the_learner_the_other(
 @pytest.mark.parametrize(
     ("budget", "pool"), [(100, {}), (1000, {"pool_fraction": 0.5, "opponents": ("random",)})]
 )
-def test_a_training_ends_within_one_decision_a_game_of_its_budget(
-    budget: int, pool: dict[str, Any]
-) -> None:
+def test_budget_is_met_within_one_decision_a_game(budget: int, pool: dict[str, Any]) -> None:
     trainer = PPO(settings(decisions=budget, **pool))
     trainer.iterate()
     if pool:  # those are counted that are learnt from
@@ -501,7 +499,7 @@ def test_a_training_ends_within_one_decision_a_game_of_its_budget(
     assert budget <= trainer.decisions < budget + trainer.settings.n_envs
 
 
-def test_one_decision_alone_is_not_learnt_from() -> None:
+def test_single_decision_makes_no_update() -> None:
     trainer = PPO(settings(n_envs=1, n_steps=2, batch_size=2, decisions=3))
     assert trainer.iterate()["grad_norm"] > 0
     before = weights_of(trainer.network)

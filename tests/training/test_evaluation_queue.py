@@ -60,7 +60,7 @@ def waited(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_training_goes_on_while_a_checkpoint_is_measured(waited: Path, tmp_path: Path) -> None:
+def test_training_goes_on_during_an_evaluation(waited: Path, tmp_path: Path) -> None:
     watching = Watching()
     folder = tmp_path / "run"
     start(folder, settings(), callbacks=[watching]).go(quiet())
@@ -74,9 +74,7 @@ def test_training_goes_on_while_a_checkpoint_is_measured(waited: Path, tmp_path:
     assert load_state(folder / "state.safetensors")[1].pending == []
 
 
-def test_what_was_not_yet_measured_is_measured_when_the_run_goes_on(
-    waited: Path, tmp_path: Path
-) -> None:
+def test_pending_evaluation_is_made_on_resume(waited: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     with pytest.raises(RunStopped):
         start(folder, settings()).go(interrupted_when(lambda run: run.trainer.decisions >= 1800))
@@ -85,7 +83,7 @@ def test_what_was_not_yet_measured_is_measured_when_the_run_goes_on(
     assert (folder / "evaluations.csv").read_bytes() == (waited / "evaluations.csv").read_bytes()
 
 
-def test_a_measurement_whose_process_died_is_made_again(waited: Path) -> None:
+def test_evaluation_of_a_dead_process_is_repeated(waited: Path) -> None:
     path = list_checkpoints(waited / "checkpoints")[-1]
     queue = EvaluationQueue(["random"], 20)
     queue.submit(path)
@@ -99,7 +97,7 @@ def test_a_measurement_whose_process_died_is_made_again(waited: Path) -> None:
     assert not children_of(os.getpid())
 
 
-def test_who_waits_for_measurements_has_them_at_once(tmp_path: Path) -> None:
+def test_patience_waits_for_evaluations(tmp_path: Path) -> None:
     watching = Watching()
     wanted = msgspec.structs.replace(settings(), patience=5)
     start(tmp_path / "run", wanted, callbacks=[watching]).go(quiet())

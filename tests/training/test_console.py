@@ -67,7 +67,7 @@ TOLD = {
 }
 
 
-def test_the_time_left_is_told_by_the_last_iterations_without_the_first_start() -> None:
+def test_time_estimate_uses_the_last_iterations() -> None:
     estimate = TimeEstimate(window=3)
     assert estimate.remaining(1_000) == ""
     estimate.add(100.0, 100)
@@ -85,7 +85,7 @@ def test_the_time_left_is_told_by_the_last_iterations_without_the_first_start() 
     assert brief.remaining(12_050) == "1:00"
 
 
-def test_a_line_tells_how_far_how_fast_and_how_long() -> None:
+def test_progress_line_has_speed_and_time_left() -> None:
     estimate = TimeEstimate()
     estimate.add(0.0, 0)
     estimate.add(10.0, 50_000)
@@ -106,7 +106,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
-def test_lines_come_now_and_then_and_stand_in_the_log_with_their_time(clock: list[float]) -> None:
+def test_console_log_prints_a_line_every_20_seconds(clock: list[float]) -> None:
     out, log = io.StringIO(), io.StringIO()
     for shown in (ConsoleLog(out), ConsoleLog(log, timestamps=True)):
         shown.on_message(a_run(), "a sentence")
@@ -121,7 +121,7 @@ def test_lines_come_now_and_then_and_stand_in_the_log_with_their_time(clock: lis
     assert log.getvalue() == "".join(f"NOW {line}\n" for line in lines)
 
 
-def test_the_panel_shows_the_run_and_its_latest_measurements(
+def test_panel_shows_latest_evaluations(
     clock: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
     live = LiveDisplay()
@@ -166,7 +166,7 @@ def test_panel_shows_the_final_evaluation(
     assert re.search(r"entropy +1\.234", text)
 
 
-def test_a_terminal_gets_the_panel_and_everything_else_lines(
+def test_panel_is_for_terminals_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert type(display.make_display()) is ConsoleLog
@@ -176,7 +176,7 @@ def test_a_terminal_gets_the_panel_and_everything_else_lines(
     assert type(live) is LiveDisplay
 
 
-def test_the_past_of_a_checkpoint_is_the_one_half_as_old_and_one_curve(tmp_path: Path) -> None:
+def test_earlier_checkpoint_is_half_as_old(tmp_path: Path) -> None:
     assert curve_of("itself@50,000") == curve_of("itself@0") == curve_of("itself") == "itself"
     assert curve_of("random") == "random"
     for number in (0, 100, 200, 280, 400, 500):
@@ -210,7 +210,7 @@ def shapes(picture: str, shape: str) -> list[list[tuple[float, float]]]:
     ]
 
 
-def test_the_page_draws_every_measurement_to_scale_with_its_interval(tmp_path: Path) -> None:
+def test_report_draws_evaluations_to_scale(tmp_path: Path) -> None:
     page = page_of(tmp_path, [], MEASURED)
     assert "<title>my &lt;run&gt;</title>" in page
     (picture,) = figures(page)
@@ -235,7 +235,7 @@ def test_the_page_draws_every_measurement_to_scale_with_its_interval(tmp_path: P
     assert page.count("<tr>") == 1 + len(MEASURED)
 
 
-def test_a_page_before_anything_happened_shows_the_settings(tmp_path: Path) -> None:
+def test_report_of_a_new_run_shows_its_settings(tmp_path: Path) -> None:
     page = page_of(tmp_path, [], [])
     assert "<figure>" not in page
     assert "<table>" not in page

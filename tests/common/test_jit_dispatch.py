@@ -63,7 +63,7 @@ def plainly(x: int) -> int:
     return inner(x) + 1 + inner(1) + inner(x + 1)
 
 
-def test_a_function_serves_python_compiled_code_and_other_peoples_compiled_code() -> None:
+def test_function_is_called_by_python_and_compiled_code() -> None:
     @numba.njit
     def user_function(x: int) -> int:
         return squared(x) + entrance(x)
@@ -93,7 +93,7 @@ def dotted_twice(x: int) -> int:
     return _dotted((x, 2), 3) + _dotted((1, x), 4) + _dotted((5, 6), 7)
 
 
-def test_constants_by_name_or_in_tuples_make_no_specialization() -> None:
+def test_constant_arguments_make_no_specialization() -> None:
     assert weighted_twice(4) == 36
     assert len(_weighted._internal.overloads) == 1
     assert dotted_twice(4) == 14 + 8 + 41
@@ -139,7 +139,7 @@ def frees_what_it_makes() -> Iterator[None]:
     assert after.alloc - before.alloc == after.free - before.free > 0
 
 
-def test_a_part_that_is_handed_back_outlives_the_array() -> None:
+def test_returned_view_outlives_its_array() -> None:
     whole = np.arange(100_000)
     before = sys.getrefcount(whole)
     part = later_part(whole, 2)
@@ -150,7 +150,7 @@ def test_a_part_that_is_handed_back_outlives_the_array() -> None:
     assert len(fillers) == 20
 
 
-def test_arrays_made_on_the_way_are_let_go_of() -> None:
+def test_temporary_arrays_are_freed() -> None:
     numbers, out = np.arange(50_000), np.zeros(40_000, np.int64)
     places = np.arange(40_000)
     picked(numbers, places, out)
@@ -179,7 +179,7 @@ def kept_numbers(n: int) -> int:
     return kept[1] + other[1]
 
 
-def test_an_array_that_is_used_on_one_of_two_paths_is_freed_once() -> None:
+def test_array_used_on_one_path_is_freed_once() -> None:
     with frees_what_it_makes():
         for n in range(1, 9):
             assert kept_numbers(n) == 100 * n + (n + 1 if n > 3 else 1)

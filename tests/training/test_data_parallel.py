@@ -140,13 +140,13 @@ def test_two_ranks_leave_one_run(ranked: Path, found: list[dict[str, Any]]) -> N
     assert settings.decisions <= int(last.stem) < settings.decisions + 64 * 8
 
 
-def test_a_killed_rank_is_started_again_to_the_same_weights(ranked: Path) -> None:
+def test_killed_rank_restarts_to_the_same_weights(ranked: Path) -> None:
     told = (ranked / "told.txt").read_text()
     assert f"and goes on with german-whist train --resume {ranked / 'killed'}" in told
     assert same(arrays_of(ranked / "killed"), arrays_of(ranked / "whole"))
 
 
-def test_one_process_goes_on_where_two_stopped(ranked: Path, tmp_path: Path) -> None:
+def test_one_process_resumes_a_run_of_two(ranked: Path, tmp_path: Path) -> None:
     whole = ranked / "whole"
     folder = tmp_path / "on"
     shutil.copytree(whole, folder)
@@ -164,7 +164,7 @@ def test_one_process_goes_on_where_two_stopped(ranked: Path, tmp_path: Path) -> 
     run.close()
 
 
-def test_what_ranks_can_not_share_is_told(
+def test_indivisible_settings_of_ranks_are_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(ValueError, match="n_envs is 100, which 3 processes cannot share evenly"):

@@ -73,7 +73,7 @@ def begun(path: Path, **changes: Any) -> tuple[PPO, str]:
 
 
 @pytest.mark.parametrize("critic", ["oracle", "separate", "shared"])
-def test_network_average_and_critic_begin_with_the_weights(critic: str, tmp_path: Path) -> None:
+def test_warm_start_sets_network_ema_and_critic(critic: str, tmp_path: Path) -> None:
     path = checkpoint(tmp_path, critic=critic)
     trainer, note = begun(path, critic=critic)
     assert note == f"begun with the weights of {path}"
@@ -96,7 +96,7 @@ def test_network_average_and_critic_begin_with_the_weights(critic: str, tmp_path
         ({"reward": "margin"}, "it was paid 'win' with the horizon 'hand', and here 'margin'"),
     ],
 )
-def test_a_critic_that_does_not_fit_begins_anew(
+def test_warm_start_drops_a_critic_that_does_not_fit(
     changes: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     path = checkpoint(tmp_path)
@@ -109,7 +109,7 @@ def test_a_critic_that_does_not_fit_begins_anew(
         assert np.array_equal(weights[name], fresh[name] if critics else values), name
 
 
-def test_without_a_critic_in_the_checkpoint_a_new_one_begins(tmp_path: Path) -> None:
+def test_warm_start_without_critic_makes_a_new_one(tmp_path: Path) -> None:
     source = read_checkpoint(checkpoint(tmp_path))
     network = msgspec.structs.replace(source.card.network, critic=None)
     card = msgspec.structs.replace(source.card, network=network)
@@ -119,7 +119,7 @@ def test_without_a_critic_in_the_checkpoint_a_new_one_begins(tmp_path: Path) -> 
     assert np.array_equal(trainer.player()["policy.weight"], source.weights["policy.weight"])
 
 
-def test_the_card_of_a_run_says_where_its_weights_came_from(tmp_path: Path) -> None:
+def test_card_has_the_origin_of_a_warm_start(tmp_path: Path) -> None:
     path = checkpoint(tmp_path)
     output = io.StringIO()
     config = settings(init=str(path), final_eval_hands=20)
@@ -153,7 +153,7 @@ def test_the_card_of_a_run_says_where_its_weights_came_from(tmp_path: Path) -> N
         ({"layout": "raw"}, "reads the layout trump-first, .* raw: give layout=trump-first"),
     ],
 )
-def test_what_does_not_fit_is_refused_with_what_would(
+def test_warm_start_refuses_networks_that_do_not_fit(
     changes: dict[str, Any], told: str, tmp_path: Path
 ) -> None:
     path = checkpoint(tmp_path)
@@ -175,7 +175,7 @@ RACE = {"name": "race", "suits": 2, "ranks": 4, "hand": 2, "counts": "all", "rac
         ([TINY["rules"], RACE], [RACE]),
     ],
 )
-def test_weights_for_other_rules_play_what_both_know_as_before(
+def test_warm_start_for_other_rules_plays_as_before(
     before: list[Any], after: list[Any], tmp_path: Path
 ) -> None:
     path = checkpoint(tmp_path, rules=before)
@@ -196,7 +196,7 @@ def test_weights_for_other_rules_play_what_both_know_as_before(
     assert np.isfinite(trainer.iterate()["value_loss"])
 
 
-def test_a_place_that_a_checkpoint_does_not_know_begins_at_nothing(tmp_path: Path) -> None:
+def test_inputs_that_the_checkpoint_lacks_start_at_zero(tmp_path: Path) -> None:
     path = checkpoint(tmp_path)
     trainer, _ = begun(path, rules=[TINY["rules"], WIDER])
     known = read_checkpoint(path).card.network.places
@@ -214,7 +214,7 @@ def test_a_place_that_a_checkpoint_does_not_know_begins_at_nothing(tmp_path: Pat
     assert "inputs that this network lacks are not used" in about
 
 
-def test_training_begins_with_the_champion(tmp_path: Path) -> None:
+def test_warm_start_from_the_champion(tmp_path: Path) -> None:
     words = ["init=champion", "hidden_sizes=512,256", "n_envs=16", "threads=1"]
     run = start(tmp_path / "run", load_settings("quick", words))
     assert run.state.init is not None
@@ -233,7 +233,7 @@ def test_training_begins_with_the_champion(tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
 
 
-def test_sb3_begins_with_the_weights_of_its_own_and_of_ours(tmp_path: Path) -> None:
+def test_warm_start_of_sb3_from_both_kinds_of_weights(tmp_path: Path) -> None:
     pytest.importorskip("sb3_contrib")
     path = checkpoint(tmp_path, card_ranks="absolute")
     words = [
@@ -262,7 +262,7 @@ def test_sb3_begins_with_the_weights_of_its_own_and_of_ours(tmp_path: Path) -> N
     assert np.array_equal(*weights)
 
 
-def test_each_of_several_rule_sets_ends_where_its_endings_are_exact(tmp_path: Path) -> None:
+def test_auto_horizon_is_set_for_each_rule_set(tmp_path: Path) -> None:
     trainer, _ = begun(checkpoint(tmp_path), rules=[TINY["rules"], RACE], horizon="auto", n_steps=4)
     metrics = trainer.iterate()
     assert metrics["hands"] > 0

@@ -48,9 +48,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     sys.modules.pop("reinforce", None)
 
 
-def test_the_example_trains_plays_and_goes_on_to_the_same_weights(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_example_trains_plays_and_resumes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", *SMALL]) == 0
     output = capsys.readouterr().out
     assert "against random-exact" in output
@@ -71,7 +69,7 @@ def test_the_example_trains_plays_and_goes_on_to_the_same_weights(
 
 
 @pytest.mark.thorough
-def test_the_example_learns(folder: Path) -> None:
+def test_example_learns(folder: Path) -> None:
     words = ["n_envs=512", "decisions=600_000", "learning_rate=2", "save_every=1e6"]
     tiny = ["rules={suits: 2, ranks: 4, hand: 2}", "horizon=hand", "eval_opponents=random"]
     measure = ["eval_every=1e6", "final_eval_hands=4000"]
@@ -90,7 +88,7 @@ def test_the_example_learns(folder: Path) -> None:
         ("baseline", np.zeros(1), "baseline has to be"),
     ],
 )
-def test_it_refuses_a_state_that_is_none(name: str, value: Any, message: str) -> None:
+def test_example_refuses_a_wrong_state(name: str, value: Any, message: str) -> None:
     settings = load_settings(None, SMALL)
     arrays, plain = make_trainer(settings).state()
     (arrays if name in arrays else plain)[name] = value
@@ -98,7 +96,7 @@ def test_it_refuses_a_state_that_is_none(name: str, value: Any, message: str) ->
         make_trainer(settings).restore(arrays, plain)
 
 
-def test_its_settings_are_shown_and_checked(capsys: pytest.CaptureFixture[str]) -> None:
+def test_example_settings_are_shown_and_checked(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", TRAINER, "--show"]) == 0
     output = capsys.readouterr().out
     assert "# Learning rate of SGD." in output
@@ -113,7 +111,7 @@ def test_its_settings_are_shown_and_checked(capsys: pytest.CaptureFixture[str]) 
         assert wrong in capsys.readouterr().err
 
 
-def test_the_command_of_its_settings_gives_the_same_settings() -> None:
+def test_command_of_example_gives_the_same_settings() -> None:
     settings = load_settings(None, [*SMALL, "learning_rate=2e-1"])
     program, train, *words = shlex.split(command_of(settings))
     assert (program, train) == ("german-whist", "train")
@@ -130,7 +128,7 @@ def test_the_command_of_its_settings_gives_the_same_settings() -> None:
         ("json:loads", "json:loads is no trainer: it has to be a subclass of"),
     ],
 )
-def test_what_is_no_trainer_is_refused_with_a_sentence(name: str, message: str) -> None:
+def test_unknown_trainer_is_refused(name: str, message: str) -> None:
     with pytest.raises(SettingsError) as error:
         load_settings(None, [f"trainer={name}"])
     assert message in str(error.value)

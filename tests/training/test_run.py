@@ -70,7 +70,7 @@ def baseline(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_run_leaves_everything_about_it(baseline: Path) -> None:
+def test_run_writes_all_its_files(baseline: Path) -> None:
     assert {path.name for path in baseline.iterdir()} >= {
         "settings.yaml",
         "state.safetensors",
@@ -104,7 +104,7 @@ class Once(Callback):
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 @pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
-def test_a_process_that_is_killed_comes_to_the_same_weights(
+def test_killed_process_resumes_to_the_same_weights(
     baseline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "deadly_once.py").write_text(DEADLY, encoding="utf-8")
@@ -122,9 +122,7 @@ def test_a_process_that_is_killed_comes_to_the_same_weights(
     assert (baseline / "evaluations.csv").read_bytes() == (folder / "evaluations.csv").read_bytes()
 
 
-def test_ctrl_c_ends_the_iteration_saves_and_says_how_to_go_on(
-    baseline: Path, tmp_path: Path
-) -> None:
+def test_ctrl_c_saves_and_resumes_to_the_same_weights(baseline: Path, tmp_path: Path) -> None:
     """Its time adds up over its sittings."""
     folder = tmp_path / "run"
     run = start(folder, settings())
@@ -156,9 +154,7 @@ def test_run_stopped_before_its_first_checkpoint_plays(
     assert main(["evaluate", folder, "--against", "random", "--hands", "4"]) == 0
 
 
-def test_a_number_that_is_none_stops_the_run_and_the_saved_state_goes_on(
-    baseline: Path, tmp_path: Path
-) -> None:
+def test_nan_ends_the_run_and_saved_state_resumes(baseline: Path, tmp_path: Path) -> None:
     class Spoiling(Callback):
         def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
             if run.trainer.decisions > 2400:
@@ -178,7 +174,7 @@ def test_a_number_that_is_none_stops_the_run_and_the_saved_state_goes_on(
     assert same(arrays_of(baseline), arrays_of(folder))
 
 
-def test_weights_that_the_last_step_made_infinite_are_not_saved(tmp_path: Path) -> None:
+def test_infinite_weights_are_not_saved(tmp_path: Path) -> None:
     one_step = "n_epochs=1", "batch_size=512", "kl_coef=0"
     run = start(tmp_path / "run", settings("save_every=1", *one_step))
     assert isinstance(run.trainer, PPO)
@@ -196,7 +192,7 @@ def test_weights_that_the_last_step_made_infinite_are_not_saved(tmp_path: Path) 
     assert all(np.isfinite(array).all() for array in arrays_of(tmp_path / "run").values())
 
 
-def test_weights_that_no_agent_could_read_end_the_run(tmp_path: Path) -> None:
+def test_overflowing_weights_end_the_run(tmp_path: Path) -> None:
     run = start(tmp_path / "run", settings("kl_coef=0", "pool_fraction=0"))
     assert isinstance(run.trainer, PPO)
     with torch.no_grad():
@@ -225,14 +221,14 @@ def test_revision_is_that_of_the_packages_own_checkout(
     assert (checkpoint.revision() is not None) == known
 
 
-def test_a_batch_larger_than_an_iteration_is_reported(tmp_path: Path) -> None:
+def test_batch_larger_than_an_iteration_is_reported(tmp_path: Path) -> None:
     assert not settings().notes
     run = start(tmp_path / "run", settings("batch_size=100_000_000"))
     run.close()
     assert "batch_size is 100,000,000, and an iteration has 512 decisions" in run.note
 
 
-def test_a_full_disk_costs_no_earlier_checkpoint(
+def test_full_disk_loses_no_earlier_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "run"
@@ -255,7 +251,7 @@ def test_a_full_disk_costs_no_earlier_checkpoint(
     assert not list(folder.rglob(".*"))
 
 
-def test_a_run_goes_on_with_changed_settings_and_its_card_tells(
+def test_resume_with_changed_settings_is_on_the_card(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "run"
@@ -298,16 +294,14 @@ def files_of(folder: Path) -> dict[str, bytes]:
         ("ent_coef=0.2 clip_range=0.3", r"clip_range, ent_coef: .*its 4,\d+ dec.* in decisions=8"),
     ],
 )
-def test_a_resumed_run_refuses_what_would_train_and_measure_nothing(
-    words: str, message: str, finished: Path
-) -> None:
+def test_resume_refuses_changes_without_effect(words: str, message: str, finished: Path) -> None:
     before = files_of(finished)
     with pytest.raises(SettingsError, match=message):
         resume(finished, words.split())
     assert files_of(finished) == before
 
 
-def test_a_baseline_is_measured_anew_where_that_alone_is_asked_for(finished: Path) -> None:
+def test_finished_run_repeats_its_final_evaluation(finished: Path) -> None:
     before = arrays_of(finished)
     resume(finished, ["final_eval_hands=120", "final_eval_opponents=threshold"]).go(quiet())
     card = read_checkpoint(list_checkpoints(finished / "checkpoints")[-1]).card
@@ -317,7 +311,7 @@ def test_a_baseline_is_measured_anew_where_that_alone_is_asked_for(finished: Pat
 
 
 @pytest.mark.parametrize("left", ["settings.yaml", ".settings.yaml.7-0a1b2c3d"])
-def test_begun_clears_what_a_run_left_that_saved_nothing(tmp_path: Path, left: str) -> None:
+def test_begun_removes_files_of_a_run_without_state(tmp_path: Path, left: str) -> None:
     run = tmp_path / "run"
     assert not begun(run)
     run.mkdir()

@@ -42,7 +42,7 @@ def trained(folder: Path, trainer: str, opponent: str, *words: str) -> int:
         ("sb3", "Cheat", "Cheat chose"),
     ],
 )
-def test_a_fault_of_an_opponent_names_it_and_costs_nothing_that_was_learnt(
+def test_faulty_opponent_is_named_and_state_is_saved(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], trainer: str, opponent: str, says: str
 ) -> None:
     if trainer == "sb3":
@@ -59,7 +59,7 @@ def test_a_fault_of_an_opponent_names_it_and_costs_nothing_that_was_learnt(
 
 
 @pytest.mark.parametrize("trainer", [*MET])
-def test_what_an_opponent_writes_into_changes_no_training(tmp_path: Path, trainer: str) -> None:
+def test_opponent_cannot_write_into_the_training(tmp_path: Path, trainer: str) -> None:
     if trainer == "sb3":
         pytest.importorskip("sb3_contrib")
     weights_by_opponent = []
