@@ -71,8 +71,8 @@ TINY = [
 OPTIONS: dict[str, Any] = {"hands": 2048, "seed": 3, "key": "0" * 32, "rules": "small-last"}
 
 
-def told(result: Result) -> Any:
-    """A result but for what tells of the machines."""
+def comparable(result: Result) -> Any:
+    """A result without what depends on the machines."""
     found = json.loads(result.text())
     del found["run"], found["notes"]
     for each in found["pairings"]:
@@ -81,17 +81,17 @@ def told(result: Result) -> Any:
 
 
 def state_of(run: str) -> str:
-    """What tells the state that a run came to."""
+    """Digest of a run's last state."""
     return digest_of(load_state(Path(run, "state.safetensors"))[0])
 
 
 def hands_of(folder: Path, on: str) -> dict[str, str]:
-    """The hands of a course that are played there."""
+    """The hands of a recipe, played there."""
     parts._BATCHES_PER_FILE, parts._LANES["hands"] = 1, 64
-    course = load_recipe("quick", ["hands=128"])
+    recipe = load_recipe("quick", ["hands=128"])
     work = parts.Work(
         folder,
-        course,
+        recipe,
         load_rules("classic"),
         parts.Stopwatch(folder / parts.MINUTES, ""),
         lambda _: None,
@@ -99,7 +99,7 @@ def hands_of(folder: Path, on: str) -> dict[str, str]:
         on=on,
     )
     folder.mkdir(exist_ok=True)
-    hands = parts.HandsStage("hands", 128, "hands", course, ("", ""))
+    hands = parts.HandsStage("hands", 128, "hands", recipe, ("", ""))
     files = sorted(parts.play_hands(work, hands))
     return {each.name: sha256(each.read_bytes()).hexdigest() for each in files}
 
@@ -167,7 +167,7 @@ def main(folder: Path) -> None:
         ]
         for on in ("ray", "local")
     ]
-    course = [hands_of(folder / each, each) for each in ("ray", "local")]
+    recipe = [hands_of(folder / each, each) for each in ("ray", "local")]
     address = cluster.address
     ray.shutdown()
     cluster.shutdown()
@@ -181,8 +181,8 @@ def main(folder: Path) -> None:
     print(
         json.dumps(
             {
-                "here": told(here),
-                "there": told(there),
+                "here": comparable(here),
+                "there": comparable(there),
                 "killed": killed,
                 "notes": list(there.notes),
                 "stale": stale,
@@ -191,7 +191,7 @@ def main(folder: Path) -> None:
                 "other": state_of("there/seed-1"),
                 "on": [state_of("there/seed-2"), state_of("alone")],
                 "named": [named, f"{folder}/{champion}"],
-                "course": course,
+                "recipe": recipe,
                 "swept": swept,
                 "complete": there.complete,
                 "dying": list(dying.notes),

@@ -1,4 +1,4 @@
-"""The arena on a cluster: what travels there, and the same hands whoever dies."""
+"""Executors on a Ray cluster: files that are sent, deaths of nodes, refused backends."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def test_cluster_with_a_killed_node_gives_local_results(tmp_path: Path) -> None:
     assert report["named"][0].endswith("/champion-family")
     # Trials side by side are chosen, ended and won as they are here.
     assert report["swept"][0] == report["swept"][1]
-    # An address that a dead cluster left is told at once.
+    # An address that a dead cluster left is refused at once.
     address, seconds, sentence = report["stale"]
     assert seconds < 20
     assert f"no Ray cluster answers at {address}" in sentence
-    # A course's hands are the same.
-    assert report["course"][0] == report["course"][1]
-    assert len(report["course"][0]) == 2
+    # The hands of a recipe are the same.
+    assert report["recipe"][0] == report["recipe"][1]
+    assert len(report["recipe"][0]) == 2
 
 
 def test_pack_sends_files_and_code_of_a_player(

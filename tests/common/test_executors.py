@@ -1,4 +1,4 @@
-"""Tasks in workers: all are done, whoever dies, and no worker outlives who started it."""
+"""Executors finish all tasks though workers die, and leave no worker behind."""
 
 from __future__ import annotations
 
@@ -193,6 +193,8 @@ def test_workers_end_with_their_parent_process(tmp_path: Path, number: int) -> N
         time.sleep(1)  # they are busy
         os.killpg(process.pid, number)  # as Ctrl-C in a terminal
         assert process.wait(20) == -number
-        told = process.stderr.read().decode()
-    assert told.count("Traceback") == told.count("KeyboardInterrupt") == (number == signal.SIGINT)
+        output = process.stderr.read().decode()
+    assert (
+        output.count("Traceback") == output.count("KeyboardInterrupt") == (number == signal.SIGINT)
+    )
     assert all(wait_for_end(worker, 10) for worker in workers)

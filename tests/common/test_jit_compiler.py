@@ -1,4 +1,4 @@
-"""What is compiled is never answered from the disk by code that has changed since."""
+"""The disk cache of compiled code never holds code that has changed since."""
 
 from __future__ import annotations
 
@@ -113,9 +113,9 @@ def test_child_compiles_unless_it_fails(
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for room in compiled.PACKAGES:
-        (tmp_path / "home" / room / "inner").mkdir(parents=True)
-        (tmp_path / "home" / room / "inner" / "some.py").write_text("pass")
+    for package in compiled.PACKAGES:
+        (tmp_path / "home" / package / "inner").mkdir(parents=True)
+        (tmp_path / "home" / package / "inner" / "some.py").write_text("pass")
     monkeypatch.setattr(compiled, "_SOURCE_ROOT", tmp_path / "home")
     monkeypatch.setattr(compiled, "_folders", {})
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
@@ -127,7 +127,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_edit_renews_cache_of_package_and_later_ones(
     edited: str, how: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = {room: machine_code_folder(room) for room in compiled.PACKAGES}
+    before = {package: machine_code_folder(package) for package in compiled.PACKAGES}
     monkeypatch.setattr(compiled, "_folders", {})
     source = home / "home" / edited / "inner" / "some.py"
     if how == "edit":
@@ -136,8 +136,8 @@ def test_edit_renews_cache_of_package_and_later_ones(
         source.with_name("other.py").write_text("")
     else:
         source.rename(source.with_name("other.py"))
-    after = {room: machine_code_folder(room) for room in compiled.PACKAGES}
-    changed = [room for room in compiled.PACKAGES if before[room] != after[room]]
+    after = {package: machine_code_folder(package) for package in compiled.PACKAGES}
+    changed = [package for package in compiled.PACKAGES if before[package] != after[package]]
     assert tuple(changed) == compiled.PACKAGES[compiled.PACKAGES.index(edited) :]
 
 
@@ -180,8 +180,8 @@ def test_numba_settings_that_change_code_have_own_cache(
 def test_cache_keeps_newest_folders_of_a_package(home: Path) -> None:
     cache, now = home / "cache", time.time()
     for number in range(9):
-        for room in ("engine", "envs"):
-            folder = cache / f"{room}-{number}"
+        for package in ("engine", "envs"):
+            folder = cache / f"{package}-{number}"
             folder.mkdir(parents=True)
             days = number if number < 8 else 0.9
             os.utime(folder, (now - days * 86_400 - 60,) * 2)

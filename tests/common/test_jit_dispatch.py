@@ -1,4 +1,4 @@
-"""Functions of the package call each other: they agree with Python, and free what they made."""
+"""Linked functions agree with Python, and free what they allocate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where functions cannot be linked, `numba.jit` compiles them; users' functions always so."""
+"""Where functions cannot be linked, `numba.jit` compiles them; users' functions always."""
 
 from __future__ import annotations
 

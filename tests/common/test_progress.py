@@ -1,4 +1,4 @@
-"""How far work is, is shown in a bar that goes away, or in lines now and then; never too early."""
+"""Progress is a bar in a terminal, and a line now and then elsewhere."""
 
 from __future__ import annotations
 

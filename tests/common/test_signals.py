@@ -1,4 +1,4 @@
-"""Signals that end a run, and handlers that are left as they are."""
+"""Signals that end a run, and handlers that stay as they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads that share games out: every game once, faults told, nothing held, none left over."""
+"""Thread pool: every item once, errors raised, no references held, no thread left over."""
 
 from __future__ import annotations
 

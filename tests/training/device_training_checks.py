@@ -51,7 +51,7 @@ KINDS: dict[str, dict[str, Any]] = {
         "n_steps": 4,
         "critic": "shared",
     },
-    "several rules and earlier selves": {
+    "several rules and snapshots": {
         "rules": ("small-last", "humbug"),
         "horizon": "hand",
         "n_steps": 4,
@@ -85,7 +85,7 @@ def compare(wanted: dict[str, Any]) -> tuple[float, float]:
     here, there, resumed = PPO(settings), PPO(settings, device="cuda"), PPO(settings, device="cuda")
     begun = here.player()
     for _ in range(2):
-        told, theirs = here.iterate(), there.iterate()
+        ours, theirs = here.iterate(), there.iterate()
         played = "seats", "dones", "rewards", "action_masks", "actions", "observations"
         for name in (*played, "hidden_cards"):
             mine, found = (getattr(each.collector.buffer, name) for each in (here, there))
@@ -93,13 +93,13 @@ def compare(wanted: dict[str, Any]) -> tuple[float, float]:
         for name in ("values", "advantages", "log_probs"):
             mine, found = (getattr(each.collector.buffer, name) for each in (here, there))
             assert mine == pytest.approx(found.cpu().numpy(), abs=2e-5), name
-        assert (told.keys(), here.decisions, here.hands) == (
+        assert (ours.keys(), here.decisions, here.hands) == (
             theirs.keys(),
             there.decisions,
             there.hands,
         )
-        for name in told.keys() - {"decisions_per_second"}:
-            assert told[name] == pytest.approx(theirs[name], abs=1e-4), name
+        for name in ours.keys() - {"decisions_per_second"}:
+            assert ours[name] == pytest.approx(theirs[name], abs=1e-4), name
     arrays, plain = there.state()
     assert np.array_equal(arrays["games.records"], here.games.state()["records"])
     resumed.restore(arrays, plain)

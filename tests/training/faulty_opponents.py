@@ -79,7 +79,7 @@ class Cheat(Lowest):
 
 
 class Forgetful(Lowest):
-    """Raises when it is told of new hands."""
+    """Raises when it is reset."""
 
     name = "forgetful"
     calls = 0

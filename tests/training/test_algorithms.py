@@ -1,4 +1,4 @@
-"""The algorithms: each comes near an equilibrium, and goes on to the same weights."""
+"""Each algorithm comes near an equilibrium of a small deck."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands do is called from Python, and results tell themselves as JSON and as tables."""
+"""The Python API of the commands, and its results as JSON and as tables."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def test_train_and_train_on_return_results(
     assert trained.decisions == int(trained.checkpoint.stem) >= 1000
     assert capsys.readouterr().out == ""
     assert "measured" not in (trained.folder / "log.txt").read_text().splitlines()[0]
-    told = json.loads(json.dumps(trained.to_json()))
-    assert told["checkpoint"] == str(trained.checkpoint)
-    assert told["evaluations"][-1]["opponent"] == "random"
+    expected = json.loads(json.dumps(trained.to_json()))
+    assert expected["checkpoint"] == str(trained.checkpoint)
+    assert expected["evaluations"][-1]["opponent"] == "random"
     pytest.importorskip("pandas")
     assert list(trained.frame().decisions) == [row["decisions"] for row in trained.rows]
     on = german_whist.train_on(trained.folder, quiet=True, decisions=2000)

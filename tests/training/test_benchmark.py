@@ -1,4 +1,4 @@
-"""Algorithms side by side: each is trained once, goes on where it was, and is told fairly."""
+"""Benchmarks of algorithms: jobs are trained once and resumed, and their page compares them."""
 
 from __future__ import annotations
 

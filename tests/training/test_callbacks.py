@@ -1,4 +1,4 @@
-"""SB3's callbacks are told of one training, end it, and survive its being taken up again."""
+"""Callbacks: those of SB3 see one training, and those of runs get every event in order."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def settings(**changes: object) -> SB3Settings:
 
 
 def trained(folder: Path, *callbacks: BaseCallback, **changes: object) -> tuple[SB3Trainer, str]:
-    """A run of some callbacks, and what it said."""
+    """A run of some callbacks, and its output."""
     log = io.StringIO()
     run = start(folder, settings(**changes), callbacks=callbacks)
     run.go(ConsoleLog(log))
@@ -162,8 +162,8 @@ def test_unknown_callback_is_refused(
 # -- callbacks of every trainer
 
 
-class Telling(Callback):
-    """Keeps what it is told, in order."""
+class EventLog(Callback):
+    """Keeps the events that it gets, in order."""
 
     stop_after = 10**9
 
@@ -192,7 +192,7 @@ class Telling(Callback):
         self.events.append("end")
 
 
-def wanted_of(trainer: str, *words: str) -> Settings:
+def small_settings(trainer: str, *words: str) -> Settings:
     small = "n_envs=16 decisions=1500 threads=1 eval_hands=20 final_eval_hands=20 eval_every=1000"
     small += " batch_size=128 hidden_sizes=16 eval_mode=sync horizon=hand n_steps=16"
     rules = "rules={name: tiny, suits: 2, ranks: 4, hand: 2}"
@@ -201,11 +201,11 @@ def wanted_of(trainer: str, *words: str) -> Settings:
 
 @pytest.mark.parametrize("trainer", ["ppo", "sb3"])
 def test_callback_gets_all_events_and_stops_the_run(trainer: str, tmp_path: Path) -> None:
-    telling, log = Telling(), io.StringIO()
-    telling.stop_after = 1280
-    path = start(tmp_path / "run", wanted_of(trainer), callbacks=[telling]).go(ConsoleLog(log))
+    events, log = EventLog(), io.StringIO()
+    events.stop_after = 1280
+    path = start(tmp_path / "run", small_settings(trainer), callbacks=[events]).go(ConsoleLog(log))
     assert int(path.stem) == 1280
-    assert telling.events == [
+    assert events.events == [
         "start at 0",
         *["iteration"] * 4,
         "checkpoint",
@@ -228,7 +228,7 @@ def test_cut_iteration_is_in_no_curve(trainer: str, tmp_path: Path) -> None:
             self.metrics.append(metrics)
 
     small = ["trainer=cfr", "rules=2x4-h2", "iteration=600", "decisions=1500", "final_eval_hands=2"]
-    config = load_settings(None, small) if trainer == "cfr" else wanted_of(trainer)
+    config = load_settings(None, small) if trainer == "cfr" else small_settings(trainer)
     watching = Watching()
     run = start(tmp_path / "run", config, callbacks=[watching])
     run.go(quiet())
@@ -247,7 +247,7 @@ def test_cut_iteration_is_in_no_curve(trainer: str, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    run = start(tmp_path_factory.mktemp("whole") / "run", wanted_of("ppo"))
+    run = start(tmp_path_factory.mktemp("whole") / "run", small_settings("ppo"))
     run.go(quiet())
     return run.folder
 
@@ -260,10 +260,10 @@ def test_raising_callback_ends_the_run_and_loses_nothing(
         raise KeyError("no such thing")
 
     raising.__name__ = event
-    failing = type("Telling", (Telling,), {event: raising})
-    run = start(tmp_path / "run", wanted_of("ppo"), callbacks=[failing()])
+    failing = type("EventLog", (EventLog,), {event: raising})
+    run = start(tmp_path / "run", small_settings("ppo"), callbacks=[failing()])
     where = rf"\(test_callbacks.py:\d+\) in {event}; .*--resume"
-    output = f"the callback Telling raised KeyError: 'no such thing' {where}"
+    output = f"the callback EventLog raised KeyError: 'no such thing' {where}"
     with pytest.raises(RunStopped, match=output) as stopped:
         run.go(quiet())
     assert f"the run is saved after {run.trainer.decisions:,} decisions" in str(stopped.value)
@@ -278,7 +278,7 @@ def test_sys_exit_in_a_callback_is_reported(tmp_path: Path) -> None:
 
     message = r"Leaving raised SystemExit .*; run.stop\(reason\) ends a run; .* saved after 256 dec"
     with pytest.raises(RunStopped, match=message) as stopped:
-        start(tmp_path / "run", wanted_of("ppo"), callbacks=[Leaving()]).go(quiet())
+        start(tmp_path / "run", small_settings("ppo"), callbacks=[Leaving()]).go(quiet())
     assert stopped.value.status == 1
     assert resume(tmp_path / "run").trainer.decisions == 256
 
@@ -310,10 +310,12 @@ def test_early_stopping_counts_evaluations_without_gain() -> None:
 
 
 def test_patience_is_a_setting_of_every_run(tmp_path: Path) -> None:
-    config = wanted_of("ppo", "patience=1", "eval_every=256", "decisions=1e5", "learning_rate=1e-9")
+    config = small_settings(
+        "ppo", "patience=1", "eval_every=256", "decisions=1e5", "learning_rate=1e-9"
+    )
     run, log = start(tmp_path / "run", config), io.StringIO()
     run.go(ConsoleLog(log))
     assert run.trainer.decisions < 20_000
     assert "is 1 evaluations ago" in log.getvalue()
     with pytest.raises(SettingsError, match="patience compares results"):
-        wanted_of("ppo", "patience=1", "eval_opponents=[]")
+        small_settings("ppo", "patience=1", "eval_opponents=[]")

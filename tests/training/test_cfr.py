@@ -1,4 +1,4 @@
-"""MCCFR: sampled regrets are on average those of the whole tree, and it nears an equilibrium."""
+"""MCCFR: mean sampled regrets equal those of the whole tree; it nears an equilibrium."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs side by side: what differs, curves with intervals, one training with several seeds."""
+"""Comparison of runs: differing settings, curves with intervals, several seeds as one training."""
 
 from __future__ import annotations
 

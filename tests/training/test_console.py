@@ -1,4 +1,4 @@
-"""What a run shows: lines, a panel and a page, with figures that are those of the run."""
+"""Console lines, panel and HTML report of a run."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ def test_progress_line_has_speed_and_time_left() -> None:
     assert progress_line(a_run(), TOLD, estimate) == line
     assert progress_line(a_run(), {}, TimeEstimate()) == begun
     own = {"paid": 0.25, "decisions_per_second": 12.0}
-    told = progress_line(a_run(), own, TimeEstimate()).removeprefix(begun).split()
-    assert told == ["12/s", "paid", "0.25"]
+    output = progress_line(a_run(), own, TimeEstimate()).removeprefix(begun).split()
+    assert output == ["12/s", "paid", "0.25"]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Several processes train as one does: the same steps, the same weights, whoever is killed."""
+"""Several ranks train as one process does, also after one was killed."""
 
 from __future__ import annotations
 
@@ -68,7 +68,11 @@ def as_rank(folder: Path, rank: int, attempt: int, port: int) -> None:
         "MASTER_PORT": str(port),
     }
     current_ranks.cache_clear()
-    with (folder / "told.txt").open("a") as told, redirect_stdout(told), redirect_stderr(told):
+    with (
+        (folder / "output.txt").open("a") as output,
+        redirect_stdout(output),
+        redirect_stderr(output),
+    ):
         rank_checks.main(folder, SMALL)
 
 
@@ -95,9 +99,9 @@ def fork_ranks(folder: Path) -> list[int | None]:
 def torchrun(folder: Path) -> list[int | None]:
     words = ["--nproc-per-node=2", "--max-restarts=1", "--standalone", "--", rank_checks.__file__]
     command = [sys.executable, "-m", "torch.distributed.run", *words, str(folder), *SMALL]
-    with open(folder / "told.txt", "w", encoding="utf-8") as told:
+    with open(folder / "output.txt", "w", encoding="utf-8") as output:
         done = subprocess.run(
-            command, stdout=told, stderr=subprocess.STDOUT, timeout=PATIENCE, check=False
+            command, stdout=output, stderr=subprocess.STDOUT, timeout=PATIENCE, check=False
         )
     return [done.returncode]
 
@@ -109,7 +113,7 @@ def ranked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     """What two ranks did, one of which was killed in the second of their runs."""
     folder = tmp_path_factory.mktemp("ranks")
     codes = request.param(folder)
-    assert not any(codes), (folder / "told.txt").read_text()
+    assert not any(codes), (folder / "output.txt").read_text()
     return folder
 
 
@@ -141,8 +145,8 @@ def test_two_ranks_leave_one_run(ranked: Path, found: list[dict[str, Any]]) -> N
 
 
 def test_killed_rank_restarts_to_the_same_weights(ranked: Path) -> None:
-    told = (ranked / "told.txt").read_text()
-    assert f"and goes on with german-whist train --resume {ranked / 'killed'}" in told
+    output = (ranked / "output.txt").read_text()
+    assert f"and goes on with german-whist train --resume {ranked / 'killed'}" in output
     assert same(arrays_of(ranked / "killed"), arrays_of(ranked / "whole"))
 
 

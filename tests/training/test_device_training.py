@@ -1,4 +1,4 @@
-"""Training on a GPU, without one: what it plays and learns in a simulator, and who is refused."""
+"""Training on a GPU, in numba's simulator, and the choice of the device."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CHECKS = Path(__file__).resolve().parent / "device_training_checks.py"
 @pytest.mark.parametrize(
     "kinds",
     [
-        ("several rules and earlier selves",),
+        ("several rules and snapshots",),
         pytest.param(("oracle", "whole hands", "others"), marks=pytest.mark.thorough),
     ],
 )

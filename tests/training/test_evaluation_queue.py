@@ -1,4 +1,4 @@
-"""Measuring on the way goes on beside the training, and comes to what it would while that waits."""
+"""Evaluations beside the training have the results of those that it waits for."""
 
 from __future__ import annotations
 

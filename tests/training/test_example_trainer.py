@@ -1,4 +1,4 @@
-"""A trainer of one's own is one file: found by name, checked, resumed, measured, a player."""
+"""The guide's example of a trainer: found by name, checked, resumed, evaluated, played."""
 
 from __future__ import annotations
 

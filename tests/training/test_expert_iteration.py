@@ -300,12 +300,12 @@ def test_policy_task_reads_targets_by_card_and_position() -> None:
 
 
 def test_policy_loss_is_expected_target_less_kl_divergence() -> None:
-    """E[target] - pull * KL(new, old), its gradient by hand; better cards weigh at least 0.02.
+    """E[target] - kl_coef * KL(new, old), its gradient by hand; better cards weigh at least 0.02.
 
     Legal cards that were not tried count as the old policy's mean.
     """
-    pull = 0.3
-    task = PolicyTask(CLASSIC, policy_net(champion()), pull)
+    kl_coef = 0.3
+    task = PolicyTask(CLASSIC, policy_net(champion()), kl_coef)
     x, targets, legal_outputs = task.read(tried_hands())
     config = FitConfig(tuple(champion().card.network.hidden_sizes))
     net = policy_layers(champion(), task, config)
@@ -327,7 +327,7 @@ def test_policy_loss_is_expected_target_less_kl_divergence() -> None:
     expected, kl = (probs * payoffs).sum(axis=1), (probs * log_ratio).sum(axis=1)
     before = (np.exp(old) * payoffs).sum(axis=1)
     loss = task.loss(net, tried_hands())
-    assert loss.item() == pytest.approx(-(expected - before).mean() + pull * kl.mean(), abs=0.01)
+    assert loss.item() == pytest.approx(-(expected - before).mean() + kl_coef * kl.mean(), abs=0.01)
     metrics = task.metrics(net, tried_hands())
     assert [*metrics] == ["gain", "kl", "greedy_gain"]
     (gain,), (divergence,), (greedy,) = metrics.values()
@@ -337,7 +337,7 @@ def test_policy_loss_is_expected_target_less_kl_divergence() -> None:
     best = payoffs[numbers, new.argmax(axis=1)] - payoffs[numbers, old.argmax(axis=1)]
     assert greedy == pytest.approx(best.mean(), abs=0.02)
     loss.backward()
-    better = payoffs - pull * log_ratio - (expected - pull * kl)[:, None]
+    better = payoffs - kl_coef * log_ratio - (expected - kl_coef * kl)[:, None]
     lacking = np.where(tried & (better > 0), np.maximum(0.02 - probs, 0), 0)
     assert (lacking * better).sum() > 0.02 * (probs * abs(better)).sum(), "the term matters here"
     lift = lacking * better

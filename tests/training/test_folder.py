@@ -1,4 +1,4 @@
-"""A run's folder is one process's at a time, and signals end a run without a loss."""
+"""Folder of a run: its lock, its state, and signals that lose nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TensorBoard reads the curves of runs, and pages show how other services get them."""
+"""TensorBoard has the curves of runs, and pages show how other services get them."""
 
 from __future__ import annotations
 

@@ -394,7 +394,7 @@ def test_paths_may_have_commas() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words", "says"),
+    ("text", "words", "message"),
     [
         (TRAINING, ["policy=champion-1"], "with a training or with a policy"),
         (TRAINING, ["rules=margin"], "a training for other rules than margin"),
@@ -425,13 +425,13 @@ def test_paths_may_have_commas() -> None:
     ],
 )
 def test_impossible_recipe_is_refused_before_it_begins(
-    tmp_path: Path, text: str, words: list[str], says: str
+    tmp_path: Path, text: str, words: list[str], message: str
 ) -> None:
     (tmp_path / "first.yaml").write_text(text, encoding="utf-8")
     lines: list[str] = []
     first = tmp_path / "first.yaml"
     words = [word.format(first=first) for word in ([f"train={first}"] if text else []) + words]
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises(ValueError, match=message):
         run_expert_iteration(tmp_path / "mine", load_recipe("quick", words), lines.append)
     assert not lines
     assert not (tmp_path / "mine").exists()

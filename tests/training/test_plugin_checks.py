@@ -1,4 +1,4 @@
-"""What a trainer of somebody's own does wrong is told by its name, its method and the place."""
+"""Faults of another package's trainer are reported by its name, its method and the place."""
 
 from __future__ import annotations
 

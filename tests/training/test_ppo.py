@@ -1,4 +1,4 @@
-"""The trainer's parts: inputs, hidden cards, and an iteration on every rule set."""
+"""PPO: its inputs, the cards that its critic sees, and an iteration in every kind of rules."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """One iteration of PPO and MMD, number by number beside second ones written from the formulas.
 
 What was played is taken from the trainer's buffers; what is learnt from it is computed here with
-NumPy alone: advantages of each seat, their normalisation, the clipped loss with entropy, pull and
-critic (for MMD the two divergences), its gradient by hand, clipping of the gradient, Adam, the
-average, and the annealing.
+NumPy alone: advantages of each seat, their normalisation, the clipped loss with entropy, KL penalty
+and critic (for MMD the two divergences), its gradient by hand, clipping of the gradient, Adam, the
+EMA, and the schedules.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Instructions for bfloat16 are asked of the processor, and float32 is computed without them."""
+"""bfloat16 is used where the processor has instructions for it."""
 
 from __future__ import annotations
 

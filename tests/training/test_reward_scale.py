@@ -61,9 +61,9 @@ def test_sb3_scales_rewards_and_reports_unscaled_ones() -> None:
             games.step_async(games.action_masks().argmax(1))
             _, rewards, _, infos = games.step_wait()
             seen.append((rewards, [each.get("episode", {}).get("r") for each in infos]))
-    for (rewards, told), (less, again) in zip(seen[:4], seen[4:], strict=True):
+    for (rewards, returns), (less, again) in zip(seen[:4], seen[4:], strict=True):
         assert np.array_equal(rewards, 4 * less)
-        assert told == again
+        assert returns == again
     assert any(np.abs(rewards).sum() for rewards, _ in seen[:4])
 
 

@@ -1,4 +1,4 @@
-"""A run comes to the same weights however it was interrupted, and loses nothing that it kept."""
+"""Runs come to the same weights however they are interrupted, and lose nothing saved."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ from pathlib import Path
 from german_whist.training.callbacks.base import Callback
 
 class Once(Callback):
-    def on_iteration(self, run, told):
+    def on_iteration(self, run, metrics):
         if run.trainer.decisions > 2500 and not Path("died").exists():
             Path("died").touch()
             os.kill(os.getpid(), 9)

@@ -1,4 +1,4 @@
-"""A run that is killed before its first save begins anew or is resumed, to the same weights."""
+"""A run that is killed at any call of its start begins anew or resumes, to the same weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MaskablePPO trains in the same runs: it learns, is resumed to the same weights, and plays."""
+"""MaskablePPO in the runs of this package: settings, budget, opponent pool, divergence."""
 
 from __future__ import annotations
 

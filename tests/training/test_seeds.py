@@ -1,4 +1,4 @@
-"""Runs of several seeds have one folder, and one process at a time trains them."""
+"""Runs of several seeds share a folder, and one process at a time trains them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Those whom a learner meets get what is theirs alone, and what goes wrong is told of them."""
+"""Opponents in self-play: they change nothing but their games, and their faults name them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def trained(folder: Path, trainer: str, opponent: str, *words: str) -> int:
 
 
 @pytest.mark.parametrize(
-    ("trainer", "opponent", "says"),
+    ("trainer", "opponent", "message"),
     [
         ("ppo", "Late", "Late raised RuntimeError: had enough (faulty_opponents.py"),
         ("ppo", "Leaver", "Leaver raised SystemExit"),
@@ -43,14 +43,14 @@ def trained(folder: Path, trainer: str, opponent: str, *words: str) -> int:
     ],
 )
 def test_faulty_opponent_is_named_and_state_is_saved(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], trainer: str, opponent: str, says: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], trainer: str, opponent: str, message: str
 ) -> None:
     if trainer == "sb3":
         pytest.importorskip("sb3_contrib")
     assert trained(tmp_path / "run", trainer, opponent) == 1
     captured = capsys.readouterr()
     output = captured.out + captured.err
-    assert f"opponent faulty_opponents:{says}" in output
+    assert f"opponent faulty_opponents:{message}" in output
     assert f"train --resume {tmp_path / 'run'}" in output
     assert "fault of the program" not in output
     run = resume(tmp_path / "run")

@@ -1,4 +1,4 @@
-"""Settings are read by their types, and refused with sentences; numbers of hands are even."""
+"""Settings are read by their types, and refused with sentences."""
 
 from __future__ import annotations
 

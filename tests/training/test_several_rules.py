@@ -1,4 +1,4 @@
-"""One network plays several rule sets, told which: trained, resumed, measured, played by each."""
+"""One network for several rule sets: trained, evaluated and played in each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sweep tries settings, is resumed, and leaves a preset."""
+"""Sweeps sample settings, resume, share a storage, and write a preset."""
 
 from __future__ import annotations
 
@@ -153,9 +153,9 @@ def test_sweep_resumes_to_its_trials_and_writes_a_preset(
     with open(folder / "trials.csv", newline="", encoding="utf-8") as file:
         rows = [*csv.DictReader(file)]
     for row, trial in zip(rows, study.trials, strict=True):
-        told = trial.number, trial.value, "COMPLETE", *(trial.params[name] for name in SPACE)
+        expected = trial.number, trial.value, "COMPLETE", *(trial.params[name] for name in SPACE)
         names = "number", "objective", "state", *SPACE
-        assert [row[name] for name in names] == [*map(str, told)]
+        assert [row[name] for name in names] == [*map(str, expected)]
     # Once there are enough of them, nothing more is tried.
     assert main(command) == 0
     assert {trial.name for trial in (folder / "trials").iterdir()} == {"0", "1", "2"}
@@ -467,7 +467,7 @@ def test_trial_in_another_process_is_pruned_by_the_storage(
         run.trainer.decisions = decisions
         pruning.on_evaluation(run, [evaluation(rate, decisions=decisions)])
     assert len(reasons) == (rates[0] < 0.5)
-    # A machine that does not reach the storage says so.
+    # A machine that does not reach the storage reports it.
     with pytest.raises(ValueError, match="does not hold the sweep here: give a --storage"):
         PruningCallback(str(tmp_path / "no"), *arguments).on_start(run)
 

@@ -1,4 +1,4 @@
-"""A training begins with the weights of a checkpoint that fits it, and its card says of which."""
+"""Trainings start with the weights of a checkpoint that fits; the card names it."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_card_has_the_origin_of_a_warm_start(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"hidden_sizes": (6,)}, r"\[6, 5\], and this training \[6\]: give hidden_sizes=6,5"),
         ({"card_ranks": "absolute"}, "and this training absolute: give card_ranks=relative"),
@@ -154,10 +154,10 @@ def test_card_has_the_origin_of_a_warm_start(tmp_path: Path) -> None:
     ],
 )
 def test_warm_start_refuses_networks_that_do_not_fit(
-    changes: dict[str, Any], told: str, tmp_path: Path
+    changes: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     path = checkpoint(tmp_path)
-    with pytest.raises(SettingsError, match=f"init: .*{told}"):
+    with pytest.raises(SettingsError, match=f"init: .*{message}"):
         begun(path, **changes)
 
 
@@ -207,7 +207,7 @@ def test_inputs_that_the_checkpoint_lacks_start_at_zero(tmp_path: Path) -> None:
     assert network.rule_features
     assert not weight[:, [*new, *range(len(network.places), weight.shape[1])]].any()
     assert not trainer.player()["policy.weight"][52].any()
-    # And what is not read any more is told.
+    # And what is no longer read is reported.
     _, about = begun(
         checkpoint(tmp_path, rules=[TINY["rules"], WIDER]), rules=[TINY["rules"], RACE]
     )
