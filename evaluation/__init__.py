@@ -5,12 +5,14 @@
 >>> print(result.pairings[0].win_rate)
 """
 
+from .arena_config import ArenaConfig, ArenaOptions
 from .results import Ladder, Pairing, Result
 from .statistics import Estimate, Ratings, fit_ratings
-from .tournament import Arena, ArenaOptions, evaluate, ladder
+from .tournament import Arena, evaluate, ladder
 
 __all__ = [
     "Arena",
+    "ArenaConfig",
     "ArenaOptions",
     "Estimate",
     "Ladder",

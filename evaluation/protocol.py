@@ -25,6 +25,7 @@ from ..common.executors import Executor
 from ..common.typing import Array
 from ..engine.dtypes import SEATS
 from ..engine.rules import load_rules
+from .arena_config import ArenaConfig
 from .chunk_player import Chunk, ChunkPlayer, PlayConfig, Task, half_worker
 from .exploitability.exact import agent_on_deck, measure_exploitability
 from .results import AgentDetails, Result, ms_a_move
@@ -289,15 +290,16 @@ def evaluate_fresh(
 
 
 def _arena(agent: str, protocol: Protocol, deals: Deals, options: dict[str, Any]) -> Arena:
-    return Arena(
-        [agent, *protocol.opponents],
-        [(0, index) for index in range(1, 1 + len(protocol.opponents))],
+    agents = [agent, *protocol.opponents]
+    config = ArenaConfig.of(
+        agents,
         protocol.rules,
         hands=protocol.hands,
         seed=deals.seed,
         key=deals.key,
         **options,
     )
+    return Arena(agents, [(0, index) for index in range(1, len(agents))], config)
 
 
 def entry_file(name: str) -> str:

@@ -9,44 +9,37 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..agents.base import Agent
 from ..agents.checkpoints import WEIGHTS, read_fields
-from ..agents.registry import common_rules, parse_agent_name
+from ..agents.registry import parse_agent_name
 from ..common.executors import (
     LOCAL,
-    MAX_WORKERS,
     Executor,
     InProcessExecutor,
     WorkersLost,
-    check_backend,
 )
 from ..common.progress import Progress
 from ..common.signals import END_SIGNALS, SignalGuard
-from ..common.suggestions import suggest
 from ..common.typing import Array
 from ..engine.batch.config import RulesLike
 from ..engine.dtypes import SEATS
-from ..engine.rng import KEY_BYTES, secret_of_seed
-from ..engine.rules import Match, as_match
-from .aivat import check_luck
+from .arena_config import ArenaConfig, ArenaOptions
 from .chunk_player import (
     AgentSpec,
     Chunk,
     ChunkPlayer,
-    PlayConfig,
     Task,
     chunk_worker,
     has_exact_endings,
 )
 from .formats import percent_with_interval
-from .journal import Journal
 from .packing import pack
 from .results import (
     AgentDetails,
@@ -58,85 +51,32 @@ from .results import (
     pairing_from_tally,
     sort_by_rating,
 )
-from .schedule import MAX_PAIRS, Limits, PairingProgress, RecordWriter, Schedule
+from .schedule import PairingProgress, Schedule
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-DEFAULT_HANDS = 10_000
-
-
-class ArenaOptions(TypedDict, total=False):
-    """Options of `Arena`, `evaluate` and `ladder`.
-
-    `hands` is the number of hands of each pairing (matches, where a match is played), an even
-    number, since half of them have the seats exchanged. With `until` a pairing stops as soon as
-    the margin of error of the win rate (95 %) is no larger, and `hands` is the limit.
-    `seed` is the seed of the deals and `key`, 32 hexadecimal digits, of all other random numbers:
-    by default it follows from the seed; the result contains it. `on` says where the workers are:
-    `local` processes, or a Ray cluster, as `ray` or `ray://HOST:PORT`. `play_out` plays endings
-    where their exact value could take their place. `reduce_variance` takes the luck of the stock
-    out of win rates, margins and points (AIVAT). `resume` is a file that keeps every chunk, from
-    which the same run is resumed. `records` is called with each hand's record line.
-    """
-
-    hands: int | None
-    until: float | None
-    match: Match | int | None
-    seed: int
-    key: str | None
-    workers: int
-    on: str
-    play_out: bool
-    reduce_variance: bool
-    records: RecordWriter | None
-    resume: Path | None
 
 
 class Arena:
     """A tournament; `evaluate` and `ladder` make one and play it.
 
     `pairings` are pairs of indices into `agents`. An agent written `NAME=AGENT` is reported as
-    NAME. Without `rules` the classic ones are played, or those of the agents' checkpoints.
+    NAME.
     """
 
     def __init__(
         self,
         agents: Sequence[AgentSpec],
         pairings: Sequence[tuple[int, int]],
-        rules: RulesLike | None = None,
+        config: ArenaConfig,
         *,
-        anchor: str | None = None,
         rated: bool = False,
-        **options: Unpack[ArenaOptions],
+        anchor: str | None = None,
     ) -> None:
-        _check_options("Arena", options)
-        resume, key = options.get("resume"), options.get("key")
-        self._journal = None if resume is None else Journal(resume)
-        if self._journal is not None and key is None:
-            key = self._journal.key
-        seed = _checked_int(options.get("seed", 0), "seed", 0, 2**64 - 1)
-        self.config = PlayConfig(
-            common_rules(agents, rules),
-            as_match(options.get("match")),
-            seed,
-            secret_of_seed(seed, "arena") if key is None else _key_bytes(key),
-            records=options.get("records") is not None,
-            play_out=options.get("play_out", False),
-            reduce_variance=options.get("reduce_variance", False),
-        )
-        if self.config.reduce_variance:
-            check_luck(self.config.rules, self.config.match)
-        self.limits = _limits(options.get("hands"), options.get("until"))
-        self.workers = _checked_int(options.get("workers", 1), "workers", 1, MAX_WORKERS)
-        self.on = check_backend(options.get("on", LOCAL))
-        if self.workers > 1 and not _are_names(agents):
-            raise ValueError(
-                "agents that are objects play in this process alone: give their names, or workers=1"
-            )
+        self.config = config
         self._specs = [(agents[i], agents[j]) for i, j in pairings]
         # Made here even where workers play: an error of an agent is raised before anything starts.
-        self._chunk_player = ChunkPlayer(self._specs, self.config)
+        self._chunk_player = ChunkPlayer(self._specs, config.play)
         pairs = [self._chunk_player.agent_pairs(index)[0] for index in range(len(pairings))]
         self.names = _names(agents, pairings, pairs)
         agent_of = dict(zip(chain(*pairings), chain(*pairs), strict=True))
@@ -146,10 +86,8 @@ class Arena:
         self._rated, self._anchor = rated, anchor
         if rated:
             _check_ladder(self.names, anchor)
-        if self._journal is not None:
-            if not _are_names(agents):
-                raise ValueError("a run with agents that are objects cannot be resumed: name them")
-            self._journal.begin(self._identity([*agents], pairings))
+        if config.journal is not None:
+            config.journal.begin(self._identity([*agents], pairings))
         self.schedule = Schedule(
             [
                 PairingProgress(
@@ -157,9 +95,9 @@ class Arena:
                 )
                 for (i, j), (one, two) in zip(pairings, pairs, strict=True)
             ],
-            self.limits,
-            journal=self._journal,
-            write_record=options.get("records"),
+            config.limits,
+            journal=config.journal,
+            write_record=config.write_record,
         )
         self._replaced = 0
         """Number of workers that died."""
@@ -170,7 +108,7 @@ class Arena:
 
     def _identity(self, agents: list[str], pairings: Sequence[tuple[int, int]]) -> dict[str, Any]:
         """Everything that must be equal in a run that resumes from a file."""
-        config = self.config
+        config = self.config.play
         return {
             "agents": agents,
             "details": self.details,
@@ -179,8 +117,8 @@ class Arena:
             "match": str(config.match),
             "seed": config.seed,
             "key": config.key.hex(),
-            "hands": SEATS * self.limits.pairs,
-            "until": self.limits.until,
+            "hands": SEATS * self.config.limits.pairs,
+            "until": self.config.limits.until,
             "play_out": config.play_out,
             "records": config.records,
             "reduce_variance": config.reduce_variance,
@@ -222,10 +160,16 @@ class Arena:
         return self._result(complete)
 
     def _executor(self) -> Executor[Task, Chunk] | InProcessExecutor[Task, Chunk]:
-        if self.workers == 1 and self.on == LOCAL:
+        if self.config.workers == 1 and self.config.on == LOCAL:
             return InProcessExecutor(self._chunk_player.play)
-        agents, files = pack(chain.from_iterable(self._specs), self.on)
-        return Executor(chunk_worker, (self.config, agents), self.workers, self.on, files=files)
+        agents, files = pack(chain.from_iterable(self._specs), self.config.on)
+        return Executor(
+            chunk_worker,
+            (self.config.play, agents),
+            self.config.workers,
+            self.config.on,
+            files=files,
+        )
 
     # -- results so far
 
@@ -235,7 +179,7 @@ class Arena:
         return SEATS * sum(pairing.tally.pairs for pairing in self.schedule.pairings)
 
     def pairing(self, played: PairingProgress) -> Pairing:
-        tricks = self.config.rules.tricks
+        tricks = self.config.play.rules.tricks
         return pairing_from_tally(played.agents, played.perfect, tricks, played.tally)
 
     def _started(self) -> list[PairingProgress]:
@@ -248,7 +192,7 @@ class Arena:
     def _rated_scores(self, pairings: Sequence[Pairing]) -> list[Array]:
         """The scores for ratings: without luck, but as played where `is_rated_as_played`."""
         rated = self.scores()
-        if self.config.reduce_variance:
+        if self.config.play.reduce_variance:
             for number, played in enumerate(self._started()):
                 if not is_rated_as_played(pairings[number]):
                     rated[number] = rated[number] - np.concatenate(played.luck)
@@ -256,7 +200,7 @@ class Arena:
 
     def status(self) -> str:
         """The pairing in play with its result so far, and the number of hands in all."""
-        hands = f"{self.hands:,} {'matches' if self.config.match else 'hands'}"
+        hands = f"{self.hands:,} {'matches' if self.config.play.match else 'hands'}"
         started = self._started()
         in_play = [played for played in started if not played.done] or started
         if not in_play:
@@ -275,7 +219,7 @@ class Arena:
             ladder = fit_ladder(self.names, pairings, self._rated_scores(pairings), self._anchor)
         if ladder is not None:
             pairings = sort_by_rating(ladder, pairings)
-        config = self.config
+        config = self.config.play
         return Result(
             rules=config.rules.name,
             match=str(config.match) if config.match else None,
@@ -287,30 +231,27 @@ class Arena:
             details=self.details,
             complete=complete,
             signal=self._signal,
-            until=self.limits.until,
+            until=self.config.limits.until,
             notes=tuple(self._notes(pairings, ladder)),
             seconds=time.monotonic() - self._began,
-            workers=self.workers,
+            workers=self.config.workers,
         )
 
     def _notes(self, pairings: tuple[Pairing, ...], ladder: Ladder | None) -> Iterator[str]:
+        play, limits, journal = self.config.play, self.config.limits, self.config.journal
         if self._stopped_by:
-            resume = (
-                ""
-                if self._journal is None
-                else (f"; the same command goes on from {self._journal.path}")
-            )
+            resume = f"; the same command goes on from {journal.path}" if journal else ""
             yield f"The run is not complete: {self._stopped_by}{resume}."
         for details in self.details:
-            yield from seen_deals(details, self.config.seed)
-        if self._journal is not None and self._journal.fault:
-            yield f"{self._journal.path} could not be written to the end: {self._journal.fault}."
+            yield from seen_deals(details, play.seed)
+        if journal is not None and journal.fault:
+            yield f"{journal.path} could not be written to the end: {journal.fault}."
         if any(pairing.exact_endings for pairing in pairings):
             yield (
                 "Where both agents are perfect in the endgame it was not played: its exact value, "
                 "the result of perfect play, took its place."
             )
-        if self.config.reduce_variance:
+        if play.reduce_variance:
             yield (
                 "Win rate, margin and points are without the luck of the stock, which is zero on "
                 "average; the win rate with it is under as played."
@@ -328,13 +269,13 @@ class Arena:
                     f"{' and '.join(pairing.agents)} came out level on every deal, as agents "
                     "do that make the same choices in every hand: nothing was measured."
                 )
-        if self.limits.until is not None and not self._stopped_by:
-            until, hands = self.limits.until, SEATS * self.limits.pairs
+        if limits.until is not None and not self._stopped_by:
+            until, hands = limits.until, SEATS * limits.pairs
             if any(pairing.win_rate.margin_of_error > until for pairing in pairings):
                 yield f"{hands:,} hands a pairing did not reach {until:.2%}."
         forfeits = [forfeit for pairing in pairings for forfeit in pairing.forfeits]
         yield from (f"{forfeit}." for forfeit in forfeits)
-        if forfeits and self.config.records:
+        if forfeits and play.records:
             yield "Forfeited hands have no record."
 
 
@@ -377,48 +318,6 @@ def show_on(progress: Progress) -> Callable[[Arena], None]:
     return show
 
 
-# -- checks of the options
-
-
-def _are_names(agents: Sequence[AgentSpec]) -> bool:
-    return all(isinstance(agent, str) for agent in agents)
-
-
-def _checked_int(value: object, name: str, low: int, high: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise ValueError(f"{name} is {value!r}: it has to be a whole number from {low} to {high}")
-    return value
-
-
-def _limits(hands: int | None, until: float | None) -> Limits:
-    """The stopping rule; half of the hands are the other half with exchanged seats."""
-    if until is not None and not 0 < until < 0.5:
-        raise ValueError(f"until is {until}: it has to be more than 0 % and less than 50 %")
-    if hands is None and until is not None:
-        return Limits(MAX_PAIRS, until)
-    hands = _checked_int(DEFAULT_HANDS if hands is None else hands, "hands", 1, 2 * MAX_PAIRS)
-    if hands % SEATS:
-        near = f"{hands - 1} or {hands + 1}" if hands > 1 else "2"
-        raise ValueError(
-            f"hands is {hands}: every deal is played twice with the seats exchanged, so it has to "
-            f"be an even number; give {near}"
-        )
-    return Limits(hands // SEATS, until)
-
-
-def _key_bytes(text: str) -> bytes:
-    try:
-        key = bytes.fromhex(text)
-    except (TypeError, ValueError):
-        key = b""
-    if len(key) != KEY_BYTES:
-        raise ValueError(
-            f"key is {text!r}: it has to be {2 * KEY_BYTES} hexadecimal digits, as results "
-            "contain; leave it out for a new one"
-        )
-    return key
-
-
 def _names(
     agents: Sequence[AgentSpec],
     pairings: Sequence[tuple[int, int]],
@@ -447,13 +346,6 @@ def _check_ladder(names: tuple[str, ...], anchor: str | None) -> None:
 # -- the two kinds of tournaments
 
 
-def _check_options(function: str, options: Mapping[str, object]) -> None:
-    for name in options:
-        if name not in ArenaOptions.__annotations__:
-            near = suggest(name, ArenaOptions.__annotations__)
-            raise TypeError(f"{function}() has no option {name!r}{near}")
-
-
 def evaluate(
     agent: AgentSpec,
     against: AgentSpec | Sequence[AgentSpec],
@@ -462,15 +354,15 @@ def evaluate(
     progress: Callable[[Arena], None] | None = None,
     **options: Unpack[ArenaOptions],
 ) -> Result:
-    """Play one agent against one or more others; options of `Arena`.
+    """Play one agent against one or more others; options of the arena.
 
     >>> evaluate("threshold", "random", hands=200).pairings[0].win_rate.value > 0.9
     True
     """
-    _check_options("evaluate", options)
     opponents = list(against) if isinstance(against, (list, tuple)) else [against]
     pairings = [(0, index) for index in range(1, len(opponents) + 1)]
-    return Arena([agent, *opponents], pairings, rules, **options).play(progress)
+    agents = [agent, *opponents]
+    return Arena(agents, pairings, ArenaConfig.of(agents, rules, **options)).play(progress)
 
 
 def ladder(
@@ -481,9 +373,9 @@ def ladder(
     anchor: str | None = None,
     **options: Unpack[ArenaOptions],
 ) -> Result:
-    """Play a round robin, and rate the agents; options of `Arena`."""
-    _check_options("ladder", options)
+    """Play a round robin, and rate the agents; options of the arena."""
     if len(agents) < 2:
         raise ValueError("a ladder needs two agents or more")
     pairings = list(combinations(range(len(agents)), 2))
-    return Arena(agents, pairings, rules, anchor=anchor, rated=True, **options).play(progress)
+    config = ArenaConfig.of(agents, rules, **options)
+    return Arena(agents, pairings, config, rated=True, anchor=anchor).play(progress)

@@ -20,7 +20,7 @@ def test_what_is_done_grows_to_all_and_the_line_tells_the_result_so_far() -> Non
     def look(arena: Arena) -> None:
         fractions.append(arena.schedule.fraction_done())
         fraction = sum(each.tally.pairs for each in arena.schedule.pairings) / (
-            2 * arena.limits.pairs
+            2 * arena.config.limits.pairs
         )
         assert fractions[-1] == pytest.approx(fraction)
         told = arena.status()

@@ -13,7 +13,7 @@ import pytest
 from german_whist import Match
 from german_whist.engine.endgame import moves
 from german_whist.engine.records import GameRecord
-from german_whist.evaluation import Arena
+from german_whist.evaluation import Arena, ArenaConfig
 from german_whist.evaluation.results import Pairing
 from german_whist.evaluation.statistics import mean_estimate, win_rate_estimate
 
@@ -104,8 +104,9 @@ def mean(values: list[float]) -> float:
 )
 def test_a_pairing_is_what_its_records_add_up_to(rules: str, match: Match | None) -> None:
     lines: list[str] = []
-    arena = Arena(PLAYERS, [(0, 1)], rules, hands=24, match=match, seed=4, records=lines.append)
-    pairing = arena.play().pairings[0]
+    options: Any = {"hands": 24, "match": match, "seed": 4, "records": lines.append}
+    config = ArenaConfig.of(PLAYERS, rules, **options)
+    pairing = Arena(PLAYERS, [(0, 1)], config).play().pairings[0]
     hands = [recounted(GameRecord.from_line(line), match is not None) for line in lines]
     assert (pairing.hands, pairing.pairs) == (len(hands), 12)
     assert {hand.pair for hand in hands} == {*range(12)}

@@ -1,0 +1,147 @@
+"""Options of a tournament, checked: what is played, when it ends, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+from ..agents.registry import common_rules
+from ..common.executors import LOCAL, check_backend
+from ..common.executors.executor import MAX_WORKERS
+from ..common.suggestions import suggest
+from ..engine.batch.config import RulesLike
+from ..engine.dtypes import SEATS
+from ..engine.rng import KEY_BYTES, secret_of_seed
+from ..engine.rules import Match, as_match
+from .aivat import check_luck
+from .chunk_player import AgentSpec, PlayConfig
+from .journal import Journal
+from .schedule import MAX_PAIRS, Limits, RecordWriter
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+DEFAULT_HANDS = 10_000
+
+
+class ArenaOptions(TypedDict, total=False):
+    """Options of `evaluate` and `ladder`.
+
+    `hands` is the number of hands of each pairing (matches, where a match is played), an even
+    number, since half of them have the seats exchanged. With `until` a pairing stops as soon as
+    the margin of error of the win rate (95 %) is no larger, and `hands` is the limit.
+    `seed` is the seed of the deals and `key`, 32 hexadecimal digits, of all other random numbers:
+    by default it follows from the seed; the result contains it. `on` says where the workers are:
+    `local` processes, or a Ray cluster, as `ray` or `ray://HOST:PORT`. `play_out` plays endings
+    where their exact value could take their place. `reduce_variance` takes the luck of the stock
+    out of win rates, margins and points (AIVAT). `resume` is a file that keeps every chunk, from
+    which the same run is resumed. `records` is called with each hand's record line.
+    """
+
+    hands: int | None
+    until: float | None
+    match: Match | int | None
+    seed: int
+    key: str | None
+    workers: int
+    on: str
+    play_out: bool
+    reduce_variance: bool
+    records: RecordWriter | None
+    resume: Path | None
+
+
+@dataclass(frozen=True)
+class ArenaConfig:
+    """Checked options of a tournament."""
+
+    play: PlayConfig
+    """What its chunks have in common, which workers get."""
+    limits: Limits
+    workers: int
+    on: str
+    write_record: RecordWriter | None
+    journal: Journal | None
+
+    @classmethod
+    def of(
+        cls,
+        agents: Sequence[AgentSpec],
+        rules: RulesLike | None = None,
+        **options: Unpack[ArenaOptions],
+    ) -> ArenaConfig:
+        """Check the options; the default of `rules` is classic, or what the checkpoints play."""
+        for name in options:
+            if name not in ArenaOptions.__annotations__:
+                near = suggest(name, ArenaOptions.__annotations__)
+                raise TypeError(f"the arena has no option {name!r}{near}")
+        resume, key = options.get("resume"), options.get("key")
+        journal = None if resume is None else Journal(resume)
+        if journal is not None and key is None:
+            key = journal.key
+        seed = _checked_int(options.get("seed", 0), "seed", 0, 2**64 - 1)
+        play = PlayConfig(
+            common_rules(agents, rules),
+            as_match(options.get("match")),
+            seed,
+            secret_of_seed(seed, "arena") if key is None else _key_bytes(key),
+            records=options.get("records") is not None,
+            play_out=options.get("play_out", False),
+            reduce_variance=options.get("reduce_variance", False),
+        )
+        if play.reduce_variance:
+            check_luck(play.rules, play.match)
+        config = cls(
+            play,
+            _limits(options.get("hands"), options.get("until")),
+            workers=_checked_int(options.get("workers", 1), "workers", 1, MAX_WORKERS),
+            on=check_backend(options.get("on", LOCAL)),
+            write_record=options.get("records"),
+            journal=journal,
+        )
+        if not all(isinstance(agent, str) for agent in agents):
+            if config.workers > 1:
+                raise ValueError(
+                    "agents that are objects play in this process alone: give their names, or "
+                    "workers=1"
+                )
+            if journal is not None:
+                raise ValueError("a run with agents that are objects cannot be resumed: name them")
+        return config
+
+
+def _checked_int(value: object, name: str, low: int, high: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise ValueError(f"{name} is {value!r}: it has to be a whole number from {low} to {high}")
+    return value
+
+
+def _limits(hands: int | None, until: float | None) -> Limits:
+    """The stopping rule; half of the hands are the other half with exchanged seats."""
+    if until is not None and not 0 < until < 0.5:
+        raise ValueError(f"until is {until}: it has to be more than 0 % and less than 50 %")
+    if hands is None and until is not None:
+        return Limits(MAX_PAIRS, until)
+    hands = _checked_int(DEFAULT_HANDS if hands is None else hands, "hands", 1, 2 * MAX_PAIRS)
+    if hands % SEATS:
+        near = f"{hands - 1} or {hands + 1}" if hands > 1 else "2"
+        raise ValueError(
+            f"hands is {hands}: every deal is played twice with the seats exchanged, so it has to "
+            f"be an even number; give {near}"
+        )
+    return Limits(hands // SEATS, until)
+
+
+def _key_bytes(text: str) -> bytes:
+    try:
+        key = bytes.fromhex(text)
+    except (TypeError, ValueError):
+        key = b""
+    if len(key) != KEY_BYTES:
+        raise ValueError(
+            f"key is {text!r}: it has to be {2 * KEY_BYTES} hexadecimal digits, as results "
+            "contain; leave it out for a new one"
+        )
+    return key
