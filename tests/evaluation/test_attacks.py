@@ -128,7 +128,7 @@ def test_what_the_arena_collects_does_not_depend_on_hidden_cards(rules: str) -> 
             record,
             games,
             seats,
-            player=seat,
+            side=seat,
             with_tricks=True,
             key=key,
             views=views,

@@ -70,7 +70,7 @@ def test_of_all_that_can_come_after_a_trick_luck_comes_to_nothing(tricks: int) -
         rest = [place for place in range(len(unseen)) if place not in (drawn, up)]
         each["deal"][at - 1 :] = unseen[[drawn, up, *rest]]
         each["hand"][loser] ^= np.uint64((1 << int(unseen[0])) ^ (1 << int(unseen[drawn])))
-    luck, count = np.zeros((len(ways), aivat.FIGURES)), np.arange(len(ways))
+    luck, count = np.zeros((len(ways), aivat.METRICS)), np.arange(len(ways))
     estimator = aivat.new_value_estimator(game.rules, load_tablebase(True, False), new_scratch())
     batch = k.new_games(game.rules.record(), len(ways))._replace(games=games)
     aivat.add_luck(batch, count, estimator, luck)

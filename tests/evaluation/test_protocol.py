@@ -145,7 +145,7 @@ def test_fresh_deals_need_the_submitted_player(
     assert main(words) == 2
     assert "mine.json is the entry of mine=random under v1" in capsys.readouterr().err
     entry = Entry.from_text((small / "mine.json").read_text("utf-8"))
-    (small / "mine.json").write_text(replace(entry, player=words[1]).text(), "utf-8")
+    (small / "mine.json").write_text(replace(entry, agent=words[1]).text(), "utf-8")
     assert main(words) == 2
     assert "mine=random-exact has other weights, or another who" in capsys.readouterr().err
 
