@@ -185,7 +185,7 @@ def test_deals_that_were_not_played_are_found() -> None:
     reshuffled = replace(entry, deals=tuple("".join(sorted(deals)) for deals in entry.deals))
     assert [*faults_on_paper(reshuffled)] == []
     assert {*faults_in_play(reshuffled, [0])} == {"public deals from 0 on"}
-    another = replace(reshuffled, player="mine=threshold")
+    another = replace(reshuffled, agent="mine=threshold")
     found = {*faults_in_play(another, [0])}
     assert found == {"records of the first deals", "public deals from 0 on"}
     fresh = replace(entry_of("counting.json"), deals=entry.deals)

@@ -15,13 +15,13 @@ from ..common.console import debugging
 from ..common.executors.cluster import package_version
 from ..common.files import atomic_write, check_writable, write_file
 from ..engine.rules import Match, Rules, RulesError
+from ..evaluation.arena_config import DEFAULT_HANDS
 from ..evaluation.protocol import Entry
 from ..evaluation.provenance import machine_text
 from ..evaluation.reports.html import as_html
 from ..evaluation.reports.text import as_csv, as_markdown, as_text
 from ..evaluation.results import Result
 from ..evaluation.schedule import RecordWriter
-from ..evaluation.tournament import DEFAULT_HANDS
 from .worker_options import add_worker_options, worker_options
 
 _FILES = ("resume", "json", "csv", "records", "html", "markdown")
