@@ -50,7 +50,7 @@ def check_settings(card: Any, settings: Any) -> None:
 
 
 @pytest.mark.parametrize("weights", [FIRST_WEIGHTS, FAMILY_WEIGHTS], ids=lambda path: path.stem)
-def test_a_policy_is_small_and_its_card_has_the_training_commands(weights: Path) -> None:
+def test_policy_is_small_and_card_has_training_commands(weights: Path) -> None:
     card = card_of_a_small_one(weights)
     first, *later = [shlex.split(command, comments=True) for command in card.commands]
     assert first[:2] == ["german-whist", "train"]
@@ -130,7 +130,7 @@ def test_networks_are_found_behind_files_of_ones_own(tmp_path: Path, monkeypatch
         assert network_for(load_rules("classic"), f"./{name}") == Path(f"{name}.safetensors")
 
 
-def test_the_classic_game_has_a_network_of_its_own_and_other_games_have_none() -> None:
+def test_champion_has_classic_network_and_family_network() -> None:
     assert champion_for(load_rules("classic")) == CLASSIC_WEIGHTS
     assert champion_for(load_rules({"name": "mine"})) == CLASSIC_WEIGHTS
     assert champion_for(load_rules("draft")) == FAMILY_WEIGHTS

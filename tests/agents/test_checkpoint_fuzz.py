@@ -85,7 +85,7 @@ def test_names_of_inputs_stand_for_their_indices(indices: list[int]) -> None:
     assert input_places(input_names(np.array(indices, np.int64))).tolist() == indices
 
 
-def test_names_of_inputs_are_groups_of_the_layout_or_parts_of_them() -> None:
+def test_input_names_are_groups_or_parts_of_groups() -> None:
     led, draws = OBSERVATION_SPEC.slice("led"), OBSERVATION_SPEC.slice("draws_left")
     indices = [OBSERVATION_SPEC.group("decision").start, *range(led.start, led.stop)]
     indices += range(draws.start + 2, draws.start + 13)
@@ -216,7 +216,7 @@ def test_card_comes_back_as_written_and_leaves_digest_unchanged(path: Path) -> N
     assert read_fields(again)["layout_version"] == OBSERVATION_VERSION
 
 
-def test_the_words_of_a_card_are_those_of_the_engine_and_the_environments() -> None:
+def test_words_of_a_card_are_those_of_environments() -> None:
     assert get_args(cards.LayoutName) == SUIT_ORDERS
     assert get_args(cards.Horizon) == (*HORIZONS, AUTO)
     assert get_args(cards.Reward) == REWARDS
@@ -232,7 +232,7 @@ KINDS = ["float16", "float32", "float64", "int8", "int64", "uint8", "bool"]
     st.sampled_from([(), (6,), (52,), (4, 6), (6, 4), (52, 6), (0, 6)]),
     st.sampled_from([1.0, float("nan"), float("inf"), -float("inf"), 7e4]),
 )
-def test_weights_of_other_shapes_kinds_and_values_are_refused_or_played(
+def test_other_weights_are_refused_or_played(
     tmp_path: Path, name: str, kind: str, shape: tuple[int, ...], value: float
 ) -> None:
     arrays = {**WEIGHTS}

@@ -94,7 +94,7 @@ def test_without_a_stock_tricks_have_a_price(hand: str, led: str, low: int, play
     assert card_played("value:13", hand, "", led, "4S 5S", **fields) == plays
 
 
-def test_in_a_low_contract_high_cards_and_trumps_are_what_it_gives_away() -> None:
+def test_value_gives_high_cards_away_in_a_low_contract() -> None:
     assert card_played("value:13", "2C TC QC", "KS", "JC", "4S 5S", low=1) == "TC"
     assert card_played("value:13", "2C TC QC", "2S", "9C", "KS QS", low=1) == "QC"
     assert card_played("value:13", "2D 3H", "KS", "9C", "4S 5S", low=1) == "3H"

@@ -123,7 +123,7 @@ def test_a_model_of_q_values_is_greedy_and_weights_are_finite(tmp_path: Path) ->
         as_agent(model)
 
 
-def test_a_model_behind_a_wrapper_that_changes_numbers_is_refused(tmp_path: Path) -> None:
+def test_model_behind_number_changing_wrapper_is_refused(tmp_path: Path) -> None:
     from stable_baselines3.common.vec_env import VecNormalize
 
     env = GermanWhistVecEnv(2, "classic")

@@ -115,7 +115,7 @@ def test_a_policy_draws_by_its_logits() -> None:
     assert set(drawn.tolist()) == {*cards}
 
 
-def test_the_probabilities_of_a_policy_are_those_by_which_it_draws() -> None:
+def test_policy_draws_by_the_probabilities_it_states() -> None:
     """In a layout whose suits are others than the real ones, and in open endings."""
     weights = np.random.default_rng(1).normal(size=(OBSERVATION_SPEC.size, 52))
 
@@ -156,7 +156,7 @@ def test_the_exploitability_of_a_policy_that_draws_is_exact() -> None:
 @pytest.mark.parametrize(
     "answer", [np.zeros((64, 3)), np.zeros((64, 52), complex), np.full(64, "2C"), None]
 )
-def test_a_policy_that_answers_something_else_is_told_what_is_wanted(answer: Any) -> None:
+def test_wrong_answer_of_a_policy_names_wanted_shapes(answer: Any) -> None:
     views, _, _ = selfplay_views()
     with pytest.raises(ValueError, match=r"mine answered with .*logits of shape \(64, 52\)"):
         act_on(PolicyAgent("classic", lambda observations, masks: answer, name="mine"), views)

@@ -80,7 +80,7 @@ def test_every_player_that_it_knows_can_be_answered() -> None:
     [
         ("responder:64", "classic", "against=threshold"),
         ("responder:64,against=human", "classic", "has no opponent model"),
-        ("responder:64,against=threshold,luck", "classic", "against=PLAYER"),
+        ("responder:64,against=threshold,luck", "classic", "against=AGENT"),
         ("responder:64,against=threshold", "draft", "responder does not play draft"),
         ("responder:64,against=threshold", "humbug", "responder does not play humbug"),
         ("responder:64,against=threshold", "race-9", "responder does not play race-9"),

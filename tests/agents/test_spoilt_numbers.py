@@ -97,7 +97,7 @@ def test_weights_whose_outputs_may_be_infinite_are_no_checkpoint(tmp_path: Path)
     assert read_checkpoint(FIRST_WEIGHTS).weights
 
 
-def test_a_network_of_values_that_may_be_infinite_guides_no_search(tmp_path: Path) -> None:
+def test_value_network_that_may_overflow_is_refused(tmp_path: Path) -> None:
     weights = {name: array * np.float32(1e15) for name, array in load_file(VALUE_WEIGHTS).items()}
     card = read_search_network_card(VALUE_WEIGHTS)
     path = write_checkpoint(tmp_path / "value", weights, card)

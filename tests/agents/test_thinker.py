@@ -121,7 +121,7 @@ def test_true_determinization_alone_gives_exactly_best_card(rules: str, follow: 
     assert compared > 1
 
 
-def test_the_last_trick_with_open_cards_is_what_plain_minimax_says() -> None:
+def test_last_trick_with_open_cards_equals_plain_minimax() -> None:
     def best(position: Game, seat: int) -> int:
         if position.view(0).endgame:
             return payoff(position, seat)
@@ -141,7 +141,7 @@ def test_the_last_trick_with_open_cards_is_what_plain_minimax_says() -> None:
 
 
 @pytest.mark.parametrize("ahead", [0, 1, 3, 13])
-def test_ahead_the_policy_plays_on_to_before_the_last_trick_for_the_stock(ahead: int) -> None:
+def test_ahead_lets_policy_play_up_to_last_stock_trick(ahead: int) -> None:
     agent = make_agent(f"thinker:4,ahead={ahead}")
     assert isinstance(agent, ThinkerAgent)
     policy = Player(NetworkAgent("classic", CLASSIC_WEIGHTS))
@@ -159,7 +159,7 @@ def test_ahead_the_policy_plays_on_to_before_the_last_trick_for_the_stock(ahead:
         np.testing.assert_array_equal(leaf["hand"], game.record[0]["hand"])
 
 
-def test_estimates_of_the_last_trick_are_exact_and_those_before_are_not() -> None:
+def test_estimates_are_exact_at_last_trick_alone() -> None:
     agent = make_agent("thinker:64")
     last, early = (at_trick(trick, 3, follow=False).view() for trick in (12, 4))
     exact, estimates = agent.estimates(last), agent.estimates(early)
@@ -171,7 +171,7 @@ def test_estimates_of_the_last_trick_are_exact_and_those_before_are_not() -> Non
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])
-def test_hands_are_drawn_in_proportion_to_the_product_of_their_odds(count: int) -> None:
+def test_hands_are_drawn_by_the_product_of_their_odds(count: int) -> None:
     cards = [3, 17, 21, 40, 51]
     odds = np.zeros(52)
     odds[cards] = [0.2, 1.0, 3.0, 0.0, 1.5]
@@ -201,7 +201,7 @@ def test_where_too_much_is_ruled_out_nothing_is() -> None:
 
 
 @pytest.mark.parametrize("sizes", [(30, 20, 12, 5), (30, 17, 9), (30, 6)])
-def test_a_row_comes_out_the_same_in_any_company_and_as_numpy_computes(sizes: Any) -> None:
+def test_mlp_row_depends_on_no_batch_and_equals_numpy(sizes: Any) -> None:
     rng = np.random.default_rng(1)
     # Rows that follow each other have much in common, little, or nothing.
     flips = rng.random((25, 30)) < rng.choice([0.05, 0.3, 0.6], size=(25, 1))
@@ -231,7 +231,7 @@ def test_a_row_comes_out_the_same_in_any_company_and_as_numpy_computes(sizes: An
 
 
 @pytest.mark.parametrize("scale", [0.0, 1e-6, 1.0, 1e6])
-def test_the_first_layer_neither_overflows_nor_loses_more_than_a_float_would(scale: float) -> None:
+def test_first_layer_neither_overflows_nor_loses_precision(scale: float) -> None:
     rng = np.random.default_rng(2)
     # No column loses anything to how large another is.
     numbers = (scale * np.abs(rng.normal(size=(401, 7))) * np.logspace(-4, 4, 7)).ravel()
@@ -306,7 +306,7 @@ def test_race_rarely_drops_card_that_all_samples_choose() -> None:
     assert shortened > 0.1 * compared
 
 
-def test_race_is_decided_at_once_by_a_prior_that_outweighs_all_values() -> None:
+def test_race_ends_at_once_where_prior_outweighs_values() -> None:
     agent, raced = ThinkerAgent("classic", 96, "prior=1"), 0
     for seed in range(30):
         game = at_trick(1 + seed % 9, seed, follow=bool(seed % 2))
@@ -345,7 +345,7 @@ def test_rules_that_it_can_not_think_about_are_refused(rules: str) -> None:
 
 
 @pytest.mark.parametrize("rules", ["no-trump", "all-tricks", "colour"])
-def test_rules_without_a_value_network_are_played_at_the_last_tricks_alone(rules: str) -> None:
+def test_rules_without_value_network_search_last_tricks_alone(rules: str) -> None:
     with pytest.raises(CannotPlay, match=f"a value network does not cover {rules}"):
         make_agent("thinker:64", rules)
     assert not ThinkerAgent.plays(load_rules(rules))

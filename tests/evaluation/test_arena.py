@@ -99,7 +99,7 @@ def test_endings_of_races_are_played_out(rules: str) -> None:
 
 @pytest.mark.parametrize("rules", ["classic", "small-last", "no-trump"])
 @pytest.mark.parametrize("players", [("random", "random"), ("random", "threshold")])
-def test_the_margin_is_the_endings_worth_and_what_was_thrown_away(
+def test_margin_is_value_of_endings_plus_thrown_tricks(
     rules: str, players: tuple[str, str]
 ) -> None:
     tally = tally_of(rules, players)
@@ -182,7 +182,7 @@ def test_who_remembers_is_told_of_new_hands_before_each_half() -> None:
         assert frozenset().union(*(indices for _, indices in half)) == ALL_EIGHT
 
 
-def test_who_remembers_is_told_of_every_new_hand_and_can_not_sit_on_both_sides() -> None:
+def test_stateful_agent_is_reset_and_sits_on_one_side() -> None:
     found = evaluate(f"{PLAYERS}Counter", "random", hands=20, match=Match(best_of=3)).pairings[0]
     assert not found.forfeits
     agent = arena_players.Counter()
@@ -233,7 +233,7 @@ def test_one_whose_reset_raises_forfeits_those_hands_only(match: Match | None) -
     assert found.complete
 
 
-def test_a_wrong_number_of_answers_counts_as_an_error_and_so_does_having_no_act() -> None:
+def test_wrong_number_of_answers_or_no_act_is_an_error() -> None:
     found = evaluate(f"{PLAYERS}Silent", "random", hands=20).pairings[0]
     assert found.win_rate.value == 0
     assert found.forfeits[0].hands == 20
@@ -277,10 +277,13 @@ def test_workers_that_always_die_end_the_run_with_a_sentence(
     assert "died (exit status 9)" in found.notes[0]
 
 
-@pytest.mark.parametrize("command", ["evaluate", "ladder"])
 @pytest.mark.parametrize(
-    ("number", "why"),
-    [(signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM"), (signal.SIGHUP, "SIGHUP")],
+    ("command", "number", "why"),
+    [
+        ("evaluate", signal.SIGINT, "Ctrl-C"),
+        ("ladder", signal.SIGTERM, "SIGTERM"),
+        ("ladder", signal.SIGHUP, "SIGHUP"),
+    ],
 )
 def test_a_command_says_which_signal_stopped_it(
     command: str,

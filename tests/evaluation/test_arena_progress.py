@@ -14,7 +14,7 @@ from german_whist.evaluation.tournament import show_on
 from support import KEY
 
 
-def test_what_is_done_grows_to_all_and_the_line_tells_the_result_so_far() -> None:
+def test_progress_grows_to_all_and_shows_result_so_far() -> None:
     fractions: list[float] = []
 
     def look(arena: Arena) -> None:

@@ -75,7 +75,7 @@ def test_neither_place_nor_number_tells_the_other_half_of_a_deal() -> None:
     assert right < 0.15 * decisions
 
 
-def test_streams_of_a_seed_that_people_type_can_be_found_by_trying() -> None:
+def test_streams_of_a_typed_seed_can_be_found_by_trying() -> None:
     """What the documentation says of environments: a seed must be secret to hide anything."""
     game = Game("classic", seed=4, number=9)
     views = np.array(game.view(game.turn or 0).record, VIEW)

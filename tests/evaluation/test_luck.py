@@ -56,7 +56,7 @@ def test_over_all_orders_of_the_stock_luck_comes_to_nothing(
 
 
 @pytest.mark.parametrize("tricks", [1, 9, 10, 12])
-def test_of_all_that_can_come_after_a_trick_luck_comes_to_nothing(tricks: int) -> None:
+def test_luck_sums_to_zero_over_all_outcomes_of_a_trick(tricks: int) -> None:
     """The full pack, by the network's word alone and after another trick."""
     game = Game("classic", seed=tricks)
     for _ in range(2 * tricks):

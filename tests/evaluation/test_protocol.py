@@ -72,7 +72,7 @@ def test_the_command_writes_an_entry(small: Path, capsys: pytest.CaptureFixture[
     assert digest_of(chunks) != entry.records
 
 
-def test_an_interval_takes_a_deal_of_all_pairings_as_one_observation(small: Path) -> None:
+def test_deal_of_all_pairings_is_one_observation(small: Path) -> None:
     entry = evaluate_protocol("counting", SMALL)
     expected = pytest.approx(astuple(entry.result.pairings[1].win_rate))
     for times in (1, 2):
@@ -80,7 +80,7 @@ def test_an_interval_takes_a_deal_of_all_pairings_as_one_observation(small: Path
         assert astuple(changed.win_rate) == expected
 
 
-def test_a_player_that_does_not_play_a_deck_has_no_exploitability(small: Path) -> None:
+def test_agent_that_plays_no_deck_has_no_exploitability(small: Path) -> None:
     entry = evaluate_protocol("champion-1", SMALL)
     deck = entry.decks["2x4-h2"]
     assert (deck.exploitability, deck.reason) == (None, "champion-1 plays classic, and not 2x4-h2")

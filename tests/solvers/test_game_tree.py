@@ -83,7 +83,7 @@ def test_it_is_what_open_spiel_finds(rules: dict[str, Any]) -> None:
     assert measure_exploitability(agent, rules).exploitability == pytest.approx(wanted)
 
 
-def test_who_draws_without_saying_how_is_estimated_only_when_asked() -> None:
+def test_silent_random_agent_is_estimated_only_on_request() -> None:
     rules = load_rules(SMALL)
     told = make_agent("random", rules)
     silent = CallableAgent(told.act, rules)
