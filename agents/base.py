@@ -100,7 +100,7 @@ class Agent:
     def __init__(self, rules: Any = "classic", *, match: Match | int | None = None) -> None:
         self.rules: Rules = load_rules(rules)
         self.match: Match | None = as_match(match)
-        self.rules_array: npt.NDArray[np.void] = self.rules.record(match)
+        self.rules_array: npt.NDArray[np.void] = self.rules.array(match)
 
     @property
     def perfect_endgame(self) -> bool:
@@ -213,7 +213,7 @@ def view_array(views: View | Iterable[View], rules: Rules) -> Array:
                 f"a view is of the rules {view.rules.name}, and {rules.name} are played here: load "
                 f"the agent with rules={view.rules.name!r}"
             )
-    return np.concatenate([np.zeros(0, VIEW), *(view.record for view in listed)])
+    return np.concatenate([np.zeros(0, VIEW), *(view.array for view in listed)])
 
 
 def act_in_views(

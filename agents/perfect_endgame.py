@@ -100,7 +100,7 @@ class EndgamePlayer:
     """
 
     def __init__(self, rules: Rules) -> None:
-        self._record = rules.record()
+        self._record = rules.array()
         self._race = rules.race is not None
         self.perfect = self.solves(rules)
         self._tablebases = growing_tablebases(rules) if self.perfect else []

@@ -30,7 +30,7 @@ class Player:
 
     def choose(self, view: View, deal: int = 0) -> int:
         """Choose an action for a view of the player to move, in deal number `deal` of the seed."""
-        views = view.record
+        views = view.array
         rng = decision_streams(self._key, np.array([deal], np.uint64), views)
         memory = {"indices": self._indices()} if self.agent.keeps_state else {}
         return act_in_views(self.agent, self.agent.act, views, rng, **memory)[0]

@@ -33,7 +33,7 @@ def foreplay_views(deals: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
     views, streams = [], []
     for _ in range(26):
         views.append(games.views())
-        streams.append(decision_streams(agent_key(seed), games.batch.records["number"], views[-1]))
+        streams.append(decision_streams(agent_key(seed), games.batch.games["number"], views[-1]))
         games.step(agent.act(views[-1], streams[-1]))
     return np.concatenate(views), np.concatenate(streams)
 

@@ -53,7 +53,7 @@ def _random_play() -> Row:
     from german_whist.engine.batch import cuda_kernels
 
     device = CudaBackend()
-    rules = device.to_device(options_from("classic").rules_record)
+    rules = device.to_device(options_from("classic").rules_array)
     payoffs, played = device.zeros(HANDS, np.int64), device.zeros(HANDS, np.int64)
 
     def work() -> float:

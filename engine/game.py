@@ -128,7 +128,7 @@ def _view(states: np.ndarray, seat: int, views: np.ndarray) -> None:
 
 def _compile_play() -> np.ndarray[Any, Any]:
     states = np.zeros(1, _SINGLE_GAME)
-    states["rules"] = load_rules("classic").record()
+    states["rules"] = load_rules("classic").array()
     _deal(states, _NUMBERED, np.uint64(0), np.uint64(0), 0)
     _play(states, _REFRESH)
     return states
@@ -155,18 +155,18 @@ class Game:
         self.rules: Rules = load_rules(rules)
         self.match: Match | None = as_match(match)
         self._use_state(np.zeros(1, _SINGLE_GAME))
-        self._state["rules"] = self.rules.record(match)
+        self._state["rules"] = self.rules.array(match)
         self.deal(seed, number)
 
     def _use_state(self, states: np.ndarray[Any, Any]) -> None:
         self._state = states
-        self.record: npt.NDArray[np.void] = states["game"]
+        self.array: npt.NDArray[np.void] = states["game"]
         """A one-element `GAME` array."""
         legal = states["legal"][0]
         self._legal = [legal[:count] for count in range(len(legal) + 1)]
 
     @classmethod
-    def of_record(
+    def of_array(
         cls,
         rules: Rules,
         record: np.ndarray[Any, Any],
@@ -182,7 +182,7 @@ class Game:
                 "game, and its match if it has one"
             )
         game = cls(rules, seed, int(record["number"][0]), match=match)
-        game.record[:] = record
+        game.array[:] = record
         game._begin(_GIVEN, int(record["dealer"][0]))
         played = (action for _, actions in tricks_in(rules, record[0]) for action in actions)
         game.actions = [*exchanges_in(record[0]), *played]
@@ -190,8 +190,8 @@ class Game:
         if game.over and match is not None:
             # The replay has added the hand's payoff to a score that includes it.
             for name in _SCORE:
-                game._first_record[name] -= game.record[name] - record[name]
-                game.record[name] = record[name]
+                game._first_array[name] -= game.array[name] - record[name]
+                game.array[name] = record[name]
         return game
 
     # -- deals
@@ -208,7 +208,7 @@ class Game:
         """Deal given cards, in dealing order: non-dealer first, then the stock from the top."""
         order = checked_deal(self.rules, deal)
         checked_seat(dealer, name="dealer")
-        self.record["deal"][0, : len(order)] = order
+        self.array["deal"][0, : len(order)] = order
         self._begin(_GIVEN, int(dealer))
 
     def deal_next(self) -> None:
@@ -220,7 +220,7 @@ class Game:
 
     def _begin(self, start: int, dealer: int = 0) -> None:
         _deal(self._state, start, np.uint64(self.seed), np.uint64(self.number), dealer)
-        self._first_record = self.record.copy()
+        self._first_array = self.array.copy()
         self.actions: list[int] = []
         self._refresh()
 
@@ -253,14 +253,14 @@ class Game:
         if not self.actions:
             raise IllegalAction("there is nothing to take back: no card has been played")
         self.actions.pop()
-        self.record[:] = self._first_record
+        self.array[:] = self._first_array
         self._replay()
 
     def clone(self) -> Game:
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other._use_state(self._state.copy())
-        other._first_record = self._first_record.copy()
+        other._first_array = self._first_array.copy()
         other.actions = self.actions.copy()
         return other
 
@@ -271,7 +271,7 @@ class Game:
 
     def __getstate__(self) -> dict[str, Any]:
         # These arrays are views of the state; pickling would copy them.
-        return {**self.__dict__, "record": None, "_legal": None}
+        return {**self.__dict__, "array": None, "_legal": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -292,7 +292,7 @@ class Game:
         return View(self.rules, record)
 
     def _field(self, name: str) -> int:
-        return int(self.record[name][0])
+        return int(self.array[name][0])
 
     def _refreshed(self, name: str) -> int:
         self._refresh()
@@ -341,11 +341,11 @@ class Game:
     def led(self) -> Card | None:
         if self._phase != FOLLOW:
             return None
-        return CARDS[int(self.record["led_cards"][0, self.trick])]
+        return CARDS[int(self.array["led_cards"][0, self.trick])]
 
     @property
     def hands(self) -> tuple[list[Card], ...]:
-        return tuple(cards_of(cards) for cards in self.record["hand"][0].tolist())
+        return tuple(cards_of(cards) for cards in self.array["hand"][0].tolist())
 
     @property
     def upcards(self) -> list[Card]:
@@ -364,7 +364,7 @@ class Game:
     def exchanged(self) -> tuple[bool | None, ...]:
         """Whether each seat took a blind hand; None if undecided, or without an exchange."""
         values = {UNDECIDED: None, KEPT_HAND: False, TOOK_BLIND: True}
-        return tuple(values[code] for code in self.record["exchanged"][0].tolist())
+        return tuple(values[code] for code in self.array["exchanged"][0].tolist())
 
     @property
     def stock(self) -> list[Card]:
@@ -378,11 +378,11 @@ class Game:
 
         With an exchange there are four hands: first blind, non-dealer, second blind, dealer.
         """
-        return [CARDS[card] for card in self.record["deal"][0, : len(self.rules.deck)].tolist()]
+        return [CARDS[card] for card in self.array["deal"][0, : len(self.rules.deck)].tolist()]
 
     @property
     def counting_tricks(self) -> tuple[int, ...]:
-        return tuple(self.record["tricks"][0].tolist())
+        return tuple(self.array["tricks"][0].tolist())
 
     @property
     def payoffs(self) -> tuple[int, ...]:
@@ -394,11 +394,11 @@ class Game:
 
     @property
     def points(self) -> tuple[int, ...]:
-        return tuple(self.record["points"][0].tolist())
+        return tuple(self.array["points"][0].tolist())
 
     @property
     def hands_won(self) -> tuple[int, ...]:
-        return tuple(self.record["hands_won"][0].tolist())
+        return tuple(self.array["hands_won"][0].tolist())
 
     def __repr__(self) -> str:
         if self.over:
@@ -425,7 +425,7 @@ class Game:
         hand = self.hands[seat or 0]
         if number not in hand:
             return f"{CARDS[number]} is not in the hand of seat {seat}, which holds {text_of(hand)}"
-        suit = SUIT_NAMES[CARDS[int(self.record["led_cards"][0, self.trick])].suit]
+        suit = SUIT_NAMES[CARDS[int(self.array["led_cards"][0, self.trick])].suit]
         return f"{CARDS[number]} does not follow suit: {suit} were led, play {choices}"
 
 

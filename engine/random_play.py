@@ -40,7 +40,7 @@ def _random_hands(
 def random_hands(rules: Rules, hands: int, seed: int = 0, first: int = 0) -> tuple[np.ndarray, int]:
     """Pays of seat 0 with random play from deal `first` on, and the number of actions."""
     games, out = np.zeros(1, GAME), np.zeros(hands, np.int64)
-    record, number = rules.record(), np.uint64(seed)
+    record, number = rules.array(), np.uint64(seed)
     warm_up("random play", "engine", lambda: _random_hands(record, games, number, 0, out[:0]))
     played = _random_hands(record, games, number, first, out)
     return out, int(played)

@@ -104,7 +104,7 @@ class GameRecord:
         if score is not None:
             points, won, hands = score.points, score.hands_won, score.hands
             for name, value in (("points", points), ("hands_won", won), ("hands", hands)):
-                game.record[name][0] = value
+                game.array[name][0] = value
             if game.match_over:
                 raise RecordError(f"the match {match} was over before this hand")
             if not score_is_possible(self.rules, match, points, won, hands):
@@ -190,7 +190,7 @@ def parse_record(line: str, from_json: Callable[[object], AnyRecord]) -> AnyReco
 def record_of(game: Game, meta: Mapping[str, Any] | None = None) -> GameRecord:
     if not game.over:
         raise RecordError("the hand is not over: a record is made of finished hands")
-    record = record_of_finished(game.rules, game.match, game.seed, game.record[0], meta)
+    record = record_of_finished(game.rules, game.match, game.seed, game.array[0], meta)
     if Game(game.rules, game.seed, game.number).cards_dealt != game.cards_dealt:
         record = replace(record, seed=None, number=0, deal=tuple(game.cards_dealt))
     return record
@@ -202,7 +202,7 @@ def record_of_finished(
     """Record of a finished hand of a numbered deal, from its `GAME` record."""
     own_tricks, other_tricks = game["tricks"].tolist()
     payoff = int(
-        payoff_of_tricks(row(rules.record(), 0), int(game["low"]), own_tricks, other_tricks)
+        payoff_of_tricks(row(rules.array(), 0), int(game["low"]), own_tricks, other_tricks)
     )
     (own_points, other_points), (own_won, other_won) = (
         game[name].tolist() for name in ("points", "hands_won")

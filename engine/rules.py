@@ -217,9 +217,9 @@ class Rules:
             return 2 * (self.race - 1) <= self.counting_tricks
         return self.pay != "over_book" or self.effective_book < majority
 
-    def record(self, match: Match | int | None = None) -> npt.NDArray[np.void]:
+    def array(self, match: Match | int | None = None) -> npt.NDArray[np.void]:
         """Parameters for compiled code: a one-element `RULES` array."""
-        return np.array(_record(self, as_match(match)))
+        return np.array(_rules_array(self, as_match(match)))
 
     def as_mapping(self) -> dict[str, Any]:
         """Fields that differ from the defaults, as in a YAML file."""
@@ -366,28 +366,28 @@ def _is_integer(value: object) -> TypeGuard[int]:
 
 
 @cache
-def _record(rules: Rules, match: Match | None) -> npt.NDArray[np.void]:
-    record = np.zeros(1, RULES)
-    record["deck"] = sum(1 << card for card in rules.deck)
+def _rules_array(rules: Rules, match: Match | None) -> npt.NDArray[np.void]:
+    array = np.zeros(1, RULES)
+    array["deck"] = sum(1 << card for card in rules.deck)
     for name in ("suits", "ranks", "hand", "face_up"):
-        record[name] = getattr(rules, name)
-    record["stock"] = rules.stock_cards
-    record["set_aside"] = rules.set_aside
-    record["trumps"] = rules.trumps == "upcard"
-    record["contract"] = CONTRACTS.index(rules.contract)
-    record["counts_all"] = rules.counts == "all"
-    record["pay"] = PAYS.index(rules.pay)
-    record["book"] = rules.effective_book
-    record["slam_pay"] = rules.slam_pay or 0
-    record["faced"] = FACED.index(rules.faced)
-    record["choice"] = rules.choice
-    record["race"] = rules.race or 0
-    record["counting"] = rules.counting_tricks
-    record["exchange"] = rules.exchange
+        array[name] = getattr(rules, name)
+    array["stock"] = rules.stock_cards
+    array["set_aside"] = rules.set_aside
+    array["trumps"] = rules.trumps == "upcard"
+    array["contract"] = CONTRACTS.index(rules.contract)
+    array["counts_all"] = rules.counts == "all"
+    array["pay"] = PAYS.index(rules.pay)
+    array["book"] = rules.effective_book
+    array["slam_pay"] = rules.slam_pay or 0
+    array["faced"] = FACED.index(rules.faced)
+    array["choice"] = rules.choice
+    array["race"] = rules.race or 0
+    array["counting"] = rules.counting_tricks
+    array["exchange"] = rules.exchange
     if match is not None:
-        record["match_target"] = match.target or 0
-        record["match_best_of"] = match.best_of or 0
-    return record
+        array["match_target"] = match.target or 0
+        array["match_best_of"] = match.best_of or 0
+    return array
 
 
 # -- where rule sets come from

@@ -39,7 +39,7 @@ def first_impossible(
         np.sort(records["deal"][:, :size], axis=1) == rules.deck
     ).all(axis=1)
     replayed = records.copy()
-    _replay_all(rules.record(match), records, replayed, possible)
+    _replay_all(rules.array(match), records, replayed, possible)
     possible &= score_is_possible(
         rules, match, *(records[name] - replayed[name].astype(np.int64) for name in _SCORE)
     )
@@ -126,4 +126,4 @@ def _replay_all(
 
 def _compile() -> None:
     games = np.zeros(1, GAME)
-    _replay_all(load_rules("classic").record(), games, games.copy(), np.zeros(1, np.bool_))
+    _replay_all(load_rules("classic").array(), games, games.copy(), np.zeros(1, np.bool_))

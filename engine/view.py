@@ -241,21 +241,21 @@ class Trick:
 class View:
     """Information state of one player: an immutable, hashable value."""
 
-    __slots__ = ("_bytes", "record", "rules")
+    __slots__ = ("_bytes", "array", "rules")
 
     rules: Rules
-    record: np.ndarray[Any, Any]
+    array: np.ndarray[Any, Any]
     """Read-only one-element `VIEW` array."""
     _bytes: bytes
 
-    def __init__(self, rules: Rules, record: np.ndarray[Any, Any]) -> None:
-        """`record` is one `VIEW` record or a one-element array; the view keeps a copy."""
+    def __init__(self, rules: Rules, array: np.ndarray[Any, Any]) -> None:
+        """`array` is one `VIEW` record or a one-element array; the view keeps a copy."""
         if not isinstance(rules, Rules):
-            raise TypeError(f"View({rules!r}, ...): the rules come first, then the record")
+            raise TypeError(f"View({rules!r}, ...): the rules come first, then the array")
         # An array over a bytes copy is read-only, and faster than a copy field by field.
-        copied = np.asarray(record, VIEW).tobytes()
-        record = np.frombuffer(copied, VIEW).reshape(1)
-        for name, value in (("rules", rules), ("record", record), ("_bytes", copied)):
+        copied = np.asarray(array, VIEW).tobytes()
+        array = np.frombuffer(copied, VIEW).reshape(1)
+        for name, value in (("rules", rules), ("array", array), ("_bytes", copied)):
             object.__setattr__(self, name, value)
 
     def __eq__(self, other: object) -> bool:
@@ -267,13 +267,13 @@ class View:
         raise AttributeError(f"a view cannot be changed: {name} was to be set")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return View, (self.rules, self.record)
+        return View, (self.rules, self.array)
 
     def __hash__(self) -> int:
         return hash(self._bytes)
 
     def _field(self, name: str) -> int:
-        return int(self.record[name][0])
+        return int(self.array[name][0])
 
     def _card_list(self, name: str) -> list[Card]:
         return cards_of(self._field(name))
@@ -318,21 +318,21 @@ class View:
     @property
     def exchanged(self) -> tuple[bool | None, bool | None]:
         """Whether player and opponent took a blind hand; None if undecided or no exchange."""
-        own, other = self.record["exchanged"][0].tolist()
+        own, other = self.array["exchanged"][0].tolist()
         return _took_blind(own), _took_blind(other)
 
     @property
     def played_by_me(self) -> list[Card]:
-        return cards_of(int(self.record["played"][0, 0]))
+        return cards_of(int(self.array["played"][0, 0]))
 
     @property
     def played_by_opponent(self) -> list[Card]:
-        return cards_of(int(self.record["played"][0, 1]))
+        return cards_of(int(self.array["played"][0, 1]))
 
     @property
     def upcards(self) -> list[Card]:
         """Face-up stock cards, the upper one first."""
-        return [CARDS[card] for card in self.record["upcards"][0] if card != NO_CARD]
+        return [CARDS[card] for card in self.array["upcards"][0] if card != NO_CARD]
 
     @property
     def led(self) -> Card | None:
@@ -384,40 +384,40 @@ class View:
 
     @property
     def counting_tricks(self) -> tuple[int, int]:
-        own, other = self.record["tricks"][0].tolist()
+        own, other = self.array["tricks"][0].tolist()
         return own, other
 
     @property
     def points(self) -> tuple[int, int]:
-        own, other = self.record["points"][0].tolist()
+        own, other = self.array["points"][0].tolist()
         return own, other
 
     @property
     def void_draws(self) -> dict[int, int]:
         """For each suit that the opponent failed to follow: its unseen draws since then."""
-        draws = self.record["void_draws"][0].tolist()
+        draws = self.array["void_draws"][0].tolist()
         return {suit: since for suit, since in enumerate(draws) if since >= 0}
 
     def tricks(self) -> Iterator[Trick]:
-        record = self.record[0]
-        for index in range(len(record["led_cards"])):
-            led = int(record["led_cards"][index])
+        view = self.array[0]
+        for index in range(len(view["led_cards"])):
+            led = int(view["led_cards"][index])
             if led == NO_CARD:
                 return
-            other = int(record["opponent_draws"][index])
+            other = int(view["opponent_draws"][index])
             yield Trick(
-                i_led=bool(record["i_led"][index]),
+                i_led=bool(view["i_led"][index]),
                 led=CARDS[led],
-                followed=_card_or_none(int(record["followed_cards"][index])),
-                my_draw=_card_or_none(int(record["my_draws"][index])),
+                followed=_card_or_none(int(view["followed_cards"][index])),
+                my_draw=_card_or_none(int(view["my_draws"][index])),
                 opponent_draw=_card_or_none(other),
                 opponent_drew_unseen=other == UNSEEN_CARD,
-                took_second=bool(record["took_second"][index]),
+                took_second=bool(view["took_second"][index]),
             )
 
     def legal(self) -> list[int]:
         out = np.zeros(1, np.uint64)
-        legal_in_views(self.rules.record(), self.record, out)
+        legal_in_views(self.rules.array(), self.array, out)
         actions = int(out[0])
         return [action for action in ACTIONS if actions >> action & 1]
 

@@ -210,7 +210,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         self._returns = [0.0, 0.0]
         self.is_over = False
         self._batch.reset(seed, self._begin(options))
-        seat = int(self._batch.records["turn"][0])
+        seat = int(self._batch.games["turn"][0])
         self._next_observation = self._encode_for(seat, self._batch.suit_orders)
         self.agent_selection = AGENTS[seat]
         self._render_human()
@@ -252,7 +252,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
             seat = step.seat
             if step.event == NEXT_HAND:
                 self._batch.deal_next(self._batch.all_games)
-                seat = int(self._batch.records["turn"][0])
+                seat = int(self._batch.games["turn"][0])
                 observation, mask = self._encode_for(seat, self._batch.suit_orders)
             self._next_observation = (observation, mask)
             self.agent_selection = AGENTS[seat]

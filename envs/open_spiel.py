@@ -153,7 +153,7 @@ class OpenSpielState(pyspiel.State):
         if self.game is None:
             return ""
         seat = self.game.turn if player is None else player
-        return "" if seat is None else self.game.view(seat).record.tobytes().hex()
+        return "" if seat is None else self.game.view(seat).array.tobytes().hex()
 
     def clone(self) -> OpenSpielState:
         other = OpenSpielState(self._game_type)

@@ -179,7 +179,7 @@ def query_opponent(batch: Batch, games: OpponentGames, decisions: PendingDecisio
     if illegal:
         illegal = first_illegal_action(batch.arrays, decisions.indices, actions)
         index = int(decisions.indices[illegal])
-        view = batch.view(index, int(batch.records["turn"][index]))
+        view = batch.view(index, int(batch.games["turn"][index]))
         allowed = ", ".join(map(action_text, view.legal()))
         raise AgentFault(
             f"opponent {agent.name} chose {action_text(int(actions[illegal]))} in game {index}, "

@@ -420,7 +420,7 @@ class SingleAgentBatch:
             if not is_random(agent):
                 others.append(games)
             elif batch.run(len(games), play_random, (games, self.seats), self._key):
-                batch.close(games[batch.records["phase"][games] != OVER])
+                batch.close(games[batch.games["phase"][games] != OVER])
         return np.concatenate(others)
 
 

@@ -215,7 +215,7 @@ class _Half:
         self.lines: list[tuple[int, int, str]] = []
         """Records, after their sort key: the deal, and agent one's seat."""
         count = task.pairs
-        self.batch = kernels.new_games(config.rules.record(config.match), count)
+        self.batch = kernels.new_games(config.rules.array(config.match), count)
         self.decisions = [kernels.new_decisions(count) for _ in agents]
         self.counters = kernels.Counters(self.tally.sums, self.tally.course)
         high, low = _tablebases(config.rules, config.solvable)

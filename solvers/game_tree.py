@@ -116,7 +116,7 @@ class GameTree:
     @classmethod
     def of(cls, rules: Rules, dealer: int) -> GameTree:
         check_size(rules)
-        record = rules.record()
+        record = rules.array()
         deals = all_deals(rules)
         games = np.zeros(len(deals), GAME)
         games["deal"][:, : deals.shape[1]] = deals

@@ -72,7 +72,7 @@ class MCCFR(NamedTuple):
 
 def new_mccfr(options: Options, tree: PublicTree, seed: int) -> MCCFR:
     """An empty table for the deals of a seed, with its stack."""
-    config = options.config_record()
+    config = options.config_array()
     config["seed"] = seed
     (tablebase,) = endgame_tablebases(options.rules)
     depth = 2 * options.rules.foreplay_tricks + 1

@@ -310,7 +310,7 @@ class PolicyQueries:
         """
         self._rules, self._paths, self._policy, self._orders = rules, paths, policy, orders
         self._compare, self._chance = compare, np.random.default_rng()
-        self._record, self._games = rules.record(), np.zeros(1, GAME)
+        self._record, self._games = rules.array(), np.zeros(1, GAME)
         self._sampling_plans = np.zeros(1, SAMPLING_PLAN)
         self.n_views = 0
 

@@ -71,7 +71,7 @@ def terminal_values(rules: Rules) -> TerminalValues:
     low = rules.lows[0]
     tricks = values(hands.reshape(-1, 2), trump, 0, low).reshape(len(remaining), len(leader_hands))
     played = rules.foreplay_tricks if rules.counts == "all" else 0
-    record = row(rules.record(), 0)
+    record = row(rules.array(), 0)
     payoffs = np.zeros((played + 1, len(remaining), 1 << n_remaining), np.int16)
     masks = (1 << leader_hands).sum(axis=1)
     for taken in range(played + 1):

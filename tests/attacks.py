@@ -251,7 +251,7 @@ def side_by_side(one: Agent, two: Agent, seed: int, pairs: int, streams: Streams
     while not over.all():
         for player, agent in enumerate((one, two)):
             where = [
-                np.flatnonzero((games.batch.records["turn"] == player ^ half) & ~over[half])
+                np.flatnonzero((games.batch.games["turn"] == player ^ half) & ~over[half])
                 for half, games in enumerate(swapped)
             ]
             indices = np.concatenate([SEATS * each + half for half, each in enumerate(where)])

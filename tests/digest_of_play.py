@@ -43,15 +43,15 @@ def _digest_of_game(name: str) -> str:
     while not game.over:
         for seat in (0, 1):
             view = game.view(seat)
-            digest.update(view.record.tobytes())
+            digest.update(view.array.tobytes())
             digest.update(repr(view.legal()).encode())
-        rows, orders = histories(rules.record(), view.record, history_rows(rules), True)
+        rows, orders = histories(rules.array(), view.array, history_rows(rules), True)
         digest.update(rows.tobytes() + orders.tobytes())
         digest.update(repr(game).encode())
         game.play(rng.choice(game.legal()))
         if rng.random() < 0.1:
             game.undo()
-    digest.update(game.record.tobytes() + repr(game.payoffs).encode())
+    digest.update(game.array.tobytes() + repr(game.payoffs).encode())
     return digest.hexdigest()
 
 
@@ -72,7 +72,7 @@ def _digest_of_batch(name: str, layout: str, match: Match | None) -> str:
             hands += int(games.hand_over.sum())
         for array in (*step[:4], games.hand_over, step.ended):
             digest.update(array.tobytes())
-        digest.update(games.batch.records.tobytes())
+        digest.update(games.batch.games.tobytes())
     digest.update(games.views().tobytes())
     return digest.hexdigest()
 

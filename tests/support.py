@@ -524,7 +524,7 @@ def plain_history(view: Mapping[str, Any], order: Sequence[int]) -> list[tuple[i
 def with_other_hidden_cards(game: Game, seat: int, rng: np.random.Generator) -> Game:
     """The same game as a seat sees it, with the cards that it cannot see exchanged."""
     twin = game.clone()
-    record, hidden = twin.record[0], int(game.view(seat).record["unseen"][0])
+    record, hidden = twin.array[0], int(game.view(seat).array["unseen"][0])
     unseen = [card for card in game.rules.deck if hidden >> card & 1]
     exchanged = dict(zip(unseen, rng.permutation(unseen).tolist(), strict=True))
     hand = int(record["hand"][1 - seat])

@@ -76,7 +76,7 @@ def hands_of(agent: Any, rules: Any, count: int, seed: int = 11) -> str:
         # Each seat of a game is a player of its own.
         agent.reset(np.arange(2 * count))
     while going := [k for k, game in enumerate(games) if not game.over]:
-        views = np.concatenate([games[k].view(games[k].turn).record for k in going])
+        views = np.concatenate([games[k].view(games[k].turn).array for k in going])
         rng = decision_streams(key, np.array(going, np.uint64), views)
         if agent.keeps_state:
             places = np.array([2 * k + games[k].turn for k in going])

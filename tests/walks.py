@@ -63,8 +63,8 @@ def suits_shown(env: Any, agent: str) -> np.ndarray[Any, Any]:
     options, view = env.options, env.view(agent)
     if options.observation == "vector":
         return network_inputs(view, layout=options.layout, match=options.match).orders[0]
-    record, rows = options.rules.record(options.match), history_rows(options.rules)
-    return histories(record, view.record, rows, options.layout == "trump-first")[1][0]
+    record, rows = options.rules.array(options.match), history_rows(options.rules)
+    return histories(record, view.array, rows, options.layout == "trump-first")[1][0]
 
 
 def pick(mask: np.ndarray[Any, Any], rng: np.random.Generator) -> int:

@@ -30,7 +30,7 @@ _DUMMYS_CARDS = _STOCK + PLAYERS * DRAW_TRICKS
 _SUIT = 0x1FFF
 # The whole deck.
 _CLASSIC = load_rules("classic")
-_RULES = _CLASSIC.record()
+_RULES = _CLASSIC.array()
 
 
 class ThreeTrick(NamedTuple):
@@ -119,10 +119,10 @@ class ThreeView(NamedTuple):
 def _deal(
     rules: np.ndarray, seed: np.uint64, number: np.uint64, stream: np.ndarray, deal: np.ndarray
 ) -> int:
-    rules_record: Record = row(rules, 0)
+    rules_array: Record = row(rules, 0)
     stream[0] = stream_state(seed, number)
     dealer = random_below(stream, PLAYERS)
-    shuffle(rules_record, stream, deal)
+    shuffle(rules_array, stream, deal)
     return dealer
 
 

@@ -328,7 +328,7 @@ class _HandWriter:
             if agent.keeps_state:
                 agent.reset(np.arange(SEATS * count))
         step = 0
-        while len(games := np.flatnonzero(batch.records["phase"] != OVER)):
+        while len(games := np.flatnonzero(batch.games["phase"] != OVER)):
             rows, real = self._decide(batch, games)
             for name, values in rows.items():
                 out[name][games, step] = values
@@ -345,7 +345,7 @@ class _HandWriter:
         seats = turns[games]
         observations, masks = batch.observe(games, turns)
         observed = Observations(observations, masks, batch.suit_orders[games])
-        numbers, views = batch.records["number"][games], batch.views(seats, games)
+        numbers, views = batch.games["number"][games], batch.views(seats, games)
         players = (numbers + seats) % np.uint64(len(self._agents))
         actions = np.empty(len(games), np.int64)
         probs = np.zeros(masks.shape)
@@ -353,7 +353,7 @@ class _HandWriter:
         rng = decision_streams(self._key, numbers, views)
         for index, agent in enumerate(self._agents):
             own = players == index
-            indices = games[own] + len(batch.records) * seats[own].astype(np.int64)
+            indices = games[own] + len(batch.games) * seats[own].astype(np.int64)
             with naming_faults(agent, "agent"):
                 actions[own] = call_agent(agent, views[own], rng[own], indices)
             self._check(agent, views[own], actions[own])
@@ -377,10 +377,10 @@ class _HandWriter:
         if COST in self._columns:
             costs = np.full(masks.shape, NO_COST, np.int64)
             for tablebase in self._tablebases:
-                _write_costs(self._options.rules_record, tablebase, thread_scratch(), views, costs)
+                _write_costs(self._options.rules_array, tablebase, thread_scratch(), views, costs)
             rows[COST] = np.take_along_axis(costs, order, 1)
         if HIDDEN_HAND in self._columns:
-            hands = batch.records["hand"][games, 1 - seats.astype(np.int64)]
+            hands = batch.games["hand"][games, 1 - seats.astype(np.int64)]
             held = (hands[:, None] >> np.arange(N_CARDS, dtype=np.uint64)) & np.uint64(1)
             shown_hands = np.take_along_axis(held.astype(np.uint8), order[:, :N_CARDS], 1)
             rows[HIDDEN_HAND] = np.packbits(shown_hands, axis=1)
@@ -393,14 +393,14 @@ class _HandWriter:
         if type(agent).probabilities is not Agent.probabilities:
             stated = np.ones(len(views), np.bool_)
             if agent.perfect_endgame:
-                _write_not_open(self._options.rules_record, views, stated)
+                _write_not_open(self._options.rules_array, views, stated)
             if stated.any():
                 probs[stated] = agent.probabilities(views[stated])
         return probs
 
     def _check(self, agent: Agent, views: Array, actions: Array) -> None:
         """Refuse illegal actions."""
-        legal = action_masks(self._options.rules_record, views, N_ACTIONS)
+        legal = action_masks(self._options.rules_array, views, N_ACTIONS)
         inside = (actions >= 0) & (actions < N_ACTIONS)
         illegal = ~(inside & legal[np.arange(len(views)), np.where(inside, actions, 0)])
         for view, action in zip(views[illegal], actions[illegal].tolist(), strict=True):

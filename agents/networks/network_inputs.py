@@ -126,7 +126,7 @@ def network_inputs(
     if views.dtype != VIEW:
         raise ValueError(f"views are {views.dtype}: give VIEW records, as agents get them")
     loaded, count = load_rules("classic" if rules is None else rules), len(views)
-    record = loaded.record(match)
+    record = loaded.array(match)
     if checked_choice("observation", observation, OBSERVATIONS) == "history":
         observations, orders = histories(record, views, history_rows(loaded), trumps_first)
     else:

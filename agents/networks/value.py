@@ -149,7 +149,7 @@ def check_value_rules(rules: Rules) -> None:
 
 def outcome_payoffs(rules: Rules) -> Array:
     """Payoff of each number of tricks in the ending."""
-    record, tricks = row(rules.record(), 0), rules.hand
+    record, tricks = row(rules.array(), 0), rules.hand
     return np.array(
         [
             payoff_of_tricks(record, 0, k, tricks - k) if k <= tricks else 0

@@ -49,7 +49,7 @@ def view_values(
     rules: Rules, views: Array, actions: Array, net: MLPWeights, samples: int = SAMPLES
 ) -> Array:
     """Expected payoff of the hand for the player of each view, who plays `actions`."""
-    record: Any = rules.record()
+    record: Any = rules.array()
     rows, payoffs = new_mlp_batch(net, 1, MAX_VALUE_INPUTS), outcome_payoffs(rules)
     means = np.empty(len(views))
     for index, action in enumerate(actions.tolist()):

@@ -212,7 +212,7 @@ class SearchAgent(Agent):
                 f"{self.name} searches for a time: estimates that come out the same again need a "
                 f"number of samples, as in {self.kind}:1000"
             )
-        views = np.array(view.record, VIEW)
+        views = np.array(view.array, VIEW)
         if is_trivial(self.rules_array, views):
             return None
         actions = view.legal()

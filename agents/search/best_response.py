@@ -497,7 +497,7 @@ class ResponderAgent(SearchAgent):
     def sample_determinizations(self, view: View, count: int, seed: int = 0) -> Array:
         """Determinizations of a view, as `GAME` records."""
         games, stream = np.zeros(count, GAME), np.array([seed], np.uint64)
-        _sample_determinizations(self._new_search(), np.array(view.record, VIEW), stream, games)
+        _sample_determinizations(self._new_search(), np.array(view.array, VIEW), stream, games)
         return games
 
 

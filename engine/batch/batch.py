@@ -138,7 +138,7 @@ class Batch:
         self.backend, self.gpu = _make_backend(self.device, threads)
         """The backend, if it is a GPU; else None."""
         zeros = self.backend.zeros
-        self.records: Any = zeros(n, GAME)
+        self.games: Any = zeros(n, GAME)
         self.suit_orders: Any = zeros((n, 4), np.uint8)
         self.legal: Any = zeros(n, np.uint64)
         """Legal actions of each game, as last observed."""
@@ -148,10 +148,10 @@ class Batch:
         """Event of the last action in each game, such as `NEXT_HAND` or `EPISODE_OVER`."""
         self.seed: int = 0
         """Seed of the deals."""
-        self.config: Array = options.config_record()
+        self.config: Array = options.config_array()
         self.arrays: BatchArrays = BatchArrays(
             config=self.backend.to_device(self.config),
-            games=self.records,
+            games=self.games,
             suit_orders=self.suit_orders,
             results=self.results,
             legal=self.legal,
@@ -207,7 +207,7 @@ class Batch:
         given_game = self._game_with_deal(reset_options.get("deal"), reset_options.get("dealer"))
         number, next_seed = reset_options.get("number"), self.seed
         if seed is None and self._dealt:
-            numbers = self.backend.to_host(self.records)["number"] + np.uint64(self.n)
+            numbers = self.backend.to_host(self.games)["number"] + np.uint64(self.n)
         else:
             next_seed = fresh_seed() if seed is None else checked_seed(seed)
             numbers = self.all_games.astype(np.uint64)
@@ -220,11 +220,11 @@ class Batch:
             self.run(self.n, clear_all, cost_ns=READ_NS)
         self.run(len(indices), reset_all, indices, numbers)
         if given_game is not None:
-            begun = self.backend.to_host(self.records)
+            begun = self.backend.to_host(self.games)
             if reset_options.get("deal") is None:
                 given_game.deal_cards(begun["deal"][0, : len(self.rules.deck)], given_game.dealer)
-            given_game.record["number"] = begun["number"]
-            self.backend.write(self.records, given_game.record)
+            given_game.array["number"] = begun["number"]
+            self.backend.write(self.games, given_game.array)
         self.ready = True
         return indices
 
@@ -261,7 +261,7 @@ class Batch:
         A match also ends by an illegal action: its score does not say whether it is over.
         """
         numbers = np.empty(self.n, np.uint64)
-        numbers[indices] = self.records["number"][indices] + np.uint64(self.n)
+        numbers[indices] = self.games["number"][indices] + np.uint64(self.n)
         self.run(len(indices), reset_all, indices, numbers)
 
     def deal_next(self, indices: Array) -> None:
@@ -295,7 +295,7 @@ class Batch:
         # All records of a GPU are copied, so only where there is an ending.
         best, threads = endings, 1 if gpu is None else usable_threads()
         if len(endings):
-            best = best_tricks(host(self.records)[endings], threads)
+            best = best_tricks(host(self.games)[endings], threads)
         return Moves(endings, best, TRICKS_OF_LEADER)
 
     def apply_actions(self, moves: Moves) -> Array:
@@ -318,7 +318,7 @@ class Batch:
 
     def abandon(self, indices: Array, seats: Array) -> None:
         """End the episodes of these games, each as lost by its seat."""
-        results, records = self.results, self.records
+        results, records = self.results, self.games
         for name, source in (("tricks", "tricks"), ("points", "points"), ("deal", "number")):
             results[name][indices] = records[source][indices]
         results["won"][indices] = np.where(seats == 0, -1, 1)
@@ -330,7 +330,7 @@ class Batch:
     def state(self) -> dict[str, Array]:
         """State as arrays, for `restore` in a batch with the same options."""
         self.check()
-        records = self.backend.to_host(self.records)
+        records = self.backend.to_host(self.games)
         return {"records": records.view(np.uint8).copy(), "seed": self.config["seed"].copy()}
 
     def restore(
@@ -343,7 +343,7 @@ class Batch:
         """
         records, seed = self.checked_state(state, over=over, abandoned=abandoned)
         self._set_seed(seed)
-        self.backend.write(self.records, records)
+        self.backend.write(self.games, records)
         self.run(self.n, clear_all, cost_ns=READ_NS)
         self._dealt = self.ready = True
 
@@ -356,7 +356,7 @@ class Batch:
         """
         data = np.ascontiguousarray(state_array(state, "records"))
         (seed,) = state_array(state, "seed", 1)
-        if data.dtype != np.uint8 or data.shape != (self.records.nbytes,):
+        if data.dtype != np.uint8 or data.shape != (self.games.nbytes,):
             raise ValueError(
                 f"the state is {data.size / GAME.itemsize:g} games of {data.dtype}, and {self.n} "
                 "of uint8 are needed: restore it where as many games are played"
@@ -426,16 +426,16 @@ class Batch:
 
     def views(self, seats: Array, indices: Array | None = None) -> Array:
         """Information states of one seat per game: a fresh `VIEW` array."""
-        records, seats = self.backend.to_host(self.records), self.backend.to_host(seats)
+        records, seats = self.backend.to_host(self.games), self.backend.to_host(seats)
         games = records if indices is None else records[indices]
         views = np.zeros(len(games), VIEW)
-        write_views(self.options.rules_record, games, seats, views)
+        write_views(self.options.rules_array, games, seats, views)
         return views
 
     def game(self, index: int = 0) -> Game:
         """A copy of one game, with both hands and the stock open."""
-        record = self.backend.to_host(self.records)[self._checked_index(index)]
-        return Game.of_record(self.rules, record, match=self.options.match, seed=self.seed)
+        record = self.backend.to_host(self.games)[self._checked_index(index)]
+        return Game.of_array(self.rules, record, match=self.options.match, seed=self.seed)
 
     def view(self, index: int, seat: int) -> View:
         seats = np.full(1, checked_seat(seat), np.uint8)

@@ -106,26 +106,26 @@ class Options:
             "rules": [self.rules.as_mapping()],
         }
 
-    def config_record(self) -> np.ndarray[Any, Any]:
+    def config_array(self) -> np.ndarray[Any, Any]:
         """Options for compiled code: a fresh one-element `ENV_CONFIG` array."""
-        record = np.zeros(1, ENV_CONFIG)
-        record["rules"] = self.rules_record
-        record["win_rules"] = self._rules_paying("win")
-        record["reward_rules"] = record["rules"] if self.reward == "points" else record["win_rules"]
+        config = np.zeros(1, ENV_CONFIG)
+        config["rules"] = self.rules_array
+        config["win_rules"] = self._rules_paying("win")
+        config["reward_rules"] = config["rules"] if self.reward == "points" else config["win_rules"]
         if self.reward in ("margin", "tricks"):
-            record["reward_rules"] = self._rules_paying("margin")
-        record["reward"] = REWARDS.index(self.reward)
-        record["horizon"] = HORIZONS.index(self.horizon)
-        record["trumps_first"] = self.layout == "trump-first"
-        return record
+            config["reward_rules"] = self._rules_paying("margin")
+        config["reward"] = REWARDS.index(self.reward)
+        config["horizon"] = HORIZONS.index(self.horizon)
+        config["trumps_first"] = self.layout == "trump-first"
+        return config
 
     @cached_property
-    def rules_record(self) -> np.ndarray[Any, Any]:
+    def rules_array(self) -> np.ndarray[Any, Any]:
         """The rules, with the match, for compiled code."""
-        return self.rules.record(self.match)
+        return self.rules.array(self.match)
 
     def _rules_paying(self, pay: Pay) -> np.ndarray[Any, Any]:
-        return replace(self.rules, pay=pay, book=None, slam_pay=None).record(self.match)
+        return replace(self.rules, pay=pay, book=None, slam_pay=None).array(self.match)
 
     @property
     def observation_shape(self) -> tuple[int, ...]:

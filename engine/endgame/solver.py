@@ -194,7 +194,7 @@ def _open_position(view: View) -> _Position:
             f"the foreplay is not over: {view.stock_left} cards are left in the stock, so the "
             "opponent's hand is not known"
         )
-    record = view.record[0]
+    record = view.array[0]
     if record["phase"] == OVER:
         raise NotOpenError("the hand is over: there is nothing left to play")
     if len(view.hand) > MAX_CARDS or view.opponent_hand_size > MAX_CARDS:

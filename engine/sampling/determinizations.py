@@ -612,12 +612,12 @@ def _compile_all() -> None:
 
     game = Game("classic")
     for voids in (False, True):
-        _sample(game.rules.record(), game.view(0), voids, 0, np.zeros(1, GAME))
+        _sample(game.rules.array(), game.view(0), voids, 0, np.zeros(1, GAME))
 
 
 def _sample(rules: np.ndarray, view: View, voids: bool, seed: int, games: np.ndarray) -> None:
     plans, stream = np.zeros(1, SAMPLING_PLAN), np.array([seed], np.uint64)
-    _sample_all((rules, view.record.copy()), voids, plans, stream, games)
+    _sample_all((rules, view.array.copy()), voids, plans, stream, games)
 
 
 def sample_determinizations(
@@ -628,5 +628,5 @@ def sample_determinizations(
         raise ValueError(f"method is {method!r}: it has to be one of {', '.join(METHODS)}")
     games = np.zeros(checked_count(n, "n"), GAME)
     warm_up("sampling of determinizations", "engine", _compile_all)
-    _sample(view.rules.record(match), view, method == "voids", seed, games)
+    _sample(view.rules.array(match), view, method == "voids", seed, games)
     return games

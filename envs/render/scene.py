@@ -163,7 +163,7 @@ def _score(view: View, at: int) -> str:
 def result_text(view: View, names: tuple[str, str]) -> str:
     """The result of a hand as text."""
     own_tricks, opponent_tricks = view.counting_tricks
-    rules = view.rules.record()
+    rules = view.rules.array()
     payoff = payoff_of_tricks(row(rules, 0), int(view.low), own_tricks, opponent_tricks)
     if payoff == 0:
         return f"{own_tricks} to {opponent_tricks}: nobody is paid"

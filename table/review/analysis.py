@@ -189,7 +189,7 @@ class Analyst:
 
     def values(self, view: View) -> PositionValues:
         """The values of all legal actions: exact where possible, otherwise estimated."""
-        view = View(self.rules, view.record)
+        view = View(self.rules, view.array)
         exact, samples = self._exact(view), None
         if exact is not None:
             cards = exact
@@ -218,7 +218,7 @@ class Analyst:
             tricks = {int(card): count for card, count in moves_of(view).items()}
         except NotOpenError:
             return None
-        record, (own, other), left = row(rules.record(), 0), view.counting_tricks, len(view.hand)
+        record, (own, other), left = row(rules.array(), 0), view.counting_tricks, len(view.hand)
         payoffs = {
             card: int(payoff_of_tricks(record, int(view.low), own + count, other + left - count))
             for card, count in tricks.items()
@@ -258,7 +258,7 @@ class Analyst:
     def _probabilities(self, view: View) -> dict[int, float]:
         if self.network is None:
             return {}
-        probs = self.network.network_probabilities(np.array(view.record, VIEW))[0]
+        probs = self.network.network_probabilities(np.array(view.array, VIEW))[0]
         return {action: round(float(probs[action]), 4) for action in view.legal()}
 
 

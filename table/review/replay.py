@@ -155,7 +155,7 @@ def _step(n: int, game: Game, action: int, before: BoardState, names: Sequence[s
     who, phase, trick = game.turn or 0, game.phase, game.trick + 1
     stock, upcards = game.stock, game.upcards
     game.play(action)
-    leader = int(game.record["leader"][0])
+    leader = int(game.array["leader"][0])
     prompt = words.turn_text(names[who], phase)
     text = words.action_text(names[who], phase, action)
     winner = leader if phase == "follow" else None
@@ -187,7 +187,7 @@ def _board_state(game: Game) -> BoardState:
     return BoardState(
         turn=game.turn,
         hands=[card_texts(hand) for hand in game.hands],
-        known=[card_texts(cards_of(cards)) for cards in game.record["known_cards"][0].tolist()],
+        known=[card_texts(cards_of(cards)) for cards in game.array["known_cards"][0].tolist()],
         stock_left=view.stock_left,
         upcards=card_texts(game.upcards),
         trump=None if game.trump is None else SUITS[game.trump],

@@ -35,12 +35,12 @@ def play_all(agents: tuple[Agent, Agent], rules: Any, n: int, seed: int) -> tupl
     unfinished = np.arange(n)
     rewards, over = np.zeros(n), np.zeros(n, bool)
     while len(unfinished):
-        turns = games.batch.records["turn"][unfinished]
+        turns = games.batch.games["turn"][unfinished]
         for seat in (0, 1):
             indices = unfinished[turns == seat]
             if len(indices):
                 views = games.views(indices=indices)
-                deals = games.batch.records["number"][indices]
+                deals = games.batch.games["number"][indices]
                 rng = decision_streams(agent_key(seed), deals, views)
                 step = games.step(agents[seat].act(views, rng), indices)
                 rewards[indices] += step.rewards[indices, 0]

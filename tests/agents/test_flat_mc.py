@@ -18,7 +18,7 @@ def test_of_equal_cards_the_cheaper_is_played() -> None:
     game = Game("classic", seed=3)
     view = game.view(game.turn or 0)
     totals = np.zeros(53, np.int64)
-    chosen = cheapest_best(row(game.rules.record(), 0), row(view.record.copy(), 0), totals)
+    chosen = cheapest_best(row(game.rules.array(), 0), row(view.array.copy(), 0), totals)
     assert card(chosen) == min(view.hand, key=lambda each: (each.suit == view.trump, each.rank))
 
 
@@ -38,7 +38,7 @@ def test_named_playout_policy_plays_determinizations_out(rules: str, player: str
     search = FlatMcAgent(rules, 8, f"playout={player}")._new_search()
     for number in range(10):
         game = Game(rules, seed=number)
-        trial = game.record.copy()
+        trial = game.array.copy()
         seat = number % 2
         payoff = play_out(search, row(trial, 0), seat)
         while not game.over:

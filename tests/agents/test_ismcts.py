@@ -40,8 +40,8 @@ def plain_visits(agent: IsmctsAgent, game: Game, stream: np.ndarray[Any, Any]) -
     tree: dict[tuple[Any, ...], dict[int, list[float]]] = {}
     for _ in range(agent.budget.samples):
         trial, node, path, in_tree = Game(game.rules), (), [], True
-        draw(search, view.record.copy(), stream)
-        trial.record[0] = search.games[0]
+        draw(search, view.array.copy(), stream)
+        trial.array[0] = search.games[0]
         trial._refresh()
         while not trial.over:
             actions, held = [int(action) for action in trial.legal()], set(trial.hands[seat])
@@ -83,7 +83,7 @@ def select(
 def visits(agent: IsmctsAgent, game: Game, stream: np.ndarray[Any, Any]) -> Counter[int]:
     tablebase = next(each for each in agent._tablebases if each.low == game.low)
     search = agent._new_search()._replace(tablebase=tablebase)
-    batch = ViewBatch(game.view().record.copy(), stream, np.zeros(1, np.int64))
+    batch = ViewBatch(game.view().array.copy(), stream, np.zeros(1, np.int64))
     agent.kernel(search, batch, agent.budget.samples, False)
     assert search.visits.sum() == agent.budget.samples
     assert (

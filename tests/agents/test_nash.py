@@ -31,7 +31,7 @@ def every_decision(rules: Any) -> list[Any]:
     def on(game: Game) -> None:
         if game.over or not game.stock:
             return
-        views.append(game.view().record)
+        views.append(game.view().array)
         for action in game.legal():
             after = game.clone()
             after.play(action)
@@ -82,7 +82,7 @@ def test_shipped_decks_are_played_and_others_refused() -> None:
         agent = make_agent("nash", name)
         game = Game(name, seed=1)
         while not game.over:
-            view = game.view().record
+            view = game.view().array
             probs = agent.probabilities(view)[0]  # type: ignore[attr-defined]
             assert probs.sum() == pytest.approx(1)
             assert set(np.flatnonzero(probs).tolist()) <= set(game.legal())

@@ -37,7 +37,7 @@ def open_endings(rules: str) -> Array:
         game = Game(rules, seed=seed)
         while not game.over:
             if game.view().endgame:
-                views.append(game.view().record)
+                views.append(game.view().array)
             game.play(int(random.choice(game.legal())))
     return np.concatenate(views)
 

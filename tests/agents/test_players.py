@@ -34,7 +34,7 @@ def test_a_decision_depends_on_neither_the_batch_nor_its_order(name: str) -> Non
     games = dealt("classic", 12, seed=2)
     for step in range(52):
         views = games.views()
-        rng = decision_streams(agent_key(2), games.batch.records["number"], views)
+        rng = decision_streams(agent_key(2), games.batch.games["number"], views)
         together = agent.act(views, rng)
         if step % 9 == 0:
             backwards = agent.act(views[::-1].copy(), rng[::-1].copy())[::-1]
@@ -81,7 +81,7 @@ def test_no_agent_changes_the_arrays_of_its_caller(name: str) -> None:
 )
 def test_cards_are_drawn_as_often_as_an_agent_says(name: str, rules: str) -> None:
     agent: Any = make_agent(name, rules)
-    views = np.repeat(Game(rules, seed=0).view().record, 20_000)
+    views = np.repeat(Game(rules, seed=0).view().array, 20_000)
     drawn = np.bincount(agent.act(views, streams_of(views)), minlength=52) / len(views)
     probs = agent.probabilities(views[:1])[0]
     np.testing.assert_allclose(drawn, probs, atol=0.02)
@@ -115,7 +115,7 @@ def test_a_short_memory_guesses_the_forgotten_cards_anew() -> None:
     easy, game = Player(make_agent("easy"), seed=4), Game("classic", seed=1)
     while not game.view().endgame:
         game.play(easy.choose(game.view()))
-    view = game.view().record.copy()
+    view = game.view().array.copy()
     rng = np.array([7], np.uint64)
     action = easy.agent.act(view, rng)
     view["led_cards"][0, :8], view["followed_cards"][0, :8] = 0, 0

@@ -102,7 +102,7 @@ def legal_of(views: Any) -> list[list[int]]:
 
 
 def test_a_policy_draws_by_its_logits() -> None:
-    views = np.repeat(np.array(Game("classic", seed=1).view().record, VIEW).reshape(-1), 4000)
+    views = np.repeat(np.array(Game("classic", seed=1).view().array, VIEW).reshape(-1), 4000)
     cards = legal_of(views[:1])[0]
     logits = np.zeros(52)
     logits[cards[0]] = np.log(3.0)
@@ -125,7 +125,7 @@ def test_policy_draws_by_the_probabilities_it_states() -> None:
     drawing = PolicyAgent("classic", policy, layout="trump-first", sample=True)
     game, views = Game("classic", seed=1), []
     while not game.over:
-        views.append(game.view().record)
+        views.append(game.view().array)
         game.play(game.legal()[0])
     chosen = np.array(views, VIEW).reshape(-1)[::4]
     drawn = act_on(drawing, np.repeat(chosen, 2000)).reshape(-1, 2000)

@@ -54,23 +54,23 @@ def at_trick(trick: int, seed: int, follow: bool, rules: str = "classic") -> Gam
 
 def payoff(game: Game, seat: int) -> int:
     """Pay of a seat in an ending with best play."""
-    record = game.record[0]
+    record = game.array[0]
     leader = int(record["leader"])
     hands, low = [int(cards) for cards in record["hand"]], bool(record["low"])
     trump = None if record["trump"] == NO_TRUMP else int(record["trump"])
     leader_tricks = value(hands, trump, leader, low=low)
     own_tricks, rest = int(record["tricks"][leader]), int(record["tricks"][1 - leader])
     remaining = hands[0].bit_count() - leader_tricks
-    rules, ends = row(game.rules.record(), 0), (own_tricks + leader_tricks, rest + remaining)
+    rules, ends = row(game.rules.array(), 0), (own_tricks + leader_tricks, rest + remaining)
     return int(payoff_of_tricks(rules, int(low), *ends)) * (1 if leader == seat else -1)
 
 
 def sure_of(game: Game, seat: int) -> MLPWeights:
     """A belief network that knows the opponent's hand in this position."""
-    view = game.view(seat).record
+    view = game.view(seat).array
     order = np.zeros(4, np.uint8)
-    trump_first_order(row(game.rules.record(), 0), row(view.copy(), 0), order)
-    opponent_hand = int(game.record[0]["hand"][1 - seat])
+    trump_first_order(row(game.rules.array(), 0), row(view.copy(), 0), order)
+    opponent_hand = int(game.array[0]["hand"][1 - seat])
     biases = [
         9.0 if opponent_hand >> (13 * int(order[place // 13]) + place % 13) & 1 else -9.0
         for place in range(52)
@@ -86,7 +86,7 @@ def card_value(game: Game, card: int, policy: NetworkAgent) -> float:
     after.play(card)
     if after.view(0).endgame:
         return payoff(after, seat)
-    probs = policy.network_probabilities(after.view(1 - seat).record.copy())[0]
+    probs = policy.network_probabilities(after.view(1 - seat).array.copy())[0]
     probs[probs < MIN_REPLY_PROBABILITY * probs.max()] = 0
     value = 0.0
     for reply in np.flatnonzero(probs):
@@ -112,10 +112,10 @@ def test_true_determinization_alone_gives_exactly_best_card(rules: str, follow: 
         compared += 1
         belief = sure_of(game, view.seat)
         networks = agent.networks._replace(belief=belief, uses_belief=True)
-        tablebase = load_tablebase(view.trump is not None, bool(view.record["low"][0]))
+        tablebase = load_tablebase(view.trump is not None, bool(view.array["low"][0]))
         actions, rng = np.zeros(1, np.int64), np.zeros(1, np.uint64)
         search = new_search(agent.rules_array, tablebase, networks)
-        thinker_actions(search, ViewBatch(view.record.copy(), rng, actions), 1, False)
+        thinker_actions(search, ViewBatch(view.array.copy(), rng, actions), 1, False)
         # What the policy likes counts for a little.
         assert values[int(actions[0])] > max(values.values()) - 0.1
     assert compared > 1
@@ -134,7 +134,7 @@ def test_last_trick_with_open_cards_equals_plain_minimax() -> None:
 
     for seed in range(2):
         game = at_trick(12, seed, follow=False)
-        rules, games = row(game.rules.record(), 0), np.array(game.record, GAME)
+        rules, games = row(game.rules.array(), 0), np.array(game.array, GAME)
         room = np.zeros(2, GAME)
         solved = solve_last_trick(rules, load_tablebase(), thread_scratch(), games, room, 1.0)
         assert solved == best(game, game.turn or 0)
@@ -148,15 +148,15 @@ def test_ahead_lets_policy_play_up_to_last_stock_trick(ahead: int) -> None:
     for seed, trick in enumerate((1, 4, 9, 10, 11, 12)):
         game = at_trick(trick, seed, follow=False)
         game.play(policy.choose(game.view()))
-        search = new_search(game.rules.record(), load_tablebase(), agent.networks)
-        search.leaves[0] = game.record[0]
+        search = new_search(game.rules.array(), load_tablebase(), agent.networks)
+        search.leaves[0] = game.array[0]
         play_ahead(search, 1)
         # The trick begun is ended, and so many more follow.
         while game.view(0).trick < min(trick + 1 + ahead, max(trick + 1, 12)):
             game.play(policy.choose(game.view()))
         leaf = search.leaves[0]
-        assert leaf["trick"] == game.record[0]["trick"]
-        np.testing.assert_array_equal(leaf["hand"], game.record[0]["hand"])
+        assert leaf["trick"] == game.array[0]["trick"]
+        np.testing.assert_array_equal(leaf["hand"], game.array[0]["hand"])
 
 
 def test_estimates_are_exact_at_last_trick_alone() -> None:
@@ -271,7 +271,7 @@ def test_it_plays_the_best_mean_and_weighted_log_prior(prior: float) -> None:
     streams = np.ones(1, np.uint64)
     for seed in range(30):
         view = (game := at_trick(1 + seed % 9, seed, follow=bool(seed % 2))).view(game.turn or 0)
-        views, cards = np.array(view.record), view.legal()
+        views, cards = np.array(view.array), view.legal()
         action, values = thinker.act_with_values(views, streams)
         searched = ~np.isnan(values[0, : len(cards)])
         if searched.sum() > 1:
@@ -286,7 +286,7 @@ def searched(agent: ThinkerAgent, game: Game, pruning: int) -> tuple[int, int]:
     """Action of a search in 96 determinizations, and in how many it was decided."""
     view, actions = game.view(), np.zeros(1, np.int64)
     search = new_search(agent.rules_array, load_tablebase(), agent.networks, pruning)
-    batch = ViewBatch(view.record.copy(), np.ones(1, np.uint64), actions)
+    batch = ViewBatch(view.array.copy(), np.ones(1, np.uint64), actions)
     thinker_actions(search, batch, 96, False)
     return int(actions[0]), int(search.progress["samples"][0])
 

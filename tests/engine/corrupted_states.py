@@ -39,7 +39,7 @@ class WaitingBatch(Batch):
 
     def go_on(self, rng: np.random.Generator) -> None:
         """Deal where a hand is over, and play random cards."""
-        over = np.flatnonzero(self.records["phase"] == OVER)
+        over = np.flatnonzero(self.games["phase"] == OVER)
         if len(over):
             self.begin_next(over)
         masks = self.masks()

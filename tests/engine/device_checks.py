@@ -50,7 +50,7 @@ def agree(rules: Any, on_this_side: bool = False, **options: Any) -> int:
     actions = gpu.backend.empty(N, np.int64)
     last = 400
     for step in range(last):
-        assert (to_host(gpu.records) == host.records).all(), (rules, step)
+        assert (to_host(gpu.games) == host.games).all(), (rules, step)
         for far, near in zip(far_shown, shown, strict=True):
             assert (to_host(far) == near).all(), (rules, step)
         gpu.run(N, random_actions_of_all, np.uint64(step), actions)
@@ -79,11 +79,11 @@ def check_keeping(host: Batch, gpu: Batch) -> None:
     assert all((host_state[name] == gpu_state[name]).all() for name in host_state)
     other = Batch(gpu.options, N, device="cuda")
     other.restore(host_state)
-    assert (to_host(other.records) == host.records).all()
+    assert (to_host(other.games) == host.games).all()
     assert (other.views(other.turns()) == host.views(host.turns())).all()
-    assert (other.game(1).record == host.game(1).record).all()
+    assert (other.game(1).array == host.game(1).array).all()
     assert (other.reset(None) == host.reset(None)).all()
-    assert (to_host(other.records) == host.records).all()
+    assert (to_host(other.games) == host.games).all()
 
 
 def check_games_are_played_without_showing(rules: Any) -> None:
@@ -107,11 +107,11 @@ def check_games_are_played_without_showing(rules: Any) -> None:
 def check_illegal() -> None:
     games = SelfPlayEnv(N, "classic", device="cuda", copy=False)
     now = games.reset(1)
-    before, allowed = to_host(games.batch.records), to_host(now.masks)
+    before, allowed = to_host(games.batch.games), to_host(now.masks)
     actions = allowed.argmax(axis=1)
     actions[1] = allowed[1].argmin()
     games.step(actions)
-    after = to_host(games.batch.records)
+    after = to_host(games.batch.games)
     played = (after["played"] != before["played"]).any(axis=1)
     assert played.all()
     # The lowest that is legal takes its place.
@@ -130,7 +130,7 @@ def check_illegal() -> None:
 def check_nothing_but_kernels_computes() -> None:
     gpu = Batch(options_from("classic"), N, device="cuda")
     for attempt in (
-        lambda: gpu.records["turn"],
+        lambda: gpu.games["turn"],
         lambda: gpu.legal + gpu.legal,
         lambda: np.flatnonzero(gpu.legal),
     ):
@@ -141,7 +141,7 @@ def check_nothing_but_kernels_computes() -> None:
 def check_random_play() -> None:
     options = options_from("classic")
     on_device, played = np.zeros(2, np.int64), np.zeros(2, np.int64)
-    random_hands_kernel[1, 2]((options.rules_record, on_device, played), np.uint64(3), 7)
+    random_hands_kernel[1, 2]((options.rules_array, on_device, played), np.uint64(3), 7)
     payoffs, actions = random_hands(options.rules, 2, seed=3, first=7)
     assert (on_device == payoffs).all()
     assert played.sum() == actions

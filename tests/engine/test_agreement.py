@@ -49,7 +49,7 @@ def score_of(match: ReferenceMatch | None, hands: int) -> dict[str, Any]:
 
 
 def check_view(view: View, expected: dict[str, Any]) -> None:
-    actual = view.record.tobytes()
+    actual = view.array.tobytes()
     assert actual == view_bytes(expected), differences(actual, expected)
 
 
@@ -230,7 +230,7 @@ def test_matches_add_up_as_in_the_plain_implementation(name: str, match: Match) 
 def test_equal_totals_at_the_target_play_on(points: tuple[int, int], over: bool) -> None:
     game = Game("all-margin", match=Match(target=10))
     plain = ReferenceMatch(target=10)
-    game.record["points"][0] = points
+    game.array["points"][0] = points
     plain.totals = list(points)
     assert game.match_over == (plain.winner is not None) == over
 

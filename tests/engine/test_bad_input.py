@@ -19,10 +19,10 @@ pytestmark = pytest.mark.usefixtures("small_parts")
 
 def all_of(game: Game | SelfPlayEnv) -> tuple[Any, ...]:
     if isinstance(game, SelfPlayEnv):
-        records, seed = game.batch.records.tobytes(), int(game.state()["seed"][0])
+        records, seed = game.batch.games.tobytes(), int(game.state()["seed"][0])
         return records, seed, *(array.tobytes() for array in game.observe())
     parts = game.actions, game.legal(), game.phase, game.turn, game.seed, game.number
-    return game.record.tobytes(), str(parts), str(game.cards_dealt)
+    return game.array.tobytes(), str(parts), str(game.cards_dealt)
 
 
 def refused(
@@ -142,7 +142,7 @@ def test_seeds_that_are_none_are_refused(seed: Any, number: Any, sentence: str) 
         games = batch()
         with pytest.raises(ValueError, match=sentence):
             games.reset(seed)
-        assert games.batch.records.tobytes() == batch().batch.records.tobytes()
+        assert games.batch.games.tobytes() == batch().batch.games.tobytes()
 
 
 def test_deals_that_are_none_are_refused() -> None:

@@ -144,8 +144,8 @@ def play_and_compare(name: str, n: int, hands: int, layout: str, match: Any = No
         assert np.array_equal(step.rewards, rewards)
         assert np.array_equal(games.hand_over, hand_over)
         assert np.array_equal(step.ended, episode_over)
-        assert games.batch.records["number"].tolist() == seats.numbers
-        assert games.batch.records["dealer"].tolist() == [plain.dealer for plain in seats.games]
+        assert games.batch.games["number"].tolist() == seats.numbers
+        assert games.batch.games["dealer"].tolist() == [plain.dealer for plain in seats.games]
 
 
 @pytest.mark.parametrize("layout", ["raw", "trump-first"])
@@ -175,7 +175,7 @@ def test_matches_in_a_batch_add_up(name: str, match: Match, layout: str) -> None
 def play_some(games: SelfPlayEnv, steps: int = 30) -> bytes:
     for _ in range(steps):
         games.step(games.observe().masks.argmax(axis=1))
-    return games.batch.records.tobytes()
+    return games.batch.games.tobytes()
 
 
 @pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
@@ -200,14 +200,14 @@ def test_threads_play_on_in_a_forked_child(used: bool) -> None:
 
 def test_reset_begins_the_seed_again() -> None:
     games = dealt("small-all", 6, 1, match=Match(best_of=3))
-    start, fresh = games.batch.records.copy(), games.observe()
+    start, fresh = games.batch.games.copy(), games.observe()
     step = fresh
-    while not (games.hand_over.any() and games.batch.records["hands"].any()):
+    while not (games.hand_over.any() and games.batch.games["hands"].any()):
         step = games.step(step.masks.argmax(axis=1))
     games.reset(1)
     again = games.observe()
     for name in ("hand", "deal", "dealer", "number", "points", "hands", "hands_won", "phase"):
-        assert np.array_equal(games.batch.records[name], start[name]), name
+        assert np.array_equal(games.batch.games[name], start[name]), name
     for before, after in zip(fresh, again, strict=True):
         assert np.array_equal(before, after)
 
@@ -220,15 +220,15 @@ def test_indices_move_only_the_games_they_name() -> None:
         indices = np.array(rng.sample(range(6), rng.randint(1, 6)))
         look = games.observe()
         actions = np.array([rng.choice(np.flatnonzero(look.masks[i]).tolist()) for i in indices])
-        before = games.batch.records.copy()
+        before = games.batch.games.copy()
         step = games.step(actions, indices)
         for place, index in enumerate(indices):
             twin.step(actions[place : place + 1], np.array([index]))
         waiting = np.setdiff1d(np.arange(6), indices)
-        assert games.batch.records[waiting].tobytes() == before[waiting].tobytes()
+        assert games.batch.games[waiting].tobytes() == before[waiting].tobytes()
         for shown_before, shown_now in zip(look[:3], step[:3], strict=True):
             assert np.array_equal(shown_before[waiting], shown_now[waiting])
-        assert games.batch.records.tobytes() == twin.batch.records.tobytes()
+        assert games.batch.games.tobytes() == twin.batch.games.tobytes()
         assert np.array_equal(step.observations, twin.observe().observations)
 
 
@@ -292,7 +292,7 @@ def test_views_of_a_batch_are_those_of_the_plain_game() -> None:
         mixed = games.views(np.array([1, 0]), np.array([2, 1]))
         for record, index, seat in zip(mixed, (2, 1), (1, 0), strict=True):
             assert record.tobytes() == view_bytes(expected_view(plains[index].view(seat)))
-        assert not np.shares_memory(mixed, games.batch.records)
+        assert not np.shares_memory(mixed, games.batch.games)
         actions = [rng.choice(plain.legal()) for plain in plains]
         games.step(np.array(actions))
         for plain, action in zip(plains, actions, strict=True):
@@ -326,7 +326,7 @@ def first_order(rules: Any, view: dict[str, Any]) -> list[int]:
 def test_history_rows_are_what_a_player_noted(name: str) -> None:
     rng = random.Random(f"history {name}")
     rules = engine_rules(name)
-    record, room = rules.record(), history_rows(rules)
+    record, room = rules.array(), history_rows(rules)
     for number in range(3):
         game = Game(rules, 31, number)
         plain = plain_twin(game)
@@ -335,7 +335,7 @@ def test_history_rows_are_what_a_player_noted(name: str) -> None:
         while True:
             for seat in (0, 1):
                 view = plain.view(seat)
-                views = game.view(seat).record
+                views = game.view(seat).array
                 for relabel in (False, True):
                     order = first_order(plain.rules, view) if relabel else RAW
                     expected = plain_history(view, order)
@@ -364,8 +364,8 @@ def test_history_of_a_match_holds_its_score() -> None:
     score: list[int] = [0, 0]
     for _ in range(40):
         for seat in (0, 1):
-            views = game.view(seat).record
-            rows, _ = histories(rules.record(match), views, history_rows(rules), False)
+            views = game.view(seat).array
+            rows, _ = histories(rules.array(match), views, history_rows(rules), False)
             scores = [tuple(row) for row in rows[0].tolist() if row[0] == SCORE]
             own, other = (min(points, 127) for points in (score[seat], score[1 - seat]))
             assert scores == [(SCORE, 1, own, 0), (SCORE, 2, other, 0)]

@@ -79,7 +79,7 @@ def test_what_is_no_set_of_cards_is_refused() -> None:
 @pytest.mark.parametrize("name", EVERY_SET)
 def test_payoffs_equal_those_of_the_reference(name: str) -> None:
     rules, found = engine_rules(name), results(plain_rules(name))
-    record = row(rules.record(), 0)
+    record = row(rules.array(), 0)
     for low, own, other, (payoff, other_paid) in found:
         assert payoff_of_tricks(record, low, own, other) == payoff == -other_paid
         assert payoff_of_tricks(record, low, other, own) == -payoff
@@ -101,9 +101,9 @@ def test_rules_can_not_be_changed() -> None:
     rules = load_rules("classic")
     with pytest.raises(dataclasses.FrozenInstanceError):
         rules.hand = 5  # type: ignore[misc]
-    record = rules.record()
+    record = rules.array()
     record["hand"] = 5
-    assert rules.record()["hand"][0] == 13
+    assert rules.array()["hand"][0] == 13
     assert load_rules(rules) is rules
     assert load_rules("classic") is rules
 

@@ -85,7 +85,7 @@ def test_description_examples_equal_the_engine_payoffs(rules: Rules) -> None:
     assert examples
     game = played_out(Game(rules))
     for most, least, pay in examples:
-        game.record["tricks"][0] = int(most), int(least)
+        game.array["tricks"][0] = int(most), int(least)
         amount = 0 if pay in ("nothing", "nobody") else int(pay)
         assert game.payoffs == ((-amount, amount) if game.low else (amount, -amount))
 

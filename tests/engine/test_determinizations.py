@@ -82,9 +82,9 @@ def check_worlds(game: Game, seat: int, seed: int) -> None:
     for method in METHODS:
         games = sample_determinizations(view, 3, seed, method)
         shown = np.zeros(len(games), VIEW)
-        write_views(game.rules.record(), games, np.full(len(games), seat, np.uint8), shown)
+        write_views(game.rules.array(), games, np.full(len(games), seat, np.uint8), shown)
         for index, world in enumerate(games):
-            assert shown[index].tobytes() == view.record.tobytes()
+            assert shown[index].tobytes() == view.array.tobytes()
             if method == "voids":
                 replay_legally(game, world)
 
@@ -95,7 +95,7 @@ def replay_legally(game: Game, world: np.void) -> None:
     for action in game.actions:
         again.play(action)
     for name in ("hand", "known_cards", "played", "phase", "turn", "tricks", "failed_at", "leader"):
-        assert (again.record[name][0] == world[name]).all(), name
+        assert (again.array[name][0] == world[name]).all(), name
 
 
 Places = tuple[frozenset[int], tuple[int, ...], frozenset[int]]
@@ -104,7 +104,7 @@ Places = tuple[frozenset[int], tuple[int, ...], frozenset[int]]
 def places(game: Game, seat: int, games: np.ndarray) -> Counter[Places]:
     rules = game.rules
     start, every = rules.hands_dealt * rules.hand, len(rules.deck)
-    first_unknown = start + int(game.record["drawn"][0]) + len(game.view(seat).upcards)
+    first_unknown = start + int(game.array["drawn"][0]) + len(game.view(seat).upcards)
     end = start + rules.stock_cards
     beside = [hand_beside(game, player) for player in (seat, 1 - seat)] if rules.exchange else []
     drawn: Counter[Places] = Counter()

@@ -19,7 +19,7 @@ COPIED = st.sampled_from((Game.clone, copy.copy, copy.deepcopy))
 
 
 def state(game: Game) -> tuple[Any, ...]:
-    return game.record.tobytes(), game.legal(), game.phase, game.turn, [*game.actions]
+    return game.array.tobytes(), game.legal(), game.phase, game.turn, [*game.actions]
 
 
 @settings(max_examples=120)
@@ -94,7 +94,7 @@ def test_copies_go_their_own_way(name: str, seed: int, copied: Any) -> None:
 
 
 def answers(game: Game) -> list[Any]:
-    shown = [game.view(seat).record.tobytes() for seat in (0, 1)]
+    shown = [game.view(seat).array.tobytes() for seat in (0, 1)]
     return [*state(game)[1:], *shown, game.hands, game.stock, game.points, game.hands_won]
 
 
@@ -107,8 +107,8 @@ def test_a_game_comes_back_from_its_record_alone(name: str, seed: int, match: Ma
         if game.over:
             game.deal_next()
         game.play(rng.choice(game.legal()))
-    again = Game.of_record(game.rules, game.record.copy(), match=match, seed=seed)
-    assert again.record.tobytes() == game.record.tobytes()
+    again = Game.of_array(game.rules, game.array.copy(), match=match, seed=seed)
+    assert again.array.tobytes() == game.array.tobytes()
     assert (again.seed, again.number, again.match) == (game.seed, game.number, game.match)
     while True:
         assert answers(again) == answers(game)

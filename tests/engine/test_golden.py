@@ -55,7 +55,7 @@ def test_golden_games_stay_as_they_are(golden: Any) -> None:
     assert (game.counting_tricks, game.payoffs) == (tricks, payoffs)
     assert (again.counting_tricks, again.payoffs) == (tricks, payoffs)
     if number <= 10:  # and in a batch
-        record = dealt(name, number + 1, seed, threads=2).batch.records[number]
+        record = dealt(name, number + 1, seed, threads=2).batch.games[number]
         assert record["deal"][: len(deal)].tolist() == deal
         assert record["dealer"] == dealer
 
@@ -133,7 +133,7 @@ def test_fractions_fill_the_unit_interval_evenly() -> None:
 
 @pytest.mark.parametrize(("name", "places"), [("classic", 52), ("small-last", 28)])
 def test_every_card_comes_equally_often_to_every_place(name: str, places: int) -> None:
-    records = dealt(name, 60_000, 21).batch.records
+    records = dealt(name, 60_000, 21).batch.games
     deals = records["deal"][:, :places]
     deck = [int(card) for card in Game(name).rules.deck]
     assert (np.sort(deals, axis=1) == deck).all()
@@ -151,7 +151,7 @@ def test_every_card_comes_equally_often_to_every_place(name: str, places: int) -
 
 @pytest.mark.parametrize("seed", [0, 1, 2**40])
 def test_either_seat_deals_equally_often(seed: int) -> None:
-    dealers = dealt("small-last", 40_000, seed).batch.records["dealer"].astype(int)
+    dealers = dealt("small-last", 40_000, seed).batch.games["dealer"].astype(int)
     assert chisquare(np.bincount(dealers, minlength=2)).pvalue > 0.001
     # From deal to deal too, and from seed to seed.
     changes = dealers[1:] != dealers[:-1]

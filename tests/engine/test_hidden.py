@@ -58,7 +58,7 @@ def position(name: str, seed: int) -> tuple[Game, ReferenceGame]:
 def test_blank_tricks_are_those_of_a_view_before_the_first_trick() -> None:
     blank = np.zeros(1, VIEW)
     blank_tricks(blank)
-    dealt_view = Game("classic", seed=1).view(0).record
+    dealt_view = Game("classic", seed=1).view(0).array
     names = [name for name in VIEW.names or () if VIEW[name].shape == (MAX_TRICKS,)]
     assert names
     for name in names:
@@ -67,13 +67,13 @@ def test_blank_tricks_are_those_of_a_view_before_the_first_trick() -> None:
 
 def exchanged(game: Game, seat: int, exchange: dict[int, int]) -> Game:
     world = game.clone()
-    record = world.record[0]
+    record = world.array[0]
     for place, card in enumerate(game.cards_dealt):
         record["deal"][place] = exchange.get(int(card), int(card))
     for holder in range(2):
         cards = [exchange.get(int(card), int(card)) for card in game.hands[holder]]
         record["hand"][holder] = sum(1 << card for card in cards)
-    assert record["hand"][seat] == game.record[0]["hand"][seat]
+    assert record["hand"][seat] == game.array[0]["hand"][seat]
     return world
 
 
@@ -85,20 +85,20 @@ def pair_of_games(name: str, layout: str) -> SelfPlayEnv:
 def shown_to_mover(worlds: tuple[Game, Game], layout: str) -> tuple[tuple[bytes, bytes], ...]:
     games = pair_of_games(worlds[0].rules.name, layout)
     for index, world in enumerate(worlds):
-        games.batch.records[index] = world.record[0]
+        games.batch.games[index] = world.array[0]
     step = games.observe()
     return tuple((step.observations[i].tobytes(), step.masks[i].tobytes()) for i in range(2))
 
 
 def history_bytes(view: View, relabel: bool) -> bytes:
     rules = view.rules
-    rows, orders = histories(rules.record(), view.record, history_rows(rules), relabel)
+    rows, orders = histories(rules.array(), view.array, history_rows(rules), relabel)
     return rows.tobytes() + orders.tobytes()
 
 
 def check_same_to(seat: int, game: Game, world: Game) -> None:
     view, other_view = game.view(seat), world.view(seat)
-    assert view.record.tobytes() == other_view.record.tobytes()
+    assert view.array.tobytes() == other_view.array.tobytes()
     assert view == other_view
     assert hash(view) == hash(other_view)
     assert repr(view) == repr(other_view)
@@ -132,7 +132,7 @@ def test_deals_that_look_alike_look_the_same(name: str, seed: int, seat: int, mi
     world = Game(game.rules)
     world.deal_cards([exchange.get(int(card), int(card)) for card in game.cards_dealt], game.dealer)
     # What is known of a deal by its number is no part of a view.
-    world.record["number"] = game.record["number"]
+    world.array["number"] = game.array["number"]
     for action in game.actions:
         try:
             world.play(action)
@@ -149,12 +149,12 @@ def test_views_are_worth_keeping(name: str, seed: int, seat: int) -> None:
     view, again = game.view(seat), game.view(seat)
     assert view is not again
     assert {view: "kept"}[again] == "kept"
-    data = view.record.tobytes()
-    assert not np.shares_memory(view.record, game.record)
-    assert not np.shares_memory(view.record, again.record)
+    data = view.array.tobytes()
+    assert not np.shares_memory(view.array, game.array)
+    assert not np.shares_memory(view.array, again.array)
     assert view != game.view(1 - seat)
     game.play(game.legal()[-1])
-    assert view.record.tobytes() == data
+    assert view.array.tobytes() == data
     assert view == again
     assert view != game.view(seat)
     game.undo()
@@ -163,14 +163,14 @@ def test_views_are_worth_keeping(name: str, seed: int, seat: int) -> None:
 
 def test_views_of_other_rules_differ_and_are_immutable() -> None:
     view, margin = Game("classic", 1).view(0), Game("margin", 1).view(0)
-    assert view.record.tobytes() == margin.record.tobytes()
+    assert view.array.tobytes() == margin.array.tobytes()
     assert view != margin
     assert view != "classic"
     with pytest.raises(ValueError, match="read-only"):
-        view.record["hand"] = 0
+        view.array["hand"] = 0
     with pytest.raises(ValueError, match="read-only"):
-        view.record[0]["led_cards"][0] = 3
-    for name, value in (("rules", Rules(name="other")), ("record", view.record.copy())):
+        view.array[0]["led_cards"][0] = 3
+    for name, value in (("rules", Rules(name="other")), ("array", view.array.copy())):
         with pytest.raises((AttributeError, TypeError)):
             setattr(view, name, value)
 
@@ -206,7 +206,7 @@ def test_views_are_equal_exactly_when_the_same_was_seen(name: str) -> None:
             for seat in (0, 1):
                 plain_view = plain.view(seat)
                 notes = (seat, tuple(plain_view["events"]))
-                data = game.view(seat).record.tobytes()
+                data = game.view(seat).array.tobytes()
                 met_again += data in by_view
                 if notes not in by_notes:
                     assert data == view_bytes(expected_view(plain_view))

@@ -46,7 +46,7 @@ def test_a_record_reads_back_and_replays_to_the_same_end(rules: str | Rules) -> 
         assert again == record
         replayed = again.replay()
         assert replayed.actions == game.actions
-        assert replayed.record.tobytes() == game.record.tobytes()
+        assert replayed.array.tobytes() == game.array.tobytes()
 
 
 def test_a_hand_of_a_match_keeps_the_score_before_it() -> None:

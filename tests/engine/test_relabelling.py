@@ -54,7 +54,7 @@ def test_renaming_suits_changes_nothing_that_is_shown(name: str, seed: int) -> N
     rng = random.Random(seed)
     names, game, other = game_and_image(name, seed, rng)
     games = pair_of_games(name, "trump-first")
-    games.batch.records[0], games.batch.records[1] = game.record[0], other.record[0]
+    games.batch.games[0], games.batch.games[1] = game.array[0], other.array[0]
     step = games.observe()
     style = rng.choice(STYLES)
     while True:
@@ -64,7 +64,7 @@ def test_renaming_suits_changes_nothing_that_is_shown(name: str, seed: int) -> N
             break
         legal = np.flatnonzero(step.masks[0]).tolist()
         hand = np.flatnonzero(step.observations[0, OBSERVATION_SPEC.slice("own_hand")]).tolist()
-        action = chosen_action(style, legal, hand, bool(games.batch.records["drawn"][0]), rng)
+        action = chosen_action(style, legal, hand, bool(games.batch.games["drawn"][0]), rng)
         # Suits that look alike may stand in either order, so the same card is looked up.
         orders = games.batch.suit_orders.tolist()
         card = real_card(action, orders[0])
@@ -78,12 +78,12 @@ def test_renaming_suits_changes_nothing_that_is_shown(name: str, seed: int) -> N
 def test_renaming_suits_changes_no_history(name: str, seed: int) -> None:
     rng = random.Random(seed)
     names, game, other = game_and_image(name, seed, rng)
-    rules, rows = game.rules.record(), history_rows(game.rules)
+    rules, rows = game.rules.array(), history_rows(game.rules)
     while True:
         for seat in (0, 1):
             told = []
             for view in (game.view(seat), other.view(seat)):
-                history, (order,) = histories(rules, view.record, rows, True)
+                history, (order,) = histories(rules, view.array, rows, True)
                 legal = sorted(shown(action, order.tolist()) for action in view.legal())
                 told.append((history.tobytes(), legal))
             assert told[0] == told[1]
@@ -104,7 +104,7 @@ def test_alike_suits_are_told_apart_by_the_card_led() -> None:
         game.deal_cards("QD QC QH KC", 1)
         for action in (reds[0], "QC", reds[1]):
             game.play(action)
-        games.batch.records[index] = game.record[0]
+        games.batch.games[index] = game.array[0]
     step = games.observe()
     assert step.observations[0].tobytes() == step.observations[1].tobytes()
 

@@ -121,7 +121,7 @@ def chooses(game: Game | ReferenceGame, seed: int) -> bool:
 @pytest.mark.parametrize("counts", ["last", "all"])
 def test_decided_hands_pay_where_every_majority_does(counts: str, book: int) -> None:
     rules = Rules(pay="over_book", book=book, counts=counts, slam_pay=9)
-    record, tricks = row(rules.record(), 0), rules.counting_tricks
+    record, tricks = row(rules.array(), 0), rules.counting_tricks
     majorities = range(tricks // 2 + 1, tricks + 1)
     all_pay = all(payoff_of_tricks(record, 0, count, tricks - count) > 0 for count in majorities)
     assert rules.decided_hands_pay == all_pay

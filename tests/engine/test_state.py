@@ -40,7 +40,7 @@ def one_hot(place: int, size: int) -> list[int]:
 
 def expected(game: Game) -> dict[str, list[int]]:
     """The groups of the state, from a game with open cards, in real suits."""
-    record, rules = game.record[0], game.rules
+    record, rules = game.array[0], game.rules
     mover = int(record["turn"])
     seats = {"mover": mover, "other": 1 - mover}
     views = {name: game.view(seat) for name, seat in seats.items()}

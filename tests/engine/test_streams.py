@@ -91,7 +91,7 @@ def test_decision_streams_hash_deal_seat_trick_and_phase() -> None:
     game, views, messages = Game(seed=4), [], []
     for number in range(30):
         seat = game.turn or 0
-        view = game.view(seat).record
+        view = game.view(seat).array
         views.append(view)
         place = 128 * seat + 4 * int(view["trick"][0]) + int(view["phase"][0])
         messages.append(number.to_bytes(8, "little") + place.to_bytes(8, "little"))

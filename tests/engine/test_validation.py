@@ -56,7 +56,7 @@ def test_every_state_that_play_reaches_is_accepted(rules: Any, options: dict[str
         assert other.records.tobytes() == games.records.tobytes()
         if step % 8 == 0:
             for index, deal in enumerate(games.records["deal"]):
-                assert games.game(index).record["deal"][0].tobytes() == deal.tobytes()
+                assert games.game(index).array["deal"][0].tobytes() == deal.tobytes()
         games.go_on(rng)
 
 
@@ -121,7 +121,7 @@ def test_an_impossible_field_is_refused_and_changes_nothing(field: str, value: i
     never_reached(games, state, 1)
     if (field, value) != ("phase", OVER):  # a hand that was stopped is a game that goes on
         with pytest.raises(ValueError, match="never leads to this record"):
-            Game.of_record(games.rules, records[1:2])
+            Game.of_array(games.rules, records[1:2])
 
 
 def never_reached(games: WaitingBatch, state: Any, game: int = 0) -> None:

@@ -79,7 +79,7 @@ class Walker:
         """Play the opponent's moves in the AEC environment, by the agent itself."""
         aec = self.aec
         while not aec.is_over and aec.agent_selection != self.learner:
-            views = aec.view(aec.agent_selection).record.copy()
+            views = aec.view(aec.agent_selection).array.copy()
             rng = decision_streams(agent_key(SEED), np.array([self.deal()], np.uint64), views)
             action = int(self.random.act(views, rng)[0])
             if aec.options.layout == "trump-first":

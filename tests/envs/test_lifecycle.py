@@ -443,7 +443,7 @@ def test_best_of_match_is_won_by_hands_not_points(reward: str) -> None:
             env.step(pick(env.observe(env.agent_selection)["action_mask"], rng))
             total += env.rewards["player_0"]
         result = env.infos["player_0"]["result"]
-        mine, others = env.view("player_0").record[0]["hands_won"].astype(int)
+        mine, others = env.view("player_0").array[0]["hands_won"].astype(int)
         hands, points = mine - others, result["points"][0] - result["points"][1]
         assert result["won"] == np.sign(hands)
         assert total == (points if reward == "points" else result["won"])

@@ -65,7 +65,7 @@ def test_it_plays_as_the_engine_does(rules: dict[str, Any]) -> None:
 
 
 def known(game: Game, seat: int) -> str:
-    return game.view(seat).record.tobytes().hex()
+    return game.view(seat).array.tobytes().hex()
 
 
 def words(game: Game) -> str:

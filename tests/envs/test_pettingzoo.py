@@ -203,7 +203,7 @@ def test_the_horizon_foreplay_pays_what_best_play_would() -> None:
             env.step(pick(env.observe(env.agent_selection)["action_mask"], rng))
         game = env.game()
         assert not game.stock
-        turn = int(game.record["turn"][0])
+        turn = int(game.array["turn"][0])
         best = value([sum(1 << c for c in hand) for hand in game.hands], game.trump, turn)
         assert env.rewards[f"player_{turn}"] == 2 * best - 10
 

@@ -22,7 +22,7 @@ TREES = pytest.mark.parametrize("rules", [PUBLIC, FULL], ids=["public tree", "fu
 
 def legal(agent: Agent, views: Array) -> Array:
     masks = np.zeros(len(views), np.uint64)
-    legal_in_views(agent.rules.record(), views, masks)
+    legal_in_views(agent.rules.array(), views, masks)
     return (masks[:, None] >> np.arange(agent.rules.actions, dtype=np.uint64)) & ONE == 1
 
 

@@ -78,7 +78,7 @@ def test_neither_place_nor_number_tells_the_other_half_of_a_deal() -> None:
 def test_streams_of_a_typed_seed_can_be_found_by_trying() -> None:
     """What the documentation says of environments: a seed must be secret to hide anything."""
     game = Game("classic", seed=4, number=9)
-    views = np.array(game.view(game.turn or 0).record, VIEW)
+    views = np.array(game.view(game.turn or 0).array, VIEW)
     rng = decision_streams(agent_key(4), np.array([9]), views)
     thief = StreamThief()
     StreamThief.begin()
@@ -118,10 +118,10 @@ def test_what_a_player_gets_is_its_own_and_a_part_of_nothing() -> None:
 def test_what_the_arena_collects_does_not_depend_on_hidden_cards(rules: str) -> None:
     chance = np.random.default_rng(2)
     game = Game(rules, seed=6)
-    record, key = load_rules(rules).record(), agent_key(1)
+    record, key = load_rules(rules).array(), agent_key(1)
     while not game.over:
         seat = game.turn or 0
-        games = np.concatenate([game.record, with_other_hidden_cards(game, seat, chance).record])
+        games = np.concatenate([game.array, with_other_hidden_cards(game, seat, chance).array])
         assert games.dtype == GAME
         seats, (views, choices) = np.zeros(2, np.uint8), new_decisions(2)
         count = kernels.collect(
@@ -206,7 +206,7 @@ def views_and_twins(rules: str) -> tuple[np.ndarray, np.ndarray]:
         game = Game(rules, seed=8, number=number)
         while not game.over:
             seat = game.turn or 0
-            seen.append(game.view(seat).record)
-            twins.append(with_other_hidden_cards(game, seat, chance).view(seat).record)
+            seen.append(game.view(seat).array)
+            twins.append(with_other_hidden_cards(game, seat, chance).view(seat).array)
             game.play(int(chance.choice(game.legal())))
     return np.concatenate(seen), np.concatenate(twins)

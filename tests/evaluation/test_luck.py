@@ -62,17 +62,17 @@ def test_luck_sums_to_zero_over_all_outcomes_of_a_trick(tricks: int) -> None:
     for _ in range(2 * tricks):
         game.play(game.legal()[0])
     at = 26 + 2 * tricks
-    unseen = game.record["deal"][0, at - 1 :].copy()
+    unseen = game.array["deal"][0, at - 1 :].copy()
     ways = [*permutations(range(len(unseen)), 2)]
-    games = np.repeat(game.record, len(ways))
-    loser = 1 - int(game.record["leader"][0])
+    games = np.repeat(game.array, len(ways))
+    loser = 1 - int(game.array["leader"][0])
     for each, (drawn, up) in zip(games, ways, strict=True):
         rest = [place for place in range(len(unseen)) if place not in (drawn, up)]
         each["deal"][at - 1 :] = unseen[[drawn, up, *rest]]
         each["hand"][loser] ^= np.uint64((1 << int(unseen[0])) ^ (1 << int(unseen[drawn])))
     luck, count = np.zeros((len(ways), aivat.METRICS)), np.arange(len(ways))
     estimator = aivat.new_value_estimator(game.rules, load_tablebase(True, False), new_scratch())
-    batch = k.new_games(game.rules.record(), len(ways))._replace(games=games)
+    batch = k.new_games(game.rules.array(), len(ways))._replace(games=games)
     aivat.add_luck(batch, count, estimator, luck)
     assert np.abs(luck.sum(axis=0)).max() < 1e-9 * len(ways)
     assert (luck.std(axis=0) > 0).all()

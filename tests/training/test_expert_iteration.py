@@ -80,12 +80,12 @@ def policy_parts() -> tuple[Weights, list[str]]:
 
 
 def field(game: Game, seat: int, name: str) -> int:
-    return int(game.view(seat).record[name].item())
+    return int(game.view(seat).array[name].item())
 
 
 def policy_probs(game: Game) -> dict[int, float]:
     view = game.view(game.turn or 0)
-    probs = policy_agent().network_probabilities(np.array(view.record, VIEW))[0]
+    probs = policy_agent().network_probabilities(np.array(view.array, VIEW))[0]
     return {card: float(probs[card]) for card in view.legal()}
 
 
@@ -157,7 +157,7 @@ def test_search_gets_a_random_stream_for_each_decision() -> None:
 
 
 def value_inputs(game: Game) -> list[int]:
-    record = game.record[0]
+    record = game.array[0]
     leader = int(record["leader"])
     hands = [set(map(int, game.hands[seat])) for seat in (leader, 1 - leader)]
     seen = set()
@@ -204,7 +204,7 @@ def after(game: Game, card: int) -> Game:
 
 
 def exact_pay(game: Game) -> int:
-    record = game.record[0]
+    record = game.array[0]
     hands = [int(hand) for hand in record["hand"]]
     return 1 if value(hands, int(record["trump"]), int(record["leader"])) > 6 else -1
 
@@ -447,8 +447,8 @@ def test_losses_of_value_and_belief_networks_are_cross_entropies() -> None:
     order, places = np.zeros(4, np.uint8), np.zeros(4, np.int64)
     for number, decision, game, _ in decisions_of(hands, 11):
         seat, active = game.turn or 0, np.zeros(MAX_BELIEF_INPUTS, np.int16)
-        view = row(np.array(game.view(seat).record, VIEW), 0)
-        count = write_belief_inputs(row(CLASSIC.record(), 0), view, order, places, active)
+        view = row(np.array(game.view(seat).array, VIEW), 0)
+        count = write_belief_inputs(row(CLASSIC.array(), 0), view, order, places, active)
         assert np.flatnonzero(x[number, decision].float()).tolist() == sorted(active[:count])
         cards = 13 * order[np.arange(52) // 13].astype(int) + np.arange(52) % 13
         unseen = field(game, seat, "unseen")

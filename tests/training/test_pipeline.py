@@ -75,7 +75,7 @@ def test_hands_are_legal_and_end_as_solved() -> None:
         game = Game("classic", seed=5, number=100 + k)
         for card in hand["plays"]:
             game.play(int(card))
-        record = game.record[0]
+        record = game.array[0]
         won = value([int(cards) for cards in record["hand"]], int(record["trump"]), game.turn or 0)
         assert hand["tricks"] == (won if game.turn == 0 else 13 - won)
 
@@ -139,7 +139,7 @@ def test_interrupted_fit_comes_to_the_same_weights(
 
 def likely_cards(view: View) -> np.ndarray:
     network = NetworkAgent("classic", CLASSIC_WEIGHTS)
-    probs = network.network_probabilities(np.array(view.record, VIEW))[0][view.legal()]
+    probs = network.network_probabilities(np.array(view.array, VIEW))[0][view.legal()]
     return np.flatnonzero(np.log(probs / probs.max()) > UNLIKELY_FOR_TARGETS)
 
 

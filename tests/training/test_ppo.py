@@ -148,7 +148,7 @@ def test_oracle_critic_sees_blind_hands_until_taken() -> None:
         card_ranks="absolute",
     )
     trainer, answers = PPO(settings), [KEEP, TAKE_BLIND] * 4
-    deals = trainer.games.batch.records["deal"].copy()
+    deals = trainer.games.batch.games["deal"].copy()
     for step, actions in enumerate((answers, answers[::-1], None)):
         now = trainer.games.observe()
         trainer.collector.add_observations(step, now)

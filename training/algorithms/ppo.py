@@ -98,7 +98,7 @@ class PPO(Trainer):
             eps=1e-5,
         )
         if device == "cpu":
-            rules, backend = settings.options.rules_record, self.backend.batch_backend
+            rules, backend = settings.options.rules_array, self.backend.batch_backend
             warm_up("trainer", "training", lambda: compile_all(rules, backend), seconds=2)
 
     @classmethod

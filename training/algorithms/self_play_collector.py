@@ -59,7 +59,7 @@ class SelfPlayCollector:
         for (_, span), option in zip(self.games.parts, options, strict=True):
             scales[span] = settings.reward_scale or max(1.0, 0.4 * option.max_loss)
         self.reward_scales: Array = backend.from_numpy(scales)
-        self._rules = [backend.batch_backend.constant(option.rules_record) for option in options]
+        self._rules = [backend.batch_backend.constant(option.rules_array) for option in options]
         self.n_steps = settings.n_steps or settings.episode
         self.buffer = RolloutBuffer(
             backend,
@@ -157,7 +157,7 @@ class SelfPlayCollector:
         for (batch, span), rules in zip(self.games.parts, self._rules, strict=True):
             cards = HiddenCards(
                 rules=rules,
-                records=batch.records,
+                records=batch.games,
                 seats=result.seats[span],
                 orders=batch.suit_orders,
                 env_actions=self.buffer.env_actions[span],

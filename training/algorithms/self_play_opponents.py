@@ -154,7 +154,7 @@ def env_actions_of(agent: Agent, batch: Batch, rows: Array) -> Array:
     """Actions of an agent in some games, as the environment takes them."""
     batch = batch.on_host()
     views = batch.views(batch.turns())[rows]
-    rng = decision_streams(agent_key(batch.seed), batch.records["number"][rows], views)
+    rng = decision_streams(agent_key(batch.seed), batch.games["number"][rows], views)
     # The agent plays in no other games.
     opponent = OpponentGames(agent, 0, rows)
     actions = query_opponent(batch, opponent, PendingDecisions(rows, views, rng))

@@ -77,7 +77,7 @@ class BeliefTask:
     outputs = N_CARDS
 
     def __init__(self, rules: Rules) -> None:
-        self.rules = rules.record()
+        self.rules = rules.array()
         self.decisions = rules.stock_cards
         self.active = np.zeros(MAX_BELIEF_INPUTS, np.int16)
 

@@ -339,7 +339,7 @@ class PolicyTask:
     kind = "mlp"
 
     def __init__(self, rules: Rules, policy: PolicyNet, kl_coef: float) -> None:
-        self.rules, self.kl_coef = rules.record(), kl_coef
+        self.rules, self.kl_coef = rules.array(), kl_coef
         self.net = policy
         self.old_policy = torch_mlp(policy.layers)
         self.inputs, self.outputs = len(policy.inputs), int(policy.layers.sizes[-1])

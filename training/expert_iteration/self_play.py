@@ -229,7 +229,7 @@ class Lockstep(ABC):
     """Plays many hands in lockstep."""
 
     def __init__(self, rules: Rules, count: int) -> None:
-        self.rules, self.games = rules.record(), np.zeros(count, GAME)
+        self.rules, self.games = rules.array(), np.zeros(count, GAME)
         self.streams = np.zeros(count, np.uint64)
         self.tablebase, self.scratch = load_tablebase(), new_scratch()
 

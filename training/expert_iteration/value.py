@@ -94,7 +94,7 @@ class ValueTask:
     outputs = N_OUTCOMES
 
     def __init__(self, rules: Rules, td_lambda: float) -> None:
-        self.rules, self.td_lambda = rules.record(), td_lambda
+        self.rules, self.td_lambda = rules.array(), td_lambda
         self.tricks, self.endgame_tricks = rules.foreplay_tricks, rules.hand
         self.payoffs = torch.sign(2 * torch.arange(N_OUTCOMES) - rules.hand).float()
         self.games = np.zeros(1, GAME)
