@@ -29,13 +29,16 @@ from numba.core import ir, types
 from numba.core.analysis import compute_cfg_from_blocks
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
-from numba.core.compiler_machinery import LoweringPass, register_pass
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler_machinery import LoweringPass, PassManager, _pass_registry, register_pass
 from numba.core.lowering import Lower
 from numba.core.registry import CPUDispatcher
-from numba.core.typed_passes import AnnotateTypes, NativeLowering
+from numba.core.sigutils import normalize_signature
+from numba.core.typed_passes import AnnotateTypes, NativeLowering, NopythonRewrites
 from numba.core.untyped_passes import (
     FindLiterallyCalls,
     InlineClosureLikes,
+    IRProcessing,
     LiteralPropagationSubPipelinePass,
     LiteralUnroll,
     MakeFunctionToJitFunction,
@@ -46,6 +49,14 @@ from numba.core.untyped_passes import (
 
 class _BitcodeLibrary(JITCodeLibrary):
     # Links what it calls, for linking into its callers, without generating machine code.
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+        # Numba makes new passes for each function, also for those that are only declared.
+        passes, builder = self._codegen._function_pass_manager()
+        for function in ll_module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
+
     def finalize(self) -> None:
         self._raise_if_finalized()
         for library in dict.fromkeys(self._linking_libraries):
@@ -82,20 +93,31 @@ class _SkipRefcounts(LoweringPass):
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:
-        all_types = [state.return_type, *state.typemap.values()]
-        if any(isinstance(value, types.Generator) for value in all_types):
-            return False
-        models = state.targetctx.data_model_manager
-        owned = [state.return_type]
-        owned += [
-            value for value in state.typemap.values() if not isinstance(value, _BORROWED_TYPES)
-        ]
-        for value, signature in state.calltypes.items():
-            owned += _owned_types(value, signature)
-        if any(models[value].contains_nrt_meminfo() for value in owned):
-            return False
-        state.targetctx = state.targetctx.subtarget(enable_nrt=False)
+        if not _allocates(state):
+            state.targetctx = state.targetctx.subtarget(enable_nrt=False)
         return True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Rewrites(NopythonRewrites):
+    """Rewrite expressions of arrays, of which there are none without an allocation."""
+
+    _name = "rewrites"
+
+    def run_pass(self, state: Any) -> bool:
+        return _allocates(state) and super().run_pass(state)
+
+
+def _allocates(state: Any) -> bool:
+    all_types = [state.return_type, *state.typemap.values()]
+    if any(isinstance(value, types.Generator) for value in all_types):
+        return True
+    models = state.targetctx.data_model_manager
+    owned = [state.return_type]
+    owned += [value for value in state.typemap.values() if not isinstance(value, _BORROWED_TYPES)]
+    for value, signature in state.calltypes.items():
+        owned += _owned_types(value, signature)
+    return any(models[value].contains_nrt_meminfo() for value in owned)
 
 
 def _owned_types(instruction: Any, signature: Any) -> list[types.Type]:
@@ -179,6 +201,7 @@ class _StopAtBitcode(LoweringPass):
 
 
 _UNUSED_PASSES = (
+    IRProcessing,
     WithLifting,
     InlineClosureLikes,
     MakeFunctionToJitFunction,
@@ -187,23 +210,38 @@ _UNUSED_PASSES = (
     LiteralUnroll,
     LiteralPropagationSubPipelinePass,
 )
-"""Passes for closures, `with`, `raise` and literals, which no function of this package has. Each
-may rebuild the control flow and the lifetimes of all variables of a function."""
+"""Passes for closures, `with`, `raise` and literals, which no function of this package has, and one
+whose result the next pass computes anew. Each may rebuild the control flow and the lifetimes of all
+variables of a function."""
+
+_REPLACED_PASSES = {NativeLowering: _Lowering, NopythonRewrites: _Rewrites}
+
+
+class _Pipeline(PassManager):
+    """Passes without numba's events, timers and reports, which take longer than most passes."""
+
+    def run(self, state: Any) -> None:
+        for one, _ in self.passes:
+            instance = _pass_registry.get(one).pass_inst
+            instance.analysis = self._analysis
+            instance.run_pass(state)
 
 
 class _Compiler(CompilerBase):
     _extra_passes: tuple[Any, ...] = (_SkipRefcounts,)
 
     def define_pipelines(self) -> list[Any]:
-        pipeline = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        pipeline = _Pipeline("nopython")
+        # Branches known from types and constants are pruned three times: once is enough without
+        # closures, after functions were inlined by their code.
+        passes: dict[Any, str] = {}
+        for one, name in DefaultPassBuilder.define_nopython_pipeline(self.state).passes:
+            if one not in _UNUSED_PASSES:
+                passes.pop(one, None)
+                passes[_REPLACED_PASSES.get(one, one)] = name
+        pipeline.passes = list(passes.items())
         for extra_pass in self._extra_passes:
             pipeline.add_pass_after(extra_pass, AnnotateTypes)
-        # Branches known from types are pruned three times: once is enough without closures.
-        passes: dict[Any, str] = {}
-        for one, name in pipeline.passes:
-            if one not in _UNUSED_PASSES:
-                passes.setdefault(_Lowering if one is NativeLowering else one, name)
-        pipeline.passes = list(passes.items())
         pipeline.finalize()
         return [pipeline]
 
@@ -219,7 +257,31 @@ def _without_literal(argument: types.Type) -> types.Type:
     return types.unliteral(argument) if isinstance(argument, literals) else argument
 
 
-class _InternalDispatcher(CPUDispatcher):
+class _Dispatcher(CPUDispatcher):
+    def compile(self, sig: Any) -> Any:
+        """As of numba, without its timers: those would hear of each call of LLVM."""
+        with global_compiler_lock:
+            args, return_type = normalize_signature(sig)
+            result = self.overloads.get(tuple(args))
+            if result is not None:
+                return result.entry_point
+            result = self._cache.load_overload(sig, self.targetctx)
+            if result is None:
+                self._cache_misses[sig] += 1
+                with self._compiling_counter:
+                    result = self._compiler.compile(args, return_type)
+                self.add_overload(result)
+                self._cache.save_overload(sig, result)
+            else:
+                self._cache_hits[sig] += 1
+                self.targetctx.insert_user_function(
+                    result.entry_point, result.fndesc, [result.library]
+                )
+                self.add_overload(result)
+            return result.entry_point
+
+
+class _InternalDispatcher(_Dispatcher):
     """Dispatcher of a function for calls from compiled code."""
 
     is_noinline = False
@@ -256,7 +318,7 @@ def _gc_disabled() -> Iterator[None]:
             gc.enable()
 
 
-class Compiled(CPUDispatcher):
+class Compiled(_Dispatcher):
     """Dispatcher for calls from Python; compiled code gets its `_InternalDispatcher`."""
 
     def __init__(
