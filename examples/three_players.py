@@ -15,7 +15,7 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.env_util import make_vec_env
 
 from german_whist.three_player import GermanWhistThreeEnv, observation
-from german_whist.three_player.agents import won_at_three
+from german_whist.three_player.agents import estimate_payoff
 from german_whist.three_player.game import ThreeView
 
 
@@ -82,7 +82,7 @@ def main() -> None:
         return int(indices[int(model.predict(obs, None, None, True, mask)[0])])
 
     for opponents in ("thrifty", "random"):
-        print(f"against two {opponents}:", won_at_three(learned, opponents, args.hands, 10**9))
+        print(f"against two {opponents}:", estimate_payoff(learned, opponents, args.hands, 10**9))
 
 
 if __name__ == "__main__":

@@ -108,7 +108,7 @@ def test_child_processes_inherit_traceback_option(monkeypatch) -> None:
         (KeyboardInterrupt(), "stopped", 130),
     ],
 )
-def test_whatever_is_raised_ends_in_a_sentence(
+def test_exceptions_end_in_a_sentence(
     fault: BaseException, told: str, status: int, monkeypatch, whist
 ) -> None:
     def fail(_: object) -> int:
@@ -171,7 +171,7 @@ def test_a_signal_ends_a_command_though_a_compiler_swallows_it(
         ("ladder --config lader", "'lader' is not a ladder; did you mean 'ladder'?"),
     ],
 )
-def test_what_was_typed_is_answered(line: str, told: str, whist) -> None:
+def test_typed_errors_are_answered(line: str, told: str, whist) -> None:
     found = whist(*shlex.split(line), status=2)
     assert told in found.err
     assert len(found.err.splitlines()) == 1

@@ -88,7 +88,7 @@ def test_files_that_pages_speak_of_are_there() -> None:
                 assert (ROOT / name).exists(), f"{page.name} speaks of {name}, which is not there"
 
 
-def test_a_block_that_fails_is_told_with_its_line(tmp_path) -> None:
+def test_failing_block_is_reported_with_its_line(tmp_path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# A page\n\n```python\none = 1\n```\n\n```python\none / 0\n```\n")
     assert failures([page]) == ["page.md:8: the example fails: ZeroDivisionError: division by zero"]
@@ -116,7 +116,7 @@ def test_a_command_of_a_page_is_one(told: str, desk: Path) -> None:
             assert main([name, *words, *further]) == 0
 
 
-def test_every_rule_set_has_its_ratings_and_the_champion_plays_it() -> None:
+def test_ladder_page_rates_every_rule_set() -> None:
     page = (ROOT / "docs" / "results" / "ladder.md").read_text(encoding="utf-8")
     assert "\n## classic\n" in page
     for name in german_whist.named_rules():

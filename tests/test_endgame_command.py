@@ -21,7 +21,7 @@ def test_an_ending_is_valued_card_by_card(whist) -> None:
 
 @pytest.mark.parametrize("trump", ["H", "none"])
 @pytest.mark.parametrize("words", [[], ["--low"]])
-def test_what_is_told_as_json_is_what_python_tells(trump: str, words: list[str], whist) -> None:
+def test_json_output_equals_the_python_result(trump: str, words: list[str], whist) -> None:
     suit, low = (None if trump == "none" else trump), bool(words)
     hands = ["4S JS 3S", "6S 3H 9H"]  # in a low contract the jack is a mistake
     options = ["--trump", trump, "--json", *words]

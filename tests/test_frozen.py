@@ -23,7 +23,7 @@ import german_whist
 from german_whist import Game, Match
 from german_whist.agents import CannotPlay, Player, agent_key, decision_streams, make_agent
 from german_whist.agents.registry import agent_names
-from german_whist.three_player.agents import play_hand, three_player
+from german_whist.three_player.agents import agent_for_three, play_hand
 from german_whist.three_player.game import ThreeGame
 
 FROZEN = Path(__file__).with_name("frozen.json")
@@ -128,7 +128,7 @@ def three() -> dict[str, str]:
     """The players of the game for three."""
     key, found = agent_key(5), {}
     for names in (("random",) * 3, ("thrifty", "random", "thrifty")):
-        players = [three_player(name) for name in names]
+        players = [agent_for_three(name) for name in names]
         games = [play_hand(ThreeGame(4, number), players, key) for number in range(6)]
         found[" ".join(names)] = digest(*([int(a) for a in game.actions] for game in games))
     return found

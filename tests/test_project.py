@@ -107,7 +107,7 @@ def test_every_package_is_type_checked_and_has_its_place() -> None:
     assert folders - {"benchmarks"} <= {*re.findall(r"\w+", layers)}
 
 
-def test_the_command_tells_the_version_of_pyproject(capsys) -> None:
+def test_command_prints_the_version_of_pyproject(capsys) -> None:
     assert main(["--version"]) == 0
     version = project()["project"]["version"]
     assert capsys.readouterr().out == f"german-whist {version}\n"

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ..agents.base import agent_key
+from ..agents.base import Array, agent_key
 from ..common.suggestions import suggest
 from ..engine.cards import N_CARDS, cards_of
 from ..engine.checks import checked_count
@@ -22,18 +22,18 @@ from ..engine.rng import SipKey, random_below, siphash
 from ..evaluation.statistics import quantile
 from .game import DUMMY, PLAYERS, ThreeGame, ThreeView
 
-ThreePlayer = Callable[[ThreeView, "np.ndarray[Any, Any]"], int]
+ThreeAgent = Callable[[ThreeView, Array], int]
 _QUEEN = 10
 _SUIT = 0x1FFF
 _ME = 0
 
 
-def random_card(view: ThreeView, stream: np.ndarray[Any, Any]) -> int:
+def random_card(view: ThreeView, stream: Array) -> int:
     legal = cards_of(view.legal)
     return legal[random_below(stream, len(legal))]
 
 
-def thrifty_card(view: ThreeView, stream: np.ndarray[Any, Any]) -> int:
+def thrifty_card(view: ThreeView, stream: Array) -> int:
     """Win valuable tricks as cheaply as possible, and save trumps and high cards otherwise.
 
     Valuable are, for the stock, trumps, queens and better, and the eighth trick always, as it wins
@@ -78,36 +78,36 @@ def _has_it(view: ThreeView, best: int) -> bool:
     return any(beats(card, best, view.trump) for card in cards_of(of_suit or view.hand))
 
 
-PLAYERS_OF_THREE: dict[str, ThreePlayer] = {"random": random_card, "thrifty": thrifty_card}
+AGENTS_OF_THREE: dict[str, ThreeAgent] = {"random": random_card, "thrifty": thrifty_card}
 
 
-def three_player(player: object) -> ThreePlayer:
+def agent_for_three(agent: object) -> ThreeAgent:
     """Agent by name, or a function."""
-    if callable(player):
-        return player  # pyright: ignore[reportReturnType]
-    if not isinstance(player, str) or player not in PLAYERS_OF_THREE:
+    if callable(agent):
+        return agent  # pyright: ignore[reportReturnType]
+    if not isinstance(agent, str) or agent not in AGENTS_OF_THREE:
         raise ValueError(
-            f"there is no player {player!r} for three{suggest(str(player), PLAYERS_OF_THREE)}"
+            f"there is no agent {agent!r} for three{suggest(str(agent), AGENTS_OF_THREE)}"
         )
-    return PLAYERS_OF_THREE[player]
+    return AGENTS_OF_THREE[agent]
 
 
 # -- playing
 
 
-def three_stream(key: SipKey, game: ThreeGame) -> np.ndarray[Any, Any]:
+def three_stream(key: SipKey, game: ThreeGame) -> Array:
     """Random stream of the next card, by deal, seat and number of cards played."""
     place = N_CARDS * (game.turn or 0) + len(game.actions)
     return np.array([siphash(key, np.uint64(game.number), np.uint64(place))], np.uint64)
 
 
-def play_hand(game: ThreeGame, players: Sequence[ThreePlayer], key: SipKey) -> ThreeGame:
+def play_hand(game: ThreeGame, players: Sequence[ThreeAgent], key: SipKey) -> ThreeGame:
     while (seat := game.mover) is not None:
         game.play(players[seat](game.view(seat), three_stream(key, game)))
     return game
 
 
-class PayEstimate(NamedTuple):
+class PayoffEstimate(NamedTuple):
     """Mean payoff per hand, and its margin of error (95 %)."""
 
     payoff: float
@@ -117,19 +117,19 @@ class PayEstimate(NamedTuple):
         return f"{self.payoff:+.2f} ± {self.interval:.2f} a hand"
 
 
-def won_at_three(
-    player: object, opponents: object = "random", hands: int = 1000, seed: int = 1
-) -> PayEstimate:
+def estimate_payoff(
+    agent: object, opponents: object = "random", hands: int = 1000, seed: int = 1
+) -> PayoffEstimate:
     """Mean payoff against two copies of an opponent, every deal played once from each seat."""
     if checked_count(hands, "hands") < 2:
         raise ValueError(f"hands is {hands!r}: an interval takes two deals or more")
-    key, agent, opponent = agent_key(seed), three_player(player), three_player(opponents)
+    key, own, opponent = agent_key(seed), agent_for_three(agent), agent_for_three(opponents)
     game, payoffs = ThreeGame(), np.zeros(hands)
     for number in range(hands):
         for seat in range(PLAYERS):
             game.deal(seed, number)
-            players = [agent if place == seat else opponent for place in range(PLAYERS)]
+            players = [own if place == seat else opponent for place in range(PLAYERS)]
             payoffs[number] += play_hand(game, players, key).payoffs[seat] / PLAYERS
-    return PayEstimate(
+    return PayoffEstimate(
         float(payoffs.mean()), quantile(hands) * float(payoffs.std(ddof=1)) / math.sqrt(hands)
     )

@@ -18,7 +18,7 @@ from ..engine.rng import random_below, stream_state
 from ..envs.illegal import LOSE, RAISE, warn_of_illegal_action
 from ..envs.render.modes import OPEN, RENDER_MODES, SEAT
 from ..envs.single_agent_batch import RANDOM_SEAT
-from .agents import ThreePlayer, three_player, three_stream
+from .agents import ThreeAgent, agent_for_three, three_stream
 from .game import HAND, PLAYERS, ThreeView
 from .german_whist_three_v0 import raw_env
 from .observation import three_space
@@ -90,7 +90,7 @@ worst reward, or `"raise"` |
         self._table = raw_env(render_mode=render_mode)
 
     @property
-    def opponents(self) -> tuple[ThreePlayer, ThreePlayer]:
+    def opponents(self) -> tuple[ThreeAgent, ThreeAgent]:
         """The agents at the left and at the right; they may be replaced at any time."""
         return self._opponents
 
@@ -117,7 +117,7 @@ worst reward, or `"raise"` |
         stream = np.array([stream_state(np.uint64(key), np.uint64(self._game.number))], np.uint64)
         return int(random_below(stream, PLAYERS))
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: object) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Play a card, and let the opponents play until the learner's next turn."""
         table, number = self._table, checked_action(action)
         table.check_dealt()
@@ -175,8 +175,8 @@ worst reward, or `"raise"` |
         return shown if self._mask_in_observation else shown["observation"], info
 
 
-def _opponent_pair(opponents: object) -> tuple[ThreePlayer, ThreePlayer]:
+def _opponent_pair(opponents: object) -> tuple[ThreeAgent, ThreeAgent]:
     pair = opponents if isinstance(opponents, (tuple, list)) else (opponents, opponents)
     if len(pair) != PLAYERS - 1:
-        raise ValueError(f"opponents are {opponents!r}: it has to be one player, or two of them")
-    return three_player(pair[0]), three_player(pair[1])
+        raise ValueError(f"opponents are {opponents!r}: it has to be one agent, or two of them")
+    return agent_for_three(pair[0]), agent_for_three(pair[1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -197,7 +197,7 @@ def _match(body: MatchRequest | None) -> Match | None:
 # -- responses
 
 
-def json_response(value: Any, status: int = 200) -> Response:
+def json_response(value: object, status: int = 200) -> Response:
     """A JSON response."""
     return Response(msgspec.json.encode(value), status, media_type="application/json")
 

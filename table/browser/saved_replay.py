@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
-from typing import Any
 
 from ...engine.records import GameRecord
 from ..review.analysis import Analysis
@@ -29,7 +28,7 @@ def replay_page(
 ) -> str:
     """The page of a hand, with its analysis if there is one, from one seat or with both open."""
     replay = make_replay(record)
-    saved: dict[str, Any] = {
+    saved: dict[str, object] = {
         "replay": replay,
         "analysis": analysis,
         "seat": "both" if seat is None else seat,
@@ -61,7 +60,7 @@ def replay_page(
 """
 
 
-def _notes(meta: Mapping[str, Any]) -> list[str]:
+def _notes(meta: Mapping[str, object]) -> list[str]:
     notes = [
         f"{plain_text(name)}: {plain_text(str(value))}"
         for name, value in meta.items()

@@ -299,7 +299,7 @@ class Session:
         self.results.append(HandResult(game.counting_tricks, game.payoffs, game.low))
 
     def _record(self) -> GameRecord:
-        meta: dict[str, Any] = {"players": list(self.settings.names)}
+        meta: dict[str, object] = {"players": list(self.settings.names)}
         if self.helped:
             meta["helped"] = True
         # Card by card: the seed would reveal the next hands of the match.

@@ -131,7 +131,7 @@ class Store(Database):
             connection.execute("DELETE FROM sessions WHERE id = ?", (name,))
 
 
-def _about(session: Session) -> dict[str, Any]:
+def _about(session: Session) -> dict[str, object]:
     settings = session.settings
     players = join_words(list(map(display_name, settings.names)))
     return {

@@ -94,7 +94,7 @@ def _costs(
     if any(hands):
         yield _cost(player, stage, None, hands)
     for trick in sorted({decision.trick for hand in hands for decision in hand}):
-        of_trick = [[each for each in hand if each.trick == trick] for hand in hands]
+        of_trick = [[made for made in hand if made.trick == trick] for hand in hands]
         yield _cost(player, stage, trick, of_trick)
 
 

@@ -151,7 +151,9 @@ def make_puzzles(rules: Rules, seed: int, endgames: int, foreplay: int) -> Itera
                 islice(candidates, _POOL),
                 key=lambda candidate: (band_counts[candidate.band], -candidate.rating),
             )
-            confirmed = next(filter(None, (_confirm(strong, each) for each in pool)), None)
+            confirmed = next(
+                filter(None, (_confirm(strong, candidate) for candidate in pool)), None
+            )
             if confirmed is not None:
                 band_counts[confirmed.band] += 1
                 left -= 1

@@ -99,7 +99,7 @@ def plain_pay(rules: Rules, low: bool, own: int, other: int) -> int:
 
 
 @pytest.mark.parametrize("name", named_rules())
-def test_endings_of_named_sets_have_the_solvers_values_and_their_costs_add_up(name: str) -> None:
+def test_endings_of_named_sets_have_solver_values(name: str) -> None:
     record = random_hand(name, 3)
     analysis, game = analysed(record, QUICK), record.start()
     costs, initial = [0.0, 0.0], None
@@ -123,7 +123,7 @@ def test_endings_of_named_sets_have_the_solvers_values_and_their_costs_add_up(na
         assert analysis["story"][-1]["expected"] == initial - costs[0] + costs[1]
 
 
-def test_endings_that_are_not_open_are_estimated_and_races_by_their_winner() -> None:
+def test_closed_endings_and_races_are_estimated() -> None:
     for rules in (engine_rules("set aside"), {**SMALL, "race": 3, "contract": "low"}):
         analysis = analysed(random_hand(rules), QUICK)
         decisions = analysis["decisions"]
@@ -206,7 +206,7 @@ def mean_by_enumeration(view: View, action: int) -> float:
     return total / len(unseen)
 
 
-def test_a_mistake_costs_more_than_the_noise_and_the_dearest_comes_first() -> None:
+def test_mistakes_exceed_the_noise_dearest_first() -> None:
     settings = AnalysisSettings(search="flat-mc:250,voids,playout=counting")
     record = random_hand("margin", 5)
     analysis = analysed(record, settings)

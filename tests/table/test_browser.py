@@ -34,7 +34,7 @@ KEYS = dict(zip((*WORDS, "jack", "queen", "king", "ace"), "234567890jqka", stric
 # -- playing
 
 
-def test_a_match_is_played_by_clicks_from_the_lobby_to_the_statistics(user: User) -> None:
+def test_match_is_played_by_clicks_from_lobby_to_statistics(user: User) -> None:
     page = user.page
     user.go()
     page.locator("[name=opponent][value=easy]").check()
@@ -69,7 +69,7 @@ def test_a_match_is_played_by_clicks_from_the_lobby_to_the_statistics(user: User
     expect(row.locator("td").nth(1)).to_have_text(str(hands))
 
 
-def test_letters_and_digits_find_cards_and_an_illegal_one_is_refused_and_stays(
+def test_keys_find_cards_and_illegal_one_stays(
     user: User,
 ) -> None:
     page = user.page
@@ -112,7 +112,7 @@ def test_two_clicks_play_a_card_where_that_is_wished(user: User) -> None:
 
 
 @pytest.mark.parametrize("rules", ["draft", "open-stock"])
-def test_the_upper_card_of_the_stock_is_clicked_and_a_choice_made(user: User, rules: str) -> None:
+def test_upper_stock_card_is_clicked_and_chosen(user: User, rules: str) -> None:
     page, up = user.page, user.page.locator(".hit[data-zone=up]")
     user.sit_down(rules=rules, opponent="random", seed=5)
     while not up.count():
@@ -152,7 +152,7 @@ def test_a_hand_is_kept_or_exchanged_by_a_button_or_a_key(user: User) -> None:
         user.play_on()
 
 
-def test_the_table_tells_the_story_of_the_hand(user: User) -> None:
+def test_table_shows_the_course_of_a_hand(user: User) -> None:
     page = user.page
     user.set(motion="fast")
     name = user.sit_down(seed=5)
@@ -324,7 +324,7 @@ def test_a_hand_is_replayed_and_analysed(user: User) -> None:
     assert "<html" in loading.value.path().read_text(encoding="utf-8")
 
 
-def test_a_record_file_opens_and_broken_lines_are_told(user: User, tmp_path) -> None:
+def test_record_file_opens_and_reports_broken_lines(user: User, tmp_path) -> None:
     page = user.page
     user.finished_hand()
     lines = page.evaluate("fetch('/api/statistics/export?form=jsonl').then(each => each.text())")

@@ -52,7 +52,7 @@ def played_by_me(user: User, name: str) -> list[Any]:
 
 
 @in_windows((844, 390))
-def test_a_click_on_the_next_hand_is_no_first_half_of_one_on_a_card(user: User) -> None:
+def test_click_on_next_hand_and_on_a_card_are_no_double_click(user: User) -> None:
     page = user.page
     name = user.sit_down(match={"kind": "points", "n": 50}, opponent="random", seed=6)
     user.finish_hand(name)
@@ -221,7 +221,7 @@ def test_the_next_decision_comes_soon_after_a_click(user: User, hasten: bool, li
     assert len(played_by_me(user, name)) == len(seconds)
 
 
-def test_a_card_whose_answer_is_lost_is_sent_again_and_played_once(user: User) -> None:
+def test_card_whose_answer_is_lost_is_played_once(user: User) -> None:
     def lose_on_its_way_back(route: Route) -> None:
         route.fetch()
         route.abort()
@@ -270,9 +270,7 @@ def first_card(user: User, browser) -> tuple[float, list[Any]]:
         return page.wait_for_function("() => window.seconds").json_value(), requests
 
 
-def test_a_first_visit_takes_few_requests_and_two_until_a_card_can_be_played(
-    user: User, browser
-) -> None:
+def test_first_visit_takes_few_requests(user: User, browser) -> None:
     user.sit_down(rules="classic")
     _, requests = first_card(user, browser)
     size = sum(each["responseBodySize"] + each["responseHeadersSize"] for each in requests)
@@ -282,9 +280,7 @@ def test_a_first_visit_takes_few_requests_and_two_until_a_card_can_be_played(
 
 
 @pytest.mark.thorough
-def test_a_first_card_can_be_played_within_three_seconds_on_a_slow_line(
-    user: User, browser
-) -> None:
+def test_first_card_on_slow_line_within_three_seconds(user: User, browser) -> None:
     user.sit_down(rules="classic")
     assert min(first_card(user, browser)[0] for _ in range(5)) < 3.0
 
@@ -306,7 +302,7 @@ def hold(requests: list[Route]) -> Callable[[Route], None]:
     )
 
 
-def test_a_replay_that_is_analysed_opens_at_the_step_of_its_address(user: User) -> None:
+def test_analysed_replay_opens_at_the_step_of_its_address(user: User) -> None:
     page = user.page
     page.add_init_script(SLOW_FRAMES)
     name, _ = user.hand_with_a_mistake()
@@ -361,7 +357,7 @@ def test_an_answer_that_is_sent_is_not_sent_again_nor_left(user: User) -> None:
     user.computed(".values")
 
 
-def test_what_takes_long_is_told_at_once(user: User) -> None:
+def test_long_waits_are_announced_at_once(user: User) -> None:
     page, held = user.page, list[Route]()
     user.go()
     page.route(lambda url: url.endswith("/api/tables"), hold(held))
@@ -378,7 +374,7 @@ def test_what_takes_long_is_told_at_once(user: User) -> None:
     user.wait_for_more("0")
 
 
-def test_a_result_is_told_once_to_screen_readers(user: User) -> None:
+def test_result_is_announced_once_to_screen_readers(user: User) -> None:
     page = user.page
     name = user.sit_down(seed=6)
     page.evaluate(

@@ -42,7 +42,7 @@ def test_a_puzzle_is_solved_by_keys_and_played_out(user: User) -> None:
     expect(page.locator(".figures-line").first).to_contain_text("1 of 1 puzzle solved")
 
 
-def test_a_wrong_answer_says_what_it_costs_and_may_be_tried_again(user: User) -> None:
+def test_wrong_answer_shows_its_cost_and_may_be_retried(user: User) -> None:
     page = user.page
     puzzle = FOREPLAYS[0]
     values = puzzle.position_values()
@@ -99,7 +99,7 @@ def test_a_card_is_taken_back_and_tricks_are_claimed(user: User) -> None:
     page.locator(OVER).wait_for()
 
 
-def test_hands_are_filtered_and_coloured_and_those_of_one_match_stand_together(
+def test_hands_are_filtered_coloured_and_grouped_by_match(
     user: User,
 ) -> None:
     page = user.page
@@ -116,7 +116,7 @@ def test_hands_are_filtered_and_coloured_and_those_of_one_match_stand_together(
     assert page.locator(".result-won, .result-lost, .result-drawn").count() == 1
 
 
-def test_the_lobby_and_the_first_hand_are_there_for_keys_alone(user: User) -> None:
+def test_lobby_and_first_hand_work_by_keys(user: User) -> None:
     page, keyboard = user.page, user.page.keyboard
     user.go()
     page.locator(".agent-grid").first.wait_for()
@@ -145,7 +145,7 @@ def test_the_lobby_and_the_first_hand_are_there_for_keys_alone(user: User) -> No
     user.play_by_keys()
 
 
-def test_replays_exercises_and_statistics_are_there_for_keys_alone(user: User) -> None:
+def test_replays_exercises_and_statistics_work_by_keys(user: User) -> None:
     page, keyboard = user.page, user.page.keyboard
     user.hand_with_a_mistake()
     user.go("replays")

@@ -25,7 +25,7 @@ def is_in_sight(user: User, locator: Locator) -> bool:
 
 
 @on_phones(TALL, SMALL, TABLET)
-def test_puzzles_are_solved_without_scrolling_on_a_table_that_stands_still(user: User) -> None:
+def test_puzzles_are_solved_without_scrolling(user: User) -> None:
     page = user.page
     for puzzle in (ENDINGS[0], FOREPLAYS[10]):
         user.go(f"puzzle/{puzzle.id}")

@@ -132,7 +132,7 @@ class Watcher:
         ("race-7", "easy"),
     ],
 )
-def test_no_message_of_a_hand_tells_a_card_that_may_not_be_known(
+def test_messages_of_a_hand_name_no_hidden_card(
     rules: str, opponent: str, server: RunningServer, client: Client
 ) -> None:
     rng = random.Random(rules + opponent)
@@ -176,7 +176,7 @@ def test_no_message_of_a_hand_tells_a_card_that_may_not_be_known(
 
 
 @pytest.mark.parametrize("rules", ["classic", "draft", "open-stock"])
-def test_watched_agents_show_both_hands_and_no_face_down_card_of_the_stock(
+def test_watched_agents_show_both_hands_and_no_hidden_stock(
     rules: str, server: RunningServer, client: Client
 ) -> None:
     table = TableClient(client, rules=rules, player="random", opponent="threshold", seed=5)

@@ -50,7 +50,7 @@ def labels_in_sources() -> tuple[set[str], set[str]]:
     return names | {f"site.{name}" for name in page}, set(prefixes)
 
 
-def test_every_label_in_use_exists_and_every_existing_one_is_used() -> None:
+def test_labels_used_and_labels_existing_are_equal() -> None:
     existing = set(leaves(labels()))
     names, prefixes = labels_in_sources()
     assert names <= existing

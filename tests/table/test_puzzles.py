@@ -44,7 +44,7 @@ def view_of(puzzle: Puzzle) -> View:
     return puzzle.position().view()
 
 
-def test_hundreds_of_puzzles_of_both_kinds_are_bundled_for_beginners_and_experts() -> None:
+def test_bundled_puzzles_cover_kinds_and_ratings() -> None:
     puzzles = bundled_puzzles()
     assert len({puzzle.id for puzzle in puzzles}) == len(puzzles)
     assert len({(puzzle.kind, puzzle.deal) for puzzle in puzzles}) == len(puzzles)
@@ -79,7 +79,7 @@ def test_an_ending_has_one_card_that_wins_or_saves_the_hand() -> None:
         assert min(payoffs.values()) < best
 
 
-def test_the_best_card_of_a_foreplay_puzzle_is_clear_beyond_the_interval() -> None:
+def test_foreplay_puzzle_has_one_best_card_beyond_the_interval() -> None:
     for puzzle in FOREPLAYS:
         values = puzzle.position_values()
         (best,) = values.best
@@ -189,7 +189,7 @@ def test_puzzles_rate_their_solver_once_each_and_count_streaks(
     assert client.get(day)["id"] == server.client().get(day)["id"]
 
 
-def test_no_puzzle_tells_a_card_that_its_player_may_not_know(client: Client) -> None:
+def test_puzzle_names_no_hidden_card(client: Client) -> None:
     for puzzle in [*bundled_puzzles()[::40], *FOREPLAYS][:24]:
         hidden = hidden_cards(view_of(puzzle))
         client.received.clear()
@@ -251,7 +251,7 @@ def test_mistakes_come_back_as_exercises_without_their_answers(
     assert {exercise["decision"] for exercise in other.get("/api/exercises")} == set(own)
 
 
-def test_an_ending_asks_for_what_its_best_card_does_and_praises_the_only_one(
+def test_ending_names_what_its_best_card_does(
     client: Client,
 ) -> None:
     for puzzle in ENDINGS[:60:12]:
@@ -267,7 +267,7 @@ def test_an_ending_asks_for_what_its_best_card_does_and_praises_the_only_one(
 # -- again, back, and claimed
 
 
-def test_the_same_deal_from_the_other_seat_is_compared_and_not_rated(
+def test_same_deal_from_other_seat_is_compared_and_not_rated(
     server: RunningServer, client: Client
 ) -> None:
     first = TableClient(client, rules="small-last", opponent="threshold")

@@ -108,7 +108,7 @@ def check_printed(record: GameRecord, replay: Replay) -> None:
             assert not [card for card in final.view(seat).unseen if card.symbol in text]
 
 
-def test_a_hand_of_a_match_tells_its_score() -> None:
+def test_hand_of_a_match_has_its_score() -> None:
     game = Game("classic", seed=4, match=Match(best_of=5))
     for _ in range(2):
         played_out(game).deal_next()

@@ -166,7 +166,7 @@ def test_a_body_without_an_end_is_refused_while_it_is_sent(server: RunningServer
     ],
     ids=str,
 )
-def test_pages_of_other_origins_and_strange_requests_change_nothing(
+def test_foreign_origins_and_strange_requests_change_nothing(
     status: int, method: str, path: str, headers: dict[str, str], client: Client
 ) -> None:
     headers = {name: value.replace("{port}", str(client.port)) for name, value in headers.items()}
@@ -202,7 +202,7 @@ def test_a_body_that_stops_is_refused(server: RunningServer, monkeypatch) -> Non
         assert slow.recv(100).startswith(b"HTTP/1.1 408")
 
 
-def test_the_page_may_run_its_own_script_and_comes_packed_and_once(client: Client) -> None:
+def test_page_runs_its_own_script_and_is_sent_once(client: Client) -> None:
     _, headers, page = client.raw("GET", "/")
     script = page.rpartition('<script type="module">')[2].partition("</script>")[0]
     policy = headers["content-security-policy"]
@@ -235,7 +235,7 @@ def test_every_answer_forbids_what_is_foreign(client: Client) -> None:
         assert not {"access-control-allow-origin", "server"} & set(headers)
 
 
-def test_a_link_makes_nobody_another_person_than_the_owner(server: RunningServer) -> None:
+def test_link_signs_in_the_owner_alone(server: RunningServer) -> None:
     stranger = server.client()
     assert stranger.raw("GET", "/?person=" + "B" * 24)[0] == 303
     assert "B" * 24 not in stranger.cookies.values()
@@ -244,7 +244,7 @@ def test_a_link_makes_nobody_another_person_than_the_owner(server: RunningServer
     assert server.store.owner() in owner.cookies.values()
 
 
-def test_nobody_opens_tables_without_end(tmp_path, monkeypatch) -> None:
+def test_open_tables_are_limited(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("german_whist.table.browser.live_tables.OPEN_TABLES_PER_PERSON", 3)
     monkeypatch.setattr("german_whist.table.browser.live_tables.OPEN_TABLES_IN_ALL", 4)
     with running_server(tmp_path) as server:
@@ -301,7 +301,7 @@ def test_a_network_asks_for_its_token(tmp_path) -> None:
         refused(403, client.request("GET", "/api/menu", headers={"Host": "evil.example"}))
 
 
-def test_a_request_that_the_end_of_the_server_cuts_short_is_answered_and_no_error() -> None:
+def test_request_cut_short_by_shutdown_is_answered() -> None:
     sent: list[Any] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:

@@ -63,7 +63,7 @@ def test_a_match_goes_to_its_trophy(match: dict, client: Client) -> None:
     assert client.request("POST", f"{table.path}/next")[0] == 422
 
 
-def test_a_card_sent_twice_is_played_once_and_an_old_page_is_refused_with_the_present_state(
+def test_card_sent_twice_is_played_once_and_old_page_refused(
     client: Client,
 ) -> None:
     table = TableClient(client, opponent="threshold", seed=5)
@@ -82,7 +82,7 @@ def test_a_card_sent_twice_is_played_once_and_an_old_page_is_refused_with_the_pr
     assert "decision" in reply["error"]
 
 
-def test_an_illegal_card_says_why_in_the_persons_words_and_changes_nothing(
+def test_illegal_card_is_explained_and_changes_nothing(
     client: Client,
 ) -> None:
     table = TableClient(client, rules="draft", opponent="threshold")
@@ -129,7 +129,7 @@ def test_a_table_belongs_to_one_person(server: RunningServer) -> None:
     assert not table.state["left"]
 
 
-def test_a_hand_that_is_shared_opens_for_others_and_no_other_does(server: RunningServer) -> None:
+def test_shared_hand_opens_for_others_alone(server: RunningServer) -> None:
     client, other = server.client(), server.client("A" * 24)
     match = {"kind": "best", "n": 3}
     table = TableClient(client, rules="quick", opponent="easy", match=match)
@@ -156,7 +156,7 @@ def test_a_hand_that_is_shared_opens_for_others_and_no_other_does(server: Runnin
     assert other.get("/api/records") == other.get("/api/exercises") == []
 
 
-def test_leaving_and_forgetting_keep_the_hands_that_were_finished(client: Client) -> None:
+def test_leaving_and_forgetting_keep_finished_hands(client: Client) -> None:
     table = TableClient(client, rules="quick", opponent="easy", match={"kind": "best", "n": 5})
     table.finish_hand()
     table.next()
@@ -193,7 +193,7 @@ def test_agents_are_watched_at_the_pace_that_is_set(client: Client) -> None:
     assert client.request("POST", f"{mine.path}/speed", {"pause": True})[0] == 422
 
 
-def test_a_file_of_records_opens_with_its_broken_lines_told(
+def test_record_file_opens_with_broken_lines_reported(
     server: RunningServer, client: Client
 ) -> None:
     TableClient(client, rules="quick", opponent="easy").play_on(min)
@@ -275,7 +275,7 @@ def test_a_hint_counts_for_the_hand_that_it_was_asked_in(
     assert table.client.get(table.path)["state"]["rated"]
 
 
-def test_the_menu_makes_no_agent_and_knows_what_the_champion_plays(monkeypatch) -> None:
+def test_menu_knows_what_the_champion_plays_without_making_it(monkeypatch) -> None:
     made = []
     monkeypatch.setattr(opponents, "make_agent", lambda name, *_, **__: made.append(name))
     offered = opponents.Opponents()
@@ -314,7 +314,7 @@ def failing(views, rng):
     return views if not len(views) else 1 // 0
 
 
-def test_strengths_come_with_their_error_and_research_agents_are_left_out(client: Client) -> None:
+def test_menu_has_strengths_with_errors_and_no_research_agents(client: Client) -> None:
     agents = {each["name"]: each for each in client.get("/api/menu")["agents"]}
     assert not {"thinker", "champion-1", "champion-2", "random-exact"} & set(agents)
     bounds = {

@@ -48,7 +48,7 @@ def test_a_session_is_restored_unchanged_after_every_move(rules: str) -> None:
     assert (again.over, again.game.points) == (True, session.game.points)
 
 
-def test_nobody_plays_for_agents_that_are_watched() -> None:
+def test_person_cannot_play_for_watched_agents() -> None:
     session = Session(SessionSettings(QUICK, "easy", "medium", seed=2))
     assert session.settings.names == ("medium", "easy")
     with pytest.raises(IllegalAction, match="Both players here are agents"):
@@ -78,7 +78,7 @@ class StatefulAgent(RandomAgent):
         return super().act(views, rng + self.decisions)
 
 
-def test_an_agent_with_state_replays_the_hand_when_the_session_is_restored() -> None:
+def test_stateful_agent_replays_the_hand_of_a_restored_session() -> None:
     def make(name: str, rules: Any, match: Match | None) -> Any:
         return StatefulAgent(rules, match=match)
 

@@ -48,7 +48,7 @@ def test_a_session_is_stored_and_loaded(store: Store) -> None:
     assert len(store.hands.by_person("me")) == len(session.records)
 
 
-def test_hands_and_matches_count_once_however_often_they_are_saved(store: Store) -> None:
+def test_hands_and_matches_saved_often_count_once(store: Store) -> None:
     session = finished(3, match=Match(best_of=3))
     name, revision = new_id(), 0
     for _ in range(3):
@@ -77,7 +77,7 @@ def test_statistics_add_up(store: Store) -> None:
     assert len(as_records(store, "me").splitlines()) == 13
 
 
-def test_fewer_tricks_are_a_better_margin_where_hands_are_played_low(store: Store) -> None:
+def test_margin_of_low_hands_favours_fewer_tricks(store: Store) -> None:
     for seed in range(6):
         store.save(new_id(), "me", finished(seed, rules=load_rules("colour")))
         hand = store.hands.by_person("me")[0]
@@ -128,7 +128,7 @@ def test_a_file_of_another_version_is_left_alone(version: int, tmp_path) -> None
         Store(tmp_path)
 
 
-def test_without_a_writable_default_folder_play_continues_in_memory(tmp_path, monkeypatch) -> None:
+def test_play_without_writable_folder_stays_in_memory(tmp_path, monkeypatch) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="--data"):
         Store(tmp_path / "file" / "folder")
@@ -146,7 +146,7 @@ def test_without_a_writable_default_folder_play_continues_in_memory(tmp_path, mo
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has other permissions")
 @pytest.mark.parametrize("before", ["", "closed", "open to all"])
-def test_only_its_user_reads_the_database_and_the_files_beside_it(before: str, tmp_path) -> None:
+def test_database_files_are_readable_by_their_user_alone(before: str, tmp_path) -> None:
     if before:
         Store(tmp_path).close()
     if before == "open to all":

@@ -118,7 +118,7 @@ def test_a_hand_is_played_with_help_left_and_resumed(terminal, store):
     assert COLOURED.search(again.output)
 
 
-def test_the_table_follows_the_size_of_the_window_until_a_signal_ends_it(terminal):
+def test_table_follows_the_window_until_a_signal(terminal):
     user = terminal(OPPONENT, "--seed", "3", NO_COLOR="1")
     user.wait_for("Enter play")
     hand = re.findall(r"\S+[♣♦♥♠]", user.text)

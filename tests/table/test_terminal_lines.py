@@ -1,9 +1,7 @@
 """The terminal game in lines: through a pipe, its error messages, and what it may show."""
 
 import io
-import os
 import re
-import subprocess
 import sys
 from itertools import pairwise
 
@@ -58,7 +56,7 @@ def test_a_match_is_played_through_a_pipe(play, store):
     assert helped == [None] * (len(hands) - 1) + [True]
 
 
-def test_the_end_of_the_input_keeps_the_hand_and_a_later_pipe_goes_on(play):
+def test_end_of_input_keeps_the_hand_for_a_later_pipe(play):
     first = play("random", "--seed", "2")
     assert first[0] == 0
     assert "The table is kept as it is (classic against random" in first[1]
@@ -77,7 +75,7 @@ def test_a_hidden_card_is_taken_by_its_name(play):
     assert "You take the hidden card." in out
 
 
-def test_commands_are_carried_out_and_unknown_words_get_a_suggestion(play, store):
+def test_commands_run_and_unknown_words_get_a_suggestion(play, store):
     says = "seen\nt\nrules\n?\nhimt\n\nback\n" + "\n".join(DECK) + "\nback\nquit\n"
     status, out, _ = play("random", "--seed", "2", says=says)
     assert status == 0
@@ -88,36 +86,6 @@ def test_commands_are_carried_out_and_unknown_words_get_a_suggestion(play, store
     assert "The card is taken back." in out
     (stored,) = store.sessions(store.owner())
     assert Session.from_state(stored.state).helped
-
-
-def test_letters_stand_for_suits_where_the_encoding_has_none(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "german_whist", "play", "random", "--seed", "2"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        env={**os.environ, "GERMAN_WHIST_DATA": str(tmp_path), "PYTHONIOENCODING": "ascii"},
-        check=True,
-    )
-    assert re.search(rb"stock 26 .*\n +\d+[cdhs]", done.stdout)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["medum"], "'medum' is not an agent; did you mean 'medium'"),
-        (["human"], "human is you, and you have a seat at the table already"),
-        (["random", "--rules", "clasic"], "'clasic' is not a rule set"),
-        (["random", "--rules", "none.yaml"], "none.yaml: cannot be read"),
-        (["random", "--match", "0"], "target is 0: it has to be a number from 1 to 10000"),
-        (["random", "--best-of", "4"], "best_of is 4: it has to be odd"),
-        (["random", "--seed", "-1"], "seed is -1: it has to be from 0"),
-    ],
-)
-def test_wrong_arguments_are_refused_in_sentences(play, arguments, sentence):
-    status, _, err = play(*arguments)
-    assert status == 2
-    assert err.startswith("german-whist play: ")
-    assert sentence in err
 
 
 @pytest.mark.parametrize("rules", ["draft", "humbug"])

@@ -122,9 +122,7 @@ GOLDEN_DEALERS = [0, 0, 1, 2, 0, 2, 2, 2, 0, 1, 2, 0]
 
 @settings(max_examples=150)
 @given(seed=SEEDS, seat=SEATS, cards=st.integers(0, 51))
-def test_same_play_from_another_deal_that_looks_the_same_gives_equal_views(
-    seed: int, seat: int, cards: int
-) -> None:
+def test_deals_that_look_the_same_give_equal_views(seed: int, seat: int, cards: int) -> None:
     game, plain = played(seed, cards)
     unseen = [CARDS_TEXT.index(card) for card in sorted(shown(plain.notes[seat], seat)["unseen"])]
     assume(len(unseen) > 1)
@@ -156,7 +154,7 @@ def test_same_play_from_another_deal_that_looks_the_same_gives_equal_views(
         ("XX", "'XX' is not a card"),
     ],
 )
-def test_what_can_not_be_played_gets_a_sentence(action: Any, message: str) -> None:
+def test_unplayable_action_gets_a_sentence(action: Any, message: str) -> None:
     game = ThreeGame(1)
     before = game.view()
     with pytest.raises(ValueError, match=message):
@@ -243,9 +241,7 @@ def test_records_are_written_read_and_replayed(tmp_path) -> None:
         ({"sede": 1}, "'sede' is not known here; did you mean 'seed'"),
     ],
 )
-def test_a_record_that_can_not_be_right_gets_a_sentence(
-    changes: dict[str, Any], message: str
-) -> None:
+def test_impossible_record_gets_a_sentence(changes: dict[str, Any], message: str) -> None:
     game, _ = played(4, 52)
     fields = json.loads(record_of_three(game).to_line())
     assert ThreeRecord.from_line(json.dumps(fields)).replay().payoffs == game.payoffs
@@ -253,7 +249,7 @@ def test_a_record_that_can_not_be_right_gets_a_sentence(
         ThreeRecord.from_line(json.dumps({**fields, **changes}))
 
 
-def test_a_record_is_refused_where_tricks_are_told_otherwise() -> None:
+def test_record_with_other_tricks_is_refused() -> None:
     fields = json.loads(record_of_three(played(4, 52)[0]).to_line())
     first = fields["tricks"][0]
     fields["tricks"][0] = f"{(int(first[0]) + 1) % 3}{first[1:]}"

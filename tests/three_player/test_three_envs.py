@@ -16,11 +16,11 @@ from german_whist.agents.calls import AgentFault
 from german_whist.engine.game import IllegalAction
 from german_whist.three_player import GermanWhistThreeEnv
 from german_whist.three_player.agents import (
+    estimate_payoff,
     play_hand,
     random_card,
     three_stream,
     thrifty_card,
-    won_at_three,
 )
 from german_whist.three_player.game import DUMMY, HAND, ThreeGame
 from german_whist.three_player.observation import mask_for_three, observation_for_three
@@ -178,7 +178,7 @@ def test_illegal_card_of_a_learner_ends_at_the_worst_return(steps: int) -> None:
         env.step(0)
 
 
-def test_opponents_that_fail_are_told_by_name() -> None:
+def test_failing_opponents_are_named() -> None:
     def stubborn(view: Any, stream: Any) -> int:
         return 52
 
@@ -188,13 +188,13 @@ def test_opponents_that_fail_are_told_by_name() -> None:
         env.reset(seed=1, options={"dealer": 0})
     with pytest.raises(IllegalAction, match="nothing has been dealt"):
         env.step(0)
-    with pytest.raises(ValueError, match="no player 'thirfty' for three; did you mean 'thrifty'"):
+    with pytest.raises(ValueError, match="no agent 'thirfty' for three; did you mean 'thrifty'"):
         GermanWhistThreeEnv(opponents="thirfty")
-    with pytest.raises(ValueError, match="no player 'thirfty' for three"):
+    with pytest.raises(ValueError, match="no agent 'thirfty' for three"):
         env.opponents = "thirfty"  # type: ignore[assignment]
     env.opponents = "thrifty"  # type: ignore[assignment]
     assert env.opponents == (thrifty_card, thrifty_card)
-    with pytest.raises(ValueError, match="it has to be one player, or two of them"):
+    with pytest.raises(ValueError, match="it has to be one agent, or two of them"):
         GermanWhistThreeEnv(opponents=["random"] * 3)
     with pytest.raises(ValueError, match="seat is 3: it has to be 0, 1, 2 or 'random'"):
         GermanWhistThreeEnv(seat=3)
@@ -206,18 +206,18 @@ def test_opponents_that_fail_are_told_by_name() -> None:
 
 
 def test_thrifty_beats_random_clearly() -> None:
-    won = won_at_three("thrifty", "random", hands=60)
+    won = estimate_payoff("thrifty", "random", hands=60)
     assert won.payoff - won.interval > 2
     assert 0.1 < won.interval < 1.5
-    lost = won_at_three("random", "thrifty", hands=30)
+    lost = estimate_payoff("random", "thrifty", hands=30)
     assert lost.payoff + lost.interval < -1.5
 
 
-def test_a_measurement_is_the_same_again_and_another_with_another_seed() -> None:
+def test_measurement_is_repeated_by_its_seed_alone() -> None:
     for player in ("random", "thrifty"):
-        assert abs(won_at_three(player, player, hands=10).payoff) < 1e-9
+        assert abs(estimate_payoff(player, player, hands=10).payoff) < 1e-9
     first, repeated, other = (
-        won_at_three("random", "thrifty", hands=30, seed=s) for s in (4, 4, 5)
+        estimate_payoff("random", "thrifty", hands=30, seed=s) for s in (4, 4, 5)
     )
     assert first == repeated != other
     assert str(first) == f"{first.payoff:+.2f} ± {first.interval:.2f} a hand"
@@ -231,7 +231,7 @@ def test_few_deals_take_the_quantile_of_student() -> None:
             game.deal(1, number)
             players = [thrifty_card if place == seat else random_card for place in range(3)]
             payoffs[number] += play_hand(game, players, key).payoffs[seat] / 3
-    won = won_at_three("thrifty", "random", hands=4)
+    won = estimate_payoff("thrifty", "random", hands=4)
     assert won.payoff == pytest.approx(payoffs.mean())
     assert won.interval == pytest.approx(stats.t.ppf(0.975, 3) * stats.sem(payoffs), rel=1e-4)
 
@@ -239,13 +239,13 @@ def test_few_deals_take_the_quantile_of_student() -> None:
 @pytest.mark.parametrize(
     ("player", "hands", "told"),
     [
-        *((player, 2, "there is no player") for player in (["random"], 3, "randm")),
+        *((player, 2, "there is no agent") for player in (["random"], 3, "randm")),
         *(("random", hands, f"hands is {hands!r}: ") for hands in (0, -1, 1, True, 2.5)),
     ],
 )
-def test_who_is_no_player_and_too_few_hands_are_refused(player: Any, hands: Any, told: str) -> None:
+def test_unknown_agents_and_too_few_hands_are_refused(player: Any, hands: Any, told: str) -> None:
     with pytest.raises(ValueError, match=told):
-        won_at_three(player, "random", hands)
+        estimate_payoff(player, "random", hands)
 
 
 def test_random_plays_every_legal_card_alike() -> None:

@@ -75,8 +75,6 @@ def test_environments_show_one_seat_or_all() -> None:
     for env in (opened, closed, image, learner, every):
         env.close()
         env.close()
-    with pytest.raises(ValueError, match="render_mode is 'png'"):
-        german_whist_three_v0.env(render_mode="png")
     with pytest.raises(ValueError, match="render_view is 3"):
         german_whist_three_v0.env(render_view=3)
     with pytest.raises(ValueError, match="render_view is 1"):
