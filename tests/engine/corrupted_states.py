@@ -82,19 +82,19 @@ def play_on_from_corrupted_states(rules: str, trials: int, **options: Any) -> tu
         accepted += 1
         for _ in range(2000):
             masks = games.masks()
-            going = np.flatnonzero(games.records["phase"] != OVER)
+            going = np.flatnonzero(games.games["phase"] != OVER)
             if not len(going):
                 break
             assert masks[going].any(axis=1).all(), field
             games.play_on(masks[going].argmax(axis=1), going)
-        assert (games.records["phase"] == OVER).all(), field
-        tricks, most = games.records["tricks"].astype(int), games.rules.counting_tricks
+        assert (games.games["phase"] == OVER).all(), field
+        tricks, most = games.games["tricks"].astype(int), games.rules.counting_tricks
         if games.rules.race is None and options.get("horizon") != "foreplay":
             assert (tricks.sum(axis=1) == most).all(), field
         # All is as play leaves it at the end.
         games.restore(games.state())
         games.begin_next(games.all_games)
-        assert (games.records["phase"] != OVER).all()
+        assert (games.games["phase"] != OVER).all()
     return trials - accepted, accepted
 
 

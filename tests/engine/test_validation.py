@@ -53,9 +53,9 @@ def test_every_state_that_play_reaches_is_accepted(rules: Any, options: dict[str
     rng = np.random.default_rng(0)
     for step in range(70):
         other.restore(games.state())
-        assert other.records.tobytes() == games.records.tobytes()
+        assert other.games.tobytes() == games.games.tobytes()
         if step % 8 == 0:
-            for index, deal in enumerate(games.records["deal"]):
+            for index, deal in enumerate(games.games["deal"]):
                 assert games.game(index).array["deal"][0].tobytes() == deal.tobytes()
         games.go_on(rng)
 
@@ -125,10 +125,10 @@ def test_an_impossible_field_is_refused_and_changes_nothing(field: str, value: i
 
 
 def never_reached(games: WaitingBatch, state: Any, game: int = 0) -> None:
-    before = games.records.tobytes()
+    before = games.games.tobytes()
     with pytest.raises(ValueError, match=f"play never leads to the record of game {game}"):
         games.restore(state)
-    assert games.records.tobytes() == before
+    assert games.games.tobytes() == before
 
 
 @pytest.mark.parametrize(
@@ -145,8 +145,8 @@ def never_reached(games: WaitingBatch, state: Any, game: int = 0) -> None:
 def test_a_score_that_no_match_comes_to_is_refused(field: str, value: Any) -> None:
     match = Match(target=3)
     games = WaitingBatch("classic", 1, 1, match=match)
-    while games.records["hands"][0] != 1:
-        over = np.flatnonzero(games.records["phase"] == OVER)
+    while games.games["hands"][0] != 1:
+        over = np.flatnonzero(games.games["phase"] == OVER)
         games.begin_next(over)
         games.play_on(games.masks().argmax(axis=1))
     state = games.state()
@@ -161,14 +161,14 @@ def test_a_score_that_no_match_comes_to_is_refused(field: str, value: Any) -> No
 def test_an_ending_is_no_state_of_the_foreplay() -> None:
     whole = WaitingBatch("classic", 1, 3)
     foreplay = WaitingBatch("classic", 1, 3, horizon="foreplay")
-    while whole.records["drawn"][0] < 26:
+    while whole.games["drawn"][0] < 26:
         action = whole.masks().argmax(axis=1)
         whole.play_on(action)
         foreplay.play_on(action)
     foreplay.restore(foreplay.state())
     never_reached(whole, foreplay.state())
     for _ in range(3):
-        assert whole.records["phase"][0] != OVER
+        assert whole.games["phase"][0] != OVER
         never_reached(foreplay, whole.state())
         whole.play_on(whole.masks().argmax(axis=1))
     last = whole.state()
@@ -187,7 +187,7 @@ def test_an_ending_is_no_state_of_the_foreplay() -> None:
 )
 def test_restore_refuses_finished_hands_where_the_next_follows(make: Any) -> None:
     games = WaitingBatch("small-last", 2, 5)
-    while (games.records["phase"] != OVER).any():
+    while (games.games["phase"] != OVER).any():
         games.play_on(games.masks().argmax(axis=1))
     state = games.state()
     WaitingBatch("small-last", 2, 1).restore(state)
