@@ -6,8 +6,6 @@ race, the policy's card if it keeps the result, else the lowest that does.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..common.jit.compiler import jit, warm_up
@@ -15,7 +13,7 @@ from ..common.typing import Array
 from ..engine.bitset import popcount
 from ..engine.cards import N_CARDS
 from ..engine.dtypes import CHOOSE, FOLLOW, HIGH, VIEW
-from ..engine.endgame import Ending, Race, best_card_compiled, solve_race_moves
+from ..engine.endgame import Ending, Race, Scratch, Tablebase, best_card_compiled, solve_race_moves
 from ..engine.endgame.game_values import growing_tablebases
 from ..engine.endgame.index import MAX_CARDS
 from ..engine.endgame.race import NOT_LEGAL
@@ -36,7 +34,11 @@ def is_open(rules: Record, view: Record) -> bool:
 
 @jit
 def _improve(
-    rules: np.ndarray, tablebase: Any, scratch: Any, views: np.ndarray, actions: np.ndarray
+    rules: np.ndarray,
+    tablebase: Tablebase,
+    scratch: Scratch,
+    views: np.ndarray,
+    actions: np.ndarray,
 ) -> int:
     """Replace the actions in open endings; returns how many had more cards than the tablebase."""
     first = row(rules, 0)
@@ -55,7 +57,11 @@ def _improve(
 
 @jit
 def _improve_races(
-    rules: np.ndarray, tablebase: Any, scratch: Any, views: np.ndarray, actions: np.ndarray
+    rules: np.ndarray,
+    tablebase: Tablebase,
+    scratch: Scratch,
+    views: np.ndarray,
+    actions: np.ndarray,
 ) -> int:
     """`_improve` in a race."""
     first = row(rules, 0)

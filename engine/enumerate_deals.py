@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import combinations, permutations
-from typing import Any
 
 import numpy as np
 
+from ..common.typing import Array
 from .dtypes import SEATS
 from .rules import Rules
 
@@ -34,7 +34,7 @@ def check_deals(rules: Rules) -> None:
         )
 
 
-def all_deals(rules: Rules) -> np.ndarray[Any, Any]:
+def all_deals(rules: Rules) -> Array:
     check_deals(rules)
     deck = [int(card) for card in rules.deck]
     deals: list[list[int]] = []

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..common.jit.compiler import jit, warm_up
+from ..common.typing import Array
 from .bitset import ONE, lowest
 from .cards import (
     ACTIONS,
@@ -126,7 +127,7 @@ def _view(states: np.ndarray, seat: int, views: np.ndarray) -> None:
     write_view(state.rules, state.game, seat, row(views, 0))
 
 
-def _compile_play() -> np.ndarray[Any, Any]:
+def _compile_play() -> Array:
     states = np.zeros(1, _SINGLE_GAME)
     states["rules"] = load_rules("classic").array()
     _deal(states, _NUMBERED, np.uint64(0), np.uint64(0), 0)
@@ -158,7 +159,7 @@ class Game:
         self._state["rules"] = self.rules.array(match)
         self.deal(seed, number)
 
-    def _use_state(self, states: np.ndarray[Any, Any]) -> None:
+    def _use_state(self, states: Array) -> None:
         self._state = states
         self.array: npt.NDArray[np.void] = states["game"]
         """A one-element `GAME` array."""
@@ -169,7 +170,7 @@ class Game:
     def of_array(
         cls,
         rules: Rules,
-        record: np.ndarray[Any, Any],
+        record: Array,
         *,
         match: Match | int | None = None,
         seed: int = 0,

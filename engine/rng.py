@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from typing import Any
 
 import numpy as np
 
 from ..common.jit.compiler import COMPILED, jit
+from ..common.typing import Array
 from .bitset import ONE
 
-SipKey = np.ndarray[Any, Any]
+SipKey = Array
 """A 128-bit key: an array of two `uint64`."""
 
 KEY_BYTES = 16

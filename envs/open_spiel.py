@@ -18,6 +18,7 @@ import numpy as np
 import yaml
 
 from ..common.suggestions import not_installed
+from ..common.typing import Array
 from ..engine.batch.config import RulesLike
 from ..engine.cards import CARDS, CHOICES, action_word
 from ..engine.dtypes import SEATS
@@ -52,7 +53,7 @@ _TYPE = pyspiel.GameType(
 
 
 @cache
-def _load(text: str) -> tuple[Rules, np.ndarray[Any, Any]]:
+def _load(text: str) -> tuple[Rules, Array]:
     rules = load_rules(yaml.safe_load(text))
     return rules, all_deals(rules)
 

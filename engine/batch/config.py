@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar
 import numpy as np
 
 from ...common.suggestions import suggest
+from ...common.typing import Array
 from ..checks import checked_choice
 from ..dtypes import RULES
 from ..endgame.game_values import inexact_reason
@@ -106,7 +107,7 @@ class Options:
             "rules": [self.rules.as_mapping()],
         }
 
-    def config_array(self) -> np.ndarray[Any, Any]:
+    def config_array(self) -> Array:
         """Options for compiled code: a fresh one-element `ENV_CONFIG` array."""
         config = np.zeros(1, ENV_CONFIG)
         config["rules"] = self.rules_array
@@ -120,11 +121,11 @@ class Options:
         return config
 
     @cached_property
-    def rules_array(self) -> np.ndarray[Any, Any]:
+    def rules_array(self) -> Array:
         """The rules, with the match, for compiled code."""
         return self.rules.array(self.match)
 
-    def _rules_paying(self, pay: Pay) -> np.ndarray[Any, Any]:
+    def _rules_paying(self, pay: Pay) -> Array:
         return replace(self.rules, pay=pay, book=None, slam_pay=None).array(self.match)
 
     @property

@@ -182,7 +182,7 @@ class CudaBackend:
         return self._buffers[name]
 
 
-class _SimulatedArray(np.ndarray[Any, Any]):
+class _SimulatedArray(Array):
     """Array of the simulator: only kernels may read it."""
 
     __array_ufunc__ = None  # pyright: ignore[reportAssignmentType]

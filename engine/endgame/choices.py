@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ...common.jit.compiler import jit, noinline
@@ -12,6 +10,8 @@ from .index import run_bottoms, suit_of
 from .search import (
     Ending,
     Node,
+    Scratch,
+    Tablebase,
     leader_points,
     next_reply,
     next_target,
@@ -25,7 +25,7 @@ ILLEGAL = -1
 
 
 @jit
-def _lead_reaches(tablebase: Any, scratch: Any, node: Node, lead: int, need: int) -> bool:
+def _lead_reaches(tablebase: Tablebase, scratch: Scratch, node: Node, lead: int, need: int) -> bool:
     n, class_id, pattern = node
     scheme = tablebase.scheme
     other = ((ONE << np.uint64(2 * n)) - ONE) ^ pattern
@@ -42,7 +42,7 @@ def _lead_reaches(tablebase: Any, scratch: Any, node: Node, lead: int, need: int
 
 
 @noinline
-def _reply_points(tablebase: Any, scratch: Any, node: Node, lead: int, reply: int) -> int:
+def _reply_points(tablebase: Tablebase, scratch: Scratch, node: Node, lead: int, reply: int) -> int:
     scheme = tablebase.scheme
     after, wins = play_trick(scheme, node, suit_of(scheme, node.class_id, lead), lead, reply)
     reached = leader_points(tablebase, scratch, after)
@@ -52,7 +52,7 @@ def _reply_points(tablebase: Any, scratch: Any, node: Node, lead: int, reply: in
 
 
 @noinline
-def solve_moves(tablebase: Any, scratch: Any, ending: Ending, tricks: np.ndarray) -> int:
+def solve_moves(tablebase: Tablebase, scratch: Scratch, ending: Ending, tricks: np.ndarray) -> int:
     """Fill `tricks[52]` for the player to move; returns the best value.
 
     `tricks[card]` is the number of tricks that the player takes with perfect play after the card,
@@ -108,7 +108,7 @@ def _lowest_card(cards: np.ndarray, candidates: np.uint64, trump: int) -> int:
 
 
 @jit
-def best_card_compiled(tablebase: Any, scratch: Any, ending: Ending) -> int:
+def best_card_compiled(tablebase: Tablebase, scratch: Scratch, ending: Ending) -> int:
     """Lowest of the best cards of the player to move.
 
     Lowest by rank; trumps count above all other cards, and equal ranks go by suit, clubs first.

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from ...common.typing import Array
 from ..rules import Rules
 from . import Tablebase, load_tablebase, values
 from .index import MAX_CARDS
@@ -34,7 +33,7 @@ def inexact_reason(rules: Rules) -> str:
     return ""
 
 
-def best_tricks(games: np.ndarray[Any, Any], threads: int = 1) -> np.ndarray[Any, Any]:
+def best_tricks(games: Array, threads: int = 1) -> Array:
     """Tricks that the player to lead takes in each endgame, with perfect play by both."""
     best = np.zeros(len(games), np.int64)
     for low in (False, True):

@@ -13,14 +13,14 @@ that hand; the led card still counts as being there.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ...common.jit.compiler import forceinline, inline_ir, jit
 from ..bitset import ONE, lowest
 from ..play import row
-from .index import after_trick, entry, rank_of, run_bottoms
+from .index import IndexScheme, after_trick, entry, rank_of, run_bottoms
 from .search import Node
 
 
@@ -45,7 +45,7 @@ class Classes(NamedTuple):
 
 @forceinline
 def _value_after(
-    scheme: Any, node: Node, below: np.ndarray, trick: TrickCards, leader_wins: bool
+    scheme: IndexScheme, node: Node, below: np.ndarray, trick: TrickCards, leader_wins: bool
 ) -> int:
     n = node.n
     step = row(scheme.transitions[node.class_id, trick.lead_suit], trick.reply_suit)
@@ -58,7 +58,7 @@ def _value_after(
 
 
 @jit
-def _max_tricks(scheme: Any, node: Node, below: np.ndarray) -> int:
+def _max_tricks(scheme: IndexScheme, node: Node, below: np.ndarray) -> int:
     n, class_id, pattern = node
     other = ((ONE << np.uint64(2 * n)) - ONE) ^ pattern
     leads = run_bottoms(pattern, scheme.bottoms[class_id])
@@ -95,7 +95,7 @@ def _max_tricks(scheme: Any, node: Node, below: np.ndarray) -> int:
 
 
 @jit
-def _min_tricks(scheme: Any, node: Node, below: np.ndarray) -> int:
+def _min_tricks(scheme: IndexScheme, node: Node, below: np.ndarray) -> int:
     n, class_id, pattern = node
     other = ((ONE << np.uint64(2 * n)) - ONE) ^ pattern
     leads = run_bottoms(pattern, scheme.bottoms[class_id])
@@ -135,7 +135,9 @@ def next_pattern(pattern: np.uint64) -> np.uint64:
 
 
 @inline_ir
-def _fill(scheme: Any, classes: Classes, below: np.ndarray, out: np.ndarray, low: bool) -> int:
+def _fill(
+    scheme: IndexScheme, classes: Classes, below: np.ndarray, out: np.ndarray, low: bool
+) -> int:
     n, first, end = classes
     total = 0
     at = scheme.class_offsets[first] >> ONE
@@ -157,19 +159,19 @@ def _fill(scheme: Any, classes: Classes, below: np.ndarray, out: np.ndarray, low
 
 
 @jit
-def fill_high(scheme: Any, classes: Classes, below: np.ndarray, out: np.ndarray) -> int:
+def fill_high(scheme: IndexScheme, classes: Classes, below: np.ndarray, out: np.ndarray) -> int:
     """Write the values of a range of classes; returns the sum of the leaders' tricks."""
     return _fill(scheme, classes, below, out, False)
 
 
 @jit
-def fill_low(scheme: Any, classes: Classes, below: np.ndarray, out: np.ndarray) -> int:
+def fill_low(scheme: IndexScheme, classes: Classes, below: np.ndarray, out: np.ndarray) -> int:
     """`fill_high` for a low contract, compiled apart: one function for both is slower."""
     return _fill(scheme, classes, below, out, True)
 
 
 @jit
-def check_classes(scheme: Any, classes: Classes, table: np.ndarray) -> tuple[int, int, int]:
+def check_classes(scheme: IndexScheme, classes: Classes, table: np.ndarray) -> tuple[int, int, int]:
     """Sum of values, majorities of the leader, and harmful swaps of a range of classes.
 
     A swap exchanges a leader's card for the opponent's next higher one; it is harmful if the table

@@ -16,7 +16,7 @@ from __future__ import annotations
 from functools import cache
 from itertools import pairwise, product
 from math import comb
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -166,7 +166,7 @@ def _rank_tables() -> tuple[np.ndarray, np.ndarray]:
 
 
 @forceinline
-def rank_of(scheme: Any, n: int, pattern: np.uint64) -> np.uint64:
+def rank_of(scheme: IndexScheme, n: int, pattern: np.uint64) -> np.uint64:
     """Rank of a pattern among those of its size."""
     half = ONE << np.uint64(n)
     low = scheme.rank_low[pattern & (half - ONE)]
@@ -214,7 +214,7 @@ def run_bottoms(cards: np.uint64, bottoms: np.uint64) -> np.uint64:
 
 
 @forceinline
-def suit_of(scheme: Any, class_id: int, card: int) -> int:
+def suit_of(scheme: IndexScheme, class_id: int, card: int) -> int:
     suit = 0
     while not (scheme.suits[class_id, suit] >> np.uint64(card)) & ONE:
         suit += 1
@@ -279,7 +279,7 @@ def pattern_of(
 
 @jit
 def index_hands(
-    scheme: Any, hand: np.uint64, other_hand: np.uint64, trump: int, cards: np.ndarray
+    scheme: IndexScheme, hand: np.uint64, other_hand: np.uint64, trump: int, cards: np.ndarray
 ) -> tuple[int, np.uint64]:
     """Class and pattern of two hands; `cards` receives the card id of each bit."""
     class_id, pattern, suits = pattern_of(scheme.class_ids, scheme.trumps, hand, other_hand, trump)

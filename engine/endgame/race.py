@@ -7,7 +7,7 @@ value does. Otherwise the search goes only as deep as the race can last.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from .index import run_bottoms, suit_of
 from .search import (
     Ending,
     Node,
+    Scratch,
+    Tablebase,
     every_reply,
     leader_points,
     next_reply,
@@ -38,7 +40,7 @@ class Race(NamedTuple):
 
 
 @noinline
-def race_outcome(tablebase: Any, scratch: Any, node: Node, race: Race) -> int:
+def race_outcome(tablebase: Tablebase, scratch: Scratch, node: Node, race: Race) -> int:
     """1 if the leader wins the race, -1 if the opponent does, 0 if neither."""
     leader_needs, other_needs = race
     if leader_needs <= 0 or other_needs <= 0:
@@ -52,7 +54,7 @@ def race_outcome(tablebase: Any, scratch: Any, node: Node, race: Race) -> int:
 
 
 @jit
-def solve_race(tablebase: Any, scratch: Any, ending: Ending, race: Race) -> int:
+def solve_race(tablebase: Tablebase, scratch: Scratch, ending: Ending, race: Race) -> int:
     """Outcome of a race from the start of a trick: 1 if the leader wins, -1, or 0 for neither.
 
     The tablebase has to be for a high contract.
@@ -63,7 +65,7 @@ def solve_race(tablebase: Any, scratch: Any, ending: Ending, race: Race) -> int:
 
 @jit
 def solve_race_moves(
-    tablebase: Any, scratch: Any, ending: Ending, race: Race, outcomes: np.ndarray
+    tablebase: Tablebase, scratch: Scratch, ending: Ending, race: Race, outcomes: np.ndarray
 ) -> int:
     """Fill `outcomes[52]` with 1, 0 or -1 for the player to move; returns the best value.
 
@@ -103,7 +105,7 @@ def solve_race_moves(
 
 @jit
 def _race_after(
-    tablebase: Any, scratch: Any, node: Node, trick: tuple[int, int], race: Race
+    tablebase: Tablebase, scratch: Scratch, node: Node, trick: tuple[int, int], race: Race
 ) -> int:
     lead, reply = trick
     scheme = tablebase.scheme

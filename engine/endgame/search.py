@@ -9,7 +9,7 @@ since the bounds in its transposition table stay true.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -121,7 +121,7 @@ def bit_of(cards: np.ndarray, card: int) -> int:
 
 
 @forceinline
-def node_of(tablebase: Any, scratch: Any, ending: Ending) -> tuple[Node, int]:
+def node_of(tablebase: Tablebase, scratch: Scratch, ending: Ending) -> tuple[Node, int]:
     """Node of an endgame, and the bit of the led card; -1 at the start of a trick.
 
     After a lead, the node is the position before it, with the opponent on lead.
@@ -140,7 +140,7 @@ def node_of(tablebase: Any, scratch: Any, ending: Ending) -> tuple[Node, int]:
 
 
 @forceinline
-def tablebase_points(tablebase: Any, node: Node) -> int:
+def tablebase_points(tablebase: Tablebase, node: Node) -> int:
     """Points of the leader, from the tablebase."""
     n, class_id, pattern = node
     scheme = tablebase.scheme
@@ -162,7 +162,7 @@ def _lowest_bit(cards: np.uint64) -> np.uint64:
 
 
 @forceinline
-def every_reply(scheme: Any, class_id: int, other: np.uint64, lead_suit: int) -> np.uint64:
+def every_reply(scheme: IndexScheme, class_id: int, other: np.uint64, lead_suit: int) -> np.uint64:
     """All different replies."""
     follows = other & scheme.suits[class_id, lead_suit]
     return run_bottoms(follows if follows else other, scheme.bottoms[class_id])
@@ -170,7 +170,7 @@ def every_reply(scheme: Any, class_id: int, other: np.uint64, lead_suit: int) ->
 
 @forceinline
 def replies_to(
-    tablebase: Any, class_id: int, other: np.uint64, lead_suit: int, lead: int
+    tablebase: Tablebase, class_id: int, other: np.uint64, lead_suit: int, lead: int
 ) -> np.uint64:
     """Replies to try: in high contracts the cheapest winner and the lowest loser."""
     scheme = tablebase.scheme
@@ -187,7 +187,7 @@ def replies_to(
 
 
 @forceinline
-def next_reply(scheme: Any, class_id: int, lead_suit: int, replies: np.uint64) -> int:
+def next_reply(scheme: IndexScheme, class_id: int, lead_suit: int, replies: np.uint64) -> int:
     """Reply to try first: the highest card that follows suit, or else a ruff."""
     if replies & scheme.suits[class_id, lead_suit]:
         return highest(replies)
@@ -195,7 +195,9 @@ def next_reply(scheme: Any, class_id: int, lead_suit: int, replies: np.uint64) -
 
 
 @forceinline
-def play_trick(scheme: Any, node: Node, lead_suit: int, lead: int, reply: int) -> tuple[Node, bool]:
+def play_trick(
+    scheme: IndexScheme, node: Node, lead_suit: int, lead: int, reply: int
+) -> tuple[Node, bool]:
     """Node after a trick, from its winner's perspective, and whether the leader won it."""
     n, class_id, pattern = node
     reply_suit = suit_of(scheme, class_id, reply)
@@ -208,13 +210,13 @@ def play_trick(scheme: Any, node: Node, lead_suit: int, lead: int, reply: int) -
 
 
 @forceinline
-def next_target(tablebase: Any, n: int, need: int, wins: bool) -> int:
+def next_target(tablebase: Tablebase, n: int, need: int, wins: bool) -> int:
     """Points that the next leader has to reach so that this leader reaches, or misses, `need`."""
     return need - 1 + tablebase.low if wins else n - need + tablebase.low
 
 
 @forceinline
-def _key(tablebase: Any, class_id: int, pattern: np.uint64) -> np.uint64:
+def _key(tablebase: Tablebase, class_id: int, pattern: np.uint64) -> np.uint64:
     kind = np.uint64(4 + 2 * tablebase.scheme.trumps + tablebase.low)
     return (pattern << np.uint64(16)) | (np.uint64(class_id) << np.uint64(4)) | kind
 
@@ -253,7 +255,7 @@ def _store(transpositions: np.ndarray, key: np.uint64, n: int, need: int, verdic
 
 
 @forceinline
-def _reaches_by_table(tablebase: Any, node: Node, need: int) -> bool:
+def _reaches_by_table(tablebase: Tablebase, node: Node, need: int) -> bool:
     n, class_id, pattern = node
     scheme = tablebase.scheme
     other = ((ONE << np.uint64(2 * n)) - ONE) ^ pattern
@@ -276,7 +278,7 @@ def _reaches_by_table(tablebase: Any, node: Node, need: int) -> bool:
 
 
 @forceinline
-def _verdict(tablebase: Any, scratch: Any, node: Node, need: int) -> int:
+def _verdict(tablebase: Tablebase, scratch: Scratch, node: Node, need: int) -> int:
     """1 or 0 if it is known whether the leader reaches `need` points, else -1."""
     if need <= 0 or need > node.n:
         return np.int64(need <= 0)
@@ -291,7 +293,7 @@ def _verdict(tablebase: Any, scratch: Any, node: Node, need: int) -> int:
 
 
 @forceinline
-def _race_key(tablebase: Any, node: Node, target: Target) -> Any:
+def _race_key(tablebase: Tablebase, node: Node, target: Target) -> np.uint64:
     need, other_need, goal = target
     needs = np.uint64(need) | np.uint64(other_need) << np.uint64(4)
     needs |= np.uint64(goal) << np.uint64(8)
@@ -305,7 +307,7 @@ def _race_key(tablebase: Any, node: Node, target: Target) -> Any:
 
 
 @forceinline
-def _race_verdict(tablebase: Any, scratch: Any, node: Node, target: Target) -> int:
+def _race_verdict(tablebase: Tablebase, scratch: Scratch, node: Node, target: Target) -> int:
     need, other_need, goal = target
     if need == 0:
         return 1
@@ -319,7 +321,9 @@ def _race_verdict(tablebase: Any, scratch: Any, node: Node, target: Target) -> i
 
 
 @inline_ir
-def _search(tablebase: Any, scratch: Any, node: Node, target: Target, racing: bool) -> bool:
+def _search(
+    tablebase: Tablebase, scratch: Scratch, node: Node, target: Target, racing: bool
+) -> bool:
     """Whether the leader reaches a target; `racing` is constant in each caller.
 
     It keeps a stack of its own: numba cannot cache recursive functions.
@@ -407,13 +411,13 @@ def _search(tablebase: Any, scratch: Any, node: Node, target: Target, racing: bo
 
 
 @noinline
-def reaches(tablebase: Any, scratch: Any, node: Node, need: int) -> bool:
+def reaches(tablebase: Tablebase, scratch: Scratch, node: Node, need: int) -> bool:
     """Whether the leader can reach `need` points."""
     return _search(tablebase, scratch, node, (need, 0, 0), False)
 
 
 @noinline
-def race_reaches(tablebase: Any, scratch: Any, node: Node, target: Target) -> bool:
+def race_reaches(tablebase: Tablebase, scratch: Scratch, node: Node, target: Target) -> bool:
     """Whether the leader wins (goal 1), or does not lose (goal 0), a race.
 
     Every different card is tried: that a higher card is never worse is known for the number of
@@ -423,7 +427,7 @@ def race_reaches(tablebase: Any, scratch: Any, node: Node, target: Target) -> bo
 
 
 @forceinline
-def _first_guess(tablebase: Any, node: Node) -> int:
+def _first_guess(tablebase: Tablebase, node: Node) -> int:
     n, class_id, pattern = node
     scheme = tablebase.scheme
     tricks = 50 * n + 50
@@ -444,7 +448,7 @@ def _first_guess(tablebase: Any, node: Node) -> int:
 
 
 @noinline
-def leader_points(tablebase: Any, scratch: Any, node: Node) -> int:
+def leader_points(tablebase: Tablebase, scratch: Scratch, node: Node) -> int:
     """Points of the leader with perfect play by both."""
     if node.n <= tablebase.cards:
         return tablebase_points(tablebase, node)
@@ -460,7 +464,9 @@ def leader_points(tablebase: Any, scratch: Any, node: Node) -> int:
 
 
 @forceinline
-def solve(tablebase: Any, scratch: Any, hand: np.uint64, other_hand: np.uint64, trump: int) -> int:
+def solve(
+    tablebase: Tablebase, scratch: Scratch, hand: np.uint64, other_hand: np.uint64, trump: int
+) -> int:
     """Tricks that the player on lead, who holds `hand`, takes with perfect play by both.
 
     Hands are equally large sets of card ids; `trump` is a suit, or any other number (4 by

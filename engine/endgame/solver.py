@@ -262,7 +262,7 @@ _Endings = tuple[np.ndarray, ...]
 
 
 @jit
-def _solve_rows(tablebase: Any, scratch: Any, endings: _Endings, out: np.ndarray) -> None:
+def _solve_rows(tablebase: Tablebase, scratch: Scratch, endings: _Endings, out: np.ndarray) -> None:
     hands, trumps, leaders = endings
     for k in range(len(out)):
         leader = np.int64(leaders[k])

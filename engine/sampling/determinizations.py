@@ -21,11 +21,11 @@ both methods sample the same exchanges, and failures to follow suit concern the 
 from __future__ import annotations
 
 from math import comb
-from typing import Any
 
 import numpy as np
 
 from ...common.jit.compiler import jit, noinline, warm_up
+from ...common.typing import Array
 from ..bitset import NO_CARDS, ONE, bit, lowest, nth_lowest, popcount, suit_set
 from ..cards import KEEP, N_CARDS, TAKE_BLIND
 from ..checks import checked_count
@@ -622,7 +622,7 @@ def _sample(rules: np.ndarray, view: View, voids: bool, seed: int, games: np.nda
 
 def sample_determinizations(
     view: View, n: int, seed: int = 0, method: str = "plain", *, match: Match | int | None = None
-) -> np.ndarray[Any, Any]:
+) -> Array:
     """Sample `n` determinizations of a view, as an array of `GAME` records."""
     if method not in METHODS:
         raise ValueError(f"method is {method!r}: it has to be one of {', '.join(METHODS)}")

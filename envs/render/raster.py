@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from ...common.typing import Array
 from .shapes import Box, Scene, Shape, Text
 
 _LARGER = 2
 _ANCHORS = {"start": "lm", "middle": "mm", "end": "rm"}
 
 
-def image_of(scene: Scene) -> np.ndarray[Any, Any]:
+def image_of(scene: Scene) -> Array:
     """The scene as `(height, width, 3)` uint8."""
     size = (scene.width * _LARGER, scene.height * _LARGER)
     image = Image.new("RGB", size)
