@@ -97,7 +97,7 @@ def machine() -> dict[str, object]:
 
     import numba
 
-    from german_whist.evaluation.provenance import processor
+    from german_whist.common.provenance import processor
 
     return {
         "processor": processor(),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -29,10 +28,10 @@ from ..agents.checkpoints import (
 from ..agents.checkpoints.schema import CheckpointCard, Count, Measurement, NetworkCard, Origin
 from ..agents.networks.policy import NetworkAgent
 from ..common.files import write_file
+from ..common.provenance import processor_and_cores, revision
 from ..common.schema import convert, read_json, short_repr
 from ..common.typing import Array
 from ..engine.rules import Rules
-from ..evaluation.provenance import processor_and_cores
 from .settings import Settings
 
 STATE_FORMAT = 6
@@ -161,31 +160,3 @@ def write_player(
     """Write a player and its card; returns the path of the weights."""
     card = card_of(settings, network, **fields, machine=processor_and_cores(), revision=revision())
     return write_checkpoint(path, weights, card)
-
-
-def revision() -> str | None:
-    """Git revision of the code, with `-dirty` if it has changes; None outside a checkout.
-
-    A package that is installed within another repository, as in its virtual environment, has none.
-    """
-    package = Path(__file__).resolve().parents[1]
-    top = _git(package, "rev-parse --show-toplevel")
-    if top is None or Path(top).resolve() != package:
-        return None
-    return _git(package, "describe --always --dirty --abbrev=12 --exclude=*")
-
-
-def _git(folder: Path, words: str) -> str | None:
-    """What git prints in a folder; None if it fails or prints nothing."""
-    try:
-        result = subprocess.run(
-            ["git", *words.split()],
-            cwd=folder,
-            capture_output=True,
-            encoding="utf-8",
-            check=True,
-            timeout=10,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return result.stdout.strip() or None

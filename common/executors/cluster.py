@@ -11,10 +11,10 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from ..provenance import package_version
 from ..suggestions import not_installed
 from .worker import TaskFactory, TaskRunner, WorkerDied, result_of
 
@@ -50,13 +50,6 @@ def run_task(
     lines = [*_lines]
     _lines.clear()
     return outcome, lines
-
-
-def package_version() -> str:
-    try:
-        return version("german-whist")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def write_files(files: dict[str, bytes], folder: Path) -> None:

@@ -28,9 +28,9 @@ from german_whist.agents.checkpoints import (
     read_fields,
 )
 from german_whist.cli import main
+from german_whist.common import provenance
 from german_whist.common.settings import SettingsError
 from german_whist.common.signals import UNSTABLE, RunStopped
-from german_whist.training import checkpoint
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.callbacks.base import Callback, TrainingRun
 from german_whist.training.checkpoint import load_state
@@ -211,14 +211,14 @@ def test_overflowing_weights_end_the_run(tmp_path: Path) -> None:
 def test_revision_is_that_of_the_packages_own_checkout(
     package: str, known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module = tmp_path / package / "training" / "checkpoint.py"
+    module = tmp_path / package / "common" / "provenance.py"
     module.parent.mkdir(parents=True)
     module.touch()
     identity = ["-c", "user.name=me", "-c", "user.email=me@localhost"]
     for words in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-qm", "Begin"]):
         subprocess.run(["git", *words], cwd=tmp_path, check=True)
-    monkeypatch.setattr(checkpoint, "__file__", str(module))
-    assert (checkpoint.revision() is not None) == known
+    monkeypatch.setattr(provenance, "__file__", str(module))
+    assert (provenance.revision() is not None) == known
 
 
 def test_batch_larger_than_an_iteration_is_reported(tmp_path: Path) -> None:

@@ -31,14 +31,13 @@ from ...agents.networks.value import check_value_rules
 from ...agents.search.base import MOST_SAMPLES
 from ...common.executors import LOCAL, Executor, InProcessExecutor, WorkersLost, check_backend
 from ...common.files import atomic_write, write_file
+from ...common.provenance import processor_and_cores, revision
 from ...common.settings import SettingsError, check_unchanged, keep_settings
 from ...common.signals import RunStopped
 from ...common.typing import Array
 from ...engine.rules import Rules
 from ...evaluation.packing import pack
-from ...evaluation.provenance import processor_and_cores
 from ..api import train_or_go_on
-from ..checkpoint import revision
 from ..folder import SETTINGS, RunLock, settings_of
 from ..presets import PRESETS, load_settings
 from ..rollout.networks import MLP, load_layers, policy_layer_names

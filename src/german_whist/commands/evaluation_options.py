@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import platform
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -11,13 +12,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numba
+import numpy as np
+
 from ..common.console import debugging
-from ..common.executors.cluster import package_version
 from ..common.files import atomic_write, check_writable, write_file
+from ..common.provenance import package_version, processor_and_cores
+from ..engine.endgame import load_tablebase
 from ..engine.rules import Match, Rules, RulesError
 from ..evaluation.arena_config import DEFAULT_HANDS
 from ..evaluation.protocol import Entry
-from ..evaluation.provenance import machine_text
 from ..evaluation.reports.html import as_html
 from ..evaluation.reports.text import as_csv, as_markdown, as_text
 from ..evaluation.results import Result
@@ -171,7 +175,7 @@ def forfeited_all(result: Result) -> list[str]:
 
 def with_origin(result: Result, command: str) -> Result:
     """The result with the command, machine and version that it comes from."""
-    return replace(result, command=command, machine=machine_text(), version=package_version())
+    return replace(result, command=command, machine=_machine_text(), version=package_version())
 
 
 def repeating_command(arguments: argparse.Namespace, result: Result) -> str:
@@ -235,3 +239,17 @@ def _show_traces(result: Result) -> None:
         for forfeit in pairing.forfeits:
             if forfeit.trace:
                 print(f"\n{forfeit.agent}:\n{forfeit.trace}", file=sys.stderr, end="")
+
+
+def _machine_text() -> str:
+    """Processor, system, versions, and the size of the loaded endgame tablebase."""
+    return ", ".join(
+        (
+            processor_and_cores(),
+            platform.system(),
+            f"Python {platform.python_version()}",
+            f"NumPy {np.__version__}",
+            f"Numba {numba.__version__}",
+            f"endings of up to {load_tablebase().cards} cards from the table",
+        )
+    )
