@@ -23,7 +23,7 @@ from ..engine.cards import CARDS, N_ACTIONS, N_CARDS, action_text
 from ..engine.dtypes import OVER, VIEW
 from ..engine.play import Record, row
 from ..engine.rng import SipKey, key_of_bytes, secret_of_seed, siphash
-from ..engine.rules import Match, Rules, as_match, load_rules
+from ..engine.rules import Match, Rules, RulesLike, as_match, load_rules
 from ..engine.view import View, legal_in_views
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Agent:
 
     reads_tricks: bool = True
     """Whether `act` reads past tricks (`led_cards`, `followed_cards`, `i_led`, `my_draws`,
-    `other_draws` of a view). Views without them are faster to write.
+    `opponent_draws` of a view). Views without them are faster to write.
     """
 
     reads_draws: bool = True
@@ -97,7 +97,7 @@ class Agent:
 
     _endgame: EndgamePlayer | None = None
 
-    def __init__(self, rules: Any = "classic", *, match: Match | int | None = None) -> None:
+    def __init__(self, rules: RulesLike = "classic", *, match: Match | int | None = None) -> None:
         self.rules: Rules = load_rules(rules)
         self.match: Match | None = as_match(match)
         self.rules_array: npt.NDArray[np.void] = self.rules.array(match)

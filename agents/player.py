@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from ..engine.rules import RulesLike
 from ..engine.view import View
 from .base import Agent, Array, act_in_views, agent_key, decision_streams
 from .game_numbers import reserve_game_numbers
@@ -20,7 +19,7 @@ class Player:
     >>> game.play(player.choose(game.view(game.turn)))
     """
 
-    def __init__(self, agent: object, rules: Any = None, *, seed: int = 0) -> None:
+    def __init__(self, agent: object, rules: RulesLike | None = None, *, seed: int = 0) -> None:
         """`agent` is any input of `as_agent`; the default of `rules` is the agent's, or classic."""
         if rules is None:
             rules = agent.rules if isinstance(agent, Agent) else "classic"

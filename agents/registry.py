@@ -12,7 +12,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from typing import Any
 from ..common.plugins import Entry, Registry, error_location, error_text, load_source
 from ..common.suggestions import suggest, type_phrase
 from ..common.trust import check_trusted
-from ..engine.rules import Match, Rules, as_match, load_rules, name_beside, solved_rules
+from ..engine.rules import Match, Rules, RulesLike, as_match, load_rules, name_beside, solved_rules
 from .base import EXACT_SOLVER, OWN_POLICY, Agent, CannotPlay, LoadedAgent
 from .checkpoints import (
     WEIGHTS,
@@ -183,7 +183,7 @@ def parse_agent_name(text: str) -> tuple[str, str]:
 
 def make_agent(
     text: str,
-    rules: str | Path | Rules | Mapping[str, Any] = "classic",
+    rules: RulesLike = "classic",
     *,
     match: Match | int | None = None,
 ) -> Agent:
@@ -222,7 +222,7 @@ def make_agent(
 
 def as_agent(
     source: object,
-    rules: str | Path | Rules | Mapping[str, Any] = "classic",
+    rules: RulesLike = "classic",
     *,
     match: Match | int | None = None,
 ) -> Agent:
@@ -439,7 +439,7 @@ def _rules_of_nash(path: str) -> tuple[Rules, ...]:
     return tuple(filter(factory.plays, solved_rules().values()))
 
 
-def common_rules(agents: Iterable[object], rules: Any = None) -> Rules:
+def common_rules(agents: Iterable[object], rules: RulesLike | None = None) -> Rules:
     """The given rules, or else the first rule set that all agents play, classic preferred."""
     if rules is not None:
         return resolve_rules(rules)
@@ -458,7 +458,7 @@ def common_rules(agents: Iterable[object], rules: Any = None) -> Rules:
 
 
 def load_agent(
-    source: object, rules: Any = None, *, match: Match | int | None = None
+    source: object, rules: RulesLike | None = None, *, match: Match | int | None = None
 ) -> LoadedAgent:
     """Load an agent by its name with parameters, or by the path of a checkpoint or run.
 

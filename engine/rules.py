@@ -457,7 +457,10 @@ def rules_from_mapping(values: Mapping[str, Any], source: str = "rules") -> Rule
         raise RulesError(f"{source}: {error}") from None
 
 
-def load_rules(rules: str | Path | Rules | Mapping[str, Any]) -> Rules:
+RulesLike = str | Path | Rules | Mapping[str, Any]
+
+
+def load_rules(rules: RulesLike) -> Rules:
     """Rule set from a name, a YAML file, a mapping of fields or a `Rules` value."""
     if isinstance(rules, Rules):
         return checked_name(rules, "rules")

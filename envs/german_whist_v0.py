@@ -110,7 +110,7 @@ from gymnasium import spaces
 from ..common.jit.compiler import warm_up
 from ..common.typing import Array
 from ..engine.batch.batch import Batch, actions_text
-from ..engine.batch.config import GameOptions, Options, RulesLike, checked_keywords, options_from
+from ..engine.batch.config import GameOptions, Options, checked_keywords, options_from
 from ..engine.batch.kernels import (
     ENDGAME_REACHED,
     EPISODE_OVER,
@@ -123,7 +123,7 @@ from ..engine.checks import IllegalAction
 from ..engine.game import Game
 from ..engine.observation.history import HISTORY_ABOUT
 from ..engine.observation.spec import EXCHANGE_SPEC, OBSERVATION_SPEC
-from ..engine.rules import Rules
+from ..engine.rules import Rules, RulesLike
 from ..engine.view import View
 from .aec import (
     GameAEC,

@@ -18,9 +18,10 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from ..engine.batch.batch import Array
-from ..engine.batch.config import GameOptions, RulesLike, checked_keywords
+from ..engine.batch.config import GameOptions, checked_keywords
 from ..engine.batch.results import result_dicts
 from ..engine.checks import VECTOR_RESET_OPTIONS, checked_action
+from ..engine.rules import RulesLike
 from ..engine.view import View
 from .options import LearnerOptions, options_table
 from .render.modes import RENDER_MODES, warn_without_render_mode

@@ -19,12 +19,11 @@ import yaml
 
 from ..common.suggestions import not_installed
 from ..common.typing import Array
-from ..engine.batch.config import RulesLike
 from ..engine.cards import CARDS, CHOICES, action_word
 from ..engine.dtypes import SEATS
 from ..engine.enumerate_deals import all_deals
 from ..engine.game import Game
-from ..engine.rules import Rules, load_rules
+from ..engine.rules import Rules, RulesLike, load_rules
 
 try:
     import pyspiel

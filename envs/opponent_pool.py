@@ -18,10 +18,10 @@ from ..agents.calls import FaultNamingAgent
 from ..agents.registry import as_agent
 from ..common.jit.compiler import jit
 from ..common.suggestions import type_phrase
-from ..engine.batch.config import Options, RulesLike
+from ..engine.batch.config import Options
 from ..engine.checks import checked_choice, checked_count, checked_seed, state_array
 from ..engine.rng import random_below, random_fraction, sample_index
-from ..engine.rules import Match, Rules, as_match, load_rules, name_beside
+from ..engine.rules import Match, Rules, RulesLike, as_match, load_rules, name_beside
 
 UNIFORM, LATEST, PFSP = "uniform", "latest", "pfsp"
 # Weight of a result in the win rate of PFSP, relative to the next one against the same policy.

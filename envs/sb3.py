@@ -14,9 +14,10 @@ import numpy.typing as npt
 
 from ..common.suggestions import not_installed
 from ..engine.batch.batch import Array
-from ..engine.batch.config import RulesLike, checked_keywords
+from ..engine.batch.config import checked_keywords
 from ..engine.batch.results import result_dicts
 from ..engine.checks import state_array
+from ..engine.rules import RulesLike
 from .options import LearnerOptions
 from .single_agent_batch import FinishedEpisodes, SingleAgentMixin
 

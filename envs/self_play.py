@@ -17,7 +17,7 @@ from gymnasium import spaces
 
 from ..common.jit.compiler import warm_up
 from ..engine.batch.batch import STATE_ARRAYS, Array, Batch, own_array
-from ..engine.batch.config import GameOptions, Options, RulesLike, checked_keywords, options_from
+from ..engine.batch.config import GameOptions, Options, checked_keywords, options_from
 from ..engine.batch.kernels import NO_EVENT
 from ..engine.batch.results import StepResult
 from ..engine.checks import checked_count
@@ -25,7 +25,7 @@ from ..engine.dtypes import SEATS
 from ..engine.game import Game
 from ..engine.observation.rule_features import rule_features
 from ..engine.rng import secret_of_seed
-from ..engine.rules import Rules
+from ..engine.rules import Rules, RulesLike
 from ..engine.view import View
 from .spaces import observation_box, state_box, warm_up_states
 

@@ -20,7 +20,7 @@ from ..agents.game_numbers import GameNumbers, reserve_game_numbers
 from ..agents.registry import as_agent
 from ..common.jit.compiler import warm_up
 from ..engine.batch.batch import READ_NS, Array, Batch, action_array
-from ..engine.batch.config import GameOptions, Options, RulesLike, options_from
+from ..engine.batch.config import GameOptions, Options, options_from
 from ..engine.batch.kernels import EPISODE_OVER, REAL, SHOWN, Moves, first_illegal
 from ..engine.batch.results import results_by_seat
 from ..engine.checks import (
@@ -32,7 +32,7 @@ from ..engine.checks import (
     state_array,
 )
 from ..engine.dtypes import FOLLOW, OVER, VIEW
-from ..engine.rules import Rules
+from ..engine.rules import Rules, RulesLike
 from ..engine.view import blank_tricks
 from .illegal import LOSE, RAISE, warn_of_illegal_action
 from .opponent_pool import OpponentPool

@@ -11,10 +11,9 @@ from ..agents.registry import common_rules
 from ..common.executors import LOCAL, check_backend
 from ..common.executors.executor import MAX_WORKERS
 from ..common.suggestions import suggest
-from ..engine.batch.config import RulesLike
 from ..engine.dtypes import SEATS
 from ..engine.rng import KEY_BYTES, secret_of_seed
-from ..engine.rules import Match, as_match
+from ..engine.rules import Match, RulesLike, as_match
 from .aivat import check_luck
 from .chunk_player import AgentSpec, PlayConfig
 from .journal import Journal

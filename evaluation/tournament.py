@@ -28,8 +28,8 @@ from ..common.executors import (
 from ..common.progress import Progress
 from ..common.signals import END_SIGNALS, SignalGuard
 from ..common.typing import Array
-from ..engine.batch.config import RulesLike
 from ..engine.dtypes import SEATS
+from ..engine.rules import RulesLike
 from .arena_config import ArenaConfig, ArenaOptions
 from .chunk_player import (
     AgentSpec,

@@ -10,13 +10,12 @@ from __future__ import annotations
 import json
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ..common.files import atomic_write
 from ..common.typing import Array
-from ..engine.rules import Rules, load_rules
+from ..engine.rules import Rules, RulesLike, load_rules
 from .best_response import PublicTreeTraversal, Responses
 from .traversal import LEARN, RESPOND
 
@@ -30,7 +29,7 @@ class SolvingError(ValueError):
 class CFRPlusSolver:
     """CFR+ iterations towards the equilibrium of one rule set."""
 
-    def __init__(self, rules: Any, threads: int | None = None) -> None:
+    def __init__(self, rules: RulesLike, threads: int | None = None) -> None:
         self.rules: Rules = load_rules(rules)
         self._traversal = PublicTreeTraversal(self.rules, threads)
         self.tree = self._traversal.tree

@@ -17,7 +17,7 @@ a stack: a row of the arrays for each depth.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -97,12 +97,11 @@ def new_mccfr(options: Options, tree: PublicTree, seed: int) -> MCCFR:
 
 
 @forceinline
-def _regret_matching(mccfr: Any, depth: int) -> bool:
+def _regret_matching(mccfr: MCCFR, depth: int) -> bool:
     """Write the legal cards of a decision and its strategy; whether any regret is not 0."""
     rules, game = row(mccfr.env_config, 0).rules, row(mccfr.games, depth)
     view, cells = row(mccfr.views, 0), mccfr.cells[depth]
-    seat: Any = np.int64(game.turn)
-    write_view(rules, game, seat, view)
+    write_view(rules, game, np.int64(game.turn), view)
     cells_of_view(mccfr.paths, view, cells)
     n_legal, total, visited = 0, 0.0, False
     remaining = legal(rules, game)
@@ -124,7 +123,7 @@ def _regret_matching(mccfr: Any, depth: int) -> bool:
 
 
 @forceinline
-def _play_card(mccfr: Any, depth: int) -> bool:
+def _play_card(mccfr: MCCFR, depth: int) -> bool:
     """Play the current card in a copy of the game; whether that is a leaf."""
     config = row(mccfr.env_config, 0)
     mccfr.games[depth + 1] = mccfr.games[depth]
@@ -140,7 +139,7 @@ def _play_card(mccfr: Any, depth: int) -> bool:
 
 
 @jit
-def _traverse(mccfr: Any, number: int, traverser: int, weight: float, sums: np.ndarray) -> int:
+def _traverse(mccfr: MCCFR, number: int, traverser: int, weight: float, sums: np.ndarray) -> int:
     """Traverse a hand by external sampling, and update the table; returns its decisions.
 
     `sums` grows by the number of visited decisions, and by the entropy of all.
@@ -192,7 +191,7 @@ def _traverse(mccfr: Any, number: int, traverser: int, weight: float, sums: np.n
 
 @jit
 def run_iterations(
-    mccfr: Any, first: int, min_decisions: int, averaging: float, sums: np.ndarray
+    mccfr: MCCFR, first: int, min_decisions: int, averaging: float, sums: np.ndarray
 ) -> tuple[int, int]:
     """Traverse hands from number `first` on, players in turn; returns decisions and hands."""
     decisions, hands = 0, 0

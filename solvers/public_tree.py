@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import comb, factorial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -144,7 +144,7 @@ def action_cells(
 
 
 @forceinline
-def n_hidden_cards(deck: Any, known: np.uint64) -> int:
+def n_hidden_cards(deck: DeckTables, known: np.uint64) -> int:
     """Number of a hand's cards that are not public, before it plays to a trick."""
     return deck.hand - popcount(known)
 
@@ -168,7 +168,7 @@ def decision_cells(
 
 
 @jit
-def _count(deck: Any, tricks: np.ndarray, cells: np.ndarray, children: np.ndarray) -> int:
+def _count(deck: DeckTables, tricks: np.ndarray, cells: np.ndarray, children: np.ndarray) -> int:
     """Write the cells and successors of each trick; returns the number of information sets."""
     hands = 0
     for index in range(len(tricks)):
@@ -200,7 +200,7 @@ def _count(deck: Any, tricks: np.ndarray, cells: np.ndarray, children: np.ndarra
 
 
 @jit
-def _expand(deck: Any, tricks: np.ndarray, first: np.ndarray, after: np.ndarray) -> None:
+def _expand(deck: DeckTables, tricks: np.ndarray, first: np.ndarray, after: np.ndarray) -> None:
     for index in range(len(tricks)):
         trick = tricks[index]
         child_index = first[index]

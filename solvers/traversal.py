@@ -14,14 +14,16 @@ more than its work.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..common.jit.compiler import forceinline, jit
 from ..engine.bitset import NO_CARDS, ONE, lowest, popcount
+from ..engine.play import Record
 from .combinatorics import Subsets, subsets
 from .public_tree import (
+    DeckTables,
     PublicTree,
     action_cells,
     decision_cells,
@@ -149,7 +151,7 @@ class Walk(NamedTuple):
 
 
 @forceinline
-def _list_actions(walk: Any, depth: int, cards: np.uint64) -> None:
+def _list_actions(walk: Walk, depth: int, cards: np.uint64) -> None:
     tables, choose, buffers = walk.tree.tables, walk.tree.paths.deck.choose, walk.buffers
     frame = buffers.frames[depth]
     unseen, suit = frame["unseen"], frame["suit"]
@@ -189,7 +191,7 @@ def _list_actions(walk: Any, depth: int, cards: np.uint64) -> None:
 
 
 @forceinline
-def _normalize(walk: Any, depth: int, cells: np.ndarray) -> None:
+def _normalize(walk: Walk, depth: int, cells: np.ndarray) -> None:
     """Regret matching: a strategy proportional to the cells, uniform where all are 0.
 
     Or as good as 0: a player that draws its cards almost never reaches some decisions, and the
@@ -226,7 +228,7 @@ def _normalize(walk: Any, depth: int, cells: np.ndarray) -> None:
 
 
 @forceinline
-def _add_to_average(walk: Any, depth: int) -> None:
+def _add_to_average(walk: Walk, depth: int) -> None:
     """Add the opponent's strategy, weighted by its reach, to the average."""
     tables, buffers, strategy_sum = walk.tree.tables, walk.buffers, walk.strategy_sum
     weight = np.float32(walk.weight)
@@ -243,7 +245,7 @@ def _add_to_average(walk: Any, depth: int) -> None:
 
 
 @forceinline
-def _quantize(walk: Any, depth: int) -> None:
+def _quantize(walk: Walk, depth: int) -> None:
     """Write the opponent's strategy as integers up to `MAX_PROBABILITY`."""
     buffers, rounded = walk.buffers, walk.rounded
     frame = buffers.frames[depth]
@@ -255,7 +257,7 @@ def _quantize(walk: Any, depth: int) -> None:
 
 
 @forceinline
-def _update_regrets(walk: Any, depth: int) -> None:
+def _update_regrets(walk: Walk, depth: int) -> None:
     """Add the regrets of the traverser's decision, clipped at zero."""
     tables, buffers, regrets = walk.tree.tables, walk.buffers, walk.regrets
     frame = buffers.frames[depth]
@@ -274,7 +276,7 @@ def _update_regrets(walk: Any, depth: int) -> None:
 
 
 @forceinline
-def _begin_decision(walk: Any, depth: int) -> None:
+def _begin_decision(walk: Walk, depth: int) -> None:
     """List the actions of a new decision, with the strategy where it is not the traverser's."""
     buffers, deck, mode = walk.buffers, walk.tree.paths.deck, walk.mode
     frame = buffers.frames[depth]
@@ -304,7 +306,7 @@ def _begin_decision(walk: Any, depth: int) -> None:
 
 
 @forceinline
-def _pass_reach(walk: Any, depth: int, action: Any) -> Any:
+def _pass_reach(walk: Walk, depth: int, action: Record) -> np.bool_:
     """Write the opponent's reach after an action; returns whether any hand reaches it."""
     tables, buffers = walk.tree.tables, walk.buffers
     below = depth + 1
@@ -332,7 +334,7 @@ def _pass_reach(walk: Any, depth: int, action: Any) -> Any:
 
 
 @forceinline
-def _back_up(walk: Any, depth: int, action: Any, reached: bool) -> None:
+def _back_up(walk: Walk, depth: int, action: Record, reached: bool) -> None:
     """Add the values of an action to those of its decision; zero where it is not `reached`."""
     tables, buffers = walk.tree.tables, walk.buffers
     below = depth + 1
@@ -358,7 +360,7 @@ def _back_up(walk: Any, depth: int, action: Any, reached: bool) -> None:
 
 
 @forceinline
-def _evaluate_ending(walk: Any, depth: int, card: np.uint64, winner: int) -> None:
+def _evaluate_ending(walk: Walk, depth: int, card: np.uint64, winner: int) -> None:
     """Write the values of the ending after a reply that ends the foreplay, won by `winner`."""
     tables, terminal, deck = walk.tree.tables, walk.tree.terminal, walk.tree.paths.deck
     buffers, choose = walk.buffers, deck.choose
@@ -405,7 +407,7 @@ def _evaluate_ending(walk: Any, depth: int, card: np.uint64, winner: int) -> Non
 
 
 @forceinline
-def _draw_reach(walk: Any, depth: int) -> None:
+def _draw_reach(walk: Walk, depth: int) -> None:
     """Update the opponent's reach after its hidden draw."""
     tables, buffers, frame = walk.tree.tables, walk.buffers, walk.buffers.frames[depth]
     own = frame["n_hidden"][1 - walk.traverser]
@@ -422,7 +424,7 @@ def _draw_reach(walk: Any, depth: int) -> None:
 
 
 @forceinline
-def _undraw_values(walk: Any, depth: int) -> None:
+def _undraw_values(walk: Walk, depth: int) -> None:
     """Update the traverser's values to those before its hidden draw."""
     tables, buffers, frame = walk.tree.tables, walk.buffers, walk.buffers.frames[depth]
     choose, m = walk.tree.paths.deck.choose, popcount(frame["unseen"])
@@ -443,7 +445,7 @@ def _undraw_values(walk: Any, depth: int) -> None:
 
 
 @forceinline
-def _push_frame(frames: Any, depth: int, card: np.uint64) -> Any:
+def _push_frame(frames: np.ndarray, depth: int, card: np.uint64) -> Record:
     frames[depth + 1] = frames[depth]
     new = frames[depth + 1]
     actor = new["actor"]
@@ -456,7 +458,7 @@ def _push_frame(frames: Any, depth: int, card: np.uint64) -> Any:
 
 
 @forceinline
-def _begin_trick(tree: Any, frame: Any, index: int) -> None:
+def _begin_trick(tree: TreeArrays, frame: Record, index: int) -> None:
     frame["kind"] = _LEAD
     frame["actor"] = frame["leader"]
     frame["suit"] = ~NO_CARDS
@@ -467,7 +469,7 @@ def _begin_trick(tree: Any, frame: Any, index: int) -> None:
 
 
 @forceinline
-def _skip_replies(tree: Any, frame: Any, card: np.uint64) -> None:
+def _skip_replies(tree: TreeArrays, frame: Record, card: np.uint64) -> None:
     """Skip the cells and child tricks of the replies to a lead that is not reached."""
     other = 1 - frame["leader"]
     unseen, own = frame["unseen"] & ~card, frame["n_hidden"][other]
@@ -481,12 +483,12 @@ def _skip_replies(tree: Any, frame: Any, card: np.uint64) -> None:
 
 
 @forceinline
-def _deck_mask(deck: Any) -> np.uint64:
+def _deck_mask(deck: DeckTables) -> np.uint64:
     return (ONE << np.uint64(len(deck.suits))) - ONE
 
 
 @forceinline
-def _begin(walk: Any, root: int) -> None:
+def _begin(walk: Walk, root: int) -> None:
     """Write the first frame: every hand is possible behind this upcard."""
     deck, frame = walk.tree.paths.deck, walk.buffers.frames[0]
     frame["unseen"] = _deck_mask(deck) & ~(ONE << np.uint64(root))
@@ -504,7 +506,7 @@ def _begin(walk: Any, root: int) -> None:
 
 
 @forceinline
-def _turn_up(walk: Any, depth: int) -> int:
+def _turn_up(walk: Walk, depth: int) -> int:
     """Turn up the next card; returns the number of frames pushed, 0 where nothing reaches it."""
     tree, buffers, frames = walk.tree, walk.buffers, walk.buffers.frames
     frame = frames[depth]
@@ -531,7 +533,7 @@ def _turn_up(walk: Any, depth: int) -> int:
 
 
 @forceinline
-def _lead(walk: Any, depth: int, card: np.uint64, reached: bool) -> int:
+def _lead(walk: Walk, depth: int, card: np.uint64, reached: bool) -> int:
     """Lead a card; returns the number of frames pushed."""
     frames = walk.buffers.frames
     frame = frames[depth]
@@ -548,7 +550,7 @@ def _lead(walk: Any, depth: int, card: np.uint64, reached: bool) -> int:
 
 
 @forceinline
-def _reply(walk: Any, depth: int, card: np.uint64, reached: bool) -> int:
+def _reply(walk: Walk, depth: int, card: np.uint64, reached: bool) -> int:
     """Reply with a card; returns the number of frames pushed."""
     buffers, deck, traverser = walk.buffers, walk.tree.paths.deck, walk.traverser
     frame, above = buffers.frames[depth], buffers.frames[depth - 1]
@@ -576,7 +578,7 @@ def _reply(walk: Any, depth: int, card: np.uint64, reached: bool) -> int:
 
 
 @forceinline
-def _add_upcard(walk: Any, depth: int) -> None:
+def _add_upcard(walk: Walk, depth: int) -> None:
     """Add the values behind an upcard to those before it."""
     tables, buffers = walk.tree.tables, walk.buffers
     frame, below = buffers.frames[depth], buffers.frames[depth + 1]
@@ -588,7 +590,7 @@ def _add_upcard(walk: Any, depth: int) -> None:
 
 
 @jit
-def traverse(walk: Any, root: int) -> float:
+def traverse(walk: Walk, root: int) -> float:
     """The traverser's total value over all deals with one first upcard.
 
     LEARN adds to the traverser's `regrets`, and `weight` times the opponent's strategy to

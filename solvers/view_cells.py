@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,7 +43,7 @@ def path_tables(tree: PublicTree) -> PathTables:
 
 
 @forceinline
-def place_of(paths: Any, card: int, first_suit: int) -> int:
+def place_of(paths: PathTables, card: int, first_suit: int) -> int:
     """Deck index of a card, with the suits reordered so that `first_suit` is suit 0."""
     suit = suit_of(card)
     place = 0 if suit == first_suit else suit + 1 if suit < first_suit else suit
@@ -51,7 +51,7 @@ def place_of(paths: Any, card: int, first_suit: int) -> int:
 
 
 @forceinline
-def places_of(paths: Any, cards: np.uint64, first: int) -> np.uint64:
+def places_of(paths: PathTables, cards: np.uint64, first: int) -> np.uint64:
     """Deck indices of a set of cards, as a set."""
     bits = NO_CARDS
     while cards:
@@ -81,7 +81,7 @@ def upcard_of_trick(view: Record, trick: int) -> int:
 
 
 @jit
-def cells_of_view(paths: Any, view: Record, cells: np.ndarray) -> None:
+def cells_of_view(paths: PathTables, view: Record, cells: np.ndarray) -> None:
     """Write the cell of each card in a decision for the stock, `NO_CELL` where it has none.
 
     All are `NO_CELL` in views of other decisions.
@@ -180,7 +180,9 @@ class PublicDecision(NamedTuple):
 
 
 @forceinline
-def _write_cells(paths: Any, view: Record, decision: PublicDecision, cells: np.ndarray) -> None:
+def _write_cells(
+    paths: PathTables, view: Record, decision: PublicDecision, cells: np.ndarray
+) -> None:
     first_suit, unseen, suit = decision.first_suit, decision.unseen, decision.suit
     known, actions = decision.known, decision.actions
     choose, hidden = paths.deck.choose, n_hidden_cards(paths.deck, known)
@@ -205,6 +207,6 @@ def _write_cells(paths: Any, view: Record, decision: PublicDecision, cells: np.n
 
 
 @jit
-def write_cells(paths: Any, views: np.ndarray, cells: np.ndarray) -> None:
+def write_cells(paths: PathTables, views: np.ndarray, cells: np.ndarray) -> None:
     for index in range(len(views)):
         cells_of_view(paths, row(views, index), cells[index])

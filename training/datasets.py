@@ -36,7 +36,7 @@ from ..common.jit.compiler import jit
 from ..common.schema import convert, read_json
 from ..common.typing import Array
 from ..engine.batch.batch import Batch
-from ..engine.batch.config import RulesLike, options_from
+from ..engine.batch.config import options_from
 from ..engine.batch.kernels import REAL, Moves
 from ..engine.cards import N_ACTIONS, N_CARDS, action_text
 from ..engine.checks import checked_choice, checked_count, checked_seed
@@ -46,7 +46,7 @@ from ..engine.endgame.game_values import endgame_tablebases, inexact_reason
 from ..engine.endgame.solver import thread_scratch
 from ..engine.observation.spec import OBSERVATION_VERSION, SUIT_ORDERS, spec_of
 from ..engine.play import row
-from ..engine.rules import Rules, rules_from_mapping
+from ..engine.rules import Rules, RulesLike, rules_from_mapping
 from ..engine.view import action_masks
 
 CARD = "dataset.json"

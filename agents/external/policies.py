@@ -20,7 +20,7 @@ from ...common.suggestions import not_installed
 from ...engine.batch.config import OBSERVATIONS
 from ...engine.checks import checked_choice
 from ...engine.observation.spec import OBSERVATION_SIZE, OBSERVATION_VERSION, SUIT_ORDERS
-from ...engine.rules import Match, Rules, load_rules, name_beside, rules_from_mapping
+from ...engine.rules import Match, Rules, RulesLike, load_rules, name_beside, rules_from_mapping
 from ..base import Agent, Array, CannotPlay, ModelFile, check_actions
 from ..networks.network_inputs import Observations, network_inputs
 from ..options import (
@@ -50,7 +50,7 @@ class PolicyAgent(Agent):
 
     def __init__(
         self,
-        rules: Any,
+        rules: RulesLike,
         policy: Policy,
         *,
         layout: str = "raw",
@@ -202,7 +202,7 @@ class CallableAgent(Agent):
     def __init__(
         self,
         function: Callable[[Array, Array], Array],
-        rules: Any,
+        rules: RulesLike,
         *option_words: str,
         match: Match | None = None,
     ) -> None:
@@ -226,7 +226,11 @@ class OnnxAgent(PolicyAgent):
     """ONNX graph of `observation` and `action_mask`, as `german-whist export` writes it."""
 
     def __init__(
-        self, rules: Any = "classic", path: str = "", *option_words: str, match: Match | None = None
+        self,
+        rules: RulesLike = "classic",
+        path: str = "",
+        *option_words: str,
+        match: Match | None = None,
     ) -> None:
         """`option_words` as for a network, and the layout where the graph's metadata have none."""
         try:

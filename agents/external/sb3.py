@@ -17,7 +17,7 @@ from ...common.suggestions import not_installed
 from ...common.trust import check_trusted
 from ...engine.batch.config import TRAINED_ON
 from ...engine.observation.spec import spec_of
-from ...engine.rules import Match, load_rules
+from ...engine.rules import Match, RulesLike, load_rules
 from ..base import Array, CannotPlay
 from ..options import parse_options
 from .policies import FileOptions, PolicyAgent, TrainedOn, file_of, with_layout
@@ -37,7 +37,7 @@ class SB3Agent(PolicyAgent):
 
     def __init__(
         self,
-        rules: Any = "classic",
+        rules: RulesLike = "classic",
         source: Any = "",
         *option_words: str,
         match: Match | None = None,

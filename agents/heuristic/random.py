@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ...common.jit.compiler import jit
 from ...engine.bitset import nth_lowest, popcount
 from ...engine.play import row
 from ...engine.rng import random_below
-from ...engine.rules import Match
+from ...engine.rules import Match, RulesLike
 from ...engine.view import action_masks, legal_in_view
 from ..base import Agent, Array, compile_act
 from ..perfect_endgame import EndgamePlayer
@@ -38,7 +36,7 @@ class RandomAgent(Agent):
     reads_tricks = False
     thread_safe = True
 
-    def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
+    def __init__(self, rules: RulesLike = "classic", *, match: Match | None = None) -> None:
         super().__init__(rules, match=match)
         compile_act(self, "random agent", RandomAgent.act)
 
@@ -57,7 +55,7 @@ class RandomExactAgent(RandomAgent):
 
     name = "random-exact"
 
-    def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
+    def __init__(self, rules: RulesLike = "classic", *, match: Match | None = None) -> None:
         super().__init__(rules, match=match)
         self._endgame = EndgamePlayer(self.rules)
 

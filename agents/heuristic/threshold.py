@@ -30,7 +30,7 @@ Other rule sets:
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,7 +39,7 @@ from ...engine.bitset import NO_CARDS, ONE, SUIT_BITS, bit, highest, lowest, pop
 from ...engine.cards import KEEP, TAKE_BLIND, TAKE_HIDDEN
 from ...engine.dtypes import CHOOSE, EXCHANGE, LEAD, NO_CARD, NO_TRUMP
 from ...engine.play import Record, row, suit_of
-from ...engine.rules import Match
+from ...engine.rules import Match, RulesLike
 from ...engine.view import legal_in_view
 from ..base import Agent, Array, compile_act
 from ..perfect_endgame import EndgamePlayer
@@ -207,7 +207,7 @@ class RuleAgent(Agent):
     reads_tricks = False
     thread_safe = True
 
-    def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
+    def __init__(self, rules: RulesLike = "classic", *, match: Match | None = None) -> None:
         super().__init__(rules, match=match)
         self._endgame = EndgamePlayer(self.rules)
         compile_act(self, f"{self.name.partition(':')[0]} agent", RuleAgent.act)

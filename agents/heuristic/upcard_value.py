@@ -31,8 +31,6 @@ of lowest value. With nothing but trumps it leads the lowest.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ...common.jit.compiler import jit
@@ -40,7 +38,7 @@ from ...engine.bitset import NO_CARDS, ONE, lowest, popcount, suit_set
 from ...engine.cards import KEEP, TAKE_BLIND, TAKE_HIDDEN
 from ...engine.dtypes import CHOOSE, EXCHANGE, LEAD, NO_CARD, NO_TRUMP
 from ...engine.play import Record, row, suit_of
-from ...engine.rules import Match
+from ...engine.rules import Match, RulesLike
 from ...engine.view import legal_in_view
 from ..base import Array
 from .threshold import RuleAgent, winners_over
@@ -151,7 +149,7 @@ class ValueAgent(RuleAgent):
     """Weighs the upcard against the cost of winning it; perfect endgame."""
 
     def __init__(
-        self, rules: Any = "classic", bonus: int | str = 13, *, match: Match | None = None
+        self, rules: RulesLike = "classic", bonus: int | str = 13, *, match: Match | None = None
     ):
         self.bonus = _checked_bonus(bonus)
         self.name = f"value:{self.bonus}"

@@ -31,7 +31,7 @@ from ...engine.observation.spec import (
     write_mask,
 )
 from ...engine.play import row
-from ...engine.rules import Match, load_rules
+from ...engine.rules import Match, RulesLike, load_rules
 from ...engine.view import View, legal_in_view
 from ..base import view_array
 
@@ -107,7 +107,7 @@ class Observations:
 
 def network_inputs(
     views: npt.NDArray[np.void] | View | Sequence[View],
-    rules: Any = None,
+    rules: RulesLike | None = None,
     *,
     layout: str = "raw",
     observation: str = "vector",

@@ -6,7 +6,7 @@ Its play does not depend on the batch size.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ...engine.dtypes import VIEW
 from ...engine.observation.spec import MAX_OBSERVATION_SIZE, encode_view, real_action
 from ...engine.play import Record, row
 from ...engine.rng import random_fraction, sample_index
-from ...engine.rules import Match
+from ...engine.rules import Match, RulesLike
 from ..base import Agent, Array, CannotPlay, ViewBatch, compile_act
 from ..checkpoints import Checkpoint, model_file, read_checkpoint, specialize_checkpoint
 from ..options import NetworkOptions, endgame_option, parse_options, trained_on_endgame
@@ -219,7 +219,7 @@ class NetworkAgent(Agent):
 
     def __init__(
         self,
-        rules: Any = "classic",
+        rules: RulesLike = "classic",
         source: str | Path | Checkpoint = "",
         *option_words: str,
         match: Match | None = None,

@@ -6,8 +6,6 @@ first played on by the agent's own action; endings count exactly.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ...common.jit.compiler import jit
@@ -49,7 +47,7 @@ def view_values(
     rules: Rules, views: Array, actions: Array, net: MLPWeights, samples: int = SAMPLES
 ) -> Array:
     """Expected payoff of the hand for the player of each view, who plays `actions`."""
-    record: Any = rules.array()
+    record = rules.array()
     rows, payoffs = new_mlp_batch(net, 1, MAX_VALUE_INPUTS), outcome_payoffs(rules)
     means = np.empty(len(views))
     for index, action in enumerate(actions.tolist()):
@@ -66,7 +64,7 @@ def view_values(
     return means
 
 
-def _ending_values(record: Any, games: Array) -> Array:
+def _ending_values(record: Array, games: Array) -> Array:
     """Payoff of the player on lead with perfect play by both, of finished hands their result."""
     taken = np.zeros(len(games), np.int64)
     unfinished = games["phase"] != OVER

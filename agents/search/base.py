@@ -17,7 +17,7 @@ from ...engine.endgame import Tablebase
 from ...engine.endgame.game_values import endgame_tablebases
 from ...engine.endgame.index import MAX_CARDS
 from ...engine.play import Record, row
-from ...engine.rules import Match, Rules
+from ...engine.rules import Match, Rules, RulesLike
 from ...engine.view import View, legal_in_view
 from ..base import Agent, Array, ViewBatch, agent_key, decision_streams
 from ..perfect_endgame import EndgamePlayer, is_open
@@ -177,7 +177,7 @@ class SearchAgent(Agent):
     chunk: ClassVar[int]
     """Samples between two checks of the clock."""
 
-    def __init__(self, rules: Any, samples: object, match: Match | None) -> None:
+    def __init__(self, rules: RulesLike, samples: object, match: Match | None) -> None:
         super().__init__(rules, match=match)
         self.budget = parse_budget(samples, self.kind)
         self.name = f"{self.kind}:{self.budget}"

@@ -16,7 +16,7 @@ Its win rate is a lower bound of the opponent's exploitability (docs/results/exp
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from ...engine.endgame.game_values import inexact_reason
 from ...engine.endgame.solver import thread_scratch
 from ...engine.play import Record, play, row, set_up
 from ...engine.rng import random_below, random_fraction
-from ...engine.rules import Match
+from ...engine.rules import Match, RulesLike
 from ...engine.sampling.determinizations import (
     SAMPLING_PLAN,
     draw_determinization,
@@ -448,7 +448,7 @@ class ResponderAgent(SearchAgent):
 
     def __init__(
         self,
-        rules: Any = "classic",
+        rules: RulesLike = "classic",
         samples: object = 64,
         *option_words: str,
         match: Match | None = None,

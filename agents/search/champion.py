@@ -8,11 +8,11 @@ the last two tricks for the stock.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from ...engine.rules import Match, Rules, load_rules
+from ...engine.rules import Match, Rules, RulesLike, load_rules
 from ..base import Array
 from ..checkpoints.bundled import (
     CHAMPION,
@@ -41,7 +41,7 @@ class Champion(NetworkAgent):
     """Name of the bundled policy."""
 
     def __init__(
-        self, rules: Any = "classic", *option_words: str, match: Match | None = None
+        self, rules: RulesLike = "classic", *option_words: str, match: Match | None = None
     ) -> None:
         """`option_words` are `greedy`, or `sample` for the network alone."""
         rules = load_rules(rules)
@@ -89,7 +89,7 @@ class FirstChampion(NetworkAgent):
     """The first champion: its network alone, without search."""
 
     def __init__(
-        self, rules: Any = "classic", *option_words: str, match: Match | None = None
+        self, rules: RulesLike = "classic", *option_words: str, match: Match | None = None
     ) -> None:
         super().__init__(rules, FIRST_WEIGHTS, *option_words, match=match, name=FIRST_CHAMPION)
 

@@ -24,7 +24,7 @@ is solved exactly for each card. A long race is played out by the rules of thumb
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from ...engine.endgame import Ending, Scratch, Tablebase, solve_moves
 from ...engine.endgame.index import MAX_CARDS
 from ...engine.endgame.solver import thread_scratch
 from ...engine.play import Record, payoff_of_tricks, play, row
-from ...engine.rules import Match
+from ...engine.rules import Match, RulesLike
 from ...engine.sampling.determinizations import (
     SAMPLING_PLAN,
     draw_determinization,
@@ -167,7 +167,7 @@ class FlatMcAgent(SearchAgent):
 
     def __init__(
         self,
-        rules: Any = "classic",
+        rules: RulesLike = "classic",
         samples: object = 64,
         *option_words: str,
         match: Match | None = None,

@@ -19,7 +19,7 @@ endgame is searched like any other part.
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from ...engine.endgame import Scratch, Tablebase
 from ...engine.endgame.solver import thread_scratch
 from ...engine.play import Record, faced_cards, legal, payoff, play, row
 from ...engine.rng import hash_with, random_below
-from ...engine.rules import Match
+from ...engine.rules import Match, RulesLike
 from ...engine.sampling.determinizations import (
     SAMPLING_PLAN,
     draw_determinization,
@@ -251,7 +251,7 @@ class IsmctsAgent(SearchAgent):
 
     def __init__(
         self,
-        rules: Any = "classic",
+        rules: RulesLike = "classic",
         samples: object = 1000,
         *option_words: str,
         match: Match | None = None,

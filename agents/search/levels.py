@@ -15,7 +15,7 @@ tricks were played.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from ...engine.endgame.index import MAX_CARDS
 from ...engine.endgame.solver import thread_scratch
 from ...engine.play import Record, row
 from ...engine.rng import random_below
-from ...engine.rules import Match, load_rules
+from ...engine.rules import Match, RulesLike, load_rules
 from ...engine.view import legal_in_view
 from ..base import Agent, Array, ViewBatch, compile_act
 from ..heuristic.counting import counting_actions
@@ -110,7 +110,7 @@ class ForgetfulAgent(Agent):
     foreplay: Callable[[Array, Array, Array], None] = staticmethod(threshold_actions)
     memory = EndgameMemory(tricks=2, guesses=1)
 
-    def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
+    def __init__(self, rules: RulesLike = "classic", *, match: Match | None = None) -> None:
         super().__init__(rules, match=match)
         self._tablebases = endgame_tablebases(self.rules)
         compile_act(self, f"{self.name} agent", ForgetfulAgent.act)
@@ -141,7 +141,7 @@ class Medium(ForgetfulAgent):
 class Hard(SearchAgent):
     """The strongest fast agent with a perfect memory; a search in most rule sets."""
 
-    def __new__(cls, rules: Any = "classic", *, match: Match | None = None) -> Agent:
+    def __new__(cls, rules: RulesLike = "classic", *, match: Match | None = None) -> Agent:
         """Make one of the three agents; the registry gives it this name."""
         rules = load_rules(rules)
         if ThinkerAgent.plays(rules):

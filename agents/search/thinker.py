@@ -24,14 +24,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ...common.jit.compiler import warm_up
 from ...engine.endgame.game_values import inexact_reason
 from ...engine.endgame.index import MAX_CARDS
-from ...engine.rules import Match, Rules
+from ...engine.rules import Match, Rules, RulesLike
 from ..base import Array, CannotPlay
 from ..checkpoints import find_checkpoint, model_file
 from ..checkpoints.bundled import (
@@ -116,7 +115,7 @@ class ThinkerAgent(SearchAgent):
 
     def __init__(
         self,
-        rules: Any = "classic",
+        rules: RulesLike = "classic",
         samples: object = 64,
         *option_words: str,
         match: Match | None = None,

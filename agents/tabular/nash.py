@@ -6,13 +6,11 @@ plays endings perfectly. The package contains two solved decks.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ...common.jit.compiler import jit
 from ...engine.rng import random_fraction, sample_index
-from ...engine.rules import Match, Rules
+from ...engine.rules import Match, Rules, RulesLike
 from ...solvers.public_tree import public_tree, why_no_public_tree
 from ...solvers.view_cells import path_tables
 from ..base import Agent, Array, CannotPlay, compile_act
@@ -36,7 +34,7 @@ class NashAgent(Agent):
     thread_safe = True
 
     def __init__(
-        self, rules: Any = "2x4-h2", path: str | None = None, *, match: Match | None = None
+        self, rules: RulesLike = "2x4-h2", path: str | None = None, *, match: Match | None = None
     ) -> None:
         super().__init__(rules, match=match)
         if reason := why_no_public_tree(self.rules):

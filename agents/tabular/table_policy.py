@@ -6,8 +6,6 @@ player's own unseen draws or the names of the suits share their cells.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ...common.jit.compiler import jit
@@ -15,14 +13,14 @@ from ...engine.bitset import ONE
 from ...engine.play import row
 from ...engine.view import legal_in_view
 from ...solvers.public_tree import public_tree, why_no_public_tree
-from ...solvers.view_cells import NO_CELL, cells_of_view, path_tables
+from ...solvers.view_cells import NO_CELL, PathTables, cells_of_view, path_tables
 from ..base import Array, CannotPlay
 from ..checkpoints import Checkpoint, CheckpointError
 
 
 @jit
 def write_table_probs(
-    rules: np.ndarray, paths: Any, table: np.ndarray, views: np.ndarray, probs: np.ndarray
+    rules: np.ndarray, paths: PathTables, table: np.ndarray, views: np.ndarray, probs: np.ndarray
 ) -> None:
     """Write the probability of each card; uniform over legal cards where all weights are zero."""
     cells = np.empty(probs.shape[1], np.int64)

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar
 
 import numpy as np
@@ -22,7 +21,7 @@ from ..dtypes import RULES
 from ..endgame.game_values import inexact_reason
 from ..observation.history import HISTORY_COLUMNS, history_rows
 from ..observation.spec import OBSERVATION_VERSION, SUIT_ORDERS, spec_of
-from ..rules import Match, Pay, Rules, as_match, load_rules
+from ..rules import Match, Pay, Rules, RulesLike, as_match, load_rules
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -39,7 +38,6 @@ HAND, FOREPLAY, MATCH = range(len(HORIZONS))
 
 _DEFAULT_MATCH = Match(target=25)
 
-RulesLike = str | Path | Rules | Mapping[str, Any]
 
 _Params = ParamSpec("_Params")
 _Return = TypeVar("_Return")
