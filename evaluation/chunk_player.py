@@ -297,7 +297,6 @@ class _Half:
         # Copies: what an agent writes to must be none of the arena's arrays.
         views, rng = copy_views(decisions.views[part]), decisions.choices["rng"][part].copy()
         index = decisions.choices["game"][part].copy()
-        fault: BaseException | None = None
         returned = False
         try:
             if agent.keeps_state:
@@ -306,12 +305,11 @@ class _Half:
                 answer = agent.act(views, rng)
             returned = True
             actions[part] = check_actions(agent, answer, len(index))
+            return
         except KeyboardInterrupt:
             raise
         except BaseException as error:
             fault = error
-        if fault is None:
-            return
         if len(index) > 1:
             middle = (part.start + part.stop) // 2
             self._act(side, slice(part.start, middle), actions)
@@ -367,18 +365,18 @@ class _Half:
         """Notify an agent of new hands; after an error by bisection, to find those it forfeits."""
         if not len(indices):
             return
-        fault: BaseException | None = None
         try:
             self.agents[side].reset(indices.copy())
+            return
         except KeyboardInterrupt:
             raise
         except BaseException as error:
             fault = error
-        if fault is not None and len(indices) > 1:
+        if len(indices) > 1:
             middle = len(indices) // 2
             self._reset(side, indices[:middle])
             self._reset(side, indices[middle:])
-        elif fault is not None and not self.batch.forfeits[indices[0]]:
+        elif not self.batch.forfeits[indices[0]]:
             self._add_error(side, int(indices[0]), fault, in_agent=True)
             self._lose(side, int(indices[0]))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from abc import abstractmethod
 from collections.abc import Callable
@@ -162,6 +163,17 @@ def parse_tricks_option(name: str, text: str, lowest: int, rules: Rules, about: 
         f"{name} is {text!r}: it is how many of the tricks for the stock {about}, from {lowest} to "
         f"{highest} in {rules.name}"
     )
+
+
+def parse_number_option(name: str, text: str, default: float, about: str) -> float:
+    """Parse an option that is a number of at least 0; `about` says what it is."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if 0 <= number < math.inf:
+        return number
+    raise ValueError(f"{name} is {text!r}: it is {about}; give a number, as {name}={default}")
 
 
 class SearchAgent(Agent):

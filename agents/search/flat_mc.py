@@ -53,12 +53,11 @@ from .playouts import play_out
 class FlatMcOptions(Options, frozen=True):
     """How determinizations are drawn, and which policy plays them on."""
 
-    plain: bool = False
     voids: bool = False
     playout: Literal["threshold", "counting"] = "threshold"
     takes = (
-        "there are plain and voids for how determinizations are drawn, and playout=threshold and "
-        "playout=counting for who plays them on"
+        "there are voids, by which determinizations are drawn, and playout=threshold and "
+        "playout=counting for what plays them on"
     )
 
 
@@ -174,7 +173,7 @@ class FlatMcAgent(SearchAgent):
     ) -> None:
         """`samples` is a number of determinizations or a time per move (`5ms`).
 
-        `option_words` are `plain` or `voids`, how to sample determinizations, and
+        `option_words` are `voids`, by which determinizations are drawn, and
         `playout=threshold` or `playout=counting`.
         """
         options = parse_options(option_words, FlatMcOptions, self.kind)

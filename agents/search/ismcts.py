@@ -41,7 +41,7 @@ from ...engine.view import View, legal_in_view
 from ..base import ViewBatch
 from ..heuristic.random import random_action
 from ..options import Options, parse_options
-from .base import PRUNE_BY_RACING, Estimates, SearchAgent, searchable_actions
+from .base import PRUNE_BY_RACING, Estimates, SearchAgent, parse_number_option, searchable_actions
 from .leaf_values import ending_value_for_seat, has_exact_value
 from .playouts import rule_of_thumb_in_game
 
@@ -259,7 +259,12 @@ class IsmctsAgent(SearchAgent):
         """`samples` is a number of iterations or a time per move; `option_words` are options."""
         super().__init__(rules, samples, match)
         self._options = parse_options(option_words, IsmctsOptions, self.kind)
-        self._exploration = _parse_exploration(self._options.exploration)
+        self._exploration = parse_number_option(
+            "exploration",
+            self._options.exploration,
+            EXPLORATION,
+            "the constant of UCB for results from 0 to 1",
+        )
         self.name = ",".join([self.name, *option_words])
         if self._options.endgame == "search":
             self._endgame = None
@@ -291,16 +296,3 @@ class IsmctsAgent(SearchAgent):
             f"{self.name} tries its better actions more often, and so has no estimates of all "
             "alike: value decisions by flat-mc:1000"
         )
-
-
-def _parse_exploration(text: str) -> float:
-    try:
-        constant = float(text)
-    except ValueError:
-        constant = -1.0
-    if 0 <= constant < math.inf:
-        return constant
-    raise ValueError(
-        f"exploration is {text!r}: it is the constant of UCB for results from 0 to 1; give a "
-        f"number, as exploration={EXPLORATION}"
-    )

@@ -46,7 +46,13 @@ from ..networks.search_networks import covers_rules
 from ..networks.value import read_value_network
 from ..networks.view_value import view_values
 from ..options import Options, Text, parse_options
-from .base import PRIOR, PRUNE_BY_RACING, SearchAgent, parse_tricks_option
+from .base import (
+    PRIOR,
+    PRUNE_BY_RACING,
+    SearchAgent,
+    parse_number_option,
+    parse_tricks_option,
+)
 from .root import thinker_actions
 from .simulation import ROUND_SIZE, VOIDS, ThinkerSearch, new_search, search_networks
 
@@ -75,20 +81,6 @@ def act_by_mask(
     actions[mask] = act(views[mask], rng[mask])
     actions[~mask] = act_rest(views[~mask], rng[~mask])
     return actions
-
-
-def parse_prior(text: str) -> float:
-    """Parse the option `prior`."""
-    try:
-        weight = float(text)
-    except ValueError:
-        weight = -1.0
-    if 0 <= weight < float("inf"):
-        return weight
-    raise ValueError(
-        f"prior is {text!r}: it is the weight of a card's log prior beside its mean value, in the "
-        f"payoff of a hand; give a number, as prior={PRIOR}"
-    )
 
 
 class ThinkerOptions(Options, frozen=True):
@@ -135,7 +127,12 @@ class ThinkerAgent(SearchAgent):
         ahead = parse_tricks_option(
             "ahead", options.ahead, 0, self.rules, "the policy plays before a leaf is evaluated"
         )
-        prior = parse_prior(options.prior)
+        prior = parse_number_option(
+            "prior",
+            options.prior,
+            PRIOR,
+            "the weight of a card's log prior beside its mean value, in the pay of a hand",
+        )
         policy = network_for(self.rules, options.policy)
         # With two tricks left for the stock all leaves are exact.
         self._value_path = Path(options.value)

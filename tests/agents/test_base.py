@@ -86,7 +86,7 @@ def test_names_take_parameters_and_modules_name_objects() -> None:
         ("randon", "did you mean 'random'"),
         ("xyzzy", "there are "),
         ("random:3", "parameters '3' do not fit random:3: random takes none"),
-        ("flat-mc:1,plain,2", "'2' is no option of flat-mc: there are plain and voids"),
+        ("flat-mc:1,voids,2", "'2' is no option of flat-mc: there are voids, by"),
         ("champion:sample=yes", "'sample=yes' is no option of a network: there are greedy, sample"),
         ("thinker:2,last=", "'last=' is no option of a thinker: it takes last=TRICKS"),
         ("no.such:thing", "module no.such cannot be imported: No module named 'no'"),

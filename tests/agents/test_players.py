@@ -51,7 +51,7 @@ def test_a_decision_depends_on_neither_the_batch_nor_its_order(name: str) -> Non
         ("value:5000", "up to 1000"),
         ("flat-mc:0", "flat-mc:64"),
         ("flat-mc:-5ms", "a time a move"),
-        ("flat-mc:64,luck", "plain and voids"),
+        ("flat-mc:64,luck", "there are voids, by which"),
         ("flat-mc:64,playout=champion", "playout=threshold and playout=counting"),
         ("flat-mc:few", "flat-mc:64"),
     ],
