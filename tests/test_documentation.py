@@ -122,3 +122,11 @@ def test_ladder_page_rates_every_rule_set() -> None:
     for name in german_whist.named_rules():
         rows = re.findall(rf"^\| `{name}` \| \d+", page, re.MULTILINE)
         assert len(rows) == (1 if name == "classic" else 2)
+
+
+def test_reading_path_has_ten_files_and_2500_lines_at_most() -> None:
+    page = (ROOT / "docs" / "develop" / "architecture.md").read_text(encoding="utf-8")
+    files = re.findall(r"^\| `(\S+\.py)` \|", page, re.MULTILINE)
+    lines = sum(len((ROOT / file).read_text(encoding="utf-8").splitlines()) for file in files)
+    assert 5 <= len(files) <= 10
+    assert lines < 2500
