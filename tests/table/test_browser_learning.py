@@ -82,7 +82,8 @@ def test_the_same_deal_is_played_from_the_other_seat(user: User) -> None:
 
 def test_a_card_is_taken_back_and_tricks_are_claimed(user: User) -> None:
     page = user.page
-    name = user.sit_down(seed=5)
+    name = user.sit_down()
+    expect(page.locator("h1")).not_to_contain_text("not rated")
     before = user.hand
     user.play_on()
     page.keyboard.press("z")

@@ -308,7 +308,7 @@ def test_a_deal_is_dealt_by_its_seed_and_number(client: Client) -> None:
 
 
 def test_a_card_is_taken_back_and_the_hand_is_not_rated(client: Client) -> None:
-    table = TableClient(client, rules="small-last", opponent="easy", seed=3)
+    table = TableClient(client, rules="small-last", opponent="easy")
     assert client.request("POST", f"{table.path}/take-back", {})[0] == 422
     before = table.state
     table.play(table.state["legal"][0])
@@ -317,6 +317,10 @@ def test_a_card_is_taken_back_and_the_hand_is_not_rated(client: Client) -> None:
         assert table.state[name] == before[name]
     assert not table.state["rated"]
     table.play_on(min)
+    given_up = TableClient(client, rules="small-last", opponent="easy")
+    given_up.play(given_up.state["legal"][0])
+    client.post(f"{given_up.path}/take-back")
+    client.post(f"{given_up.path}/leave")
     assert client.get("/api/statistics")["play"] == []
     assert client.request("POST", f"{table.path}/take-back", {})[0] == 422
     _, _, lines = client.raw("GET", "/api/statistics/export?form=jsonl")

@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=[*PROTOCOLS],
         metavar="NAME",
         help=f"play a fixed suite, {' or '.join(PROTOCOLS)}; --json is then its entry for the "
-        "leaderboard (default: PLAYER.json)",
+        "leaderboard (default: AGENT.json)",
     )
     parser.add_argument(
         "--fresh",
