@@ -22,9 +22,11 @@ import gc
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from llvmlite.binding import Linkage
 from numba.core import ir, types
 from numba.core.analysis import compute_cfg_from_blocks
 from numba.core.codegen import JITCodeLibrary
@@ -63,6 +65,10 @@ class _BitcodeLibrary(JITCodeLibrary):
             self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         self._finalize_dynamic_globals()
+        # Several entry points may link it; numba would copy the module to mark it so.
+        for function in self.get_defined_functions():
+            if function.linkage == Linkage.external:
+                function.linkage = Linkage.linkonce_odr
         self._finalized = True
 
 
@@ -331,12 +337,17 @@ class Compiled(_Dispatcher):
     ) -> None:
         options = {**(targetoptions or {}), "no_cfunc_wrapper": True}
         super().__init__(py_func, locals, options, pipeline_class)
-        self._internal = _InternalDispatcher(py_func, locals, options, _InternalCompiler)
-        self._internal.is_noinline = noinline
+        self._noinline = noinline
 
     def compile(self, sig: Any) -> Any:
         with _gc_disabled():
             return super().compile(sig)
+
+    @cached_property
+    def _internal(self) -> _InternalDispatcher:
+        internal = _InternalDispatcher(self.py_func, None, self.targetoptions, _InternalCompiler)
+        internal.is_noinline = self._noinline
+        return internal
 
     @property
     def _numba_type_(self) -> types.Type:
