@@ -68,7 +68,7 @@ _SINGLE_GAME = np.dtype(
         ("rules", RULES),
         ("game", GAME),
         ("legal", "i8", (N_ACTIONS,)),
-        ("stream", "u8", (1,)),
+        ("stream", "u8", (8,)),  # as in a batch's workspace, for which dealing is compiled too
         # As of the last refresh.
         ("faced", "u8"),  # face-up stock cards
         ("payoff", "i8"),  # to seat 0
