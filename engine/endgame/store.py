@@ -96,6 +96,11 @@ def tablebase_folder() -> Path:
     return cache_folder() / "tablebases"
 
 
+def shipped_file(part: LayerFile) -> Path:
+    """Where the package holds a file; there is one only for the first layers of trumps."""
+    return Path(__file__).with_name(part.path.name)
+
+
 @dataclass(frozen=True)
 class MappedLayers:
     """A validated file, mapped read-only into memory."""
@@ -124,9 +129,9 @@ def header(part: LayerFile, sums: list[int], data: np.ndarray) -> bytes:
     return filled + _CHECKSUM.pack(zlib.crc32(filled))
 
 
-def open_layers(part: LayerFile) -> MappedLayers:
-    """Map a file after checking all of it; errors name the file."""
-    path = part.path
+def open_layers(part: LayerFile, path: Path | None = None) -> MappedLayers:
+    """Map a file, by default that in the cache folder, after checking all of it."""
+    path = path or part.path
     with path.open("rb") as file:
         file_size = os.fstat(file.fileno()).st_size
         head = file.read(HEADER_BYTES)

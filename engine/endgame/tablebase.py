@@ -17,11 +17,18 @@ from ...common.jit.compiler import COMPILED
 from .build import build, build_in_memory
 from .index import MAX_CARDS, layer_bytes
 from .search import BASE_CARDS, Tablebase
-from .store import MappedLayers, TablebaseError, TablebaseKind, layer_files, open_layers
+from .store import (
+    MappedLayers,
+    TablebaseError,
+    TablebaseKind,
+    layer_files,
+    open_layers,
+    shipped_file,
+)
 
 DEFAULT_CARDS = 10
 FIRST_CARDS = 8
-"""Layers up to this one are built in a fraction of a second."""
+"""Layers up to this one come with the package for trumps, and are built in a second for others."""
 WORTHWHILE_SEARCHES = 1_000_000
 """Searches above the first layers that take about as long as building the other default ones."""
 
@@ -158,8 +165,10 @@ def _load(kind: TablebaseKind, cards: int) -> Tablebase:
 
 
 def _base_layers(kind: TablebaseKind, cards: int) -> MappedLayers:
+    base = layer_files(kind, cards)[0]
+    shipped = shipped_file(base)
     try:
-        return open_layers(layer_files(kind, cards)[0])
+        return open_layers(base, shipped) if shipped.exists() else open_layers(base)
     except TablebaseError as error:
         # It takes seconds, unlike the layers above, which their owner has to rebuild.
         reason = str(error).partition(". Write it anew")[0]
@@ -169,7 +178,7 @@ def _base_layers(kind: TablebaseKind, cards: int) -> MappedLayers:
     if COMPILED:
         return build(kind, cards, rebuild=True)[0]
     _build_in_subprocess(kind)
-    return open_layers(layer_files(kind, cards)[0])
+    return open_layers(base)
 
 
 def _build_in_subprocess(kind: TablebaseKind) -> None:

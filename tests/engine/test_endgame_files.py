@@ -194,6 +194,14 @@ def test_load_tablebase_skips_layers_that_cannot_be_mapped(folder, monkeypatch, 
     assert load_tablebase().cards == 5
 
 
+def test_shipped_layers_are_those_that_the_generator_writes(folder, monkeypatch):
+    monkeypatch.setattr(store, "BASE_CARDS", 10)
+    assert growing_tablebase(TablebaseKind()).tablebase.cards == opening_module.FIRST_CARDS
+    assert not folder.exists()
+    (built,) = build_module.build(TablebaseKind(), opening_module.FIRST_CARDS)
+    assert store.shipped_file(built.file).read_bytes() == built.file.path.read_bytes()
+
+
 @pytest.fixture
 def few_cards(monkeypatch):
     """Default tables of up to five cards, which begin with three."""
