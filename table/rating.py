@@ -71,7 +71,7 @@ def strengths() -> dict[str, tuple[float, float]]:
     report = msgspec.json.decode((files(__package__ or "") / FILE).read_bytes())
     ratings = {
         # The interval is a 95 % interval, 2 · 1.96 standard deviations wide.
-        row["player"]: (row["value"], max((row["high"] - row["low"]) / 3.92, _LEAST_ERROR))
+        row["agent"]: (row["value"], max((row["high"] - row["low"]) / 3.92, _LEAST_ERROR))
         for row in report["ladder"]["elo"]
     }
     return ratings | {name: ratings[other] for name, other in _SAME.items()}
