@@ -55,7 +55,7 @@ def _begin(rules: np.ndarray, games: np.ndarray, dealer: int) -> None:
 
 
 @jit
-def _legal_actions(
+def write_legal_actions(
     rules: np.ndarray, games: np.ndarray, legal_actions: np.ndarray, returns: np.ndarray
 ) -> None:
     """Write the legal actions of every game, and seat 0's return where it is over."""
@@ -66,7 +66,7 @@ def _legal_actions(
 
 
 @jit
-def _expand(
+def play_each_action(
     rules: np.ndarray, legal_actions: np.ndarray, children: np.ndarray, actions: np.ndarray
 ) -> None:
     child = 0
@@ -125,12 +125,12 @@ class GameTree:
         parents, actions = np.zeros(len(games), np.int64), np.zeros(len(games), np.int64)
         while len(games):
             legal_actions, returns = np.zeros(len(games), np.uint64), np.zeros(len(games))
-            _legal_actions(record, games, legal_actions, returns)
+            write_legal_actions(record, games, legal_actions, returns)
             tree.levels.append(_level(record, games, returns, parents, actions))
             parents = np.repeat(np.arange(len(games)), np.bitwise_count(legal_actions))
             games = games[parents]
             actions = np.zeros(len(games), np.int64)
-            _expand(record, legal_actions, games, actions)
+            play_each_action(record, legal_actions, games, actions)
         return tree
 
 

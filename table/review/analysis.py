@@ -21,13 +21,13 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from ...agents.base import CannotPlay
+from ...agents.costs import exact_payoffs
 from ...agents.networks.policy import NetworkAgent
 from ...agents.registry import make_agent
 from ...agents.search.base import Estimates, SearchAgent
 from ...engine.cards import KEEP, TAKE_BLIND, TAKE_HIDDEN, Card, action_word
 from ...engine.dtypes import SEATS, VIEW
-from ...engine.endgame import NotOpenError, moves_of, race_moves_of
-from ...engine.play import payoff_of_tricks, row
+from ...engine.endgame import moves_of
 from ...engine.records import GameRecord
 from ...engine.rules import Rules
 from ...engine.view import View
@@ -208,22 +208,11 @@ class Analyst:
         )
 
     def _exact(self, view: View) -> list[ActionValue] | None:
-        rules = view.rules
-        if view.phase == "choose" or (rules.race is not None and rules.contract != "high"):
+        payoffs = exact_payoffs(view)
+        if payoffs is None:
             return None
-        try:
-            if rules.race is not None:
-                payoffs = {int(card): value for card, value in race_moves_of(view).items()}
-                return self._from_payoffs(payoffs, {})
-            tricks = {int(card): count for card, count in moves_of(view).items()}
-        except NotOpenError:
-            return None
-        record, (own, other), left = row(rules.array(), 0), view.counting_tricks, len(view.hand)
-        payoffs = {
-            card: int(payoff_of_tricks(record, int(view.low), own + count, other + left - count))
-            for card, count in tricks.items()
-        }
-        return self._from_payoffs(payoffs, tricks)
+        tricks = {} if view.rules.race is not None else moves_of(view)
+        return self._from_payoffs(payoffs, {int(card): count for card, count in tricks.items()})
 
     def _from_payoffs(self, payoffs: dict[int, int], tricks: dict[int, int]) -> list[ActionValue]:
         best = max(payoffs.values())
