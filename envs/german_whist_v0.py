@@ -45,6 +45,10 @@ masks carry the suits as the observation shows them.
 
 [SPEC_TABLE]
 
+`observation="text"`: a text for [language models](../guide/text.md), with the rules before an
+agent's first action. Actions are numbers, or answers in words; after `retries` answers that name no
+legal action the next one loses. `infos[agent]["refused"]` says why one was refused.
+
 Rule sets with an exchange append:
 
 [EXCHANGE_TABLE]
@@ -110,7 +114,13 @@ from gymnasium import spaces
 from ..common.jit.compiler import warm_up
 from ..common.typing import Array
 from ..engine.batch.batch import Batch, actions_text
-from ..engine.batch.config import GameOptions, Options, checked_keywords, options_from
+from ..engine.batch.config import (
+    TEXT,
+    GameOptions,
+    Options,
+    checked_keywords,
+    options_from,
+)
 from ..engine.batch.kernels import (
     ENDGAME_REACHED,
     EPISODE_OVER,
@@ -130,9 +140,10 @@ from .aec import (
     IllegalActionLoses,
     no_parallel_env,
 )
-from .options import RenderOptions, options_table
+from .options import RenderOptions, TextOptions, options_table
 from .render.modes import MOVER, OPEN, RENDER_MODES, warn_without_render_mode
 from .spaces import dict_space, state_box, warm_up_states
+from .text import Answers, checked_retries
 from .typed_aec import Observation, Wrapped
 
 if TYPE_CHECKING:
@@ -147,17 +158,36 @@ if __doc__:
         .replace("[SPEC_TABLE]", OBSERVATION_SPEC.table())
         .replace("[EXCHANGE_TABLE]", EXCHANGE_SPEC.table(OBSERVATION_SPEC.size))
         .replace("[HISTORY_TABLE]", HISTORY_ABOUT)
-        .replace("[OPTIONS]", options_table(GameOptions, RenderOptions))
+        .replace("[OPTIONS]", options_table(GameOptions, RenderOptions, TextOptions))
     )
 
 
-class EnvOptions(GameOptions, RenderOptions, total=False):
+class EnvOptions(GameOptions, RenderOptions, TextOptions, total=False):
     """Keyword options of `env` and `raw_env`, beside the rules."""
 
 
 def env(rules: RulesLike = "classic", **options: Unpack[EnvOptions]) -> Wrapped[raw_env]:
     """The environment with PettingZoo's wrappers: an illegal action loses."""
-    return Wrapped(IllegalActionLoses(raw_env(rules, **options)))
+    raw = raw_env(rules, **options)
+    return Wrapped(AnswersAgain(raw) if raw.reads_text else IllegalActionLoses(raw))
+
+
+class AnswersAgain(IllegalActionLoses):
+    """The wrapper for texts: an answer that names no legal action loses after all retries."""
+
+    def step(self, action: Any) -> None:
+        raw: Any = self._raw
+        if isinstance(action, str) and not raw.is_over:
+            raw.infos[raw.agent_selection] = {}
+            try:
+                action = raw.check_action(action)
+            except IllegalAction:
+                raw.infos[raw.agent_selection]["refused"] = raw.answers.reason
+                if not raw.answers.exhausted:
+                    self._prev_obs = None
+                    return
+                action = int(raw.observe(raw.agent_selection)["action_mask"].argmin())
+        super().step(action)
 
 
 class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
@@ -177,9 +207,12 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         *,
         render_mode: str | None = None,
         render_view: str | int = MOVER,
+        retries: int | None = None,
         **options: Unpack[GameOptions],
     ) -> None:
         self.options: Options = options_from(rules, **options)
+        self.reads_text: bool = self.options.observation == TEXT
+        self.answers: Answers = Answers(checked_retries(self.options, retries))
         self.rules: Rules = self.options.rules
         self.worst: float = self.options.max_loss
         super().__init__(
@@ -192,7 +225,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         self.state_space: spaces.Box = state_box(self.rules)
         self._next_observation: tuple[Any, Any] | None = None
         self.is_over: bool = False
-        kind, horizon = self.options.observation, self.options.horizon
+        kind, horizon = self.options.encoding, self.options.horizon
         in_match = horizon == "match"
         title = f"environment ({kind}{', match' if in_match else ''})"
         warm_up(title, "envs", lambda: _compile_all(kind, in_match), seconds=3)
@@ -208,6 +241,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         """
         self._next_observation = None
         self._returns = [0.0, 0.0]
+        self.answers.accept()
         self.is_over = False
         self._batch.reset(seed, self._begin(options))
         seat = int(self._batch.games["turn"][0])
@@ -240,6 +274,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         code = step_single(*self._arrays, number, observation, mask)
         if code < 0:
             raise self._why_illegal(number)
+        self.answers.accept()
         step = UNPACKED_STEPS[code]
         self._cumulative_rewards[agent] = 0.0
         if step.event >= EPISODE_OVER:
@@ -302,7 +337,13 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
             self.check_dealt()
             orders = np.empty_like(self._batch.suit_orders)
             observation, mask = self._encode_for(self._seat(agent), orders)
+        if self.reads_text:
+            return {"observation": self._text(agent), "action_mask": mask}
         return {"observation": observation, "action_mask": mask}
+
+    def _text(self, agent: str) -> Any:
+        answers = self.answers if agent == self.agent_selection else Answers(0)
+        return answers.observation(self.view(agent))
 
     def view(self, agent: str) -> View:
         self.check_dealt()
@@ -324,6 +365,12 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
     def check_dealt(self) -> None:
         if not self._batch.ready:
             raise IllegalAction("nothing has been dealt yet: call reset() first")
+
+    def check_action(self, action: object) -> int:
+        if isinstance(action, str) and self.reads_text:
+            self.check_dealt()
+            return self.answers.read(action, self.view(self.agent_selection))
+        return super().check_action(action)
 
     def _why_illegal(self, action: int) -> IllegalAction:
         seat = AGENTS.index(self.agent_selection)

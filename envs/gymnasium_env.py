@@ -18,14 +18,16 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from ..engine.batch.batch import Array
-from ..engine.batch.config import GameOptions, checked_keywords
+from ..engine.batch.config import TEXT, GameOptions, checked_keywords
 from ..engine.batch.results import result_dicts
-from ..engine.checks import VECTOR_RESET_OPTIONS, checked_action
+from ..engine.cards import N_CARDS
+from ..engine.checks import VECTOR_RESET_OPTIONS, IllegalAction, checked_action
 from ..engine.rules import RulesLike
 from ..engine.view import View
-from .options import LearnerOptions, options_table
+from .options import LearnerOptions, TextOptions, options_table
 from .render.modes import RENDER_MODES, warn_without_render_mode
 from .single_agent_batch import FinishedEpisodes, LearnerStep, SingleAgentMixin
+from .text import text_space
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -75,7 +77,14 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[Any, Any]):
     | `seat` | always | the learner's seat in this episode |
     | `opponent` | with a pool | index of the episode's opponent in `pool.names` |
     | `state` | with `with_state` | the global state, int8, for training alone |
+    | `cost`, `cost_source` | after a step, with `costs` | \
+[what the action cost](../guide/text.md#scores), and how that is known |
+    | `refused` | an answer in words was refused | the sentence that says why |
     | `result` | last step | `tricks`, `points`: own, the other's; `won`: 1, 0, -1; `deal` |
+
+    With `observation="text"`, or as `german_whist/GermanWhistText-v0`, observations are texts and
+    actions are answers in words, [as language models give them](../guide/text.md); numbers count
+    too.
 
     An illegal action ends the episode as a loss, by a reward that brings the return to the worst
     of an episode or below; the first of a process warns. With `illegal="raise"`, for learners that
@@ -88,13 +97,16 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[Any, Any]):
         "render_fps": 2,
     }
 
+    _takes_text = True
+
     @checked_keywords(LearnerOptions)
     def __init__(self, rules: RulesLike = "classic", **options: Unpack[LearnerOptions]) -> None:
         observation_space, actions = self._set_up(
             1, rules, options, autoreset=AutoresetMode.DISABLED
         )
+        reads_text = self.options.observation == TEXT
         self.observation_space: spaces.Space[Any] = observation_space
-        self.action_space: spaces.Discrete = actions  # pyright: ignore[reportIncompatibleVariableOverride]
+        self.action_space: spaces.Space[Any] = text_space() if reads_text else actions
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -104,22 +116,57 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[Any, Any]):
         `options` are those of `german_whist_v0`: `deal` and `dealer`, or `number`.
         """
         self._batch.reset(seed, options)
+        self._answers.accept()
         super().reset(seed=None if seed is None else int(seed))
         self._render_human()
         return self._observation(), self._info()
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Play an action; the opponent moves until it is the learner's turn again."""
-        step = self._batch.step(np.reshape(checked_action(action), 1))
+        if isinstance(action, str) and self.options.observation == TEXT:
+            action = self._read(action)
+            if action is None:
+                info = {**self._info(), "refused": self._answers.reason}
+                return self._observation(), 0.0, False, False, info
+        self._answers.accept()
+        number = checked_action(action)
+        cost = self._cost_of(number)
+        step = self._batch.step(np.reshape(number, 1))
         self._render_human()
-        over, info = bool(step.ended[0]), self._info()
+        over, info = bool(step.ended[0]), {**self._info(), **cost}
         if over:
             info["result"] = result_dicts(step.finished.results)[0]
         return self._observation(), float(step.rewards[0]), over, False, info
 
+    def _cost_of(self, action: int) -> dict[str, Any]:
+        """What `info` holds of the cost of an action, if costs are asked for."""
+        if self._costs is None or self._batch.over[0] or not self._batch.batch.ready:
+            return {}
+        costs = self._costs.of(self.view())
+        if costs is None:
+            return {"cost": np.nan, "cost_source": "unknown"}
+        if 0 <= action < N_CARDS:
+            suit, rank = divmod(action, 13)
+            action = 13 * int(self._batch.batch.suit_orders[0][suit]) + rank
+        return {"cost": costs.costs.get(action, np.nan), "cost_source": costs.source}
+
+    def _read(self, answer: str) -> int | None:
+        """The action of an answer; of one that names none, None, or after all retries a loss."""
+        batch = self._batch
+        batch.batch.check_ready()
+        if batch.over[0]:  # a step says so
+            return 0
+        try:
+            return self._answers.read(answer, self.view())
+        except IllegalAction:
+            if batch.illegal_raises:
+                raise
+            return int(batch.masks[0].argmin()) if self._answers.exhausted else None
+
     def restore(self, state: Mapping[str, Array]) -> tuple[Any, dict[str, Any]]:
         """Continue from a `state`, in an environment of the same options."""
         self._batch.restore(state)
+        self._answers.accept()
         return self._observation(), self._info()
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
@@ -149,7 +196,10 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[Any, Any]):
             self.render()
 
     def _observation(self) -> Any:
-        return self._observation_of(self._batch.observations[0].copy(), self._batch.masks[0].copy())
+        observation: Any = self._batch.observations[0].copy()
+        if self.options.observation == TEXT:
+            observation = self._answers.observation(self.view())
+        return self._observation_of(observation, self._batch.masks[0].copy())
 
     def _info(self) -> dict[str, Any]:
         batch = self._batch
@@ -314,5 +364,5 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[Any, Any, Any]):
 
 
 if GermanWhistEnv.__doc__:
-    table = options_table(LearnerOptions, GameOptions).replace("\n", "\n    ")
+    table = options_table(LearnerOptions, TextOptions, GameOptions).replace("\n", "\n    ")
     GermanWhistEnv.__doc__ = GermanWhistEnv.__doc__.replace("[OPTIONS]", table)

@@ -11,7 +11,7 @@ view. Needs the extra `open-spiel`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,8 @@ from ..engine.dtypes import SEATS
 from ..engine.enumerate_deals import all_deals
 from ..engine.game import Game
 from ..engine.rules import Rules, RulesLike, load_rules
+from ..engine.text.position import position_text
+from ..engine.view import View
 
 try:
     import pyspiel
@@ -49,6 +51,12 @@ _TYPE = pyspiel.GameType(
     provides_factored_observation_string=False,
     parameter_specification={"rules": _SMALLEST},
 )
+
+
+@lru_cache(maxsize=1 << 16)
+def _position_text(view: View) -> str:
+    # Algorithms ask for the same states again and again.
+    return position_text(view)
 
 
 @cache
@@ -149,11 +157,11 @@ class OpenSpielState(pyspiel.State):
         return [float(payoff) for payoff in self.game.payoffs]
 
     def information_state_string(self, player: int | None = None) -> str:
-        """The player's view as hexadecimal text."""
+        """The player's view in words, as language models read it."""
         if self.game is None:
             return ""
         seat = self.game.turn if player is None else player
-        return "" if seat is None else self.game.view(seat).array.tobytes().hex()
+        return "" if seat is None else _position_text(self.game.view(seat))
 
     def clone(self) -> OpenSpielState:
         other = OpenSpielState(self._game_type)

@@ -21,7 +21,19 @@ class RenderOptions(TypedDict, total=False):
     render_view: str | int
 
 
-class LearnerOptions(GameOptions, total=False):
+class TextOptions(TypedDict, total=False):
+    """Keyword options of single environments with `observation="text"`.
+
+    | option | values, the default first |
+    |---|---|
+    | `retries` | 2; with `observation="text"`: answers that name no legal action and are refused \
+with a sentence, before one counts as an illegal action |
+    """
+
+    retries: int
+
+
+class LearnerOptions(GameOptions, TextOptions, total=False):
     """Keyword options of every environment with an opponent, beside the rules.
 
     | option | values, the default first |
@@ -34,6 +46,8 @@ draws by a seed of its own |
     | `render_mode` | None, `human`, `ansi`, `rgb_array`, `svg` |
     | `render_view` | `"seat"`, the learner's view; `"open"`, both hands |
     | `illegal` | what an illegal action does: `"lose"`, the end of the episode; `"raise"` |
+    | `costs` | None; of single environments: `"exact"` for the [cost](../guide/text.md#scores) of \
+each action played, where it is known; or a search that estimates others, as `"flat-mc:500,voids"` |
     | `with_state` | False; True for the [global state](../guide/state.md) of each game in the \
 infos, for training alone |
     """
@@ -44,6 +58,7 @@ infos, for training alone |
     render_mode: str | None
     render_view: str
     illegal: str
+    costs: str | None
     with_state: bool
 
 

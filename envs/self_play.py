@@ -17,7 +17,13 @@ from gymnasium import spaces
 
 from ..common.jit.compiler import warm_up
 from ..engine.batch.batch import STATE_ARRAYS, Array, Batch, own_array
-from ..engine.batch.config import GameOptions, Options, checked_keywords, options_from
+from ..engine.batch.config import (
+    TEXT,
+    GameOptions,
+    Options,
+    checked_keywords,
+    options_from,
+)
 from ..engine.batch.kernels import NO_EVENT
 from ..engine.batch.results import StepResult
 from ..engine.checks import checked_count
@@ -92,6 +98,11 @@ class SelfPlayEnv:
             raise ValueError(
                 f"num_envs is {num_envs}, and there are {len(all_options)} rule sets: every rule "
                 "set needs a game, and there has to be one"
+            )
+        if any(each.observation == TEXT for each in all_options):
+            raise ValueError(
+                "observation is 'text', which single environments have: give the texts of "
+                "view(index, seat), by german_whist.engine.text.position"
             )
         ends = [self.num_envs * k // len(all_options) for k in range(len(all_options) + 1)]
         checked_count(threads, "threads")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
@@ -20,7 +20,7 @@ from ..agents.game_numbers import GameNumbers, reserve_game_numbers
 from ..agents.registry import as_agent
 from ..common.jit.compiler import warm_up
 from ..engine.batch.batch import READ_NS, Array, Batch, action_array
-from ..engine.batch.config import GameOptions, Options, options_from
+from ..engine.batch.config import TEXT, GameOptions, Options, options_from
 from ..engine.batch.kernels import EPISODE_OVER, REAL, SHOWN, Moves, first_illegal
 from ..engine.batch.results import results_by_seat
 from ..engine.checks import (
@@ -50,7 +50,11 @@ from .opponents import (
 )
 from .options import LearnerOptions
 from .render.modes import OPEN, SEAT, Painter, painter_for
-from .spaces import dict_space, observation_box, state_box, warm_up_states
+from .spaces import dict_space, observation_space, state_box, warm_up_states
+from .text import Answers, checked_retries
+
+if TYPE_CHECKING:
+    from ..agents.costs import CostModel
 
 RANDOM_SEAT = "random"
 
@@ -140,6 +144,10 @@ class SingleAgentBatch:
         self._warm = warm
         self.replace_opponent(opponent)
 
+    @property
+    def illegal_raises(self) -> bool:
+        return not self._illegal_loses
+
     def replace_opponent(self, opponent: object) -> None:
         self.pool: OpponentPool | None
         self.opponent: Agent | OpponentPool
@@ -208,7 +216,7 @@ class SingleAgentBatch:
             self._numbers[index] = numbers.get(index) or reserve_game_numbers(agent, self.n)
         self._agents = agents
         if self._warm:
-            _warm_up(self.options.observation, agents.values())
+            _warm_up(self.options.encoding, agents.values())
             if self._with_state:
                 warm_up_states()
 
@@ -433,6 +441,7 @@ class SingleAgentMixin:
     state_space: spaces.Box
     """Of the global state of one game."""
     _batch: SingleAgentBatch
+    _takes_text = False
     # Gymnasium closes an environment that could not be made, too.
     _painter: Painter | None = None
 
@@ -444,6 +453,23 @@ class SingleAgentMixin:
         of_game = {name: own.pop(name) for name in GameOptions.__annotations__ if name in own}
         self.options = options_from(rules, **of_game)
         self.rules = self.options.rules
+        if self.options.observation == TEXT and not self._takes_text:
+            raise ValueError(
+                "observation is 'text', which single environments have: make several of them, as "
+                'by gymnasium.make_vec("german_whist/GermanWhistText-v0", n)'
+            )
+        costs = own.get("costs")
+        if costs is not None and not self._takes_text:
+            raise ValueError(
+                f"costs is {costs!r}, and single environments alone have costs: make one, or ask "
+                "german_whist.agents.costs.CostModel of views"
+            )
+        self._costs: CostModel | None = None
+        if costs is not None:
+            from ..agents.costs import CostModel  # loads what no other option needs
+
+            self._costs = CostModel(self.rules, None if costs == "exact" else costs)
+        self._answers = Answers(checked_retries(self.options, own.get("retries")))
         batch_options["illegal"] = own.get("illegal", LOSE)
         batch_options["with_state"] = own.get("with_state", False)
         opponent, seat = own.get("opponent", "random"), own.get("seat", RANDOM_SEAT)
@@ -454,7 +480,7 @@ class SingleAgentMixin:
         view = own.get("render_view", SEAT)
         self._render_view = checked_seat(view, (SEAT, OPEN), "render_view")
         self._mask_in_observation = own.get("mask_in_observation", False)
-        make_space = dict_space if self._mask_in_observation else observation_box
+        make_space = dict_space if self._mask_in_observation else observation_space
         return make_space(self.options), spaces.Discrete(self.rules.actions)
 
     @property

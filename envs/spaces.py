@@ -7,14 +7,20 @@ from gymnasium import spaces
 
 from ..common.jit.compiler import warm_up
 from ..engine.batch.batch import Batch
-from ..engine.batch.config import TRAINED_ON, Options, options_from
+from ..engine.batch.config import TEXT, TRAINED_ON, Options, options_from
 from ..engine.observation.state import state_spec_of
 from ..engine.rules import Rules
+from .text import text_space
+
+
+def observation_space(options: Options) -> spaces.Box | spaces.Text:
+    """The space of one observation without its mask."""
+    return text_space() if options.observation == TEXT else observation_box(options)
 
 
 def observation_box(options: Options) -> spaces.Box:
-    """The space of one observation without its mask."""
-    most = 1 if options.observation == "vector" else 127
+    """The space of one encoded observation."""
+    most = 1 if options.encoding == "vector" else 127
     box = spaces.Box(0, most, options.observation_shape, np.int8)
     # Stable-Baselines3 stores this space in its models: `sb3:` players read the options from it.
     setattr(box, TRAINED_ON, options.trained_on())
@@ -24,7 +30,7 @@ def observation_box(options: Options) -> spaces.Box:
 def dict_space(options: Options) -> spaces.Dict:
     """The space of an observation with its mask."""
     mask = spaces.Box(0, 1, (options.rules.actions,), np.int8)
-    return spaces.Dict({"observation": observation_box(options), "action_mask": mask})
+    return spaces.Dict({"observation": observation_space(options), "action_mask": mask})
 
 
 def state_box(rules: Rules) -> spaces.Box:

@@ -31,6 +31,8 @@ HORIZONS = ("hand", "foreplay", "match")
 AUTO = "auto"
 """Horizon `foreplay` where endgames have exact values, else `hand`."""
 OBSERVATIONS = ("vector", "history")
+TEXT = "text"
+"""Observation of single environments, for language models; batches encode vectors beside it."""
 TRAINED_ON = "german_whist"
 """Attribute of an observation space that holds `Options.trained_on`."""
 POINTS, WIN, MARGIN, TRICKS = range(len(REWARDS))
@@ -52,7 +54,7 @@ class GameOptions(TypedDict, total=False):
     | `layout` | `raw`, the real suits; `trump-first`, suits relabelled, actions and mask to match |
     | `horizon` | `hand`; `foreplay`, which ends when the stock is empty and pays the exact value \
 of the ending; `match`; `auto`, which is `foreplay` where endings are exact, else `hand` |
-    | `observation` | `vector`, `history` |
+    | `observation` | `vector`, `history`; `text` of single environments, for language models |
     | `match` | with horizon `match`: points to play to (25), or a `Match` |
     """
 
@@ -67,7 +69,7 @@ _ALLOWED = {
     "reward": REWARDS,
     "layout": SUIT_ORDERS,
     "horizon": (*HORIZONS, AUTO),
-    "observation": OBSERVATIONS,
+    "observation": (*OBSERVATIONS, TEXT),
 }
 
 # Options for compiled code: the rules, the same rules with the payoffs of the reward option and
@@ -127,8 +129,13 @@ class Options:
         return replace(self.rules, pay=pay, book=None, slam_pay=None).array(self.match)
 
     @property
+    def encoding(self) -> str:
+        """`vector` or `history`: what batches encode."""
+        return "vector" if self.observation == TEXT else self.observation
+
+    @property
     def observation_shape(self) -> tuple[int, ...]:
-        if self.observation == "vector":
+        if self.encoding == "vector":
             return (spec_of(self.rules).size,)
         return (history_rows(self.rules), HISTORY_COLUMNS)
 
@@ -189,6 +196,11 @@ def options_from(rules: RulesLike = "classic", **options: Unpack[GameOptions]) -
         raise ValueError(
             f"horizon is 'foreplay', but the rules {loaded.name} {reason}: use 'hand', or 'auto' "
             "for either, as the rules have it"
+        )
+    if selected["observation"] == TEXT and selected["layout"] != SUIT_ORDERS[0]:
+        raise ValueError(
+            f"layout is {selected['layout']!r}, but texts name the real suits: leave it out with "
+            "observation 'text'"
         )
     if match is not None:
         _check_bounded(loaded, selected["reward"])

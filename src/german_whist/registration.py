@@ -6,6 +6,7 @@ import gymnasium
 import pettingzoo
 
 GYMNASIUM_ID = "german_whist/GermanWhist-v0"
+GYMNASIUM_ID_OF_TEXT = "german_whist/GermanWhistText-v0"
 GYMNASIUM_ID_OF_THREE = "german_whist/GermanWhistThree-v0"
 # PettingZoo's registry turns german_whist_v0 into german_whist-v0.
 PETTINGZOO_ID = "german_whist/german_whist-v0"
@@ -21,6 +22,11 @@ def register_environments() -> None:
         GYMNASIUM_ID,
         entry_point="german_whist.envs.gymnasium_env:GermanWhistEnv",
         vector_entry_point="german_whist.envs.gymnasium_env:GermanWhistVectorEnv",
+    )
+    gymnasium.register(
+        GYMNASIUM_ID_OF_TEXT,
+        entry_point="german_whist.envs.gymnasium_env:GermanWhistEnv",
+        kwargs={"observation": "text"},
     )
     gymnasium.register(
         GYMNASIUM_ID_OF_THREE, entry_point="german_whist.three_player.gym_env:GermanWhistThreeEnv"

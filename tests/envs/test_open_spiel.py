@@ -12,6 +12,7 @@ from german_whist.engine.cards import CARDS, CHOICES
 from german_whist.engine.enumerate_deals import all_deals
 from german_whist.engine.game import Game
 from german_whist.engine.rules import load_rules
+from german_whist.engine.text.position import position_text
 
 pyspiel: Any = pytest.importorskip("pyspiel")
 from german_whist.envs.open_spiel import open_spiel_game  # noqa: E402
@@ -65,7 +66,7 @@ def test_it_plays_as_the_engine_does(rules: dict[str, Any]) -> None:
 
 
 def known(game: Game, seat: int) -> str:
-    return game.view(seat).array.tobytes().hex()
+    return position_text(game.view(seat))
 
 
 def words(game: Game) -> str:

@@ -1,0 +1,1 @@
+"""Text for language models: what a player knows, and the actions that an answer names."""

@@ -1,0 +1,128 @@
+"""Environments in words pass the conformance tests, and refuse with a sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from walks import api_test, pick, seed_test
+
+from german_whist import card, german_whist_v0
+from german_whist.engine.game import IllegalAction
+from german_whist.engine.text.position import observation_text, rules_text
+from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv
+from german_whist.envs.sb3 import GermanWhistVecEnv
+
+ID = "german_whist/GermanWhistText-v0"
+
+
+@pytest.mark.filterwarnings(
+    "ignore:Observation space for each agent probably should be:UserWarning",
+    "ignore:Observation is not a NumPy array:UserWarning",
+)
+@pytest.mark.parametrize("rules", ["small-last", "draft", "humbug"])
+def test_pettingzoo_tests_pass_on_texts(rules: str) -> None:
+    api_test(german_whist_v0.env(rules, observation="text"), num_cycles=40)
+    seed_test(lambda: german_whist_v0.raw_env(rules, observation="text"), num_cycles=20)
+
+
+@pytest.mark.filterwarnings(
+    "ignore:.*Not able to test alternative render modes:UserWarning",
+    "ignore:.*illegal action ends",
+)
+def test_gymnasium_checker_passes_on_texts() -> None:
+    env = gymnasium.make(ID, rules="small-last")
+    assert isinstance(env.action_space, gymnasium.spaces.Text)
+    assert isinstance(env.observation_space, gymnasium.spaces.Text)
+    check_env(env.unwrapped, skip_render_check=True)
+    check_env(
+        GermanWhistEnv("draft", observation="text", mask_in_observation=True),
+        skip_render_check=True,
+    )
+
+
+def test_texts_play_as_numbers_do() -> None:
+    options: dict[str, Any] = {"rules": "small-last", "opponent": "threshold"}
+    text, plain = gymnasium.make(ID, **options), GermanWhistEnv(**options)
+    rng = np.random.default_rng(1)
+    for seed in range(3):
+        (seen, info), (_, plain_info) = text.reset(seed=seed), plain.reset(seed=seed)
+        assert seen.startswith(rules_text(plain.rules))
+        ended = False
+        while not ended:
+            np.testing.assert_array_equal(info["action_mask"], plain_info["action_mask"])
+            assert seen == observation_text(plain.view())
+            action = pick(info["action_mask"], rng)
+            answer = f"I play the {card(action).name}."
+            seen, reward, ended, _, info = text.step(answer)
+            _, plain_reward, plain_ended, _, plain_info = plain.step(action)
+            assert (reward, ended) == (plain_reward, plain_ended)
+        assert info["result"]["won"] == plain_info["result"]["won"]
+        with pytest.raises(IllegalAction, match="the episode is over"):
+            text.unwrapped.step("AS")
+
+
+@pytest.mark.filterwarnings("ignore:.*illegal action ends")
+def test_answers_without_a_card_are_refused_and_then_lose() -> None:
+    env = GermanWhistEnv("small-last", observation="text", retries=1, seat=0)
+    env.reset(seed=1)
+    before = env.view()
+    seen, reward, ended, _, info = env.step("the duck")
+    assert seen.startswith("Refused: 'the duck' names no card to play; legal now: ")
+    assert (reward, ended, env.view()) == (0, False, before)
+    assert info["refused"] in seen
+    info = env.step(str(card(int(info["action_mask"].argmax()))))[4]
+    assert "refused" not in info
+    env.step("the duck")
+    seen, reward, ended, _, info = env.step("the duck")
+    assert ended
+    assert reward <= -1
+    assert not info["action_mask"].any()
+    strict = GermanWhistEnv("small-last", observation="text", illegal="raise")
+    strict.reset(seed=1)
+    with pytest.raises(IllegalAction, match="names no card to play"):
+        strict.step("the duck")
+
+
+@pytest.mark.filterwarnings("ignore:.*Illegal move made")
+def test_aec_answers_are_refused_and_then_lose() -> None:
+    raw = german_whist_v0.raw_env("small-last", observation="text")
+    raw.reset(seed=1)
+    with pytest.raises(IllegalAction, match="names no card to play"):
+        raw.step("the duck")
+    env = german_whist_v0.env("small-last", observation="text", retries=1)
+    env.reset(seed=1)
+    agent = env.agent_selection
+    env.step(str(card(int(env.last()[0]["action_mask"].argmax()))))
+    agent = env.agent_selection
+    env.step("the duck")
+    assert env.agent_selection == agent
+    observation, reward, ended, cut, info = env.last()
+    assert observation["observation"].startswith("Refused: ")
+    assert "names no card" in info["refused"]
+    assert (reward, ended, cut) == (0, False, False)
+    other = next(each for each in env.agents if each != agent)
+    assert not env.observe(other)["observation"].startswith("Refused: ")
+    env.step("the duck")
+    assert env.terminations[agent]
+    assert env.rewards[agent] <= -1
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (lambda: GermanWhistVectorEnv(2, observation="text"), "which single environments have"),
+        (lambda: GermanWhistVecEnv(2, observation="text"), "which single environments have"),
+        (lambda: SelfPlayEnv(2, observation="text"), "which single environments have"),
+        (lambda: GermanWhistEnv(retries=3), "retries is 3, but"),
+        (lambda: GermanWhistEnv(observation="text", retries=-1), "a whole number from 0"),
+        (lambda: german_whist_v0.env(observation="text", retries=True), "a whole number from 0"),
+        (lambda: GermanWhistEnv(observation="text", layout="trump-first"), "name the real suits"),
+    ],
+)
+def test_options_that_do_not_fit_texts_get_a_sentence(make: Any, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        make()
