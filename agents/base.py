@@ -92,6 +92,11 @@ class Agent:
     endgame_switch: str = ""
     """The option of its name that selects the other value of `endgame`; empty without a choice."""
 
+    transcript: list[dict[str, Any] | None] | None = None
+    """Of an agent that plays by texts: prompt and answers for each view of the last `act`, which
+    records of hands keep. None for other agents.
+    """
+
     checkpoints: tuple[ModelFile, ...] = ()
     """Its weights files."""
 

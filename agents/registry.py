@@ -207,7 +207,7 @@ def make_agent(
     if isinstance(factory, Agent):
         _check_made_for(factory, text, rules, match)
         agent = _copy(factory, text)
-    elif not isinstance(factory, type) and _takes_views(factory):
+    elif not isinstance(factory, type) and _is_policy(factory):
         agent = _function_agent(factory, rules, parameters, match)
     else:
         agent = _call_factory(partial(factory, rules, match=match), parameters, text, usage)
@@ -226,7 +226,10 @@ def as_agent(
     *,
     match: Match | int | None = None,
 ) -> Agent:
-    """Make an agent from a name, an `Agent`, its class, or a function of views and streams.
+    """Make an agent from a name, an `Agent`, its class, or a function.
+
+    A function is one of views and streams, `f(views, rng) -> actions`, or with one parameter of
+    texts, `f(prompt) -> answer`.
 
     Of a model of Stable-Baselines3 a copy of the policy plays, which samples its actions, or takes
     those of the largest Q values.
@@ -280,9 +283,12 @@ def _load(source: str | Factory) -> Factory:
 def _function_agent(
     function: Callable[..., Any], rules: Rules, option_words: list[str], match: Match | None
 ) -> Agent:
-    from .external.policies import CallableAgent  # loads what most agents do without
+    # These load what most agents do without.
+    from .external.policies import CallableAgent
+    from .external.text import TextAgent, takes_text
 
-    return CallableAgent(function, rules, *option_words, match=match)
+    kind = TextAgent if takes_text(function) else CallableAgent
+    return kind(function, rules, *option_words, match=match)
 
 
 def _copy(agent: Agent, text: str) -> Agent:
@@ -298,9 +304,13 @@ def _copy(agent: Agent, text: str) -> Agent:
         ) from error
 
 
-def _takes_views(function: Factory) -> bool:
+def _is_policy(function: Factory) -> bool:
+    """Whether it is a function of views and streams, or of a text, and makes no agent."""
+    from .external.text import takes_text
+
     code = getattr(function, "__code__", None)
-    return code is not None and code.co_varnames[: code.co_argcount] == ("views", "rng")
+    by_views = code is not None and code.co_varnames[: code.co_argcount] == ("views", "rng")
+    return by_views or takes_text(function)
 
 
 def _call_factory(

@@ -214,6 +214,8 @@ class _Half:
         self.tally = Tally(exact=self.exact)
         self.lines: list[tuple[int, int, str]] = []
         """Records, after their sort key: the deal, and agent one's seat."""
+        self.texts: dict[int, list[dict[str, Any]]] = {}
+        """Prompts and answers of the current hand of each game, for its record."""
         count = task.pairs
         self.batch = kernels.new_games(config.rules.array(config.match), count)
         self.decisions = [kernels.new_decisions(count) for _ in agents]
@@ -305,6 +307,9 @@ class _Half:
                 answer = agent.act(views, rng)
             returned = True
             actions[part] = check_actions(agent, answer, len(index))
+            if self.config.records and agent.transcript is not None:
+                for game, texts in zip(index.tolist(), agent.transcript, strict=True):
+                    self.texts.setdefault(game, []).extend(filter(None, [texts]))
             return
         except KeyboardInterrupt:
             raise
@@ -348,6 +353,8 @@ class _Half:
         ended = self.index_buffer[:n_ended].copy()
         if self.config.records:
             self.lines += [self._line(index) for index in ended if not self.batch.forfeits[index]]
+            for index in ended.tolist():
+                self.texts.pop(index, None)
         if self.config.match is None:
             return n_ended
         n_dealt = kernels.deal_on(self.batch, self.seed, ended, self.index_buffer)
@@ -383,7 +390,9 @@ class _Half:
     def _line(self, index: int) -> tuple[int, int, str]:
         names = [agent.name for agent in self.agents]
         game, seat = self.batch.games[index], int(self.batch.seats[index])
-        meta = {"players": names if seat == 0 else names[::-1]}
+        meta: dict[str, Any] = {"players": names if seat == 0 else names[::-1]}
+        if index in self.texts:
+            meta["texts"] = self.texts[index]
         config = self.config
         record = record_of_finished(config.rules, config.match, config.seed, game, meta)
         return int(game["number"]), seat, record.to_line()

@@ -164,6 +164,8 @@ class Session:
         self.results: list[HandResult] = []
         """Results of all finished hands."""
         self._moves_before = 0
+        self._texts: dict[int, dict[str, Any]] = {}
+        """Prompts and answers of agents that play by texts, by the number of the action."""
         self.helped = False
         """Whether a card of this hand was taken back, a hint given, or a claim refused."""
         self.claim_refused = False
@@ -220,7 +222,10 @@ class Session:
     def decide(self) -> int:
         """The action of the agent to move, without playing it."""
         player = self._player_to_move()
-        return int(player.choose(self.view(self.turn or 0), self.game.number))
+        action = int(player.choose(self.view(self.turn or 0), self.game.number))
+        for texts in filter(None, player.agent.transcript or []):
+            self._texts[len(self.game.actions)] = texts
+        return action
 
     def answer(self) -> int:
         """Let the agent to move decide and play one action."""
@@ -239,6 +244,7 @@ class Session:
             raise IllegalAction(label("refused.no_deal"))
         self._moves_before = self.moves
         self.helped = self.claim_refused = False
+        self._texts.clear()
         self.game.deal_next()
         self._reset_agents()
 
@@ -302,6 +308,8 @@ class Session:
         meta: dict[str, object] = {"players": list(self.settings.names)}
         if self.helped:
             meta["helped"] = True
+        if self._texts:
+            meta["texts"] = [self._texts[n] for n in sorted(self._texts)]
         # Card by card: the seed would reveal the next hands of the match.
         deal = tuple(self.game.cards_dealt)
         return replace(record_of(self.game, meta), seed=None, number=0, deal=deal)

@@ -1,0 +1,90 @@
+"""Agents that play by texts, such as language models: `function(prompt) -> answer`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...common.suggestions import type_phrase
+from ...engine.checks import IllegalAction
+from ...engine.rules import Match
+from ...engine.text.answers import parse_answer
+from ...engine.text.position import position_text, prompt
+from ...engine.view import View
+from ..base import Array
+from ..calls import AgentFault
+from .policies import CallableAgent
+
+RETRIES = 2
+"""Answers of a decision that may name no legal action before the next one loses."""
+
+
+def takes_text(function: Callable[..., Any]) -> bool:
+    """Whether a function has one parameter, which is neither the rules nor views."""
+    try:
+        parameters = [*inspect.signature(function).parameters.values()]
+    except (TypeError, ValueError):
+        return False
+    one = len(parameters) == 1 and parameters[0].kind in (
+        inspect.Parameter.POSITIONAL_ONLY,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    )
+    return one and parameters[0].name not in ("rules", "views")
+
+
+class TextAgent(CallableAgent):
+    """Agent of a function from a prompt, with rules and position, to an answer in words.
+
+    An answer that names no legal action is refused with a sentence after the prompt; after
+    `retries` of them the next one raises `AgentFault`, which in the arena forfeits the hand.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[str], str],
+        rules: Any = "classic",
+        *words: str,
+        retries: int = RETRIES,
+        match: Match | None = None,
+    ) -> None:
+        """With the word `endgame=exact` the solver plays open endings, without a prompt."""
+        super().__init__(function, rules, *words, match=match)
+        self._ask: Callable[[str], Any] = function
+        self.retries = retries
+
+    def act(self, views: Array, rng: Array) -> Array:
+        actions = np.full(len(views), -1, np.int64)
+        if self._endgame is not None:
+            self._endgame.improve(views, actions)
+        transcript: list[dict[str, Any] | None] = [None] * len(views)
+        for index in np.flatnonzero(actions < 0).tolist():
+            view = View(self.rules, views[index : index + 1])
+            actions[index], answers = self._decide(view)
+            transcript[index] = {
+                "seat": view.seat,
+                "trick": view.trick + 1,
+                "prompt": position_text(view),
+                "answers": answers,
+            }
+        self.transcript = transcript
+        return actions
+
+    def _decide(self, view: View) -> tuple[int, list[str]]:
+        answers: list[str] = []
+        text = prompt(view)
+        while True:
+            answer = self._ask(text)
+            if not isinstance(answer, str):
+                raise AgentFault(
+                    f"{self.name} answered with {type_phrase(answer)}, not with a text"
+                )
+            answers.append(answer)
+            try:
+                return parse_answer(answer, view), answers
+            except IllegalAction as error:
+                if len(answers) > self.retries:
+                    raise AgentFault(f"{self.name}: {error}") from None
+                text = f"{prompt(view)}\n\nRefused: {error}."

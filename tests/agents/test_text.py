@@ -1,0 +1,135 @@
+"""Functions of texts play wherever agents do, and records keep what they were asked and said."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from german_whist import Game, View, evaluate, load_agent
+from german_whist.agents import as_agent
+from german_whist.agents.calls import AgentFault
+from german_whist.agents.external.policies import CallableAgent
+from german_whist.agents.external.text import TextAgent
+from german_whist.agents.player import Player
+from german_whist.engine.records import GameRecord
+from german_whist.engine.text.position import position_text, prompt
+from german_whist.envs import GermanWhistEnv
+from german_whist.table.game.session import OPPONENT, Session, SessionSettings
+
+
+def last_legal(text: str) -> str:
+    """Answers with the last legal card, which it names among other words."""
+    return f"I play the {text.rpartition('Legal: ')[2].rstrip('.').split(', ')[-1]}."
+
+
+def mute(text: str) -> str:
+    return "no idea"
+
+
+def number(text: str) -> Any:
+    return 7
+
+
+LED_BY_OPPONENT = next(seed for seed in range(9) if Game("small-last", seed).turn == 1)
+
+
+class Stubborn:
+    """Names no card until it has been refused `times` times."""
+
+    def __init__(self, times: int) -> None:
+        self.times, self.prompts = times, list[str]()
+
+    def __call__(self, text: str) -> str:
+        self.prompts.append(text)
+        return last_legal(text) if text.count("Refused: ") or not self.times else "hm"
+
+
+def test_function_with_one_parameter_is_an_agent_by_texts() -> None:
+    for source in (last_legal, Stubborn(0), "test_text:last_legal"):
+        assert type(as_agent(source, "small-last")) is TextAgent
+    assert type(as_agent(lambda views, rng: None)) is CallableAgent
+    assert as_agent("test_text:last_legal", "small-last").name == "test_text:last_legal"
+    game = Game("draft", seed=3)
+    agent = load_agent(last_legal, "draft")
+    while not game.over:
+        legal = game.legal()
+        action = agent.act(game.view())
+        assert action == legal[-1]
+        game.play(action)
+
+
+def test_prompt_holds_rules_and_position_and_refusals_a_sentence() -> None:
+    view, model = Game("classic", seed=1).view(), Stubborn(1)
+    agent = TextAgent(model, "classic")
+    agent.act(view)
+    assert model.prompts[0] == prompt(view)
+    refusal = model.prompts[1].removeprefix(prompt(view))
+    assert refusal.startswith("\n\nRefused: 'hm' names no card to play; legal now: ")
+    assert agent.transcript is not None
+    (texts,) = agent.transcript
+    assert texts is not None
+    assert texts["prompt"] == position_text(view)
+    assert texts["answers"][0] == "hm"
+    assert (texts["seat"], texts["trick"]) == (view.seat, 1)
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [(mute, "'no idea' names no card to play"), (number, "answered with an int, not with a text")],
+)
+def test_agent_without_a_card_loses_with_a_sentence(function: Any, why: str) -> None:
+    result = evaluate(function, "random", hands=4, rules="small-last", workers=1).pairings[0]
+    (forfeit,) = result.forfeits
+    assert forfeit.hands == 4
+    assert why in str(forfeit)
+    with pytest.raises(AgentFault, match=why):
+        GermanWhistEnv("small-last", opponent=function, seat=0).reset(seed=LED_BY_OPPONENT)
+
+
+def test_arena_records_keep_prompts_and_answers() -> None:
+    lines: list[str] = []
+    evaluate(last_legal, "threshold", hands=4, rules="small-last", records=lines.append, workers=1)
+    assert len(lines) == 4
+    for line in lines:
+        record = GameRecord.from_line(line)
+        seat = record.meta["players"].index("last_legal")
+        game, asked = record.start(), iter(record.meta["texts"])
+        for action in record.actions:
+            if game.turn == seat:
+                texts = next(asked)
+                assert texts["prompt"] == position_text(game.view(seat))
+                assert texts["answers"] == [last_legal(prompt(game.view(seat)))]
+                assert texts["seat"] == seat
+            game.play(action)
+        assert next(asked, None) is None
+        assert json.loads(record.to_line())["meta"] == record.meta
+
+
+def test_table_records_keep_prompts_and_answers() -> None:
+    settings = SessionSettings(
+        rules=Game("small-last").rules, opponent="test_text:last_legal", seed=4
+    )
+    session = Session(settings)
+    while session.turn is not None:
+        if session.turn == OPPONENT:
+            session.answer()
+        else:
+            session.play(session.view(0).legal()[0])
+    texts = session.records[0].meta["texts"]
+    assert len(texts) == session.game.rules.tricks
+    assert {each["seat"] for each in texts} == {OPPONENT}
+
+
+def test_exact_endings_ask_no_questions() -> None:
+    model = Stubborn(0)
+    agent = TextAgent(model, "small-last", "endgame=exact")
+    game, player = Game("small-last", seed=2), Player(agent, seed=1)
+    while not game.over:
+        before = len(model.prompts)
+        view: View = game.view()
+        game.play(player.choose(view))
+        assert len(model.prompts) == before + (not view.open)
+    assert np.array(agent.transcript == [None]).all()
