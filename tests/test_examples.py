@@ -23,6 +23,11 @@ RUNS = {
         (),
     ),
     "history_gru": (["--minutes", "0.001", "--games", "16", "--hands", "20"], "threshold: ", ()),
+    "language_model": (
+        ["--rules", "small-last", "--costs", "flat-mc:8", "--hands", "2"],
+        "answers refused",
+        (),
+    ),
     "own_agent": (["--hands", "60"], "saver against random-exact", ()),
     "analyse_hand": (["--search", "flat-mc:20"], "decisions that mattered", ("hand.png",)),
     "three_players": (["--steps", "4096", "--hands", "2"], "against two random", ()),

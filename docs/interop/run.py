@@ -28,6 +28,10 @@ NEEDS = {
     "mlflow": ["torch==2.13.0", "mlflow==3.17.2"],
     "ray": ["torch==2.13.0", "ray==2.60.0"],
     "pgx": ["jax==0.10.2"],
+    "textarena": ["textarena==0.7.4"],
+    "openenv": ["openenv==0.10.0"],
+    # The page's program needs none of verifiers, which reads the server by its address.
+    "verifiers": [],
     "sb3": ["torch==2.13.0", "stable_baselines3==2.9.2", "sb3_contrib==2.9.2"],
     "tianshou": ["torch==2.13.0", "tianshou==2.0.1"],
     "cleanrl": [
@@ -37,7 +41,7 @@ NEEDS = {
         "--no-deps --ignore-requires-python cleanrl==1.2.0",
     ],
 }
-FREE = ("rllib", "mlflow", "tianshou")
+FREE = ("rllib", "mlflow", "tianshou", "textarena", "openenv")
 # Programs elsewhere, with small budgets.
 PROGRAMS = {
     "sb3": [str(ROOT / "examples" / "maskable_ppo.py"), "--steps", "500000", "--hands", "2000"]
