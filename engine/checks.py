@@ -1,4 +1,4 @@
-"""Checks of what users give: seeds, seats, counts, words and actions; and random seeds."""
+"""Checks of what users give: seeds, seats, counts, words, actions, deals and arrays of games."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ..common.jit.compiler import jit, warm_up
 from ..common.suggestions import suggest, type_phrase
 from ..common.typing import Array
-from .cards import as_integer, card, cards
-from .rules import Rules
+from .bitset import ONE
+from .cards import KEEP, N_ACTIONS, TAKE_BLIND, TAKE_HIDDEN, as_integer, card, cards
+from .dtypes import CHOOSE, FOLLOW, GAME, LEAD, OVER, SEATS, TOOK_BLIND, UNDECIDED
+from .play import Record, legal, new_match, play, row, set_up, stock_card
+from .rules import Match, Rules, load_rules
 
 
 class IllegalAction(ValueError):
@@ -117,3 +121,150 @@ def checked_deal(rules: Rules, deal: str | Iterable[int | str]) -> Sequence[int]
     if len(order) not in (needed, len(rules.deck)):
         raise ValueError(f"a deal of {rules.name} has {needed} cards, this one has {len(order)}")
     return order + [left_over for left_over in rules.deck if left_over not in dealt]
+
+
+# -- arrays of actions
+
+
+def action_array(actions: Any, count: int) -> Array:
+    """Actions for `count` games as an int64 array."""
+    try:
+        array = np.asarray(actions)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise IllegalAction(
+            f"actions are {type_phrase(actions)} that NumPy cannot read ({error}): pass an array, "
+            "a list of whole numbers, or a tensor on the CPU"
+        ) from error
+    check_integers(array, count)
+    return own_array(array, np.int64)
+
+
+def own_array(array: Any, dtype: Any) -> Array:
+    """A contiguous array that may be written to: for others numba would compile kernels anew."""
+    array = np.ascontiguousarray(array, dtype)
+    return array if array.flags.writeable else array.copy()
+
+
+def check_integers(actions: Any, count: int) -> None:
+    if actions.shape != (count,):
+        raise IllegalAction(
+            f"actions have shape {actions.shape}: one for each of {count} games is needed"
+        )
+    if actions.dtype.kind not in "iu":
+        raise IllegalAction(f"actions are {actions.dtype}: they have to be whole numbers")
+
+
+# -- arrays of games
+#
+# Compiled code trusts its arrays: a turn of 2 or a 27th trick would make it write into other games.
+# So each hand is replayed from its deal, every action is checked, and the result has to equal the
+# array byte for byte.
+
+
+def first_impossible(
+    rules: Rules,
+    match: Match | None,
+    records: Array,
+    *,
+    foreplay: bool = False,
+    stopped: bool = False,
+) -> int:
+    """Index of the first `GAME` record that play by the rules cannot reach; -1 for none.
+
+    With `foreplay`, hands end where the endgame begins; with `stopped`, they may end anywhere.
+    """
+    warm_up("check of game records", "engine", _compile_replay)
+    size = len(rules.deck)
+    # Records that can be dealt and replayed; everything else is compared below.
+    possible = (records["dealer"] < SEATS) & (
+        np.sort(records["deal"][:, :size], axis=1) == rules.deck
+    ).all(axis=1)
+    replayed = records.copy()
+    _replay_all(rules.array(match), records, replayed, possible)
+    possible &= score_is_possible(
+        rules, match, *(records[name] - replayed[name].astype(np.int64) for name in _SCORE)
+    )
+    for name in _SCORE:
+        replayed[name] = records[name]
+    is_over = records["phase"] == OVER
+    if stopped:
+        replayed["phase"][is_over] = OVER
+    if foreplay:
+        in_ending = replayed["drawn"] == rules.stock_cards
+        at_ending = in_ending & (replayed["phase"] == LEAD)
+        at_ending &= replayed["trick"] == rules.foreplay_tricks
+        possible &= is_over | ~in_ending
+        replayed["phase"][is_over & at_ending] = OVER
+    possible &= (_bytes(replayed) == _bytes(records)).all(axis=1)
+    return -1 if possible.all() else int(possible.argmin())
+
+
+# Fields that persist from hand to hand.
+_SCORE = ("points", "hands_won", "hands")
+
+
+def score_is_possible(
+    rules: Rules, match: Match | None, points: Any, hands_won: Any, hands: Any
+) -> Any:
+    """Whether a match can have this score before a hand, for one score or arrays."""
+    points, won = np.asarray(points), np.asarray(hands_won)
+    possible = (won >= 0) & (points >= won) & (points <= won * rules.max_payoff)
+    possible = possible.all(axis=-1) & (won.sum(axis=-1) <= hands)
+    if match is None:
+        return possible & (np.asarray(hands) == 0)
+    if match.best_of is not None:
+        return possible & (2 * won.max(axis=-1) <= match.best_of)
+    most = points.max(axis=-1)
+    return possible & ((most < match.target) | (points[..., 0] == points[..., 1]))
+
+
+def _bytes(records: Array) -> Array:
+    return records.view(np.uint8).reshape(len(records), GAME.itemsize)
+
+
+@jit
+def _recorded_action(rules: Record, game: Record, replayed: Record) -> int:
+    trick = np.int64(replayed.trick)
+    if replayed.phase == LEAD:
+        return np.int64(game.led_cards[trick])
+    if replayed.phase == FOLLOW:
+        return np.int64(game.followed_cards[trick])
+    if replayed.phase == CHOOSE:
+        if game.took_second[trick] == 0:
+            return stock_card(rules, replayed, 0)
+        return TAKE_HIDDEN if rules.face_up == 1 else stock_card(rules, replayed, 1)
+    return TAKE_BLIND if game.exchanged[replayed.turn] == TOOK_BLIND else KEEP
+
+
+@jit
+def _replay(rules: Record, game: Record, replayed: Record) -> None:
+    new_match(replayed)
+    for seat in range(2):
+        replayed.exchanged[seat] = UNDECIDED
+    set_up(rules, replayed, np.int64(game.dealer))
+    while (
+        replayed.trick != game.trick
+        or replayed.played[0] != game.played[0]
+        or replayed.played[1] != game.played[1]
+        or replayed.exchanged[0] != game.exchanged[0]
+        or replayed.exchanged[1] != game.exchanged[1]
+    ):
+        action = _recorded_action(rules, game, replayed)
+        # No action is legal once the hand is over.
+        if action >= N_ACTIONS or not (legal(rules, replayed) >> np.uint64(action)) & ONE:
+            return
+        play(rules, replayed, action)
+
+
+@jit
+def _replay_all(
+    rules: np.ndarray, games: np.ndarray, copies: np.ndarray, dealt: np.ndarray
+) -> None:
+    for index in range(len(games)):
+        if dealt[index]:
+            _replay(row(rules, 0), row(games, index), row(copies, index))
+
+
+def _compile_replay() -> None:
+    games = np.zeros(1, GAME)
+    _replay_all(load_rules("classic").array(), games, games.copy(), np.zeros(1, np.bool_))

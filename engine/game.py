@@ -30,7 +30,14 @@ from .cards import (
     cards_of,
     text_of,
 )
-from .checks import IllegalAction, checked_deal, checked_seat, checked_seed, parse_action
+from .checks import (
+    IllegalAction,
+    checked_deal,
+    checked_seat,
+    checked_seed,
+    first_impossible,
+    parse_action,
+)
 from .dtypes import (
     CHOOSE,
     EXCHANGE,
@@ -59,7 +66,6 @@ from .play import (
     set_up,
 )
 from .rules import Match, Rules, as_match, load_rules
-from .validation import first_impossible
 from .view import View, write_view
 
 # All data of one game in one array: each array argument of compiled code costs time.

@@ -21,12 +21,11 @@ from msgspec import Meta, Struct
 from ..common.files import CannotWrite, atomic_write, file_lock
 from ..common.schema import convert, short_repr
 from .cards import CHOICE_WORDS, KEEP, TAKE_BLIND, TAKE_HIDDEN, action_word, card, text_of
-from .checks import checked_deal
+from .checks import checked_deal, score_is_possible
 from .dtypes import SEATS
 from .game import Game, exchanges_in, tricks_in
 from .play import payoff_of_tricks, row
 from .rules import Match, Rules, load_rules, named_rules
-from .validation import score_is_possible
 
 _Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
 _Pay = Annotated[int, Meta(ge=-1_000_000_000, le=1_000_000_000)]

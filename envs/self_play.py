@@ -16,7 +16,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from ..common.jit.compiler import warm_up
-from ..engine.batch.batch import STATE_ARRAYS, Array, Batch, own_array
+from ..engine.batch.batch import STATE_ARRAYS, Array, Batch
 from ..engine.batch.config import (
     TEXT,
     GameOptions,
@@ -26,7 +26,7 @@ from ..engine.batch.config import (
 )
 from ..engine.batch.kernels import NO_EVENT
 from ..engine.batch.results import StepResult
-from ..engine.checks import checked_count
+from ..engine.checks import checked_count, own_array
 from ..engine.dtypes import SEATS
 from ..engine.game import Game
 from ..engine.observation.rule_features import rule_features

@@ -19,13 +19,14 @@ from ..agents.base import Agent, agent_key
 from ..agents.game_numbers import GameNumbers, reserve_game_numbers
 from ..agents.registry import as_agent
 from ..common.jit.compiler import warm_up
-from ..engine.batch.batch import READ_NS, Array, Batch, action_array
+from ..engine.batch.batch import READ_NS, Array, Batch
 from ..engine.batch.config import TEXT, GameOptions, Options, options_from
 from ..engine.batch.kernels import EPISODE_OVER, REAL, SHOWN, Moves, first_illegal
 from ..engine.batch.results import results_by_seat
 from ..engine.checks import (
     RESET_OPTIONS,
     IllegalAction,
+    action_array,
     checked_choice,
     checked_count,
     checked_seat,

@@ -26,7 +26,7 @@ TOLD = ("numba", "llvmlite", "numpy", "gymnasium", "pettingzoo")
 FILES = (
     "engine/test_golden.py",
     "engine/test_batch.py",
-    "engine/test_validation.py",
+    "engine/test_checks.py",
     "common/test_plain_jit.py",
     "common/test_jit_compiler.py",
     "common/test_jit_dispatch.py",

@@ -65,7 +65,7 @@ LONG = (
     "test_players",
     "test_batch",
     "test_endgame_files",
-    "test_validation",
+    "test_checks",
     "test_agreement",
     "test_run",
     "test_project",

@@ -12,18 +12,21 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from ...common.suggestions import type_phrase
 from ...common.threads import STEP_NS, usable_threads
 from ...common.typing import Array as Array
 from ..cards import N_ACTIONS, action_text
 from ..checks import (
     RESET_OPTIONS,
     IllegalAction,
+    action_array,
+    check_integers,
     check_reset_options,
     checked_choice,
     checked_seat,
     checked_seed,
+    first_impossible,
     fresh_seed,
+    own_array,
     state_array,
 )
 from ..dtypes import GAME, OVER, VIEW
@@ -31,7 +34,6 @@ from ..endgame.game_values import best_tricks, endgame_tablebases
 from ..game import Game
 from ..observation.state import state_spec_of
 from ..rules import Rules
-from ..validation import first_impossible
 from ..view import View, write_views
 from .config import Options
 from .cpu_backend import DEVICES, CpuBackend
@@ -75,38 +77,6 @@ def actions_text(actions: Iterable[int], options: Options) -> str:
     if options.layout == "trump-first":
         return ", ".join(str(action) for action in actions)
     return ", ".join(action_text(action) for action in actions)
-
-
-def action_list(allowed: int | np.integer[Any]) -> list[int]:
-    return [action for action in range(N_ACTIONS) if int(allowed) >> action & 1]
-
-
-def action_array(actions: Any, count: int) -> Array:
-    """Actions for `count` games as an int64 array."""
-    try:
-        array = np.asarray(actions)
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise IllegalAction(
-            f"actions are {type_phrase(actions)} that NumPy cannot read ({error}): pass an array, "
-            "a list of whole numbers, or a tensor on the CPU"
-        ) from error
-    _check_integers(array, count)
-    return own_array(array, np.int64)
-
-
-def own_array(array: Any, dtype: Any) -> Array:
-    """A contiguous array that may be written to: for others numba would compile kernels anew."""
-    array = np.ascontiguousarray(array, dtype)
-    return array if array.flags.writeable else array.copy()
-
-
-def _check_integers(actions: Any, count: int) -> None:
-    if actions.shape != (count,):
-        raise IllegalAction(
-            f"actions have shape {actions.shape}: one for each of {count} games is needed"
-        )
-    if actions.dtype.kind not in "iu":
-        raise IllegalAction(f"actions are {actions.dtype}: they have to be whole numbers")
 
 
 def _make_backend(device: str, threads: int) -> tuple[Backend, Any]:
@@ -470,7 +440,7 @@ class Batch:
         if self.gpu is None or not self.gpu.is_device_array(actions):
             return self.backend.to_device(action_array(actions, count))
         array = self.gpu.to_device(actions)
-        _check_integers(array, count)
+        check_integers(array, count)
         return array
 
     def checked_actions(self, actions: Any, indices: Array | None = None) -> Array:
@@ -510,6 +480,7 @@ class Batch:
             reason = f"actions run from 0 to {self.rules.actions - 1} with these rules"
         else:
             text = actions_text([action], self.options)
-            legal = actions_text(action_list(self.legal[index]), self.options)
+            allowed = [each for each in range(N_ACTIONS) if int(self.legal[index]) >> each & 1]
+            legal = actions_text(allowed, self.options)
             reason = f"its mask allows {legal or 'nothing'}"
         return f"action {text} is not legal in game {self.first_game + index}: {reason}"

@@ -22,7 +22,7 @@ from .solver import (
     values,
 )
 from .store import TablebaseError
-from .tablebase import empty_tablebase, limit_tablebase, load_tablebase, tablebase_in_memory
+from .tablebase import empty_tablebase, load_tablebase, tablebase_in_memory
 
 __all__ = [
     "Ending",
@@ -35,7 +35,6 @@ __all__ = [
     "best_card_compiled",
     "best_card_of",
     "empty_tablebase",
-    "limit_tablebase",
     "load_tablebase",
     "moves",
     "moves_of",

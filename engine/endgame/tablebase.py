@@ -115,15 +115,6 @@ def empty_tablebase(trumps: bool = True, low: bool = False) -> Tablebase:
     return _assemble(TablebaseKind(trumps, low), np.zeros(1, np.uint8), 0, [])
 
 
-def limit_tablebase(tablebase: Tablebase, cards: int) -> Tablebase:
-    """The same tablebase, used only for endgames with up to `cards` cards each."""
-    if not 0 <= cards <= tablebase.cards:
-        raise ValueError(
-            f"cards is {cards}: this tablebase knows endings of up to {tablebase.cards}"
-        )
-    return tablebase._replace(cards=cards)
-
-
 def tablebase_in_memory(cards: int, trumps: bool = True, low: bool = False) -> Tablebase:
     """A tablebase of up to ten cards, computed now and not written to a file."""
     kind = TablebaseKind(trumps, low)

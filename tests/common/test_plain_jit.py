@@ -79,7 +79,7 @@ def test_variable_selects_plain_numba(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("files", ["test_golden.py test_validation.py", "test_batch.py"])
+@pytest.mark.parametrize("files", ["test_golden.py test_checks.py", "test_batch.py"])
 def test_plain_numba_passes_golden_games_and_batches(files: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", *(f"tests/engine/{file}" for file in files.split())],
