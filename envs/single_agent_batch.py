@@ -239,8 +239,7 @@ class SingleAgentBatch:
 
         Actions of games that are over are ignored: with NEXT_STEP their next episode begins.
         """
-        batch = self.batch
-        batch.check_ready()
+        self.batch.check_ready()
         waiting = self._waiting_games()
         legal, lost = self._split_illegal(actions, waiting)
         with self._unready_on_error():
@@ -249,22 +248,27 @@ class SingleAgentBatch:
                 self.begin_next(waiting)
             if len(lost):
                 self._lose(lost)
-            self._notify_opponents(batch.apply_actions(legal))
-            self._play_opponent(batch.all_games)
-            ended = batch.events >= EPISODE_OVER
+            self._notify_opponents(self.batch.apply_actions(legal))
+            self._play_opponent(self.batch.all_games)
             rewards = self._collect_rewards(seats)
-            finished, indices = self._none_finished, np.flatnonzero(ended)
-            if len(indices):
-                finished = self._finished(indices)
-                if self.pool is not None:
-                    self.pool.record(finished.opponents, finished.results["won"])
-                if self.autoreset is AutoresetMode.SAME_STEP:
-                    self.begin_next(indices)
-                    self._play_opponent(indices)
+            ended = self.batch.events >= EPISODE_OVER
+            finished = self._finish_episodes(np.flatnonzero(ended))
             self._observe()
         if self.autoreset is not AutoresetMode.SAME_STEP:
             self.over = ended.copy()
         return LearnerStep(self.observations, self.masks, rewards, ended, finished)
+
+    def _finish_episodes(self, indices: Array) -> FinishedEpisodes:
+        """Report the episodes that ended in these games; with SAME_STEP the next ones begin."""
+        if not len(indices):
+            return self._none_finished
+        finished = self._finished(indices)
+        if self.pool is not None:
+            self.pool.record(finished.opponents, finished.results["won"])
+        if self.autoreset is AutoresetMode.SAME_STEP:
+            self.begin_next(indices)
+            self._play_opponent(indices)
+        return finished
 
     def _waiting_games(self) -> Array:
         """Games whose next episode a step begins."""
