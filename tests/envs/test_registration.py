@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from german_whist import envs
+
 KNOWN = (
     "[gymnasium.spec(f'german_whist/GermanWhist{x}-v0') for x in ('', 'Three')];"
     "[pettingzoo.spec('aec', f'german_whist/german_whist{x}_v0') for x in ('', '_three')];"
@@ -40,3 +42,10 @@ LAST = (
 @pytest.mark.parametrize("order", [FIRST, LAST])
 def test_environments_register_whichever_library_comes_first(order: str) -> None:
     assert run(f"{order}; {KNOWN} importlib.reload(german_whist); {KNOWN}") == "1\n1\n"
+
+
+def test_envs_package_lists_its_names() -> None:
+    for name in envs.__all__:
+        assert getattr(envs, name) is not None
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = envs.nonsense  # type: ignore[attr-defined]

@@ -10,7 +10,7 @@ from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from sb3_contrib.common.maskable.utils import is_masking_supported
 from stable_baselines3.common.monitor import Monitor
-from stable_baselines3.common.vec_env import VecMonitor
+from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
 from walks import picks
 
 from german_whist.engine.game import IllegalAction
@@ -107,3 +107,49 @@ def test_wrappers_of_stable_baselines3_go_over_it() -> None:
     assert ended.all()
     assert infos[0]["episode"]["l"] == 14
     assert len(env.env_method("action_masks", indices=[0, 2])) == 2
+
+
+def test_vec_env_attributes_and_methods_per_environment() -> None:
+    env = GermanWhistVecEnv(3, "small-last")
+    env.reset()
+    assert env.reset_infos == [{}, {}, {}]
+    assert env.get_attr("rules") == [env.rules] * 3
+    assert env.get_attr("rules", [0, 2]) == [env.rules] * 2
+    assert env.get_attr("spec", 1) == [None]
+    with pytest.raises(AttributeError, match="have no 'nonsense'; there are render_mode, rules"):
+        env.get_attr("nonsense")
+    masks = env.env_method("action_masks")
+    assert len(masks) == 3
+    np.testing.assert_array_equal(masks, env.action_masks())
+    np.testing.assert_array_equal(env.env_method("action_masks", indices=[2])[0], masks[2])
+    with pytest.raises(AttributeError, match="no method 'shuffle'"):
+        env.env_method("shuffle")
+    assert env.env_is_wrapped(Monitor) == [True] * 3
+    assert env.env_is_wrapped(VecNormalize, indices=[1]) == [False]  # type: ignore[arg-type]
+    env.set_attr("opponent", "threshold")
+    assert env.opponent.name == "threshold"
+    env.set_attr("opponent", "random", indices=range(3))
+    assert env.opponent.name == "random"
+    for name, where in (("opponent", [0]), ("rules", None)):
+        with pytest.raises(AttributeError, match=f"'{name}' cannot be set: only the opponent"):
+            env.set_attr(name, "random", indices=where)
+    assert env.env_method("render") == [None] * 3
+    assert list(env.get_images()) == [None] * 3
+
+
+def test_sb3_env_renders_the_games_it_asks_for(monkeypatch: Any) -> None:
+    env = GermanWhistVecEnv(3, "small-last", render_mode="ansi")
+    env.reset()
+    pictures = env.env_method("render")
+    assert len({*pictures}) == 3
+    assert env.env_method("render", indices=[2]) == pictures[2:]
+    assert list(env.get_images()) == pictures
+    env = GermanWhistVecEnv(3, "small-last", render_mode="human")
+    env.reset()
+    shown: list[Any] = []
+    monkeypatch.setattr(
+        "german_whist.envs.render.window.Window.show", lambda _, scene: shown.append(scene)
+    )
+    env.env_method("render", indices=[1, 2])
+    assert len(shown) == 1
+    env.close()
