@@ -93,8 +93,8 @@ def check_reset_options(options: object, allowed: tuple[str, ...] = RESET_OPTION
         )
     for name in options:
         if name not in allowed:
-            known, hint = ", ".join(allowed), suggest(name, allowed, listed=False)
-            raise ValueError(f"reset has no option {name!r}: its options are {known}{hint}")
+            listed, hint = ", ".join(allowed), suggest(name, allowed, listed=False)
+            raise ValueError(f"reset has no option {name!r}: its options are {listed}{hint}")
 
 
 def state_array(state: Mapping[str, Array], name: str, count: int | None = None) -> Array:

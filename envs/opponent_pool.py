@@ -249,14 +249,14 @@ results counting most; 0.5 without results |
             or stream.dtype != np.uint64
         ):
             raise ValueError("the state is not of an opponent pool: give what state() returned")
-        known: dict[str, object] = {
+        policy_of_name: dict[str, object] = {
             self.names[index]: agent.agent for index, agent in self.agents.items()
         }
-        known.update(policies or {})
+        policy_of_name.update(policies or {})
         made = {
-            index: self._make(known[name], name)
+            index: self._make(policy_of_name[name], name)
             for index, name in enumerate(names)
-            if name in known
+            if name in policy_of_name
         }
         missing = [names[index] for index in members if index not in made]
         if missing:

@@ -64,6 +64,6 @@ infos, for training alone |
 
 def options_table(*options: type) -> str:
     """The rows of these options' docstrings as one table."""
-    texts = [inspect.getdoc(each) or "" for each in options]
+    texts = [inspect.getdoc(option_set) or "" for option_set in options]
     head, *rows = [line for text in texts for line in text.splitlines() if line.startswith("|")]
     return "\n".join([head, *(row for row in dict.fromkeys(rows) if row != head)])

@@ -92,7 +92,7 @@ class SelfPlayEnv:
         `states`, of rule sets whose state has one size.
         """
         rule_sets = rules if isinstance(rules, (list, tuple)) else [rules]
-        all_options = [options_from(each, **options) for each in rule_sets]
+        all_options = [options_from(rule_set, **options) for rule_set in rule_sets]
         self.num_envs: int = checked_count(num_envs, "num_envs")
         if not 0 < len(all_options) <= self.num_envs:
             raise ValueError(
@@ -107,8 +107,8 @@ class SelfPlayEnv:
         ends = [self.num_envs * k // len(all_options) for k in range(len(all_options) + 1)]
         checked_count(threads, "threads")
         self.parts: list[tuple[Batch, slice]] = [
-            (Batch(each, stop - start, threads, device), slice(start, stop))
-            for each, (start, stop) in zip(all_options, pairwise(ends), strict=True)
+            (Batch(option_set, stop - start, threads, device), slice(start, stop))
+            for option_set, (start, stop) in zip(all_options, pairwise(ends), strict=True)
         ]
         """The games of each rule set and their rows, hands open: for trainers, not for players."""
         for batch, span in self.parts:
@@ -117,12 +117,14 @@ class SelfPlayEnv:
         """Options of the first rule set."""
         self.rules: Rules = self.options.rules
         self.batch: Batch = self.parts[0][0]
-        self.actions: int = max(each.rules.actions for each in all_options)
-        widest = max(all_options, key=lambda each: each.observation_shape)
+        self.actions: int = max(option_set.rules.actions for option_set in all_options)
+        widest = max(all_options, key=lambda option_set: option_set.observation_shape)
         self.single_observation_space: spaces.Box = observation_box(widest)
         self.single_action_space: spaces.Discrete = spaces.Discrete(self.actions)
         self.rule_features: npt.NDArray[np.int8] = np.repeat(
-            np.array([rule_features(each.rules) for each in all_options]), np.diff(ends), axis=0
+            np.array([rule_features(option_set.rules) for option_set in all_options]),
+            np.diff(ends),
+            axis=0,
         )
         """`(n, features)`: those of each game's rule set."""
         self.states: Any = None
@@ -132,14 +134,18 @@ class SelfPlayEnv:
         """
         self._with_state = with_state
         self.state_space: spaces.Box = state_box(self.rules)
-        if with_state and any(state_box(each.rules) != self.state_space for each in all_options):
+        if with_state and any(
+            state_box(option_set.rules) != self.state_space for option_set in all_options
+        ):
             raise ValueError(
                 "with_state is True, and of the rule sets some have an exchange, whose states are "
                 "longer: make an environment for each kind"
             )
         backend = self.batch.backend
-        same_shape = all(each.observation_shape == widest.observation_shape for each in all_options)
-        same_shape &= all(each.rules.actions == self.actions for each in all_options)
+        same_shape = all(
+            option_set.observation_shape == widest.observation_shape for option_set in all_options
+        )
+        same_shape &= all(option_set.rules.actions == self.actions for option_set in all_options)
         # Padding is never written.
         self._new_array = backend.empty if same_shape else backend.zeros
         self._buffers = None if copy else self._new_result()

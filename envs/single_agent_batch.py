@@ -428,13 +428,13 @@ class SingleAgentBatch:
 
     def _play_random(self, indices: Array) -> Array:
         """Let random opponents move, without views; returns the games of the others."""
-        batch, others = self.batch, [indices[:0]]
+        batch, remaining = self.batch, [indices[:0]]
         for agent, _, games in self._by_agent(indices):
             if not is_random(agent):
-                others.append(games)
+                remaining.append(games)
             elif batch.run(len(games), play_random, (games, self.seats), self._key):
                 batch.close(games[batch.games["phase"][games] != OVER])
-        return np.concatenate(others)
+        return np.concatenate(remaining)
 
 
 class SingleAgentMixin:

@@ -480,7 +480,8 @@ class Batch:
             reason = f"actions run from 0 to {self.rules.actions - 1} with these rules"
         else:
             text = actions_text([action], self.options)
-            allowed = [each for each in range(N_ACTIONS) if int(self.legal[index]) >> each & 1]
+            mask = int(self.legal[index])
+            allowed = [number for number in range(N_ACTIONS) if mask >> number & 1]
             legal = actions_text(allowed, self.options)
             reason = f"its mask allows {legal or 'nothing'}"
         return f"action {text} is not legal in game {self.first_game + index}: {reason}"

@@ -162,16 +162,20 @@ def checked_keywords(
 
     def decorator(function: Callable[_Params, _Return]) -> Callable[_Params, _Return]:
         parameters = inspect.signature(function).parameters.values()
-        names = [each.name for each in parameters if each.kind is not each.VAR_KEYWORD]
+        names = [
+            parameter.name
+            for parameter in parameters
+            if parameter.kind is not parameter.VAR_KEYWORD
+        ]
         names += getattr(options, "__annotations__", ())
 
         @functools.wraps(function)
         def checked(*args: _Params.args, **kwargs: _Params.kwargs) -> _Return:
             for name in kwargs:
                 if name not in names:
-                    known = ", ".join(each for each in names if each != "self")
+                    listed = ", ".join(option for option in names if option != "self")
                     hint = suggest(name, names, listed=False)
-                    raise TypeError(f"there is no option {name!r}: there are {known}{hint}")
+                    raise TypeError(f"there is no option {name!r}: there are {listed}{hint}")
             return function(*args, **kwargs)
 
         return checked

@@ -595,13 +595,13 @@ def _replay_view(rules: Record, view: Record, game: Record) -> None:
 
 @jit
 def _sample_all(
-    known: tuple[np.ndarray, np.ndarray],
+    given: tuple[np.ndarray, np.ndarray],
     voids: bool,
     plans: np.ndarray,
     stream: np.ndarray,
     games: np.ndarray,
 ) -> None:
-    rules, view, plan = row(known[0], 0), row(known[1], 0), row(plans, 0)
+    rules, view, plan = row(given[0], 0), row(given[1], 0), row(plans, 0)
     plan_determinizations(rules, view, voids, plan)
     for index in range(len(games)):
         draw_determinization(rules, view, plan, stream, row(games, index))
