@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 from msgspec import Struct
 
 from ...agents.checkpoints.schema import Count, NetworkCard
 from ...common.settings import SettingsError
 from ...common.suggestions import not_installed
 from ...common.threads import usable_threads
+from ...common.typing import Array
 from ...common.typing import Arrays as Arrays
 from ...engine.batch.cuda_backend import NoDevice, check_device
 from ..settings import Settings
@@ -91,7 +91,7 @@ class Trainer(ABC):
 
     # -- optional
 
-    def load_weights(self, weights: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    def load_weights(self, weights: Mapping[str, Array]) -> None:
         """Load the weights of a checkpoint, whose shapes fit."""
         raise SettingsError(f"init: the trainer {self.settings.trainer} cannot load weights")
 

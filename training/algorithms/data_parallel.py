@@ -9,7 +9,7 @@ by itself. The first rank calls its `DataParallel` as any trainer; the others ma
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -21,13 +21,16 @@ from ..distributed import Ranks, RanksLost
 from .base import Arrays, Diverged, Trainer
 from .settings import PPOSettings
 
+if TYPE_CHECKING:
+    from .ppo import PPO
+
 
 class DataParallel(Trainer):
     """The trainer of this rank, and what it exchanges with the others outside of its updates."""
 
-    local: Any
+    local: PPO
 
-    def __init__(self, kind: Any, settings: PPOSettings, ranks: Ranks) -> None:
+    def __init__(self, kind: type[PPO], settings: PPOSettings, ranks: Ranks) -> None:
         super().__init__(settings)
         self.ranks = ranks
         self.local = kind.from_settings(_share(settings, ranks.world_size), ranks)
@@ -35,7 +38,7 @@ class DataParallel(Trainer):
         self._waiting = True
         """Whether the other ranks wait for a call; not after a failed one."""
 
-    def _lead(self, method: str, *arguments: Any) -> None:
+    def _lead(self, method: str, *arguments: object) -> None:
         """Let the other ranks make a call that this one makes."""
         if self.ranks.is_first:
             self.ranks.broadcast((method, arguments))
@@ -49,7 +52,7 @@ class DataParallel(Trainer):
                 return arguments[0]
             getattr(self, method)(*arguments)
 
-    def end(self, result: Any) -> None:
+    def end(self, result: object) -> None:
         """Give the other ranks a result, the last that they wait for."""
         if self._waiting:
             self._lead("end", result)

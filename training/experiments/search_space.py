@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 import yaml
@@ -29,6 +29,13 @@ from ...evaluation.statistics import Estimate
 from ..presets import PRESETS, settings_from
 from ..settings import Settings
 from .benchmark_report import is_solvable
+
+if TYPE_CHECKING:
+    from optuna import Study, Trial
+    from optuna.distributions import BaseDistribution
+    from optuna.pruners import BasePruner
+    from optuna.samplers import BaseSampler
+    from optuna.trial import FrozenTrial
 
 BUDGET = "decisions"
 """The setting that a trial does not sample, but has from its budget in processor time."""
@@ -162,7 +169,7 @@ def import_optuna() -> Any:
     return optuna
 
 
-def distribution(base: Settings, name: str, choices: Range | list[Any]) -> Any:
+def distribution(base: Settings, name: str, choices: Range | list[Any]) -> BaseDistribution:
     """Optuna's distribution of a setting."""
     distributions = import_optuna().distributions
     if isinstance(choices, list):
@@ -174,7 +181,7 @@ def distribution(base: Settings, name: str, choices: Range | list[Any]) -> Any:
     return distributions.FloatDistribution(low, high, log, step)
 
 
-def trial_settings(trial: Any) -> dict[str, Any]:
+def trial_settings(trial: Trial | FrozenTrial) -> dict[str, Any]:
     """The settings that a trial sampled, and its budget in decisions where it has its own."""
     sampled = {
         name: yaml.safe_load(value) if isinstance(value, str) else value
@@ -184,11 +191,11 @@ def trial_settings(trial: Any) -> dict[str, Any]:
     return sampled if budget is None else {**sampled, BUDGET: budget}
 
 
-def make_pruner(name: str) -> Any:
+def make_pruner(name: str) -> BasePruner:
     return getattr(import_optuna().pruners, f"{name}Pruner")()
 
 
-def make_sampler(name: str, seed: int) -> Any:
+def make_sampler(name: str, seed: int) -> BaseSampler:
     """Make a sampler by name that is seeded by the number of each trial.
 
     Resumed sweeps, and processes that share a storage, thus sample no trial twice.
@@ -196,7 +203,7 @@ def make_sampler(name: str, seed: int) -> Any:
     sampler = getattr(import_optuna().samplers, f"{name}Sampler")
 
     class Numbered(sampler):
-        def before_trial(self, study: Any, trial: Any) -> None:
+        def before_trial(self, study: Study, trial: FrozenTrial) -> None:
             secret = secret_of_seed(seed, f"trial {trial.number}")
             sampler.__init__(self, seed=int.from_bytes(secret[:4], "little"))
             super().before_trial(study, trial)

@@ -12,11 +12,12 @@ import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from operator import attrgetter
 from pathlib import Path
 from statistics import fmean
 from threading import Event, Thread
 from time import process_time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct
@@ -48,6 +49,11 @@ from .search_space import (
     make_sampler,
     trial_settings,
 )
+
+if TYPE_CHECKING:
+    from optuna import Study, Trial
+    from optuna.storages import JournalStorage
+    from optuna.trial import FrozenTrial, TrialState
 
 BEST, TRIALS, JOURNAL, TABLE = "best.yaml", "trials", "optuna.log", "trials.csv"
 _TIMED_ITERATIONS, _TIMED_PART = 4, 0.03
@@ -177,7 +183,7 @@ def run_sweep(
     return _select_best(study, sweep, base, folder, log)
 
 
-def _open_storage(storage: str) -> Any:
+def _open_storage(storage: str) -> str | JournalStorage:
     if "://" in storage:
         return storage
     journal = import_optuna().storages.journal
@@ -185,21 +191,21 @@ def _open_storage(storage: str) -> Any:
     return journal.JournalStorage(journal.JournalFileBackend(storage, lock))
 
 
-def _state(name: str) -> Any:
+def _state(name: str) -> TrialState:
     return import_optuna().trial.TrialState[name]
 
 
-def _trials(study: Any, *states: str) -> list[Any]:
+def _trials(study: Study, *states: str) -> list[FrozenTrial]:
     return study.get_trials(deepcopy=False, states=[*map(_state, states)])
 
 
-def _n_counted(study: Any) -> int:
+def _n_counted(study: Study) -> int:
     """Number of trials that are finished, or are trained by another process now."""
     running = [trial for trial in _trials(study, "RUNNING") if _runs_elsewhere(trial)]
     return len(_trials(study, "COMPLETE", "PRUNED")) + len(running)
 
 
-def _runs_elsewhere(trial: Any) -> bool:
+def _runs_elsewhere(trial: FrozenTrial) -> bool:
     """Whether another process trains a RUNNING trial: on another machine by its signs of life."""
     host, pid, _ = trial.user_attrs.get("process", ("", 0, 0))
     if host == socket.gethostname():
@@ -208,7 +214,7 @@ def _runs_elsewhere(trial: Any) -> bool:
 
 
 @contextmanager
-def _signs_of_life(trials: Sequence[Any]) -> Iterator[None]:
+def _signs_of_life(trials: Sequence[Trial]) -> Iterator[None]:
     """Write again and again that this process trains trials, for machines that cannot see it.
 
     A heartbeat of Optuna's needs a database.
@@ -230,12 +236,12 @@ def _signs_of_life(trials: Sequence[Any]) -> Iterator[None]:
         thread.join()
 
 
-def _interrupted_trials(study: Any, log: Log) -> list[Any]:
+def _interrupted_trials(study: Study, log: Log) -> list[Trial]:
     """RUNNING trials of dead processes, to resume; fails those that die repeatedly.
 
     Optuna retries such a trial from its start.
     """
-    trials: list[Any] = []
+    trials: list[Trial] = []
     for frozen in _trials(study, "RUNNING"):
         starts = frozen.user_attrs.get("process", ("", 0, 0))[2]
         if not starts or _runs_elsewhere(frozen):
@@ -260,7 +266,7 @@ def _train(job: Job, log: Log) -> int:
     return 0
 
 
-def _settings_of(trial: Any, base: Settings, sweep: Sweep) -> Settings:
+def _settings_of(trial: Trial, base: Settings, sweep: Sweep) -> Settings:
     """Settings of a trial; its budget is measured once, so that a resumed trial keeps it."""
     settings = settings_from({**base.as_mapping(), **trial_settings(trial)})
     if not sweep.trial_seconds or BUDGET in trial.user_attrs:
@@ -286,7 +292,7 @@ def affordable_decisions(settings: Settings, seconds: float) -> int:
     return int(float(f"{seconds / max(np.quantile(times, 0.25), 1e-12):.2g}"))
 
 
-def _record_end(sweep: Sweep, trial: Any, job: Job, *, diverged: bool) -> str:
+def _record_end(sweep: Sweep, trial: Trial, job: Job, *, diverged: bool) -> str:
     """Report to the study how a trial ended; returns it in words."""
     study = trial.study
     # Pruned, or trained by another machine too, which had no sign of life from this one.
@@ -339,7 +345,7 @@ class PruningCallback(Callback):
     def __init__(self, storage: str, study_name: str, pruner: str, trial_id: int) -> None:
         self._storage, self._study_name = storage, study_name
         self._pruner, self._trial_id = pruner, trial_id
-        self._trial: Any = None
+        self._trial: Trial | None = None
 
     def on_start(self, run: TrainingRun) -> None:
         optuna = import_optuna()
@@ -372,7 +378,7 @@ class PruningCallback(Callback):
             run.stop("the sweep expects nothing of it")
 
 
-def _select_best(study: Any, sweep: Sweep, base: Settings, folder: Path, log: Log) -> SweepResult:
+def _select_best(study: Study, sweep: Sweep, base: Settings, folder: Path, log: Log) -> SweepResult:
 
     def evaluate(number: int, seed: int) -> Estimate:
         run = folder / TRIALS / str(number)
@@ -395,7 +401,7 @@ def _select_best(study: Any, sweep: Sweep, base: Settings, folder: Path, log: Lo
         for trial in study.trials
     ]
     write_file(folder / TABLE, csv_text(rows))
-    complete = sorted(_trials(study, "COMPLETE"), key=lambda trial: -trial.value)
+    complete = sorted(_trials(study, "COMPLETE"), key=attrgetter("value"), reverse=True)
     if not complete:
         raise ValueError(
             f"{folder}: none of its {len(study.trials)} trials was trained to its end: try more, "

@@ -15,11 +15,9 @@ from torch import Tensor
 from ...engine.batch.batch import Backend
 from ...engine.batch.cpu_backend import CpuBackend
 from ...engine.batch.results import StepResult
+from .kernels import Array as Array
 from .kernels import draw_uniforms
 from .precision import has_bfloat16
-
-Array = Any
-"""An array of NumPy on the CPU, a tensor of torch on a GPU."""
 
 
 class _TorchDevice:
@@ -52,7 +50,7 @@ class CpuTrainingBackend(_TorchDevice):
         """Array of zeros of a dtype of NumPy."""
         return np.zeros(shape, dtype)
 
-    def from_numpy(self, array: np.ndarray[Any, Any]) -> Array:
+    def from_numpy(self, array: np.ndarray) -> Array:
         """Array of this backend with these values."""
         return array
 
@@ -103,7 +101,7 @@ class CudaTrainingBackend(_TorchDevice):
         torch_dtype = torch.from_numpy(np.zeros(0, dtype)).dtype
         return torch.zeros(shape, dtype=torch_dtype, device=self.device)
 
-    def from_numpy(self, array: np.ndarray[Any, Any]) -> Array:
+    def from_numpy(self, array: np.ndarray) -> Array:
         return torch.tensor(array, device=self.device)
 
     def from_games(self, result: StepResult) -> StepResult:

@@ -23,6 +23,9 @@ from ...engine.observation.spec import OBSERVATION_SIZE, relabel, relabelled_act
 from ...engine.play import FIRST_BLIND, SECOND_BLIND, Record, dealt_hand, row
 from ...engine.rng import mix64, sample_index, stream_state
 
+Array = Any
+"""An array of NumPy on the CPU, a tensor of torch on a GPU."""
+
 
 @jit
 def to_network_actions(actions: np.ndarray, env_actions: np.ndarray) -> None:
@@ -37,13 +40,13 @@ def to_network_actions(actions: np.ndarray, env_actions: np.ndarray) -> None:
 class ActionSampling(NamedTuple):
     """Inputs and outputs of `sample_actions`, a row for each game."""
 
-    logits: Any
-    action_masks: Any
-    uniforms: Any
+    logits: Array
+    action_masks: Array
+    uniforms: Array
     """Random numbers from [0, 1)."""
-    actions: Any
+    actions: Array
     """Output."""
-    log_probs: Any
+    log_probs: Array
     """Output."""
 
 
@@ -85,18 +88,18 @@ def relabel_actions(actions: np.ndarray, orders: np.ndarray) -> None:
 class GAE(NamedTuple):
     """Inputs and output of `estimate_advantages`: arrays `(n_steps, n_envs)`."""
 
-    seats: Any
-    rewards: Any
+    seats: Array
+    rewards: Array
     """`(n_steps, n_envs, 2)`, for each seat."""
-    dones: Any
-    values: Any
-    next_seats: Any
+    dones: Array
+    values: Array
+    next_seats: Array
     """`(n_envs,)`: the seat to move after the last step."""
-    next_values: Any
+    next_values: Array
     """`(n_envs,)`: its value there; zeros where all episodes have ended."""
-    gamma: Any
-    gae_lambda: Any
-    advantages: Any
+    gamma: float
+    gae_lambda: float
+    advantages: Array
     """Output."""
 
 
@@ -139,14 +142,14 @@ def estimate_advantages(gae: GAE, workspace: RowBuffers, start: int, stop: int) 
 class HiddenCards(NamedTuple):
     """Inputs and output of `write_hidden_cards`, a row for each game."""
 
-    rules: Any
-    records: Any
-    seats: Any
-    orders: Any
+    rules: Array
+    records: Array
+    seats: Array
+    orders: Array
     """Order of suits in the observation."""
-    env_actions: Any
+    env_actions: Array
     """Card of the observation at each of the network's cards, -1 for none."""
-    out: Any
+    out: Array
     """Output: four sets of cards, int8."""
 
 

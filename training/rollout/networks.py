@@ -16,6 +16,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ...common.typing import Array, Arrays
+
 
 class MLP(nn.Module):
     """Linear layers with a ReLU between them; `final_relu` adds one after the last."""
@@ -37,7 +39,7 @@ def policy_layer_names(n_hidden: int) -> list[str]:
 
 
 @torch.no_grad()
-def load_layers(mlp: MLP, weights: Mapping[str, np.ndarray[Any, Any]], names: Sequence[str]) -> MLP:
+def load_layers(mlp: MLP, weights: Mapping[str, Array], names: Sequence[str]) -> MLP:
     """Copy weights into an MLP, whose layers have these names in a checkpoint."""
     for name, layer in zip(names, mlp.layers, strict=True):
         for key, param in layer.named_parameters():
@@ -121,7 +123,7 @@ def _parameters(network: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
         yield name.replace(".layers", ""), param
 
 
-def weights_of(network: nn.Module) -> dict[str, np.ndarray[Any, Any]]:
+def weights_of(network: nn.Module) -> Arrays:
     """Weights of a network under the names of a checkpoint."""
     return {
         name: param.detach().float().cpu().numpy().copy() for name, param in _parameters(network)
@@ -129,7 +131,7 @@ def weights_of(network: nn.Module) -> dict[str, np.ndarray[Any, Any]]:
 
 
 @torch.no_grad()
-def load_weights(network: ActorCritic, weights: Mapping[str, np.ndarray[Any, Any]]) -> None:
+def load_weights(network: ActorCritic, weights: Mapping[str, Array]) -> None:
     """Copy the weights of a checkpoint; parameters that it does not have stay as they are."""
     for name, param in _parameters(network):
         if name in weights:

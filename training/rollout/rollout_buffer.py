@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from torch import Tensor
@@ -38,10 +38,10 @@ class RolloutBuffer:
         backend: TrainingBackend,
         n_steps: int,
         n_envs: int,
-        inputs: np.ndarray[Any, Any],
+        inputs: np.ndarray,
         n_actions: int,
         *,
-        rule_features: np.ndarray[Any, Any],
+        rule_features: np.ndarray,
         relative_ranks: bool,
         oracle_critic: bool,
     ) -> None:
