@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -142,38 +143,26 @@ def test_edit_renews_cache_of_package_and_later_ones(
 
 
 @pytest.mark.parametrize(
-    ("what", "name"), [("numba", "__version__"), ("platform", "machine")], ids=str
+    ("name", "value", "changes_code"),
+    [
+        ("numba.__version__", "9.9", True),
+        ("platform.machine", lambda: "another", True),
+        ("numba.config.OPT", 0, True),
+        ("numba.config.BOUNDSCHECK", 1, True),
+        ("numba.config.LOOP_VECTORIZE", 0, True),
+        ("numba.config.DEBUGINFO_DEFAULT", 1, True),
+        ("numba.config.NUMBA_NUM_THREADS", 7, False),
+    ],
 )
-def test_other_compiler_or_machine_has_other_cache(
-    what: str, name: str, home: Path, monkeypatch: pytest.MonkeyPatch
+def test_cache_folder_depends_on_what_changes_code(
+    name: str, value: Any, changes_code: bool, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert home.exists()
     before = machine_code_folder()
     assert machine_code_folder() is before
     assert before.is_dir()
     monkeypatch.setattr(compiled, "_folders", {})
-    other = "9.9" if name == "__version__" else lambda: "another"
-    monkeypatch.setattr(getattr(compiled, what), name, other)
-    assert machine_code_folder() != before
-
-
-@pytest.mark.parametrize(
-    ("setting", "value", "changes_code"),
-    [
-        ("OPT", 0, True),
-        ("BOUNDSCHECK", 1, True),
-        ("LOOP_VECTORIZE", 0, True),
-        ("DEBUGINFO_DEFAULT", 1, True),
-        ("NUMBA_NUM_THREADS", 7, False),
-    ],
-)
-def test_numba_settings_that_change_code_have_own_cache(
-    setting: str, value: int, changes_code: bool, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert home.exists()
-    before = machine_code_folder()
-    monkeypatch.setattr(compiled, "_folders", {})
-    monkeypatch.setattr(f"numba.config.{setting}", value)
+    monkeypatch.setattr(name, value)
     assert (machine_code_folder() != before) is changes_code
 
 

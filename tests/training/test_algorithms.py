@@ -25,7 +25,6 @@ OWN = {
     "mmd": ["hidden_sizes=[32]", "n_envs=256", "batch_size=256", "learning_rate=0.003"],
     "nfsp": ["hidden_sizes=[32]", "n_envs=128", "train_every=32", "anticipatory=0.2"],
     "ppo": ["hidden_sizes=[32]", "n_envs=256", "batch_size=256", "learning_rate=0.002"],
-    "cfr": [],
 }
 
 

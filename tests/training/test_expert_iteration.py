@@ -109,24 +109,16 @@ def test_random_cards_are_marked_in_their_trick() -> None:
     plain, explored = self_play(96, 0.0), self_play(96, 0.1)
     np.testing.assert_array_equal(plain["deal"], explored["deal"])
     assert not plain["random_tricks"].any()
-    parted = marked = 0
+    parted = 0
     for before, after in zip(plain, explored, strict=True):
         marks = [trick for trick in range(DECISIONS) if int(after["random_tricks"]) >> trick & 1]
         assert all(trick < DECISIONS // 2 for trick in marks)
         differs = np.flatnonzero(before["plays"] != after["plays"])
-        marked += len(marks)
         if len(differs):
             parted += 1
             assert differs[0] // 2 in marks
             assert marks[0] <= differs[0] // 2
     assert parted > 50
-    # Of decisions with a choice a tenth is random, and two of them may share a trick.
-    choices = tricks = 0
-    for _, decision, game, _ in decisions_of(explored, 11):
-        choices += len(game.legal()) > 1
-        tricks += decision % 2
-    assert marked <= tricks
-    assert marked == pytest.approx(0.1 * choices * 0.95, rel=0.15)
 
 
 class RecordingSearch:
