@@ -18,7 +18,7 @@ ROUNDS = 5
 
 @dataclass(frozen=True)
 class Row:
-    """One measured figure."""
+    """One measurement."""
 
     name: str
     value: float
@@ -87,7 +87,7 @@ def table(rows: list[Row]) -> str:
         mark = {None: "", True: "yes", False: "**missed**"}[row.reached]
         remark = "; ".join(part for part in (mark, row.note) if part)
         lines.append([row.name, formatted(row.value), row.unit, target, remark])
-    return markdown_table(["measured", "figure", "unit", "target", ""], lines, right=(1, 3))
+    return markdown_table(["measured", "value", "unit", "target", ""], lines, right=(1, 3))
 
 
 def machine() -> dict[str, object]:

@@ -106,7 +106,7 @@ def _predicted(one: dict[str, float], two: dict[str, float], world: int) -> Row:
 
 
 def _train(world: int) -> dict[str, Any]:
-    """Train in `world` processes, as torchrun starts them; returns the figures of the first."""
+    """Train in `world` processes, as torchrun starts them; returns the metrics of the first."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
@@ -126,7 +126,7 @@ def _train(world: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Train as one of the processes, and print the figures as JSON."""
+    """Train as one of the processes, and print the metrics as JSON."""
     import torch
     from torch import distributed
 
@@ -160,7 +160,7 @@ def main() -> None:
     playing = trainer.collector.timings.acting + trainer.collector.timings.environment
     n_params = sum(param.numel() for param in trainer.network.parameters())
     buffers = sum(getattr(array, "nbytes", 0) for array in vars(trainer.collector.buffer).values())
-    figures: dict[str, float] = {
+    metrics: dict[str, float] = {
         "world": ranks.world_size,
         "speed": (parallel.decisions - before) / seconds,
         "cpu_per_iteration": cpu / ITERATIONS,
@@ -184,8 +184,8 @@ def main() -> None:
                 start = time.perf_counter()
                 distributed.all_reduce(tensor)
                 times.append(time.perf_counter() - start)
-            figures[name] = min(times)  # the least disturbed by other users of the machine
-    print(json.dumps(figures))
+            metrics[name] = min(times)  # the least disturbed by other users of the machine
+    print(json.dumps(metrics))
 
 
 if __name__ == "__main__":

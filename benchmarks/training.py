@@ -53,8 +53,8 @@ def run() -> list[Row]:
     rows.append(Row("ours against MaskablePPO, float32", ratios[0], "times", 1.8))
     rows.append(Row("ours in bfloat16 against MaskablePPO", ratios[1], "times"))
     rows.append(Row("the same with the critic that sees all cards", ratios[2], "times"))
-    share = 100 * ours["environment"] / ours["seconds"]
-    rows.append(Row("the environment's share of ours", share, "%", 10, at_most=True))
+    fraction = 100 * ours["environment"] / ours["seconds"]
+    rows.append(Row("the environment's part of ours", fraction, "%", 10, at_most=True))
     return rows
 
 

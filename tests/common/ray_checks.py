@@ -87,7 +87,7 @@ def state_of(run: str) -> str:
 
 def hands_of(folder: Path, on: str) -> dict[str, str]:
     """The hands of a recipe, played there."""
-    parts._BATCHES_PER_FILE, parts._LANES["hands"] = 1, 64
+    parts._BATCHES_PER_FILE, parts._N_GAMES["hands"] = 1, 64
     recipe = load_recipe("quick", ["hands=128"])
     work = parts.Work(
         folder,

@@ -558,7 +558,7 @@ def test_fit_writes_averaged_weights_and_ignores_validation(
 def test_recipe_fits_to_all_files_but_the_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipeline, "_LANES", {"hands": 16, "search_targets": 16})
+    monkeypatch.setattr(pipeline, "_N_GAMES", {"hands": 16, "search_targets": 16})
     monkeypatch.setattr(pipeline, "_BATCHES_PER_FILE", 1)
     fits: dict[str, tuple[FitConfig, list[str]]] = {}
     checked: list[bytes] = []

@@ -54,15 +54,15 @@ def write_report(
             f"<p class='soft'>Each row is of the checkpoint {escape(checkpoint)}, "
             f"its decisions written with twelve digits. Endgame: {escape(endgame)}.</p>"
         )
-    figures: list[str] = []
+    plots: list[str] = []
     for key, about in LEARNING:
         points = [(row["decisions"], row[key]) for row in rows if key in row]
         if points:
             curve = {key: pictures.Curve(pictures.thinned(points))}
             picture = pictures.curves(curve, "decisions", key, width=480, height=240)
-            figures.append(pictures.figure(picture, escape(about)))
-    if figures:
-        parts += ["<h2>Learning</h2><section class='side'>", *figures, "</section>"]
+            plots.append(pictures.figure(picture, escape(about)))
+    if plots:
+        parts += ["<h2>Learning</h2><section class='side'>", *plots, "</section>"]
     parts.append(
         f"<details><summary>Settings</summary><pre>{escape(settings.as_yaml())}</pre></details>"
     )

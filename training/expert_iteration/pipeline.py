@@ -59,7 +59,7 @@ from .self_play import check_hands
 from .value import ValueTask
 from .workers import ROUND_SEED_STEP, HandsFile, Kind, Networks, make_player
 
-_LANES: dict[Kind, int] = {"hands": 4096, "search_targets": 1024}
+_N_GAMES: dict[Kind, int] = {"hands": 4096, "search_targets": 1024}
 _BATCHES_PER_FILE = 16
 _VALIDATION_HANDS = 4096
 TRAINED = "trained"
@@ -226,9 +226,9 @@ def train_first_policy(work: Work, settings: Settings) -> None:
 
 def play_hands(work: Work, stage: HandsStage) -> list[Path]:
     """Play the files of hands that are missing; returns all."""
-    lanes = min(_LANES[stage.kind], stage.count)
-    batches = min(_BATCHES_PER_FILE, math.ceil(stage.count / lanes))
-    file_count = math.ceil(stage.count / (lanes * batches))
+    n_games = min(_N_GAMES[stage.kind], stage.count)
+    batches = min(_BATCHES_PER_FILE, math.ceil(stage.count / n_games))
+    file_count = math.ceil(stage.count / (n_games * batches))
     folder = work.folder / stage.folder
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{stage.recipe.seed}-{number:05d}.npy" for number in range(file_count)]
@@ -237,14 +237,14 @@ def play_hands(work: Work, stage: HandsStage) -> list[Path]:
         if path.exists():
             check_hands(path)
     if missing:
-        files = (HandsFile(stage.kind, number, lanes, batches) for number in missing)
+        files = (HandsFile(stage.kind, number, n_games, batches) for number in missing)
         with executor_of(work, stage) as executor:
             for file, hands in executor.results(lambda: next(files, None)):
                 with atomic_write(paths[file.number]) as out:
                     np.save(out, hands)
                 work.log(
                     f"{stage.folder}: {file.number + 1} of {file_count} files of "
-                    f"{lanes * batches:,} hands"
+                    f"{n_games * batches:,} hands"
                 )
     return paths
 

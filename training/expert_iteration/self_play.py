@@ -100,7 +100,7 @@ def torch_mlp(net: MLPWeights) -> MLP:
     return mlp
 
 
-class Lanes(NamedTuple):
+class LockstepGames(NamedTuple):
     """Hands in lockstep, a row each."""
 
     games: np.ndarray
@@ -120,11 +120,11 @@ def deal_again(rules: Record, game: Record, hand: Record) -> None:
 
 
 @jit
-def deal_all(rules: np.ndarray, lanes: Lanes, seed: np.uint64, first: int) -> None:
+def deal_all(rules: np.ndarray, lockstep: LockstepGames, seed: np.uint64, first: int) -> None:
     """Deal hands from number `first` of a seed, and start an exploration stream for each."""
-    streams = lanes.streams
-    for index in range(len(lanes.hands)):
-        game, hand = row(lanes.games, index), row(lanes.hands, index)
+    streams = lockstep.streams
+    for index in range(len(lockstep.hands)):
+        game, hand = row(lockstep.games, index), row(lockstep.hands, index)
         number = np.uint64(first + index)
         deal_numbered(row(rules, 0), game, seed, number, streams[index : index + 1])
         for place in range(len(hand.deal)):
@@ -196,12 +196,14 @@ def greedy_cards(logits: np.ndarray, batch: PolicyInputs, cards: np.ndarray) -> 
 
 
 @jit
-def play_all(rules: np.ndarray, lanes: Lanes, ply: int, cards: np.ndarray, epsilon: float) -> None:
+def play_all(
+    rules: np.ndarray, lockstep: LockstepGames, ply: int, cards: np.ndarray, epsilon: float
+) -> None:
     """Play the chosen card in each game, or with probability `epsilon` a random one."""
-    hands = lanes.hands
+    hands = lockstep.hands
     for index in range(len(hands)):
-        game, card = row(lanes.games, index), cards[index]
-        stream = lanes.streams[index : index + 1]
+        game, card = row(lockstep.games, index), cards[index]
+        stream = lockstep.streams[index : index + 1]
         legal_cards = legal(row(rules, 0), game)
         if legal_cards & (legal_cards - ONE) and random_fraction(stream) < epsilon:
             card = nth_lowest(legal_cards, random_below(stream, popcount(legal_cards)))
@@ -211,11 +213,11 @@ def play_all(rules: np.ndarray, lanes: Lanes, ply: int, cards: np.ndarray, epsil
 
 
 @jit
-def solve_endgames(tablebase: Tablebase, scratch: Scratch, lanes: Lanes) -> None:
+def solve_endgames(tablebase: Tablebase, scratch: Scratch, lockstep: LockstepGames) -> None:
     """Write the exact value of each endgame."""
-    hands = lanes.hands
+    hands = lockstep.hands
     for index in range(len(hands)):
-        game = row(lanes.games, index)
+        game = row(lockstep.games, index)
         first, second = game.hand[0], game.hand[1]
         trump = np.int64(game.trump)
         if game.leader == 0:
@@ -236,11 +238,11 @@ class Lockstep(ABC):
     def play(self, seed: int, first: int, epsilon: float) -> Array:
         """Play hands of a seed from number `first`."""
         hands = np.zeros(len(self.games), HAND)
-        lanes = Lanes(self.games, hands, self.streams)
-        deal_all(self.rules, lanes, np.uint64(seed), first)
+        lockstep = LockstepGames(self.games, hands, self.streams)
+        deal_all(self.rules, lockstep, np.uint64(seed), first)
         for ply in range(int(self.rules["stock"][0])):
-            play_all(self.rules, lanes, ply, self.choose(ply), epsilon)
-        solve_endgames(self.tablebase, self.scratch, lanes)
+            play_all(self.rules, lockstep, ply, self.choose(ply), epsilon)
+        solve_endgames(self.tablebase, self.scratch, lockstep)
         return hands
 
     @abstractmethod

@@ -38,10 +38,10 @@ class HandsFile:
 
     kind: Kind
     number: int
-    lanes: int
+    n_games: int
     """Games in lockstep."""
     batches: int
-    """Number of times that all lanes play a hand."""
+    """Number of times that all games play a hand."""
 
     def __str__(self) -> str:
         return f"file {self.number + 1} of {self.kind}"
@@ -66,22 +66,22 @@ class Networks:
         self._player = cache(self._make_player)
 
     def play(self, file: HandsFile) -> Array:
-        play, lanes = self._player(file.kind, file.lanes), file.lanes
-        first = file.number * lanes * file.batches
-        return np.concatenate([play(first + k * lanes) for k in range(file.batches)])
+        play, n_games = self._player(file.kind, file.n_games), file.n_games
+        first = file.number * n_games * file.batches
+        return np.concatenate([play(first + k * n_games) for k in range(file.batches)])
 
-    def _make_player(self, kind: Kind, lanes: int) -> Callable[[int], Array]:
+    def _make_player(self, kind: Kind, n_games: int) -> Callable[[int], Array]:
         recipe, rules = self.recipe, self.rules
         if kind == "hands":
-            self_players = PolicyPlayers(rules, self.policy, lanes)
+            self_players = PolicyPlayers(rules, self.policy, n_games)
             return lambda first: self_players.play(recipe.seed, first, recipe.epsilon)
         if recipe.determinizations:
             words = f"policy={recipe.policy}", f"value={self._value}", f"belief={self._belief}"
             thinker = ThinkerAgent(rules, recipe.determinizations, *words)
-            players = SearchPlayers(rules, thinker, lanes)
+            players = SearchPlayers(rules, thinker, n_games)
         else:
             value_net = read_value_network(Path(self._value), rules)
-            players = LookaheadPlayers(rules, self.policy, value_net, lanes)
+            players = LookaheadPlayers(rules, self.policy, value_net, n_games)
         seed = recipe.seed + ROUND_SEED_STEP
         return lambda first: play_with_targets(players, seed, first, recipe.epsilon)
 
