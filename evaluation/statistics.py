@@ -103,6 +103,22 @@ def mean_of(values: ArrayLike) -> Estimate:
     return mean_estimate(float(observations.mean()), float(error), count)
 
 
+def difference_of_means(values: ArrayLike, others: ArrayLike) -> Estimate:
+    """Difference of the means of independent observations, with Welch's interval."""
+    first, second = np.asarray(values, float), np.asarray(others, float)
+    difference = float(first.mean() - second.mean())
+    if min(len(first), len(second)) < 2:
+        return Estimate(difference, -math.inf, math.inf)
+    parts = [float(each.var(ddof=1)) / len(each) for each in (first, second)]
+    error = math.sqrt(sum(parts))
+    freedom = min(len(first), len(second)) - 1
+    if error > 0:  # Welch and Satterthwaite
+        weights = zip(parts, (len(first), len(second)), strict=True)
+        most = error**4 / sum(part**2 / (count - 1) for part, count in weights)
+        freedom = max(freedom, int(most))
+    return mean_estimate(difference, error, freedom + 1)
+
+
 def win_rate_error(win_rate: float, error: float, pairs: int, games: int) -> float:
     """The standard error of a win rate, with the correlation of a pair's games shrunk towards none.
 

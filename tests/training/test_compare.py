@@ -104,6 +104,36 @@ def test_intervals_of_several_seeds_are_over_seeds(tmp_path: Path) -> None:
     assert [point.value for point in points] == pytest.approx([0.475, 0.575])
 
 
+def test_differences_of_single_runs_are_over_hands(two: Comparison) -> None:
+    (improvement,) = two.improvements
+    difference = improvement.differences["random"]
+    assert difference.value == pytest.approx(0.1)
+    assert difference.margin_of_error == pytest.approx(math.hypot(0.02, 0.02))
+    assert improvement.probability is None
+    assert re.search(r"more than one, in % +second\nrandom +\+10\.0 ± 2\.8", two.text())
+
+
+def test_differences_of_several_seeds_are_over_seeds(tmp_path: Path) -> None:
+    finals = {"base": (0.50, 0.52, 0.54), "better": (0.53, 0.55, 0.60)}
+    for name, rates in finals.items():
+        for seed, rate in enumerate(rates, 1):
+            a_run(tmp_path / name / f"seed-{seed}", f"seed={seed}", rates=(0.4, rate))
+    compared = compare([tmp_path / "base", tmp_path / "better"])
+    (improvement,) = compared.improvements
+    difference = improvement.differences["random"]
+    # Welch: standard error 0.02380, and 3.1 degrees of freedom, of which 3 are taken.
+    assert difference.value == pytest.approx(0.04)
+    assert difference.margin_of_error == pytest.approx(3.1824 * 0.02380, rel=1e-3)
+    # Of nine pairs of seeds the second training wins eight.
+    probability = improvement.probability
+    assert probability is not None
+    assert probability.value == pytest.approx(8 / 9)
+    assert 1 / 3 <= probability.low < probability.value < probability.high <= 1
+    assert "probability of improvement" in compared.text()
+    assert "0.89 (" in compared.page()
+    assert compared.to_json()["improvements"][0]["training"] == "better"
+
+
 def test_compare_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one, page = a_run(tmp_path / "one"), tmp_path / "page.html"
     assert main(["compare", str(one), f"again={one}", "--html", str(page)]) == 0

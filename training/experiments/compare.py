@@ -16,13 +16,15 @@ from statistics import fmean
 from typing import Any
 
 import msgspec
+import numpy as np
 from msgspec import Struct
 
 from ...common.files import read_yaml_mapping
 from ...common.serialization import data_frame
+from ...common.typing import Array
 from ...evaluation.formats import in_columns
 from ...evaluation.reports import charts
-from ...evaluation.statistics import mean_of
+from ...evaluation.statistics import Estimate, difference_of_means, mean_of
 from ..callbacks.evaluation import ITSELF
 from ..callbacks.report_files import EVALUATIONS, LEARNING, TABLE
 from ..folder import SETTINGS
@@ -50,6 +52,8 @@ class ComparedTraining(Struct, frozen=True, kw_only=True, dict=True):
     learning: dict[str, list[Point]]
     """Metrics of the iterations by name."""
     evaluated_seeds: int
+    finals: dict[str, list[float]]
+    """By opponent, the last win rate of each seed."""
 
     @property
     def last(self) -> dict[str, Point]:
@@ -64,6 +68,18 @@ class ComparedTraining(Struct, frozen=True, kw_only=True, dict=True):
         decisions = next((f"{point.decisions:,.0f}" for point in self.last.values()), "–")
         seeds = len(self.folders)
         return f"{decisions} ({self.evaluated_seeds} of {seeds} seeds)" if seeds > 1 else decisions
+
+
+class Improvement(Struct, frozen=True, kw_only=True):
+    """A training beside the first of a comparison."""
+
+    training: str
+    differences: dict[str, Estimate]
+    """By opponent, its last win rate less that of the first training: over seeds with Welch's
+    interval where both have several, else over hands."""
+    probability: Estimate | None
+    """That a seed of it wins more than a seed of the first, the mean over opponents (Agarwal and
+    others 2021, as rliable), with a bootstrap interval over seeds; None without several seeds."""
 
 
 class Comparison(Struct, frozen=True, dict=True):
@@ -85,10 +101,20 @@ class Comparison(Struct, frozen=True, dict=True):
         }
         return {name: row for name, row in values.items() if any(value != row[0] for value in row)}
 
+    @cached_property
+    def improvements(self) -> list[Improvement]:
+        """The trainings but the first, beside it."""
+        return [_improvement(training, self.trainings[0]) for training in self.trainings[1:]]
+
     def to_json(self) -> dict[str, Any]:
         # msgspec writes null for the infinite half-width of an interval over one seed.
         text = msgspec.json.encode(self.trainings, enc_hook=str)
-        return {"trainings": msgspec.json.decode(text), "differing": self.differing}
+        improvements = msgspec.json.decode(msgspec.json.encode(self.improvements))
+        return {
+            "trainings": msgspec.json.decode(text),
+            "differing": self.differing,
+            "improvements": improvements,
+        }
 
     def rows(self) -> list[dict[str, Any]]:
         """All win rates, a row per point."""
@@ -109,8 +135,9 @@ class Comparison(Struct, frozen=True, dict=True):
         return data_frame(self.rows())
 
     def text(self) -> str:
-        """Differing settings and final win rates as tables of text."""
-        tables = [(header, rows) for header, rows in (self._settings(), self._win_rates()) if rows]
+        """Differing settings, final win rates and improvements as tables of text."""
+        parts = self._settings(), self._win_rates(), self._improvements()
+        tables = [(header, rows) for header, rows in parts if rows]
         return "\n\n".join("\n".join(in_columns(*table)) for table in tables)
 
     def page(self) -> str:
@@ -132,6 +159,9 @@ class Comparison(Struct, frozen=True, dict=True):
             parts.append(charts.card(charts.figure(chart, caption)))
         parts.append("<h2>In the end</h2>")
         parts.append(charts.card(charts.table(*self._win_rates())))
+        header, rows = self._improvements()
+        if rows:
+            parts.append(charts.card(charts.table(header, rows)))
         parts.append("<h2>Learning</h2><section class='side'>")
         for metric, about in LEARNING:
             curves = {
@@ -175,6 +205,65 @@ class Comparison(Struct, frozen=True, dict=True):
             rows.append(["evaluated after", *ends])
         return header, rows
 
+    def _improvements(self) -> tuple[list[str], list[list[str]]]:
+        if not any(each.differences for each in self.improvements):
+            return [], []
+        header = [
+            f"more than {self.trainings[0].name}, in %",
+            *(each.training for each in self.improvements),
+        ]
+        rows = [
+            [
+                opponent,
+                *(difference_text(each.differences.get(opponent)) for each in self.improvements),
+            ]
+            for opponent in self._opponents()
+            if any(opponent in each.differences for each in self.improvements)
+        ]
+        probabilities = [each.probability for each in self.improvements]
+        if any(probabilities):
+            texts = [
+                f"{each.value:.2f} ({each.low:.2f} to {each.high:.2f})" if each else "–"
+                for each in probabilities
+            ]
+            rows.append(["probability of improvement", *texts])
+        return header, rows
+
+
+_RESAMPLES = 2000
+
+
+def _improvement(training: ComparedTraining, first: ComparedTraining) -> Improvement:
+    opponents = [name for name in training.last if name in first.last]
+    differences: dict[str, Estimate] = {}
+    for name in opponents:
+        own, other = training.last[name], first.last[name]
+        value = own.value - other.value
+        if len(training.folders) == len(first.folders) == 1:
+            margin = math.hypot(own.margin_of_error, other.margin_of_error)
+            differences[name] = Estimate(value, value - margin, value + margin)
+        else:
+            differences[name] = difference_of_means(training.finals[name], first.finals[name])
+    probability = None
+    several = min(training.evaluated_seeds, first.evaluated_seeds) > 1
+    if several and opponents:
+        wins = np.mean(
+            [_win_matrix(training.finals[name], first.finals[name]) for name in opponents], axis=0
+        )
+        # All results of a seed are drawn together, since opponents meet the same network.
+        rng = np.random.default_rng(0)
+        rows, columns = (rng.integers(n, size=(_RESAMPLES, n)) for n in wins.shape)
+        means = wins[rows[:, :, None], columns[:, None, :]].mean(axis=(1, 2))
+        low, high = np.quantile(means, (0.025, 0.975)).tolist()
+        probability = Estimate(float(wins.mean()), low, high)
+    return Improvement(training=training.name, differences=differences, probability=probability)
+
+
+def _win_matrix(values: Sequence[float], others: Sequence[float]) -> Array:
+    """For each pair of seeds 1 if the first is better, a half if they are equal."""
+    differences = np.subtract.outer(values, others)
+    return (differences > 0) + 0.5 * (differences == 0)
+
 
 def compare(runs: Sequence[str | Path]) -> Comparison:
     """Compare runs and folders of runs with several seeds; `NAME=RUN` gives one a name."""
@@ -212,6 +301,10 @@ def _load_training(text: str) -> ComparedTraining:
         folders=tuple(runs),
         settings=read_yaml_mapping(runs[0] / SETTINGS),
         evaluated_seeds=sum(map(bool, win_rates)),
+        finals={
+            name: [rates[name][-1].value for rates in win_rates if rates.get(name)]
+            for name in opponents
+        },
         rates={
             name: mean_curve([rates.get(name, []) for rates in win_rates]) for name in opponents
         },
@@ -282,3 +375,12 @@ def rate_text(point: Point | None) -> str:
         return "–"
     finite = math.isfinite(point.margin_of_error)
     return f"{100 * point.value:.1f}" + (f" ± {100 * point.margin_of_error:.1f}" if finite else "")
+
+
+def difference_text(difference: Estimate | None) -> str:
+    """A difference of win rates in %, with its margin of error."""
+    if difference is None:
+        return "–"
+    margin = difference.margin_of_error
+    finite = f" ± {100 * margin:.1f}" if math.isfinite(margin) else ""
+    return f"{100 * difference.value:+.1f}{finite}"
