@@ -9,9 +9,12 @@ others; the actual value less the mean is the winner's luck. Its expectation is 
 agents and any estimate, so a result less its luck is unbiased, with a smaller variance. The luck
 of the deal itself cancels, since every deal is played twice with exchanged seats.
 
-The estimate is that of the value network; in the last tricks of the foreplay it looks one trick
-ahead, and behind the last one it is the exact value of the ending. In that lookahead both agents
-choose among all legal cards, with probabilities that grow with the value of each card.
+The estimate is that of the value network, in games of its kind: the full pack, hands of thirteen,
+trumps, and no low contract. Elsewhere it is what the solver finds for the hands as they are, as if
+the stock were gone; with hands beyond the tablebase only for the last tricks of the foreplay, since
+it takes long. In the last tricks both look one trick ahead, and behind the last one the value is
+exact. In that lookahead both players choose among all legal cards, with probabilities that grow
+with the value of each card.
 """
 
 from __future__ import annotations
@@ -21,45 +24,49 @@ from typing import NamedTuple
 import numpy as np
 
 from ..agents.checkpoints.bundled import VALUE_WEIGHTS
-from ..agents.networks.mlp import MLPBatch, MLPWeights, forward_rows, new_mlp_batch
+from ..agents.networks.mlp import NO_MLP, MLPBatch, MLPWeights, forward_rows, new_mlp_batch
 from ..agents.networks.value import (
+    MAX_TRICKS,
     MAX_VALUE_INPUTS,
     N_OUTCOMES,
-    outcome_payoffs,
     read_value_network,
     write_value_inputs,
 )
 from ..common.jit.compiler import jit
 from ..engine.bitset import NO_CARDS, ONE, bit, highest, lowest, nth_lowest
+from ..engine.cards import N_CARDS
 from ..engine.dtypes import GAME, LEAD
 from ..engine.endgame import Scratch, Tablebase, solve
-from ..engine.play import Record, legal, play, row, stock_left
-from ..engine.rules import Match, Rules
+from ..engine.endgame.game_values import inexact_reason
+from ..engine.play import Record, legal, payoff_of_tricks, play, row, stock_left
+from ..engine.rules import Match, Rules, load_rules
 from .kernels import Games
 
 METRICS = 3
 """Metrics with luck: the score in half wins, the margin, and the points."""
-_SCORE, _MARGIN = 0, 1
+_SCORE, _MARGIN, _POINTS = 0, 1, 2
 LUCK_UNITS = 1 << 14
 """Luck is rounded to integer multiples of 1 / LUCK_UNITS, whose sums do not depend on order."""
 
 _ORIGINAL = 3
 _LOOKAHEAD_CARDS = 6
-"""With so many cards in the stock, or fewer, the estimate looks one trick ahead."""
+"""With so many cards in the stock, or fewer, the estimate looks one trick ahead if it is fast."""
 _RATIONALITY = 1.25
 """Inverse temperature of the softmax over cards, whose logits are tricks of the ending plus wins
 over two; fitted on 4,000 hands of the champion against flat search and the thinker."""
 
 
 class ValueEstimator(NamedTuple):
-    """The value network and the tablebase, with their buffers."""
+    """The value network and the tablebases, with their buffers."""
 
+    has_network: bool
+    """Whether the network estimates positions with a stock, in games of high contracts."""
     network: MLPWeights
     rows: MLPBatch
-    tablebase: Tablebase
+    high: Tablebase
+    low: Tablebase
+    """The tablebase of low contracts."""
     scratch: Scratch
-    payoffs: np.ndarray
-    """`(N_OUTCOMES, METRICS)`: the metrics for each number of tricks in the ending."""
     games: np.ndarray
     """A position, after a lead, and after the trick; and the original game."""
     sums: np.ndarray
@@ -69,35 +76,35 @@ class ValueEstimator(NamedTuple):
     """`(2, METRICS)`: the actual value, and the sum over all pairs of cards."""
 
 
-def value_network_for(rules: Rules) -> MLPWeights:
-    """The bundled value network; rules that it does not cover raise `ValueError`."""
-    return read_value_network(VALUE_WEIGHTS, rules)
+def value_network_for(rules: Rules) -> MLPWeights | None:
+    """The bundled value network, for games of the full pack with hands of 13 and trumps."""
+    if rules.trumps != "upcard" or len(rules.deck) != N_CARDS or rules.hand != MAX_TRICKS:
+        return None
+    return read_value_network(VALUE_WEIGHTS, load_rules("classic"))
 
 
 def check_luck(rules: Rules, match: Match | None) -> None:
-    """Refuse matches, and rules that the value network does not cover."""
+    """Refuse matches, and rules whose endings have no exact value."""
     if match is not None:
         raise ValueError(f"reduce_variance applies to single hands, not to {match}: leave one out")
-    try:
-        value_network_for(rules)
-    except ValueError as error:
+    if reason := inexact_reason(rules):
         raise ValueError(
-            f"reduce_variance: there is no value network for {rules.name} ({error}): "
-            "leave it out, or play classic"
-        ) from None
+            f"reduce_variance: nothing estimates positions of {rules.name}, whose rules {reason}: "
+            "leave it out, or play other rules"
+        )
 
 
-def new_value_estimator(rules: Rules, tablebase: Tablebase, scratch: Scratch) -> ValueEstimator:
-    network, tricks = value_network_for(rules), rules.hand
-    payoffs = np.zeros((N_OUTCOMES, METRICS))
-    for taken, payoff in enumerate(outcome_payoffs(rules)[: tricks + 1]):
-        payoffs[taken] = np.sign(payoff), 2 * taken - tricks, payoff
+def new_value_estimator(
+    rules: Rules, high: Tablebase, low: Tablebase, scratch: Scratch
+) -> ValueEstimator:
+    network = value_network_for(rules)
     return ValueEstimator(
-        network,
-        rows=new_mlp_batch(network, 1, MAX_VALUE_INPUTS),
-        tablebase=tablebase,
+        has_network=network is not None,
+        network=network or NO_MLP,
+        rows=new_mlp_batch(network or NO_MLP, 1, MAX_VALUE_INPUTS),
+        high=high,
+        low=low,
         scratch=scratch,
-        payoffs=payoffs,
         games=np.zeros(_ORIGINAL + 1, GAME),
         sums=np.zeros((4, METRICS + 1)),
         totals=np.zeros((2, METRICS)),
@@ -108,22 +115,48 @@ def new_value_estimator(rules: Rules, tablebase: Tablebase, scratch: Scratch) ->
 
 
 @jit
+def _add_metrics(rules: Record, game: Record, taken: int, weight: float, sums: np.ndarray) -> None:
+    """Add the leader's metrics, times a weight, if it takes so many tricks of the ending."""
+    leader, low = np.int64(game.leader), np.int64(game.low)
+    # Of the tricks for the stock that are left each player gets about half.
+    shared = stock_left(rules, game) // 4 if rules.counts_all == 1 else 0
+    own_tricks = np.int64(game.tricks[leader]) + shared + taken
+    other_tricks = np.int64(game.tricks[1 - leader]) + shared + np.int64(rules.hand) - taken
+    points = payoff_of_tricks(rules, low, own_tricks, other_tricks)
+    margin = other_tricks - own_tricks if low == 1 else own_tricks - other_tricks
+    sums[_SCORE] += weight * (1.0 if points > 0 else -1.0 if points < 0 else 0.0)
+    sums[_MARGIN] += weight * margin
+    sums[_POINTS] += weight * points
+
+
+@jit
+def _uses_network(estimator: ValueEstimator, game: Record) -> bool:
+    return estimator.has_network and game.low == 0
+
+
+@jit
+def _is_fast(rules: Record, game: Record, estimator: ValueEstimator) -> bool:
+    """Whether an estimate takes microseconds: by the network, or hands in the tablebase."""
+    cards = estimator.low.cards if game.low == 1 else estimator.high.cards
+    return _uses_network(estimator, game) or rules.hand <= cards
+
+
+@jit
 def _add_value(
     rules: Record, game: Record, seat: int, estimator: ValueEstimator, sums: np.ndarray
 ) -> None:
-    """Add the value for a seat before a trick: exact in an ending, else by the network."""
+    """Add the value for a seat before a trick: exact in an ending, else an estimate."""
     leader = np.int64(game.leader)
     sign = 1.0 if leader == seat else -1.0
-    if stock_left(rules, game) == 0:
+    if stock_left(rules, game) == 0 or not _uses_network(estimator, game):
         taken = solve(
-            estimator.tablebase,
+            estimator.low if game.low == 1 else estimator.high,
             estimator.scratch,
             game.hand[leader],
             game.hand[1 - leader],
             np.int64(game.trump),
         )
-        for metric in range(METRICS):
-            sums[metric] += sign * estimator.payoffs[taken, metric]
+        _add_metrics(rules, game, taken, sign, sums)
         return
     estimator.rows.n_active[0] = write_value_inputs(rules, game, estimator.rows.active_inputs[0])
     forward_rows(estimator.network, estimator.rows, 1)
@@ -135,8 +168,7 @@ def _add_value(
         total += np.exp(logits[tricks] - max_logit)
     for tricks in range(N_OUTCOMES):
         prob = sign * np.exp(logits[tricks] - max_logit) / total
-        for metric in range(METRICS):
-            sums[metric] += prob * estimator.payoffs[tricks, metric]
+        _add_metrics(rules, game, tricks, prob, sums)
 
 
 _BOUNDS = np.uint64(sum(1 << (13 * suit) for suit in range(5)))
@@ -213,38 +245,54 @@ def _add_lookahead(rules: Record, seat: int, estimator: ValueEstimator) -> None:
 
 @jit
 def _add_luck(rules: Record, seat: int, estimator: ValueEstimator, luck: np.ndarray) -> None:
-    """Add a seat's luck with the two cards of the stock in the original game."""
+    """Add a seat's luck with the two cards of the stock in the original game.
+
+    They are the card that was drawn unseen and the new upcard, or two new upcards where two lie
+    face up.
+    """
     game, alternative = row(estimator.games, _ORIGINAL), row(estimator.games, 0)
-    loser, left = 1 - np.int64(game.leader), stock_left(rules, game)
-    base = 2 * np.int64(rules.hand) + np.int64(game.drawn)
-    drawn, upcard = bit(np.int64(game.deal[base - 1])), bit(np.int64(game.deal[base]))
-    unseen = drawn
-    for place in range(left):
-        unseen |= bit(np.int64(game.deal[base + place]))
+    left = stock_left(rules, game)
+    first_place = 2 * np.int64(rules.hand) + np.int64(game.drawn)
+    count = left
+    drawer = 1 - np.int64(game.leader)
+    if rules.face_up == 1:
+        first_place -= 1
+        count += 1
+        if game.took_second[np.int64(game.trick) - 1] == 1:
+            drawer = 1 - drawer
+    first_card = bit(np.int64(game.deal[first_place]))
+    second_card = bit(np.int64(game.deal[first_place + 1]))
+    unseen = NO_CARDS
+    for place in range(count):
+        unseen |= bit(np.int64(game.deal[first_place + place]))
+    lookahead = _LOOKAHEAD_CARDS if _is_fast(rules, game, estimator) else 2
+    if rules.choice == 1:  # the winner's choice between stock cards is no card of the lookahead
+        lookahead = 0
     value, actual, total = estimator.sums[0], estimator.totals[0], estimator.totals[1]
     total[:] = 0.0
-    count = (left + 1) * left
-    for number in range(count):
-        first_card = bit(nth_lowest(unseen, number // left))
-        second_card = bit(nth_lowest(unseen ^ first_card, number % left))
+    for number in range(count * (count - 1)):
+        first = bit(nth_lowest(unseen, number // (count - 1)))
+        second = bit(nth_lowest(unseen ^ first, number % (count - 1)))
         estimator.games[0] = estimator.games[_ORIGINAL]
-        alternative.hand[loser] = (game.hand[loser] ^ drawn) | first_card
-        alternative.deal[base] = lowest(second_card)
-        rest = unseen ^ first_card ^ second_card
-        for place in range(1, left):
-            alternative.deal[base + place] = lowest(rest)
+        if rules.face_up == 1:
+            alternative.hand[drawer] = (game.hand[drawer] ^ first_card) | first
+        alternative.deal[first_place] = lowest(first)
+        alternative.deal[first_place + 1] = lowest(second)
+        rest = unseen ^ first ^ second
+        for place in range(2, count):
+            alternative.deal[first_place + place] = lowest(rest)
             rest &= rest - ONE
-        if left <= _LOOKAHEAD_CARDS:
+        if left <= lookahead:
             _add_lookahead(rules, seat, estimator)
         else:
             value[:] = 0.0
             _add_value(rules, alternative, seat, estimator, value)
         for metric in range(METRICS):
             total[metric] += value[metric]
-            if first_card == drawn and second_card == upcard:
+            if first == first_card and second == second_card:
                 actual[metric] = value[metric]
     for metric in range(METRICS):
-        luck[metric] += actual[metric] - total[metric] / count
+        luck[metric] += actual[metric] - total[metric] / (count * (count - 1))
 
 
 @jit
@@ -255,6 +303,9 @@ def add_luck(
     rules = row(batch.rules, 0)
     for index in indices:
         game = row(batch.games, index)
-        if game.phase == LEAD and stock_left(rules, game) > 0:
+        left = stock_left(rules, game)
+        if game.phase != LEAD or left == 0:
+            continue
+        if left <= _LOOKAHEAD_CARDS or _is_fast(rules, game, estimator):
             estimator.games[_ORIGINAL] = batch.games[index]
             _add_luck(rules, np.int64(batch.seats[index]), estimator, luck[index])

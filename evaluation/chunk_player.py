@@ -412,7 +412,7 @@ def _tablebases(rules: Rules, solvable: bool) -> tuple[Tablebase, Tablebase]:
 
 @cache
 def _estimator(rules: Rules) -> ValueEstimator:
-    return new_value_estimator(rules, _tablebases(rules, True)[0], _scratch())
+    return new_value_estimator(rules, *_tablebases(rules, True), _scratch())
 
 
 def warm_up_play(agent_pairs: AgentPairs, config: PlayConfig) -> None:

@@ -60,7 +60,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         "--reduce-variance",
         action="store_true",
         help="subtract the luck of the stock from win rate, margin and points (AIVAT): unbiased, "
-        "with narrower intervals (single hands of classic rules only)",
+        "with narrower intervals (single hands whose endings have an exact value)",
     )
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the deals (default: 0)")
     parser.add_argument(
