@@ -10,7 +10,7 @@ view. Needs the extra `open-spiel`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from typing import Any
 
@@ -24,6 +24,7 @@ from ..engine.dtypes import SEATS
 from ..engine.enumerate_deals import all_deals
 from ..engine.game import Game
 from ..engine.rules import Rules, RulesLike, load_rules
+from ..engine.sampling.determinizations import sample_determinizations
 from ..engine.text.position import position_text
 from ..engine.view import View
 
@@ -162,6 +163,20 @@ class OpenSpielState(pyspiel.State):
             return ""
         seat = self.game.turn if player is None else player
         return "" if seat is None else _position_text(self.game.view(seat))
+
+    def resample_from_infostate(self, player: int, sampler: Callable[[], float]) -> OpenSpielState:
+        """A state that the player to move cannot tell from this one, each deal as likely.
+
+        `sampler` draws numbers from 0 to 1, as OpenSpiel's bots pass it.
+        """
+        assert self.game is not None
+        if player != self.game.turn:
+            raise ValueError(f"player {player} is not to move: player {self.game.turn} is")
+        seed = int(sampler() * (1 << 53))
+        other = self.clone()
+        record = sample_determinizations(self.game.view(player), 1, seed, "voids")
+        other.game = Game.of_record(self._rules, record)
+        return other
 
     def clone(self) -> OpenSpielState:
         other = OpenSpielState(self._game_type)

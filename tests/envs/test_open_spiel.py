@@ -6,6 +6,7 @@ import copy
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 
 from german_whist.engine.cards import CARDS, CHOICES
@@ -104,3 +105,43 @@ def test_it_is_loaded_by_its_name_and_observed_by_text() -> None:
     assert observer.string_from(state, 1) == state.information_state_string(1)
     assert observer.tensor.shape == (0,)
     assert observer.dict == {}
+
+
+@pytest.mark.parametrize("rules", [SMALL, DRAFT, EXCHANGE], ids=["plain", "draft", "exchange"])
+def test_resampled_states_look_the_same_to_the_player(rules: dict[str, Any]) -> None:
+    game, chance = open_spiel_game(rules), random.Random(3)
+    for _ in range(5):
+        state, hidden = game.new_initial_state(), set()
+        state.apply_action(chance.randrange(game.max_chance_outcomes()))
+        while not state.is_terminal():
+            player = state.current_player()
+            for _ in range(6):
+                other = state.resample_from_infostate(player, chance.random)
+                assert other.information_state_string(player) == state.information_state_string()
+                assert other.legal_actions() == state.legal_actions()
+                hidden.add(other.information_state_string(1 - player))
+            with pytest.raises(ValueError, match=f"player {1 - player} is not to move"):
+                state.resample_from_infostate(1 - player, chance.random)
+            state.apply_action(chance.choice(state.legal_actions()))
+        assert len(hidden) > len(state.game.actions)
+
+
+def test_open_spiels_search_plays_a_hand() -> None:
+    from open_spiel.python.algorithms.ismcts import ISMCTSBot
+    from open_spiel.python.algorithms.mcts import RandomRolloutEvaluator
+
+    game = open_spiel_game(SMALL)
+    chance = np.random.RandomState(2)
+    bot = ISMCTSBot(
+        game,
+        RandomRolloutEvaluator(1, chance),
+        uct_c=1.4,
+        max_simulations=20,
+        random_state=chance,
+        allow_inconsistent_action_sets=True,
+    )
+    state = game.new_initial_state()
+    state.apply_action(7)
+    while not state.is_terminal():
+        state.apply_action(int(bot.step(state)))
+    assert sum(state.returns()) == 0
