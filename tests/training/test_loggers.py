@@ -18,6 +18,7 @@ pytest.importorskip("torch")
 
 from small_runs import interrupted_when, quiet
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.plugins.hparams import plugin_data_pb2
 
 from german_whist.common.signals import RunStopped
 from german_whist.training.callbacks.console import ConsoleLog
@@ -71,6 +72,10 @@ def test_tensorboard_has_the_curves_of_ppo(tmp_path: Path) -> None:
     read = EventAccumulator(str(tmp_path / "run" / "tensorboard")).Reload()
     text = read.Tensors("settings/text_summary")[-1].tensor_proto.string_val[0].decode()
     assert yaml.safe_load(text) == run.settings.as_mapping()
+    tags = read.SummaryMetadata("_hparams_/session_start_info").plugin_data.content
+    written = plugin_data_pb2.HParamsPluginData.FromString(tags).session_start_info.hparams
+    assert written["trainer"].string_value == run.settings.trainer
+    assert written["seed"].number_value == run.settings.seed
     # A curve for each opponent, and its earlier checkpoints are others each.
     assert sum(each.opponent.startswith("itself@") for each in run.evaluations) > 1
     for opponent in {each.opponent for each in run.evaluations}:

@@ -34,6 +34,22 @@ class TensorBoard(Callback):
             run.trainer.watch(self._writer)  # type: ignore[attr-defined]
         indented = run.settings.as_yaml().replace("\n", "\n    ")
         self._writer.add_text("settings", f"    {indented}", decisions)
+        self._write_hparams(run)
+
+    def _write_hparams(self, run: TrainingRun) -> None:
+        """Write the settings for the page HPARAMS, with the win rates that it shows beside them."""
+        # `add_hparams` of the writer would begin a second run, without the curves of this one.
+        from torch.utils.tensorboard.summary import hparams  # pyright: ignore
+
+        settings = {
+            name: value if isinstance(value, (bool, int, float, str)) else str(value)
+            for name, value in run.settings.as_mapping().items()
+            if value is not None
+        }
+        opponents = (*run.settings.eval_opponents, *run.settings.final_eval_opponents)
+        metrics = {f"eval/win_rate/{name}".replace(" ", "_"): 0.0 for name in opponents}
+        for summary in hparams(settings, metrics):
+            self._writer.file_writer.add_summary(summary)
 
     def write(self, scalars: Mapping[str, float], decisions: int) -> None:
         """Write scalars at a number of decisions."""
