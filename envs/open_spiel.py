@@ -175,7 +175,7 @@ class OpenSpielState(pyspiel.State):
         seed = int(sampler() * (1 << 53))
         other = self.clone()
         record = sample_determinizations(self.game.view(player), 1, seed, "voids")
-        other.game = Game.of_record(self._rules, record)
+        other.game = Game.of_array(self._rules, record)
         return other
 
     def clone(self) -> OpenSpielState:
