@@ -10,11 +10,10 @@ agents and any estimate, so a result less its luck is unbiased, with a smaller v
 of the deal itself cancels, since every deal is played twice with exchanged seats.
 
 The estimate is that of the value network, in games of its kind: the full pack, hands of thirteen,
-trumps, and no low contract. Elsewhere it is what the solver finds for the hands as they are, as if
-the stock were gone; with hands beyond the tablebase only for the last tricks of the foreplay, since
-it takes long. In the last tricks both look one trick ahead, and behind the last one the value is
-exact. In that lookahead both players choose among all legal cards, with probabilities that grow
-with the value of each card.
+trumps, and no low contract. In the last tricks of the foreplay it looks one trick ahead, and behind
+the last one it is the exact value of the ending. In that lookahead both agents choose among all
+legal cards, with probabilities that grow with the value of each card. Elsewhere only the luck of
+the last trick but one is taken out, by exact values one trick later.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ LUCK_UNITS = 1 << 14
 
 _ORIGINAL = 3
 _LOOKAHEAD_CARDS = 6
-"""With so many cards in the stock, or fewer, the estimate looks one trick ahead if it is fast."""
+"""With so many cards in the stock, or fewer, the estimate looks one trick ahead."""
 _RATIONALITY = 1.25
 """Inverse temperature of the softmax over cards, whose logits are tricks of the ending plus wins
 over two; fitted on 4,000 hands of the champion against flat search and the thinker."""
@@ -132,13 +131,6 @@ def _add_metrics(rules: Record, game: Record, taken: int, weight: float, sums: n
 @jit
 def _uses_network(estimator: ValueEstimator, game: Record) -> bool:
     return estimator.has_network and game.low == 0
-
-
-@jit
-def _is_fast(rules: Record, game: Record, estimator: ValueEstimator) -> bool:
-    """Whether an estimate takes microseconds: by the network, or hands in the tablebase."""
-    cards = estimator.low.cards if game.low == 1 else estimator.high.cards
-    return _uses_network(estimator, game) or rules.hand <= cards
 
 
 @jit
@@ -265,9 +257,8 @@ def _add_luck(rules: Record, seat: int, estimator: ValueEstimator, luck: np.ndar
     unseen = NO_CARDS
     for place in range(count):
         unseen |= bit(np.int64(game.deal[first_place + place]))
-    lookahead = _LOOKAHEAD_CARDS if _is_fast(rules, game, estimator) else 2
-    if rules.choice == 1:  # the winner's choice between stock cards is no card of the lookahead
-        lookahead = 0
+    # The winner's choice between stock cards is no card of the lookahead.
+    lookahead = 0 if rules.choice == 1 else _LOOKAHEAD_CARDS
     value, actual, total = estimator.sums[0], estimator.totals[0], estimator.totals[1]
     total[:] = 0.0
     for number in range(count * (count - 1)):
@@ -306,6 +297,6 @@ def add_luck(
         left = stock_left(rules, game)
         if game.phase != LEAD or left == 0:
             continue
-        if left <= _LOOKAHEAD_CARDS or _is_fast(rules, game, estimator):
+        if left <= 2 or _uses_network(estimator, game):
             estimator.games[_ORIGINAL] = batch.games[index]
             _add_luck(rules, np.int64(batch.seats[index]), estimator, luck[index])

@@ -78,10 +78,10 @@ def test_luck_is_zero_over_all_orders_of_the_stock(
         ("classic", 10),
         ("classic", 12),
         ("club-all", 9),
-        ("colour", 10),
-        ("no-trump", 11),
-        ("quick", 1),
-        ("small-last", 5),
+        ("colour", 12),
+        ("no-trump", 12),
+        ("quick", 5),
+        ("small-last", 6),
     ],
 )
 def test_luck_is_zero_over_all_next_stock_cards(rules: str, tricks: int) -> None:
