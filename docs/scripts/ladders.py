@@ -15,8 +15,11 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import permutations
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from german_whist.agents.checkpoints import model_file, read_card
 from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS
@@ -24,7 +27,7 @@ from german_whist.common.markdown import markdown_table
 from german_whist.engine.rules import named_rules
 from german_whist.evaluation import Result
 from german_whist.evaluation.reports import charts, plots
-from german_whist.evaluation.statistics import Estimate
+from german_whist.evaluation.statistics import ELO_SCALE, Estimate, mean_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAYED = ROOT / "build" / "ladder"
@@ -43,6 +46,15 @@ SEARCHES = [
 ]
 """Opponents of the champion in the chart of strength against time per move."""
 SEARCH_HANDS = 500
+BESIDE = ("ismcts:1000", "ismcts:1000,endgame=search")
+"""Agents that play against all of the classic ladder, whose ratings stay as they are."""
+BESIDE_HANDS = 200
+BESIDE_SEARCHES = [
+    *(f"ismcts:{n}" for n in (10, 100, 1000)),
+    *(f"ismcts:{n},endgame=search" for n in (100, 1000)),
+    "flat-mc:64",
+]
+"""The same for the chart of strength against time per move."""
 
 Figures = dict[str, Any]
 
@@ -102,6 +114,22 @@ def play_searches() -> None:
     play("searches", [*words, "--reduce-variance", "--seed", str(SEED), "--key", KEY])
 
 
+def play_beside() -> None:
+    """Let more agents play the deals of the classic ladder against all of its agents."""
+    ladder = figures()["ladders"]["classic"]
+    for agent in BESIDE:
+        words = ["evaluate", agent, "--against", *ladder["players"], "--hands", str(BESIDE_HANDS)]
+        words += ["--seed", str(ladder["seed"]), "--key", ladder["key"]]
+        name = _file_name(agent)
+        play(name, [*words, "--resume", str(PLAYED / f"{name}.journal")])
+    words = ["evaluate", "champion", "--against", *BESIDE_SEARCHES, "--hands", str(SEARCH_HANDS)]
+    play("beside", [*words, "--reduce-variance", "--seed", str(SEED), "--key", KEY])
+
+
+def _file_name(agent: str) -> str:
+    return agent.replace(":", "-").replace(",", "-").replace("=", "-")
+
+
 # -- figures
 
 
@@ -116,7 +144,65 @@ def figures() -> Figures:
             found["ladders"][rules] = _ladder_figures(result)
     if (result := stored("searches")) is not None:
         found["searches"] = _search_figures(result)
+    if (result := stored("beside")) is not None:
+        more = _search_figures(result)["lines"]
+        found["searches"]["beside_ms"] = more["flat-mc"][0][0]
+        for kind in ("ismcts", "ismcts,endgame=search"):
+            found["searches"]["lines"][kind] = more[kind]
+        found["searches"]["beside"] = [*result.agents[1:]]
+    for agent in BESIDE:
+        if (result := stored(_file_name(agent))) is not None:
+            found.setdefault("beside", {})[agent] = _figures_beside(result, found)
     return found
+
+
+def _figures_beside(result: Result, found: Figures) -> Figures:
+    """Figures of an agent against those of the ladder, whose ratings are given."""
+    agent, *others = result.agents
+    pairings = [result.pairing(agent, other) for other in others]
+    assert all(pairings)
+    stages = [pairing.stages[0] for pairing in pairings if pairing is not None]
+    ratings = np.array([found["ladders"]["classic"]["players"][other]["elo"] for other in others])
+    lines = (PLAYED / f"{_file_name(agent)}.journal").read_text("utf-8").splitlines()[1:]
+    deals = np.zeros(result.pairings[0].pairs)
+    for line in map(json.loads, lines):
+        start, scores = line["task"]["start"], np.array(line["chunk"]["scores"])
+        deals[start : start + len(scores)] += scores / 2
+    # Maximum likelihood: the rating at which the expected score is the one that was won.
+    grid = np.arange(3000.0)
+    probs = 1 / (1 + np.exp((ratings - grid[:, None]) / ELO_SCALE))
+    elo = float(np.interp(deals.mean(), probs.sum(axis=1), grid))
+    at_elo = probs[round(elo)]
+    slope = float((at_elo * (1 - at_elo)).sum()) / ELO_SCALE
+    mean = mean_of(deals)
+    return {
+        "hands": sum(2 * pairing.pairs for pairing in result.pairings),
+        "machine": result.machine,
+        "elo": round(elo),
+        "reach": round(mean.margin_of_error / slope),
+        "mean_wins": round(100 * mean.value / len(others), 1),
+        "upcards": _mean([stage.upcards for stage in stages], 2),
+        "thrown": _mean([stage.thrown for stage in stages], 2),
+        "ms_a_move": _mean([stage.ms_a_move for stage in stages], 3),
+        "wins": {
+            other: [
+                round(100 * pairing.win_rate.value, 1),
+                round(100 * pairing.win_rate.margin_of_error, 1),
+            ]
+            for other, pairing in zip(others, pairings, strict=True)
+            if pairing is not None
+        },
+    }
+
+
+def strongest_circle(players: Figures) -> tuple[float, tuple[str, str, str]]:
+    """Three agents of which each beats the next, and the lowest of these win rates in %."""
+    circles = []
+    for circle in permutations(players, 3):
+        one, two, three = (players[name]["wins"] for name in circle)
+        lowest = min(one[circle[1]], two[circle[2]], three[circle[0]])
+        circles.append((lowest, circle))
+    return max(circles)
 
 
 def _match_figures(result: Result) -> Figures:
@@ -229,7 +315,21 @@ CLASSIC = """\
 
 *Upcards*: tricks of the foreplay won, a hand. *Ending*: margin of the endgame under perfect play by
 both, which the foreplay decides. `random` loses {thrown:.2f} tricks of an endgame against perfect
-play."""
+play.
+
+{circle} One number orders them, so there is no Nash averaging here.
+
+### Information-set search beside them
+
+`german-whist evaluate AGENT --against ... --hands {beside_hands} --seed {seed} --key {key}`
+with each of these agents, whose ratings stay as they are; processor time a move on a busy machine
+({beside_machine}):
+
+{beside}
+
+`ismcts:1000` is single-observer information-set Monte Carlo tree search with 1,000 iterations a
+move: with exact endings, and as in the literature, the endgame searched too (*lost*: tricks of an
+endgame lost against perfect play)."""
 
 CHAMPION = """\
 ## The champion in every rule set
@@ -271,13 +371,16 @@ german-whist evaluate champion --against {searches} --hands {hands} --reduce-var
 
 {table}
 
+`ismcts` is of another run (`{beside}`), in processor time on a busy machine, where `flat-mc:64`
+took {beside_ms:g} ms.
+
 `python docs/scripts/ladders.py classic` plays this and the classic ladder again, and draws the \
 figure."""
 
 
 def page(found: Figures) -> str:
     """The page with these figures."""
-    parts = [ABOUT, _classic_section(found["ladders"]["classic"])]
+    parts = [ABOUT, _classic_section(found["ladders"]["classic"], found["beside"])]
     others = {name: found["ladders"][name] for name in named_rules() if name != "classic"}
     parts.append(_champion_section(found["champion"]))
     if "searches" in found:
@@ -286,7 +389,10 @@ def page(found: Figures) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _classic_section(ladder: Figures) -> str:
+_BESIDE_COLUMNS = ("threshold", "counting", "flat-mc:64", "champion", "thinker:64")
+
+
+def _classic_section(ladder: Figures, beside: Figures) -> str:
     players = ladder["players"]
     ratings = [["agent", "Elo", "wins, %", "upcards", "ending"]]
     for place, (name, player) in enumerate(players.items(), 1):
@@ -296,7 +402,28 @@ def _classic_section(ladder: Figures) -> str:
             f"{player['ending_margin']:+.2f}",
         ]
         ratings.append([f"{place}. `{name}`", _elo(player), *figures])
+    lowest, circle = strongest_circle(players)
+    one, two, three = (f"`{name}`" for name in circle)
+    verdict = (
+        f"No three of these agents beat each other in a circle: of all circles {one}, {two}, "
+        f"{three} comes nearest, and one of its agents wins {lowest:.1f} %."
+        if lowest <= 50
+        else f"{one}, {two} and {three} beat each other in a circle, by {lowest:.1f} % or more."
+    )
+    rows = [["agent", "Elo", "wins, %", "upcards", "lost", "ms a move"]]
+    rows[0] += [f"against `{name}`" for name in _BESIDE_COLUMNS]
+    for name, figures in beside.items():
+        cells = [f"{figures['mean_wins']:.1f}", f"{figures['upcards']:.2f}"]
+        cells += [f"{figures['thrown'] or 0:.2f}", f"{figures['ms_a_move']:.1f}"]
+        against = [figures["wins"][other] for other in _BESIDE_COLUMNS]
+        rows.append(
+            [f"`{name}`", _elo(figures), *cells, *(f"{w:.1f} ± {m:.1f}" for w, m in against)]
+        )
     return CLASSIC.format(
+        circle=verdict,
+        beside_hands=BESIDE_HANDS,
+        beside_machine=next(iter(beside.values()))["machine"],
+        beside=table(rows),
         **{name: ladder[name] for name in ("key", "seed", "hands", "machine")},
         minutes=ladder["seconds"] / 60,
         thrown=players["random"]["thrown"],
@@ -342,6 +469,8 @@ def _time_section(searches: Figures) -> str:
         machine=searches["machine"],
         revision=searches["revision"],
         searches=" ".join(searches["searches"]),
+        beside=" ".join(searches["beside"]),
+        beside_ms=searches["beside_ms"],
         table=table(rows),
     )
 
@@ -380,6 +509,7 @@ def main() -> None:
             play_ladder(rules)
         if "classic" in given.rules:
             play_searches()
+            play_beside()
     found = figures()
     FIGURES.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     PAGE.write_text(page(found), encoding="utf-8")
