@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
 pytest.importorskip("onnx")
 pytest.importorskip("torch")
 
 from onnx.reference import ReferenceEvaluator
 
-from german_whist.agents.checkpoints import read_checkpoint, strip_critic
+from german_whist import Game, load_agent
+from german_whist.agents.checkpoints import read_card, read_checkpoint, strip_critic
 from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS, FAMILY_WEIGHTS
 from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.agents.registry import make_agent
@@ -180,3 +182,22 @@ def test_export_refuses_the_checkpoint_itself(
     assert main(["export", str(path), "-o", str(tmp_path / "player.pt")]) != 0
     assert ".pt" in capsys.readouterr().err
     assert path.read_bytes() == before
+
+
+def test_export_of_a_folder_writes_policy_and_model_card(tmp_path: Path, whist: Any) -> None:
+    hub = tmp_path / "my-agent"
+    assert "README.md" in whist("export", "champion-1", "-o", f"{hub}/").out
+    text = (hub / "README.md").read_text(encoding="utf-8")
+    _, header, body = text.split("---\n", 2)
+    fields, card = yaml.safe_load(header), read_card(hub / "policy.safetensors")
+    assert fields["library_name"] == "german-whist"
+    assert "classic" in fields["tags"]
+    metrics = fields["model-index"][0]["results"][0]["metrics"]
+    assert len(metrics) == len(card.evaluations) > 0
+    assert card.sha256 in body
+    assert all(command in body for command in card.commands)
+    one, other = load_agent("champion-1"), load_agent(hub)
+    view = Game(seed=4).view()
+    assert one.probabilities(view) == pytest.approx(other.probabilities(view))
+    told = whist("export", "champion-1", "-o", f"{hub}/", status=2).err
+    assert "README.md is there already: delete it, or name another folder" in told

@@ -1,8 +1,9 @@
 # pyright: strict
-"""Write a checkpoint as ONNX, or in half precision.
+"""Write a checkpoint as ONNX, in half precision, or as a folder with a model card.
 
 FILE.onnx is a graph with the action mask inside, checked against torch; FILE.safetensors is half as
-large as a run's own checkpoint and plays the same way.
+large as a run's own checkpoint and plays the same way. FOLDER/ holds the policy and a README.md in
+the form of the Hugging Face Hub.
 """
 
 from __future__ import annotations
@@ -20,8 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o",
         "--output",
-        type=Path,
-        metavar="FILE.onnx|FILE.safetensors",
+        metavar="FILE.onnx|FILE.safetensors|FOLDER/",
         help="default: ONNX beside the checkpoint; of a bundled one, in this folder",
     )
     parser.add_argument("--rules", metavar="NAME", help="rule set, if the checkpoint plays several")
@@ -31,11 +31,16 @@ def run(arguments: argparse.Namespace) -> int:
     from ..agents.checkpoints import is_checkpoint, resolve_rules
     from ..agents.checkpoints.bundled import CHAMPION, EARLIER_CHAMPIONS, network_for
     from ..training.export.export import export_half, export_onnx
+    from ..training.export.model_card import export_folder
 
     name = arguments.checkpoint
     source = network_for(resolve_rules(arguments.rules or "classic"), name)
     bundled = name in (CHAMPION, *EARLIER_CHAMPIONS) or not is_checkpoint(name)
-    target = arguments.output or (Path(name) if bundled else source).with_suffix(".onnx")
+    if arguments.output and (arguments.output.endswith("/") or Path(arguments.output).is_dir()):
+        print(f"wrote {export_folder(source, Path(arguments.output))}, and the policy beside it")
+        return 0
+    default = (Path(name) if bundled else source).with_suffix(".onnx")
+    target = Path(arguments.output) if arguments.output else default
     if target.exists() and target.samefile(source):
         raise ValueError(f"{target} is the checkpoint itself: name another file to write")
     replaced = ", which replaces the file that was there" if target.exists() else ""
@@ -51,6 +56,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         raise ValueError(
             f"{target}: its ending says what to write, and {target.suffix!r} is neither .onnx nor "
-            ".safetensors"
+            ".safetensors, nor does a / name a folder"
         )
     return 0
