@@ -281,7 +281,7 @@ def test_two_agents_are_watched_step_by_step(user: User) -> None:
 
 def test_a_hand_is_replayed_and_analysed(user: User) -> None:
     page = user.page
-    state = user.finish_hand(user.table())
+    state = user.finish_hand(user.table(seed=6))
     user.go("replays")
     page.locator(".hand-list a").first.click()
     expect(page.locator(".replay-count")).to_contain_text("0 / ")
