@@ -205,8 +205,8 @@ def json_response(value: object, status: int = 200) -> Response:
 def set_cookie(request: Request, response: Response, name: str, value: str) -> None:
     """Set a cookie that scripts cannot read, other sites do not send, and TLS alone carries.
 
-    The last where a proxy before this server says that the browser speaks TLS with it: whoever
-    says so without one loses only their own cookie.
+    The last where a proxy before this server says that the browser speaks TLS with it: a client
+    that says so without one loses only its own cookie.
     """
     scheme = request.headers.get("x-forwarded-proto", request.url.scheme)
     response.set_cookie(

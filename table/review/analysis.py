@@ -138,7 +138,7 @@ class SeatTotals(Struct):
     mistakes: int
     cost: float
     accuracy: float | None
-    """The share in per cent of decisions that mattered and were no mistakes."""
+    """The percentage of decisions that mattered and were no mistakes."""
 
 
 class Analysis(Struct):
@@ -337,7 +337,7 @@ def _mistake_text(
         best_value = max(card.value or 0.0 for card in decision.cards)
         better = label("mistakes.wins" if best_value == 100 else "mistakes.ties", cards=cards)
     else:
-        better = label("mistakes.wins_share", cards=cards, share=percent(decision.cost))
+        better = label("mistakes.wins_rate", cards=cards, rate=percent(decision.cost))
     return label(
         _MISTAKE_LABELS.get(decision.action, key),
         stake="" if card is None else card.symbol,

@@ -140,7 +140,7 @@ def _value_text(position: PositionValues, value: float) -> str:
     if position.unit == WIN and position.exact:
         return label(f"hints.{('loses', 'ties', 'wins')[round(value / 50)]}")
     if position.unit == WIN:
-        return label("hints.wins_share", share=percent(value))
+        return label("hints.wins_rate", rate=percent(value))
     if value == 0:
         return label(f"hints.brings{about}_nothing")
     return label(f"hints.{'gains' if value > 0 else 'costs'}{about}", pay=f"{abs(value):.3g}")

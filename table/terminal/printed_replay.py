@@ -148,7 +148,7 @@ def _value_line(decision: DecisionValues, names: Sequence[str]) -> str:
     if played.margin_of_error is not None:
         line += f" ±{played.margin_of_error:.{0 if unit == WIN else 2}f}"
     if played.probability is not None:
-        line += label("printed.network", share=percent(100 * played.probability))
+        line += label("printed.network", probability=percent(100 * played.probability))
     if decision.cost > 0:
         best = next(card for card in decision.cards if card.cost == 0)
         line += f"; {action_symbol(best.action)} {_amount(best.value or 0.0, unit)}"

@@ -459,4 +459,4 @@ def verdict(unit: str, cost: float, solved: bool, exact: bool, only: bool) -> st
         return label(f"verdict.costs{about}", pay=f"{cost:.3g}")
     if exact:
         return label("verdict.whole" if cost > 50 else "verdict.half")
-    return label("verdict.share", share=percent(cost))
+    return label("verdict.rate", rate=percent(cost))

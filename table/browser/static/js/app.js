@@ -2,7 +2,7 @@
 /* The page as a whole: which part of it is shown (by the address after #), and keys for all of it. */
 
 /**
- * A part of the page: `key` tells whether a key meant something to it.
+ * A part of the page: `key` returns whether a key meant something to it.
  * @typedef {{ root: HTMLElement, open: () => unknown, close: () => void, key?: (event: KeyboardEvent) => unknown }} Page
  */
 

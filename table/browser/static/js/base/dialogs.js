@@ -1,5 +1,5 @@
 // @ts-check
-/* Dialogs, the toast for refusals, and what screen readers are told. */
+/* Dialogs, the toast for refusals, and what screen readers announce. */
 
 /** @import { Child } from "./dom.js" */
 
@@ -54,7 +54,7 @@ export function toast(text, kind = "refusal") {
  */
 export const messageOf = (error) => (error instanceof Error ? error.message : String(error));
 
-/** Does what may be refused; why it was is told in a toast.
+/** Does what may be refused; why it was is shown in a toast.
  * @param {() => unknown} task
  */
 export async function attempt(task) {
@@ -65,7 +65,7 @@ export async function attempt(task) {
   }
 }
 
-/** Told to screen readers when they have finished speaking.
+/** Announced by screen readers when they have finished speaking.
  * @param {string} text
  */
 export function announce(text) {

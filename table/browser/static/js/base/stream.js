@@ -1,5 +1,5 @@
 // @ts-check
-/* What happens at a table, as the server tells it: events that arrive as long as the page is looked
+/* What happens at a table, as the server sends it: events that arrive as long as the page is looked
    at. The browser asks again by itself when the line is lost. */
 
 /** @import { TableUpdate } from "../../../messages" */
@@ -7,7 +7,7 @@
 import { connected } from "./api.js";
 
 export class Stream {
-  /** `onanswer` gets what the server tells; `onend` is called when it has nothing to tell here.
+  /** `onanswer` gets what the server sends; `onend` is called when it has nothing to send here.
    * @param {string} path
    * @param {{ after: number, onanswer: (answer: TableUpdate) => void, onend: () => void }} options
    */

@@ -176,7 +176,7 @@ class ProblemPage {
     if (!this.busy) await this.alone(async () => this.load(await this.source.next()));
   }
 
-  /** Does what the server is asked for, and nothing else meanwhile; why it was refused is told in a toast.
+  /** Does what the server is asked for, and nothing else meanwhile; why it was refused is shown in a toast.
    * @param {() => Promise<void>} task
    */
   async alone(task) {

@@ -52,7 +52,7 @@ export class ReplayPage {
     history.replaceState(null, "", step ? `${this.address}/${step}` : this.address);
   }
 
-  /* The link that is copied shows this hand, and no other, to whoever may reach the table. */
+  /* The link that is copied shows this hand, and no other, to everybody who can reach the table. */
   share() {
     return attempt(async () => {
       /** @type {HandRef} */

@@ -39,8 +39,8 @@ function sceneFrom(before, view) {
   };
 }
 
-/** @param {number | null} share */
-const accuracyText = (share) => (share === null ? "–" : `${share.toFixed(0)} %`);
+/** @param {number | null} accuracy */
+const accuracyText = (accuracy) => (accuracy === null ? "–" : `${accuracy.toFixed(0)} %`);
 
 export class ReplayView {
   /**
@@ -62,7 +62,7 @@ export class ReplayView {
     this.progress = h("progress", { max: 1, "aria-label": label("steps.analysis") });
     this.tableView = new TableView(options.tableView);
     this.plates = new Plates(this.tableView);
-    this.tellCount = h("p", { class: "replay-count" });
+    this.stepCount = h("p", { class: "replay-count" });
     this.stepText = h("p", { class: "replay-text", "aria-live": "polite" });
     /** @type {HTMLInputElement} */
     this.slider = h("input", {
@@ -77,7 +77,7 @@ export class ReplayView {
       h("div", { class: "replay-buttons" },
         tool("first", label("steps.first"), () => this.go(0)), tool("previous", label("steps.back"), () => this.go(this.at - 1)), this.playButton,
         tool("next", label("steps.on"), () => this.go(this.at + 1)), tool("last", label("steps.last"), () => this.go(replay.steps.length))),
-      this.slider, this.tellCount, this.seats);
+      this.slider, this.stepCount, this.seats);
     this.decision = h("section", { class: "decision" });
     this.story = h("section", { class: "story-place" });
     this.totals = h("section", { class: "totals-place" });
@@ -124,7 +124,7 @@ export class ReplayView {
       this.hideStory();
       this.showMistakes();
     }
-    this.tellDecision();
+    this.showDecision();
   }
 
   /* The story is drawn as wide as there is room. */
@@ -137,7 +137,7 @@ export class ReplayView {
     this.plot.at(this.at);
   }
 
-  /* It tells what the first player could expect from a hand that the second does not see. */
+  /* It shows what the first player could expect from a hand that the second does not see. */
   hideStory() {
     this.story.hidden = this.view === 1;
   }
@@ -219,8 +219,8 @@ export class ReplayView {
     this.slider.value = String(this.at);
     this.slider.setAttribute("aria-valuetext", label("steps.at", { n: this.at, all: this.last }));
     this.stepText.textContent = text;
-    this.tellCount.textContent = label(next ? "steps.count" : "steps.end", { trick: next?.trick, at: this.at, all: this.last });
-    this.tellDecision();
+    this.stepCount.textContent = label(next ? "steps.count" : "steps.end", { trick: next?.trick, at: this.at, all: this.last });
+    this.showDecision();
     this.plot?.at(this.at);
   }
 
@@ -231,7 +231,7 @@ export class ReplayView {
     return label("steps.in_words", { trick: trick || label("steps.no_card"), n: before.stock_left, first: players[0], a: before.tricks[0], second: players[1], b: before.tricks[1] });
   }
 
-  tellDecision() {
+  showDecision() {
     const step = this.replay.steps[this.at];
     if (!step) {
       this.decision.replaceChildren(h("h2", {}, label("steps.over")), h("p", {}, this.replay.result.text));

@@ -32,7 +32,7 @@ function rowOf(each, { action, best, unit, low, high, champion }) {
     champion ? h("td", { class: "number" }, known(each.probability) ? `${Math.round(100 * each.probability)} %` : "–") : null);
 }
 
-/** The table of a decision, with the champion's shares where it plays; `name` tells whose it was.
+/** The table of a decision, with the champion's probabilities where it plays; `name` is the player who made it.
  * @param {Omit<PositionValues, "samples"> & { action?: number | null, samples?: number | null, name?: string }} decision
  */
 export function valuesTable({ cards, best, action = null, unit, exact, samples, name }) {

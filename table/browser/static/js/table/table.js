@@ -1,5 +1,5 @@
 // @ts-check
-/* The table page: what is drawn, what the server tells and what the person does, put together. */
+/* The table page: what is drawn, what the server sends and what the person does, put together. */
 
 /** @import { TableUpdate } from "../../../messages" */
 

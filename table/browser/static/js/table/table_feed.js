@@ -1,5 +1,5 @@
 // @ts-check
-/* A table's state as the server tells it, shown event by event: one answer after the other. */
+/* A table's state as the server sends it, shown event by event: one answer after the other. */
 
 /** @import { TableEvent, TableState, TableUpdate } from "../../../messages" */
 /** @import { PageView } from "./page_view.js" */
@@ -77,7 +77,7 @@ export class TableFeed {
     await this.rested();
   }
 
-  /** Puts the page in the state that the server told, at rest.
+  /** Puts the page in the state that the server sent, at rest.
    * @param {TableState} state
    */
   async settle(state, still = false) {
@@ -102,14 +102,14 @@ export class TableFeed {
     this.on.resting(state);
   }
 
-  /** Shows an answer, unless another way has brought it before: what is posted is told by the stream too.
+  /** Shows an answer, unless another way has brought it before: what is posted is sent by the stream too.
    * @param {TableUpdate} answer
    */
   async show({ state, events }) {
     if (this.closed || state.n < this.state.n || (state.n === this.state.n && state.move === this.state.move)) return;
     for (const [place, event] of events.entries()) {
       if (event.n <= this.state.n || this.closed) continue;
-      if (!QUIET.includes(event.kind)) announce(event.text); // The dialog tells the result.
+      if (!QUIET.includes(event.kind)) announce(event.text); // The dialog announces the result.
       await this.happen(event, state, events[place + 1]);
     }
     const ended = this.state.phase !== "over" && state.phase === "over";

@@ -26,7 +26,7 @@ export class ExchangeBar {
     this.onplay(action, null, { now, x, y, key: detail === 0 });
   }
 
-  /** Shown to whoever has to decide, with what was best and what was chosen once that is known.
+  /** Shown to the person who decides, with what was best and what was chosen once that is known.
    * @param {Seen & { watched?: boolean, left?: boolean }} state
    * @param {{ best?: number[], action?: number | null }} [answer]
    */

@@ -10,7 +10,7 @@
  *   trump: string | null, most?: number }} Scene
  */
 
-/** What the server tells of a position: a table, a problem, a step of a line.
+/** What the server sends of a position: a table, a problem, a step of a line.
  * @typedef {VisibleState} Seen
  */
 
