@@ -28,6 +28,7 @@ NEEDS = {
     "mlflow": ["torch==2.13.0", "mlflow==3.17.2"],
     "ray": ["torch==2.13.0", "ray==2.60.0"],
     "pgx": ["jax==0.10.2"],
+    "minari": ["minari[hdf5]==0.5.4"],
     "textarena": ["textarena==0.7.4"],
     "openenv": ["openenv==0.10.0"],
     # The page's program needs none of verifiers, which reads the server by its address.
@@ -93,8 +94,8 @@ def main() -> None:
                 page = Path(folder) / f"use_{name}.py"
                 page.write_text(program_of(HOME / f"{name}.md"), encoding="utf-8")
                 words = [str(page)]
-            offline = {**os.environ, "WANDB_MODE": "offline"}
-            subprocess.run([str(python), *words], check=True, timeout=600, cwd=folder, env=offline)
+            local = {**os.environ, "WANDB_MODE": "offline", "MINARI_DATASETS_PATH": folder}
+            subprocess.run([str(python), *words], check=True, timeout=600, cwd=folder, env=local)
 
 
 if __name__ == "__main__":
