@@ -11,7 +11,7 @@ import pytest
 from german_whist import envs
 
 KNOWN = (
-    "[gymnasium.spec(f'german_whist/GermanWhist{x}-v0') for x in ('', 'Three')];"
+    "[gymnasium.spec(f'german_whist/GermanWhist{x}-v0') for x in ('', 'Text', 'Three')];"
     "[pettingzoo.spec('aec', f'german_whist/german_whist{x}_v0') for x in ('', '_three')];"
     "gymnasium.make('german_whist/GermanWhist-v0').reset(seed=1);"
     "pettingzoo.make('aec', 'german_whist/german_whist_v0').reset(seed=1);"
