@@ -88,7 +88,7 @@ def test_the_command_goes_on_with_the_key_of_its_file(
 def test_another_file_is_left_as_it_is(text: str, tmp_path: Path) -> None:
     path = tmp_path / "mine.json"
     path.write_text(text, encoding="utf-8")
-    refusals = "is no file that a run goes on from", "is of another run: players is None there"
+    refusals = "is no file that a run goes on from", "is of another run: agents is None there"
     with pytest.raises(ValueError, match="|".join(refusals)):
         ladder(PLAYERS, **OPTIONS, resume=path)
     assert path.read_text("utf-8") == text
