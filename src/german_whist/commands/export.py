@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     name = arguments.checkpoint
     source = network_for(resolve_rules(arguments.rules or "classic"), name)
     bundled = name in (CHAMPION, *EARLIER_CHAMPIONS) or not is_checkpoint(name)
-    if arguments.output and (arguments.output.endswith("/") or Path(arguments.output).is_dir()):
+    if arguments.output and arguments.output.endswith("/"):
         print(f"wrote {export_folder(source, Path(arguments.output))}, and the policy beside it")
         return 0
     default = (Path(name) if bundled else source).with_suffix(".onnx")
