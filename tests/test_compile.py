@@ -20,9 +20,9 @@ COMPONENTS = {
         "vector environment (history, against an agent)",
     ],
     "agents": [
-        "threshold player",
-        "counting player",
-        "network player (mlp)",
+        "threshold agent",
+        "counting agent",
+        "network agent (mlp)",
         "thinker",
         "flat Monte Carlo",
         "play of endings",
