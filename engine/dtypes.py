@@ -75,7 +75,7 @@ RULES = _without_gaps(
 GAME = _without_gaps(
     [
         ("hand", "u8", (SEATS,)),
-        ("known_cards", "u8", (SEATS,)),  # public part of a seat's hand
+        ("known_cards", "u8", (SEATS,)),  # cards in a seat's hand that both players know
         ("played", "u8", (SEATS,)),
         ("number", "u8"),  # of the deal
         ("points", "i4", (SEATS,)),  # of the match so far

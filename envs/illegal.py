@@ -1,4 +1,4 @@
-"""What an illegal action of a learner does in an environment with opponents."""
+"""What an illegal action does: its options, and the warning that names the mask."""
 
 from __future__ import annotations
 

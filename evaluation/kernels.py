@@ -160,7 +160,10 @@ def new_decisions(count: int) -> Decisions:
 
 @jit
 def deal_half(batch: Games, deals: Deals, half: int) -> None:
-    """Deal one half of some pairs, in an order and with seats that follow from the key."""
+    """Deal one half of some duplicate deals, in an order and with seats that follow from the key.
+
+    The other half has the same deals with exchanged seats.
+    """
     games, pairs = batch.games, batch.pairs
     stream = np.zeros(1, np.uint64)
     stream[0] = siphash(deals.key, deals.start, _SHUFFLES + np.uint64(half))

@@ -170,7 +170,7 @@ class Entry:
         """Mean win rate on the public deals minus that on fresh ones; None without these."""
         if self.fresh is None:
             return None
-        return mean_estimate(*_difference(self.deals, self.fresh.deals), len(self.deals[0]))
+        return mean_estimate(*_difference(self.deals, self.fresh.deals), len(self.deals[0]) - 1)
 
     @property
     def learnt(self) -> bool:

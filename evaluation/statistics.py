@@ -41,14 +41,14 @@ class Estimate:
         return Estimate(self.value * factor + shift, *ends)
 
 
-def quantile(observations: int) -> float:
-    """97.5 % quantile of Student's t for the mean of `observations` values (Cornish–Fisher).
+def t_quantile(degrees_of_freedom: int) -> float:
+    """97.5 % quantile of Student's t (Cornish–Fisher).
 
     Without SciPy, which would take a second to import.
     """
-    if observations < 2:
+    df = degrees_of_freedom
+    if df < 1:
         return math.inf
-    df = observations - 1
     if df < 6:
         return (12.7062, 4.3027, 3.1824, 2.7764, 2.5706)[df - 1]
     z = NORMAL_QUANTILE
@@ -87,11 +87,11 @@ def ratio(moments: Moments) -> tuple[float, float]:
     return value, math.sqrt(residual * count / (count - 1)) / h
 
 
-def mean_estimate(value: float, error: float, count: int) -> Estimate:
+def mean_estimate(value: float, error: float, degrees_of_freedom: int) -> Estimate:
     """A mean with Student's interval."""
     if math.isinf(error):
         return Estimate(value, -math.inf, math.inf)
-    margin_of_error = quantile(count) * error
+    margin_of_error = t_quantile(degrees_of_freedom) * error
     return Estimate(value, value - margin_of_error, value + margin_of_error)
 
 
@@ -100,7 +100,7 @@ def mean_of(values: ArrayLike) -> Estimate:
     observations = np.asarray(values, float)
     count = len(observations)
     error = observations.std(ddof=1) / math.sqrt(count) if count > 1 else math.inf
-    return mean_estimate(float(observations.mean()), float(error), count)
+    return mean_estimate(float(observations.mean()), float(error), count - 1)
 
 
 def difference_of_means(values: ArrayLike, others: ArrayLike) -> Estimate:
@@ -116,7 +116,7 @@ def difference_of_means(values: ArrayLike, others: ArrayLike) -> Estimate:
         weights = zip(parts, (len(first), len(second)), strict=True)
         most = error**4 / sum(part**2 / (count - 1) for part, count in weights)
         freedom = max(freedom, int(most))
-    return mean_estimate(difference, error, freedom + 1)
+    return mean_estimate(difference, error, freedom)
 
 
 def win_rate_error(win_rate: float, error: float, pairs: int, games: int) -> float:
@@ -144,7 +144,7 @@ def win_rate_estimate(
     error = win_rate_error(win_rate, error, pairs, 2 * pairs if games is None else games)
     variance = win_rate * (1 - win_rate)
     trials = variance / error**2 if variance > 0 else float(pairs)
-    z2 = quantile(pairs) ** 2
+    z2 = t_quantile(pairs - 1) ** 2
     center = (win_rate + z2 / (2 * trials)) / (1 + z2 / trials)
     half = math.sqrt(z2 * (variance / trials + z2 / (4 * trials**2))) / (1 + z2 / trials)
     # Rounding must not move a bound past the win rate itself.
@@ -206,7 +206,7 @@ def fit_ratings(
         # are the influences of the deals on the ratings: the square root of the sandwich estimator.
         influences = contrast @ inverse @ np.asarray(residuals, float)
         variances = np.square(influences).sum(1)
-        t = np.array([quantile(_degrees_of_freedom(row) + 1) for row in influences])
+        t = np.array([t_quantile(_degrees_of_freedom(row)) for row in influences])
     errors = np.sqrt(np.maximum(variances, 0)) * ELO_SCALE
     margins_of_error = np.full(count, math.inf)
     finite = bounded & (errors > 1e-9)

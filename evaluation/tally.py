@@ -116,7 +116,7 @@ def _win_rate_interval(
         return win_rate_estimate(win_rate, error, tally.pairs, games)
     # With variance reduction the win rate is no count of wins, so no score interval applies.
     return mean_estimate(
-        win_rate, win_rate_error(as_played, error, tally.pairs, games), tally.pairs
+        win_rate, win_rate_error(as_played, error, tally.pairs, games), tally.pairs - 1
     )
 
 
@@ -145,4 +145,4 @@ def hand_win_rate_of(tally: Tally) -> Estimate:
 def mean_per_hand(tally: Tally, total: int) -> Estimate:
     value, error = ratio(_reduced_moments(tally, total))
     # Equal results in all pairs do not bound the next one.
-    return mean_estimate(value, error or math.inf, tally.pairs)
+    return mean_estimate(value, error or math.inf, tally.pairs - 1)

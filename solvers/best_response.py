@@ -1,4 +1,7 @@
-"""Traversals of a whole public tree, each first upcard on its own thread."""
+"""Exact best responses to a strategy: traversals of the public tree, a thread a first upcard.
+
+The maximum over actions is taken in `traverse` (mode `RESPOND`).
+"""
 
 from __future__ import annotations
 

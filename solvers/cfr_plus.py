@@ -52,7 +52,7 @@ class CFRPlusSolver:
     def strategy(self) -> Array:
         """The average strategy, one byte per cell."""
         rounded = np.zeros(self.tree.size, np.uint8)
-        for player in range(2):
+        for player in range(2):  # a traversal that responds normalizes the strategy on its way
             self._traversal.traverse(player, RESPOND, self.strategy_sum, rounded=rounded)
         return rounded
 

@@ -19,7 +19,7 @@ from ..engine.cards import N_CARDS, cards_of
 from ..engine.checks import checked_count
 from ..engine.play import beats
 from ..engine.rng import SipKey, random_below, siphash
-from ..evaluation.statistics import quantile
+from ..evaluation.statistics import t_quantile
 from .game import DUMMY, PLAYERS, ThreeGame, ThreeView
 
 ThreeAgent = Callable[[ThreeView, Array], int]
@@ -131,5 +131,5 @@ def estimate_payoff(
             players = [own if place == seat else opponent for place in range(PLAYERS)]
             payoffs[number] += play_hand(game, players, key).payoffs[seat] / PLAYERS
     return PayoffEstimate(
-        float(payoffs.mean()), quantile(hands) * float(payoffs.std(ddof=1)) / math.sqrt(hands)
+        float(payoffs.mean()), t_quantile(hands - 1) * float(payoffs.std(ddof=1)) / math.sqrt(hands)
     )

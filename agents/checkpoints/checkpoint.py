@@ -39,7 +39,7 @@ from ..base import CannotPlay, ModelFile
 from .input_names import input_names, input_places
 from .schema import (
     FORMAT,
-    HIDDEN_SIZE,
+    HIDDEN_CARDS_SIZE,
     Card,
     CheckpointCard,
     NetworkCard,
@@ -362,7 +362,7 @@ def weight_shapes(network: NetworkCard, actions: int) -> Iterator[tuple[str, Sha
     if network.critic is None:
         return
     if network.critic != "shared":
-        n_inputs += HIDDEN_SIZE if network.critic == "oracle" else 0
+        n_inputs += HIDDEN_CARDS_SIZE if network.critic == "oracle" else 0
         yield from layer_shapes("critic.", [n_inputs, *network.hidden_sizes])
     yield from _layer("value", network.hidden_sizes[-1] if network.hidden_sizes else n_inputs, 1)
 

@@ -14,7 +14,7 @@ from .input_names import input_places
 
 FORMAT = 4
 # What an oracle critic sees beyond the player: four sets of cards.
-HIDDEN_SIZE = 4 * N_CARDS
+HIDDEN_CARDS_SIZE = 4 * N_CARDS
 
 Kind = Literal["mlp", "table"]
 CardRanks = Literal["relative", "absolute"]

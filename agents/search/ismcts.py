@@ -118,6 +118,7 @@ def _select(
         edge = row(edges, place)
         if edge.search == number:
             edge.available += 1
+            # UCB1 over the times that the action was available.
             bonus = math.sqrt(math.log(edge.available) / edge.visits)
             bound = edge.total / edge.visits + search.exploration * bonus
         elif may_grow:

@@ -197,6 +197,7 @@ def new_search(
 
 @inline_ir
 def weigh_hands(search: ThinkerSearch, view: Record) -> None:
+    """Prepare a view's determinizations: weights of hidden hands by the belief network, if any."""
     rules, networks = row(search.rules, 0), search.networks
     plan = row(search.plans, 0)
     plan_determinizations(rules, view, not networks.uses_belief, plan)
@@ -213,6 +214,7 @@ def weigh_hands(search: ThinkerSearch, view: Record) -> None:
 
 @inline_ir
 def sample_determinization(search: ThinkerSearch, view: Record, stream: np.ndarray) -> None:
+    """Draw a full deal that agrees with the view: by the belief network, or uniformly."""
     plan = row(search.plans, 0)
     if search.networks.uses_belief:
         # Whole hands at once: cards drawn one by one from the network's odds would not have the

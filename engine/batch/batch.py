@@ -278,10 +278,10 @@ class Batch:
         if not self.run(len(indices), apply_all, moves):
             return self.all_games[:0]
         if self._ends_at_endgame:
-            self.close(indices)
+            self.score_endings(indices)
         return indices[self.backend.to_host(self.events)[indices] == NEXT_HAND]
 
-    def close(self, indices: Array) -> None:
+    def score_endings(self, indices: Array) -> None:
         """End the episodes of those games that have just reached the endgame, by perfect play."""
         endings = self._endings(indices)
         self.run(len(endings.indices), apply_all, endings)

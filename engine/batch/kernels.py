@@ -34,7 +34,7 @@ from ..view import legal_in_view, write_position, write_view
 from .config import FOREPLAY, MATCH, TRICKS, WIN
 from .results import StepResult
 
-# Events of an action.
+# Events of an action; an episode has ended from EPISODE_OVER on.
 NO_EVENT, NEXT_HAND, EPISODE_OVER, ENDGAME_REACHED = 0, 1, 2, 3
 
 

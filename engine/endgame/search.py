@@ -141,7 +141,7 @@ def node_of(tablebase: Tablebase, scratch: Scratch, ending: Ending) -> tuple[Nod
 
 @forceinline
 def tablebase_points(tablebase: Tablebase, node: Node) -> int:
-    """Points of the leader, from the tablebase."""
+    """Tricks of the leader, at the offset of the class plus the rank of the pattern."""
     n, class_id, pattern = node
     scheme = tablebase.scheme
     offset = scheme.class_offsets[class_id] + rank_of(scheme, n, pattern)

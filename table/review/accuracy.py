@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from ...common.serialization import JsonStruct, data_frame
 from ...engine.records import GameRecord
-from ...evaluation.statistics import quantile
+from ...evaluation.statistics import t_quantile
 from .analysis import Analysis, AnalysisSettings, DecisionValues, analyse
 from .replay import player_names
 
@@ -107,7 +107,7 @@ def _cost(player: str, stage: str, trick: int | None, hands: list[list[DecisionV
     residuals = [sum(decision.cost for decision in hand) - mean * len(hand) for hand in hands]
     n_hands = sum(map(bool, hands))
     variance = n_hands / max(1, n_hands - 1) * sum(residual**2 for residual in residuals)
-    margin_of_error = quantile(n_hands) * sqrt(variance) / len(decisions)
+    margin_of_error = t_quantile(n_hands - 1) * sqrt(variance) / len(decisions)
     return Cost(
         player=player,
         stage=stage,

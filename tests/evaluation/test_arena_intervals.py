@@ -17,17 +17,16 @@ from german_whist.evaluation.statistics import (
     Moments,
     fit_ratings,
     mean_estimate,
-    quantile,
     ratio,
+    t_quantile,
     win_rate_estimate,
 )
 
 
-@pytest.mark.parametrize("count", [2, 3, 4, 5, 6, 7, 8, 12, 30, 1000])
-def test_the_quantile_is_students(count: int) -> None:
-    free = count - 1
-    near = 2e-5 if free < 6 else 0.9 / free**4  # what the series leaves out is of this size
-    assert quantile(count) == pytest.approx(stats.t.ppf(0.975, free), rel=near)
+@pytest.mark.parametrize("df", [1, 2, 3, 4, 5, 6, 7, 11, 29, 999])
+def test_t_quantile_is_students(df: int) -> None:
+    near = 2e-5 if df < 6 else 0.9 / df**4  # what the series leaves out is of this size
+    assert t_quantile(df) == pytest.approx(stats.t.ppf(0.975, df), rel=near)
 
 
 def estimates(x: np.ndarray) -> tuple[float, float]:
@@ -38,7 +37,7 @@ def estimates(x: np.ndarray) -> tuple[float, float]:
 @pytest.mark.parametrize("pairs", [2, 3, 5, 12])
 def test_few_pairs_take_the_quantile_of_student(pairs: int) -> None:
     t = stats.t.ppf(0.975, pairs - 1)
-    assert mean_estimate(0.3, 0.1, pairs).margin_of_error == pytest.approx(0.1 * t, rel=1e-3)
+    assert mean_estimate(0.3, 0.1, pairs - 1).margin_of_error == pytest.approx(0.1 * t, rel=1e-3)
     found = win_rate_estimate(0.3, 0.1, pairs, games=1000)
     for end in (found.low, found.high):  # Wilson's ends are so far from the share
         far = t * 0.1 * np.sqrt(end * (1 - end) / (0.3 * 0.7))

@@ -40,7 +40,9 @@ class CFRSettings(Settings, frozen=True, kw_only=True):
     averaging: Annotated[
         float,
         doc(
-            "Exponent of the iteration in its weight; 0: uniform, 1: linear averaging.", ge=0, le=2
+            "Exponent of the iteration in weights of regrets and average; 0: uniform, 1: linear.",
+            ge=0,
+            le=2,
         ),
     ] = 2.0
     iteration: Annotated[

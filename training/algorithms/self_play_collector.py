@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from ...agents.checkpoints.schema import HIDDEN_SIZE
+from ...agents.checkpoints.schema import HIDDEN_CARDS_SIZE
 from ...engine.batch.results import StepResult
 from ...envs.self_play import SelfPlayEnv
 from ..rollout.backends import Array, TrainingBackend
@@ -75,7 +75,9 @@ class SelfPlayCollector:
     def make_network(self) -> ActorCritic:
         """New network for the observations of these games."""
         settings = self.settings
-        n_hidden_cards = {"shared": None, "separate": 0, "oracle": HIDDEN_SIZE}[settings.critic]
+        n_hidden_cards = {"shared": None, "separate": 0, "oracle": HIDDEN_CARDS_SIZE}[
+            settings.critic
+        ]
         generator = torch.Generator().manual_seed(settings.seed)
         network = ActorCritic(
             len(self.inputs) + len(self.features),

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...agents.checkpoints.schema import HIDDEN_SIZE
+from ...agents.checkpoints.schema import HIDDEN_CARDS_SIZE
 from ...agents.networks.relative_ranks import gather_rows
 from ...agents.sampling import masked_softmax
 from ...common.jit.compiler import jit
@@ -227,7 +227,7 @@ def compile_all(rules: np.ndarray, backend: Backend) -> None:
         advantages=matrix,
     )
     backend.run_rows(1, estimate_advantages, gae)
-    hidden = np.zeros((0, HIDDEN_SIZE), np.int8)
+    hidden = np.zeros((0, HIDDEN_CARDS_SIZE), np.int8)
     cards = HiddenCards(
         rules=rules,
         records=np.zeros(0, GAME),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from torch import Tensor
 
-from ...agents.checkpoints.schema import HIDDEN_SIZE
+from ...agents.checkpoints.schema import HIDDEN_CARDS_SIZE
 from ...agents.networks.relative_ranks import gather_rows
 from ...engine.batch.results import StepResult
 from .backends import Array, TrainingBackend
@@ -48,7 +48,7 @@ class RolloutBuffer:
         """Observations are the `inputs` of each game, followed by its `rule_features`."""
         shape, zeros = (n_steps, n_envs), backend.zeros
         n_inputs = len(inputs) + rule_features.shape[1]
-        n_hidden_cards = HIDDEN_SIZE if oracle_critic else 0
+        n_hidden_cards = HIDDEN_CARDS_SIZE if oracle_critic else 0
         self.env_indices: Array = backend.from_numpy(np.arange(n_envs))
         self.observations: Array = zeros((*shape, n_inputs), np.int8)
         self.observations[..., len(inputs) :] = backend.from_numpy(rule_features)
