@@ -19,7 +19,7 @@ help:
 	@echo "make test    run the tests (Chromium is installed for some where apt can); TESTS=tests/engine for some"
 	@echo "make thorough run what make test leaves out: the site, types of examples, wheels, whole trainings"
 	@echo "make compat  run tests with the oldest and the newest dependencies that are allowed"
-	@echo "make train   train a player in some minutes, and measure it"
+	@echo "make train   train an agent in some minutes, and measure it"
 	@echo "make lint    check style, and types: Python on Linux, macOS and Windows, and JavaScript"
 	@echo "make bench   measure the speed of the engine beside others"
 	@echo "make ladder  play the published ladders again (docs/results/ladder.md; some hours)"

@@ -1,4 +1,4 @@
-"""Time of a decision of rule players, searches and the champion."""
+"""Time of a decision of rule agents, searches and the champion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hands per second of the arena between rule players, with exact and played-out endgames."""
+"""Hands per second of the arena between rule agents, with exact and played-out endgames."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def _generator() -> list[Row]:
         for n in range(1, DEFAULT_CARDS + 1):
             out = np.zeros(layer_bytes(kind.scheme, n), np.uint8)
             start = time.thread_time()
-            fill_layer(kind, n, below, out, threads=1, tell=lambda _: None)
+            fill_layer(kind, n, below, out, threads=1, report=lambda _: None)
             best[n] = min(best[n], time.thread_time() - start)
             below = out
     speed = layer_size(kind.scheme, DEFAULT_CARDS) / best[DEFAULT_CARDS] / 1e6

@@ -123,12 +123,12 @@ class GameRecord:
         for trick, (recorded, played) in enumerate(zip(self.tricks, tricks, strict=False), 1):
             if recorded != played:
                 raise RecordError(
-                    f"trick {trick} is told as {recorded}, but was played as {played}"
+                    f"trick {trick} is recorded as {recorded}, but was played as {played}"
                 )
         recorded_result, result = _Result.from_hand(self), _Result.from_hand(game)
         if recorded_result != result:
             raise RecordError(
-                f"the result is told as {recorded_result}, but the cards give {result}"
+                f"the result is recorded as {recorded_result}, but the cards give {result}"
             )
         return game
 

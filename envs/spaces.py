@@ -22,7 +22,7 @@ def observation_box(options: Options) -> spaces.Box:
     """The space of one encoded observation."""
     most = 1 if options.encoding == "vector" else 127
     box = spaces.Box(0, most, options.observation_shape, np.int8)
-    # Stable-Baselines3 stores this space in its models: `sb3:` players read the options from it.
+    # Stable-Baselines3 stores this space in its models: `sb3:` agents read the options from it.
     setattr(box, TRAINED_ON, options.trained_on())
     return box
 

@@ -18,7 +18,7 @@ class TextObservation(str):
     """A text with the `dtype` that PettingZoo's API test asks of observations."""
 
     __slots__ = ()
-    dtype = np.dtype(str)
+    dtype: np.dtype[np.str_] = np.dtype(str)
 
 
 def text_space() -> spaces.Text:
@@ -43,8 +43,8 @@ class Answers:
     """The answers of one environment: each decision allows some that name no legal action."""
 
     def __init__(self, retries: int) -> None:
-        self.retries = retries
-        self.refused = 0
+        self.retries: int = retries
+        self.refused: int = 0
         """Answers refused since the last action."""
         self.reason: str = ""
         """Why the last one was refused; empty after an action."""

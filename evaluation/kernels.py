@@ -113,7 +113,7 @@ class Decisions(NamedTuple):
 
 
 class Endings(NamedTuple):
-    """Valuation of endings, with the solver's tables and buffers."""
+    """Valuation of endings, with the solver's tablebases and buffers."""
 
     solvable: bool
     exact: bool

@@ -58,7 +58,7 @@ class Rating(NamedTuple):
 # -- agents
 
 FILE = "ladder.json"
-"""The output of `german-whist ladder --json`, without the pairings and players' details."""
+"""The output of `german-whist ladder --json`, without the pairings and agents' details."""
 _LEAST_ERROR = 10.0
 """The ladder's anchor has no deviation of its own, and strength varies with the opponent."""
 _SAME = {"hard": "thinker"}

@@ -114,11 +114,14 @@ def wheel_environment(built: Path, tmp_path_factory) -> Environment:
 def test_example_runs_with_what_its_install_line_brings(
     name: str, wheel_environment: Environment, tmp_path
 ) -> None:
-    text, code = text_and_code(name)
+    file, *options = name.split()
+    text, code = text_and_code(file)
     words, output, written = RUNS.get(name, ([], "champion", ()))
     wheel_environment.show(install_line(text))
     (tmp_path / "example.py").write_text(code, encoding="utf-8")
-    told = run(wheel_environment.python, "example.py", *words, cwd=tmp_path, MPLBACKEND="agg")
+    told = run(
+        wheel_environment.python, "example.py", *options, *words, cwd=tmp_path, MPLBACKEND="agg"
+    )
     assert output in told
     assert {*written} <= {path.name for path in tmp_path.iterdir()}
 

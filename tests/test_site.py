@@ -50,7 +50,7 @@ def test_site_keeps_option_dashes_and_searches_offline(built: Path) -> None:
     assert (built / "searchindex.js").read_text(encoding="utf-8").startswith("Search.setIndex(")
 
 
-# One page of each kind: pictures, long tablebase, names, code, and what no Markdown makes.
+# One page of each kind: pictures, long tables, names, code, and what no Markdown makes.
 SHOWN = (
     "index",
     "develop/architecture",

@@ -40,7 +40,7 @@ class GermanWhistThreeEnv(gymnasium.Env[Any, Any]):
 
     | option | values |
     |---|---|
-    | `opponents` | a player by name, or a function of view and stream; or left and right |
+    | `opponents` | an agent by name, or a function of view and stream; or left and right |
     | `illegal` | what an illegal action does: `"lose"` (default), the end of the episode at its \
 worst reward, or `"raise"` |
     | `seat` | `0`, `1`, `2`, or `"random"` (default): drawn with the deal |

@@ -35,7 +35,7 @@ class Trained(JsonStruct, frozen=True, kw_only=True):
 
     folder: Path
     checkpoint: Path
-    """The last checkpoint; its path is a player's name."""
+    """The last checkpoint; its path is an agent's name."""
     decisions: int
     hands: int
     seconds: float
@@ -68,7 +68,7 @@ def train(
     quiet: bool = False,
     **changes: Any,
 ) -> Trained:
-    """Train a player in a new run directory.
+    """Train an agent in a new run directory.
 
     `key=value` words and `changes` override the settings. The default directory is the first free
     one of `runs/NAME-1`, `runs/NAME-2` and so on. `callbacks` are added to those of the settings.

@@ -406,7 +406,7 @@ class _HandWriter:
         for view, action in zip(views[illegal], actions[illegal].tolist(), strict=True):
             allowed = ", ".join(map(action_text, np.flatnonzero(legal[illegal][0]).tolist()))
             raise ValueError(
-                f"player {agent.name} played {action_text(action)} at trick {view['trick'] + 1} "
+                f"agent {agent.name} played {action_text(action)} at trick {view['trick'] + 1} "
                 f"of a hand, which is not legal: {allowed} are"
             )
 

@@ -238,7 +238,7 @@ class OnnxAgent(PolicyAgent):
         except ImportError:
             raise ValueError(not_installed("an ONNX agent", "onnxruntime", "onnx")) from None
         if not Path(path).is_file():
-            raise ValueError(f"{path!r} is no file: name a graph, as in onnx:player.onnx")
+            raise ValueError(f"{path!r} is no file: name a graph, as in onnx:agent.onnx")
         try:
             repeating = sorted(_REPEATING & graph_operators(Path(path).read_bytes()))
         except ValueError as error:

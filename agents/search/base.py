@@ -102,7 +102,7 @@ def write_action_values(
 def searchable_actions(
     rules: Record, tablebase: Tablebase, view: Record, index: int, actions: np.ndarray
 ) -> np.uint64:
-    """Legal actions for a search with these tablebase, if there are two or more.
+    """Legal actions for a search with this tablebase, if there are two or more.
 
     None in views of another contract and in open endings; a single legal action is written.
     """
@@ -194,7 +194,7 @@ class SearchAgent(Agent):
         self.budget = parse_budget(samples, self.kind)
         self.name = f"{self.kind}:{self.budget}"
         self._tablebases = endgame_tablebases(self.rules)
-        # With this tablebase.
+        # With these tablebases.
         self._endgame: EndgamePlayer | None = EndgamePlayer(self.rules)
 
     def _compile(self) -> None:

@@ -1,4 +1,4 @@
-"""A player and a callback of another package, known by name through its entry points."""
+"""An agent and a callback of another package, known by name through its entry points."""
 
 from __future__ import annotations
 

@@ -77,7 +77,9 @@ def _exports(package: griffe.Module) -> str:
             at = home if home.is_package else home.parent
             page = f"{at.path}.md" if at else ""
             opening = _text(target).partition("\n\n")[0].replace("\n", " ").replace("|", "\\|")
-            anchor = _anchor(home.name if target.is_module or _only_listed(home) else target.name)
+            # What has no docstring has no section of its own.
+            own = target.docstring and not target.is_module and not _only_listed(home)
+            anchor = _anchor(target.name if own else home.name)
             rows.append([f"[`{name}`]({page}#{anchor})", opening])
     return markdown_table(["name", "description"], rows) if rows else ""
 

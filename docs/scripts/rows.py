@@ -1,6 +1,6 @@
 """Repeat the evaluations in a page's tables: `python docs/scripts/rows.py PAGE --seed N`.
 
-A row begins with a `german-whist evaluate` of one player against another; the columns `wins` and
+A row begins with a `german-whist evaluate` of one agent against another; the columns `wins` and
 `ms` hold its results. Rows that contain all the words of `--like` are played, the first with seed
 N, the next with N + 1 and so on, and the seed in 32 digits as key. Each row is written when it is
 done, so an interrupted command resumes.

@@ -131,7 +131,7 @@ its meaning is that of the first, and the others hold the same for the other pla
 
 ## The vector
 
-Layout {OBSERVATION_VERSION}: {OBSERVATION_SPEC.size} int8 values, the same for every rule set; \
+Version {OBSERVATION_VERSION}: {OBSERVATION_SPEC.size} int8 values, the same for every rule set; \
 where hands are exchanged, {extra} more follow.
 In the layout `raw` suits keep their order. In `trump-first` trumps come first and the side suits
 follow in an order that depends on the player's own cards; actions and mask are relabelled too.
@@ -175,7 +175,7 @@ Only rule sets with an exchange (`humbug`) append these, {EXCHANGE_STATE_SPEC.si
 
 ## The three-player game
 
-Layout {THREE_SPEC.version}: {THREE_SPEC.size} int8 values, each 0 or 1
+Version {THREE_SPEC.version}: {THREE_SPEC.size} int8 values, each 0 or 1
 ([the game](../guide/three_players.md)).
 
 {_spec_table(THREE_SPEC)}
@@ -183,7 +183,7 @@ Layout {THREE_SPEC.version}: {THREE_SPEC.size} int8 values, each 0 or 1
 
 
 def _spec_table(spec: ObservationSpec, start: int = 0) -> str:
-    """Groups of a layout from an index on; neighbours of the same kind share a row."""
+    """Groups of a specification from an index on; neighbours of the same kind share a row."""
     rows: list[list[str]] = []
     groups = [group for group in spec.groups if group.start >= start]
     for (name, size), row in groupby(groups, _name_and_size):

@@ -68,11 +68,11 @@ def fill_layer(
     out: np.ndarray,
     *,
     threads: int,
-    tell: Callable[[int], object],
+    report: Callable[[int], object],
 ) -> int:
     """Compute one layer from the layer below; returns the sum of the leaders' tricks.
 
-    `tell` is called with the number of endgames in each finished chunk.
+    `report` is called with the number of endgames in each finished chunk.
     """
     scheme = kind.scheme
     fill = fill_low if kind.low else fill_high
@@ -81,7 +81,7 @@ def fill_layer(
 
     def work(classes: Classes) -> int:
         total = fill(scheme, classes, below, out)
-        tell((classes.end - classes.first) * int(scheme.class_sizes[n]))
+        report((classes.end - classes.first) * int(scheme.class_sizes[n]))
         return int(total)
 
     return sum(map_classes(kind, n, threads, work))
@@ -100,7 +100,9 @@ def _fill_part(part: LayerFile, below: np.ndarray, data: np.ndarray, threads: in
         for n, size in zip(layers, part.layer_sizes, strict=True):
             out = data[start : start + size]
             sums.append(
-                fill_layer(part.kind, n, below, out, threads=threads, tell=progress.add) if n else 0
+                fill_layer(part.kind, n, below, out, threads=threads, report=progress.add)
+                if n
+                else 0
             )
             below = out
             start += size

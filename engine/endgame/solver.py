@@ -340,7 +340,7 @@ def values(
     """
     endings = _checked_rows(hands, trumps, leaders)
     out = np.zeros(len(endings[0]), np.int8)
-    # Endgames with trumps and those without have different tables.
+    # Endgames with trumps and those without have different tablebases.
     for with_trumps in (True, False):
         rows = np.flatnonzero((endings[1] != NO_TRUMP) == with_trumps)
         if len(rows):

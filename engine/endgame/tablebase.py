@@ -95,7 +95,7 @@ class GrowingTablebase:
 
 @cache
 def growing_tablebase(kind: TablebaseKind) -> GrowingTablebase:
-    """The growing tables of a contract for this process."""
+    """The growing tablebase of a contract for this process."""
     return GrowingTablebase(kind)
 
 
@@ -106,7 +106,7 @@ def _reduce(tablebase: Tablebase) -> tuple[Any, ...]:
     return Tablebase, tuple(tablebase)
 
 
-# Pickle tables by their contract instead of copying gigabytes.
+# Pickle tablebases by their contract instead of copying gigabytes.
 copyreg.pickle(Tablebase, _reduce)
 
 
@@ -119,7 +119,9 @@ def tablebase_in_memory(cards: int, trumps: bool = True, low: bool = False) -> T
     """A tablebase of up to ten cards, computed now and not written to a file."""
     kind = TablebaseKind(trumps, low)
     if not 1 <= cards <= BASE_CARDS:
-        raise ValueError(f"cards is {cards}: tables in memory hold 1 to {BASE_CARDS} cards each")
+        raise ValueError(
+            f"cards is {cards}: a tablebase in memory holds 1 to {BASE_CARDS} cards each"
+        )
     return _assemble(kind, build_in_memory(kind, cards), cards, [])
 
 

@@ -64,7 +64,7 @@ EXCHANGE_STATE_SPEC = ObservationSpec(
         ("blind_other", N_CARDS, "the same for the other player"),
     ],
 )
-"""Layout of rule sets with an exchange; it begins with `STATE_SPEC`."""
+"""Specification for rule sets with an exchange; it begins with `STATE_SPEC`."""
 
 
 def state_spec_of(rules: Rules) -> ObservationSpec:

@@ -40,7 +40,7 @@ GROUPS = {
         "sweep": "search for hyperparameters",
         "compare": "compare runs: settings, learning curves, strength",
         "export": "write a checkpoint as ONNX",
-        "dataset": "write hands of a player as data to learn from",
+        "dataset": "write hands of agents as data to learn from",
     },
     "measure": {
         "agents": "list the agents by name",

@@ -70,7 +70,7 @@ class PlayoutLine(Struct):
 
     text: str
     steps: list[VisibleState]
-    """The positions; what was played last is texts in `answer`."""
+    """The positions; what was played last stands in `texts.answer`."""
 
 
 class PuzzleStats(Struct):

@@ -51,7 +51,7 @@ class ClaimRefused(IllegalAction):
 
 
 class HandResult(NamedTuple):
-    """Counting tricks and pays of a hand, and whether fewer tricks won it."""
+    """Counting tricks and payoffs of a hand, and whether fewer tricks won it."""
 
     tricks: tuple[int, ...]
     payoffs: tuple[int, ...]

@@ -41,7 +41,7 @@ _TRIALS = 12
 _MIN_CARDS, _MAX_CARDS = 3, 9
 _MIN_MARGIN = 6.0
 """Minimum value of a foreplay puzzle's right card above every other card, in the unit."""
-_MARGIN_HALF_WIDTHS = 2.0
+_MARGINS_OF_ERROR = 2.0
 """The same margin in margins of error of the difference."""
 _POOL, _BAND = 8, 100.0
 """One puzzle is chosen from this many candidates: that of the rarest rating band so far."""
@@ -217,7 +217,7 @@ def _confirm(strong: Analyst, candidate: _Candidate) -> _Candidate | None:
         return candidate
     values = strong.values(candidate.game.view())
     same = values.best[0] == candidate.values.best[0]
-    confirmed = same and _stands_out(values, _MARGIN_HALF_WIDTHS)
+    confirmed = same and _stands_out(values, _MARGINS_OF_ERROR)
     return candidate._replace(values=values) if confirmed else None
 
 

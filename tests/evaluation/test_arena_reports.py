@@ -1,4 +1,4 @@
-"""What the commands print and write: tablebase, JSON, CSV, pages, and configs."""
+"""What the commands print and write: tables, JSON, CSV, pages, and configs."""
 
 from __future__ import annotations
 

@@ -231,4 +231,4 @@ def test_the_command_tells_the_size_before_and_after(tmp_path: Path, whist: Any)
     assert f"{size / 20:,.0f} bytes a hand" in out
     assert size < 20 * load_dataset(tmp_path / "data").card.bytes_per_hand + 4000
     told = whist("dataset", "random", status=2).err
-    assert "name a player and a folder, as in `dataset champion counting" in told
+    assert "name an agent and a folder, as in `dataset champion counting" in told

@@ -122,9 +122,7 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
     ] = 1.0
     ema_decay: Annotated[
         float,
-        doc(
-            "Decay of the EMA of weights, for each step; the EMA policy is the player.", ge=0, lt=1
-        ),
+        doc("Decay of the EMA of weights, for each step; the EMA policy is the agent.", ge=0, lt=1),
     ] = 0.99
     kl_coef: Annotated[
         NonNegative,

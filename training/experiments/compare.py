@@ -107,7 +107,7 @@ class Comparison(Struct, frozen=True, dict=True):
         return [_improvement(training, self.trainings[0]) for training in self.trainings[1:]]
 
     def to_json(self) -> dict[str, Any]:
-        # msgspec writes null for the infinite half-width of an interval over one seed.
+        # msgspec writes null for the infinite margin of error of an interval over one seed.
         text = msgspec.json.encode(self.trainings, enc_hook=str)
         improvements = msgspec.json.decode(msgspec.json.encode(self.improvements))
         return {
@@ -246,6 +246,11 @@ def _improvement(training: ComparedTraining, first: ComparedTraining) -> Improve
             differences[name] = difference_of_means(training.finals[name], first.finals[name])
     probability = None
     several = min(training.evaluated_seeds, first.evaluated_seeds) > 1
+    opponents = [
+        name
+        for name in opponents
+        if all(len(one.finals[name]) == one.evaluated_seeds for one in (training, first))
+    ]
     if several and opponents:
         wins = np.mean(
             [_win_matrix(training.finals[name], first.finals[name]) for name in opponents], axis=0

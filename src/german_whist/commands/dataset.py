@@ -1,8 +1,8 @@
 # pyright: strict
-"""Write hands of one player against itself, or of two, as a data set of NumPy files.
+"""Write hands of one agent against itself, or of two, as a data set of NumPy files.
 
 Every hand is another deal. A row is a decision: what the player to move may know, the action, the
-player's probabilities, and what the hand pays it. What players may not know is written on request,
+agent's probabilities, and what the hand pays it. What players may not know is written on request,
 in columns whose names begin with `hidden_`. The same command goes on with an interrupted data set.
 """
 
@@ -20,7 +20,7 @@ from .worker_options import add_workers_option, worker_count
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     from ..training.datasets import EXTRAS
 
-    parser.add_argument("agents", nargs="*", metavar="A", help="one player, or two")
+    parser.add_argument("agents", nargs="*", metavar="A", help="one agent, or two")
     parser.add_argument(
         "--hands",
         type="positive",
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rules",
         metavar="NAME|FILE.yaml|RUN",
-        help="rule set (default: classic, or what a trained player plays)",
+        help="rule set (default: classic, or what a trained agent plays)",
     )
     parser.add_argument(
         "--seed",
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if not arguments.agents or arguments.out is None:
         raise ValueError(
-            "name a player and a folder, as in `dataset champion counting --hands 10000 --out data`"
+            "name an agent and a folder, as in `dataset champion counting --hands 10000 --out data`"
         )
 
     def announce(dataset: Dataset) -> None:

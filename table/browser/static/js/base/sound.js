@@ -18,7 +18,7 @@ function tone(frequency, start, length, volume, type = "triangle") {
   source.stop(from + length);
 }
 
-/* A card on table is a short breath of noise. */
+/* A card laid on the table is a short noise. */
 /** @type {(length: number, volume: number, frequency: number) => void} */
 function breath(length, volume, frequency) {
   const size = Math.ceil(context.sampleRate * length);

@@ -12,7 +12,7 @@ import { byId } from "./dom.js";
 /** @type {typeof import("../../../../text/labels.json")} */
 export const LABELS = JSON.parse(byId("labels").textContent);
 
-/* Where there is no keyboard, nothing is texts of keys. */
+/* Where there is no keyboard, no text names keys. */
 export const TOUCH = matchMedia("(hover: none) and (pointer: coarse)").matches;
 const KEY = / \((?:[A-Z,?←→]|Space|Home|End)\)$/;
 

@@ -133,7 +133,9 @@ export class LobbyPage {
   /* What depends on the rule set; the fields that it is chosen in stay, and with them the focus. */
   showRules() {
     const { choice } = this;
-    const chosen = /** @type {RulesInfo} */ (this.menu.rules.find(({ name }) => name === choice.rules));
+    // A rule set that was chosen before may be there no more.
+    const chosen = this.menu.rules.find(({ name }) => name === choice.rules) ?? this.menu.rules[0];
+    choice.rules = chosen.name;
     PARTS.forEach((part, place) => {
       const { deck, variant, scoring } = chosen;
       const values = new Set(this.rulesWith(place, { deck, variant, scoring }).map((rules) => rules[part]));
