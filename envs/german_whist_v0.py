@@ -280,7 +280,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         if step.event >= EPISODE_OVER:
             if step.event == ENDGAME_REACHED:
                 self._batch.events[0] = ENDGAME_REACHED
-                self._batch.close(self._batch.all_games)
+                self._batch.score_endings(self._batch.all_games)
             self.is_over, self._next_observation = True, None
             self._end(agent)
         else:
