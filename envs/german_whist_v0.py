@@ -177,17 +177,26 @@ class AnswersAgain(IllegalActionLoses):
 
     def step(self, action: Any) -> None:
         raw: Any = self._raw
+        mover = raw.agent_selection
+        refused: dict[str, str] = {}
         if isinstance(action, str) and not raw.is_over:
-            raw.infos[raw.agent_selection] = {}
             try:
                 action = raw.check_action(action)
             except IllegalAction:
-                raw.infos[raw.agent_selection]["refused"] = raw.answers.reason
+                refused = {"refused": raw.answers.reason}
                 if not raw.answers.exhausted:
+                    # The mover has seen its reward: it must not be paid at the next look too.
+                    raw.rewards = dict.fromkeys(raw.possible_agents, 0.0)
+                    raw._cumulative_rewards[mover] = 0.0
+                    raw.infos[mover] = refused
                     self._prev_obs = None
                     return
-                action = int(raw.observe(raw.agent_selection)["action_mask"].argmin())
+                action = int(raw.observe(mover)["action_mask"].argmin())
+            else:
+                raw.infos[mover] = {}
         super().step(action)
+        if refused:
+            raw.infos[mover] |= refused
 
 
 class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
@@ -311,6 +320,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
     def abandon(self, offender: str) -> None:
         self._batch.abandon(self._batch.all_games, np.array([AGENTS.index(offender)]))
         self.is_over, self._next_observation = True, None
+        self.answers.accept()  # a refused answer's sentence names its player's cards
         self._set_results()
 
     def _result(self, seat: int) -> dict[str, Any]:

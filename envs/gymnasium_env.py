@@ -123,17 +123,20 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[Any, Any]):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Play an action; the opponent moves until it is the learner's turn again."""
+        refused: dict[str, Any] = {}
         if isinstance(action, str) and self.options.observation == TEXT:
             action = self._read(action)
             if action is None:
-                info = {**self._info(), "refused": self._answers.reason}
-                return self._observation(), 0.0, False, False, info
+                refused = {"refused": self._answers.reason}
+                if not self._answers.exhausted:
+                    return self._observation(), 0.0, False, False, {**self._info(), **refused}
+                action = int(self._batch.masks[0].argmin())
         self._answers.accept()
         number = checked_action(action)
         cost = self._cost_of(number)
         step = self._batch.step(np.reshape(number, 1))
         self._render_human()
-        over, info = bool(step.ended[0]), {**self._info(), **cost}
+        over, info = bool(step.ended[0]), {**self._info(), **cost, **refused}
         if over:
             info["result"] = result_dicts(step.finished.results)[0]
         return self._observation(), float(step.rewards[0]), over, False, info
@@ -151,7 +154,7 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[Any, Any]):
         return {"cost": costs.costs.get(action, np.nan), "cost_source": costs.source}
 
     def _read(self, answer: str) -> int | None:
-        """The action of an answer; of one that names none, None, or after all retries a loss."""
+        """The action of an answer; None for one that names no legal action."""
         batch = self._batch
         batch.batch.check_ready()
         if batch.over[0]:  # a step says so
@@ -161,7 +164,7 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[Any, Any]):
         except IllegalAction:
             if batch.illegal_raises:
                 raise
-            return int(batch.masks[0].argmin()) if self._answers.exhausted else None
+            return None
 
     def restore(self, state: Mapping[str, Array]) -> tuple[Any, dict[str, Any]]:
         """Continue from a `state`, in an environment of the same options."""

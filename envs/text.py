@@ -67,4 +67,7 @@ class Answers:
 
     def observation(self, view: View) -> TextObservation:
         text = observation_text(view)
-        return TextObservation(f"Refused: {self.reason}.\n\n{text}" if self.reason else text)
+        if self.reason:  # it quotes the answer, which may have any characters
+            reason = "".join(each if each in CHARACTERS else "?" for each in self.reason)
+            text = f"Refused: {reason}.\n\n{text}"
+        return TextObservation(text)

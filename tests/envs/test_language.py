@@ -81,6 +81,8 @@ def test_answers_without_a_card_are_refused_and_then_lose() -> None:
     assert ended
     assert reward <= -1
     assert not info["action_mask"].any()
+    assert "'the duck' names no card" in info["refused"]
+    assert not seen.startswith("Refused: ")
     strict = GermanWhistEnv("small-last", observation="text", illegal="raise")
     strict.reset(seed=1)
     with pytest.raises(IllegalAction, match="names no card to play"):
@@ -109,6 +111,49 @@ def test_aec_answers_are_refused_and_then_lose() -> None:
     env.step("the duck")
     assert env.terminations[agent]
     assert env.rewards[agent] <= -1
+    assert "names no card" in env.infos[agent]["refused"]
+    assert "refused" not in env.infos[other]
+
+
+@pytest.mark.filterwarnings("ignore:.*Illegal move made")
+@pytest.mark.parametrize("offender", ["player_0", "player_1"])
+def test_nobody_reads_the_last_refusal_of_a_lost_hand(offender: str) -> None:
+    env = german_whist_v0.env("small-last", observation="text", retries=0)
+    env.reset(seed=1)
+    while env.agent_selection != offender:
+        env.step(int(env.last()[0]["action_mask"].argmax()))
+    env.step("the duck")
+    for agent in env.agent_iter():
+        assert not env.last()[0]["observation"].startswith("Refused: ")
+        assert ("refused" in env.infos[agent]) == (agent == offender)
+        env.step(None)
+
+
+def test_refused_answers_leave_the_sum_of_rewards() -> None:
+    sums = []
+    for refusals in (0, 1):
+        env = german_whist_v0.env("small-last", observation="text", reward="tricks")
+        env.reset(seed=1)
+        total = dict.fromkeys(env.possible_agents, 0.0)
+        for agent in env.agent_iter():
+            observation, reward, ended, _, _ = env.last()
+            total[agent] += reward
+            if not ended and refusals and "Refused: " not in observation["observation"]:
+                env.step("the duck")
+                assert not any(env.rewards.values())
+            else:
+                env.step(None if ended else int(observation["action_mask"].argmax()))
+        sums.append(total)
+    assert sums[0] == sums[1]
+    assert any(sums[0].values())
+
+
+def test_observation_of_any_refused_answer_is_in_the_space() -> None:
+    env = GermanWhistEnv("small-last", observation="text")
+    env.reset(seed=1)
+    seen, *_ = env.step("Ich weiß nicht, été 東京 " * 40)
+    assert seen.startswith("Refused: 'Ich wei? nicht, ?t? ?? ")
+    assert seen in env.observation_space
 
 
 @pytest.mark.parametrize(
