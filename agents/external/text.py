@@ -54,6 +54,7 @@ class TextAgent(CallableAgent):
         super().__init__(function, rules, *words, match=match)
         self._ask: Callable[[str], Any] = function
         self.retries = retries
+        self.transcript = []
 
     def act(self, views: Array, rng: Array) -> Array:
         actions = np.full(len(views), -1, np.int64)

@@ -129,7 +129,7 @@ class Opponent:
 
 
 class Opponents:
-    """The agents of a table, made on demand and shared unless they keep state."""
+    """The agents of a table, made on demand and shared unless they keep state or transcripts."""
 
     def __init__(self, extra: Iterable[str] = ()) -> None:
         """`extra`: agents of the command line, by name with parameters, path or module:object."""
@@ -157,7 +157,8 @@ class Opponents:
     def make(self, name: str, rules: Rules, match: Match | None) -> Agent:
         """The agent of this name for these rules; other names are refused."""
         shared = self._shared(self[name].name, rules, match=match)
-        return make_agent(name, rules, match=match) if shared.keeps_state else shared
+        own = shared.keeps_state or shared.transcript is not None
+        return make_agent(name, rules, match=match) if own else shared
 
     def menu(self) -> tuple[list[RulesInfo], list[AgentInfo]]:
         agents = [

@@ -287,6 +287,7 @@ class Session:
             raise IllegalAction(label("refused.no_card"))
         actions = list(map(int, game.actions))
         self._restore(msgspec.structs.replace(self._state(), actions=actions, helped=True))
+        self._texts = {n: texts for n, texts in self._texts.items() if n < len(actions)}
 
     def _player_to_move(self) -> Player:
         player = self._players[self.turn] if self.turn is not None else None
