@@ -5,6 +5,7 @@ Install in a clone: `pip install .`.
 """
 
 import argparse
+import math
 import random
 from collections import defaultdict
 
@@ -24,8 +25,9 @@ chance = random.Random(1)
 def model(conversation: list[str]) -> str:
     """Stands in for a language model: low cards, in changing words, and at times no card."""
     legal = conversation[-1].rpartition("Legal: ")[2].rstrip(".").split(", ")
-    chosen = min(legal, key=lambda text: "23456789TJQKA".index(text[0]))
-    name = german_whist.card(chosen).name
+    cards = [text for text in legal if len(text) == 2]  # others: "the hidden card", "keep the hand"
+    chosen = min(cards or legal, key=lambda text: "23456789TJQKA".find(text[0]))
+    name = german_whist.card(chosen).name if cards else chosen
     forms = ["{code}", "[{code}]", "I play the {name}.", "Answer: {name}", "Let me think about it."]
     return chance.choice(forms).format(code=chosen, name=name)
 
@@ -49,7 +51,7 @@ for hand in range(args.hands):
         conversation += [answer, text]
         answers += 1
         refused += "refused" in info
-        if "cost" in info:
+        if math.isfinite(info.get("cost", math.nan)):
             costs[info["cost_source"]].append(info["cost"])
     wins += (float(reward) + 1) / 2
 print(f"{args.opponent}: {100 * wins / args.hands:.0f} % of {args.hands} hands won")

@@ -28,6 +28,8 @@ RUNS = {
         "answers refused",
         (),
     ),
+    "language_model --rules draft": (["--costs", "exact", "--hands", "2"], "answers refused", ()),
+    "language_model --rules humbug": (["--costs", "exact", "--hands", "2"], "answers refused", ()),
     "own_agent": (["--hands", "60"], "saver against random-exact", ()),
     "analyse_hand": (["--search", "flat-mc:20"], "decisions that mattered", ("hand.png",)),
     "three_players": (["--steps", "4096", "--hands", "2"], "against two random", ()),
