@@ -116,7 +116,7 @@ def _trick_lines(view: View) -> Iterator[str]:
             other = "an unseen card" if unseen else str(CARDS[other_drew[trick]])
             line += f"; you drew {CARDS[drew[trick]]}, opponent {other}"
         if seconds[trick]:
-            line += "; the winner chose the lower card"
+            line += "; the winner took the second card of the stock"
         yield line
 
 
