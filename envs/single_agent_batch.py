@@ -433,7 +433,7 @@ class SingleAgentBatch:
             if not is_random(agent):
                 remaining.append(games)
             elif batch.run(len(games), play_random, (games, self.seats), self._key):
-                batch.close(games[batch.games["phase"][games] != OVER])
+                batch.score_endings(games[batch.games["phase"][games] != OVER])
         return np.concatenate(remaining)
 
 
