@@ -199,3 +199,16 @@ def test_no_file_names_a_place_on_some_machine() -> None:
     for path in {ROOT / line for line in listed.stdout.splitlines()} - {Path(__file__).resolve()}:
         if path.is_file():
             assert not place.search(path.read_text(encoding="utf-8", errors="replace")), path
+
+
+def test_readme_commands_need_no_variable() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for page in (text, (ROOT / "docs" / "guide" / "start.md").read_text(encoding="utf-8")):
+        commands = re.findall(r"^(?:uv )?pip install .*", page, re.MULTILINE)
+        assert commands[0] == 'pip install ".[train,table]"'
+        assert 'uv pip install --torch-backend=cpu ".[train,table]"' in page
+        assert "$" not in "".join(commands)
+    for target in re.findall(r"^make (\w+)$", text, re.MULTILINE):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+    assert "\nmake test\n" in text

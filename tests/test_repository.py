@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -41,3 +42,17 @@ def test_workflow_tests_every_python_of_the_classifiers() -> None:
     project = (ROOT / "pyproject.toml").read_text("utf-8")
     pythons = re.findall(r"Python :: (3\.\d+)", project)
     assert workflow["jobs"]["test"]["strategy"]["matrix"]["python"] == pythons
+
+
+def test_devcontainer_makes_the_environment_that_it_names() -> None:
+    container = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text("utf-8"))
+    assert container["onCreateCommand"] == "make .venv/.ready"
+    python = container["customizations"]["vscode"]["settings"]["python.defaultInterpreterPath"]
+    assert python.endswith("/.venv/bin/python")
+
+
+def test_pre_commit_has_the_ruff_of_constraints() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))
+    constraints = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    for hook in hooks["repos"][0]["hooks"]:
+        assert set(hook["additional_dependencies"]) <= {*constraints}

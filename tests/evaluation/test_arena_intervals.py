@@ -308,3 +308,21 @@ def test_ladder_intervals_cover_ratings_of_a_long_ladder(players: list[str], han
         ]
     # The standard error of each player's coverage is 1 %.
     assert ((covered[1:] / ladders >= 0.93) & (covered[1:] / ladders <= 0.97)).all()
+
+
+@pytest.mark.parametrize(("probability", "pairs"), [(0.5, 40), (0.6, 150), (0.9, 150), (0.97, 300)])
+def test_win_rate_intervals_cover_the_truth(probability: float, pairs: int) -> None:
+    """Good cards win in both seats, so the two games of a pair are correlated."""
+    normal, rounds = np.random.default_rng(pairs).normal, 1000
+    luck, own = normal(size=(rounds, 1, pairs)), normal(size=(rounds, 2, pairs))
+    wins = np.array([[1], [-1]]) * luck + 0.7 * own < stats.norm.ppf(probability)
+    truth = stats.norm.cdf(stats.norm.ppf(probability) / np.sqrt(1.49))
+    found = [win_rate_estimate(*estimates(2 * won.sum(0)), pairs) for won in wins]
+    assert 0.93 <= np.mean([each.low <= truth <= each.high for each in found]) <= 0.975
+
+
+def test_interval_of_many_hands_is_that_of_their_variance() -> None:
+    wins = np.repeat([0, 2, 4], (120, 660, 220))
+    value, error = estimates(wins)
+    found = win_rate_estimate(value, error, 1000)
+    assert found.margin_of_error == pytest.approx(t_quantile(999) * error, rel=0.005)

@@ -333,3 +333,27 @@ def test_every_rule_set_is_chosen_by_deck_variant_and_scoring(client: Client) ->
     rules = client.get("/api/menu")["rules"]
     parts = {(each["deck"], each["variant"], each["scoring"]) for each in rules}
     assert len(parts) == len(rules) == len(named_rules())
+
+
+def test_restart_in_the_middle_of_a_hand_changes_nothing(tmp_path) -> None:
+    match = {"kind": "best", "n": 3}
+    with running_server(tmp_path) as server:
+        client = server.client()
+        tables = [
+            TableClient(client, rules="draft", opponent=each, match=match)
+            for each in ("easy", "medium")
+        ]
+        for table in tables:
+            table.play_on(min, 20)
+            while table.state["turn"] != 0:
+                table.wait()
+    with running_server(tmp_path) as server:
+        client.port = server.port
+        assert {each["id"] for each in client.get("/api/tables")} == {table.id for table in tables}
+        for table in tables:
+            state = client.get(table.path)["state"]
+            for name in ("hand", "move", "n", "trick", "tricks", "legal", "upcards", "known_other"):
+                assert state[name] == table.state[name], name
+            table.take({"state": state})
+            table.play_on(min)
+        assert client.get("/api/statistics")["total"]["matches"] == 2

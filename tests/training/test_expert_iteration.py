@@ -50,6 +50,7 @@ from german_whist.training.expert_iteration.search_targets import (
     LookaheadPlayers,
     PolicyTask,
     SearchPlayers,
+    _min_weight_term,
     play_with_targets,
 )
 from german_whist.training.expert_iteration.self_play import PolicyPlayers
@@ -340,6 +341,26 @@ def test_policy_loss_is_expected_target_less_kl_divergence() -> None:
         gradient = gradients[f"{name}.weight"]
         error = np.linalg.norm(layer.weight.grad.numpy() - gradient)
         assert error < 0.2 * np.linalg.norm(gradient)
+
+
+def test_min_weight_term_lifts_only_better_rare_cards() -> None:
+    """The gradient by each log-probability is what a better card lacks to the least weight."""
+    probs = torch.tensor([[0.9, 0.075, 0.011, 0.009, 0.005], [0.5, 0.49, 0.004, 0.003, 0.003]])
+    targets = torch.tensor([[0.0, 0.4, 0.5, -0.5, torch.nan], [-0.1, 0.1, 0.2, torch.nan, -0.9]])
+    advantages, penalty = targets.nan_to_num() - 0.05, 0.01 * torch.arange(10.0).view(2, 5)
+    new = probs.log().requires_grad_()
+    _min_weight_term(targets, advantages, new, penalty).sum().backward()
+    gradient = new.grad
+    assert gradient is not None
+    for hand in range(2):
+        improvements = advantages[hand] - penalty[hand]
+        mean = float((probs[hand] * improvements).sum())
+        for card in range(5):
+            better = float(improvements[card]) - mean
+            lifted = not math.isnan(targets[hand, card]) and better > 0 and probs[hand, card] < 0.02
+            expected = (0.02 - float(probs[hand, card])) * better if lifted else 0.0
+            assert float(gradient[hand, card]) == pytest.approx(expected, abs=1e-7)
+    assert gradient.count_nonzero() == 2
 
 
 # -- targets of value networks
