@@ -83,8 +83,8 @@ def test_the_score_before_a_hand_is_taken_up_to_its_limit(name: str, most: int, 
 
 def test_pays_and_seeds_of_records_hold_to_their_limits() -> None:
     for payoffs, words in (
-        ([-1_000_000_000, 0], "the result is told as"),
-        ([1_000_000_000, 0], "the result is told as"),
+        ([-1_000_000_000, 0], "the result is recorded as"),
+        ([1_000_000_000, 0], "the result is recorded as"),
         ([-1_000_000_001, 0], "the record: result.pays[0] is -1000000001: it has to be"),
         ([0, 1_000_000_001], "the record: result.pays[1] is 1000000001: it has to be"),
     ):

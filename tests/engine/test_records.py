@@ -137,11 +137,11 @@ BROKEN = {
     "with a trick too many": (mapping_with(tricks=[*TRICKS, "0: 2C 3C"]), "is over"),
     "with a wrong leader": (
         mapping_with(tricks=[*TRICKS[:3], OTHER_LEADER, *TRICKS[4:]]),
-        "trick 4 is told as",
+        "trick 4 is recorded as",
     ),
     "with a wrong count": (
         mapping_with(result={"tricks": [13, 0], "pays": [1, -1]}),
-        r"the result is told as tricks \[13, 0\]",
+        r"the result is recorded as tricks \[13, 0\]",
     ),
     "with one pay": (mapping_with(result={"tricks": [7, 6], "pays": [1]}), "list of 2 whole"),
     "with a list for meta": (mapping_with(meta=[1]), "meta is"),

@@ -82,5 +82,5 @@ def test_broken_lines_are_numbered_and_good_ones_stay(path: Path, whist) -> None
     left_out = re.findall(r"line (\d+) is left out: (.*)", err)
     assert [number for number, _ in left_out] == ["2", "3", "5"]
     assert "not a line of JSON" in left_out[0][1]
-    assert "the result is told as" in left_out[1][1]
+    assert "the result is recorded as" in left_out[1][1]
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", out + err + whist("replay", path).out)
