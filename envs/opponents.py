@@ -37,36 +37,6 @@ LearnerGames = tuple[np.ndarray, np.ndarray]
 
 
 @jit
-def find_opponent_turns(
-    arrays: BatchArrays, games: LearnerGames, opponent_turns: np.ndarray, start: int, stop: int
-) -> int:
-    """Find the games in which the opponent is to move; returns their number.
-
-    Each thread writes them to the front of its part of `opponent_turns`, and -1 behind them.
-    """
-    indices, seats = games
-    count = start
-    for position in range(start, stop):
-        index = indices[position]
-        game = row(arrays.games, index)
-        opponent_turns[count] = index
-        count += 1 if game.turn != seats[index] and game.phase != OVER else 0
-    for position in range(count, stop):
-        opponent_turns[position] = -1
-    return count - start
-
-
-@jit
-def write_rewards(
-    arrays: BatchArrays, seats: np.ndarray, rewards: np.ndarray, start: int, stop: int
-) -> int:
-    """Write the rewards of each game's seat in `seats`."""
-    for index in range(start, stop):
-        rewards[index] = row(arrays.results, index).rewards[seats[index]]
-    return 0
-
-
-@jit
 def write_legal(arrays: BatchArrays, masks: np.ndarray, start: int, stop: int) -> int:
     """Write the last action mask of each game."""
     for index in range(start, stop):

@@ -19,7 +19,7 @@ from ..agents.base import Agent, agent_key
 from ..agents.game_numbers import GameNumbers, reserve_game_numbers
 from ..agents.registry import as_agent
 from ..common.jit.compiler import warm_up
-from ..engine.batch.batch import READ_NS, Array, Batch
+from ..engine.batch.batch import Array, Batch
 from ..engine.batch.config import TEXT, GameOptions, Options, options_from
 from ..engine.batch.kernels import EPISODE_OVER, REAL, SHOWN, Moves, first_illegal
 from ..engine.batch.results import results_by_seat
@@ -41,13 +41,11 @@ from .opponents import (
     OpponentGames,
     PendingDecisions,
     draw_seats,
-    find_opponent_turns,
     is_random,
     play_random,
     query_opponent,
     write_decisions,
     write_legal,
-    write_rewards,
 )
 from .options import LearnerOptions
 from .render.modes import OPEN, SEAT, Painter, painter_for
@@ -129,7 +127,6 @@ class SingleAgentBatch:
         # Of each of these agents; several environments may play against one that keeps state.
         self._numbers: dict[int, GameNumbers] = {}
         self._key = agent_key(0)
-        self._index_buffer = np.zeros(self.n, np.int64)
         self._rng = np.zeros(self.n, np.uint64)
         self.observations, self.masks = self.batch.new_rows(self.n)
         self.masks[:] = 0
@@ -295,8 +292,7 @@ class SingleAgentBatch:
         return Moves(games[legal], chosen[legal], SHOWN), games[~legal]
 
     def _collect_rewards(self, seats: Array) -> Array:
-        rewards = np.empty(self.n)
-        self.batch.run(self.n, write_rewards, seats, rewards, cost_ns=READ_NS)
+        rewards = self.batch.results["rewards"][self.batch.all_games, seats]
         self.returns += rewards
         return rewards
 
@@ -404,15 +400,8 @@ class SingleAgentBatch:
         batch = self.batch
         if any(map(is_random, self._agents.values())):
             indices = self._play_random(indices)
-        while len(indices):
-            buffer = self._index_buffer[: len(indices)]
-            games = indices, self.seats
-            count = batch.run(len(indices), find_opponent_turns, games, buffer)
-            if not count:
-                return
-            # Each thread fills the front of its own part of the buffer.
-            contiguous = buffer[count - 1] >= 0 and buffer[:count].min() >= 0
-            indices = buffer[:count].copy() if contiguous else buffer[buffer >= 0]
+        while len(indices := self._opponent_turns(indices)):
+            count = len(indices)
             parts = self._by_agent(indices)
             # Each agent's decisions side by side: one call for all of its games.
             indices = np.concatenate([games.indices for games in parts])
@@ -425,6 +414,12 @@ class SingleAgentBatch:
                     batch, games, PendingDecisions(*(array[rows] for array in decisions))
                 )
             self._notify_opponents(batch.apply_actions(Moves(indices, actions, REAL)))
+
+    def _opponent_turns(self, indices: Array) -> Array:
+        """Those of these games in which the opponent is to move."""
+        games = self.batch.games
+        waits = (games["turn"][indices] != self.seats[indices]) & (games["phase"][indices] != OVER)
+        return indices[waits]
 
     def _play_random(self, indices: Array) -> Array:
         """Let random opponents move, without views; returns the games of the others."""
