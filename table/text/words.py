@@ -120,12 +120,9 @@ def stage_parts(view: View) -> list[str]:
         return [label("hand.over")]
     if view.phase == "exchange":
         return [label("stage.exchange")]
-    if view.stock_left or view.phase == "choose":
-        trick = label("stage.trick", n=view.trick + 1, all=rules.foreplay_tricks)
-        counts = [] if rules.counts == "last" else [label("stage.counts")]
-        return [trick, label("stage.stock"), *counts]
-    number = view.trick + 1 - rules.foreplay_tricks
-    return [label("stage.trick", n=number, all=rules.hand), label("stage.counts")]
+    for_stock = rules.counts == "last" and (view.stock_left > 0 or view.phase == "choose")
+    trick = label("stage.trick", n=view.trick + 1, all=rules.foreplay_tricks + rules.hand)
+    return [trick, label("stage.stock" if for_stock else "stage.counts")]
 
 
 def stage(view: View) -> str:

@@ -156,7 +156,7 @@ def test_table_shows_the_course_of_a_hand(user: User) -> None:
     page = user.page
     user.set(motion="fast")
     name = user.sit_down(seed=5)
-    expect(page.locator(".stage-label")).to_have_text("Trick 1 of 7, for the stock")
+    expect(page.locator(".stage-label")).to_have_text("Trick 1 of 14, for the stock")
     expect(page.locator(".prompt")).to_contain_text("the winner takes ")
     listen = """() => {
         window.prompts = [];
@@ -186,7 +186,7 @@ def test_table_shows_the_course_of_a_hand(user: User) -> None:
     while user.request(f"tables/{name}")["state"]["stock_left"]:
         user.play_on()
     assert any(each.startswith("The stock is gone.") for each in page.evaluate("prompts"))
-    expect(page.locator(".stage-label")).to_contain_text("and it counts")
+    expect(page.locator(".stage-label")).to_have_text("Trick 8 of 14, and it counts")
     expect(page.locator(".card[data-zone=other] .back")).to_have_count(0)
     expect(page.locator(".plate-own .plate-score").first).to_be_visible()
     expect(page.locator(".plate-own .plate-stock")).to_be_visible()

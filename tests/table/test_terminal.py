@@ -74,10 +74,10 @@ def test_a_hand_is_played_with_help_left_and_resumed(terminal, store):
     user.wait_for("Not allowed")
     assert re.search(r"Not allowed: \S+ does not follow suit: \w+ were led, play", user.text)
     user.press("end", "enter")
-    user.wait_for("Trick 2 of 13")
+    user.wait_for("Trick 2 of 26")
     user.press("b")
     user.wait_for("The card is taken back.")
-    assert "Trick 1 of 13" in user.text
+    assert "Trick 1 of 26" in user.text
     assert user.text.splitlines()[:12] == first.splitlines()[:12]
     user.press("h")
     user.wait_for("Hint:")
@@ -91,7 +91,7 @@ def test_a_hand_is_played_with_help_left_and_resumed(terminal, store):
         user.press("escape")
         user.wait_for("Enter play")
     user.press("enter")
-    user.wait_for("Trick 2 of 13")
+    user.wait_for("Trick 2 of 26")
     user.wait_for("Enter play")
     table = user.lines[:14]
     user.press("q")
@@ -107,11 +107,11 @@ def test_a_hand_is_played_with_help_left_and_resumed(terminal, store):
     # One Enter too many plays no card.
     again.wait_for("Enter play")
     again.type("\r\r\r\r")
-    again.wait_for("Trick 3 of 13")
+    again.wait_for("Trick 3 of 26")
     again.read_until(time.monotonic() + 1.0)
-    assert "Trick 3 of 13" in again.text
+    assert "Trick 3 of 26" in again.text
     again.press("enter")
-    again.wait_for("Trick 4 of 13")
+    again.wait_for("Trick 4 of 26")
     again.press("ctrl-c")
     assert again.end() == 0
     assert b"The table is kept as it is" in again.output
