@@ -153,6 +153,8 @@ export interface AgentInfo {
   about: string;
   kind: string;
   plays: Array<string> | null;
+  usual: boolean;
+  named: boolean;
   strength: number | null;
   strength_error: number | null;
 }

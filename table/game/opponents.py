@@ -27,8 +27,12 @@ from ..text.words import title_of
 _AGENTS_PACKAGE = make_agent.__module__.rpartition(".")[0] + "."
 _ONLY_IF_NAMED = ("thinker", "champion-1", "champion-2", "random-exact")
 """Agents for research: `hard` plays as `thinker` does, and others have newer versions."""
+_UNRATED = 10_000
+"""Where agents without a rating stand among the others: last."""
 _CACHE_SIZE = 32
 """Agents that are kept for further tables; some hold networks of megabytes."""
+_USUAL = ("easy", "medium", "hard", "champion")
+"""Agents for people to play against; the menu shows these, and those that are named, first."""
 
 
 class AgentInfo(Struct):
@@ -39,6 +43,9 @@ class AgentInfo(Struct):
     about: str
     kind: str
     plays: list[str] | None
+    usual: bool
+    """Whether it is there for people to play against, or named on the command line."""
+    named: bool
     strength: int | None = None
     """Its Elo rating on the ladder of classic hands; None if it is not on it."""
     strength_error: int | None = None
@@ -72,6 +79,8 @@ class Opponent:
     about: str
     bundled: bool
     """Whether it comes with the package; others may be slow, or play some rule sets only."""
+    named: bool = False
+    """Whether the command line names it."""
 
     @property
     def title(self) -> str:
@@ -141,7 +150,7 @@ class Opponents:
                 self._opponents[name] = Opponent(name, entry.about, bundled)
         for name in extra:
             bundled = name.partition(":")[0] in (*self._opponents, *_ONLY_IF_NAMED)
-            self._opponents[name] = Opponent(name, label("agents.named"), bundled)
+            self._opponents[name] = Opponent(name, label("agents.named"), bundled, named=True)
         self._shared = lru_cache(_CACHE_SIZE)(make_agent)
         for name in extra:
             _ = self._opponents[name].kind  # raises at the start, not on the page
@@ -161,6 +170,7 @@ class Opponents:
         return make_agent(name, rules, match=match) if own else shared
 
     def menu(self) -> tuple[list[RulesInfo], list[AgentInfo]]:
+        """Rule sets, and agents: those that are named first, then from weak to strong."""
         agents = [
             AgentInfo(
                 name=opponent.name,
@@ -168,11 +178,14 @@ class Opponents:
                 about=opponent.about,
                 kind=opponent.kind,
                 plays=opponent.plays,
+                usual=opponent.named or opponent.name in _USUAL,
+                named=opponent.named,
                 **_strength(opponent.name),
             )
             for opponent in self._opponents.values()
             if opponent.plays != []
         ]
+        agents.sort(key=lambda agent: (not agent.named, agent.strength or _UNRATED))
         return [*map(_rules_info, named_rules().values())], agents
 
 
@@ -194,7 +207,6 @@ def _rules_info(rules: Rules) -> RulesInfo:
 def _variant(rules: Rules) -> str:
     variants = {
         "humbug": rules.exchange,
-        "race": rules.race is not None,
         "colour": rules.contract == "colour",
         "no_trump": rules.trumps == "none",
         "draft": rules.hidden_choice,

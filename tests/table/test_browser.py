@@ -228,6 +228,10 @@ def test_a_hand_survives_a_reload_and_a_server_that_begins_again(browser, tmp_pa
     server = first.enter_context(running_server(tmp_path))
     with first, user_of(server, browser) as user:
         page = user.page
+        user.go()
+        # Who names an agent on the command line plays it.
+        expect(page.locator(".agent input").first).to_have_value("value:3")
+        expect(page.locator(".agent input").first).to_be_checked()
         user.sit_down(rules="quick", seed=8)
         user.play_on()
         before = user.hand

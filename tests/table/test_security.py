@@ -109,8 +109,12 @@ def test_names_from_the_page_load_no_files_and_no_code(
 def test_agents_of_the_command_line_join_the_list(tmp_path) -> None:
     with running_server(tmp_path, ("value:3",)) as server:
         client = server.client()
-        agents = {each["name"]: each for each in client.get("/api/menu")["agents"]}
+        menu = client.get("/api/menu")["agents"]
+        agents = {each["name"]: each for each in menu}
         assert agents["value:3"]["kind"] == "rule"
+        assert menu[0] == agents["value:3"]
+        usual = [each["name"] for each in menu if each["usual"]]
+        assert usual == ["value:3", "easy", "medium", "champion", "hard"]
         assert agents["hard"]["kind"] == "search"
         assert "human" not in agents
         TableClient(client, rules="quick", opponent="value:3").play_on(min)

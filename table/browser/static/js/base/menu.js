@@ -13,18 +13,6 @@ import { label } from "./words.js";
  */
 export const menu = () => JSON.parse(byId("menu").textContent);
 
-const USUAL = ["easy", "medium", "hard", "champion"];
-
-/** Whether a player is one of those that are there to be played against.
- * @param {AgentInfo} agent
- */
-export const isUsual = (agent) => USUAL.includes(agent.name);
-
-/** Players from weak to strong, those without a rating last.
- * @param {AgentInfo[]} agents
- */
-export const orderedAgents = (agents) => [...agents].sort((one, two) => (one.strength ?? 1e6) - (two.strength ?? 1e6));
-
 /** Whether an agent plays a rule set.
  * @type {(agent: AgentInfo, rules: string) => boolean}
  */

@@ -7,7 +7,7 @@ import { get, remove } from "../base/api.js";
 import { attempt, dialog } from "../base/dialogs.js";
 import { button, faint, h } from "../base/dom.js";
 import { icon } from "../base/icons.js";
-import { isUsual, menu, openRules, orderedAgents, plays } from "../base/menu.js";
+import { menu, openRules, plays } from "../base/menu.js";
 import { sitDown } from "../base/pages.js";
 import { segmented, settings } from "../base/settings.js";
 import { LABELS, label } from "../base/words.js";
@@ -63,6 +63,7 @@ export class LobbyPage {
     this.menu = menu();
     /** @type {{ rules: string, opponent: string, player: string, kind: string, points: string, target: number, best: string }} */
     this.choice = { rules: "classic", opponent: "medium", player: "medium", kind: "single", points: "10", target: 10, best: "3", ...lastGame() };
+    this.chooseNamed();
     this.tables = h("div", { class: "tables" });
     this.first = h("section", { class: "first-hand card-panel", hidden: true },
       h("div", {}, h("h2", {}, label("learn.first")), faint(label("lobby.first_about"))),
@@ -91,15 +92,23 @@ export class LobbyPage {
 
   close() {}
 
+  /* An agent of the command line is there to be played against, or to be watched. */
+  chooseNamed() {
+    const { choice } = this, [first, second] = this.menu.agents.filter(({ named }) => named);
+    if (first) choice.opponent = first.name;
+    if (second) choice.player = second.name;
+    if (first && !plays(first, choice.rules)) choice.rules = first.plays?.[0] ?? choice.rules;
+  }
+
   /** @param {string} rules */
   agentsFor(rules) {
-    return orderedAgents(this.menu.agents.filter((agent) => plays(agent, rules)));
+    return this.menu.agents.filter((agent) => plays(agent, rules));
   }
 
   /** @type {(name: Seat, legend: string, chosen: string) => HTMLElement} */
   agents(name, legend, chosen) {
     const agents = this.agentsFor(this.choice.rules);
-    const usual = agents.filter(isUsual), others = agents.filter((agent) => !isUsual(agent));
+    const usual = agents.filter((agent) => agent.usual), others = agents.filter((agent) => !agent.usual);
     const open = others.some((agent) => agent.name === chosen);
     return h("fieldset", { class: "agents" }, h("legend", {}, legend), this.agentGrid(usual, name, chosen),
       others.length ? h("details", { open }, h("summary", {}, label("lobby.others", { n: others.length })), this.agentGrid(others, name, chosen)) : null);
