@@ -191,6 +191,10 @@ def seconds_to_decide(user: User, hasten: bool) -> float:
     page = user.page
     script = """(hasten) => {
         const table = document.querySelector('.table-view'), before = table.dataset.move;
+    mistakes = user.request(f"replays/{name}/1/analysis")["mistakes"]
+    marks = [["?!", "?", "??"][min(2, int(each["cost"]))] for each in mistakes]
+    shown = [page.locator(f"[data-step='{each['n']}'] .mark") for each in mistakes]
+    assert [each.inner_text() for each in shown] == marks
         const elsewhere = new MouseEvent('click', {bubbles: true, clientX: 640, clientY: 700});
         window.took = new Promise((done) => document.addEventListener('click', () => {
             let frames = 0;

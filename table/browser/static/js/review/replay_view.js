@@ -174,11 +174,14 @@ export class ReplayView {
   /** @param {Map<number, Mistake>} costly */
   showTricks(costly) {
     const numbers = [...new Set(this.replay.steps.map((step) => step.trick))];
+    const dear = this.analysis?.unit === "win %" ? 10 : 1; // An inaccuracy costs less, a blunder twice as much.
+    /** @param {Step} step */
+    const markOf = ({ n }) => ["?!", "?", "??"][Math.min(2, Math.floor((costly.get(n)?.cost ?? 0) / dear))];
     /** @param {Step} step */
     const chip = (step) => h("button", {
       type: "button", class: `trick-card ${costly.has(step.n) ? "mistake" : ""}`, "data-step": step.n, onclick: () => this.go(step.n),
-      "aria-label": costly.has(step.n) ? label("steps.mistake", step) : step.text,
-    }, this.isHidden(step) && step.kind === "chose" ? "…" : step.action === TAKE_HIDDEN ? "?" : isCard(step.action) ? cardText(step.card) : actionSymbol(step.action), costly.has(step.n) ? h("span", { class: "mark", "aria-hidden": "true" }, "?!") : null);
+      "aria-label": costly.has(step.n) ? label("steps.mistake", { text: step.text, what: label(`steps.marks.${markOf(step)}`) }) : step.text,
+    }, this.isHidden(step) && step.kind === "chose" ? "…" : step.action === TAKE_HIDDEN ? "?" : isCard(step.action) ? cardText(step.card) : actionSymbol(step.action), costly.has(step.n) ? h("span", { class: "mark", "aria-hidden": "true" }, markOf(step)) : null);
     this.tricks.replaceChildren(h("h2", {}, label("steps.tricks")), h("ol", { class: "trick-list" }, numbers.map((number) => {
       const steps = this.replay.steps.filter((step) => step.trick === number);
       return h("li", {}, h("span", { class: "trick-number" }, number), steps.map(chip),
