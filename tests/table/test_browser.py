@@ -225,7 +225,7 @@ def test_forced_cards_play_themselves_and_known_ones_stay_hidden(user: User) -> 
 
 def test_a_hand_survives_a_reload_and_a_server_that_begins_again(browser, tmp_path) -> None:
     first = ExitStack()
-    server = first.enter_context(running_server(tmp_path))
+    server = first.enter_context(running_server(tmp_path, ("value:3",)))
     with first, user_of(server, browser) as user:
         page = user.page
         user.go()
@@ -310,8 +310,16 @@ def test_a_hand_is_replayed_and_analysed(user: User) -> None:
     assert page.locator(".values tbody tr").count() in (5, 6)
     more.click()
     expect(page.locator(".values tbody tr")).to_have_count(7)
-    page.get_by_role("button", name="Share this hand by a link").click()
-    expect(page.get_by_role("alert")).to_contain_text("/#/replay/")
+    share = page.get_by_role("button", name="Share this hand by a link")
+    page.evaluate("navigator.clipboard.writeText = async (link) => { window.copied = link; }")
+    share.click()
+    expect(page.get_by_role("alert")).to_contain_text("The link is copied")
+    link = page.evaluate("window.copied")
+    assert "/#/replay/" in link
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+    share.click()
+    expect(page.get_by_role("dialog").get_by_role("link")).to_have_text(link)
+    page.get_by_role("button", name="Close").click()
     page.get_by_role("slider").fill("12")
     expect(page.locator(".mistakes h2")).to_be_visible()
     if page.locator(".mistake-list button").count():

@@ -394,6 +394,15 @@ def test_result_is_announced_once_to_screen_readers(user: User) -> None:
     page.locator(OVER).wait_for()
     result = page.locator(f"{OVER} .result-text").inner_text()
     texts = page.evaluate("window.texts")
+    # An agent may think for ever.
+    page.clock.install()
+    answer = user.request(f"tables/{(name := user.table())}")
+    answer["state"]["thinking"] = True
+    page.route(f"**/api/tables/{name}", lambda route: route.fulfill(json=answer))
+    user.go(f"table/{name}")
+    page.locator(".dots").wait_for()
+    page.clock.fast_forward(61_000)
+    expect(page.get_by_role("alert")).to_contain_text("Easy has been thinking for a minute")
     assert not [each for each in texts if "paid" in each or "win the hand" in each], texts
     assert "paid" in result or "tie" in result
     assert not [each for each in texts if any(suit in each for suit in "♣♦♥♠")]
@@ -412,3 +421,6 @@ def test_fingers_can_hit_every_card_on_a_phone(user: User) -> None:
         )
         assert len(sizes) == 13
         assert min(min(size) for size in sizes) >= 40, (width, sizes)
+    # The cards are gone that had the focus before the dialog.
+    page.keyboard.press("Escape")
+    expect(page.locator("h1")).to_be_focused()

@@ -27,6 +27,8 @@ export function dialog(title, body, buttons, { className = "" } = {}) {
   (/** @type {HTMLElement | null} */ (element.querySelector("footer .primary")) ?? heading).focus();
   return new Promise((done) => element.addEventListener("close", () => {
     element.remove();
+    // What had the focus may be gone, as the cards of a hand that is over.
+    if (document.activeElement === document.body) document.querySelector("h1")?.focus({ preventScroll: true });
     done(element.returnValue);
   }));
 }

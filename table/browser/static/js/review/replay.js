@@ -4,7 +4,7 @@
 /** @import { HandRef, Replay } from "../../../messages" */
 
 import { get, post } from "../base/api.js";
-import { attempt, messageOf, openKeys, toast } from "../base/dialogs.js";
+import { attempt, dialog, messageOf, openKeys, toast } from "../base/dialogs.js";
 import { h } from "../base/dom.js";
 import { icon, tool } from "../base/icons.js";
 import { tableViewOptions, onchange, openSettings } from "../base/settings.js";
@@ -52,15 +52,18 @@ export class ReplayPage {
     history.replaceState(null, "", step ? `${this.address}/${step}` : this.address);
   }
 
-  /* The link that is copied shows this hand, and no other, to everybody who can reach the table. */
+  /* The link shows this hand, and no other, to everybody who can reach the table. */
   share() {
     return attempt(async () => {
       /** @type {HandRef} */
       const { id, hand } = await post(`${this.path}/share`);
       const link = `${location.origin}/#/replay/${id}/${hand}/${this.view?.at ?? 0}`;
       const here = /^(localhost|127\.|\[::1\])/.test(location.hostname);
-      await navigator.clipboard?.writeText(link).catch(() => {}); // It can be read all the same.
-      toast(label(here ? "replay.shared_here" : "replay.shared", { link }), "hint");
+      const about = label(here ? "replay.shared_here" : "replay.shared");
+      // A page without TLS may not copy.
+      const copied = await navigator.clipboard?.writeText(link).then(() => true, () => false);
+      if (copied) toast(`${label("replay.copied")} ${about}`, "hint");
+      else dialog(label("replay.share"), [h("p", {}, about), h("p", {}, h("a", { href: link }, link))], [["close", label("site.close"), "primary"]]);
     });
   }
 

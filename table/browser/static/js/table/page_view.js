@@ -13,6 +13,9 @@ import { Plates } from "../table_view/plates.js";
 import { WatchBar } from "../table_view/watchbar.js";
 import { HelpPanel } from "./help.js";
 
+/* An agent may think for ever. */
+const PATIENCE = 60_000;
+
 /** Whether the person may take a card back now.
  * @param {TableState} state
  */
@@ -32,6 +35,8 @@ export class PageView {
     this.description = h("section", { class: "sr-only", "aria-label": label("site.table_in_words") });
     this.guide = h("aside", { class: "guide", "aria-label": label("table.know"), "aria-live": "polite", hidden: true });
     this.advice = { move: -1, text: "" };
+    /** @type {number | undefined} */
+    this.patience = undefined;
     this.hintTool = tool("hint", label("table.hint"), on("hint"));
     this.seenTool = tool("seen", label("table.seen"), on("toggleHelp"), { "aria-pressed": "false" });
     this.backTool = tool("undo", label("table.take_back"), on("takeBack"));
@@ -60,6 +65,9 @@ export class PageView {
     this.again.hidden = state.phase !== "over" || (watched && !match.over);
     this.watch.root.hidden = !watched;
     this.watch.update(state.speed);
+    clearTimeout(this.patience);
+    const [, name] = state.names;
+    if (state.thinking) this.patience = setTimeout(() => this.root.isConnected && toast(label("table.thinks_on", { name }), "hint"), PATIENCE);
     const warning = state.trouble ?? state.notice;
     if (warning) toast(warning);
   }
