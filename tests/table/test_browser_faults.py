@@ -133,7 +133,7 @@ def test_words_on_the_table_are_whole_and_clear_of_each_other(user: User) -> Non
 
     def check(*widths: int) -> None:
         for width in widths:
-            page.set_viewport_size({"width": width, "height": 640 if width == 320 else 1000})
+            page.set_viewport_size({"width": width, "height": 640 if width < 390 else 1000})
             page.wait_for_function(SETTLED, arg=width)
             assert page.evaluate(script) == []
             assert page.locator(".plate-name, .prompt > :first-child").evaluate_all(cut) == 0
@@ -142,7 +142,9 @@ def test_words_on_the_table_are_whole_and_clear_of_each_other(user: User) -> Non
     for puzzle in (ENDINGS[0], ENDINGS[13], FOREPLAYS[0]):
         user.go(f"puzzle/{puzzle.id}")
         user.computed(ASKED)
-        check(390, 1000, 1920)
+        check(320, 360, 390, 1000, 1920)
+    user.sit_down(rules="all-tricks", seed=5)
+    check(360, 390, 1280)
     user.sit_down(rules="classic", seed=5)
     for _ in range(3):
         check(320, 390, 1000, 1920)
@@ -154,25 +156,45 @@ def test_words_on_the_table_are_whole_and_clear_of_each_other(user: User) -> Non
         range.selectNodeContents(each);
         return new Set([...range.getClientRects()].map((box) => box.top)).size;
     })"""
-    for width in (320, 390, 1000, 1920):
+    for width in (320, 360, 390, 1000, 1920):
         page.set_viewport_size({"width": width, "height": 1000})
-        assert width == 320 or page.locator(".agent-card").evaluate_all(cut) == 0
+        assert page.locator(".agent-text, .agent-text b, .strength").evaluate_all(cut) == 0
         assert set(page.locator(".site nav a").evaluate_all(lines)) == {1}
 
 
-@in_windows((740, 360))
-def test_help_leaves_the_trick_in_sight_on_a_phone_on_its_side(user: User) -> None:
+@pytest.mark.parametrize("help_", [True, False])
+def test_all_cards_are_whole_beside_help_on_phones(help_: bool, user: User) -> None:
     user.sit_down(rules="classic", opponent="random", seed=3)
-    user.page.keyboard.press("p")
-    user.page.locator(".seen").wait_for()
-    help_, table = (box_of(user.page.locator(each)) for each in (".help", ".table-view"))
-    assert table["right"] <= help_["left"] + 1
+    user.play_on()
+    if help_:
+        user.page.keyboard.press("p")
+        user.page.locator(".seen").wait_for()
+    script = """() => {
+        const box = (query) => document.querySelector(query).getBoundingClientRect();
+        const table = box('.table-view'), help = document.querySelector('.help');
+        const cards = [...document.querySelectorAll('.card')];
+        const cut = cards.map((each) => each.getBoundingClientRect())
+            .filter(({left, right, top, bottom}) => left < table.left - 1
+                || right > table.right + 1 || top < table.top || bottom > table.bottom);
+        const beside = box('.help');
+        const covers = table.left < beside.right - 1 && beside.left < table.right - 1
+            && table.top < beside.bottom - 1 && beside.top < table.bottom - 1;
+        return [cut.length, covers, help.scrollWidth - help.clientWidth];
+    }"""
+    for width, height in ((390, 844), (360, 640), (844, 390), (640, 360), (640, 400)):
+        user.page.set_viewport_size({"width": width, "height": height})
+        user.page.wait_for_function(SETTLED, arg=width)
+        assert user.page.evaluate(script) == [0, False, 0], (width, height)
 
 
 @in_windows((390, 800))
 def test_a_mistake_on_a_phone_shows_the_board(user: User) -> None:
     page, (name, _) = user.page, user.hand_with_a_mistake()
     user.go(f"replay/{name}/1")
+    mistakes = user.request(f"replays/{name}/1/analysis")["mistakes"]
+    marks = [["?!", "?", "??"][min(2, int(each["cost"]))] for each in mistakes]
+    shown = [page.locator(f"[data-step='{each['n']}'] .mark") for each in mistakes]
+    assert [each.inner_text() for each in shown] == marks
     mistake = page.locator(".mistake-list button").first
     mistake.scroll_into_view_if_needed()
     mistake.click()
@@ -191,10 +213,6 @@ def seconds_to_decide(user: User, hasten: bool) -> float:
     page = user.page
     script = """(hasten) => {
         const table = document.querySelector('.table-view'), before = table.dataset.move;
-    mistakes = user.request(f"replays/{name}/1/analysis")["mistakes"]
-    marks = [["?!", "?", "??"][min(2, int(each["cost"]))] for each in mistakes]
-    shown = [page.locator(f"[data-step='{each['n']}'] .mark") for each in mistakes]
-    assert [each.inner_text() for each in shown] == marks
         const elsewhere = new MouseEvent('click', {bubbles: true, clientX: 640, clientY: 700});
         window.took = new Promise((done) => document.addEventListener('click', () => {
             let frames = 0;
@@ -376,6 +394,15 @@ def test_long_waits_are_announced_at_once(user: User) -> None:
     expect(page.locator(".prompt")).to_contain_text("Random is to play")
     held.pop().continue_()
     user.wait_for_more("0")
+    # An agent may think for ever.
+    page.clock.install()
+    answer = user.request(f"tables/{(name := user.table())}")
+    answer["state"]["thinking"] = True
+    page.route(f"**/api/tables/{name}", lambda route: route.fulfill(json=answer))
+    user.go(f"table/{name}")
+    page.locator(".dots").wait_for()
+    page.clock.fast_forward(61_000)
+    expect(page.get_by_role("alert")).to_contain_text("Easy has been thinking for a minute")
 
 
 def test_result_is_announced_once_to_screen_readers(user: User) -> None:
@@ -394,33 +421,28 @@ def test_result_is_announced_once_to_screen_readers(user: User) -> None:
     page.locator(OVER).wait_for()
     result = page.locator(f"{OVER} .result-text").inner_text()
     texts = page.evaluate("window.texts")
-    # An agent may think for ever.
-    page.clock.install()
-    answer = user.request(f"tables/{(name := user.table())}")
-    answer["state"]["thinking"] = True
-    page.route(f"**/api/tables/{name}", lambda route: route.fulfill(json=answer))
-    user.go(f"table/{name}")
-    page.locator(".dots").wait_for()
-    page.clock.fast_forward(61_000)
-    expect(page.get_by_role("alert")).to_contain_text("Easy has been thinking for a minute")
     assert not [each for each in texts if "paid" in each or "win the hand" in each], texts
     assert "paid" in result or "tie" in result
     assert not [each for each in texts if any(suit in each for suit in "♣♦♥♠")]
     assert any(" of " in each for each in texts)
     assert page.locator(f"{OVER} h2").inner_text() in ("You win the hand", "Easy wins the hand")
+    # The cards are gone that had the focus before the dialog.
+    page.keyboard.press("Escape")
+    expect(page.locator("h1")).to_be_focused()
 
 
 @in_windows((320, 640), has_touch=True)
 def test_fingers_can_hit_every_card_on_a_phone(user: User) -> None:
-    user.sit_down(rules="classic", seed=2)
+    user.sit_down(rules="classic", seed=3)
     for width, height in ((320, 640), (390, 844), (844, 390)):
         user.page.set_viewport_size({"width": width, "height": height})
         user.page.wait_for_function(SETTLED, arg=width)
-        sizes = user.page.locator(".hit").evaluate_all(
-            "all => all.map(each => [each.offsetWidth, each.offsetHeight])"
+        cards = user.page.locator(".hit").evaluate_all(
+            """all => all.map(({offsetWidth, offsetHeight, offsetTop, dataset}) =>
+                [offsetWidth, offsetHeight, offsetTop, dataset.key])"""
         )
-        assert len(sizes) == 13
-        assert min(min(size) for size in sizes) >= 40, (width, sizes)
-    # The cards are gone that had the focus before the dialog.
-    page.keyboard.press("Escape")
-    expect(page.locator("h1")).to_be_focused()
+        assert len(cards) == 13
+        assert min(min(wide, tall) for wide, tall, *_ in cards) >= 40, (width, cards)
+        # A suit lies in one row where there is room for that.
+        rows = {(key[1], top) for _, _, top, key in cards}
+        assert width == 320 or len(rows) == len({suit for suit, _ in rows}), rows

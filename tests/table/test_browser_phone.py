@@ -34,6 +34,10 @@ def test_puzzles_are_solved_without_scrolling(user: User) -> None:
         assert all(is_in_sight(user, each) for each in page.locator(".hit").all())
         table = box_of(page.locator(".table-view"))
         assert box_of(page.locator(".task h2"))["bottom"] < table["top"] + 1
+        for illegal in page.locator(".hit[aria-disabled]").all()[:1]:
+            illegal.tap(position={"x": 8, "y": 14}, force=True)
+            foot = box_of(page.locator(".toast.shown"))["bottom"]
+            assert all(foot <= box_of(each)["top"] for each in page.locator(".hit").all())
         page.locator(PLAYABLE).first.tap(position={"x": 8, "y": 14})
         following = page.get_by_role("button", name="Next")
         user.computed(".task h2.good, .task h2.bad")
@@ -76,9 +80,17 @@ def test_play_is_on_the_first_screen_of_a_phone_on_its_side(user: User) -> None:
     user.go()
     user.page.locator(".table-list a").wait_for()
     assert is_in_sight(user, play)
-    user.go(f"replay/{user.finished_hand(seed=6)}/1")
-    user.page.locator(".story").wait_for()
-    assert is_in_sight(user, user.page.locator(".replay-buttons"))
+
+
+@on_phones((844, 390), TALL, SMALL)
+def test_a_replay_is_stepped_through_without_scrolling(user: User) -> None:
+    page = user.page
+    user.go(f"replay/{user.finished_hand(seed=6)}/1/4")
+    page.locator(".story").wait_for()
+    controls = ".table-view", ".replay-buttons", ".replay-count", ".replay-controls input"
+    assert all(is_in_sight(user, page.locator(each)) for each in controls)
+    top = box_of(page.locator(".table-view"))["top"]
+    assert all(box_of(each)["top"] >= top for each in page.locator(".card").all())
 
 
 @on_phones(SMALL)

@@ -103,7 +103,7 @@ class ProblemPage {
 
   /** @type {(problem: Problem, position: Problem | VisibleState, still?: boolean) => Promise<void>} */
   async show(problem, position, still = false) {
-    this.plates.update({ ...position, names: problem.names, match: { kind: "single" } });
+    this.plates.update({ ...position, texts: { ...position.texts, stage: "" }, names: problem.names, match: { kind: "single" } });
     await this.tableView.show(sceneOf(position), { still });
   }
 

@@ -77,7 +77,7 @@ export class ReplayView {
       h("div", { class: "replay-buttons" },
         tool("first", label("steps.first"), () => this.go(0)), tool("previous", label("steps.back"), () => this.go(this.at - 1)), this.playButton,
         tool("next", label("steps.on"), () => this.go(this.at + 1)), tool("last", label("steps.last"), () => this.go(replay.steps.length))),
-      this.slider, this.stepCount, this.seats);
+      this.seats, this.slider, this.stepCount);
     this.decision = h("section", { class: "decision" });
     this.story = h("section", { class: "story-place" });
     this.totals = h("section", { class: "totals-place" });

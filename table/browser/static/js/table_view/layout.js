@@ -18,7 +18,7 @@ import { sorted, suitOf, suitOrder } from "../cards/cards.js";
 
 const SHAPE = 1.4;
 const STACK = 6;
-const FINGER = 42;
+const FINGER = 40;
 
 /* The parts of the table, from its width and height: card size, and the middle of each place. */
 /**
@@ -32,7 +32,7 @@ function frame(width, height, rows) {
   const plate = wide ? (width > 1000 ? 236 : 132) : 0;
   const strip = wide ? 0 : 50;
   const stacked = rows > 1 ? (rows - 1) * (rows > 2 ? 0.4 : 0.5) : 0;
-  const needs = (low && wide ? 2.5 : 2.85) + stacked;
+  const needs = (low && wide ? 2.67 : 2.85) + stacked;
   const room = height - 2 * strip - (low ? 52 : 92);
   const handWidth = wide ? width - plate - (width > 1000 ? plate : 12) : width - 12;
   const card = Math.max(40, Math.min(138, room / needs / SHAPE, wide ? handWidth / (width > 1000 ? 5.2 : 6) : width * 0.19));
@@ -42,7 +42,7 @@ function frame(width, height, rows) {
   const bottom = height - strip - (low ? 8 : 14);
   const handTop = bottom - tall * (1 + stacked);
   const otherScale = low ? 0.62 : 0.72;
-  const otherY = low && wide ? tall * otherScale * 0.22 : strip + (wide ? 12 : low ? 4 : 8) + (tall * otherScale) / 2;
+  const otherY = strip + (low ? 4 : wide ? 12 : 8) + (tall * otherScale) / 2;
   const otherBottom = otherY + (tall * otherScale) / 2;
   const promptY = handTop - (low ? 20 : 30) - (low ? 0 : card * 0.06);
   const middle = (otherBottom + promptY - 18) / 2;
@@ -52,7 +52,7 @@ function frame(width, height, rows) {
     wide, low, card, tall, strip, plate, handLeft, handWidth, handCentre, handTop, bottom, otherScale, otherY,
     middle, promptY, stacked, lines: rows,
     stockX: wide ? handCentre - toLeft : 12 + card * 0.82,
-    trickX: wide ? handCentre : width * 0.62,
+    trickX: wide ? handCentre : width * 0.69,
     lastX: wide ? handCentre + toRight : width - card * 0.46,
     lean: Math.max(tall * 0.05, Math.min(tall * 0.34, (promptY - 18 - otherBottom - tall) / 2 - 6)),
   };
@@ -88,8 +88,11 @@ function handLines(cards, scene, area, options) {
       .map((suit) => cards.filter((card) => suitOf(card) === suit)).filter((held) => held.length);
   }
   if (area.lines === 1) return [cards];
-  const half = Math.ceil(cards.length / 2);
-  return [cards.slice(0, half), cards.slice(half)].filter((held) => held.length);
+  // A suit stays in one row where fingers can hit the cards of the longer row.
+  const half = Math.ceil(cards.length / 2), most = Math.max(half, Math.floor((area.handWidth - area.card) / FINGER) + 1);
+  const ends = [...cards.keys()].filter((place) => place && suitOf(cards[place]) !== suitOf(cards[place - 1]) && Math.max(place, cards.length - place) <= most);
+  const [end = half] = ends.sort((one, two) => Math.abs(one - half) - Math.abs(two - half));
+  return [cards.slice(0, end), cards.slice(end)].filter((held) => held.length);
 }
 
 /** @type {Part} */

@@ -92,21 +92,21 @@ export class Plates {
     const half = this.stage.offsetWidth / 2 + 8;
     this.stage.style.left = plan.wide ? `${Math.min(plan.lastX, root.clientWidth - half)}px` : "";
     this.stage.style.top = `${plan.otherY + (plan.tall * plan.otherScale) / 2 + (plan.low ? 1 : 4)}px`;
-    const beside = plan.wide ? 2 * Math.min(plan.lastX - plan.trickX - plan.card * 0.5, root.clientWidth - plan.lastX - 8)
-      : root.clientWidth - plan.trickX - plan.card * 0.8 - 8;
-    root.style.setProperty("--last-room", `${Math.max(plan.wide ? 90 : 102, beside)}px`);
+    const lastRoom = Math.max(plan.wide ? 90 : 102, plan.wide ? 2 * Math.min(plan.lastX - plan.trickX - plan.card * 0.5, root.clientWidth - plan.lastX - 8)
+      : root.clientWidth - plan.trickX - plan.card * 0.8 - 8);
+    root.style.setProperty("--last-room", `${lastRoom}px`);
     this.prompt.style.top = `${plan.promptY}px`;
     // Where the prompt has the room below the stock, its label stands beside it, between the plates.
-    const below = plan.middle + plan.tall * 0.46 + 9;
-    const fits = below + 40 < plan.promptY - 16;
-    this.stock.style.left = `${fits ? plan.stockX : plan.wide ? plan.plate / 2 : plan.stockX + plan.card * 0.74 + 42}px`;
-    this.stock.style.top = `${fits ? below : plan.middle - 16}px`;
-    this.lastLabel.style.left = `${plan.lastX}px`;
+    const foot = plan.middle + plan.tall * 0.46, room = plan.promptY - this.prompt.offsetHeight / 2 - this.stock.offsetHeight - foot;
+    const pile = Math.max(0, ...plan.places.filter(({ zone }) => zone === "stock" || zone === "up").map(({ x }) => x + plan.card * 0.46));
+    const beside = Math.max((pile + plan.trickX - plan.card * 0.92) / 2, pile + this.stock.offsetWidth / 2 + 4);
+    this.stock.style.left = `${room > 4 ? plan.stockX : plan.wide ? plan.plate / 2 : beside}px`;
+    this.stock.style.top = `${room > 4 ? foot + Math.min(9, room) : plan.middle - 16}px`;
+    this.lastLabel.style.left = `${Math.min(plan.lastX, root.clientWidth - lastRoom / 2 - 4)}px`;
     const scale = plan.wide && !plan.low ? 0.62 : 0.5;
     const top = plan.middle + plan.tall * scale * 0.7 + 6;
     this.lastLabel.style.top = `${top}px`;
-    const room = plan.promptY - this.prompt.offsetHeight / 2 - top;
-    if (this.lastLabel.offsetHeight > room) this.lastLabel.textContent = label("plates.last_trick");
+    if (this.lastLabel.offsetHeight > plan.promptY - this.prompt.offsetHeight / 2 - top) this.lastLabel.textContent = label("plates.last_trick");
     this.sign.style.left = `${plan.trickX}px`;
     this.sign.style.top = `${plan.middle}px`;
   }
