@@ -189,6 +189,21 @@ def records(folder: Path) -> dict[str, str]:
     return {"file": digest(path.read_text(encoding="utf-8"))}
 
 
+def data_sets(folder: Path) -> dict[str, str]:
+    """All columns of whole numbers: what agents play, observe and are told afterwards."""
+    from german_whist.training.datasets import generate_dataset
+
+    extras = ["endgame_cost", "hidden_opponent_hand"]
+    found = {}
+    for rules, layout in (("classic", "trump-first"), ("small-last", "raw")):
+        names, home = ["champion", "counting"], folder / rules
+        data = generate_dataset(names, home, hands=24, rules=rules, layout=layout, extras=extras)
+        found[f"{rules}, {layout}"] = digest(
+            *(each for each in data.read().values() if each.dtype != np.float16)
+        )
+    return found
+
+
 # -- the arena
 
 
@@ -418,6 +433,7 @@ def parts() -> dict[str, Part]:
         "agents, three": lambda _: three(),
         "observations": lambda _: observations(),
         "records": records,
+        "data sets": data_sets,
         "ladder": lambda _: ladder(),
         "evaluations": lambda _: evaluations(),
     }
