@@ -13,12 +13,21 @@ from __future__ import annotations
 import numpy as np
 
 from ...common.jit.compiler import inline_ir, jit
-from ...engine.bitset import ONE, lowest, popcount
-from ...engine.dtypes import LEAD, WIN
+from ...engine.bitset import NO_CARDS, ONE, bit, highest, lowest, popcount, suit_set
+from ...engine.dtypes import FOLLOW, LEAD, WIN
 from ...engine.endgame import Ending, Race, Scratch, Tablebase, solve_race
 from ...engine.endgame.index import MAX_CARDS, index_hands
 from ...engine.endgame.search import Node, leader_points, reaches, tablebase_points
-from ...engine.play import Record, legal, payoff_of_tricks, play, row, stock_left
+from ...engine.play import (
+    Record,
+    legal,
+    payoff_of_tricks,
+    play,
+    row,
+    stock_card,
+    stock_left,
+    suit_of,
+)
 
 LONG_RACE = 5
 
@@ -79,6 +88,55 @@ def ending_value_for_seat(
     return value if game.leader == seat else -value
 
 
+@inline_ir
+def _distinct(cards: np.uint64, others: np.uint64) -> np.uint64:
+    """The lowest of neighbouring cards: no card of `others` lies between them."""
+    distinct, below = NO_CARDS, -1
+    while cards:
+        card = lowest(cards)
+        cards &= cards - ONE
+        between = bit(card) - bit(max(below, 0))
+        if below < 0 or suit_of(card) != suit_of(below) or others & between:
+            distinct |= bit(card)
+        below = card
+    return distinct
+
+
+@inline_ir
+def _end_of(cards: np.uint64, top: bool) -> np.uint64:
+    """The highest or the lowest card, as a set; no card of none."""
+    if cards == NO_CARDS:
+        return cards
+    return bit(highest(cards)) if top else bit(lowest(cards))
+
+
+@inline_ir
+def _extreme_replies(
+    led: int, cards: np.uint64, low: int, others: np.uint64, top: bool
+) -> np.uint64:
+    """Replies to the last trick for the stock, one of which is best; with `top`, worst.
+
+    In high contracts a higher card is never worse in the ending, so of the cards of a suit that win
+    the trick, or lose it, the lowest is the best to play.
+    """
+    if low:
+        return _distinct(cards, others)
+    if cards & suit_set(suit_of(led)):
+        losing = cards & (bit(led) - ONE)
+        return _end_of(losing, top) | _end_of(cards ^ losing, top)
+    replies = NO_CARDS
+    for suit in range(4):
+        replies |= _end_of(cards & suit_set(suit), top)
+    return replies
+
+
+@inline_ir
+def _open_cards(rules: Record, game: Record, seat: int) -> np.uint64:
+    """The cards in play that a seat does not hold: the other hand, the card led, the next draws."""
+    cards = game.hand[1 - seat] | bit(stock_card(rules, game, 0)) | bit(stock_card(rules, game, 1))
+    return cards | bit(np.int64(game.led_cards[game.trick])) if game.phase == FOLLOW else cards
+
+
 @jit
 def solve_last_trick(
     rules: Record,
@@ -95,21 +153,53 @@ def solve_last_trick(
     game = row(games, 0)
     seat = np.int64(game.leader)
     best = -2 * max_payoff
-    leads = game.hand[seat]
+    leads = _distinct(game.hand[seat], _open_cards(rules, game, seat))
     while leads and best < max_payoff:
-        card = lowest(leads)
-        leads &= leads - ONE
+        card = highest(leads)
+        leads ^= bit(card)
         trials[0] = games[0]
         led = row(trials, 0)
         play(rules, led, card)
-        replies = legal(rules, led)
+        others = _open_cards(rules, led, 1 - seat)
+        replies = _extreme_replies(card, legal(rules, led), tablebase.low, others, False)
         worst = 2 * max_payoff
-        while replies and worst > best:
-            reply = lowest(replies)
-            replies &= replies - ONE
+        while replies and worst > max(best, -max_payoff):
+            reply = highest(replies)
+            replies ^= bit(reply)
             trials[1] = trials[0]
             after = row(trials, 1)
             play(rules, after, reply)
             worst = min(worst, ending_value_for_seat(rules, tablebase, scratch, after, seat))
         best = max(best, worst)
     return best
+
+
+@jit
+def indifferent_reply(
+    rules: Record, tablebase: Tablebase, scratch: Scratch, games: np.ndarray, trials: np.ndarray
+) -> int:
+    """A reply in one of the last two tricks for the stock where all have one value, else -1.
+
+    In the last trick but one: if all replies are neighbours. In the last one: if the hand is won,
+    or lost, after each; `trials` has space for a game.
+    """
+    game = row(games, 0)
+    cards, seat, led = legal(rules, game), np.int64(game.turn), np.int64(game.led_cards[game.trick])
+    others = _open_cards(rules, game, seat)
+    if stock_left(rules, game) > 2:
+        others |= bit(stock_card(rules, game, 2)) | bit(stock_card(rules, game, 3))
+        distinct = _distinct(cards, others)
+        return lowest(cards) if distinct & (distinct - ONE) == NO_CARDS else -1
+    least, most = 1.0, -1.0
+    for top in (False, True):
+        replies = _extreme_replies(led, cards, tablebase.low, others, top)
+        while replies and rules.pay == WIN:
+            trials[0] = games[0]
+            after = row(trials, 0)
+            play(rules, after, lowest(replies))
+            value = ending_value_for_seat(rules, tablebase, scratch, after, seat)
+            least, most = min(least, value), max(most, value)
+            replies &= replies - ONE
+        if least < most or most == -1.0:
+            break
+    return lowest(cards) if least == most else -1

@@ -51,7 +51,7 @@ from ..networks.value import (
 )
 from ..sampling import masked_argmax
 from .base import PRUNE_BY_RACING
-from .leaf_values import ending_value_for_seat, solve_last_trick
+from .leaf_values import ending_value_for_seat, indifferent_reply, solve_last_trick
 
 VOIDS = "voids"
 """Instead of a belief network: determinizations consistent with the voids shown."""
@@ -261,6 +261,17 @@ def query_policy(search: ThinkerSearch, count: int, phase: int) -> int:
         cards = legal(rules, game)
         if cards & (cards - ONE) == NO_CARDS:
             continue
+        if phase == FOLLOW and stock_left(rules, game) <= 4:
+            reply = indifferent_reply(
+                rules,
+                search.tablebase,
+                search.scratch,
+                games=search.leaves[leaf : leaf + 1],
+                trials=search.games[1:2],
+            )
+            if reply >= 0:
+                play(rules, game, reply)
+                continue
         # The policy is shown what its seat may know, not the determinization: it replies as it
         # would play.
         write_position(rules, game, np.int64(game.turn), view)

@@ -31,7 +31,7 @@ from german_whist.agents.networks.mlp import (
 )
 from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.agents.search.base import PRUNE_AT_START, PRUNE_BY_RACING
-from german_whist.agents.search.leaf_values import solve_last_trick
+from german_whist.agents.search.leaf_values import indifferent_reply, solve_last_trick
 from german_whist.agents.search.root import MIN_REPLY_PROBABILITY, thinker_actions
 from german_whist.agents.search.simulation import ROUND_SIZE, new_search, play_ahead
 from german_whist.agents.search.thinker import ThinkerAgent
@@ -121,23 +121,62 @@ def test_true_determinization_alone_gives_exactly_best_card(rules: str, follow: 
     assert compared > 1
 
 
-def test_last_trick_with_open_cards_equals_plain_minimax() -> None:
-    def best(position: Game, seat: int) -> int:
-        if position.view(0).endgame:
-            return payoff(position, seat)
-        payoffs = []
-        for card in position.legal():
-            child = position.clone()
-            child.play(card)
-            payoffs.append(best(child, seat))
-        return max(payoffs) if position.turn == seat else min(payoffs)
+LAST_TRICKS = ("classic", "margin", "all-tricks", "colour", "no-trump", "small-all")
 
-    for seed in range(2):
-        game = at_trick(12, seed, follow=False)
+
+def open_value(position: Game, seat: int) -> int:
+    """Payoff of a seat with best play by both, who see all cards, by plain minimax."""
+    if position.view(0).endgame:
+        return payoff(position, seat)
+    payoffs = []
+    for card in position.legal():
+        child = position.clone()
+        child.play(card)
+        payoffs.append(open_value(child, seat))
+    return max(payoffs) if position.turn == seat else min(payoffs)
+
+
+@pytest.mark.parametrize("name", LAST_TRICKS)
+def test_last_trick_with_open_cards_equals_plain_minimax(name: str) -> None:
+    trick = load_rules(name).foreplay_tricks - 1
+    for seed in range(4):
+        game = at_trick(trick, seed, follow=False, rules=name)
         rules, games = row(game.rules.array(), 0), np.array(game.array, GAME)
-        room = np.zeros(2, GAME)
-        solved = solve_last_trick(rules, load_tablebase(), thread_scratch(), games, room, 1.0)
-        assert solved == best(game, game.turn or 0)
+        tablebase = load_tablebase(game.view(0).trump is not None, bool(games["low"][0]))
+        best, room = float(game.rules.max_payoff), np.zeros(2, GAME)
+        solved = solve_last_trick(rules, tablebase, thread_scratch(), games, room, best)
+        assert solved == open_value(game, game.turn or 0)
+
+
+@pytest.mark.parametrize("tricks", [1, 2])
+@pytest.mark.parametrize("name", LAST_TRICKS)
+def test_indifferent_replies_all_have_one_value(name: str, tricks: int) -> None:
+    found = 0
+    for seed in range(12):
+        game = at_trick(load_rules(name).foreplay_tricks - tricks, seed, follow=True, rules=name)
+        rules, games = row(game.rules.array(), 0), np.array(game.array, GAME)
+        tablebase = load_tablebase(game.view(0).trump is not None, bool(games["low"][0]))
+        room = np.zeros(1, GAME)
+        reply = indifferent_reply(rules, tablebase, thread_scratch(), games, room)
+        values = set()
+        for card in game.legal():
+            child = game.clone()
+            child.play(card)
+            trial, space = np.array(child.array, GAME), np.zeros(2, GAME)
+            best = float(game.rules.max_payoff)
+            value = (
+                solve_last_trick(rules, tablebase, thread_scratch(), trial, space, best)
+                if tricks == 2
+                else payoff(child, child.turn or 0)
+            )
+            values.add(value if child.turn == game.turn else -value)
+        if reply >= 0:
+            found += 1
+            assert reply in game.legal()
+            assert len(values) == 1
+        elif tricks == 1 and game.rules.pay == "win":
+            assert len(values) > 1
+    assert found or (tricks == 1 and load_rules(name).pay != "win")
 
 
 @pytest.mark.parametrize("ahead", [0, 1, 3, 13])
