@@ -160,14 +160,22 @@ def _load(kind: TablebaseKind, cards: int) -> Tablebase:
 def _base_layers(kind: TablebaseKind, cards: int) -> MappedLayers:
     base = layer_files(kind, cards)[0]
     shipped = shipped_file(base)
-    try:
-        return open_layers(base, shipped) if shipped.exists() else open_layers(base)
-    except TablebaseError as error:
-        # It takes seconds, unlike the layers above, which their owner has to rebuild.
-        reason = str(error).partition(". Write it anew")[0]
-        print(f"german-whist: {reason}; it is written anew", file=sys.stderr, flush=True)
-    except (FileNotFoundError, NotADirectoryError):
-        pass
+    notes = []
+    for path in (shipped, base.path):
+        try:
+            return open_layers(base, path)
+        except TablebaseError as error:
+            # It takes seconds, unlike the layers above, which their owner has to rebuild.
+            remedy = (
+                f"{base.path} serves instead from now on; reinstall the package to mend it"
+                if path == shipped
+                else "it is written anew"
+            )
+            notes.append(f"german-whist: {str(error).partition('. Write it anew')[0]}; {remedy}")
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+    for note in notes:
+        print(note, file=sys.stderr, flush=True)
     if COMPILED:
         return build(kind, cards, rebuild=True)[0]
     _build_in_subprocess(kind)

@@ -101,6 +101,22 @@ def test_damaged_default_file_is_rebuilt_with_a_note(base, monkeypatch, capsys):
     assert f"{base} cannot be used: layer 2 is damaged (wrong checksum); it is written anew" in note
 
 
+def test_damaged_shipped_file_is_replaced_once_with_a_note(base, monkeypatch, capsys):
+    whole = base.read_bytes()
+    base.unlink()
+    shipped = base.parent / "shipped"
+    shipped.write_bytes(whole[:-1])
+    monkeypatch.setattr(opening_module, "shipped_file", lambda _part: shipped)
+    opening_module._base_layers(TablebaseKind(), 3)
+    assert base.read_bytes() == whole
+    note = capsys.readouterr().err
+    assert f"{shipped} cannot be used: it has {len(whole) - 1} bytes instead of" in note
+    assert f"{base} serves instead from now on; reinstall the package to mend it" in note
+    monkeypatch.setattr(opening_module, "build", lambda *rest, **how: pytest.fail("built again"))
+    opening_module._base_layers(TablebaseKind(), 3)
+    assert capsys.readouterr().err == ""
+
+
 def test_another_kind_or_format_is_told_apart_from_damage(base, monkeypatch):
     low = LayerFile(TablebaseKind(low=True), 0, 3)
     low.path.write_bytes(base.read_bytes())
