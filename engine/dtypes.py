@@ -87,7 +87,11 @@ GAME = _without_gaps(
         ("led_cards", "u1", (MAX_TRICKS,)),
         ("followed_cards", "u1", (MAX_TRICKS,)),
         ("leaders", "u1", (MAX_TRICKS,)),
-        ("took_second", "u1", (MAX_TRICKS,)),  # the winner chose the lower stock card
+        (
+            "took_second",
+            "u1",
+            (MAX_TRICKS,),
+        ),  # the winner took the second stock card
         ("failed_at", "i1", (SEATS, 4)),  # unseen cards drawn when last void in a suit; -1: never
         ("unseen_draws", "u1", (SEATS,)),  # cards that a seat drew unseen by the other
         ("tricks", "u1", (SEATS,)),  # counting tricks
@@ -121,7 +125,11 @@ VIEW = _without_gaps(
         ("i_led", "u1", (MAX_TRICKS,)),
         ("my_draws", "u1", (MAX_TRICKS,)),
         ("opponent_draws", "u1", (MAX_TRICKS,)),
-        ("took_second", "u1", (MAX_TRICKS,)),  # the winner chose the lower stock card
+        (
+            "took_second",
+            "u1",
+            (MAX_TRICKS,),
+        ),  # the winner took the second stock card
         ("void_draws", "i1", (4,)),  # unseen cards the opponent drew since it failed; -1: never
         ("opponent_unseen_draws", "u1"),
         ("opponent_hand_size", "u1"),  # cards in the opponent's hand

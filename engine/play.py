@@ -316,7 +316,7 @@ def end_trick(rules: Record, game: Record, winner: int) -> None:
 
 @jit
 def draw(rules: Record, game: Record, second: int) -> None:
-    """Draw two stock cards; the winner gets the upper one or, if `second`, the lower."""
+    """Draw two stock cards; the winner gets the first or, if `second` is 1, the second."""
     faced = faced_cards(rules, game)
     winner = np.int64(game.leader)
     for place in range(2):

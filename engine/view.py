@@ -235,7 +235,7 @@ class Trick:
     """The opponent's draw, if it was public."""
     opponent_drew_unseen: bool
     took_second: bool
-    """Whether the winner chose the lower stock card."""
+    """Whether the winner took the second stock card, not the first."""
 
 
 class View:

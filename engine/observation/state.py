@@ -49,7 +49,11 @@ _GROUPS = [
     ("played_at", _TRICK_BITS * N_CARDS, f"the trick of each card played, from 1, {_BINARY}"),
     ("drawn_at", _TRICK_BITS * N_CARDS, f"the trick each card was drawn after, from 1, {_BINARY}"),
     ("mover_led", MAX_TRICKS, "the tricks that the mover led"),
-    ("took_second", MAX_TRICKS, "the tricks whose winner chose the lower stock card"),
+    (
+        "took_second",
+        MAX_TRICKS,
+        "the tricks whose winner took the second stock card",
+    ),
 ]
 STATE_SPEC = ObservationSpec(STATE_VERSION, _GROUPS)
 EXCHANGE_STATE_SPEC = ObservationSpec(
