@@ -11,9 +11,14 @@ import pytest
 
 from german_whist import Game, View, load_agent, network_inputs
 from german_whist.agents import Agent
+from german_whist.engine.batch.batch import Batch
+from german_whist.engine.batch.config import options_from
+from german_whist.engine.batch.kernels import REAL, Moves
+from german_whist.engine.dtypes import OVER
 from german_whist.engine.endgame import moves_of
 from german_whist.training import datasets
 from german_whist.training.datasets import EXTRAS, generate_dataset, load_dataset
+from support import with_other_hidden_cards
 
 
 def row_is_true(game: Game, data: dict[str, Any], row: int, layout: str) -> int:
@@ -82,6 +87,39 @@ def test_rows_are_the_decisions_of_the_deals(
             row += 1
         assert (data["payoff"][first:row] == np.array(game.payoffs)[data["seat"][first:row]]).all()
     assert row == len(data["deal"])
+
+
+@pytest.mark.parametrize(
+    ("agent", "rules", "extras"),
+    [
+        ("champion", "classic", ("value", "endgame_cost", "hidden_opponent_hand")),
+        ("counting", "draft", ("hidden_opponent_hand",)),
+    ],
+)
+def test_visible_columns_do_not_depend_on_hidden_cards(
+    agent: str, rules: str, extras: tuple[str, ...], tmp_path: Path
+) -> None:
+    card = generate_dataset([agent], tmp_path, hands=1, rules=rules, extras=extras).card
+    writer = datasets._HandWriter(card, tmp_path, [load_agent(agent, rules)])
+    loaded, chance, exchanged = card.loaded_rules, np.random.default_rng(6), 0
+    batch = Batch(options_from(loaded, layout=card.layout), 40)
+    batch.reset(7)
+    while len(games := np.flatnonzero(batch.games["phase"] != OVER)):
+        own = batch.games.copy()
+        for index in games.tolist():
+            game = batch.game(index)
+            twin = with_other_hidden_cards(game, game.turn or 0, chance)
+            batch.games[index] = twin.array[0]
+        others = writer._decide(batch, games)[0]
+        batch.games[:] = own
+        rows, actions = writer._decide(batch, games)
+        for name in rows:
+            if name == "hidden_opponent_hand":
+                exchanged += int((rows[name] != others[name]).any(axis=1).sum())
+            else:
+                np.testing.assert_array_equal(rows[name], others[name], name)
+        batch.apply_actions(Moves(games, actions, REAL))
+    assert exchanged > 10 * len(own)
 
 
 def test_probabilities_and_values_are_those_of_the_views(tmp_path: Path) -> None:
