@@ -22,10 +22,11 @@ parser.add_argument("--minutes", type=float, default=10, help="of processor time
 parser.add_argument("--games", type=int, default=1024)
 parser.add_argument("--hands", type=int, default=10_000, help="of the evaluation")
 parser.add_argument("--state", action="store_true", help="a privileged critic")
+parser.add_argument("--seed", type=int, default=1)
 args = parser.parse_args()
 
 gymnasium.register_envs(german_whist)
-torch.manual_seed(1)
+torch.manual_seed(args.seed)
 torch.set_num_threads(1)
 envs = gymnasium.make_vec(
     "german_whist/GermanWhist-v0",
@@ -37,7 +38,7 @@ envs = gymnasium.make_vec(
     illegal="raise",
     with_state=args.state,
 )
-observation, info = envs.reset(seed=1)
+observation, info = envs.reset(seed=args.seed)
 position = slice(STATE_SPEC.group("played_at").start)  # the state without its history
 
 
@@ -92,7 +93,6 @@ while (progress := (time.process_time() - start) / (60 * args.minutes)) < 1:
         optimizer.step()
     print(f"{100 * progress:.1f} % of the time: {100 * (reward > 0).mean():.1f} % won", flush=True)
 likeliest = torch.no_grad()(lambda observations, masks: policy(observations, masks)[0].logits)
-agent = german_whist.PolicyAgent("classic", likeliest, layout="trump-first")
-result = german_whist.evaluate(agent, "threshold", hands=args.hands, seed=10**9).pairings[0]
-rate = result.win_rate.scaled(100)
-print(f"threshold: {rate.value:.1f} ± {rate.margin_of_error:.1f} % won")
+agent = german_whist.PolicyAgent("classic", likeliest, layout="trump-first", name="ppo")
+opponents = ["threshold", "counting"]
+print(german_whist.evaluate(agent, opponents, hands=args.hands, seed=10**9))

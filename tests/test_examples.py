@@ -16,10 +16,10 @@ EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 RUNS = {
     "random_hand": (["--rules", "small-last", "--width", "200"], "'won'", ("hand.gif", "hand.svg")),
     "maskable_ppo": (["--steps", "300", "--games", "16", "--hands", "20"], "threshold: ", ()),
-    "cleanrl_ppo": (["--minutes", "0.001", "--games", "16", "--hands", "20"], "threshold: ", ()),
+    "cleanrl_ppo": (["--minutes", "0.001", "--games", "16", "--hands", "20"], "counting", ()),
     "cleanrl_ppo --state": (
         ["--minutes", "0.001", "--games", "16", "--hands", "20"],
-        "threshold: ",
+        "counting",
         (),
     ),
     "history_gru": (["--minutes", "0.001", "--games", "16", "--hands", "20"], "threshold: ", ()),
