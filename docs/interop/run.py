@@ -28,6 +28,7 @@ NEEDS = {
     "mlflow": ["torch==2.13.0", "mlflow==3.17.2"],
     "ray": ["torch==2.13.0", "ray==2.60.0"],
     "pgx": ["jax==0.10.2"],
+    "open_spiel": ["open-spiel"],
     "minari": ["minari[hdf5]==0.5.4"],
     "textarena": ["textarena==0.7.4"],
     "openenv": ["openenv==0.10.0"],
