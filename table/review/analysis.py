@@ -2,8 +2,13 @@
 """Values of every decision of a hand, and the cost of its mistakes.
 
 Open endings are solved: their values are exact, by what the rules pay. Before them a search
-estimates every legal action from the view of the player to move, as its `act` would, with half
-of a 95 % interval. Where a network plays the rules, its action probabilities are added.
+estimates every legal action from the view of the player to move, with half of a 95 % interval:
+the thinker where its networks play the rules, else flat Monte Carlo. Where a network plays the
+rules, its action probabilities are added.
+
+The thinker's estimates are held against the card that its policy network would play: another card
+is the best one only where it is better beyond the noise. The highest of several estimates is often
+the luckiest, and to play it would lose (docs/develop/agents.md has the measurements).
 
 Values are for the player to move. Where a hand is only won or lost, and in races, they are win
 probabilities in per cent, a tie counting half; otherwise what the hand pays.
@@ -25,6 +30,8 @@ from ...agents.costs import exact_payoffs
 from ...agents.networks.policy import NetworkAgent
 from ...agents.registry import make_agent
 from ...agents.search.base import Estimates, SearchAgent
+from ...agents.search.champion import LAST
+from ...agents.search.thinker import ThinkerAgent
 from ...engine.cards import KEEP, TAKE_BLIND, TAKE_HIDDEN, Card, action_word
 from ...engine.dtypes import SEATS, VIEW
 from ...engine.endgame import moves_of
@@ -37,6 +44,8 @@ from .replay import player_names
 
 WIN, PAY = "win %", "pay"
 CHAMPION = "champion"
+THINKER, FLAT_MC = "thinker:256", "flat-mc:2500,voids,playout=counting"
+"""Searches of the analysis: where the bundled networks play the rules, and elsewhere."""
 # A cost in the foreplay counts as a mistake beyond this many margins of error: of some three
 # hundred comparisons in a hand, one in twenty would exceed one margin of error by chance.
 SURE = 1.5
@@ -57,8 +66,11 @@ class AnalysisStopped(RuntimeError):
 class AnalysisSettings:
     """Search, network and seed; equal settings and records give equal analyses."""
 
-    search: str = "flat-mc:2500,voids,playout=counting"
-    """A search agent by name, its budget a number of samples per decision."""
+    search: str | None = None
+    """A search agent by name, its budget a number of samples per decision.
+
+    None: the thinker where its networks play the rules, else flat Monte Carlo.
+    """
     network: str | None = None
     """A network by name or path; None: the champion where it plays the rules."""
     seed: int = 0
@@ -166,8 +178,10 @@ class Analyst:
             rules if rules.race is None else replace(rules, pay="win", book=None, slam_pay=None)
         )
         self.unit = WIN if self.rules.pay == "win" else PAY
-        self.search = _load_search(self.settings.search, self.rules)
-        self.network = _load_network(self.settings.network, rules)
+        self.search = _load_search(self.settings.search or default_search(rules), self.rules)
+        name, champion = self.settings.network, _champion(rules)
+        self.network = champion if name is None else _load_network(name, rules)
+        self._policy = champion if isinstance(self.search, ThinkerAgent) else None
 
     def value_of_payoff(self, payoff: float) -> float:
         return round(50 + 50 * payoff if self.unit == WIN else payoff, 3) + 0.0
@@ -195,16 +209,24 @@ class Analyst:
             cards = exact
         elif (estimates := self.search.estimates(view, self.settings.seed)) is not None:
             samples = estimates.samples
-            cards = self._estimated(estimates, self._probabilities(view))
+            cards = self._estimated(view, estimates)
         else:
             probs = self._probabilities(view)
             cards = [
                 _action_value(action, value=None, cost=0.0, probability=probs.get(action))
                 for action in view.legal()
             ]
-        best = [card.action for card in cards if card.cost == 0]
+        # The card that costs are measured from comes first: its own has no margin of error.
+        free = sorted(
+            (card for card in cards if card.cost == 0),
+            key=lambda card: card.cost_margin_of_error > 0,
+        )
         return PositionValues(
-            exact=exact is not None, unit=self.unit, best=best, cards=cards, samples=samples
+            exact=exact is not None,
+            unit=self.unit,
+            best=[card.action for card in free],
+            cards=cards,
+            samples=samples,
         )
 
     def _exact(self, view: View) -> list[ActionValue] | None:
@@ -226,23 +248,44 @@ class Analyst:
             for action, payoff in payoffs.items()
         ]
 
-    def _estimated(self, estimates: Estimates, probs: dict[int, float]) -> list[ActionValue]:
+    def _estimated(self, view: View, estimates: Estimates) -> list[ActionValue]:
         means, margins_of_error = estimates.means, estimates.margins_of_error
-        costs, cost_margins_of_error = estimates.costs(estimates.actions[int(np.argmax(means))])
+        costs, cost_margins_of_error = estimates.costs(self._best_estimated(view, estimates))
+        probs = self._probabilities(view)
         return [
             _action_value(
                 action,
                 value=self.value_of_payoff(float(means[k])),
                 margin_of_error=self._payoff_difference(float(margins_of_error[k])),
-                cost=self._payoff_difference(float(costs[k])),
+                cost=self._payoff_difference(max(0.0, float(costs[k]))),
                 cost_margin_of_error=self._payoff_difference(float(cost_margins_of_error[k])),
                 probability=probs.get(action),
             )
             for k, action in enumerate(estimates.actions)
         ]
 
+    def _best_estimated(self, view: View, estimates: Estimates) -> int:
+        """The card that the policy would play, or one that is better beyond the noise.
+
+        The highest estimate without a policy, and in the last tricks for the stock, where the
+        champion searches as well and leaves are exact.
+        """
+        if self._policy is None or view.stock_left <= 2 * LAST:
+            return estimates.actions[int(np.argmax(estimates.means))]
+        probs = self._policy.network_probabilities(np.array(view.array, VIEW))[0]
+        likeliest = max(estimates.actions, key=lambda action: float(probs[action]))
+        costs, margins_of_error = estimates.costs(likeliest)
+        least = np.maximum(SURE * margins_of_error, _MIN_COST[self.unit] / self._unit_scale)
+        gains = np.where(-costs > least, -costs, 0.0)
+        return estimates.actions[int(np.argmax(gains))] if gains.any() else likeliest
+
     def _payoff_difference(self, difference: float) -> float:
-        return round(50 * difference if self.unit == WIN else difference, 3) + 0.0
+        return round(self._unit_scale * difference, 3) + 0.0
+
+    @property
+    def _unit_scale(self) -> float:
+        """A payoff of 1 in the unit."""
+        return 50.0 if self.unit == WIN else 1.0
 
     def _probabilities(self, view: View) -> dict[int, float]:
         if self.network is None:
@@ -358,10 +401,10 @@ def _story(
     """
     story: list[StoryPoint] = []
     for decision in decisions:
-        values = [card.value for card in decision.cards if card.value is not None]
+        value = next(card.value for card in decision.cards if card.action == decision.best[0])
         new_trick = not story or story[-1].trick < decision.trick
-        if values and new_trick and decision.who == 0:
-            story.append(StoryPoint(decision.n, decision.trick, max(values), decision.exact))
+        if value is not None and new_trick and decision.who == 0:
+            story.append(StoryPoint(decision.n, decision.trick, value, decision.exact))
     payoff = record.payoffs[0]
     if analyst.unit == WIN:
         payoff = (payoff > 0) - (payoff < 0)
@@ -371,6 +414,11 @@ def _story(
 
 def _action_value(action: int, **fields: Any) -> ActionValue:
     return ActionValue(action=int(action), card=action_word(action), **fields)
+
+
+def default_search(rules: Rules) -> str:
+    """The search of an analysis that names none."""
+    return THINKER if ThinkerAgent.plays(rules) else FLAT_MC
 
 
 def _load_search(name: str, rules: Rules) -> SearchAgent:
@@ -383,14 +431,16 @@ def _load_search(name: str, rules: Rules) -> SearchAgent:
     return agent
 
 
-def _load_network(name: str | None, rules: Rules) -> NetworkAgent | None:
-    """The network of this name; without a name the champion, if it plays the rules."""
+def _champion(rules: Rules) -> NetworkAgent | None:
+    """The champion, if it plays the rules."""
     try:
-        agent = make_agent(name or CHAMPION, rules)
+        return _load_network(CHAMPION, rules)
     except CannotPlay:
-        if name is not None:
-            raise
         return None
+
+
+def _load_network(name: str, rules: Rules) -> NetworkAgent:
+    agent = make_agent(name, rules)
     if not isinstance(agent, NetworkAgent):
-        raise ValueError(f"{name or CHAMPION} is not a network: it has no action probabilities")
+        raise ValueError(f"{name} is not a network: it has no action probabilities")
     return agent

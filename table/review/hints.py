@@ -12,18 +12,13 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from ...agents.search.thinker import ThinkerAgent
 from ...common.threads import usable_threads
 from ...engine.cards import SUITS, Card
 from ...engine.rules import Rules
 from ...engine.view import View
 from ..text.labels import label
 from ..text.words import action_symbol, join_words, percent
-from .analysis import WIN, ActionValue, AnalysisSettings, Analyst, PositionValues
-
-HINT_SEARCH = "thinker:256"
-FALLBACK_SEARCH = "flat-mc:256,voids,playout=counting"
-"""The search for rule sets that `HINT_SEARCH` does not play."""
+from .analysis import WIN, ActionValue, Analyst, PositionValues
 
 
 class SeenCards(Struct):
@@ -98,8 +93,7 @@ def find_hint(view: View) -> Hint:
 
 @lru_cache(maxsize=4)  # each holds networks
 def _analyst(rules: Rules) -> Analyst:
-    search = HINT_SEARCH if ThinkerAgent.plays(rules) else FALLBACK_SEARCH
-    return Analyst(rules, AnalysisSettings(search=search))
+    return Analyst(rules)
 
 
 def hint_reason(view: View, position: PositionValues) -> str:

@@ -8,17 +8,20 @@ from threading import Event
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from plain_endgame import PlainEnding
 
 from german_whist import Game, View, named_rules
 from german_whist.agents import make_agent
-from german_whist.agents.search.base import SearchAgent
+from german_whist.agents.search.base import Estimates, SearchAgent
 from german_whist.engine.endgame import moves_of
 from german_whist.engine.records import GameRecord, record_of
 from german_whist.engine.rules import Rules, load_rules
 from german_whist.engine.sampling.determinizations import sample_determinizations
 from german_whist.table.review.analysis import (
+    FLAT_MC,
+    THINKER,
     AnalysisSettings,
     AnalysisStopped,
     Analyst,
@@ -230,6 +233,32 @@ def test_mistakes_exceed_the_noise_dearest_first() -> None:
             f"trick {decision['trick']}: seat {mistake['who']} {action_words}; "
         )
     assert {mistake["text"].split()[4] for mistake in analysis["mistakes"]} == {"led", "spent"}
+
+
+def test_the_search_follows_from_the_rules() -> None:
+    searches = {name: Analyst(load_rules(name)).search.name for name in ("classic", "margin")}
+    assert searches == {"classic": THINKER, "margin": FLAT_MC}
+
+
+@pytest.mark.parametrize("beyond", [False, True], ids=["within the noise", "beyond it"])
+def test_another_card_is_best_only_beyond_the_noise(beyond: bool, monkeypatch) -> None:
+    analyst = Analyst(load_rules("classic"), AnalysisSettings(search="thinker:64"))
+    view = Game("classic", seed=1).view()
+    own = make_agent("champion").act(view)
+    actions = tuple(view.legal())
+    ahead, behind = [action for action in actions if action != own][:2]
+    batches = np.random.default_rng(1).normal(0, 0.01 if beyond else 1, (32, len(actions)))
+    batches -= batches.mean(axis=0)
+    batches[:, actions.index(ahead)] += 0.1
+    batches[:, actions.index(behind)] -= 0.1
+    monkeypatch.setattr(analyst.search, "estimates", lambda *_: Estimates(actions, batches, 32))
+    decision = analyst.decision(view, own)
+    assert decision.best[0] == (ahead if beyond else own)
+    assert (decision.cost > 0) == decision.mistaken == beyond
+    cost = {card.action: card.cost for card in decision.cards}
+    assert cost[behind] == pytest.approx(10 if beyond else 5)
+    assert cost[ahead] == 0
+    assert (ahead in decision.best) == (cost[ahead] == 0)
 
 
 # -- all of it

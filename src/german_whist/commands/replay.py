@@ -45,7 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--search",
         metavar="NAME",
-        help="analyse with this search (default: flat-mc:2500,voids,playout=counting)",
+        help="analyse with this search (default: thinker:256 in classic, elsewhere "
+        "flat-mc:2500,voids,playout=counting)",
     )
     parser.add_argument(
         "--network",
@@ -122,6 +123,6 @@ def _listed(records: list[GameRecord]) -> list[str]:
 def _analysis(record: GameRecord, arguments: argparse.Namespace) -> Analysis:
     from ..table.review.analysis import AnalysisSettings, analyse
 
-    settings = AnalysisSettings(arguments.search or AnalysisSettings().search, arguments.network)
+    settings = AnalysisSettings(arguments.search, arguments.network)
     with Progress("analysing") as progress:
         return analyse(record, settings, progress.update)
