@@ -142,7 +142,8 @@ def _value_line(decision: DecisionValues, names: Sequence[str]) -> str:
     line = f"{names[decision.who]} {action_symbol(decision.action)}:"
     if played.value is None:
         return label("printed.no_choice", card=line)
-    line += f" {_amount(played.value, unit)}"
+    amount = _amount(played.value, unit)
+    line += f" {amount if decision.exact else label('printed.probably', value=amount)}"
     if played.tricks is not None:
         line += label("printed.tricks_left", n=played.tricks)
     if played.margin_of_error is not None:
@@ -150,7 +151,7 @@ def _value_line(decision: DecisionValues, names: Sequence[str]) -> str:
     if played.probability is not None:
         line += label("printed.network", probability=percent(100 * played.probability))
     if decision.cost > 0:
-        best = next(card for card in decision.cards if card.cost == 0)
+        best = next(card for card in decision.cards if card.action == decision.best[0])
         line += f"; {action_symbol(best.action)} {_amount(best.value or 0.0, unit)}"
         line += "" if decision.sure else label("printed.noise")
     return line

@@ -449,7 +449,7 @@ def verdict(unit: str, cost: float, solved: bool, exact: bool, only: bool) -> st
     """Whether an answer is right, and its cost; `only`: the others are clearly worse."""
     about = "" if exact else "_about"
     if solved and only:
-        return label("verdict.right_only")
+        return label(f"verdict.right_only{about}")
     if solved:
         return label(f"verdict.right{about}")
     if unit == "pay":

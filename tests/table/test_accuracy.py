@@ -96,7 +96,8 @@ def test_the_command_prints_and_writes(records: list[GameRecord], tmp_path, whis
     assert [endgame_cost(single, name).margin_of_error for name in ("Ada", "Bob")] == [None, None]
     words = [*quick, 2, "--json", out]
     text = whist(*words).out
-    assert text.startswith("2 hands, valued by flat-mc:8; cost of a decision in pay:")
+    heading = "2 hands, the foreplay probably, by flat-mc:8; cost of a decision in pay:"
+    assert text.startswith(heading)
     assert len([line for line in text.splitlines() if line.startswith(("Ada", "Bob"))]) == 4
     assert json.loads(out.read_text(encoding="utf-8"))["hands"] == 2
     assert "  trick 1" in whist(*words, "--tricks").out

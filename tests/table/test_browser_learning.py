@@ -51,7 +51,7 @@ def test_wrong_answer_shows_its_cost_and_may_be_retried(user: User) -> None:
     user.computed(ASKED)
     choose(page, wrong.action)
     user.computed(".values")
-    expect(page.locator(".task h2")).to_contain_text("That costs about")
+    expect(page.locator(".task h2")).to_contain_text("That probably costs")
     expect(page.locator(".card.hinted")).to_have_count(1)
     page.get_by_role("button", name="Try again").click()
     user.computed(ASKED)

@@ -45,7 +45,7 @@ def test_every_figure_of_a_reason_is_that_of_the_card_beside_it() -> None:
         position = analyst.values(view)
         values = {action_symbol(card.action): card.value for card in position.cards}
         sentence = hint_reason(view, position)
-        for card, figure in re.findall(r"(\S+) wins about (\d+ %)", sentence):
+        for card, figure in re.findall(r"(\S+) probably wins (\d+ %)", sentence):
             assert figure == percent(values[card] or 0.0), sentence
             count += 1
         assert "each" not in sentence

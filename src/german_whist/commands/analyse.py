@@ -24,7 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--search",
         metavar="NAME",
-        help="search that values decisions (default: flat-mc:2500,voids,playout=counting)",
+        help="search that values decisions (default: thinker:256 in classic, elsewhere "
+        "flat-mc:2500,voids,playout=counting)",
     )
     parser.add_argument("--tricks", action="store_true", help="list every trick as well")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the whole result as JSON")
@@ -40,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json is not None:
         check_writable(arguments.json)
     records = good_records(arguments.file)[: arguments.hands]
-    settings = AnalysisSettings(arguments.search or AnalysisSettings().search)
+    settings = AnalysisSettings(arguments.search)
     with Progress("analysing hands", len(records)) as progress:
         result = accuracy(records, settings, progress.update)
     if arguments.json is not None:
@@ -52,7 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def as_text(result: Accuracy, tricks: bool) -> str:
     lines = [
-        f"{result.hands:,} hands, valued by {result.search}; cost of a decision in {result.unit}:"
+        f"{result.hands:,} hands, the foreplay probably, by {result.search}; "
+        f"cost of a decision in {result.unit}:"
     ]
     width = max(len(row.player) for row in result.costs) + 2
     lines.append(

@@ -58,8 +58,9 @@ export function storyPlot({ story, unit, name, steps, onpick, width }) {
     if (!point) return;
     spot.setAttribute("cx", String(x(point.n)));
     spot.setAttribute("cy", String(y(point.expected)));
-    value.textContent = unit === "win %" ? label("story.to_win", { name, value: Math.round(point.expected) })
-      : label("story.expected", { name, value: signed(point.expected, 1) });
+    const { exact, expected } = point;
+    value.textContent = unit === "win %" ? label(exact ? "story.to_win" : "story.to_win_about", { name, value: Math.round(expected) })
+      : label(exact ? "story.expected" : "story.expected_about", { name, value: signed(expected, 1) });
   };
   return { root: h("figure", { class: "story" }, drawing, h("figcaption", {}, value)), at };
 }

@@ -269,7 +269,7 @@ export class ReplayView {
     if (found.cards.every((each) => each.value === null || each.value === undefined)) return [faint(label("values.no_choice"))];
     const cost = found.cost.toFixed(unit === "win %" ? 1 : 2);
     const dear = Number(cost) > 0 && (found.sure || found.exact);
-    const judged = Number(cost) === 0 ? "as_good" : dear ? "costs" : "may_cost";
+    const judged = Number(cost) > 0 && !dear ? "may_cost" : `${dear ? "costs" : "as_good"}${found.exact ? "" : "_about"}`;
     return [
       h("p", { class: `cost ${dear ? "bad" : "good"}` }, label(`steps.${judged}`, { cost: `${cost}${unit === "win %" ? " %" : ""}` })),
       valuesTable({ ...found, name: capital(this.replay.players[found.who]) }),

@@ -45,12 +45,12 @@ export function valuesTable({ cards, best, action = null, unit, exact, samples, 
   /** @param {ActionValue[]} which */
   const rows = (which) => which.map((each) => rowOf(each, { action, best, unit, low, high, champion }));
   const body = h("tbody", {}, rows(shown));
-  const kind = label(exact ? "values.exact" : samples ? "values.samples" : "values.estimated", { n: samples });
+  const kind = exact ? [] : [label(samples ? "values.samples" : "values.estimated", { n: samples })];
   const more = h("button", { type: "button", class: "quiet small", onclick: () => { body.replaceChildren(...rows(ordered)); more.remove(); } },
     label("values.all", { n: ordered.length }));
   return h("div", { class: "values-scroll" },
     h("table", { class: "values" },
-      h("caption", { class: "faint" }, [label(unit === "win %" ? "values.win" : "values.pay"), kind, ...(name ? [label("values.from", { name })] : [])].join(", ")),
+      h("caption", { class: "faint" }, [label(unit === "win %" ? "values.win" : "values.pay"), ...kind, ...(name ? [label("values.from", { name })] : [])].join(", ")),
       h("thead", { class: champion ? "" : "sr-only" }, h("tr", {}, h("th", { scope: "col" }, label("values.card")), h("th", { scope: "col" }, h("span", { class: "sr-only" }, label("values.bar"))),
         h("th", { scope: "col", class: "number" }, label("values.value")), champion ? h("th", { scope: "col", class: "number" }, label("values.champion")) : null)),
       body),
