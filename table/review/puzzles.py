@@ -2,8 +2,10 @@
 """Puzzles: rated positions with one right card, generated from hands that agents play.
 
 In an endgame puzzle exactly one card wins, or saves, the hand, by its exact values. In a foreplay
-puzzle one card is best beyond the search's interval. The rating is fitted to how often rule
-agents of known strength find the right card.
+puzzle one card is best beyond the interval of every judge: where the networks play, the thinker,
+and a search that shares only the policy with it, which samples hands by how likely they explain the
+opponent's cards, and plays the stock out instead of asking a value network. The rating is fitted
+to how often rule agents of known strength find the right card.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.resources import files
 from itertools import count, islice
@@ -23,6 +25,7 @@ from msgspec import Struct
 
 from ...agents.player import Player
 from ...agents.registry import make_agent
+from ...agents.search.thinker import ThinkerAgent
 from ...engine.cards import action_word, text_of
 from ...engine.game import Game
 from ...engine.records import GameRecord
@@ -33,7 +36,13 @@ from .analysis import ActionValue, AnalysisSettings, Analyst, PositionValues
 
 FILE = "puzzles.jsonl"
 ENDGAME, FOREPLAY = "endgame", "foreplay"
-SCREEN, SEARCH = "flat-mc:200,voids,playout=counting", "flat-mc:2500,voids,playout=counting"
+_THINKER_JUDGES = (
+    "thinker:64",
+    "thinker:4096",
+    "responder:2048,against=champion,by=champion,value=none",
+)
+_FLAT_MC_JUDGES = "flat-mc:200,voids,playout=counting", "flat-mc:2500,voids,playout=counting"
+"""Searches that have to find a foreplay puzzle's card; the first screens positions."""
 _PLAYERS = ("easy", "medium", "threshold", "counting")
 _GRADERS = {ENDGAME: ("easy", "medium"), FOREPLAY: ("easy", "value", "threshold", "counting")}
 _TRIALS = 12
@@ -42,7 +51,7 @@ _MIN_CARDS, _MAX_CARDS = 3, 9
 _MIN_MARGIN = 6.0
 """Minimum value of a foreplay puzzle's right card above every other card, in the unit."""
 _MARGINS_OF_ERROR = 2.0
-"""The same margin in margins of error of the difference."""
+"""The same margin in margins of error of the difference: four standard errors."""
 _POOL, _BAND = 8, 100.0
 """One puzzle is chosen from this many candidates: that of the rarest rating band so far."""
 _PRIOR_MEAN, _PRIOR_STD = 1000.0, 300.0
@@ -144,16 +153,13 @@ def make_puzzles(rules: Rules, seed: int, endgames: int, foreplay: int) -> Itera
     candidate with the rarest rating so far is chosen from each pool.
     """
     for kind, left in ((ENDGAME, endgames), (FOREPLAY, foreplay)):
-        strong = Analyst(rules, AnalysisSettings(search=SEARCH, seed=1))
         candidates, band_counts = _candidates(kind, rules, seed), Counter[int]()
         while left:
             pool = sorted(
                 islice(candidates, _POOL),
                 key=lambda candidate: (band_counts[candidate.band], -candidate.rating),
             )
-            confirmed = next(
-                filter(None, (_confirm(strong, candidate) for candidate in pool)), None
-            )
+            confirmed = next(filter(None, map(_confirm, pool)), None)
             if confirmed is not None:
                 band_counts[confirmed.band] += 1
                 left -= 1
@@ -161,7 +167,7 @@ def make_puzzles(rules: Rules, seed: int, endgames: int, foreplay: int) -> Itera
 
 
 def _candidates(kind: str, rules: Rules, seed: int) -> Iterator[_Candidate]:
-    analyst = Analyst(rules, AnalysisSettings(search=SCREEN))
+    analyst, *_ = _judges(rules)
     for number in count():
         rng = random.Random(f"{seed} {number}")
         names = rng.choice(_PLAYERS), rng.choice(_PLAYERS)
@@ -211,14 +217,30 @@ def _screen(kind: str, analyst: Analyst, view: View) -> PositionValues | None:
     return values if values.exact and len(values.best) == 1 else None
 
 
-def _confirm(strong: Analyst, candidate: _Candidate) -> _Candidate | None:
-    """A candidate whose card a strong search finds as well; exact values need none."""
+def _confirm(candidate: _Candidate) -> _Candidate | None:
+    """A candidate whose card all judges find; exact values need none."""
     if candidate.values.exact:
         return candidate
-    values = strong.values(candidate.game.view())
-    same = values.best[0] == candidate.values.best[0]
-    confirmed = same and _stands_out(values, _MARGINS_OF_ERROR)
-    return candidate._replace(values=values) if confirmed else None
+    values = confirmed_values(candidate.game.view())
+    return None if values is None else candidate._replace(values=values)
+
+
+def confirmed_values(view: View) -> PositionValues | None:
+    """Values in a foreplay position, if every judge finds the same card best by far; else None."""
+    found: list[PositionValues] = []
+    for judge in _judges(view.rules)[1:]:
+        values = judge.values(view)
+        found.append(values)
+        same = values.best[0] == found[0].best[0]
+        if not same or not _stands_out(values, _MARGINS_OF_ERROR):
+            return None
+    return found[0]
+
+
+@lru_cache(maxsize=1)  # they hold networks
+def _judges(rules: Rules) -> list[Analyst]:
+    names = _THINKER_JUDGES if ThinkerAgent.plays(rules) else _FLAT_MC_JUDGES
+    return [Analyst(rules, AnalysisSettings(search=name, seed=1)) for name in names]
 
 
 def _stands_out(values: PositionValues, margins_of_error: float) -> bool:
@@ -230,6 +252,17 @@ def _stands_out(values: PositionValues, margins_of_error: float) -> bool:
 
 
 # -- grading
+
+
+def confirm(puzzle: Puzzle) -> Puzzle | None:
+    """The puzzle with today's values; None if the judges do not agree on its card any more."""
+    if puzzle.exact:
+        return puzzle
+    game = puzzle.position()
+    values = confirmed_values(game.view())
+    if values is None or values.best[0] != puzzle.position_values().best[0]:
+        return None
+    return _to_puzzle(puzzle.kind, _Candidate(game, values, puzzle.rating))
 
 
 def regrade(puzzle: Puzzle) -> Puzzle:

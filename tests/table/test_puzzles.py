@@ -25,6 +25,7 @@ from german_whist.table.review.puzzles import (
     Puzzle,
     all_puzzles,
     bundled_puzzles,
+    confirm,
     fit_rating,
     make_puzzles,
     position_before,
@@ -48,7 +49,7 @@ def test_bundled_puzzles_cover_kinds_and_ratings() -> None:
     puzzles = bundled_puzzles()
     assert len({puzzle.id for puzzle in puzzles}) == len(puzzles)
     assert len({(puzzle.kind, puzzle.deal) for puzzle in puzzles}) == len(puzzles)
-    for kind, count, bands in ((ENDINGS, 200, 8), (FOREPLAYS, 20, 5)):
+    for kind, count, bands in ((ENDINGS, 200, 8), (FOREPLAYS, 40, 5)):
         ratings = [puzzle.rating for puzzle in kind]
         low, middle, high = quantiles(ratings, n=4)
         assert len(ratings) >= count
@@ -99,6 +100,23 @@ def test_puzzles_are_generated_from_a_seed() -> None:
         assert read_puzzles(line_of(puzzle)) == [puzzle]
 
 
+@pytest.mark.parametrize("planted", [False, True], ids=["its card", "another card"])
+def test_foreplay_puzzle_stays_if_all_searches_find_its_card(planted: bool) -> None:
+    clearest = max(FOREPLAYS, key=lambda puzzle: sorted(cost_of(puzzle))[1])
+    values = clearest.values
+    if planted:  # the values of its cards, each beside the next card
+        rotated = [*values[1:], values[0]]
+        values = [(card[0], *other[1:]) for card, other in zip(values, rotated, strict=True)]
+    confirmed = confirm(replace(clearest, values=values))
+    assert (confirmed is None) == planted
+    if confirmed is not None:
+        assert confirmed.position_values().best == clearest.position_values().best
+
+
+def cost_of(puzzle: Puzzle) -> list[float]:
+    return [card.cost for card in puzzle.position_values().cards]
+
+
 def line_of(puzzle: Puzzle) -> bytes:
     return msgspec.json.encode(puzzle) + b"\n"
 
@@ -111,7 +129,7 @@ def test_the_command_adds_to_a_file_and_the_table_shows_it(tmp_path, whist) -> N
     puzzles = read_puzzles(out.read_bytes())
     assert set(all_puzzles(tmp_path)) == {puzzle.id for puzzle in (*bundled_puzzles(), *puzzles)}
     out.write_bytes(b"".join(line_of(replace(puzzle, rating=0.0)) for puzzle in puzzles))
-    assert "4 puzzles graded" in whist("puzzles", "grade", "--out", out).out
+    assert "4 puzzles graded, 0 removed" in whist("puzzles", "grade", "--out", out).out
     assert read_puzzles(out.read_bytes()) == puzzles
     out.write_text("nonsense\n")
     assert "no file of puzzles" in whist(*words, "--out", out, status=2).err

@@ -4,7 +4,8 @@
 `make` looks for endgames in which one card alone wins or saves the hand, by their exact values,
 and for tricks of the foreplay whose best card is better beyond the search's interval. They are
 added to those of the data folder, which the table shows beside its own. `grade` rates all puzzles
-of a file again, where the agents that grade them or their ladder have changed.
+of a file again, where the agents that grade them or their ladder have changed, and removes foreplay
+puzzles on whose card today's searches do not agree.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from ..common.progress import Progress
 from ..engine.endgame.game_values import inexact_reason
 from ..engine.rules import named_rules
 from ..table.game.database import data_folder
-from ..table.review.puzzles import FILE, Puzzle, make_puzzles, read_puzzles, regrade
+from ..table.review.puzzles import FILE, Puzzle, confirm, make_puzzles, read_puzzles, regrade
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action",
         choices=["make", "grade"],
-        help="make: look for puzzles; grade: rate the puzzles of a file",
+        help="make: look for puzzles; grade: check and rate the puzzles of a file",
     )
     parser.add_argument(
         "--endgames",
@@ -80,8 +81,15 @@ def run(arguments: argparse.Namespace) -> int:
         )
     before = read_puzzles(out.read_bytes()) if out.exists() else []
     if arguments.action == "grade":
-        _write(out, map(regrade, before))
-        print(f"{out}: {len(before)} puzzles graded")
+        with Progress("grading puzzles", len(before)) as progress:
+            graded: list[Puzzle] = []
+            for number, puzzle in enumerate(before, 1):
+                if (confirmed := confirm(puzzle)) is not None:
+                    graded.append(regrade(confirmed))
+                progress.update(number)
+        _write(out, graded)
+        removed = len(before) - len(graded)
+        print(f"{out}: {len(graded)} puzzles graded, {removed} removed")
         return 0
     puzzles = {puzzle.id: puzzle for puzzle in before}
     counts = arguments.endgames, arguments.foreplay
