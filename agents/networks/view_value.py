@@ -47,9 +47,16 @@ def view_values(
     rules: Rules, views: Array, actions: Array, net: MLPWeights, samples: int = SAMPLES
 ) -> Array:
     """Expected payoff of the hand for the player of each view, who plays `actions`."""
+    return sampled_values(rules, views, actions, net, samples).mean(axis=1)
+
+
+def sampled_values(
+    rules: Rules, views: Array, actions: Array, net: MLPWeights, samples: int = SAMPLES
+) -> Array:
+    """`(n, samples)`: the expected payoff in each sampled hand of the opponent."""
     record = rules.array()
     rows, payoffs = new_mlp_batch(net, 1, MAX_VALUE_INPUTS), outcome_payoffs(rules)
-    means = np.empty(len(views))
+    sampled = np.empty((len(views), samples))
     for index, action in enumerate(actions.tolist()):
         view = View(rules, views[index : index + 1])
         games = sample_determinizations(view, samples, method="voids")
@@ -60,8 +67,8 @@ def view_values(
         solved = np.flatnonzero(np.isnan(values))
         if len(solved):
             values[solved] = _ending_values(record, games[solved])
-        means[index] = float((signs * values).mean())
-    return means
+        sampled[index] = signs * values
+    return sampled
 
 
 def _ending_values(record: Array, games: Array) -> Array:

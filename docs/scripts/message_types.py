@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from german_whist.table.browser import finished_hands, messages, requests, serve_learning
 from german_whist.table.game import opponents, progress, statistics
-from german_whist.table.review import analysis, hints, replay
+from german_whist.table.review import analysis, hints, networks, replay
 
 REQUESTS = (requests.TableRequest, requests.SpeedRequest)
 ANSWERS = (
@@ -27,6 +27,7 @@ ANSWERS = (
     finished_hands.AnalysisProgress,
     analysis.Analysis,
     analysis.PositionValues,
+    networks.NetworkReview,
     replay.Replay,
     hints.SeenCards,
     hints.Hint,

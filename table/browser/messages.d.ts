@@ -356,6 +356,40 @@ export interface PositionValues {
   samples: number | null;
 }
 
+export interface NetworkReview {
+  names: Array<string>;
+  decisions: Array<NetworkDecision>;
+  values: Array<SeatValue>;
+  parted: number | null;
+  continuations: Array<Continuation>;
+}
+
+export interface NetworkDecision {
+  n: number;
+  actions: Array<number>;
+  policies: Array<PolicyChoice>;
+  kl: number | null;
+  belief: Record<string, number>;
+}
+
+export interface PolicyChoice {
+  probabilities: Array<number>;
+  entropy: number;
+}
+
+export interface SeatValue {
+  n: number;
+  who: number;
+  expected: number;
+  spread: number;
+}
+
+export interface Continuation {
+  name: string;
+  cards: Array<string>;
+  result: string;
+}
+
 export interface Replay {
   rules: string;
   rules_title: string;

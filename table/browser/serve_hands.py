@@ -12,6 +12,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from ..game.database import new_id
 from ..game.statistics import as_csv, as_records, compute_statistics
+from ..review.networks import review_networks
 from ..review.replay import make_replay
 from ..text.labels import label
 from .finished_hands import UPLOAD_LIMIT
@@ -25,6 +26,7 @@ class HandHandlers:
 
     def __init__(self, services: Services) -> None:
         self._store, self._finished = services.store, services.finished
+        self._opponents = services.opponents
 
     def statistics(self, request: Request) -> Response:
         return json_response(compute_statistics(self._store, find_person(request)))
@@ -53,6 +55,10 @@ class HandHandlers:
 
     def analysis(self, request: Request) -> Response:
         return json_response(self._finished.analysis(*_hand_key(request)))
+
+    def networks(self, request: Request) -> Response:
+        record = self._finished.record(*_hand_key(request))
+        return json_response(review_networks(record, self._opponents.policies(record.rules)))
 
     def share(self, request: Request) -> Response:
         return json_response(self._finished.share(*_hand_key(request)))

@@ -97,6 +97,7 @@ def make_app(store: Store, opponents: Opponents, access: Access) -> Starlette:
         Route("/api/replays", hands.open, methods=["POST"]),
         Route(at_hand, hands.replay),
         Route(f"{at_hand}/analysis", hands.analysis),
+        Route(f"{at_hand}/networks", hands.networks),
         Route(f"{at_hand}/share", hands.share, methods=["POST"]),
         Route(f"{at_hand}/file", hands.file),
         Route("/api/puzzles", learning.stats),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ...agents.base import Agent, CannotPlay
+from ...agents.checkpoints.bundled import CHAMPION
 from ...agents.networks.policy import NetworkAgent
 from ...agents.registry import agent_names, make_agent
 from ...agents.search.base import SearchAgent
@@ -89,9 +91,13 @@ class Opponent:
     @cached_property
     def kind(self) -> str:
         """`rule`, `search` or `network`; an agent of unknown kind counts as a search."""
-        if issubclass(self._class, NetworkAgent):
+        if self.is_network:
             return "network"
         return "search" if issubclass(self._class, SearchAgent) or not self.bundled else "rule"
+
+    @property
+    def is_network(self) -> bool:
+        return issubclass(self._class, NetworkAgent)
 
     @cached_property
     def _class(self) -> type[object]:
@@ -148,10 +154,12 @@ class Opponents:
                 source = entry.source
                 bundled = isinstance(source, str) and source.startswith(_AGENTS_PACKAGE)
                 self._opponents[name] = Opponent(name, entry.about, bundled)
+        extra = tuple(extra)
         for name in extra:
             bundled = name.partition(":")[0] in (*self._opponents, *_ONLY_IF_NAMED)
             self._opponents[name] = Opponent(name, label("agents.named"), bundled, named=True)
         self._shared = lru_cache(_CACHE_SIZE)(make_agent)
+        self._named = extra
         for name in extra:
             _ = self._opponents[name].kind  # raises at the start, not on the page
 
@@ -168,6 +176,17 @@ class Opponents:
         shared = self._shared(self[name].name, rules, match=match)
         own = shared.keeps_state or shared.transcript is not None
         return make_agent(name, rules, match=match) if own else shared
+
+    def policies(self, rules: Rules) -> list[NetworkAgent]:
+        """The checkpoints of the command line that play these rules, or else the champion."""
+        named = [name for name in self._named if self[name].is_network]
+        agents: list[NetworkAgent] = []
+        for name in named or [CHAMPION]:
+            with suppress(CannotPlay):
+                agent = self._shared(name, rules, match=None)
+                assert isinstance(agent, NetworkAgent)
+                agents.append(agent)
+        return agents
 
     def menu(self) -> tuple[list[RulesInfo], list[AgentInfo]]:
         """Rule sets, and agents: those that are named first, then from weak to strong."""

@@ -400,6 +400,9 @@ def test_axe_finds_nothing_on_any_page(user: User) -> None:
     page.get_by_role("button", name="Replay and analysis").click()
     user.computed(".plot")
     page.get_by_role("slider").fill("13")
+    user.computed(".networks")
+    page.get_by_text("What the networks think").click()
+    expect(page.locator(".policies")).to_be_visible()
     look("replay", ".plot")
     pages = {"": "form", "watch": "form", "replays": ".hand-list", "statistics": ".chart"}
     pages |= {"learn": ".figures-line", f"exercise/{name}/1/{decision}": ASKED}

@@ -43,6 +43,7 @@ export class ReplayPage {
     this.view = view;
     this.place.replaceChildren(view.root);
     this.stop = onchange(() => view.go(view.at, true));
+    get(`${this.path}/networks`).then((review) => this.closed || view.setNetworks(review), (error) => this.closed || toast(messageOf(error)));
     await this.analyse(view);
   }
 

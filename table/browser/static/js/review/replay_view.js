@@ -2,7 +2,7 @@
 /* A hand that is over, step by step, with what its decisions were worth. It asks no server, so that
    a saved page can show the same. */
 
-/** @import { Analysis, AnalysisProgress, BoardState, DecisionValues, Mistake, Replay, Step } from "../../../messages" */
+/** @import { Analysis, AnalysisProgress, BoardState, DecisionValues, Mistake, NetworkReview, Replay, Step } from "../../../messages" */
 /** @import { Scene } from "../table_view/scene.js" */
 /** @import { TableViewOptions } from "../base/settings.js" */
 
@@ -13,6 +13,7 @@ import { actionName, actionSymbol, cardOf, isCard, nameOf, TAKE_HIDDEN } from ".
 import { cardText } from "../cards/chip.js";
 import { TableView } from "../table_view/table_view.js";
 import { Plates } from "../table_view/plates.js";
+import { NetworksPanel } from "./networks.js";
 import { storyPlot } from "./plot.js";
 import { valuesTable } from "./values.js";
 
@@ -80,13 +81,14 @@ export class ReplayView {
       this.seats, this.slider, this.stepCount);
     this.decision = h("section", { class: "decision" });
     this.story = h("section", { class: "story-place" });
+    this.networks = h("section");
     this.totals = h("section", { class: "totals-place" });
     this.tricks = h("section", { class: "tricks" });
     this.own = h("input", { type: "checkbox", onchange: () => this.showMistakes() });
     this.mistakeList = h("div");
     this.mistakes = h("section", { class: "mistakes", hidden: true },
       h("div", { class: "mistakes-head" }, h("h2", {}, label("steps.by_cost")), h("label", {}, this.own, " ", label("steps.only_mine"))), this.mistakeList);
-    this.panel = h("aside", { class: "analysis", "aria-label": label("steps.analysis"), tabindex: "0" }, this.stepText, this.decision, this.totals, this.mistakes, this.tricks);
+    this.panel = h("aside", { class: "analysis", "aria-label": label("steps.analysis"), tabindex: "0" }, this.stepText, this.decision, this.networks, this.totals, this.mistakes, this.tricks);
     this.root = h("div", { class: "replay" }, h("div", { class: "replay-table" }, this.tableView.root, this.story, this.controls), this.panel);
     this.tableView.root.setAttribute("role", "img");
     this.resized = new ResizeObserver(() => this.drawStory());
@@ -125,6 +127,20 @@ export class ReplayView {
       this.showMistakes();
     }
     this.showDecision();
+  }
+
+  /** @param {NetworkReview} review */
+  setNetworks(review) {
+    if (!review.names.length && !review.values.length) return;
+    this.networksPanel = new NetworksPanel(this.replay, review, (n) => this.go(n));
+    this.networks.replaceChildren(this.networksPanel.root);
+    this.showNetworks();
+  }
+
+  showNetworks() {
+    const step = this.replay.steps.at(this.at);
+    if (this.at < this.last && step) this.networksPanel?.at(this.at, this.isHidden(step), this.view === "both" || step.before.open);
+    else this.networksPanel?.at(this.last, true, false);
   }
 
   /* The story is drawn as wide as there is room. */

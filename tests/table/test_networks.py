@@ -1,0 +1,114 @@
+"""Networks on a finished hand: checkpoints side by side, beliefs, values, continuations."""
+
+from __future__ import annotations
+
+import itertools
+from typing import cast
+
+import numpy as np
+import pytest
+from serving import running_server
+
+from german_whist import Game
+from german_whist.agents.networks.policy import NetworkAgent
+from german_whist.agents.networks.view_belief import inclusion_probabilities
+from german_whist.agents.registry import make_agent
+from german_whist.engine.cards import cards_of
+from german_whist.engine.records import GameRecord, record_of
+from german_whist.table.review.networks import NetworkReview, review_networks
+from german_whist.table.text.words import action_symbol
+
+
+def policy(name: str, rules: str = "classic") -> NetworkAgent:
+    return cast(NetworkAgent, make_agent(name, rules))
+
+
+@pytest.fixture(scope="module")
+def record() -> GameRecord:
+    game, first = Game("classic", seed=11), policy("champion-1")
+    while not game.over:
+        game.play(int(first.probabilities(np.array(game.view().array))[0].argmax()))
+    return record_of(game)
+
+
+@pytest.fixture(scope="module")
+def review(record: GameRecord) -> NetworkReview:
+    return review_networks(record, [policy("champion-1"), policy("champion")])
+
+
+def test_inclusion_probabilities_are_those_of_all_hands() -> None:
+    odds = np.array([0.5, 2.0, 1.0, 0.0, 3.0, 0.1])
+    for count in range(5):
+        hands = list(itertools.combinations(range(len(odds)), count))
+        weights = np.array([np.prod(odds[list(hand)]) for hand in hands])
+        expected = [
+            sum(weight for hand, weight in zip(hands, weights, strict=True) if card in hand)
+            / weights.sum()
+            for card in range(len(odds))
+        ]
+        assert inclusion_probabilities(odds, count) == pytest.approx(expected)
+
+
+def test_beliefs_cover_the_unseen_cards_and_fill_the_hand(
+    record: GameRecord, review: NetworkReview
+) -> None:
+    game = record.start()
+    for decision, action in zip(review.decisions, record.actions, strict=True):
+        view = game.view()
+        unseen = cards_of(int(view.array["unseen"][0] | view.array["opponent_known"][0]))
+        assert list(decision.belief) == [str(card) for card in unseen]
+        assert sum(decision.belief.values()) == pytest.approx(view.opponent_hand_size, abs=0.05)
+        assert all(decision.belief[str(card)] == 1 for card in view.known_opponent_cards)
+        game.play(action)
+
+
+def test_policies_part_where_their_likeliest_cards_first_differ(
+    record: GameRecord, review: NetworkReview
+) -> None:
+    game, agents = record.start(), [policy("champion-1"), policy("champion")]
+    parted = None
+    for n, action in enumerate(record.actions):
+        view = np.array(game.view().array)
+        if len({int(agent.probabilities(view)[0].argmax()) for agent in agents}) > 1:
+            parted = n
+            break
+        game.play(action)
+    assert parted is not None
+    assert review.parted == parted
+    own, other = (continuation.cards for continuation in review.continuations)
+    assert own == [action_symbol(action) for action in record.actions[parted:]]
+    assert other[0] != own[0]
+    assert len(other) == len(own)
+
+
+def test_equal_policies_do_not_part(record: GameRecord) -> None:
+    review = review_networks(record, [policy("champion"), policy("champion")])
+    assert (review.parted, review.continuations) == (None, [])
+    assert {decision.kl for decision in review.decisions} == {0.0}
+
+
+def test_rules_without_search_networks_show_policies_alone() -> None:
+    game = Game("race-9", seed=1)
+    while not game.over:
+        game.play(game.legal()[0])
+    review = review_networks(record_of(game), [])
+    assert review.values == []
+    assert all(not decision.belief for decision in review.decisions)
+    assert [decision.policies for decision in review.decisions] == [[]] * len(review.decisions)
+
+
+def test_checkpoints_of_the_command_line_are_compared_in_replays(tmp_path, record) -> None:
+    with running_server(tmp_path, more=("champion-1", "counting", "champion")) as server:
+        client = server.client()
+        status, upload = client.request("POST", "/api/replays", record.to_line())
+        assert status == 201
+        hand = upload["hands"][0]["replay"]
+        found = client.get(f"/api/replays/{hand['id']}/{hand['hand']}/networks")
+    assert found["names"] == ["champion-1", "champion"]
+    assert len(found["decisions"]) == len(record.actions)
+
+
+def test_without_checkpoints_replays_show_the_champion(client, record) -> None:
+    _, upload = client.request("POST", "/api/replays", record.to_line())
+    hand = upload["hands"][0]["replay"]
+    assert client.get(f"/api/replays/{hand['id']}/{hand['hand']}/networks")["names"] == ["champion"]
