@@ -197,6 +197,8 @@ def test_table_shows_the_course_of_a_hand(user: User) -> None:
     user.computed(".card.hinted")
     expect(page.locator(".card.hinted")).to_have_count(1)
     expect(page.locator(".help-hint")).not_to_be_empty()
+    page.get_by_role("button", name="Close help").click()
+    expect(page.get_by_role("button", name="Cards seen")).to_be_focused()
 
 
 def test_forced_cards_play_themselves_and_known_ones_stay_hidden(user: User) -> None:
@@ -310,6 +312,7 @@ def test_a_hand_is_replayed_and_analysed(user: User) -> None:
     assert page.locator(".values tbody tr").count() in (5, 6)
     more.click()
     expect(page.locator(".values tbody tr")).to_have_count(7)
+    expect(page.locator(".values-scroll")).to_be_focused()
     share = page.get_by_role("button", name="Share this hand by a link")
     page.evaluate("navigator.clipboard.writeText = async (link) => { window.copied = link; }")
     share.click()

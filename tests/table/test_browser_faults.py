@@ -96,6 +96,7 @@ def test_a_table_under_way_is_not_given_up_without_a_question(user: User) -> Non
     expect(user.page.get_by_role("dialog")).to_have_count(0)
     script = "fetch('/api/tables').then(all => all.json()).then(all => !all.length)"
     user.page.wait_for_function(f"() => {script}")
+    expect(user.page.locator("h1")).to_be_focused()
     assert user.request("statistics")["total"]["lost"] == 1
 
 

@@ -38,6 +38,7 @@ def test_a_puzzle_is_solved_by_keys_and_played_out(user: User) -> None:
     page.get_by_role("button", name="Back to the position").click()
     page.keyboard.press("n")
     user.computed(ASKED)
+    expect(page.locator("h1")).to_be_focused()
     user.go("learn")
     expect(page.locator(".figures-line").first).to_contain_text("1 of 1 puzzle solved")
 
@@ -144,6 +145,7 @@ def test_lobby_and_first_hand_work_by_keys(user: User) -> None:
     expect(page.locator("h1")).to_contain_text("Small last")
     user.computed(PLAYABLE)
     user.play_by_keys()
+    expect(page.locator(".hit:focus")).to_have_count(1)
 
 
 def test_replays_exercises_and_statistics_work_by_keys(user: User) -> None:

@@ -3,7 +3,7 @@
 
 /** @import { Child } from "./dom.js" */
 
-import { byId, h } from "./dom.js";
+import { byId, h, keepFocus } from "./dom.js";
 import { LABELS, label } from "./words.js";
 
 /** A modal dialog with a title; buttons close it. Resolves with the value of the one that was pressed.
@@ -27,8 +27,7 @@ export function dialog(title, body, buttons, { className = "" } = {}) {
   (/** @type {HTMLElement | null} */ (element.querySelector("footer .primary")) ?? heading).focus();
   return new Promise((done) => element.addEventListener("close", () => {
     element.remove();
-    // What had the focus may be gone, as the cards of a hand that is over.
-    if (document.activeElement === document.body) document.querySelector("h1")?.focus({ preventScroll: true });
+    keepFocus(); // The cards that had it may be gone, as those of a hand that is over.
     done(element.returnValue);
   }));
 }

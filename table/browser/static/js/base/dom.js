@@ -64,6 +64,11 @@ export function byId(id) {
   return /** @type {HTMLElement} */ (document.getElementById(id));
 }
 
+/** Puts the focus on the page's heading where what had it is gone. */
+export function keepFocus() {
+  if (document.activeElement === document.body) document.querySelector("h1")?.focus({ preventScroll: true });
+}
+
 /** @param {number} milliseconds */
 export function pause(milliseconds) {
   return new Promise((done) => setTimeout(done, milliseconds));

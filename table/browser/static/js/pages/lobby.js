@@ -5,7 +5,7 @@
 
 import { get, remove } from "../base/api.js";
 import { attempt, dialog } from "../base/dialogs.js";
-import { button, faint, h } from "../base/dom.js";
+import { button, faint, h, keepFocus } from "../base/dom.js";
 import { icon } from "../base/icons.js";
 import { menu, openRules, plays } from "../base/menu.js";
 import { sitDown } from "../base/pages.js";
@@ -266,6 +266,7 @@ export class LobbyPage {
     await attempt(async () => {
       await remove(`/api/tables/${id}`);
       await this.showTables();
+      keepFocus();
     });
   }
 }

@@ -7,7 +7,7 @@
 
 import { get, post } from "../base/api.js";
 import { announce, attempt, toast } from "../base/dialogs.js";
-import { button, faint, h, pause } from "../base/dom.js";
+import { button, faint, h, keepFocus, pause } from "../base/dom.js";
 import { tool } from "../base/icons.js";
 import { openRules } from "../base/menu.js";
 import { openPages } from "../base/pages.js";
@@ -99,6 +99,7 @@ class ProblemPage {
     this.panel.hidden = !values.length;
     this.panel.replaceChildren(h("details", { open: !NARROW.matches }, h("summary", {}, label("problem.values")), h("div", {}, values)));
     this.foot.replaceChildren(...foot);
+    keepFocus();
   }
 
   /** @type {(problem: Problem, position: Problem | VisibleState, still?: boolean) => Promise<void>} */

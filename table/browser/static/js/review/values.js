@@ -46,9 +46,9 @@ export function valuesTable({ cards, best, action = null, unit, exact, samples, 
   const rows = (which) => which.map((each) => rowOf(each, { action, best, unit, low, high, champion }));
   const body = h("tbody", {}, rows(shown));
   const kind = exact ? [] : [label(samples ? "values.samples" : "values.estimated", { n: samples })];
-  const more = h("button", { type: "button", class: "quiet small", onclick: () => { body.replaceChildren(...rows(ordered)); more.remove(); } },
+  const more = h("button", { type: "button", class: "quiet small", onclick: () => { body.replaceChildren(...rows(ordered)); more.parentElement?.focus(); more.remove(); } },
     label("values.all", { n: ordered.length }));
-  return h("div", { class: "values-scroll" },
+  return h("div", { class: "values-scroll", tabindex: -1 },
     h("table", { class: "values" },
       h("caption", { class: "faint" }, [label(unit === "win %" ? "values.win" : "values.pay"), ...kind, ...(name ? [label("values.from", { name })] : [])].join(", ")),
       h("thead", { class: champion ? "" : "sr-only" }, h("tr", {}, h("th", { scope: "col" }, label("values.card")), h("th", { scope: "col" }, h("span", { class: "sr-only" }, label("values.bar"))),

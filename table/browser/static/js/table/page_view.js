@@ -88,6 +88,7 @@ export class PageView {
 
   /** @param {boolean} on */
   showHelp(on) {
+    if (this.help.root.contains(document.activeElement)) this.seenTool.focus();
     this.help.root.hidden = !on;
     this.seenTool.setAttribute("aria-pressed", String(on));
   }

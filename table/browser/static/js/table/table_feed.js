@@ -46,7 +46,7 @@ export class TableFeed {
   async open() {
     await this.queue.push(() => this.settle(this.state, true));
     this.rested();
-    this.stream = new Stream(this.path, {
+    if (!this.closed) this.stream = new Stream(this.path, {
       after: this.state.n, onanswer: (answer) => this.enqueue(() => this.show(answer)), onend: () => this.gone(),
     });
   }

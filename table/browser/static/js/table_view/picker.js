@@ -32,6 +32,8 @@ export class Picker {
     this.state = /** @type {Asked | null} */ (null);
     this.items = /** @type {Item[]} */ ([]);
     this.offered = /** @type {string[]} */ ([]);
+    /* A card had the focus that is on its way, or was the last of a hand. */
+    this.refocus = false;
   }
 
   /** Offers what can be chosen in this state; `fresh` is the card that was drawn last.
@@ -54,7 +56,7 @@ export class Picker {
     }) : [];
     this.offered = offered.map((each) => each.key);
     this.items = state.watched ? [] : [...offered, ...hand];
-    const had = this.tableView.focused();
+    const focused = this.tableView.focused();
     this.tableView.buttons(this.items, {
       label: label(choosing ? "picker.choose" : "picker.hand", { n: state.hand.length }),
       onchoose: (key, event) => this.choose(key, event),
@@ -64,7 +66,8 @@ export class Picker {
     if (!this.items.some((each) => each.key === this.chosen)) this.chosen = null;
     if (choosing && this.chosen && !this.offered.includes(this.chosen)) this.chosen = null;
     this.rove();
-    if (had && !this.tableView.focused()) this.tableView.focus(this.chosen ?? this.first());
+    const had = focused || (this.refocus && document.activeElement?.matches("body, h1"));
+    this.refocus = Boolean(had && !this.tableView.focused() && !this.tableView.focus(this.chosen ?? this.first()));
     this.mark();
   }
 
@@ -74,6 +77,7 @@ export class Picker {
   }
 
   clear() {
+    this.refocus ||= Boolean(this.tableView.focused());
     this.chosen = this.hovered = this.pointed = null;
     this.tableView.mark({ lifted: [], chosen: [], dim: [], offered: [], hinted: [], fresh: [] });
     this.state = null;
