@@ -12,13 +12,15 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from types import FunctionType
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from ..common.jit.compiler import jit, warm_up
 from ..common.typing import Array as Array
+from ..common.typing import JsonObject
 from ..engine.cards import CARDS, N_ACTIONS, N_CARDS, action_text
 from ..engine.dtypes import OVER, VIEW
 from ..engine.play import Record, row
@@ -92,7 +94,7 @@ class Agent:
     endgame_switch: str = ""
     """The option of its name that selects the other value of `endgame`; empty without a choice."""
 
-    transcript: list[dict[str, Any] | None] | None = None
+    transcript: list[JsonObject | None] | None = None
     """Of an agent that plays by texts: prompt and answers for each view of the last `act`, which
     records of hands keep. None for other agents.
     """
@@ -124,7 +126,7 @@ class Agent:
     greedy: bool = False
     """Whether `act` plays the likeliest action of `probabilities`, instead of drawing one."""
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         """Let the class's `act`, `probabilities` and `value` also take one `View`, or several."""
         super().__init_subclass__(**options)
         for name in ("act", "probabilities", "value"):
@@ -180,21 +182,27 @@ if TYPE_CHECKING:
         def act(self, views: Array, rng: Array) -> Array: ...
         @overload
         def act(self, views: Sequence[View], rng: object = None) -> list[int]: ...
-        def act(self, views: Any, rng: Any = None) -> Any: ...
+        def act(
+            self, views: Array | View | Sequence[View], rng: object = None
+        ) -> Array | int | list[int]: ...
         def probabilities(self, views: Array | View | Sequence[View]) -> Array: ...
         @overload
         def value(self, views: View) -> float: ...
         @overload
         def value(self, views: Array | Sequence[View]) -> Array: ...
-        def value(self, views: Any) -> Any: ...
+        def value(self, views: Array | View | Sequence[View]) -> float | Array: ...
 
 else:
     LoadedAgent = Agent
 
+AnyAgent = TypeVar("AnyAgent", bound=Agent)
 
-def _accepting_views(method: Any) -> Any:
+
+def _accepting_views(method: FunctionType) -> Callable[..., object]:
     @functools.wraps(method)
-    def accepting(self: Agent, views: Any, *args: Any, **kwargs: Any) -> Any:
+    def accepting(
+        self: Agent, views: Array | View | Sequence[View], *args: object, **kwargs: object
+    ) -> object:
         if isinstance(views, np.ndarray):
             return method(self, views, *args, **kwargs)
         array, batch_method = view_array(views, self.rules), functools.partial(method, self)
@@ -222,7 +230,7 @@ def view_array(views: View | Iterable[View], rules: Rules) -> Array:
 
 
 def act_in_views(
-    agent: Agent, act: Callable[..., Any], views: Array, rng: Any = None, **kwargs: Array
+    agent: Agent, act: Callable[..., Array], views: Array, rng: object = None, **kwargs: Array
 ) -> list[int]:
     """Checked actions of an agent in these views, cards as `Card`.
 
@@ -307,7 +315,7 @@ class ViewBatch(NamedTuple):
 
 
 def compile_act(
-    agent: Agent, title: str, act: Callable[[Any, Array, Array], Array], seconds: int = 1
+    agent: AnyAgent, title: str, act: Callable[[AnyAgent, Array, Array], Array], seconds: int = 1
 ) -> None:
     """Compile `act` of a class by a call without views; a subclass may have another signature."""
     no_views, no_streams = np.zeros(0, VIEW), np.zeros(0, np.uint64)

@@ -7,10 +7,10 @@ cost there is a regret against `nash`. Costs follow from a view, so that they te
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import combinations, permutations
 from math import comb, factorial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from ..engine.endgame import NotOpenError, moves_of, race_moves_of
 from ..engine.endgame.game_values import best_tricks
 from ..engine.game import Game
 from ..engine.play import payoff_of_tricks, row
-from ..engine.rules import Rules, load_rules
+from ..engine.rules import Rules, RulesLike, load_rules
 from ..engine.view import View, write_views
 from ..solvers.game_tree import play_each_action, write_legal_actions
 from .registry import make_agent
@@ -49,7 +49,7 @@ class CostModel:
     >>> costs = CostModel("classic", search="flat-mc:500,voids").of(view)
     """
 
-    def __init__(self, rules: Any = "classic", search: str | None = None) -> None:
+    def __init__(self, rules: RulesLike = "classic", search: str | None = None) -> None:
         """`search` names a search agent with a number of samples; None estimates nothing."""
         self.rules: Rules = load_rules(rules)
         self._nash = NashAgent(self.rules) if NashAgent.plays(self.rules) else None
@@ -180,7 +180,7 @@ def exact_payoffs(view: View) -> dict[int, int] | None:
     }
 
 
-def _costs(payoffs: dict[int, Any]) -> dict[int, float]:
+def _costs(payoffs: Mapping[int, float]) -> dict[int, float]:
     best = max(payoffs.values())
     return {action: float(best - payoff) for action, payoff in payoffs.items()}
 

@@ -281,7 +281,7 @@ def _load(source: str | Factory) -> Factory:
 
 
 def _function_agent(
-    function: Callable[..., Any], rules: Rules, option_words: list[str], match: Match | None
+    function: Callable[..., object], rules: Rules, option_words: list[str], match: Match | None
 ) -> Agent:
     # These load what most agents do without.
     from .external.policies import CallableAgent

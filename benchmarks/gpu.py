@@ -112,6 +112,7 @@ def _steps(size: int, horizon: str = "hand") -> Row:
     target = 200 if size == TARGET_SIZE and horizon == "hand" else None
     note = f"{moved:.0f} bytes a step, {moved * speed / 1e9:.0f} GB/s"
     if horizon == "foreplay":
+        assert games.gpu is not None
         note += "; endings " + (
             "in device memory" if games.gpu.has_all_endings else "solved on the host"
         )

@@ -9,7 +9,7 @@ import secrets
 import stat
 import tempfile
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Hashable
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
@@ -17,6 +17,8 @@ from typing import IO, Any, cast
 import platformdirs
 import yaml
 from filelock import FileLock
+
+from .typing import JsonObject
 
 _APPLICATION = "german-whist"
 _USER_ID: Callable[[], int] | None = getattr(os, "getuid", None)  # not on Windows
@@ -217,8 +219,8 @@ class _SettingsLoader(yaml.SafeLoader):
         counts[node] = count
         return count
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        names: list[Any] = []
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        names: list[str] = []
         for key, _ in cast(list[tuple[yaml.ScalarNode, yaml.Node]], node.value):
             if key.value in names:
                 raise yaml.MarkedYAMLError(
@@ -236,7 +238,7 @@ def _yaml_error(path: Path, error: Exception) -> str:
     return f"{path}: line {mark.line + 1} is not valid YAML: {problem}"
 
 
-def read_yaml_mapping(path: Path) -> dict[str, Any]:
+def read_yaml_mapping(path: Path) -> JsonObject:
     """Read a YAML file that holds a mapping; errors name the file."""
     try:
         if path.stat().st_size > _MAX_YAML_BYTES:

@@ -26,7 +26,7 @@ class Entry:
     """A registered name and its object."""
 
     name: str
-    source: Any
+    source: object
     """The object, or its import path `package.module:object`."""
     about: str
     usage: str
@@ -56,7 +56,7 @@ class Registry:
     def add(
         self,
         name: str,
-        source: Any,
+        source: object,
         about: str = "",
         usage: str | None = None,
         note: str = "",
@@ -92,7 +92,7 @@ class Registry:
         raise ValueError(f"{text!r} is not a {self.noun}{suggest(text, entries, more=hint)}")
 
 
-def load_source(source: Any) -> Any:
+def load_source(source: object) -> Any:
     """The object of an entry, imported if its source is a path."""
     return import_object(source) if isinstance(source, str) else source
 

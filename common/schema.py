@@ -67,7 +67,7 @@ def _remedy_clause(remedy: str) -> str:
     return f"; {remedy}" if remedy else ""
 
 
-def _sentence(value: Any, kind: Any, source: str, remedy: str, message: str) -> str:
+def _sentence(value: Any, kind: type, source: str, remedy: str, message: str) -> str:
     location = _PATH.search(message)
     in_keys, steps, wildcard = location.groups() if location else (None, "", None)
     problem = message[: location.start()] if location else message
@@ -97,7 +97,7 @@ def _sentence(value: Any, kind: Any, source: str, remedy: str, message: str) -> 
     return f"{source}: {subject}: it has to be {_describe(info)}{_remedy_clause(remedy)}"
 
 
-def _type_within(info: Any, name: str, number: str) -> Any:
+def _type_within(info: inspect.Type, name: str, number: str) -> inspect.Type:
     for option in info.types if isinstance(info, inspect.UnionType) else (info,):
         if name and isinstance(option, (inspect.StructType, inspect.DataclassType)):
             for field in option.fields:
@@ -112,14 +112,14 @@ def _type_within(info: Any, name: str, number: str) -> Any:
     return inspect.AnyType()
 
 
-def _field_names(info: Any) -> list[str]:
+def _field_names(info: inspect.Type) -> list[str]:
     for option in info.types if isinstance(info, inspect.UnionType) else (info,):
         if isinstance(option, (inspect.StructType, inspect.DataclassType)):
             return [field.encode_name for field in option.fields]
     return []
 
 
-_WORDS: dict[type[Any], str] = {
+_WORDS: dict[type[inspect.Type], str] = {
     inspect.BoolType: "true or false",
     inspect.IntType: "a whole number",
     inspect.FloatType: "a number",
@@ -133,7 +133,7 @@ _WORDS: dict[type[Any], str] = {
 
 
 _BOUNDED = (inspect.IntType, inspect.FloatType)
-_PLURALS: dict[type[Any], str] = {
+_PLURALS: dict[type[inspect.Type], str] = {
     inspect.IntType: "whole numbers",
     inspect.FloatType: "numbers",
     inspect.StrType: "texts",
@@ -143,12 +143,12 @@ _PLURALS: dict[type[Any], str] = {
 }
 
 
-def type_text(kind: Any) -> str:
+def type_text(kind: object) -> str:
     """Description of the values that a type allows, for errors and help texts."""
     return _describe(inspect.type_info(kind))
 
 
-def _describe(info: Any) -> str:
+def _describe(info: inspect.Type) -> str:
     if isinstance(info, inspect.Metadata):
         return _describe(info.type)
     if isinstance(info, inspect.UnionType):
@@ -170,7 +170,7 @@ def _describe(info: Any) -> str:
     return "a list"
 
 
-def _bounds(info: Any) -> str:
+def _bounds(info: inspect.IntType | inspect.FloatType) -> str:
     limits = (
         ("at least", info.ge),
         ("more than", info.gt),
@@ -185,19 +185,19 @@ def _bounds(info: Any) -> str:
     return f" of {' and '.join(limits_text)}" if limits_text else ""
 
 
-def _describe_plural(info: Any) -> str:
+def _describe_plural(info: inspect.Type) -> str:
     if isinstance(info, inspect.Metadata):
         return _describe_plural(info.type)
     if isinstance(info, inspect.LiteralType):
         return "words, each " + _describe(info)
     for type_class, noun in _PLURALS.items():
         if isinstance(info, type_class):
-            bounds = _bounds(info).removeprefix(" of ") if type_class in _BOUNDED else ""
+            bounds = _bounds(info).removeprefix(" of ") if isinstance(info, _BOUNDED) else ""
             return noun + (f", each {bounds}" if bounds else "")
     return f"which each is {_describe(info)}"
 
 
-def _minimum_length(info: Any) -> str:
+def _minimum_length(info: inspect.CollectionType) -> str:
     minimum = info.min_length
     return {None: "", 0: "", 1: "one or more "}.get(minimum, f"at least {minimum} ")
 
@@ -207,7 +207,7 @@ def short_repr(value: object) -> str:
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, (list, tuple)):
-        count = len(cast("list[Any]", value))
+        count = len(cast("list[object]", value))
         return f"a list of {count}" if count else "an empty list"
     try:
         quoted = repr(value)

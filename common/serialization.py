@@ -5,21 +5,25 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
+
+from .typing import JsonObject
+
+if TYPE_CHECKING:
+    import pandas
 
 
 class JsonStruct(Struct, frozen=True):
     """Struct that is written as JSON too."""
 
-    def to_json(self) -> dict[str, Any]:
-        plain: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
-        return plain
+    def to_json(self) -> JsonObject:
+        return msgspec.to_builtins(self, enc_hook=str)
 
 
-def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+def csv_text(rows: Sequence[Mapping[str, object]]) -> str:
     """Rows as CSV, with a column for each name in any of them."""
     text = io.StringIO()
     names = dict.fromkeys(name for row in rows for name in row)
@@ -29,7 +33,7 @@ def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
     return text.getvalue()
 
 
-def data_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
+def data_frame(rows: Sequence[Mapping[str, object]]) -> pandas.DataFrame:
     try:
         import pandas
     except ImportError:

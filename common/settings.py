@@ -22,6 +22,7 @@ from msgspec import Meta, Struct, inspect
 from .files import read_yaml_mapping, write_file
 from .schema import type_text
 from .suggestions import suggest
+from .typing import JsonObject
 
 Fraction = Annotated[float, Meta(ge=0, le=1)]
 NonNegative = Annotated[float, Meta(ge=0)]
@@ -59,7 +60,7 @@ class CheckedSettings(Struct, frozen=True, kw_only=True, dict=True):
         for name, value in converted.items():
             msgspec.structs.force_setattr(self, name, value)
 
-    def as_mapping(self) -> dict[str, Any]:
+    def as_mapping(self) -> JsonObject:
         plain = {name: getattr(self, name) for name in self.__struct_fields__}
         return {name: _plain(value) for name, value in plain.items()}
 
@@ -68,7 +69,7 @@ class CheckedSettings(Struct, frozen=True, kw_only=True, dict=True):
 
 
 def check_unchanged(
-    folder: Path, stored: Mapping[str, Any], settings: CheckedSettings, remedy: str
+    folder: Path, stored: Mapping[str, object], settings: CheckedSettings, remedy: str
 ) -> None:
     """Refuse to resume in a folder with other settings than its own."""
     current = settings.as_mapping()
@@ -97,7 +98,7 @@ class Setting(Struct, frozen=True):
     """One field of settings, as help texts and pages describe it."""
 
     name: str
-    default: Any
+    default: object
     """`msgspec.NODEFAULT` if the setting is required."""
     about: str
     takes: str
@@ -130,16 +131,16 @@ def commented_yaml(settings: CheckedSettings) -> str:
     return "".join(f"{line:<{width}}  # {description}\n" for line, description in lines)
 
 
-def format_value(value: Any) -> str:
+def format_value(value: object) -> str:
     """A value in one-line YAML, as the command line takes it."""
     return yaml.safe_dump(value, default_flow_style=True, width=10_000).split("\n...")[0].strip()
 
 
 def convert_settings(
-    kind: type[CheckedSettings], values: Mapping[str, Any]
-) -> tuple[dict[str, Any], list[str]]:
+    kind: type[CheckedSettings], values: Mapping[str, object]
+) -> tuple[dict[str, object], list[str]]:
     """Values of the declared types, from numbers as text too, and a sentence for each wrong one."""
-    converted: dict[str, Any] = {}
+    converted: dict[str, object] = {}
     problems: list[str] = []
     for name, (expected, info) in _types(kind).items():
         if name not in values:
@@ -159,7 +160,7 @@ def convert_settings(
     return converted, problems
 
 
-def _number(value: Any, is_int: bool) -> Any:
+def _number(value: object, is_int: bool) -> object:
     """A value as a number without bounds, as errors quote it; what is no number stays."""
     for number in (int, float) if is_int else (float,):
         with suppress(msgspec.ValidationError):
@@ -167,7 +168,7 @@ def _number(value: Any, is_int: bool) -> Any:
     return value
 
 
-def _validation_error(name: str, value: Any, expected: Any, info: Any) -> str:
+def _validation_error(name: str, value: object, expected: object, info: inspect.Type) -> str:
     quoted = "empty" if value is None else repr(_plain(value))
     hint = ""
     if isinstance(info, inspect.LiteralType):
@@ -175,19 +176,19 @@ def _validation_error(name: str, value: Any, expected: Any, info: Any) -> str:
     return f"{name} is {quoted}: it has to be {type_text(expected)}{hint}"
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
 @cache
-def _types(kind: type[CheckedSettings]) -> dict[str, tuple[Any, Any]]:
+def _types(kind: type[CheckedSettings]) -> dict[str, tuple[type, inspect.Type]]:
     """The declared type of each field, and what msgspec knows of it without its description."""
     types = {field.name: field.type for field in msgspec.structs.fields(kind)}
     infos = {name: inspect.type_info(expected) for name, expected in types.items()}
     return {name: (types[name], getattr(info, "type", info)) for name, info in infos.items()}
 
 
-def _about(types: Mapping[str, tuple[Any, Any]], name: str) -> str:
+def _about(types: Mapping[str, tuple[type, inspect.Type]], name: str) -> str:
     type_info = inspect.type_info(types[name][0]) if name in types else None
     schema = getattr(type_info, "extra_json_schema", None) or {}
     return schema.get("description", "")
@@ -210,13 +211,13 @@ class PresetFiles:
     def descriptions(self) -> dict[str, str]:
         return {name: str(self.values(name)[0].get("about", "")) for name in self.names()}
 
-    def values(self, name_or_path: str | Path) -> tuple[dict[str, Any], str]:
+    def values(self, name_or_path: str | Path) -> tuple[JsonObject, str]:
         """The fields of a file and its name; `preset` in a file names another one to build on."""
         return self._values(name_or_path, ())
 
     def _values(
         self, name_or_path: str | Path, including: tuple[str, ...]
-    ) -> tuple[dict[str, Any], str]:
+    ) -> tuple[JsonObject, str]:
         names = self.names()
         if str(name_or_path) in names:
             return read_yaml_mapping(self._folder / f"{name_or_path}.yaml"), f"{name_or_path}.yaml"
@@ -246,7 +247,7 @@ def two_columns(descriptions: Mapping[str, str]) -> str:
     return "\n".join(f"{name:<{width}}{about}" for name, about in descriptions.items())
 
 
-def build_settings(kind: type[T], values: Mapping[str, Any], source: str, what: str) -> T:
+def build_settings(kind: type[T], values: Mapping[str, object], source: str, what: str) -> T:
     """Build a settings structure from the fields of a file; an error lists all problems.
 
     Without a `source`, the error is about options just typed.
@@ -270,9 +271,9 @@ def build_settings(kind: type[T], values: Mapping[str, Any], source: str, what: 
 
 
 def build_with_overrides(
-    make: Callable[[dict[str, Any], str], S],
-    values: Mapping[str, Any],
-    overrides: Mapping[str, Any],
+    make: Callable[[dict[str, object], str], S],
+    values: Mapping[str, object],
+    overrides: Mapping[str, object],
     source: str,
 ) -> S:
     """Build settings from `values` with `overrides`.
@@ -294,8 +295,8 @@ def keep_settings(path: Path, settings: CheckedSettings, remedy: str) -> None:
     write_file(path, settings.as_yaml())
 
 
-def parse_overrides(words: Iterable[str]) -> dict[str, Any]:
-    values: dict[str, Any] = {}
+def parse_overrides(words: Iterable[str]) -> JsonObject:
+    values: JsonObject = {}
     for word in words:
         name, equals, text = word.partition("=")
         if not equals:
@@ -304,7 +305,7 @@ def parse_overrides(words: Iterable[str]) -> dict[str, Any]:
     return values
 
 
-def _parse_value(name: str, text: str) -> Any:
+def _parse_value(name: str, text: str) -> object:
     try:
         value = yaml.safe_load(text)
     except yaml.YAMLError:
@@ -314,12 +315,12 @@ def _parse_value(name: str, text: str) -> Any:
     return value
 
 
-def format_overrides(values: Mapping[str, Any]) -> list[str]:
+def format_overrides(values: Mapping[str, object]) -> list[str]:
     """Settings as `key=value` words of the command line."""
     return [_format_override(name, value) for name, value in values.items()]
 
 
-def _format_override(name: str, value: Any) -> str:
+def _format_override(name: str, value: object) -> str:
     if isinstance(value, (list, tuple)):
         bare = f"{name}={','.join(map(format_value, value))}"
         with suppress(SettingsError):
@@ -329,7 +330,7 @@ def _format_override(name: str, value: Any) -> str:
 
 
 def command_line(
-    words: Iterable[str], settings: Mapping[str, Any], defaults: Mapping[str, Any]
+    words: Iterable[str], settings: Mapping[str, object], defaults: Mapping[str, object]
 ) -> str:
     """Command with these words and the settings that differ from the defaults."""
     changed = {

@@ -6,9 +6,11 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from typing import Any
+from types import FrameType
+
+_Handler = Callable[[int, FrameType | None], object] | int | None
 
 END_SIGNALS = tuple(
     getattr(signal, name)
@@ -49,7 +51,7 @@ class SignalGuard:
         self.received: int | None = None
         """The recorded signal, or None."""
         self._immediate = False
-        self._previous: dict[int, Any] = {}
+        self._previous: dict[int, _Handler] = {}
 
     def __enter__(self) -> SignalGuard:
         if threading.current_thread() is threading.main_thread():
@@ -60,7 +62,7 @@ class SignalGuard:
             }
         return self
 
-    def _record(self, number: int, frame: Any) -> None:
+    def _record(self, number: int, frame: FrameType | None) -> None:
         again = self.received is not None
         self.received = number
         outer = getattr(self._previous[number], "__self__", None)

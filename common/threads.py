@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 STEP_NS = 50
 """Approximate cost of one item in nanoseconds, unless the caller names another."""
@@ -27,7 +27,7 @@ def usable_threads() -> int:
 
 class _WorkItem(NamedTuple):
     kernel: Callable[..., int]
-    arguments: tuple[Any, ...]
+    arguments: tuple[object, ...]
     results: SimpleQueue[int | BaseException]
 
 
@@ -68,8 +68,8 @@ class ThreadPool:
         self,
         size: int,
         kernel: Callable[..., int],
-        per_thread: Sequence[Any],
-        *arguments: Any,
+        per_thread: Sequence[object],
+        *arguments: object,
         cost_ns: int = STEP_NS,
     ) -> int:
         """Run a kernel over `size` items in even parts; returns the sum of its results.
@@ -109,5 +109,5 @@ class ThreadPool:
             self._work, self._pid = work, os.getpid()
         return self._work
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type[ThreadPool], tuple[int]]:
         return type(self), (self.count,)

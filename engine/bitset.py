@@ -7,11 +7,18 @@ serve when the compiler is off.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..common.jit.compiler import COMPILED, jit
+
+if TYPE_CHECKING:
+    from numba.core.base import BaseContext
+    from numba.core.typing.templates import Signature
+
+    from ..common.typing import Array
 
 ONE = np.uint64(1)
 SUIT_BITS = np.uint64(0x1FFF)
@@ -22,42 +29,71 @@ if COMPILED:
     from numba import types
     from numba.extending import intrinsic
 
+    Intrinsic = tuple["Signature", Callable[..., ir.Value]]
+    """Types of an operation's result and arguments, and a function that writes its LLVM IR."""
+
     @intrinsic
-    def popcount(typing_context: Any, cards: Any) -> Any:
+    def popcount(typing_context: object, cards: types.Type) -> Intrinsic:
         """Number of cards in a set."""
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def generate(
+            context: BaseContext,
+            builder: ir.IRBuilder,
+            signature: Signature,
+            arguments: list[ir.Value],
+        ) -> ir.Value:
             return builder.ctpop(arguments[0])
 
         return types.int64(types.uint64), generate
 
     @intrinsic
-    def lowest(typing_context: Any, cards: Any) -> Any:
+    def lowest(typing_context: object, cards: types.Type) -> Intrinsic:
         """Lowest card id in a non-empty set."""
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def generate(
+            context: BaseContext,
+            builder: ir.IRBuilder,
+            signature: Signature,
+            arguments: list[ir.Value],
+        ) -> ir.Value:
             return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
 
         return types.int64(types.uint64), generate
 
     @intrinsic
-    def highest(typing_context: Any, cards: Any) -> Any:
+    def highest(typing_context: object, cards: types.Type) -> Intrinsic:
         """Highest card id in a non-empty set."""
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def generate(
+            context: BaseContext,
+            builder: ir.IRBuilder,
+            signature: Signature,
+            arguments: list[ir.Value],
+        ) -> ir.Value:
             zeros = builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 1))
             return builder.sub(ir.Constant(ir.IntType(64), 63), zeros)
 
         return types.int64(types.uint64), generate
 
     @intrinsic(prefer_literal=True)
-    def write_bits(typing_context: Any, out: Any, at: Any, bits: Any, size: Any) -> Any:
+    def write_bits(
+        typing_context: object,
+        out: types.Array,
+        at: types.Type,
+        bits: types.Type,
+        size: types.IntegerLiteral,
+    ) -> Intrinsic:
         """Write the lowest `size` bits as zeros and ones into int8 `out` from index `at`."""
         assert (out.layout, out.dtype) == ("C", types.int8)
         places = range(size.literal_value)
         width, byte = len(places), ir.IntType(8)
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def generate(
+            context: BaseContext,
+            builder: Any,
+            signature: Signature,
+            arguments: list[ir.Value],
+        ) -> ir.Value:
             # Gather the byte of each bit and test the bit in it: a few vector instructions, where
             # a loop over the bits would compile to many times as many.
             array, start, mask, _ = arguments
@@ -92,7 +128,7 @@ else:
         """Highest card id in a non-empty set."""
         return int(cards).bit_length() - 1
 
-    def write_bits(out: np.ndarray[Any, Any], at: int, bits: np.uint64, size: int) -> None:
+    def write_bits(out: Array, at: int, bits: np.uint64, size: int) -> None:
         """Write the lowest `size` bits as zeros and ones into int8 `out` from index `at`."""
         for index in range(size):
             out[at + index] = int(bits) >> index & 1

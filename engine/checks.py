@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from ..common.jit.compiler import jit, warm_up
 from ..common.suggestions import suggest, type_phrase
@@ -16,6 +17,8 @@ from .cards import KEEP, N_ACTIONS, TAKE_BLIND, TAKE_HIDDEN, as_integer, card, c
 from .dtypes import CHOOSE, FOLLOW, GAME, LEAD, OVER, SEATS, TOOK_BLIND, UNDECIDED
 from .play import Record, legal, new_match, play, row, set_up, stock_card
 from .rules import Match, Rules, load_rules
+
+T = TypeVar("T")
 
 
 class IllegalAction(ValueError):
@@ -34,7 +37,7 @@ def fresh_seed() -> int:
     return secrets.randbits(63)
 
 
-def checked_seat(value: object, allowed: tuple[object, ...] = (0, 1), name: str = "seat") -> Any:
+def checked_seat(value: T, allowed: tuple[object, ...] = (0, 1), name: str = "seat") -> T:
     """Validate a seat number, or another value of `allowed`."""
     if isinstance(value, (bool, np.bool_, float)) or value not in allowed:
         *shown, last = map(repr, allowed)
@@ -49,7 +52,7 @@ def checked_count(value: object, name: str) -> int:
     return int(value)
 
 
-def checked_choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:
+def checked_choice(name: str, value: str, allowed: tuple[str, ...]) -> str:
     """Validate a value that has to be one of several words."""
     if value not in allowed:
         suggestion = suggest(value, allowed, listed=False)
@@ -126,7 +129,7 @@ def checked_deal(rules: Rules, deal: str | Iterable[int | str]) -> Sequence[int]
 # -- arrays of actions
 
 
-def action_array(actions: Any, count: int) -> Array:
+def action_array(actions: object, count: int) -> Array:
     """Actions for `count` games as an int64 array."""
     try:
         array = np.asarray(actions)
@@ -139,13 +142,13 @@ def action_array(actions: Any, count: int) -> Array:
     return own_array(array, np.int64)
 
 
-def own_array(array: Any, dtype: Any) -> Array:
+def own_array(array: npt.ArrayLike, dtype: npt.DTypeLike) -> Array:
     """A contiguous array that may be written to: for others numba would compile kernels anew."""
     array = np.ascontiguousarray(array, dtype)
     return array if array.flags.writeable else array.copy()
 
 
-def check_integers(actions: Any, count: int) -> None:
+def check_integers(actions: Array, count: int) -> None:
     if actions.shape != (count,):
         raise IllegalAction(
             f"actions have shape {actions.shape}: one for each of {count} games is needed"
@@ -204,8 +207,12 @@ _SCORE = ("points", "hands_won", "hands")
 
 
 def score_is_possible(
-    rules: Rules, match: Match | None, points: Any, hands_won: Any, hands: Any
-) -> Any:
+    rules: Rules,
+    match: Match | None,
+    points: npt.ArrayLike,
+    hands_won: npt.ArrayLike,
+    hands: int | Array,
+) -> npt.NDArray[np.bool_]:
     """Whether a match can have this score before a hand, for one score or arrays."""
     points, won = np.asarray(points), np.asarray(hands_won)
     possible = (won >= 0) & (points >= won) & (points <= won * rules.max_payoff)

@@ -6,8 +6,6 @@ state of one player. A hundred thousand games are one array.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .cards import N_CARDS
@@ -36,7 +34,9 @@ UNSEEN_CARD = 254
 NO_TRUMP = 4
 
 
-def _without_gaps(fields: list[tuple[Any, ...]]) -> np.dtype[np.void]:
+def _without_gaps(
+    fields: list[tuple[str, str] | tuple[str, str, tuple[int, ...]]],
+) -> np.dtype[np.void]:
     """Structured dtype without padding, so that equal records have equal bytes."""
     size = np.dtype(fields).itemsize
     spare = -size % 8

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +53,7 @@ from .dtypes import (
     VIEW,
 )
 from .play import (
+    Record,
     deal_next,
     deal_numbered,
     faced_cards,
@@ -151,7 +151,7 @@ class Game:
 
     def __init__(
         self,
-        rules: str | Path | Rules | Mapping[str, Any] = "classic",
+        rules: str | Path | Rules | Mapping[str, object] = "classic",
         seed: int = 0,
         number: int = 0,
         *,
@@ -273,14 +273,14 @@ class Game:
 
     __copy__ = clone
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Game:
+    def __deepcopy__(self, memo: dict[int, object]) -> Game:
         return self.clone()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         # These arrays are views of the state; pickling would copy them.
         return {**self.__dict__, "array": None, "_legal": None}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
         self._use_state(self._state)
 
@@ -448,7 +448,7 @@ def _action_name(action: int) -> str:
     return str(CARDS[action]) if 0 <= action < N_CARDS else action_text(action)
 
 
-def tricks_in(rules: Rules, game: Any) -> list[tuple[int, list[int]]]:
+def tricks_in(rules: Rules, game: Record) -> list[tuple[int, list[int]]]:
     """Tricks of a `GAME` record: the leader, and the actions, a choice last."""
     tricks: list[tuple[int, list[int]]] = []
     played = (int(game["played"][0]) | int(game["played"][1])).bit_count()
@@ -465,7 +465,7 @@ def tricks_in(rules: Rules, game: Any) -> list[tuple[int, list[int]]]:
     return tricks
 
 
-def exchanges_in(game: Any) -> list[int]:
+def exchanges_in(game: Record) -> list[int]:
     """Exchange actions of a `GAME` record, the non-dealer's first."""
     dealer = int(game["dealer"])
     codes = game["exchanged"][[1 - dealer, dealer]].tolist()

@@ -13,18 +13,19 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeVar, cast
+from typing import Annotated, Literal, NamedTuple, Protocol, TypeVar, cast
 
 import msgspec
 from msgspec import Meta, Struct
 
 from ..common.files import CannotWrite, atomic_write, file_lock
 from ..common.schema import convert, short_repr
+from ..common.typing import JsonObject
 from .cards import CHOICE_WORDS, KEEP, TAKE_BLIND, TAKE_HIDDEN, action_word, card, text_of
 from .checks import checked_deal, score_is_possible
 from .dtypes import SEATS
 from .game import Game, exchanges_in, tricks_in
-from .play import payoff_of_tricks, row
+from .play import Record, payoff_of_tricks, row
 from .rules import Match, Rules, load_rules, named_rules
 
 _Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
@@ -88,7 +89,7 @@ class GameRecord:
     match: MatchScore | None = None
     exchange: tuple[int, ...] = ()
     """With an exchange: the actions of non-dealer and dealer."""
-    meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    meta: JsonObject = field(default_factory=JsonObject)
     """Further JSON data, such as players and a date."""
 
     @property
@@ -137,7 +138,7 @@ class GameRecord:
     def to_line(self) -> str:
         return json_line(msgspec.to_builtins(_to_json(self)))
 
-    def as_mapping(self) -> dict[str, Any]:
+    def as_mapping(self) -> JsonObject:
         return json.loads(self.to_line())
 
     @staticmethod
@@ -186,7 +187,7 @@ def parse_record(line: str, from_json: Callable[[object], AnyRecord]) -> AnyReco
     return record
 
 
-def record_of(game: Game, meta: Mapping[str, Any] | None = None) -> GameRecord:
+def record_of(game: Game, meta: Mapping[str, object] | None = None) -> GameRecord:
     if not game.over:
         raise RecordError("the hand is not over: a record is made of finished hands")
     record = record_of_finished(game.rules, game.match, game.seed, game.array[0], meta)
@@ -196,7 +197,11 @@ def record_of(game: Game, meta: Mapping[str, Any] | None = None) -> GameRecord:
 
 
 def record_of_finished(
-    rules: Rules, match: Match | None, seed: int, game: Any, meta: Mapping[str, Any] | None = None
+    rules: Rules,
+    match: Match | None,
+    seed: int,
+    game: Record,
+    meta: Mapping[str, object] | None = None,
 ) -> GameRecord:
     """Record of a finished hand of a numbered deal, from its `GAME` record."""
     own_tricks, other_tricks = game["tricks"].tolist()
@@ -265,7 +270,7 @@ class _JsonRecord(
     Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True
 ):
     record: Literal[1]
-    rules: str | dict[str, Any]
+    rules: str | JsonObject
     match: MatchScore | None = None
     deal: str | None = None
     seed: int | None = None
@@ -274,7 +279,7 @@ class _JsonRecord(
     exchange: tuple[_Word, ...] = ()
     tricks: tuple[str, ...]
     result: _Result
-    meta: dict[str, Any] = {}
+    meta: JsonObject = {}
 
 
 def _to_json(record: GameRecord) -> _JsonRecord:

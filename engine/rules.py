@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from ..common.files import read_yaml_mapping
 from ..common.suggestions import suggest
+from ..common.typing import JsonObject
 from .cards import N_ACTIONS, N_CARDS, Card
 from .dtypes import CONTRACTS, FACED, PAYS, RULES, SEATS
 
@@ -221,7 +222,7 @@ class Rules:
         """Parameters for compiled code: a one-element `RULES` array."""
         return np.array(_rules_array(self, as_match(match)))
 
-    def as_mapping(self) -> dict[str, Any]:
+    def as_mapping(self) -> JsonObject:
         """Fields that differ from the defaults, as in a YAML file."""
         defaults = {field_.name: field_.default for field_ in fields(self)}
         defaults |= {"stock": self._default_stock, "about": self.about, "name": None}
@@ -457,7 +458,7 @@ def rules_from_mapping(values: Mapping[str, Any], source: str = "rules") -> Rule
         raise RulesError(f"{source}: {error}") from None
 
 
-RulesLike = str | Path | Rules | Mapping[str, Any]
+RulesLike = str | Path | Rules | Mapping[str, object]
 
 
 def load_rules(rules: RulesLike) -> Rules:

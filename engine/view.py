@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -244,11 +243,11 @@ class View:
     __slots__ = ("_bytes", "array", "rules")
 
     rules: Rules
-    array: np.ndarray[Any, Any]
+    array: Array
     """Read-only one-element `VIEW` array."""
     _bytes: bytes
 
-    def __init__(self, rules: Rules, array: np.ndarray[Any, Any]) -> None:
+    def __init__(self, rules: Rules, array: Array) -> None:
         """`array` is one `VIEW` record or a one-element array; the view keeps a copy."""
         if not isinstance(rules, Rules):
             raise TypeError(f"View({rules!r}, ...): the rules come first, then the array")
@@ -266,7 +265,7 @@ class View:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a view cannot be changed: {name} was to be set")
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type[View], tuple[Rules, Array]]:
         return View, (self.rules, self.array)
 
     def __hash__(self) -> int:

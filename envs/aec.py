@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NoReturn
 
 from gymnasium import spaces
 from pettingzoo.utils.wrappers import TerminateIllegalWrapper
 
 from ..engine.checks import IllegalAction, checked_action, checked_seat
+from .options import Info
 from .render.modes import MOVER, OPEN, painter_for
 from .typed_aec import Observation, TypedAEC
 
@@ -39,10 +40,8 @@ class GameAEC(TypedAEC):
         self._render_view = checked_seat(render_view, views, "render_view")
         self._actions = actions
         self.possible_agents: list[str] = list(agents)
-        self.observation_spaces: dict[str, spaces.Space[Any]] = {
-            agent: make_space() for agent in agents
-        }
-        self.action_spaces: dict[str, spaces.Space[Any]] = {
+        self.observation_spaces: dict[str, spaces.Dict] = {agent: make_space() for agent in agents}
+        self.action_spaces: dict[str, spaces.Discrete] = {
             agent: spaces.Discrete(actions) for agent in agents
         }
         self.agents: list[str] = []
@@ -51,7 +50,7 @@ class GameAEC(TypedAEC):
 
     if not TYPE_CHECKING:
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> NoReturn:
             if name in _SET_BY_RESET:
                 raise AttributeError(f"{name} cannot be accessed before reset")
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -68,7 +67,7 @@ class GameAEC(TypedAEC):
 
     # -- the life cycle
 
-    def _begin(self, options: dict[str, Any] | None) -> dict[str, Any] | None:
+    def _begin(self, options: Mapping[str, object] | None) -> Mapping[str, object] | None:
         """Clear rewards, ends and infos; returns the options of the reset."""
         agents = self.possible_agents
         self.agents = list(agents)
@@ -76,7 +75,7 @@ class GameAEC(TypedAEC):
         self._cumulative_rewards = dict.fromkeys(agents, 0.0)
         self.terminations: dict[str, bool] = dict.fromkeys(agents, False)
         self.truncations: dict[str, bool] = dict.fromkeys(agents, False)
-        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in agents}
+        self.infos: dict[str, Info] = {agent: {} for agent in agents}
         self._skip_agent_selection = None
         if isinstance(options, dict):
             # PettingZoo's API test passes this name, without a meaning.
@@ -94,7 +93,7 @@ class GameAEC(TypedAEC):
             self.infos[agent] = {"result": self._result(seat)}
 
     @abstractmethod
-    def _result(self, seat: int) -> dict[str, Any]:
+    def _result(self, seat: int) -> Info:
         """The result of the episode from a seat's point of view."""
 
     @abstractmethod
@@ -154,7 +153,7 @@ class GameAEC(TypedAEC):
             self._painter.close()
 
 
-class IllegalActionLoses(TerminateIllegalWrapper[str, Observation, Any]):
+class IllegalActionLoses(TerminateIllegalWrapper[str, Observation, int]):
     """PettingZoo's wrapper that ends an episode against an agent that acts illegally.
 
     Its penalty brings the agent's return to the worst result of an episode or below,
@@ -165,7 +164,7 @@ class IllegalActionLoses(TerminateIllegalWrapper[str, Observation, Any]):
         super().__init__(env, illegal_reward=-env.worst)
         self._raw = env
 
-    def step(self, action: Any) -> None:
+    def step(self, action: int | str | None) -> None:
         """Play, or end the episode; an action out of range raises `IllegalAction`."""
         raw = self._raw
         mover, was_over = raw.agent_selection, raw.is_over
@@ -177,10 +176,10 @@ class IllegalActionLoses(TerminateIllegalWrapper[str, Observation, Any]):
             raw.abandon(mover)
 
 
-def no_parallel_env(module: str) -> Callable[[str], Any]:
+def no_parallel_env(module: str) -> Callable[[str], NoReturn]:
     """A module's `__getattr__` that explains the absence of `parallel_env`."""
 
-    def missing(name: str) -> Any:
+    def missing(name: str) -> NoReturn:
         message = f"module {module!r} has no attribute {name!r}"
         if name == "parallel_env":
             title = module.rpartition(".")[2]

@@ -105,6 +105,7 @@ training alone, such as a critic's: what plays by it knows hidden cards.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -140,10 +141,10 @@ from .aec import (
     IllegalActionLoses,
     no_parallel_env,
 )
-from .options import RenderOptions, TextOptions, options_table
-from .render.modes import MOVER, OPEN, RENDER_MODES, warn_without_render_mode
+from .options import Info, RenderOptions, TextOptions, options_table
+from .render.modes import MOVER, OPEN, RENDER_MODES, RenderFrame, warn_without_render_mode
 from .spaces import dict_space, state_box, warm_up_states
-from .text import Answers, checked_retries
+from .text import Answers, TextObservation, checked_retries
 from .typed_aec import Observation, Wrapped
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ def env(rules: RulesLike = "classic", **options: Unpack[EnvOptions]) -> Wrapped[
 class AnswersAgain(IllegalActionLoses):
     """The wrapper for texts: an answer that names no legal action loses after all retries."""
 
-    def step(self, action: Any) -> None:
+    def step(self, action: int | str | None) -> None:
         raw: Any = self._raw
         mover = raw.agent_selection
         refused: dict[str, str] = {}
@@ -202,7 +203,7 @@ class AnswersAgain(IllegalActionLoses):
 class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
     """The environment itself, without wrappers."""
 
-    metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo reads it from the class
+    metadata: dict[str, object] = {  # noqa: RUF012 - PettingZoo reads it from the class
         "name": "german_whist_v0",
         "render_modes": list(RENDER_MODES),
         "is_parallelizable": False,
@@ -232,7 +233,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         self._arrays = config, games, suit_orders, results, workspace
         self._shape = self.options.observation_shape
         self.state_space: spaces.Box = state_box(self.rules)
-        self._next_observation: tuple[Any, Any] | None = None
+        self._next_observation: tuple[Array, Array] | None = None
         self.is_over: bool = False
         kind, horizon = self.options.encoding, self.options.horizon
         in_match = horizon == "match"
@@ -241,7 +242,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
 
     # -- the life cycle
 
-    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+    def reset(self, seed: int | None = None, options: Mapping[str, object] | None = None) -> None:
         """Deal. With a seed its first deal, without one the next; `options` may set a deal.
 
         `options={"deal": cards, "dealer": seat}` deals these cards in dealing
@@ -267,7 +268,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         step_single(*arrays, ~seat, observation, mask)
         return observation, mask
 
-    def step(self, action: Any) -> None:
+    def step(self, action: object) -> None:
         """Play an action of the agent to move; None removes a finished agent."""
         if not self.agents or not self._batch.ready:
             self._raise_without_agents()
@@ -323,7 +324,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         self.answers.accept()  # a refused answer's sentence names its player's cards
         self._set_results()
 
-    def _result(self, seat: int) -> dict[str, Any]:
+    def _result(self, seat: int) -> Info:
         result = self._batch.results[0]
         own_first = -1 if seat else 1
         return {
@@ -351,7 +352,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
             return {"observation": self._text(agent), "action_mask": mask}
         return {"observation": observation, "action_mask": mask}
 
-    def _text(self, agent: str) -> Any:
+    def _text(self, agent: str) -> TextObservation:
         answers = self.answers if agent == self.agent_selection else Answers(0)
         return answers.observation(self.view(agent))
 
@@ -390,7 +391,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
 
     # -- rendering
 
-    def render(self) -> Any:
+    def render(self) -> RenderFrame:
         """Render the table in the environment's render mode."""
         if self._painter is None:
             warn_without_render_mode()

@@ -24,8 +24,8 @@ from ..engine.cards import N_CARDS
 from ..engine.checks import VECTOR_RESET_OPTIONS, IllegalAction, checked_action
 from ..engine.rules import RulesLike
 from ..engine.view import View
-from .options import LearnerOptions, TextOptions, options_table
-from .render.modes import RENDER_MODES, warn_without_render_mode
+from .options import Info, LearnerObservation, LearnerOptions, TextOptions, options_table
+from .render.modes import RENDER_MODES, RenderFrame, warn_without_render_mode
 from .single_agent_batch import FinishedEpisodes, LearnerStep, SingleAgentMixin
 from .text import text_space
 
@@ -44,13 +44,13 @@ def _checked_mode(mode: object) -> AutoresetMode:
     )
 
 
-def _with_masks(columns: Mapping[str, Any], games: Array) -> dict[str, Any]:
+def _with_masks(columns: Mapping[str, object], games: Array) -> Info:
     """An info dictionary of a vector: each column, and under `_name` the games that have it."""
     pairs = (((name, column), (f"_{name}", games.copy())) for name, column in columns.items())
     return dict(itertools.chain(*pairs))
 
 
-class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[Any, Any]):
+class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[LearnerObservation, int | str]):
     """One game against an agent.
 
     | property | value |
@@ -92,7 +92,7 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[Any, Any]):
     no action at all always raises.
     """
 
-    metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium reads it from the class
+    metadata: dict[str, object] = {  # noqa: RUF012 - Gymnasium reads it from the class
         "render_modes": list(RENDER_MODES),
         "render_fps": 2,
     }
@@ -105,12 +105,12 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[Any, Any]):
             1, rules, options, autoreset=AutoresetMode.DISABLED
         )
         reads_text = self.options.observation == TEXT
-        self.observation_space: spaces.Space[Any] = observation_space
+        self.observation_space: spaces.Space[LearnerObservation] = observation_space
         self.action_space: spaces.Space[Any] = text_space() if reads_text else actions
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+        self, *, seed: int | None = None, options: Mapping[str, object] | None = None
+    ) -> tuple[LearnerObservation, Info]:
         """Deal; the opponent moves first if it is to lead.
 
         `options` are those of `german_whist_v0`: `deal` and `dealer`, or `number`.
@@ -121,9 +121,9 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[Any, Any]):
         self._render_human()
         return self._observation(), self._info()
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: object) -> tuple[LearnerObservation, float, bool, bool, Info]:
         """Play an action; the opponent moves until it is the learner's turn again."""
-        refused: dict[str, Any] = {}
+        refused: dict[str, str] = {}
         if isinstance(action, str) and self.options.observation == TEXT:
             action = self._read(action)
             if action is None:
@@ -141,7 +141,7 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[Any, Any]):
             info["result"] = result_dicts(step.finished.results)[0]
         return self._observation(), float(step.rewards[0]), over, False, info
 
-    def _cost_of(self, action: int) -> dict[str, Any]:
+    def _cost_of(self, action: int) -> Info:
         """What `info` holds of the cost of an action, if costs are asked for."""
         if self._costs is None or self._batch.over[0] or not self._batch.batch.ready:
             return {}
@@ -166,7 +166,7 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[Any, Any]):
                 raise
             return None
 
-    def restore(self, state: Mapping[str, Array]) -> tuple[Any, dict[str, Any]]:
+    def restore(self, state: Mapping[str, Array]) -> tuple[LearnerObservation, Info]:
         """Continue from a `state`, in an environment of the same options."""
         self._batch.restore(state)
         self._answers.accept()
@@ -185,7 +185,7 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[Any, Any]):
         self._batch.batch.check_ready()
         return self._batch.batch.view(0, self.seat)
 
-    def render(self) -> Any:
+    def render(self) -> RenderFrame:
         """Render the table in the environment's render mode."""
         if self._painter is None:
             warn_without_render_mode()
@@ -198,15 +198,15 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[Any, Any]):
         if self.render_mode == "human":
             self.render()
 
-    def _observation(self) -> Any:
-        observation: Any = self._batch.observations[0].copy()
+    def _observation(self) -> LearnerObservation:
+        observation: Array | str = self._batch.observations[0].copy()
         if self.options.observation == TEXT:
             observation = self._answers.observation(self.view())
         return self._observation_of(observation, self._batch.masks[0].copy())
 
-    def _info(self) -> dict[str, Any]:
+    def _info(self) -> Info:
         batch = self._batch
-        info: dict[str, Any] = {
+        info: Info = {
             "action_mask": batch.masks[0].copy(),
             "seat": int(batch.seats[0]),
         }
@@ -217,7 +217,7 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[Any, Any]):
         return info
 
 
-class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[Any, Any, Any]):
+class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[LearnerObservation, Array, Array]):
     """Many games against an agent, stepped at once over one batch.
 
     | property | value |
@@ -249,7 +249,7 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[Any, Any, Any]):
     | `result` | a game ended | a row for each game, `_tricks` and so on say in which |
     """
 
-    metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium reads it from the class
+    metadata: dict[str, object] = {  # noqa: RUF012 - Gymnasium reads it from the class
         "render_modes": list(RENDER_MODES),
         "render_fps": 2,
         "autoreset_mode": AutoresetMode.SAME_STEP,
@@ -272,17 +272,19 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[Any, Any, Any]):
         observation_space, actions = self._set_up(
             num_envs, rules, options, copy=copy, threads=threads, autoreset=mode
         )
-        self.single_observation_space: spaces.Space[Any] = observation_space
+        self.single_observation_space: spaces.Space[LearnerObservation] = observation_space
         self.single_action_space: spaces.Discrete = actions  # pyright: ignore[reportIncompatibleVariableOverride]
         self.num_envs: int = self._batch.n
-        self.observation_space: spaces.Space[Any] = batch_space(
+        self.observation_space: spaces.Space[LearnerObservation] = batch_space(
             self.single_observation_space, self.num_envs
         )
-        self.action_space: spaces.Space[Any] = batch_space(self.single_action_space, self.num_envs)
+        self.action_space: spaces.Space[Array] = batch_space(
+            self.single_action_space, self.num_envs
+        )
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+        self, *, seed: int | None = None, options: Mapping[str, object] | None = None
+    ) -> tuple[LearnerObservation, Info]:
         """Deal every game; game `i` of `n` gets deals `i`, `i + n` ... of the seed.
 
         With `options={"reset_mask": mask}` only games where it is True begin their next
@@ -292,7 +294,7 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[Any, Any, Any]):
         super().reset(seed=None if seed is None else int(seed))
         return self._observations(), self._info()
 
-    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+    def step(self, actions: object) -> tuple[LearnerObservation, Array, Array, Array, Info]:
         """Play an action in every game; the opponents move until the learner is to move."""
         step = self._batch.step(actions)
         info = self._info()
@@ -304,14 +306,14 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[Any, Any, Any]):
         truncations = np.zeros(self.num_envs, np.bool_)
         return self._observations(), step.rewards, step.ended, truncations, info
 
-    def restore(self, state: Mapping[str, Array]) -> tuple[Any, dict[str, Any]]:
+    def restore(self, state: Mapping[str, Array]) -> tuple[LearnerObservation, Info]:
         self._batch.restore(state)
         return self._observations(), self._info()
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         return self._batch.legal_masks()
 
-    def render(self) -> tuple[Any, ...] | None:
+    def render(self) -> tuple[RenderFrame, ...] | None:
         """Render each game in the environment's render mode; `human` shows the first one."""
         if self._painter is None:
             warn_without_render_mode()
@@ -320,14 +322,14 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[Any, Any, Any]):
         frames = [self._render_game(index) for index in indices]
         return None if self.render_mode == "human" else tuple(frames)
 
-    def close_extras(self, **kwargs: Any) -> None:
+    def close_extras(self, **kwargs: object) -> None:
         self._close_window()
 
-    def _observations(self) -> Any:
+    def _observations(self) -> LearnerObservation:
         masks = self._batch.masks
         return self._observation_of(self._batch.observations, masks.copy() if self._copy else masks)
 
-    def _info(self) -> dict[str, Any]:
+    def _info(self) -> Info:
         batch = self._batch
         columns = {"action_mask": batch.masks, "seat": batch.seats.copy()}
         if batch.pool is not None:
@@ -336,7 +338,7 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[Any, Any, Any]):
             columns["state"] = batch.states
         return _with_masks(columns, np.ones(self.num_envs, np.bool_))
 
-    def _add_result(self, info: dict[str, Any], step: LearnerStep) -> None:
+    def _add_result(self, info: Info, step: LearnerStep) -> None:
         """Add the results of ended episodes in Gymnasium's format of nested infos."""
         finished = step.finished
         result = {name: self._column(finished, rows) for name, rows in finished.results.items()}
@@ -348,7 +350,7 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[Any, Any, Any]):
         column[finished.indices] = rows
         return column
 
-    def _add_final(self, info: dict[str, Any], step: LearnerStep) -> None:
+    def _add_final(self, info: Info, step: LearnerStep) -> None:
         """Add the last observations and infos of ended episodes in Gymnasium's format."""
         finished = step.finished
         no_actions = np.zeros((self.num_envs, self.rules.actions), np.int8)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
-from typing import Any
 
 import numpy as np
 import yaml
@@ -69,7 +68,7 @@ def _load(text: str) -> tuple[Rules, Array]:
 class OpenSpielGame(pyspiel.Game):
     """One rule set; every deal by either dealer is a chance outcome."""
 
-    def __init__(self, params: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, params: Mapping[str, object] | None = None) -> None:
         """The parameter `rules` is a name, the path of a YAML file, or a mapping as YAML text."""
         text = str((params or {}).get("rules", _SMALLEST))
         rules, deals = _load(text)
@@ -89,7 +88,7 @@ class OpenSpielGame(pyspiel.Game):
         )
 
     def make_py_observer(
-        self, iig_obs_type: Any = None, params: Mapping[str, Any] | None = None
+        self, iig_obs_type: object = None, params: Mapping[str, object] | None = None
     ) -> Observer:
         """An observer of information states as strings, without tensors."""
         return Observer()
@@ -103,7 +102,7 @@ class Observer:
 
     def __init__(self) -> None:
         self.tensor = np.zeros(0, np.float32)
-        self.dict: dict[str, Any] = {}
+        self.dict: dict[str, Array] = {}
 
     def set_from(self, state: OpenSpielState, player: int) -> None:
         """Do nothing: there is no tensor."""
@@ -183,7 +182,7 @@ class OpenSpielState(pyspiel.State):
         other.game = None if self.game is None else self.game.clone()
         return other
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> OpenSpielState:
+    def __deepcopy__(self, memo: dict[int, object]) -> OpenSpielState:
         return self.clone()
 
     def __str__(self) -> str:

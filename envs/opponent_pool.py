@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -178,7 +177,7 @@ results counting most; 0.5 without results |
         self._results[:, 3:] *= decay[:, None]
         self._results[:, 3:] += np.stack([weight, score], axis=1)
 
-    def results(self) -> dict[str, dict[str, Any]]:
+    def results(self) -> dict[str, dict[str, float]]:
         """The learner's `games`, `wins`, `draws`, `losses` and recent `win_rate` by policy."""
         counts = self._results[:, :3].astype(int).tolist()
         return {

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from ..engine.batch.config import GameOptions
+
+Info = dict[str, Any]
+"""What `reset` and `step` return beside observation and reward; the environments list its keys."""
+LearnerObservation = Any
+"""What a learner observes: an array; a dictionary of it and its mask with `mask_in_observation`; a
+text with the observation `text`."""
 
 
 class RenderOptions(TypedDict, total=False):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from ..engine.batch.config import checked_keywords
 from ..engine.batch.results import result_dicts
 from ..engine.checks import state_array
 from ..engine.rules import RulesLike
-from .options import LearnerOptions
+from .options import Info, LearnerObservation, LearnerOptions
 from .single_agent_batch import FinishedEpisodes, SingleAgentMixin
 
 try:
@@ -29,6 +29,7 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError(sentence, name=error.name) from error
 
 if TYPE_CHECKING:
+    from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices
     from typing_extensions import Unpack
 
 # Attributes for `get_attr`, equal in all environments of a batch.
@@ -73,13 +74,13 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
         self.spec: None = None
         spaces = self._set_up(n_envs, rules, options, threads=threads)
         super().__init__(self._batch.n, *spaces)
-        self._actions: Any = None
+        self._actions: np.ndarray | None = None
         self._lengths = np.zeros(self.num_envs, np.int64)
         self._start_time = time.time()
 
     # -- stepping
 
-    def reset(self) -> Any:
+    def reset(self) -> LearnerObservation:
         """Deal every game, with the seed of `seed()` and the one dictionary of `set_options()`."""
         seed, options = self._seeds[0], self._options[0]
         differ = any(other != options for other in self._options)
@@ -93,7 +94,7 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
             )
         self._batch.reset(seed, options)
         self._lengths[:] = 0
-        self.reset_infos: list[dict[str, Any]] = self._new_infos()
+        self.reset_infos: list[Info] = self._new_infos()
         return self._observations()
 
     def step_async(self, actions: np.ndarray) -> None:
@@ -101,7 +102,7 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
 
     def step_wait(
         self,
-    ) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:
+    ) -> tuple[LearnerObservation, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[Info]]:
         """Play the actions; the opponents move until the learner is to move in all games."""
         step = self._batch.step(self._actions)
         self._lengths += 1
@@ -110,13 +111,13 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
         rewards = step.rewards.astype(np.float32)
         return self._observations(), rewards, step.ended, infos
 
-    def _new_infos(self) -> list[dict[str, Any]]:
+    def _new_infos(self) -> list[Info]:
         states = self._batch.states
         if states is None:
             return [{} for _ in range(self.num_envs)]
         return [{"state": state} for state in states]
 
-    def _close_episodes(self, finished: FinishedEpisodes, infos: list[dict[str, Any]]) -> None:
+    def _close_episodes(self, finished: FinishedEpisodes, infos: list[Info]) -> None:
         elapsed = round(time.time() - self._start_time, 6)
         indices = finished.indices
         returns = finished.returns.round(6).tolist()
@@ -135,7 +136,7 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
                 infos[index]["opponent"] = int(finished.opponents[row])
         self._lengths[indices] = 0
 
-    def _observations(self) -> Any:
+    def _observations(self) -> LearnerObservation:
         return self._observation_of(self._batch.observations, self._batch.masks.copy())
 
     # -- state
@@ -143,7 +144,7 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
     def state(self) -> dict[str, Array]:
         return {**super().state(), "lengths": self._lengths.copy()}
 
-    def restore(self, state: Mapping[str, Array]) -> Any:
+    def restore(self, state: Mapping[str, Array]) -> LearnerObservation:
         lengths = state_array(state, "lengths", self.num_envs)
         if lengths.dtype != self._lengths.dtype or (lengths < 0).any():
             raise ValueError("lengths of the state are not all counts: give what state() returned")
@@ -156,7 +157,7 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
     def action_masks(self) -> npt.NDArray[np.bool_]:
         return self._batch.legal_masks()
 
-    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[object]:
         if attr_name not in _ATTRIBUTES:
             raise AttributeError(
                 f"the environments have no {attr_name!r}; there are {', '.join(_ATTRIBUTES)}"
@@ -164,7 +165,7 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
         value = getattr(self, attr_name)
         return [value for _ in self._get_indices(indices)]
 
-    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+    def set_attr(self, attr_name: str, value: object, indices: VecEnvIndices = None) -> None:
         """Set `opponent`, in all environments at once."""
         every = [*self._get_indices(indices)] == [*range(self.num_envs)]
         if attr_name != "opponent" or not every:
@@ -174,8 +175,12 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
         self.opponent = value
 
     def env_method(
-        self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any
-    ) -> list[Any]:
+        self,
+        method_name: str,
+        *method_args: object,
+        indices: VecEnvIndices = None,
+        **method_kwargs: object,
+    ) -> list[object]:
         """`action_masks` of each environment, or `render`."""
         if method_name == "action_masks":
             masks = self.action_masks()
@@ -187,7 +192,7 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
             return [self._render_game(index) for index in games_shown]
         raise AttributeError(f"the environments have no method {method_name!r}")
 
-    def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
+    def env_is_wrapped(self, wrapper_class: type, indices: VecEnvIndices = None) -> list[bool]:
         """True for `Monitor`, whose statistics are in `info["episode"]`."""
         return [issubclass(wrapper_class, Monitor) for _ in self._get_indices(indices)]
 

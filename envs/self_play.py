@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -127,7 +127,7 @@ class SelfPlayEnv:
             axis=0,
         )
         """`(n, features)`: those of each game's rule set."""
-        self.states: Any = None
+        self.states: Array | None = None
         """`(n, size)` int8, with `with_state`: the global state of each game, for training alone.
 
         As of the last observations, and fresh with each of them, unless `copy` is False.
@@ -210,7 +210,7 @@ class SelfPlayEnv:
         for batch, span in self.parts:
             batch.global_states(self.states[span])
 
-    def step(self, actions: Any, indices: Any = None) -> StepResult:
+    def step(self, actions: object, indices: npt.ArrayLike | None = None) -> StepResult:
         """Play an action of the seat to move in every game; ended episodes begin anew.
 
         With `indices`, one action for each of these games; the others wait. If an action is
@@ -241,7 +241,7 @@ class SelfPlayEnv:
         self._write_states()
         return result
 
-    def _checked_indices(self, indices: Any) -> Array:
+    def _checked_indices(self, indices: npt.ArrayLike) -> Array:
         if len(self.parts) > 1:
             raise ValueError(
                 f"games are stepped by indices, and viewed together, of one rule set, and there "
@@ -268,7 +268,9 @@ class SelfPlayEnv:
             batch.restore(own, over=False)
         return self.observe()
 
-    def views(self, seats: Any = None, indices: Any = None) -> Array:
+    def views(
+        self, seats: npt.ArrayLike | None = None, indices: npt.ArrayLike | None = None
+    ) -> Array:
         """`VIEW` records of a seat (default: the one to move) in each game, or in `indices`."""
         batch = self.batch
         games = self._checked_indices(batch.all_games if indices is None else indices)

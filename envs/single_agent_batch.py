@@ -47,8 +47,8 @@ from .opponents import (
     write_decisions,
     write_legal,
 )
-from .options import LearnerOptions
-from .render.modes import OPEN, SEAT, Painter, painter_for
+from .options import LearnerObservation, LearnerOptions
+from .render.modes import OPEN, SEAT, Painter, RenderFrame, painter_for
 from .spaces import dict_space, observation_space, state_box, warm_up_states
 from .text import Answers, checked_retries
 
@@ -170,7 +170,7 @@ class SingleAgentBatch:
     def reset(
         self,
         seed: int | None = None,
-        reset_options: Mapping[str, Any] | None = None,
+        reset_options: Mapping[str, object] | None = None,
         allowed: tuple[str, ...] = RESET_OPTIONS,
     ) -> None:
         """Begin episodes in all games or by a reset mask; the opponent may move first."""
@@ -231,7 +231,7 @@ class SingleAgentBatch:
         if self._with_state:
             self.states = batch.global_states(self.states if self._reuses_rows else None)
 
-    def step(self, actions: Any) -> LearnerStep:
+    def step(self, actions: object) -> LearnerStep:
         """Play the learner's actions, then the opponent's, until the learner is to move again.
 
         Actions of games that are over are ignored: with NEXT_STEP their next episode begins.
@@ -274,7 +274,7 @@ class SingleAgentBatch:
             raise IllegalAction(self._why_over(waiting))
         return waiting
 
-    def _split_illegal(self, actions: Any, waiting: Array) -> tuple[Moves, Array]:
+    def _split_illegal(self, actions: object, waiting: Array) -> tuple[Moves, Array]:
         """The actions to play, and the games that an illegal one loses."""
         batch, games = self.batch, self.batch.all_games
         if len(waiting):
@@ -447,7 +447,7 @@ class SingleAgentMixin:
 
     def _set_up(
         self, num_envs: int, rules: RulesLike, options: LearnerOptions, **batch_options: Any
-    ) -> tuple[spaces.Space[Any], spaces.Discrete]:
+    ) -> tuple[spaces.Space[LearnerObservation], spaces.Discrete]:
         """Make the batch; returns the spaces of one observation and one action."""
         own: dict[str, Any] = {**options}
         of_game = {name: own.pop(name) for name in GameOptions.__annotations__ if name in own}
@@ -496,12 +496,12 @@ class SingleAgentMixin:
         """The complete state as arrays, without that of an opponent that keeps state."""
         return self._batch.state()
 
-    def _observation_of(self, observations: Array, masks: Array) -> Any:
+    def _observation_of(self, observations: Array, masks: Array) -> LearnerObservation:
         if self._mask_in_observation:
             return {"observation": observations, "action_mask": masks}
         return observations
 
-    def _render_game(self, index: int) -> Any:
+    def _render_game(self, index: int) -> RenderFrame:
         """Render one game from the learner's seat; None without a render mode."""
         if self._painter is None:
             return None

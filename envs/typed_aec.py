@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,8 @@ Observation = dict[str, npt.NDArray[np.int8]]
 """`observation` and `action_mask`."""
 
 if TYPE_CHECKING:
+    from .options import Info
+    from .render.modes import RenderFrame
 
     class TypedAEC(AECEnv[str, Observation, int]):
         """Annotations of an AEC environment."""
@@ -26,20 +28,20 @@ if TYPE_CHECKING:
         rewards: dict[str, float]
         terminations: dict[str, bool]
         truncations: dict[str, bool]
-        infos: dict[str, dict[str, Any]]
-        observation_spaces: dict[str, spaces.Space[Any]]
-        action_spaces: dict[str, spaces.Space[Any]]
+        infos: dict[str, Info]
+        observation_spaces: dict[str, spaces.Dict]
+        action_spaces: dict[str, spaces.Discrete]
 
-        def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None: ...
-        def step(self, action: int | np.integer[Any] | str | None) -> None: ...
+        def reset(
+            self, seed: int | None = None, options: Mapping[str, object] | None = None
+        ) -> None: ...
+        def step(self, action: int | np.integer | str | None) -> None: ...
         def observe(self, agent: str) -> Observation: ...
-        def last(
-            self, observe: bool = True
-        ) -> tuple[Observation, float, bool, bool, dict[str, Any]]: ...
+        def last(self, observe: bool = True) -> tuple[Observation, float, bool, bool, Info]: ...
         def agent_iter(self, max_iter: int = ...) -> Iterator[str]: ...
         def observation_space(self, agent: str) -> spaces.Dict: ...
         def action_space(self, agent: str) -> spaces.Discrete: ...
-        def render(self) -> Any: ...
+        def render(self) -> RenderFrame: ...
         def close(self) -> None: ...
 
     Raw = TypeVar("Raw", bound=TypedAEC)
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
     class Wrapped(TypedAEC, Generic[Raw]):
         """The wrapped environment of a module's `env()`."""
 
-        def __init__(self, env: AECEnv[str, Observation, Any]) -> None: ...
+        def __init__(self, env: AECEnv[str, Observation, int]) -> None: ...
         @property
         def unwrapped(self) -> Raw: ...
 

@@ -24,7 +24,7 @@ from ..agents.calls import claims_perfect_endgame
 from ..agents.registry import as_agent
 from ..common.jit.compiler import warm_up
 from ..common.plugins import error_location, error_text
-from ..common.typing import Array
+from ..common.typing import Array, JsonObject
 from ..engine.cards import N_CARDS, action_text
 from ..engine.dtypes import SEATS
 from ..engine.endgame import Scratch, Tablebase, empty_tablebase, new_scratch
@@ -214,7 +214,7 @@ class _Half:
         self.tally = Tally(exact=self.exact)
         self.lines: list[tuple[int, int, str]] = []
         """Records, after their sort key: the deal, and agent one's seat."""
-        self.texts: dict[int, list[dict[str, Any]]] = {}
+        self.texts: dict[int, list[JsonObject]] = {}
         """Prompts and answers of the current hand of each game, for its record."""
         count = task.pairs
         self.batch = kernels.new_games(config.rules.array(config.match), count)
@@ -390,7 +390,7 @@ class _Half:
     def _line(self, index: int) -> tuple[int, int, str]:
         names = [agent.name for agent in self.agents]
         game, seat = self.batch.games[index], int(self.batch.seats[index])
-        meta: dict[str, Any] = {"players": names if seat == 0 else names[::-1]}
+        meta: dict[str, object] = {"players": names if seat == 0 else names[::-1]}
         if index in self.texts:
             meta["texts"] = self.texts[index]
         config = self.config

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ from ..common.settings import (
     build_settings,
     doc,
 )
+from ..common.typing import JsonObject
 from ..engine.rules import Match
 
 LADDERS = PresetFiles("arena", "a ladder")
@@ -27,7 +29,7 @@ class LadderConfig(CheckedSettings, frozen=True, kw_only=True):
 
     agents: Annotated[Names, doc("Agents of the round robin.")] = ()
     rules: Annotated[
-        str | dict[str, Any] | None,
+        str | JsonObject | None,
         doc("A rule set; default: classic, or the rule set of the agents' checkpoints."),
     ] = None
     hands: Annotated[EvenCount | None, doc("Hands of each pairing.")] = None
@@ -49,7 +51,7 @@ class LadderConfig(CheckedSettings, frozen=True, kw_only=True):
     about: Annotated[str, doc("Text below the title.")] = ""
 
     def options(self) -> dict[str, Any]:
-        options: dict[str, Any] = {"hands": self.hands, "seed": self.seed, "key": self.key}
+        options: dict[str, object] = {"hands": self.hands, "seed": self.seed, "key": self.key}
         if self.until is not None:
             options["until"] = self.until / 100
         if self.match is not None or self.best_of is not None:
@@ -61,6 +63,6 @@ def load_ladder(name: str | Path) -> LadderConfig:
     return ladder_from(*LADDERS.values(name))
 
 
-def ladder_from(values: dict[str, Any], source: str) -> LadderConfig:
+def ladder_from(values: Mapping[str, object], source: str) -> LadderConfig:
     """A ladder from the fields of a file; unknown names and wrong values raise `ValueError`."""
     return build_settings(LadderConfig, values, source, "a part of a ladder")

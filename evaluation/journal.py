@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
 from filelock import FileLock, Timeout
 
 from ..common.files import CannotWrite
-from ..common.typing import Array
+from ..common.typing import Array, JsonObject
 from .chunk_player import Chunk, Task
 
 
@@ -30,7 +29,7 @@ class Journal:
         self.path = path
         self.fault = ""
         """The first error of writing; nothing is written after it."""
-        self._run: dict[str, Any] | None = None
+        self._run: JsonObject | None = None
         self._chunks: dict[Task, Chunk] = {}
         # Held until the process ends, within which runs follow one another.
         self._lock = FileLock(path.with_name(f"{path.name}.lock"), is_singleton=True)
@@ -48,7 +47,7 @@ class Journal:
         self._size = len(complete) + 1
         try:
             first, *lines = complete.splitlines() or [data or b"null"]
-            self._run = msgspec.json.decode(first, type=dict[str, Any] | None)
+            self._run = msgspec.json.decode(first, type=JsonObject | None)
             for line in map(_LINES.decode, lines):
                 line.chunk.scores = line.chunk.scores.astype(np.float32)
                 line.chunk.luck = line.chunk.luck.astype(np.float32)
@@ -62,7 +61,7 @@ class Journal:
     def key(self) -> str | None:
         return None if self._run is None else self._run.get("key")
 
-    def begin(self, run: dict[str, Any]) -> None:
+    def begin(self, run: JsonObject) -> None:
         """Start or resume a run; a file of another run is refused."""
         run = msgspec.json.decode(msgspec.json.encode(run))
         stored = run if self._run is None else self._run

@@ -12,12 +12,14 @@ import sys
 import sysconfig
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from ..agents.checkpoints import CheckpointError, find_checkpoint, is_checkpoint
 from ..agents.registry import agent_names
 from ..common.executors import LOCAL
 from ..common.trust import check_trusted
+
+T = TypeVar("T")
 
 PackedFiles = dict[str, bytes]
 """Contents by relative path."""
@@ -30,7 +32,7 @@ _MODULE = re.compile(r"(?<![\w./-])([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
 _PICKLE = re.compile(r"\bsb3:([^,]+),(?:[^,]*,)*trusted\b")
 
 
-def pack(agents: Iterable[Any], on: str) -> tuple[list[Any], PackedFiles]:
+def pack(agents: Iterable[T], on: str) -> tuple[list[T | str], PackedFiles]:
     """The agents by their names on the workers, and the files that have to be there."""
     files: PackedFiles = {}
     if on == LOCAL:

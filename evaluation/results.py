@@ -6,19 +6,23 @@ import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, overload
+from typing import TYPE_CHECKING, overload
 
 import msgspec
 import numpy as np
 
 from ..agents.base import EXACT_SOLVER, OWN_POLICY, Agent, ModelFile
 from ..common.serialization import data_frame
-from ..common.typing import Array
+from ..common.typing import Array, JsonObject
 from ..engine.dtypes import SEATS
 from . import kernels as k
 from .formats import percent_with_interval
 from .statistics import Estimate, Ratings, deal_residuals, fit_ratings, is_connected
 from .tally import Tally, as_played_of, hand_win_rate_of, mean_per_hand, win_rate_of
+
+if TYPE_CHECKING:
+    import pandas
+
 
 RESULT_VERSION = 1
 
@@ -129,9 +133,9 @@ class Pairing:
             course=self.course.mirror(),
         )
 
-    def metrics(self) -> dict[str, Any]:
+    def metrics(self) -> JsonObject:
         """Every metric by name, with suffixes `_low` and `_high`, and prefix `opponent_`."""
-        row: dict[str, Any] = {"pairs": self.pairs, "hands": self.hands}
+        row: JsonObject = {"pairs": self.pairs, "hands": self.hands}
         for name in ("win_rate", "as_played", "hand_win_rate", "margin", "points"):
             estimate = getattr(self, name)
             row[name] = estimate and estimate.value
@@ -151,7 +155,7 @@ class Pairing:
     def _forfeited_hands(self, agent: str) -> int:
         return sum(forfeit.hands for forfeit in self.forfeits if forfeit.agent == agent)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """A mapping for JSON; what depends on the machine is under `timing`."""
         data = _to_builtins(self)
         for forfeit in data["forfeits"]:
@@ -271,7 +275,7 @@ class Result:
         pairing = self.pairing(agent, opponent)
         return pairing.win_rate if pairing is not None else None
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[JsonObject]:
         """A row of metrics by name for each pairing; None where a metric does not apply."""
         run = {"rules": self.rules, "match": self.match, "seed": self.seed, "key": self.key}
         details = {agent.name: agent for agent in self.details}
@@ -291,15 +295,15 @@ class Result:
             for pairing in self.pairings
         ]
 
-    def frame(self) -> Any:
+    def frame(self) -> pandas.DataFrame:
         """`rows()` as a `pandas.DataFrame`."""
         return data_frame(self.rows())
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """A mapping for JSON."""
         plain = _to_builtins(self)
         names = ("rules", "match", "seed", "key", "until", "complete", "agents", "details")
-        data: dict[str, Any] = {
+        data: JsonObject = {
             "format": "german-whist arena",
             "version": RESULT_VERSION,
             **{name: plain[name] for name in names},
@@ -324,7 +328,7 @@ class Result:
         return data
 
     @staticmethod
-    def from_json(data: dict[str, Any]) -> Result:
+    def from_json(data: JsonObject) -> Result:
         """A result from its JSON; tracebacks of errors are not stored there."""
         fields = {**_with_infinite_bounds(data), **data["run"], "version": data["run"]["package"]}
         for pairing in fields["pairings"]:
@@ -343,15 +347,15 @@ class Result:
         return json.dumps(self.to_json(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _to_builtins(value: Any) -> Any:
+def _to_builtins(value: Result | Pairing) -> JsonObject:
     """Mappings and lists of JSON; infinity, which JSON lacks, is null."""
     return json.loads(json.dumps(asdict(value)), parse_constant=lambda _: None)
 
 
-def _with_infinite_bounds(data: Any) -> Any:
+def _with_infinite_bounds(data: JsonObject) -> JsonObject:
     """A copy of JSON data in which missing bounds of intervals are infinite."""
 
-    def restore(fields: dict[str, Any]) -> dict[str, Any]:
+    def restore(fields: JsonObject) -> JsonObject:
         infinite = {"low": -math.inf, "high": math.inf}
         return {**fields, **infinite} if fields.get("low", 0) is None else fields
 
@@ -414,10 +418,10 @@ def _means_by_trick(tally: Tally, row: int, tricks: int) -> tuple[float | None, 
 
 
 @overload
-def _ratio(part: Any, total: Any) -> float | None: ...
+def _ratio(part: float, total: float) -> float | None: ...
 @overload
-def _ratio(part: Any, total: Any, default: float) -> float: ...
-def _ratio(part: Any, total: Any, default: float | None = None) -> float | None:
+def _ratio(part: float, total: float, default: float) -> float: ...
+def _ratio(part: float, total: float, default: float | None = None) -> float | None:
     """One counter divided by another, or the default where that is zero."""
     return float(part / total) if total else default
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -106,7 +106,9 @@ class Arena:
         self._signal = 0
         self._began = time.monotonic()
 
-    def _identity(self, agents: list[str], pairings: Sequence[tuple[int, int]]) -> dict[str, Any]:
+    def _identity(
+        self, agents: list[str], pairings: Sequence[tuple[int, int]]
+    ) -> dict[str, object]:
         """Everything that must be equal in a run that resumes from a file."""
         config = self.config.play
         return {

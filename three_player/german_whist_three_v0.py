@@ -91,8 +91,8 @@ from ..engine.batch.config import checked_keywords
 from ..engine.cards import N_CARDS, action_text
 from ..engine.checks import IllegalAction, check_reset_options, checked_seed, fresh_seed
 from ..envs.aec import GameAEC, IllegalActionLoses, no_parallel_env
-from ..envs.options import RenderOptions, options_table
-from ..envs.render.modes import MOVER, OPEN, RENDER_MODES, warn_without_render_mode
+from ..envs.options import Info, RenderOptions, options_table
+from ..envs.render.modes import MOVER, OPEN, RENDER_MODES, RenderFrame, warn_without_render_mode
 from ..envs.typed_aec import Observation, Wrapped
 from .game import HAND, PLAYERS, ThreeGame, ThreeView
 from .observation import THREE_SPEC, mask_for_three, observation_for_three, three_space
@@ -119,7 +119,7 @@ def env(**options: Unpack[RenderOptions]) -> Wrapped[raw_env]:
 class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
     """The environment without wrappers."""
 
-    metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo reads it from the class
+    metadata: dict[str, object] = {  # noqa: RUF012 - PettingZoo reads it from the class
         "name": "german_whist_three_v0",
         "render_modes": list(RENDER_MODES),
         "is_parallelizable": False,
@@ -158,7 +158,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         self.dealt = True
         return self._game
 
-    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+    def reset(self, seed: int | None = None, options: Mapping[str, object] | None = None) -> None:
         """Deal the first deal of the seed, or without one the next; `options` may set a deal."""
         self.deal(seed, self._begin(options))
         self.agent_selection = self._mover()
@@ -204,7 +204,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         self.stop()
         self._set_results()
 
-    def result_of(self, seat: int) -> dict[str, Any]:
+    def result_of(self, seat: int) -> Info:
         """Result from a seat: its own first, the others clockwise, the dummy."""
         order = [(seat + place) % PLAYERS for place in range(PLAYERS)]
         tricks, payoffs = self._game.counting_tricks, self._game.payoffs
@@ -251,7 +251,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         if not self.dealt:
             raise IllegalAction("nothing has been dealt yet: call reset() first")
 
-    def paint(self, seat: int, *, open_hands: bool) -> Any:
+    def paint(self, seat: int, *, open_hands: bool) -> RenderFrame:
         """Render from a seat; with `open_hands` all cards lie open."""
         if self._painter is None:
             warn_without_render_mode()
@@ -261,7 +261,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
             return text_of_three(view, hands)
         return self._painter.draw(scene_of_three(view, hands))
 
-    def render(self) -> Any:
+    def render(self) -> RenderFrame:
         return self.paint(self._render_seat(), open_hands=self._render_view == OPEN)
 
 

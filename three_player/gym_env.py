@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 import gymnasium
 import numpy as np
@@ -16,7 +16,8 @@ from ..engine.cards import N_CARDS
 from ..engine.checks import IllegalAction, checked_action, checked_choice, checked_seat
 from ..engine.rng import random_below, stream_state
 from ..envs.illegal import LOSE, RAISE, warn_of_illegal_action
-from ..envs.render.modes import OPEN, RENDER_MODES, SEAT
+from ..envs.options import Info, LearnerObservation
+from ..envs.render.modes import OPEN, RENDER_MODES, SEAT, RenderFrame
 from ..envs.single_agent_batch import RANDOM_SEAT
 from .agents import ThreeAgent, agent_for_three, three_stream
 from .game import HAND, PLAYERS, ThreeView
@@ -26,7 +27,7 @@ from .observation import three_space
 _SEATS = np.uint64(0x7365617473)
 
 
-class GermanWhistThreeEnv(gymnasium.Env[Any, Any]):
+class GermanWhistThreeEnv(gymnasium.Env[LearnerObservation, int]):
     """One game for three, the other two seats played by agents.
 
     | property | value |
@@ -57,7 +58,7 @@ worst reward, or `"raise"` |
     | `result` | last step | `tricks`: own, left's, right's, the dummy's; `payoffs`; `deal` |
     """
 
-    metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium reads it from the class
+    metadata: dict[str, object] = {  # noqa: RUF012 - Gymnasium reads it from the class
         "render_modes": list(RENDER_MODES),
         "render_fps": 2,
     }
@@ -79,7 +80,7 @@ worst reward, or `"raise"` |
         self._mask_in_observation = mask_in_observation
         self._illegal_loses = checked_choice("illegal", illegal, (LOSE, RAISE)) == LOSE
         shown = three_space()
-        self.observation_space: spaces.Space[Any] = (
+        self.observation_space: spaces.Space[LearnerObservation] = (
             shown if mask_in_observation else shown["observation"]
         )
         self.action_space: spaces.Discrete = (  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -99,8 +100,8 @@ worst reward, or `"raise"` |
         self._opponents = _opponent_pair(opponents)
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+        self, *, seed: int | None = None, options: Mapping[str, object] | None = None
+    ) -> tuple[LearnerObservation, Info]:
         """Deal, and let the opponents play until the learner's turn.
 
         `options` are those of `german_whist_three_v0`: `deal` and `dealer`, or `number`.
@@ -117,7 +118,7 @@ worst reward, or `"raise"` |
         stream = np.array([stream_state(np.uint64(key), np.uint64(self._game.number))], np.uint64)
         return int(random_below(stream, PLAYERS))
 
-    def step(self, action: object) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: object) -> tuple[LearnerObservation, float, bool, bool, Info]:
         """Play a card, and let the opponents play until the learner's next turn."""
         table, number = self._table, checked_action(action)
         table.check_dealt()
@@ -161,13 +162,13 @@ worst reward, or `"raise"` |
     def view(self) -> ThreeView:
         return self._table.view_of(self.seat)
 
-    def render(self) -> Any:
+    def render(self) -> RenderFrame:
         return self._table.paint(self.seat, open_hands=self._render_view == OPEN)
 
     def close(self) -> None:
         self._table.close()
 
-    def _shown(self) -> tuple[Any, dict[str, Any]]:
+    def _shown(self) -> tuple[LearnerObservation, Info]:
         if self.render_mode == "human":
             self.render()
         shown = self._table.observation_of(self.seat)

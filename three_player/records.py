@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import msgspec
 from msgspec import Struct
 
 from ..common.schema import convert
+from ..common.typing import JsonObject
 from ..engine.cards import cards, text_of
 from ..engine.records import (
     BrokenLine,
@@ -50,7 +51,7 @@ class ThreeRecord(
     tricks: tuple[str, ...]
     """Leader and cards of each trick in the order played, such as `0: AS 3S 4S`."""
     result: ThreeResult
-    meta: dict[str, Any] = {}
+    meta: JsonObject = {}
 
     def start(self) -> ThreeGame:
         """The game before the first card."""
@@ -92,7 +93,7 @@ class ThreeRecord(
         )
 
 
-def record_of_three(game: ThreeGame, meta: Mapping[str, Any] | None = None) -> ThreeRecord:
+def record_of_three(game: ThreeGame, meta: Mapping[str, object] | None = None) -> ThreeRecord:
     """Record of a finished hand."""
     if not game.over:
         raise RecordError("the hand is not over: a record is made of finished hands")

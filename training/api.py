@@ -11,7 +11,7 @@ import os
 import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..common.serialization import JsonStruct, data_frame
 from ..common.settings import format_overrides, parse_overrides
@@ -29,6 +29,9 @@ from .presets import load_settings, settings_from
 from .run import Run, resume, start
 from .settings import Settings
 
+if TYPE_CHECKING:
+    import pandas
+
 
 class Trained(JsonStruct, frozen=True, kw_only=True):
     """Results of a training."""
@@ -40,10 +43,10 @@ class Trained(JsonStruct, frozen=True, kw_only=True):
     hands: int
     seconds: float
     evaluations: list[EvaluationResult]
-    rows: list[dict[str, Any]]
+    rows: list[dict[str, int | float]]
     """Metrics of every iteration, as in `progress.csv`."""
 
-    def frame(self) -> Any:
+    def frame(self) -> pandas.DataFrame:
         """Metrics of every iteration as a `pandas.DataFrame`."""
         return data_frame(self.rows)
 
@@ -54,7 +57,7 @@ class Trained(JsonStruct, frozen=True, kw_only=True):
         return f"{table}\nendgame: {endgame}\n{self.checkpoint}\n{self.folder / REPORT}"
 
 
-SettingsSource = Settings | Mapping[str, Any] | str | Path | None
+SettingsSource = Settings | Mapping[str, object] | str | Path | None
 """A preset's name, the path of a YAML file, a mapping, settings, or None for all defaults."""
 
 

@@ -30,7 +30,7 @@ from ..agents.networks.policy import NetworkAgent
 from ..common.files import write_file
 from ..common.provenance import processor_and_cores, revision
 from ..common.schema import convert, read_json, short_repr
-from ..common.typing import Array
+from ..common.typing import Array, JsonObject
 from ..engine.rules import Rules
 from .settings import Settings
 
@@ -51,7 +51,7 @@ class EvaluationResult(Measurement, frozen=True, kw_only=True):
 class RunState(Struct, forbid_unknown_fields=True):
     """Plain values of a run's state, beside the trainer's arrays."""
 
-    trainer: dict[str, Any]
+    trainer: JsonObject
     """Plain values of the trainer, which it checks."""
     seconds: float = 0.0
     """Time spent in the run."""

@@ -34,7 +34,7 @@ from ..common.executors import Executor, InProcessExecutor
 from ..common.files import atomic_write, check_writable, write_file
 from ..common.jit.compiler import jit
 from ..common.schema import convert, read_json
-from ..common.typing import Array
+from ..common.typing import Array, JsonObject
 from ..engine.batch.batch import Batch
 from ..engine.batch.config import options_from
 from ..engine.batch.kernels import REAL, Moves
@@ -116,7 +116,7 @@ class DatasetCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """What a data set holds; the same command resumes one with the same card."""
 
     format: Literal["german-whist dataset 1"] = "german-whist dataset 1"
-    rules: dict[str, Any]
+    rules: JsonObject
     agents: tuple[str, ...]
     weights: tuple[str, ...]
     """SHA-256 of the agents' weights."""
@@ -311,7 +311,7 @@ class _HandWriter:
         start = number * HANDS_IN_FILE
         count = min(HANDS_IN_FILE, self._card.hands - start)
         with atomic_write(self._folder / _file_name(number)) as file:
-            columns: dict[str, Any] = self._play(start, count)
+            columns = self._play(start, count)
             np.savez(file, **columns)
         return count
 

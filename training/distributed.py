@@ -13,10 +13,14 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..common.signals import RunStopped
 from ..engine.rng import secret_of_seed
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 T = TypeVar("T")
 
@@ -81,7 +85,7 @@ class Ranks:
         """The smallest count of all ranks."""
         return int(self.all_reduce([count], "MIN")[0])
 
-    def average_gradients(self, parameters: Iterable[Any]) -> None:
+    def average_gradients(self, parameters: Iterable[Tensor]) -> None:
         """Replace each gradient by the mean over all ranks."""
         if self.is_only:
             return
@@ -105,7 +109,7 @@ class Ranks:
 
     def gather(self, value: T) -> list[T]:
         """The values of all ranks in order, on the first rank; elsewhere the own value."""
-        values: list[Any] = [value] * (self.world_size if self.is_first else 1)
+        values: list[T] = [value] * (self.world_size if self.is_first else 1)
         if not self.is_only:
             with self._collective() as distributed:
                 distributed.gather_object(value, values if self.is_first else None)

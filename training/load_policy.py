@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..agents.checkpoints import read_checkpoint, specialize_checkpoint
 from ..agents.networks.network_inputs import Observations, network_inputs
 from ..agents.registry import common_rules
 from ..common.typing import Array
-from ..engine.rules import Rules
+from ..engine.rules import Rules, RulesLike
 from ..engine.view import View
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class TrainedPolicy(NamedTuple):
         return network_inputs(views, self.rules, layout=self.layout)
 
 
-def load_policy(source: str | Path, rules: Any = None) -> TrainedPolicy:
+def load_policy(source: str | Path, rules: RulesLike | None = None) -> TrainedPolicy:
     """Load the policy of a run, of a checkpoint, or of the package (`champion-1`) for torch.
 
     `rules` choose one of several rule sets of the checkpoint.

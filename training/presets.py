@@ -55,7 +55,7 @@ def load_settings(preset: str | Path | None, words: Iterable[str] = (), **change
         ) from None
 
 
-def _fit_alone(overrides: Mapping[str, Any]) -> bool:
+def _fit_alone(overrides: Mapping[str, object]) -> bool:
     try:
         settings_from(overrides)
     except SettingsError:
@@ -83,7 +83,7 @@ def command_of(settings: Settings) -> str:
     return command_line(["train"], settings.as_mapping(), {**defaults, "trainer": None})
 
 
-def settings_from(values: Mapping[str, Any], source: str = "settings") -> Settings:
+def settings_from(values: Mapping[str, object], source: str = "settings") -> Settings:
     """Settings from a mapping; refuses unknown names and wrong values."""
     name = values.get("trainer", _DEFAULT_TRAINER)
     try:

@@ -23,12 +23,13 @@ from safetensors.numpy import save
 
 from ...common.files import write_file
 from ...common.schema import convert, read_json, short_repr
-from ...common.typing import Array
+from ...common.typing import Array, JsonObject
 from ...engine.batch.config import AUTO, exact_horizon
 from ...engine.observation.rule_features import rule_features
 from ...engine.observation.spec import OBSERVATION_VERSION, spec_of
 from ...engine.rules import (
     Rules,
+    RulesLike,
     checked_name,
     load_rules,
     name_beside,
@@ -85,7 +86,7 @@ def policy_layers(weights: Mapping[str, Array], network: NetworkCard) -> list[tu
     return [(weights[f"{name}.weight"], weights[f"{name}.bias"]) for name in names]
 
 
-def parse_rules(listed: Iterable[dict[str, Any]], source: object) -> tuple[Rules, ...]:
+def parse_rules(listed: Iterable[JsonObject], source: object) -> tuple[Rules, ...]:
     """The rule sets that a card lists."""
     return tuple(
         checked_name(rules_from_mapping(mapping, str(source)), str(source)) for mapping in listed
@@ -230,7 +231,7 @@ def read_solved_card(path: Path) -> SolvedCard:
     return convert(fields, SolvedCard, path, REMEDY, CheckpointError)
 
 
-def _current_fields(path: Path) -> dict[str, Any]:
+def _current_fields(path: Path) -> JsonObject:
     """Fields of a card of this version's format."""
     fields = read_fields(path)
     version = fields.get("format") if isinstance(fields, dict) else fields
@@ -255,7 +256,7 @@ def read_fields(path: Path) -> Any:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
+def _opened(path: Path) -> Iterator[safe_open]:
     try:
         with safe_open(path, framework="np") as file:
             yield file
@@ -388,7 +389,7 @@ def strip_critic(checkpoint: Checkpoint) -> Checkpoint:
     )
 
 
-def resolve_rules(source: Any) -> Rules:
+def resolve_rules(source: RulesLike) -> Rules:
     """Rules by name, file or object, or those of a checkpoint or run by its path."""
     is_path = isinstance(source, (str, Path)) and source not in named_rules()
     if not is_path or not is_checkpoint(str(source)):

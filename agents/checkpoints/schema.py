@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from ...common.typing import Array
+from ...common.typing import Array, JsonObject
 from ...engine.cards import N_CARDS
 from ...engine.observation.rule_features import RULE_SPEC
 from ...engine.observation.spec import OBSERVATION_VERSION
@@ -95,8 +95,8 @@ class Card(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     kind: str
     sha256: str = ""
     """Digest of the weights as a safetensors file without this card."""
-    rules: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
-    settings: dict[str, Any] = {}
+    rules: Annotated[tuple[JsonObject, ...], Meta(min_length=1)]
+    settings: JsonObject = {}
     commands: tuple[str, ...] = ()
 
 
@@ -142,7 +142,7 @@ class SolvedCard(Card, frozen=True, kw_only=True):
     """Card of a solved strategy."""
 
     kind: Literal["strategy"] = "strategy"
-    rules: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1, max_length=1)]
+    rules: Annotated[tuple[JsonObject, ...], Meta(min_length=1, max_length=1)]
     iterations: Count
     exploitability: float
     """Mean win of best responses per hand, before rounding to bytes."""

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from ...common.schema import convert, read_json
 from ...common.suggestions import not_installed
+from ...common.typing import JsonObject
 from ...engine.batch.config import OBSERVATIONS
 from ...engine.checks import checked_choice
 from ...engine.observation.spec import OBSERVATION_SIZE, OBSERVATION_VERSION, SUIT_ORDERS
@@ -35,7 +36,7 @@ from ..perfect_endgame import EndgamePlayer
 from ..sampling import softmax_rows
 from .onnx_operators import graph_operators
 
-Policy = Callable[[Array, Array], Any]
+Policy = Callable[[Array, Array], object]
 """`f(observations, masks)` returning `(n, actions)` logits or `(n,)` actions."""
 
 
@@ -132,7 +133,7 @@ class PolicyAgent(Agent):
 
     def _query(self, observed: Observations) -> Array:
         """The policy's actions, or its logits with minus infinity for illegal actions."""
-        answer = self.policy(observed.observations, observed.masks)
+        answer: Any = self.policy(observed.observations, observed.masks)
         output = np.asarray(answer.detach().cpu() if hasattr(answer, "detach") else answer)
         if output.shape == (len(observed.masks),) and output.dtype.kind in "biuf":
             return self._whole(output)
@@ -181,7 +182,7 @@ def _wrap_policy(policy: Any) -> Policy:
     if torch is None or not isinstance(policy, torch.nn.Module):
         return policy
 
-    def call_module(observations: Array, masks: Array) -> Any:
+    def call_module(observations: Array, masks: Array) -> object:
         device = next((param.device for param in policy.parameters()), "cpu")
         with torch.no_grad():
             return policy(
@@ -268,7 +269,7 @@ class OnnxAgent(PolicyAgent):
                 "be"
             )
 
-        def policy(observations: Array, masks: Array) -> Any:
+        def policy(observations: Array, masks: Array) -> Array:
             feeds = dict(zip(inputs, (observations, masks), strict=False))
             return graph.run(
                 [output],
@@ -305,7 +306,7 @@ class TrainedOn(Struct, frozen=True):
     layout: str
     layout_version: int
     horizon: str = ""
-    rules: tuple[dict[str, Any], ...] = ()
+    rules: tuple[JsonObject, ...] = ()
     """Empty if the file has none."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,11 @@ from ...engine.rules import Match, RulesLike, load_rules
 from ..base import Array, CannotPlay
 from ..options import parse_options
 from .policies import FileOptions, PolicyAgent, TrainedOn, file_of, with_layout
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.base_class import BaseAlgorithm
+    from stable_baselines3.common.policies import BasePolicy
+    from torch import Tensor
 
 TRUSTED = "trusted"
 
@@ -38,7 +43,7 @@ class SB3Agent(PolicyAgent):
     def __init__(
         self,
         rules: RulesLike = "classic",
-        source: Any = "",
+        source: str | BaseAlgorithm = "",
         *option_words: str,
         match: Match | None = None,
     ) -> None:
@@ -59,7 +64,7 @@ class SB3Agent(PolicyAgent):
         trained_on = stored and convert(stored, TrainedOn, origin, "name its layout")
         options = with_layout(named, kind, trained_on, load_rules(rules))
 
-        def policy(observations: Array, masks: Array) -> Any:
+        def policy(observations: Array, masks: Array) -> Tensor:
             return _logits(network, observations, masks)
 
         super().__init__(rules, policy, **options, name=name, match=match)
@@ -123,11 +128,11 @@ def _observation_space(policy: Any) -> Any:
     return space["observation"] if _gets_masks(policy) else space
 
 
-def _gets_masks(policy: Any) -> bool:
+def _gets_masks(policy: BaseAlgorithm | BasePolicy) -> bool:
     return isinstance(getattr(policy.observation_space, "spaces", None), dict)
 
 
-def _check_unnormalized(path: str, model: Any) -> None:
+def _check_unnormalized(path: str, model: BaseAlgorithm) -> None:
     """Refuse a model whose last observations are not the environments' zeros and ones.
 
     A wrapper such as VecNormalize stores its statistics elsewhere, and the observation space does
@@ -143,7 +148,7 @@ def _check_unnormalized(path: str, model: Any) -> None:
         )
 
 
-def _copy_of(policy: Any) -> Any:
+def _copy_of(policy: BasePolicy) -> Any:
     """A copy of a policy that goes on learning, without its optimizer and last distribution."""
     distribution = getattr(getattr(policy, "action_dist", None), "distribution", None)
     copied = copy.deepcopy(policy, {id(part): None for part in (policy.optimizer, distribution)})
@@ -151,7 +156,7 @@ def _copy_of(policy: Any) -> Any:
     return copied
 
 
-def _logits(policy: Any, observations: Array, masks: Array) -> Any:
+def _logits(policy: Any, observations: Array, masks: Array) -> Tensor:
     """Logits of the policy's action distribution, or its Q values."""
     import torch
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from ...common.suggestions import type_phrase
+from ...common.typing import JsonObject
 from ...engine.checks import IllegalAction
-from ...engine.rules import Match
+from ...engine.rules import Match, RulesLike
 from ...engine.text.answers import parse_answer
 from ...engine.text.position import position_text, prompt
 from ...engine.view import View
@@ -22,7 +22,7 @@ RETRIES = 2
 """Answers of a decision that may name no legal action before the next one loses."""
 
 
-def takes_text(function: Callable[..., Any]) -> bool:
+def takes_text(function: Callable[..., object]) -> bool:
     """Whether a function has one parameter, which is neither the rules nor views."""
     try:
         parameters = [*inspect.signature(function).parameters.values()]
@@ -45,14 +45,14 @@ class TextAgent(CallableAgent):
     def __init__(
         self,
         function: Callable[[str], str],
-        rules: Any = "classic",
+        rules: RulesLike = "classic",
         *words: str,
         retries: int = RETRIES,
         match: Match | None = None,
     ) -> None:
         """With the word `endgame=exact` the solver plays open endings, without a prompt."""
         super().__init__(function, rules, *words, match=match)
-        self._ask: Callable[[str], Any] = function
+        self._ask: Callable[[str], object] = function
         self.retries = retries
         self.transcript = []
 
@@ -60,7 +60,7 @@ class TextAgent(CallableAgent):
         actions = np.full(len(views), -1, np.int64)
         if self._endgame is not None:
             self._endgame.improve(views, actions)
-        transcript: list[dict[str, Any] | None] = [None] * len(views)
+        transcript: list[JsonObject | None] = [None] * len(views)
         for index in np.flatnonzero(actions < 0).tolist():
             view = View(self.rules, views[index : index + 1])
             actions[index], answers = self._decide(view)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -81,11 +80,11 @@ class Observations:
     orders: npt.NDArray[np.uint8]
     """`(n, 4)`: the suit at each position of the encoding."""
 
-    def real(self, actions: Any) -> npt.NDArray[np.int64]:
+    def real(self, actions: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Real actions for actions in the encoding, one for each view."""
         return self._map_actions(_real_all, actions)
 
-    def shown(self, actions: Any) -> npt.NDArray[np.int64]:
+    def shown(self, actions: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Actions in the encoding for real actions, such as cards: the inverse of `real`."""
         given = np.asarray(actions)
         outside = given[(given < 0) | (given >= N_ACTIONS)]
@@ -93,7 +92,9 @@ class Observations:
             raise ValueError(f"{outside[0]} is no action: they run from 0 to {N_ACTIONS - 1}")
         return self._map_actions(_shown_all, given)
 
-    def _map_actions(self, kernel: Callable[..., None], actions: Any) -> npt.NDArray[np.int64]:
+    def _map_actions(
+        self, kernel: Callable[..., None], actions: npt.ArrayLike
+    ) -> npt.NDArray[np.int64]:
         given = np.asarray(actions)
         if given.shape != (len(self.orders),) or given.dtype.kind not in "iu":
             raise ValueError(

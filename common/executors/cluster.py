@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from ..provenance import package_version
@@ -59,15 +60,15 @@ def write_files(files: dict[str, bytes], folder: Path) -> None:
         path.write_bytes(data)
 
 
-def connect_ray(on: str) -> Any:
+def connect_ray(on: str) -> ModuleType:
     """Ray, connected to the cluster at `on`, or to a new one on this machine."""
     try:
-        ray: Any = importlib.import_module("ray")
+        ray = importlib.import_module("ray")
     except ImportError:
         raise ValueError(not_installed("--on ray", "ray", "ray")) from None
     if ray.is_initialized():
         return ray
-    quiet: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
+    quiet: dict[str, str | bool] = {"logging_level": "ERROR", "log_to_driver": False}
     address = on if on != RAY else _default_address()
     if address is not None:
         _check_reachable(address)
@@ -80,7 +81,7 @@ def connect_ray(on: str) -> Any:
 
 
 def _default_address() -> str | None:
-    services: Any = importlib.import_module("ray._private.services")
+    services = importlib.import_module("ray._private.services")
     try:
         return services.canonicalize_bootstrap_address("auto")
     except ConnectionError:
@@ -107,7 +108,7 @@ def _keep_signal_handler() -> Iterator[None]:
 
 
 def ray_workers(
-    on: str, make: TaskFactory, setup: Any, files: dict[str, bytes], threads: int
+    on: str, make: TaskFactory, setup: object, files: dict[str, bytes], threads: int
 ) -> Callable[[], RayWorker]:
     """A function that starts workers on a Ray cluster."""
     ray = connect_ray(on)
@@ -127,12 +128,12 @@ def ray_workers(
 class RayWorker:
     """One task at a time on the cluster, with the interface of `LocalWorker`."""
 
-    def __init__(self, ray: Any, submit: Callable[[bytes], Any]) -> None:
+    def __init__(self, ray: ModuleType, submit: Callable[[bytes], object]) -> None:
         self._ray, self._submit = ray, submit
-        self._running: Any = None
+        self._running: object = None
         self._ended = False
 
-    def call(self, task: Any, line: Callable[[str], object]) -> Any:
+    def call(self, task: object, line: Callable[[str], object]) -> Any:
         self._running = self._submit(pickle.dumps(task))
         if self._ended:
             self.end()

@@ -78,7 +78,7 @@ class Executor(Generic[T, R]):
     def __init__(
         self,
         make: Callable[[Any], Callable[[T], R]],
-        setup: Any = None,
+        setup: object = None,
         workers: int = 1,
         on: str = LOCAL,
         *,

@@ -23,7 +23,7 @@ _THREAD_SETTINGS = [
 class LocalWorker:
     """Worker process that ignores Ctrl-C."""
 
-    def __init__(self, make: TaskFactory, setup: Any, threads: int) -> None:
+    def __init__(self, make: TaskFactory, setup: object, threads: int) -> None:
         factory = pickle.dumps((make, setup))
         # Started by its import path, so scripts need no `if __name__ == "__main__"`.
         code = (
@@ -51,7 +51,7 @@ class LocalWorker:
             pickle.dump(data, self._tasks)
             self._tasks.flush()
 
-    def call(self, task: Any, line: Callable[[str], object]) -> Any:
+    def call(self, task: object, line: Callable[[str], object]) -> Any:
         """Run a task and return its result; `line` is called with each line that it prints.
 
         An exception of the task or of `line` is raised once the task has ended.

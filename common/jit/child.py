@@ -8,17 +8,20 @@ from collections.abc import Callable
 from importlib import import_module
 from operator import attrgetter
 from threading import Lock, Timer
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..executors.local import LocalWorker
 from ..executors.worker import WorkerDied
+
+if TYPE_CHECKING:
+    from .dispatch import Signatures
 
 _IDLE_SECONDS = 20
 """A hand asks for more now and then; each new child types the functions anew."""
 
 
-def _compiler(_: None) -> Callable[[tuple[str, str, Any]], None]:
-    def compile_function(task: tuple[str, str, Any]) -> None:
+def _compiler(_: None) -> Callable[[tuple[str, str, Signatures]], None]:
+    def compile_function(task: tuple[str, str, Signatures]) -> None:
         module, name, signature = task
         attrgetter(name)(import_module(module)).compile(signature)
 
@@ -33,7 +36,7 @@ class ChildCompiler:
         self._worker: LocalWorker | None = None
         self._timer: Timer | None = None
 
-    def compile(self, function: Callable[..., Any], signature: Any) -> None:
+    def compile(self, function: Callable[..., object], signature: Signatures) -> None:
         """Raises an exception if there is no child, or if it cannot compile the function."""
         with self._lock:
             if self._timer is not None:

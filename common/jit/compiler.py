@@ -26,14 +26,22 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numba
 from numba.core import config
 
 from ..files import atomic_write, cache_folder, file_lock
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+if TYPE_CHECKING:
+    from numba.core.codegen import CPUCodegen
+    from numba.core.compiler import CompileResult
+    from numba.core.cpu import CPUContext
+
+    from .child import ChildCompiler
+    from .dispatch import Compiled, Signatures
+
+Function = TypeVar("Function", bound=Callable[..., object])
 
 COMPILED = not config.DISABLE_JIT  # type: ignore[attr-defined]
 
@@ -100,7 +108,7 @@ def _source_key(package: str) -> str:
     return digest.hexdigest()[:16]
 
 
-def _subpackage_of(function: Callable[..., Any]) -> str | None:
+def _subpackage_of(function: Callable[..., object]) -> str | None:
     # None for functions from outside this package.
     root, _, rest = function.__module__.partition(".")
     package = rest.partition(".")[0]
@@ -156,7 +164,7 @@ def _mark(path: Path) -> None:
         path.touch()
 
 
-_child_compiler: Any = None
+_child_compiler: ChildCompiler | None = None
 
 
 def compile_in_child() -> None:
@@ -176,7 +184,7 @@ class CodeCache:
     `NUMBA_CACHE_LOCATOR_CLASSES` would replace the folder that depends on all sources.
     """
 
-    def __init__(self, function: Callable[..., Any], folder: Path) -> None:
+    def __init__(self, function: Callable[..., object], folder: Path) -> None:
         self._function, self._folder = function, folder
         name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
@@ -188,12 +196,14 @@ class CodeCache:
     def _checksum(data: bytes) -> bytes:
         return hashlib.blake2b(data, digest_size=32).digest()
 
-    def _path(self, signature: Any, codegen: Any) -> Path:
+    def _path(self, signature: Signatures, codegen: CPUCodegen) -> Path:
         # The names of types contain the fields of records.
         key = f"{self._key} {signature} {codegen.magic_tuple()}"
         return self._folder / f"{self._name}-{self._checksum(key.encode()).hex()[:16]}.code"
 
-    def load_overload(self, signature: Any, target_context: Any) -> Any:
+    def load_overload(
+        self, signature: Signatures, target_context: CPUContext
+    ) -> CompileResult | None:
         from numba.core.compiler import CompileResult
 
         target_context.refresh()
@@ -208,7 +218,7 @@ class CodeCache:
         except Exception:
             return None
 
-    def save_overload(self, signature: Any, compiled: Any) -> None:
+    def save_overload(self, signature: Signatures, compiled: CompileResult) -> None:
         # Such code contains addresses of this process.
         if compiled.library.has_dynamic_globals:
             return
@@ -233,7 +243,7 @@ _OPTIONS = {
 
 
 @cache
-def _linking_dispatcher() -> Any:
+def _linking_dispatcher() -> type[Compiled] | None:
     if not COMPILED or os.environ.get(PLAIN_JIT, "0") not in ("", "0"):
         return None
     digest = hashlib.sha256(Path(__file__).with_name("dispatch.py").read_bytes()).hexdigest()[:16]

@@ -20,10 +20,10 @@ from __future__ import annotations
 
 import gc
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from llvmlite.binding import Linkage
@@ -32,7 +32,13 @@ from numba.core.analysis import compute_cfg_from_blocks
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.compiler_machinery import LoweringPass, PassManager, _pass_registry, register_pass
+from numba.core.compiler_machinery import (
+    CompilerPass,
+    LoweringPass,
+    PassManager,
+    _pass_registry,
+    register_pass,
+)
 from numba.core.lowering import Lower
 from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
@@ -48,10 +54,20 @@ from numba.core.untyped_passes import (
     WithLifting,
 )
 
+from ..typing import Array
+
+if TYPE_CHECKING:
+    from llvmlite.binding import ModuleRef
+    from numba.core.compiler import CompileResult, StateDict
+    from numba.core.typing.templates import Signature, Template
+
+    Signatures = Signature | tuple[types.Type, ...]
+    """Types of the arguments of a function, with or without that of its result."""
+
 
 class _BitcodeLibrary(JITCodeLibrary):
     # Links what it calls, for linking into its callers, without generating machine code.
-    def _optimize_functions(self, ll_module: Any) -> None:
+    def _optimize_functions(self, ll_module: ModuleRef) -> None:
         ll_module.data_layout = self._codegen._data_layout
         # Numba makes new passes for each function, also for those that are only declared.
         passes, builder = self._codegen._function_pass_manager()
@@ -98,7 +114,7 @@ class _SkipRefcounts(LoweringPass):
     def __init__(self) -> None:
         super().__init__()
 
-    def run_pass(self, state: Any) -> bool:
+    def run_pass(self, state: StateDict) -> bool:
         if not _allocates(state):
             state.targetctx = state.targetctx.subtarget(enable_nrt=False)
         return True
@@ -110,11 +126,11 @@ class _Rewrites(NopythonRewrites):
 
     _name = "rewrites"
 
-    def run_pass(self, state: Any) -> bool:
+    def run_pass(self, state: StateDict) -> bool:
         return _allocates(state) and super().run_pass(state)
 
 
-def _allocates(state: Any) -> bool:
+def _allocates(state: StateDict) -> bool:
     all_types = [state.return_type, *state.typemap.values()]
     if any(isinstance(value, types.Generator) for value in all_types):
         return True
@@ -126,7 +142,7 @@ def _allocates(state: Any) -> bool:
     return any(models[value].contains_nrt_meminfo() for value in owned)
 
 
-def _owned_types(instruction: Any, signature: Any) -> list[types.Type]:
+def _owned_types(instruction: ir.Inst, signature: Signature | None) -> list[types.Type]:
     if signature is None:
         return []
     if isinstance(instruction, ir.SetItem | ir.StaticSetItem):
@@ -186,7 +202,7 @@ class _Lowering(NativeLowering):
     _name = "lowering"
 
     @property
-    def lowering_class(self) -> Any:
+    def lowering_class(self) -> type[Lower]:
         return _Lower
 
 
@@ -199,7 +215,7 @@ class _StopAtBitcode(LoweringPass):
     def __init__(self) -> None:
         super().__init__()
 
-    def run_pass(self, state: Any) -> bool:
+    def run_pass(self, state: StateDict) -> bool:
         state.library = _BitcodeLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True
         state.flags.no_cpython_wrapper = True
@@ -226,7 +242,7 @@ _REPLACED_PASSES = {NativeLowering: _Lowering, NopythonRewrites: _Rewrites}
 class _Pipeline(PassManager):
     """Passes without numba's events, timers and reports, which take longer than most passes."""
 
-    def run(self, state: Any) -> None:
+    def run(self, state: StateDict) -> None:
         for one, _ in self.passes:
             instance = _pass_registry.get(one).pass_inst
             instance.analysis = self._analysis
@@ -234,13 +250,13 @@ class _Pipeline(PassManager):
 
 
 class _Compiler(CompilerBase):
-    _extra_passes: tuple[Any, ...] = (_SkipRefcounts,)
+    _extra_passes: tuple[type[LoweringPass], ...] = (_SkipRefcounts,)
 
-    def define_pipelines(self) -> list[Any]:
+    def define_pipelines(self) -> list[PassManager]:
         pipeline = _Pipeline("nopython")
         # Branches known from types and constants are pruned three times: once is enough without
         # closures, after functions were inlined by their code.
-        passes: dict[Any, str] = {}
+        passes: dict[type[CompilerPass], str] = {}
         for one, name in DefaultPassBuilder.define_nopython_pipeline(self.state).passes:
             if one not in _UNUSED_PASSES:
                 passes.pop(one, None)
@@ -264,7 +280,7 @@ def _without_literal(argument: types.Type) -> types.Type:
 
 
 class _Dispatcher(CPUDispatcher):
-    def compile(self, sig: Any) -> Any:
+    def compile(self, sig: Signatures) -> object:
         """As of numba, without its timers: those would hear of each call of LLVM."""
         with global_compiler_lock:
             args, return_type = normalize_signature(sig)
@@ -292,13 +308,15 @@ class _InternalDispatcher(_Dispatcher):
 
     is_noinline = False
 
-    def get_call_template(self, args: Any, kws: Any) -> Any:
+    def get_call_template(
+        self, args: Sequence[types.Type], kws: Mapping[str, types.Type]
+    ) -> Template:
         # Constant arguments do not make a specialization of their own.
         plain = [_without_literal(arg) for arg in args]
         named = {name: _without_literal(arg) for name, arg in kws.items()}
         return super().get_call_template(plain, named)
 
-    def add_overload(self, cres: Any) -> None:
+    def add_overload(self, cres: CompileResult) -> None:
         if self.is_noinline:
             function = cres.library.get_function(cres.fndesc.mangled_name)
             function.add_function_attribute("noinline")
@@ -329,17 +347,17 @@ class Compiled(_Dispatcher):
 
     def __init__(
         self,
-        py_func: Any,
-        locals: Any = None,
-        targetoptions: Any = None,
-        pipeline_class: Any = _Compiler,
+        py_func: Callable[..., object],
+        locals: dict[str, types.Type] | None = None,
+        targetoptions: Mapping[str, object] | None = None,
+        pipeline_class: type[CompilerBase] = _Compiler,
         noinline: bool = False,
     ) -> None:
         options = {**(targetoptions or {}), "no_cfunc_wrapper": True}
         super().__init__(py_func, locals, options, pipeline_class)
         self._noinline = noinline
 
-    def compile(self, sig: Any) -> Any:
+    def compile(self, sig: Signatures) -> object:
         with _gc_disabled():
             return super().compile(sig)
 
@@ -354,7 +372,7 @@ class Compiled(_Dispatcher):
         return self._internal._type
 
 
-def check(options: dict[str, Any]) -> None:
+def check(options: Mapping[str, object]) -> None:
     """Link a few small functions; raises an error if this version of numba cannot.
 
     They use what the package uses: records of an array changed in place, and several values
@@ -362,12 +380,12 @@ def check(options: dict[str, Any]) -> None:
     """
     record = np.dtype([("hand", "u8", (2,)), ("turn", "u1")])
 
-    def take_turn(game: Any, hand: Any) -> Any:
+    def take_turn(game: np.record, hand: Array) -> tuple[int, int, Array]:
         game.turn = 1 - game.turn
         hand[game.turn] += 1
         return game.turn, hand[0], hand
 
-    def first(games: Any, index: Any) -> Any:
+    def first(games: Array, index: int) -> np.record:
         return games[index]
 
     take_turn, first = (
@@ -378,7 +396,7 @@ def check(options: dict[str, Any]) -> None:
         )
     )
 
-    def entry_point(games: Any, count: Any) -> Any:
+    def entry_point(games: Array, count: int) -> int:
         total = 0
         for index in range(count):
             turn, cards, hand = take_turn(first(games, index), first(games, 0).hand)

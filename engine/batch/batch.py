@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from ...common.threads import STEP_NS, usable_threads
 from ...common.typing import Array as Array
@@ -79,7 +80,7 @@ def actions_text(actions: Iterable[int], options: Options) -> str:
     return ", ".join(action_text(action) for action in actions)
 
 
-def _make_backend(device: str, threads: int) -> tuple[Backend, Any]:
+def _make_backend(device: str, threads: int) -> tuple[Backend, CudaBackend | None]:
     if device == "cpu":
         return CpuBackend(threads), None
     if threads != 1:
@@ -104,17 +105,17 @@ class Batch:
         self.n: int = n
         self.device: str = checked_choice("device", device, DEVICES)
         self.backend: Backend
-        self.gpu: Any
+        self.gpu: CudaBackend | None
         self.backend, self.gpu = _make_backend(self.device, threads)
         """The backend, if it is a GPU; else None."""
         zeros = self.backend.zeros
-        self.games: Any = zeros(n, GAME)
-        self.suit_orders: Any = zeros((n, 4), np.uint8)
-        self.legal: Any = zeros(n, np.uint64)
+        self.games: Array = zeros(n, GAME)
+        self.suit_orders: Array = zeros((n, 4), np.uint8)
+        self.legal: Array = zeros(n, np.uint64)
         """Legal actions of each game, as last observed."""
-        self.results: Any = zeros(n, RESULT)
+        self.results: Array = zeros(n, RESULT)
         """Rewards of the last action, and the result of the last episode, of each game."""
-        self.events: Any = zeros(n, np.int8)
+        self.events: Array = zeros(n, np.int8)
         """Event of the last action in each game, such as `NEXT_HAND` or `EPISODE_OVER`."""
         self.seed: int = 0
         """Seed of the deals."""
@@ -145,7 +146,7 @@ class Batch:
                 self.gpu.load_tablebases(tablebases, self.rules.hand)
 
     def run(
-        self, size: int, kernel: Callable[..., int], *arguments: Any, cost_ns: int = STEP_NS
+        self, size: int, kernel: Callable[..., int], *arguments: object, cost_ns: int = STEP_NS
     ) -> int:
         """Run a kernel over `size` games on the threads of the batch; returns the sum of results.
 
@@ -216,7 +217,9 @@ class Batch:
             raise ValueError("reset_mask names some games, but nothing is dealt: reset them all")
         return np.flatnonzero(mask)
 
-    def _game_with_deal(self, deal: Any, dealer: Any) -> Game | None:
+    def _game_with_deal(
+        self, deal: str | Iterable[int | str] | None, dealer: int | None
+    ) -> Game | None:
         if deal is None and dealer is None:
             return None
         if self.n != 1:
@@ -418,7 +421,7 @@ class Batch:
 
     # -- checks
 
-    def checked_indices(self, indices: Any) -> Array:
+    def checked_indices(self, indices: npt.ArrayLike) -> Array:
         """Validate game indices: an int64 array without duplicates."""
         array = np.ascontiguousarray(indices)
         if array.size == 0:
@@ -435,7 +438,7 @@ class Batch:
             raise ValueError("a game comes twice among the indices")
         return array
 
-    def action_array(self, actions: Any, count: int) -> Any:
+    def action_array(self, actions: object, count: int) -> Array:
         """Actions for `count` games as an array where the games of this batch are."""
         if self.gpu is None or not self.gpu.is_device_array(actions):
             return self.backend.to_device(action_array(actions, count))
@@ -443,7 +446,7 @@ class Batch:
         check_integers(array, count)
         return array
 
-    def checked_actions(self, actions: Any, indices: Array | None = None) -> Array:
+    def checked_actions(self, actions: object, indices: Array | None = None) -> Array:
         """Validate one action for each game, or for each of `indices`.
 
         On a GPU, an illegal action is replaced by a legal one, and the next `check` raises.

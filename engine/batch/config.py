@@ -10,12 +10,12 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypedDict, TypeVar
 
 import numpy as np
 
 from ...common.suggestions import suggest
-from ...common.typing import Array
+from ...common.typing import Array, JsonObject
 from ..checks import checked_choice
 from ..dtypes import RULES
 from ..endgame.game_values import inexact_reason
@@ -98,7 +98,7 @@ class Options:
     horizon: str
     observation: str
 
-    def trained_on(self) -> dict[str, Any]:
+    def trained_on(self) -> JsonObject:
         """Options that a policy trained on them depends on, as plain values."""
         return {
             "layout": self.layout,
@@ -186,7 +186,7 @@ def checked_keywords(
 @checked_keywords(GameOptions)
 def options_from(rules: RulesLike = "classic", **options: Unpack[GameOptions]) -> Options:
     loaded = load_rules(rules)
-    selected: dict[str, Any] = {}
+    selected: dict[str, str] = {}
     for name, values in _ALLOWED.items():
         selected[name] = checked_choice(name, options.get(name, values[0]), values)
     if selected["horizon"] == AUTO:

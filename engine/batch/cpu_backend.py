@@ -9,23 +9,26 @@ import math
 import weakref
 from collections import deque
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ...common.threads import ThreadPool
 from ...common.typing import Array
 from ..observation.spec import MAX_OBSERVATION_SIZE
 
 DEVICES = ("cpu", "cuda")
+Shape = int | tuple[int, ...]
+"""Number of rows, or all dimensions, of an array to allocate."""
 
 
 class RowBuffers(NamedTuple):
     """Scratch buffers for a function over rows, allocated once."""
 
-    observation: Any
+    observation: Array
     """int8, of the longest observation."""
-    floats: Any
+    floats: Array
     """`N_FLOATS` float64."""
 
 
@@ -60,10 +63,10 @@ class CpuBackend(ThreadPool):
         # One pool for all shapes: observations of some of the games have any number of rows.
         self._pool: deque[Array] = deque(maxlen=MAX_POOLED)
 
-    def zeros(self, shape: Any, kind: Any) -> Any:
+    def zeros(self, shape: Shape, kind: npt.DTypeLike) -> Array:
         return np.zeros(shape, kind)
 
-    def empty(self, shape: Any, kind: Any) -> Any:
+    def empty(self, shape: Shape, kind: npt.DTypeLike) -> Array:
         """An uninitialized array; large ones reuse memory that nobody refers to."""
         kind = np.dtype(kind)
         size = math.prod(shape) if isinstance(shape, tuple) else shape
@@ -82,16 +85,16 @@ class CpuBackend(ThreadPool):
         """Register an array that never changes."""
         return array
 
-    def to_device(self, array: Any) -> Any:
+    def to_device(self, array: Array) -> Array:
         return array
 
-    def to_host(self, array: Any) -> Array:
+    def to_host(self, array: Array) -> Array:
         return array
 
-    def write(self, array: Any, values: Any) -> None:
+    def write(self, array: Array, values: Array | int) -> None:
         array[:] = values
 
-    def run_rows(self, size: int, function: Callable[..., object], *arguments: Any) -> None:
+    def run_rows(self, size: int, function: Callable[..., object], *arguments: object) -> None:
         """Run a compiled function over `size` rows.
 
         After `arguments` it gets a `RowBuffers`, and the start and stop of its rows.

@@ -3,22 +3,25 @@
 Used by `Batch(options, n, device="cuda")`; needs the extra `cuda`. Observations stay on the device
 in arrays with the CUDA array interface, which torch takes without a copy:
 `torch.as_tensor(observations, device="cuda")`. In numba's simulator device arrays are NumPy arrays
-that only kernels may use.
+that only kernels may use. Device arrays are annotated as `Array`: they have its shape, dtype and
+indices.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
+import numpy.typing as npt
 from numba import config
 
 from ...common.suggestions import install_hint, not_installed
 from ...common.threads import STEP_NS
 from ...common.typing import Array
 from ..endgame import Tablebase
-from .kernels import TRICKS_OF_LEADER, Moves
+from .cpu_backend import Shape
+from .kernels import TRICKS_OF_LEADER, BatchArrays, Moves
 
 SIMULATED = bool(config.ENABLE_CUDASIM)  # type: ignore[attr-defined]
 _BLOCK = 128
@@ -47,16 +50,16 @@ class CudaBackend:
 
     def __init__(self) -> None:
         check_device()
-        self._constants: dict[int, tuple[Array, Any]] = {}
+        self._constants: dict[int, tuple[Array, Array]] = {}
         self._tablebases: list[Tablebase] = []
-        self._buffers: dict[str, Any] = {}
+        self._buffers: dict[str, Array] = {}
         self.has_all_endings: bool = False
         """Whether the tablebases there hold all endgames; otherwise they are not used."""
 
-    def zeros(self, shape: Any, kind: Any) -> Any:
+    def zeros(self, shape: Shape, kind: npt.DTypeLike) -> Array:
         return _copied(np.zeros(shape, kind))
 
-    def empty(self, shape: Any, kind: Any) -> Any:
+    def empty(self, shape: Shape, kind: npt.DTypeLike) -> Array:
         if SIMULATED:
             return self.zeros(shape, kind)
         from numba import cuda
@@ -68,7 +71,7 @@ class CudaBackend:
         self._constants[id(array)] = array, _copied(array)
         return array
 
-    def to_device(self, array: Any) -> Any:
+    def to_device(self, array: object) -> Array:
         """The array on the device; host arrays are copied."""
         if id(array) in self._constants:
             return self._constants[id(array)][1]
@@ -84,16 +87,16 @@ class CudaBackend:
 
         return cuda.as_cuda_array(array, sync=False)
 
-    def is_device_array(self, array: Any) -> bool:
+    def is_device_array(self, array: object) -> bool:
         """Whether an array is in device memory: one of numba, or a tensor."""
         return isinstance(array, _SimulatedArray) or hasattr(array, "__cuda_array_interface__")
 
-    def to_host(self, array: Any) -> Array:
+    def to_host(self, array: Array) -> Array:
         if isinstance(array, np.ndarray):
             return np.array(array.view(np.ndarray))
         return array.copy_to_host()
 
-    def write(self, array: Any, values: Any) -> None:
+    def write(self, array: Any, values: Array | int) -> None:
         fresh = np.empty(array.shape, array.dtype)
         fresh[...] = values
         if SIMULATED:
@@ -105,8 +108,8 @@ class CudaBackend:
         self,
         size: int,
         kernel: Callable[..., int],
-        thread_arrays: Sequence[Any],
-        *arguments: Any,
+        thread_arrays: Sequence[BatchArrays],
+        *arguments: object,
         cost_ns: int = STEP_NS,
     ) -> int:
         """Launch a thread for each game, asynchronously; returns `size` in place of the count.
@@ -120,7 +123,7 @@ class CudaBackend:
             one_thread_each(kernel)[blocks](size, thread_arrays[0], arrays)
         return size
 
-    def run_rows(self, size: int, function: Callable[..., object], *arguments: Any) -> None:
+    def run_rows(self, size: int, function: Callable[..., object], *arguments: object) -> None:
         """Launch a thread for each row, asynchronously."""
         from .cuda_kernels import one_row_each
 
@@ -129,11 +132,11 @@ class CudaBackend:
             one_row_each(function)[blocks](size, arrays)
 
     def _launch_arguments(
-        self, size: int, arguments: tuple[Any, ...]
-    ) -> tuple[tuple[int, int], tuple[Any, ...]]:
+        self, size: int, arguments: tuple[object, ...]
+    ) -> tuple[tuple[int, int], tuple[object, ...]]:
         return (-(-size // _BLOCK), min(size, _BLOCK)), tuple(map(self._device_argument, arguments))
 
-    def _device_argument(self, argument: Any) -> Any:
+    def _device_argument(self, argument: object) -> object:
         if isinstance(argument, tuple):
             make = getattr(argument, "_make", tuple)
             return make(map(self._device_argument, argument))
@@ -147,7 +150,7 @@ class CudaBackend:
         if self.has_all_endings:
             self._tablebases = [_copied_tablebase(tablebase) for tablebase in tablebases]
 
-    def best_tricks(self, thread_arrays: Sequence[Any], indices: Array) -> Moves:
+    def best_tricks(self, thread_arrays: Sequence[BatchArrays], indices: Array) -> Moves:
         """Tricks of the leader in those of these games that have reached the endgame."""
         from .cuda_kernels import look_up_all
 
@@ -157,7 +160,7 @@ class CudaBackend:
             self.run(len(indices), look_up_all, thread_arrays, moves, tablebase)
         return moves
 
-    def replace_illegal(self, thread_arrays: Sequence[Any], actions: Any) -> Any:
+    def replace_illegal(self, thread_arrays: Sequence[BatchArrays], actions: Array) -> Array:
         """The actions, with illegal ones replaced by legal ones and reported by the next check."""
         from .cuda_kernels import refuse_all
 
@@ -176,7 +179,7 @@ class CudaBackend:
             self.write(self._buffers["refused"], 0)
         return int(illegal[0]) if len(illegal) else -1
 
-    def _named_buffer(self, name: str, n: int, kind: Any) -> Any:
+    def _named_buffer(self, name: str, n: int, kind: npt.DTypeLike) -> Array:
         if name not in self._buffers:
             self._buffers[name] = self.zeros(n, kind)
         return self._buffers[name]
@@ -187,7 +190,7 @@ class _SimulatedArray(Array):
 
     __array_ufunc__ = None  # pyright: ignore[reportAssignmentType]
 
-    def __array_function__(self, *arguments: Any) -> Any:
+    def __array_function__(self, *arguments: object) -> NoReturn:
         raise TypeError(f"this array is on the device: {arguments[0]}")
 
     def __getitem__(self, key: Any) -> Any:
@@ -196,7 +199,7 @@ class _SimulatedArray(Array):
         return super().__getitem__(key)
 
 
-def _copied(array: Array) -> Any:
+def _copied(array: Array) -> Array:
     if SIMULATED:
         return np.array(array).view(_SimulatedArray)
     from numba import cuda

@@ -7,13 +7,15 @@ simulator.
 from __future__ import annotations
 
 import functools
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
 from numba import cuda as numba_cuda
 from numba import float64, from_dtype, int8, uint64
 
 from ...common.jit.compiler import jit
+from ...common.typing import Array
 from ..bitset import lowest, nth_lowest, popcount
 from ..dtypes import GAME
 from ..endgame import Tablebase
@@ -27,19 +29,25 @@ from .cpu_backend import N_FLOATS, RowBuffers
 from .kernels import ENDGAME_REACHED, WORKSPACE, BatchArrays, Moves, is_legal
 
 cuda: Any = numba_cuda
-kernel: Any = cuda.jit
+kernel = cuda.jit
 _WORKSPACE, _GAME = from_dtype(WORKSPACE), from_dtype(GAME)
 
 
+class Kernel(Protocol):
+    """A compiled kernel: `kernel[blocks, threads](*arguments)` launches it."""
+
+    def __getitem__(self, configuration: tuple[int, int]) -> Callable[..., None]: ...
+
+
 @functools.cache
-def one_thread_each(function: Any) -> Any:
+def one_thread_each(function: Callable[..., int]) -> Kernel:
     """Kernel that runs a batch function with one thread per game.
 
     On the CPU each of the few threads has a `BatchArrays`; here only the workspace is per thread.
     """
 
     @kernel
-    def launch(size: int, arrays: Any, arguments: Any) -> None:
+    def launch(size: int, arrays: BatchArrays, arguments: tuple[Array, ...]) -> None:
         index = cuda.grid(1)
         if index < size:
             # Numba does not support `_replace`.
@@ -58,11 +66,11 @@ def one_thread_each(function: Any) -> Any:
 
 
 @functools.cache
-def one_row_each(function: Any) -> Any:
+def one_row_each(function: Callable[..., object]) -> Kernel:
     """Kernel that runs a function with one thread per row."""
 
     @kernel
-    def launch(size: int, arguments: Any) -> None:
+    def launch(size: int, arguments: tuple[Array, ...]) -> None:
         index = cuda.grid(1)
         if index < size:
             buffers = RowBuffers(
@@ -77,7 +85,9 @@ def one_row_each(function: Any) -> Any:
 
 
 @jit
-def refuse_all(arrays: BatchArrays, checked: tuple[Any, Any, Any], start: int, stop: int) -> int:
+def refuse_all(
+    arrays: BatchArrays, checked: tuple[Array, Array, Array], start: int, stop: int
+) -> int:
     """Copy the actions; an illegal one is flagged and replaced by the lowest legal one.
 
     `checked` are the actions, their copies, and the flags.
@@ -119,7 +129,7 @@ def look_up_all(
 
 
 @kernel
-def random_hands_kernel(arrays: Any, seed: np.uint64, first: int) -> None:
+def random_hands_kernel(arrays: tuple[Array, Array, Array], seed: np.uint64, first: int) -> None:
     """One random hand per thread: the payoff of seat 0 and the number of actions."""
     rules, payoffs, played = arrays
     index = cuda.grid(1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -48,7 +48,7 @@ def results_by_seat(results: Array, seats: Array) -> dict[str, Array]:
     }
 
 
-def result_dicts(columns: dict[str, Array]) -> list[dict[str, Any]]:
+def result_dicts(columns: dict[str, Array]) -> list[dict[str, int | Array]]:
     """Rows of `results_by_seat` as one dictionary per game."""
     values = (
         list(column.copy()) if column.ndim > 1 else column.tolist() for column in columns.values()

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -37,12 +37,11 @@ from .store import (
     open_layers,
 )
 
+T = TypeVar("T")
 Report = Callable[[str], None]
 
 
-def map_classes(
-    kind: TablebaseKind, n: int, threads: int, work: Callable[[Classes], Any]
-) -> list[Any]:
+def map_classes(kind: TablebaseKind, n: int, threads: int, work: Callable[[Classes], T]) -> list[T]:
     """`work` over the classes of a layer, in chunks on several threads."""
     first, end = (int(c) for c in kind.scheme.first_class[n : n + 2])
     pieces = min(end - first, 16 * threads if threads > 1 else 64)

@@ -12,9 +12,10 @@ import threading
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any, SupportsIndex
+from typing import SupportsIndex
 
 import numpy as np
+import numpy.typing as npt
 
 from ...common.jit.compiler import jit, warm_up
 from ...common.threads import usable_threads
@@ -289,7 +290,7 @@ def _first_invalid(endings: _Endings) -> int:
     return -1
 
 
-def _checked_rows(hands: Any, trumps: Any, leaders: Any) -> _Endings:
+def _checked_rows(hands: npt.ArrayLike, trumps: npt.ArrayLike, leaders: npt.ArrayLike) -> _Endings:
     sets = np.ascontiguousarray(hands, np.uint64)
     if sets.ndim != 2 or sets.shape[1] != 2:
         raise ValueError(f"hands has shape {sets.shape}: it has to be (positions, 2)")
@@ -308,7 +309,7 @@ def _checked_rows(hands: Any, trumps: Any, leaders: Any) -> _Endings:
     return endings
 
 
-def _select(endings: _Endings, rows: Any) -> _Endings:
+def _select(endings: _Endings, rows: slice | np.ndarray) -> _Endings:
     return tuple(column[rows] for column in endings)
 
 
@@ -332,7 +333,11 @@ def _solve_all(tablebase: Tablebase, endings: _Endings, threads: int | None) -> 
 
 
 def values(
-    hands: Any, trumps: Any, leaders: Any, low: bool = False, threads: int | None = None
+    hands: npt.ArrayLike,
+    trumps: npt.ArrayLike,
+    leaders: npt.ArrayLike,
+    low: bool = False,
+    threads: int | None = None,
 ) -> np.ndarray:
     """Tricks of each leader, for arrays of positions: `hands[N, 2]` are card sets.
 

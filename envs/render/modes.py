@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
@@ -15,8 +15,13 @@ from .scene import scene_of
 from .shapes import Scene
 from .text import text_table
 
+if TYPE_CHECKING:
+    from .window import Window
+
 RENDER_MODES = ("human", "ansi", "rgb_array", "svg")
 OPEN, SEAT, MOVER = "open", "seat", "mover"
+RenderFrame = Any
+"""By the mode: a text (`ansi`, `svg`), uint8 of (height, width, 3) (`rgb_array`), or None."""
 
 
 def painter_for(mode: str | None, fps: int = 2) -> Painter | None:
@@ -35,9 +40,11 @@ class Painter:
     def __init__(self, mode: str, fps: int = 2) -> None:
         self.mode = mode
         self._fps = fps
-        self._window: Any = None
+        self._window: Window | None = None
 
-    def paint(self, game: Game, seat: int, names: tuple[str, str], *, open_hands: bool) -> Any:
+    def paint(
+        self, game: Game, seat: int, names: tuple[str, str], *, open_hands: bool
+    ) -> RenderFrame:
         """The table from a seat, its name first; with `open_hands` the other hand is shown."""
         view = game.view(seat)
         other_hand = game.hands[1 - seat] if open_hands else None
@@ -45,7 +52,7 @@ class Painter:
             return text_table(view, other_hand=other_hand, names=names)
         return self.draw(scene_of(view, other_hand=other_hand, names=names))
 
-    def draw(self, scene: Scene) -> Any:
+    def draw(self, scene: Scene) -> RenderFrame:
         if self.mode == "svg":
             from .svg import svg_of
 
@@ -62,7 +69,7 @@ class Painter:
         self._window.show(scene)
         return None
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         # A copy opens a window of its own.
         return {**self.__dict__, "_window": None}
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pygame
 
@@ -19,7 +17,7 @@ class Window:
         self._fps = fps
         self._clock = pygame.time.Clock()
         self._title = title
-        self._screen: Any = None
+        self._screen: pygame.Surface | None = None
         self.closed = False
 
     def show(self, scene: Scene) -> None:

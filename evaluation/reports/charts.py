@@ -11,7 +11,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
+
+T = TypeVar("T")
 
 PALETTE = ("#b4531b", "#2c6a9b", "#5a7d2a", "#8b4a8b", "#0f7f7a", "#8a6d00")
 _PALETTE_DARK = ("#e8894a", "#6ab0e0", "#a5c96a", "#d09ad0", "#5cc4be", "#d9bd4e")
@@ -377,7 +379,7 @@ def _draw_curve(
         drawing.dot(*at(x, y), f"on {kind}", f"{name} at {short_number(x)}: {y:.4g}{interval}", 2.5)
 
 
-def thinned(points: Sequence[Any], most: int = 400) -> list[Any]:
+def thinned(points: Sequence[T], most: int = 400) -> list[T]:
     """Evenly spaced points, at most about so many, with the last one."""
     step = max(1, len(points) // most)
     sample = list(points[::step])

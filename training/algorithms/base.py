@@ -17,7 +17,7 @@ from ...agents.checkpoints.schema import Count, NetworkCard
 from ...common.settings import SettingsError
 from ...common.suggestions import not_installed
 from ...common.threads import usable_threads
-from ...common.typing import Array
+from ...common.typing import Array, JsonObject
 from ...common.typing import Arrays as Arrays
 from ...engine.batch.cuda_backend import NoDevice, check_device
 from ..settings import Settings
@@ -82,11 +82,11 @@ class Trainer(ABC):
         """Inputs and architecture of the network, for a checkpoint's card."""
 
     @abstractmethod
-    def state(self) -> tuple[Arrays, dict[str, Any]]:
+    def state(self) -> tuple[Arrays, JsonObject]:
         """All that the rest of the training depends on: arrays, and values that JSON holds."""
 
     @abstractmethod
-    def restore(self, arrays: Arrays, plain: dict[str, Any]) -> None:
+    def restore(self, arrays: Arrays, plain: JsonObject) -> None:
         """Restore what `state` gave; raise ValueError if it does not fit."""
 
     # -- optional

@@ -10,6 +10,7 @@ from ...agents.checkpoints.schema import NetworkCard
 from ...common.jit.compiler import warm_up
 from ...common.schema import convert
 from ...common.settings import PositiveInt, SettingsError, doc
+from ...common.typing import JsonObject
 from ...solvers.mccfr import new_mccfr, run_iterations
 from ...solvers.public_tree import MAX_CARDS, public_tree, why_no_public_tree
 from ..settings import Settings
@@ -118,10 +119,10 @@ class CFR(Trainer):
     def _tables(self) -> Arrays:
         return {"regrets": self.mccfr.regrets, "strategy_sum": self.mccfr.strategy_sum}
 
-    def state(self) -> tuple[Arrays, dict[str, Any]]:
+    def state(self) -> tuple[Arrays, JsonObject]:
         return self._tables(), {"decisions": self.decisions, "hands": self.hands}
 
-    def restore(self, arrays: Arrays, plain: dict[str, Any]) -> None:
+    def restore(self, arrays: Arrays, plain: JsonObject) -> None:
         state = convert(plain, TrainerState, "trainer")
         for name, table in self._tables().items():
             if arrays[name].shape != table.shape:

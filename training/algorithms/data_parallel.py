@@ -16,6 +16,7 @@ import numpy as np
 
 from ...agents.calls import AgentFault
 from ...agents.checkpoints.schema import NetworkCard
+from ...common.typing import Array, JsonObject
 from ..checkpoint import digest_of
 from ..distributed import Ranks, RanksLost
 from .base import Arrays, Diverged, Trainer
@@ -85,11 +86,11 @@ class DataParallel(Trainer):
     def network_card(self) -> NetworkCard:
         return self.local.network_card()
 
-    def load_weights(self, weights: Mapping[str, Any]) -> None:
+    def load_weights(self, weights: Mapping[str, Array]) -> None:
         self._lead("load_weights", weights)
         self.local.load_weights(weights)
 
-    def state(self) -> tuple[Arrays, dict[str, Any]]:
+    def state(self) -> tuple[Arrays, JsonObject]:
         """The first rank's state, and what differs from it on the other ranks."""
         self._lead("state")
         local = *self.local.state(), digest_of(self.player())
@@ -104,7 +105,7 @@ class DataParallel(Trainer):
                     arrays[f"rank.{rank}.{name}"] = array
         return arrays, {"decisions": self.decisions, "hands": self.hands, "ranks": [*plains]}
 
-    def restore(self, arrays: Arrays, plain: dict[str, Any]) -> None:
+    def restore(self, arrays: Arrays, plain: JsonObject) -> None:
         """Restore a state; games of another number of ranks begin anew, with deals of their own."""
         self._lead("restore", arrays, plain)
         plains, ranks = plain.get("ranks", [plain]), self.ranks

@@ -12,7 +12,6 @@ and is the player. Read it from top to bottom, beginning at `NFSP.iterate`.
 from __future__ import annotations
 
 import copy
-from typing import Any
 
 import numpy as np
 import torch
@@ -24,7 +23,7 @@ from ...agents.checkpoints.input_names import input_names
 from ...agents.checkpoints.schema import Count, NetworkCard
 from ...agents.networks.relative_ranks import gather_rows
 from ...common.schema import convert
-from ...common.typing import Array
+from ...common.typing import Array, JsonObject
 from ...engine.dtypes import SEATS
 from ...envs import SelfPlayEnv
 from ..rollout.input_features import inputs_of
@@ -261,7 +260,7 @@ class NFSP(Trainer):
             card_ranks="relative",
         )
 
-    def state(self) -> tuple[Arrays, dict[str, Any]]:
+    def state(self) -> tuple[Arrays, JsonObject]:
         arrays = self.replay_buffer.state("replay.") | self.reservoir_buffer.state("reservoir.")
         for name in _NETWORKS:
             arrays |= module_arrays(f"{name}.", getattr(self, name).state_dict())
@@ -276,7 +275,7 @@ class NFSP(Trainer):
         )
         return arrays, to_builtins(plain)
 
-    def restore(self, arrays: Arrays, plain: dict[str, Any]) -> None:
+    def restore(self, arrays: Arrays, plain: JsonObject) -> None:
         state = convert(plain, NFSPState, "trainer")
         for name in _NETWORKS:
             restore_module(getattr(self, name), arrays, f"{name}.")

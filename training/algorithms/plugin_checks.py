@@ -17,6 +17,7 @@ from ...agents.checkpoints.schema import NetworkCard
 from ...common.plugins import error_location, error_text
 from ...common.schema import short_repr
 from ...common.suggestions import type_phrase
+from ...common.typing import JsonObject
 from ..settings import Settings
 from .base import Arrays, Trainer
 
@@ -121,7 +122,7 @@ def checked_player(trainer: Trainer) -> tuple[Arrays, NetworkCard]:
     return weights, card
 
 
-def checked_state(trainer: Trainer) -> tuple[Arrays, dict[str, Any]]:
+def checked_state(trainer: Trainer) -> tuple[Arrays, JsonObject]:
     """Arrays and plain values of a trainer's state, NumPy's numbers among them as Python's."""
     state: Any = trainer.state()
     try:
@@ -161,7 +162,7 @@ def check_results(trainer: Trainer, settings: Settings) -> None:
     checked_state(trainer)
 
 
-def _are_arrays(arrays: Any, kinds: str = "biuf") -> bool:
+def _are_arrays(arrays: object, kinds: str = "biuf") -> bool:
     return isinstance(arrays, Mapping) and all(
         isinstance(array, np.ndarray) and array.dtype.kind in kinds for array in arrays.values()
     )

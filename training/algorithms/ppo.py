@@ -15,7 +15,7 @@ import copy
 import math
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 import numpy as np
@@ -27,6 +27,7 @@ from ...agents.checkpoints.input_names import input_names
 from ...agents.checkpoints.schema import Count, NetworkCard
 from ...common.jit.compiler import warm_up
 from ...common.schema import convert
+from ...common.typing import Arrays, JsonObject
 from ...engine.observation.rule_features import RULE_SPEC
 from ..distributed import SINGLE_RANK, Ranks
 from ..rollout.backends import Array, make_backend
@@ -56,7 +57,7 @@ class PPOState(TrainerState):
 
     pool: Count
     """Number of snapshots."""
-    rng: dict[str, Any]
+    rng: JsonObject
     """State of NumPy's generator."""
 
 
@@ -277,7 +278,7 @@ class PPO(Trainer):
 
     # -- state
 
-    def state(self) -> tuple[dict[str, Array], dict[str, Any]]:
+    def state(self) -> tuple[Arrays, JsonObject]:
         arrays = module_arrays("network.", self.network.state_dict())
         arrays |= module_arrays("ema_network.", self.ema_network.state_dict())
         arrays |= self.pool.state() | optimizer_arrays("optimizer.", self.optimizer)
@@ -286,7 +287,7 @@ class PPO(Trainer):
         plain = PPOState(self.decisions, self.hands, len(self.pool.snapshots), rng)
         return arrays, msgspec.to_builtins(plain)
 
-    def restore(self, arrays: dict[str, Array], plain: dict[str, Any]) -> None:
+    def restore(self, arrays: Arrays, plain: JsonObject) -> None:
         state = convert(plain, PPOState, "trainer")
         restore_module(self.network, arrays, "network.")
         restore_module(self.ema_network, arrays, "ema_network.")

@@ -11,7 +11,7 @@ import math
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -28,8 +28,9 @@ from ...agents.checkpoints.input_names import input_names
 from ...agents.checkpoints.schema import Count, NetworkCard
 from ...common.plugins import error_location, error_text
 from ...common.schema import convert
-from ...common.typing import Array
+from ...common.typing import Array, JsonObject
 from ...envs.opponent_pool import OpponentPool
+from ...envs.options import Info
 from ...envs.sb3 import GermanWhistVecEnv
 from ..checkpoint import agent_from_weights
 from ..rollout.input_features import inputs_of
@@ -43,6 +44,12 @@ from ..rollout.tensor_state import (
 from .base import MASK_IGNORED, Arrays, Diverged, Trainer, TrainerState, torch_device
 from .plugin_checks import TrainerFault, method_of
 from .settings import SB3Settings
+
+if TYPE_CHECKING:
+    from gymnasium import spaces
+    from stable_baselines3.common.base_class import BaseAlgorithm
+    from torch.utils.tensorboard.writer import SummaryWriter
+
 
 _METRICS = {
     "train/entropy_loss": "entropy",
@@ -72,7 +79,7 @@ _NOT_FINITE = "weights became NaN or infinite after {:,} decisions"
 class InputSelection(BaseFeaturesExtractor):
     """The inputs of the observation that vary in these games."""
 
-    def __init__(self, observation_space: Any, inputs: list[int]) -> None:
+    def __init__(self, observation_space: spaces.Box, inputs: list[int]) -> None:
         super().__init__(observation_space, len(inputs))
         self.inputs: Tensor
         self.register_buffer("inputs", torch.tensor(inputs))
@@ -101,7 +108,7 @@ class ScaledVecEnv(GermanWhistVecEnv):
             raise Diverged(MASK_IGNORED)
         super().step_async(actions)
 
-    def step_wait(self) -> tuple[Any, Any, Any, list[dict[str, Any]]]:
+    def step_wait(self) -> tuple[Array, Array, Array, list[Info]]:
         observations, rewards, dones, infos = super().step_wait()
         return observations, rewards / np.float32(self.reward_scale), dones, infos
 
@@ -109,19 +116,21 @@ class ScaledVecEnv(GermanWhistVecEnv):
 class SharedTensorBoard(TensorBoardOutputFormat):
     """Output to a writer of the run, without the scalars that the run writes itself."""
 
-    def __init__(self, writer: Any, excluded: Iterable[str]) -> None:
+    def __init__(self, writer: SummaryWriter, excluded: Iterable[str]) -> None:
         self.writer = writer
         self._is_closed = False
         self._excluded = frozenset(excluded)
 
     def write(
-        self, key_values: dict[str, Any], key_excluded: dict[str, Any], step: int = 0
+        self,
+        key_values: dict[str, object],
+        key_excluded: dict[str, tuple[str, ...]],
+        step: int = 0,
     ) -> None:
-        key_values, key_excluded = (
-            {key: value for key, value in scalars.items() if key not in self._excluded}
-            for scalars in (key_values, key_excluded)
-        )
-        super().write(key_values, key_excluded, step)
+        excluded = self._excluded
+        values = {name: value for name, value in key_values.items() if name not in excluded}
+        formats = {name: value for name, value in key_excluded.items() if name not in excluded}
+        super().write(values, formats, step)
 
 
 class SessionCallbackList(CallbackList):
@@ -138,11 +147,11 @@ class SessionCallbackList(CallbackList):
         """Whether a callback has ended the training."""
         self._started = False
 
-    def init_callback(self, model: Any) -> None:
+    def init_callback(self, model: BaseAlgorithm) -> None:
         if not self._started:
             super().init_callback(model)
 
-    def on_training_start(self, locals_: dict[str, Any], globals_: dict[str, Any]) -> None:
+    def on_training_start(self, locals_: dict[str, object], globals_: dict[str, object]) -> None:
         """Start the callbacks with the budget of the whole training, the first time."""
         if not self._started:
             super().on_training_start({**locals_, "total_timesteps": self.decisions}, globals_)
@@ -232,7 +241,7 @@ class SB3Trainer(Trainer):
             device=device,
         )
         self.model.set_logger(Logger(None, []))
-        self._state_before_fault: tuple[Arrays, dict[str, Any]] | None = None
+        self._state_before_fault: tuple[Arrays, JsonObject] | None = None
         """State from which to resume if an opponent fails in the middle of a step."""
 
     @classmethod
@@ -244,7 +253,7 @@ class SB3Trainer(Trainer):
             self.callbacks.callbacks.append(callback)
         return isinstance(callback, BaseCallback)
 
-    def watch(self, writer: Any) -> None:
+    def watch(self, writer: SummaryWriter) -> None:
         """Write SB3's own scalars with a writer of TensorBoard."""
         names = *_METRICS.values(), "learning_rate", "decisions_per_second"
         written_by_run = [f"train/{name}" for name in names]
@@ -369,7 +378,7 @@ class SB3Trainer(Trainer):
 
     # -- state
 
-    def state(self) -> tuple[Arrays, dict[str, Any]]:
+    def state(self) -> tuple[Arrays, JsonObject]:
         if self._state_before_fault is not None:
             return self._state_before_fault
         model = self.model
@@ -395,7 +404,7 @@ class SB3Trainer(Trainer):
         )
         return arrays, msgspec.to_builtins(state)
 
-    def restore(self, arrays: dict[str, Array], plain: dict[str, Any]) -> None:
+    def restore(self, arrays: Arrays, plain: JsonObject) -> None:
         state = convert(plain, SB3State, "trainer")
         model = self.model
         restore_module(model.policy, arrays, "policy.")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from ...common.plugins import Registry, error_location, error_text
 from ..algorithms.base import Trainer
@@ -32,7 +31,7 @@ class TrainingRun:
         return self.state.seconds
 
     @property
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, int | float]]:
         """Metrics of every iteration, as in `progress.csv`."""
         return self.state.rows
 

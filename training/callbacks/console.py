@@ -7,11 +7,14 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING
 
 from ..checkpoint import EvaluationResult
 from .base import Callback, TrainingRun
 from .evaluation import curve_of, result_row
+
+if TYPE_CHECKING:
+    from rich.panel import Panel
 
 
 class TimeEstimate:
@@ -106,7 +109,7 @@ class LiveDisplay(ConsoleLog):
         from rich.live import Live
 
         self._metrics: Mapping[str, float] = {}
-        self._live: Any = Live(refresh_per_second=4)
+        self._live = Live(refresh_per_second=4)
         self._live.start()
 
     def write(self, text: str) -> None:
@@ -133,7 +136,7 @@ class LiveDisplay(ConsoleLog):
         self._live.stop()
 
 
-def _panel(run: TrainingRun, metrics: Mapping[str, float], estimate: TimeEstimate) -> Any:
+def _panel(run: TrainingRun, metrics: Mapping[str, float], estimate: TimeEstimate) -> Panel:
     from rich.markup import escape
     from rich.panel import Panel
     from rich.progress_bar import ProgressBar

@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 
@@ -73,7 +72,9 @@ def evaluate_checkpoint(
     evaluation = CheckpointEvaluation([], [])
     for rules in checkpoint.rules:
         player = NetworkAgent(rules, checkpoint)
-        named_opponents: list[tuple[str, Any]] = [(n, n) for n in dict.fromkeys(opponents)]
+        named_opponents: list[tuple[str, str | NetworkAgent]] = [
+            (n, n) for n in dict.fromkeys(opponents)
+        ]
         if earlier is not None:
             name = f"{ITSELF}@{int(earlier.stem):,}"
             named_opponents.append((name, NetworkAgent(rules, read_checkpoint(earlier))))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -35,7 +34,7 @@ LEARNING = (
 def write_report(
     path: Path,
     settings: Settings,
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Mapping[str, float]],
     results: Sequence[EvaluationResult],
 ) -> None:
     name = path.parent.name

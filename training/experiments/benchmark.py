@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 
@@ -34,6 +34,7 @@ from ...common.settings import (
     keep_settings,
 )
 from ...common.signals import RunStopped
+from ...common.typing import JsonObject
 from ...engine.rules import Rules, load_rules
 from ...evaluation import evaluate
 from ...evaluation.exploitability.exact import check_measurable, measure_exploitability
@@ -61,7 +62,7 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
 
     about: Annotated[str, doc("Purpose of the benchmark, in a line.")] = ""
     algorithms: Annotated[
-        dict[str, dict[str, Any]],
+        dict[str, JsonObject],
         doc(
             "Settings by the name of the algorithm, a trainer unless `trainer` names another, "
             "`cfr+` (which has none), or `expert-iteration` (a recipe whose `policy` is the "
@@ -91,8 +92,8 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
             le=30,
         ),
     ] = 5
-    settings: Annotated[dict[str, Any], doc("Settings of all trainings.")] = msgspec.field(
-        default_factory=dict[str, Any]
+    settings: Annotated[JsonObject, doc("Settings of all trainings.")] = msgspec.field(
+        default_factory=JsonObject
     )
     eval_opponents: Annotated[
         Names,
@@ -138,11 +139,9 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
                     seed=seed,
                 )
 
-    def _settings_of(
-        self, algorithm: str, own: Mapping[str, Any], rules: str, seed: int
-    ) -> dict[str, Any]:
+    def _settings_of(self, algorithm: str, own: JsonObject, rules: str, seed: int) -> JsonObject:
         source, trainer = f"algorithms: {algorithm}", own["trainer"]
-        fixed: dict[str, Any] = {
+        fixed: JsonObject = {
             "rules": rules,
             "seed": seed,
             "threads": 1,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
 from ...agents.registry import make_agent
 from ...common.markdown import markdown_table
-from ...common.typing import Array
+from ...common.typing import Array, JsonObject
 from ...engine.rules import Rules, load_rules
 from ...evaluation import Estimate
 from ...evaluation.exploitability.exact import measure_exploitability
@@ -44,7 +43,7 @@ class Result(Struct, frozen=True, kw_only=True):
     algorithm: str
     seed: int
     points: list[Point]
-    settings: dict[str, Any] = {}
+    settings: JsonObject = {}
     """Settings of the algorithm, as the benchmark gives them."""
 
     @property

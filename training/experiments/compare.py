@@ -13,7 +13,7 @@ from functools import cached_property
 from html import escape
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -21,13 +21,17 @@ from msgspec import Struct
 
 from ...common.files import read_yaml_mapping
 from ...common.serialization import data_frame
-from ...common.typing import Array
+from ...common.typing import Array, JsonObject
 from ...evaluation.formats import in_columns
 from ...evaluation.reports import charts
 from ...evaluation.statistics import Estimate, difference_of_means, mean_of
 from ..callbacks.evaluation import ITSELF
 from ..callbacks.report_files import EVALUATIONS, LEARNING, TABLE
 from ..folder import SETTINGS
+
+if TYPE_CHECKING:
+    import pandas
+
 
 _IGNORED_SETTINGS = ("about", "seed")
 
@@ -46,7 +50,7 @@ class ComparedTraining(Struct, frozen=True, kw_only=True, dict=True):
 
     name: str
     folders: tuple[Path, ...]
-    settings: dict[str, Any]
+    settings: JsonObject
     rates: dict[str, list[Point]]
     """Win rates by opponent."""
     learning: dict[str, list[Point]]
@@ -88,7 +92,7 @@ class Comparison(Struct, frozen=True, dict=True):
     trainings: list[ComparedTraining]
 
     @cached_property
-    def differing(self) -> dict[str, list[Any]]:
+    def differing(self) -> dict[str, list[object]]:
         """The settings that differ, with their values by training."""
         names = dict.fromkeys(
             name
@@ -96,7 +100,7 @@ class Comparison(Struct, frozen=True, dict=True):
             for name in training.settings
             if name not in _IGNORED_SETTINGS
         )
-        values = {
+        values: dict[str, list[object]] = {
             name: [training.settings.get(name) for training in self.trainings] for name in names
         }
         return {name: row for name, row in values.items() if any(value != row[0] for value in row)}
@@ -106,7 +110,7 @@ class Comparison(Struct, frozen=True, dict=True):
         """The trainings but the first, beside it."""
         return [_improvement(training, self.trainings[0]) for training in self.trainings[1:]]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         # msgspec writes null for the infinite margin of error of an interval over one seed.
         text = msgspec.json.encode(self.trainings, enc_hook=str)
         improvements = msgspec.json.decode(msgspec.json.encode(self.improvements))
@@ -116,7 +120,7 @@ class Comparison(Struct, frozen=True, dict=True):
             "improvements": improvements,
         }
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[JsonObject]:
         """All win rates, a row per point."""
         return [
             {
@@ -130,7 +134,7 @@ class Comparison(Struct, frozen=True, dict=True):
             for point in points
         ]
 
-    def frame(self) -> Any:
+    def frame(self) -> pandas.DataFrame:
         """All win rates as a `pandas.DataFrame`."""
         return data_frame(self.rows())
 

@@ -8,11 +8,11 @@ anew from the state that was sent.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -23,6 +23,7 @@ from ...common.files import write_file
 from ...common.settings import format_overrides
 from ...common.signals import RunStopped
 from ...common.threads import usable_threads
+from ...common.typing import JsonObject
 from ...evaluation.packing import PackedFiles, files_below, pack
 from ..api import train, train_on
 from ..callbacks.base import Callback
@@ -50,7 +51,7 @@ class Job:
 
     name: str
     folder: Path
-    settings: Mapping[str, Any]
+    settings: JsonObject
     """Settings of a new run."""
     words: Sequence[str] = ()
     """Changed settings of a resumed run."""
@@ -180,7 +181,7 @@ def _pack(job: J) -> tuple[J, Callable[[PackedFiles], None]]:
 
 def _map_paths(settings: Settings, rename: Callable[[str], str]) -> Settings:
     """Settings with a function applied to all values that may be paths or modules."""
-    changes: dict[str, Any] = {}
+    changes: dict[str, object] = {}
     for name in _PATH_SETTINGS:
         value = getattr(settings, name, None)
         if isinstance(value, str):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
@@ -23,6 +24,7 @@ from ...common.settings import (
     format_value,
 )
 from ...common.suggestions import not_installed
+from ...common.typing import JsonObject
 from ...engine.rng import secret_of_seed
 from ...evaluation.formats import percent_with_interval
 from ...evaluation.statistics import Estimate
@@ -56,8 +58,8 @@ class Sweep(CheckedSettings, frozen=True, kw_only=True):
     preset: Annotated[
         str, doc("Preset that the trials start from, or the path of a file; empty: none.")
     ] = "quick"
-    settings: Annotated[dict[str, Any], doc("Settings over it, the same in every trial.")] = (
-        msgspec.field(default_factory=dict[str, Any])
+    settings: Annotated[JsonObject, doc("Settings over it, the same in every trial.")] = (
+        msgspec.field(default_factory=JsonObject)
     )
     space: Annotated[
         dict[str, Range | list[Any]],
@@ -134,7 +136,7 @@ def load_sweep(path: str | Path) -> Sweep:
     return sweep
 
 
-def _choices(value: Any, source: str) -> Any:
+def _choices(value: object, source: str) -> Range | list[object]:
     if isinstance(value, dict):
         return build_settings(Range, value, source, "a part of a range")
     if not isinstance(value, list):
@@ -160,7 +162,7 @@ def base_settings(sweep: Sweep, folder: Path) -> Settings:
 # -- Optuna
 
 
-def import_optuna() -> Any:
+def import_optuna() -> ModuleType:
     try:
         import optuna
     except ImportError:
@@ -169,7 +171,7 @@ def import_optuna() -> Any:
     return optuna
 
 
-def distribution(base: Settings, name: str, choices: Range | list[Any]) -> BaseDistribution:
+def distribution(base: Settings, name: str, choices: Range | list[object]) -> BaseDistribution:
     """Optuna's distribution of a setting."""
     distributions = import_optuna().distributions
     if isinstance(choices, list):
@@ -181,7 +183,7 @@ def distribution(base: Settings, name: str, choices: Range | list[Any]) -> BaseD
     return distributions.FloatDistribution(low, high, log, step)
 
 
-def trial_settings(trial: Trial | FrozenTrial) -> dict[str, Any]:
+def trial_settings(trial: Trial | FrozenTrial) -> JsonObject:
     """The settings that a trial sampled, and its budget in decisions where it has its own."""
     sampled = {
         name: yaml.safe_load(value) if isinstance(value, str) else value

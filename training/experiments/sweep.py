@@ -28,6 +28,7 @@ from ...common.files import write_file
 from ...common.serialization import JsonStruct, csv_text
 from ...common.settings import SettingsError, format_overrides
 from ...common.signals import UNSTABLE, RunStopped, is_alive
+from ...common.typing import JsonObject
 from ...evaluation.statistics import Estimate
 from ..algorithms.registry import make_trainer
 from ..api import train_or_go_on
@@ -51,6 +52,7 @@ from .search_space import (
 )
 
 if TYPE_CHECKING:
+    import pandas
     from optuna import Study, Trial
     from optuna.storages import JournalStorage
     from optuna.trial import FrozenTrial, TrialState
@@ -70,7 +72,7 @@ class Finalist(Struct, frozen=True):
     number: int
     objective: Estimate
     """Mean win rate; without opponents the exploitability, negated."""
-    settings: dict[str, Any]
+    settings: JsonObject
 
 
 class SweepResult(JsonStruct, frozen=True, kw_only=True):
@@ -103,7 +105,7 @@ class SweepResult(JsonStruct, frozen=True, kw_only=True):
             < math.hypot(best.objective.margin_of_error, other.objective.margin_of_error)
         ]
 
-    def frame(self) -> Any:
+    def frame(self) -> pandas.DataFrame:
         """The trials as a `pandas.DataFrame`."""
         return self.study.trials_dataframe()
 

@@ -9,7 +9,7 @@ targets, in one or more rounds. Finished stages are stored and an interrupted on
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from ...agents.checkpoints.bundled import CHAMPION
 from ...common.settings import (
@@ -126,7 +126,7 @@ def command_of(recipe: Recipe) -> str:
     return min(commands, key=len)
 
 
-def _recipe_from(values: Mapping[str, Any], source: str) -> Recipe:
+def _recipe_from(values: Mapping[str, object], source: str) -> Recipe:
     # Words of the command line are split at commas, which may be part of a path.
     values = {
         name: ",".join(map(str, value)) if name in _PATHS and isinstance(value, list) else value

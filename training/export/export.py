@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,6 +29,12 @@ from ...agents.checkpoints import (
 from ...common.files import write_file
 from ...common.suggestions import not_installed
 from ...engine.observation.spec import spec_of
+from ...engine.rules import RulesLike
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+    from torch import Tensor, nn
+
 
 OPSET = 17
 _TOLERANCE = 1e-4
@@ -68,7 +74,7 @@ def metadata_of(checkpoint: Checkpoint) -> dict[str, str]:
     return metadata
 
 
-def onnx_model(checkpoint: Checkpoint) -> tuple[Any, float]:
+def onnx_model(checkpoint: Checkpoint) -> tuple[ModelProto, float]:
     """ONNX model of a checkpoint, and the largest difference of its logits from torch's."""
     import onnx
     import torch
@@ -97,7 +103,7 @@ def onnx_model(checkpoint: Checkpoint) -> tuple[Any, float]:
     return model, _max_difference(model, policy, inputs)
 
 
-def _random_inputs(n_actions: int, size: int, rows: int = 256) -> dict[str, Any]:
+def _random_inputs(n_actions: int, size: int, rows: int = 256) -> dict[str, Tensor]:
     """Observations and masks as tensors, by the names of a graph's inputs."""
     import torch
 
@@ -111,7 +117,7 @@ def _random_inputs(n_actions: int, size: int, rows: int = 256) -> dict[str, Any]
     }
 
 
-def _max_difference(model: Any, policy: Any, inputs: dict[str, Any]) -> float:
+def _max_difference(model: ModelProto, policy: nn.Module, inputs: dict[str, Tensor]) -> float:
     """Largest difference of a graph's logits from torch's; raises if it is too large."""
     import torch
     from onnx import checker
@@ -149,7 +155,7 @@ class ExportedGraph:
         return "\n".join(lines)
 
 
-def export_onnx(source: str | Path, target: Path, rules: Any = None) -> ExportedGraph:
+def export_onnx(source: str | Path, target: Path, rules: RulesLike | None = None) -> ExportedGraph:
     """Write a checkpoint as ONNX, checked against torch; `rules` choose one of several sets."""
     for package, extra in (("onnx", "onnx"), ("torch", "train")):
         if find_spec(package) is None:
