@@ -1,6 +1,6 @@
 """Tournaments: some agents against one or all others, to a number of hands or a precision.
 
-The walk: `Arena.play` takes chunks of deals from a `Schedule`, has a `ChunkPlayer` play them, in
+`Arena.play` takes chunks of deals from a `Schedule`, has a `ChunkPlayer` play them, in
 this process or in workers, and gives the tallies back to the schedule; `results` turns them into
 metrics.
 """

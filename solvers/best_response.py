@@ -16,7 +16,7 @@ from ..common.threads import usable_threads
 from ..common.typing import Array
 from ..engine.rules import Rules
 from .public_tree import public_tree
-from .traversal import EVALUATE, RESPOND, Walk, new_traversal_buffers, traverse, tree_arrays
+from .traversal import EVALUATE, RESPOND, Traversal, new_traversal_buffers, traverse, tree_arrays
 
 
 @dataclass(frozen=True)
@@ -48,28 +48,28 @@ class PublicTreeTraversal:
         self._arrays = tree_arrays(self.tree)
         count = min(threads or usable_threads(), self.tree.n_roots)
         self._buffers = [new_traversal_buffers(self.tree) for _ in range(count)]
-        warm_up("walks over the public tree", "solvers", self._compile)
+        warm_up("traversals of the public tree", "solvers", self._compile)
 
     def _compile(self) -> None:
         strategy_sum = np.zeros(self.tree.size, np.float32)
-        traverse(Walk(self._arrays, self._buffers[0], 0, RESPOND, strategy_sum), 0)
+        traverse(Traversal(self._arrays, self._buffers[0], 0, RESPOND, strategy_sum), 0)
 
     def traverse(self, player: int, mode: int, strategy_sum: Array, **options: Any) -> float:
         """Traverse all first upcards; returns the player's expected return.
 
-        `options` are `regrets`, `weight` and `rounded` of a `Walk`.
+        `options` are `regrets`, `weight` and `rounded` of a `Traversal`.
         """
-        walks = [
-            Walk(self._arrays, buffers, player, mode, strategy_sum, **options)
+        traversals = [
+            Traversal(self._arrays, buffers, player, mode, strategy_sum, **options)
             for buffers in self._buffers
         ]
 
         def traverse_root(root: int) -> float:
-            walk = walks.pop()
+            traversal = traversals.pop()
             try:
-                return traverse(walk, root)
+                return traverse(traversal, root)
             finally:
-                walks.append(walk)
+                traversals.append(traversal)
 
         with ThreadPoolExecutor(len(self._buffers)) as pool:
             futures = [pool.submit(traverse_root, root) for root in range(self.tree.n_roots)]

@@ -133,7 +133,7 @@ def new_traversal_buffers(tree: PublicTree) -> TraversalBuffers:
     )
 
 
-class Walk(NamedTuple):
+class Traversal(NamedTuple):
     """What one traversal is of: the tree, who traverses it and how, and the arrays of its cells."""
 
     tree: TreeArrays
@@ -151,8 +151,12 @@ class Walk(NamedTuple):
 
 
 @forceinline
-def _list_actions(walk: Walk, depth: int, cards: np.uint64) -> None:
-    tables, choose, buffers = walk.tree.tables, walk.tree.paths.deck.choose, walk.buffers
+def _list_actions(traversal: Traversal, depth: int, cards: np.uint64) -> None:
+    tables, choose, buffers = (
+        traversal.tree.tables,
+        traversal.tree.paths.deck.choose,
+        traversal.buffers,
+    )
     frame = buffers.frames[depth]
     unseen, suit = frame["unseen"], frame["suit"]
     actor = frame["actor"]
@@ -191,13 +195,13 @@ def _list_actions(walk: Walk, depth: int, cards: np.uint64) -> None:
 
 
 @forceinline
-def _normalize(walk: Walk, depth: int, cells: np.ndarray) -> None:
+def _normalize(traversal: Traversal, depth: int, cells: np.ndarray) -> None:
     """Regret matching: a strategy proportional to the cells, uniform where all are 0.
 
     Or as good as 0: a player that draws its cards almost never reaches some decisions, and the
     inverse of a subnormal sum is infinite.
     """
-    tables, buffers = walk.tree.tables, walk.buffers
+    tables, buffers = traversal.tree.tables, traversal.buffers
     frame = buffers.frames[depth]
     at, hands = frame["first_cell"], frame["n_hands"]
     for hand in range(hands):
@@ -228,10 +232,10 @@ def _normalize(walk: Walk, depth: int, cells: np.ndarray) -> None:
 
 
 @forceinline
-def _add_to_average(walk: Walk, depth: int) -> None:
+def _add_to_average(traversal: Traversal, depth: int) -> None:
     """Add the opponent's strategy, weighted by its reach, to the average."""
-    tables, buffers, strategy_sum = walk.tree.tables, walk.buffers, walk.strategy_sum
-    weight = np.float32(walk.weight)
+    tables, buffers, strategy_sum = traversal.tree.tables, traversal.buffers, traversal.strategy_sum
+    weight = np.float32(traversal.weight)
     frame = buffers.frames[depth]
     at = frame["first_cell"]
     for k in range(frame["n_actions"]):
@@ -245,9 +249,9 @@ def _add_to_average(walk: Walk, depth: int) -> None:
 
 
 @forceinline
-def _quantize(walk: Walk, depth: int) -> None:
+def _quantize(traversal: Traversal, depth: int) -> None:
     """Write the opponent's strategy as integers up to `MAX_PROBABILITY`."""
-    buffers, rounded = walk.buffers, walk.rounded
+    buffers, rounded = traversal.buffers, traversal.rounded
     frame = buffers.frames[depth]
     last = buffers.actions[depth, frame["n_actions"] - 1]
     for i in range(last["entry"] + last["size"]):
@@ -257,9 +261,9 @@ def _quantize(walk: Walk, depth: int) -> None:
 
 
 @forceinline
-def _update_regrets(walk: Walk, depth: int) -> None:
+def _update_regrets(traversal: Traversal, depth: int) -> None:
     """Add the regrets of the traverser's decision, clipped at zero."""
-    tables, buffers, regrets = walk.tree.tables, walk.buffers, walk.regrets
+    tables, buffers, regrets = traversal.tree.tables, traversal.buffers, traversal.regrets
     frame = buffers.frames[depth]
     at = frame["first_cell"]
     for k in range(frame["n_actions"]):
@@ -276,9 +280,9 @@ def _update_regrets(walk: Walk, depth: int) -> None:
 
 
 @forceinline
-def _begin_decision(walk: Walk, depth: int) -> None:
+def _begin_decision(traversal: Traversal, depth: int) -> None:
     """List the actions of a new decision, with the strategy where it is not the traverser's."""
-    buffers, deck, mode = walk.buffers, walk.tree.paths.deck, walk.mode
+    buffers, deck, mode = traversal.buffers, traversal.tree.paths.deck, traversal.mode
     frame = buffers.frames[depth]
     actor = frame["actor"]
     unseen, public_cards = frame["unseen"], frame["public_cards"][actor]
@@ -286,32 +290,32 @@ def _begin_decision(walk: Walk, depth: int) -> None:
         cards = lead_actions(unseen, public_cards, frame["n_hidden"][actor])
     else:
         cards = legal_replies(unseen, public_cards, frame["n_hidden"][actor], frame["suit"])
-    _list_actions(walk, depth, cards)
+    _list_actions(traversal, depth, cards)
     last = buffers.actions[depth, frame["n_actions"] - 1]
     frame["reply_cell"] = frame["first_cell"] + last["entry"] + last["size"]
-    opponent_acts = actor != walk.traverser
+    opponent_acts = actor != traversal.traverser
     if mode == LEARN:
-        _normalize(walk, depth, walk.regrets)
+        _normalize(traversal, depth, traversal.regrets)
         if opponent_acts:
-            _add_to_average(walk, depth)
+            _add_to_average(traversal, depth)
     elif mode == EVALUATE or opponent_acts:
-        _normalize(walk, depth, walk.strategy_sum)
-        if opponent_acts and len(walk.rounded) > 0:
-            _quantize(walk, depth)
+        _normalize(traversal, depth, traversal.strategy_sum)
+        if opponent_acts and len(traversal.rounded) > 0:
+            _quantize(traversal, depth)
     start = np.float32(0)
     if not opponent_acts and mode == RESPOND:
         start = np.float32(-np.inf)
-    for i in range(deck.choose[popcount(unseen), frame["n_hidden"][walk.traverser]]):
+    for i in range(deck.choose[popcount(unseen), frame["n_hidden"][traversal.traverser]]):
         buffers.value[depth, i] = start
 
 
 @forceinline
-def _pass_reach(walk: Walk, depth: int, action: Record) -> np.bool_:
+def _pass_reach(traversal: Traversal, depth: int, action: Record) -> np.bool_:
     """Write the opponent's reach after an action; returns whether any hand reaches it."""
-    tables, buffers = walk.tree.tables, walk.buffers
+    tables, buffers = traversal.tree.tables, traversal.buffers
     below = depth + 1
     most = np.float32(0)
-    if buffers.frames[depth]["actor"] == walk.traverser:
+    if buffers.frames[depth]["actor"] == traversal.traverser:
         passive_at = action["passive_at"]
         for i in range(action["n_passive"]):
             reach = buffers.reach[depth, tables.without_card[passive_at + i]]
@@ -334,11 +338,11 @@ def _pass_reach(walk: Walk, depth: int, action: Record) -> np.bool_:
 
 
 @forceinline
-def _back_up(walk: Walk, depth: int, action: Record, reached: bool) -> None:
+def _back_up(traversal: Traversal, depth: int, action: Record, reached: bool) -> None:
     """Add the values of an action to those of its decision; zero where it is not `reached`."""
-    tables, buffers = walk.tree.tables, walk.buffers
+    tables, buffers = traversal.tree.tables, traversal.buffers
     below = depth + 1
-    if buffers.frames[depth]["actor"] != walk.traverser:
+    if buffers.frames[depth]["actor"] != traversal.traverser:
         if reached:
             passive_at = action["passive_at"]
             for i in range(action["n_passive"]):
@@ -349,7 +353,7 @@ def _back_up(walk: Walk, depth: int, action: Record, reached: bool) -> None:
         to = tables.without_suit[suit_at + i]
         hand = tables.with_card[card_at + to]
         value = buffers.value[below, to] if reached else np.float32(0)
-        if walk.mode == RESPOND:
+        if traversal.mode == RESPOND:
             buffers.value[depth, hand] = max(buffers.value[depth, hand], value)
         else:
             buffers.action_values[depth, entry + i] = value
@@ -360,12 +364,16 @@ def _back_up(walk: Walk, depth: int, action: Record, reached: bool) -> None:
 
 
 @forceinline
-def _evaluate_ending(walk: Walk, depth: int, card: np.uint64, winner: int) -> None:
+def _evaluate_ending(traversal: Traversal, depth: int, card: np.uint64, winner: int) -> None:
     """Write the values of the ending after a reply that ends the foreplay, won by `winner`."""
-    tables, terminal, deck = walk.tree.tables, walk.tree.terminal, walk.tree.paths.deck
-    buffers, choose = walk.buffers, deck.choose
+    tables, terminal, deck = (
+        traversal.tree.tables,
+        traversal.tree.terminal,
+        traversal.tree.paths.deck,
+    )
+    buffers, choose = traversal.buffers, deck.choose
     frame, below = buffers.frames[depth], depth + 1
-    traverser = walk.traverser
+    traverser = traversal.traverser
     n_played = 1 if card & frame["unseen"] else 0
     n_hidden_own = frame["n_hidden"][traverser]
     n_hidden_other = frame["n_hidden"][1 - traverser]
@@ -407,12 +415,16 @@ def _evaluate_ending(walk: Walk, depth: int, card: np.uint64, winner: int) -> No
 
 
 @forceinline
-def _draw_reach(walk: Walk, depth: int) -> None:
+def _draw_reach(traversal: Traversal, depth: int) -> None:
     """Update the opponent's reach after its hidden draw."""
-    tables, buffers, frame = walk.tree.tables, walk.buffers, walk.buffers.frames[depth]
-    own = frame["n_hidden"][1 - walk.traverser]
+    tables, buffers, frame = (
+        traversal.tree.tables,
+        traversal.buffers,
+        traversal.buffers.frames[depth],
+    )
+    own = frame["n_hidden"][1 - traversal.traverser]
     at = tables.drop_one_at[own]
-    size = walk.tree.paths.deck.choose[popcount(frame["unseen"]), own]
+    size = traversal.tree.paths.deck.choose[popcount(frame["unseen"]), own]
     for i in range(size):
         total = np.float32(0)
         for k in range(at, at + own):
@@ -424,11 +436,15 @@ def _draw_reach(walk: Walk, depth: int) -> None:
 
 
 @forceinline
-def _undraw_values(walk: Walk, depth: int) -> None:
+def _undraw_values(traversal: Traversal, depth: int) -> None:
     """Update the traverser's values to those before its hidden draw."""
-    tables, buffers, frame = walk.tree.tables, walk.buffers, walk.buffers.frames[depth]
-    choose, m = walk.tree.paths.deck.choose, popcount(frame["unseen"])
-    own = frame["n_hidden"][walk.traverser]
+    tables, buffers, frame = (
+        traversal.tree.tables,
+        traversal.buffers,
+        traversal.buffers.frames[depth],
+    )
+    choose, m = traversal.tree.paths.deck.choose, popcount(frame["unseen"])
+    own = frame["n_hidden"][traversal.traverser]
     size = choose[m, own - 1]
     for i in range(size):
         buffers.total[i] = 0
@@ -488,9 +504,9 @@ def _deck_mask(deck: DeckTables) -> np.uint64:
 
 
 @forceinline
-def _begin(walk: Walk, root: int) -> None:
+def _begin(traversal: Traversal, root: int) -> None:
     """Write the first frame: every hand is possible behind this upcard."""
-    deck, frame = walk.tree.paths.deck, walk.buffers.frames[0]
+    deck, frame = traversal.tree.paths.deck, traversal.buffers.frames[0]
     frame["unseen"] = _deck_mask(deck) & ~(ONE << np.uint64(root))
     frame["played"] = NO_CARDS
     frame["leader"] = 0
@@ -500,19 +516,19 @@ def _begin(walk: Walk, root: int) -> None:
     for player in range(2):
         frame["public_cards"][player] = NO_CARDS
         frame["n_hidden"][player] = deck.hand
-    _begin_trick(walk.tree, frame, root)
+    _begin_trick(traversal.tree, frame, root)
     for i in range(deck.choose[len(deck.suits) - 1, deck.hand]):
-        walk.buffers.reach[0, i] = 1
+        traversal.buffers.reach[0, i] = 1
 
 
 @forceinline
-def _turn_up(walk: Walk, depth: int) -> int:
+def _turn_up(traversal: Traversal, depth: int) -> int:
     """Turn up the next card; returns the number of frames pushed, 0 where nothing reaches it."""
-    tree, buffers, frames = walk.tree, walk.buffers, walk.buffers.frames
+    tree, buffers, frames = traversal.tree, traversal.buffers, traversal.buffers.frames
     frame = frames[depth]
     card = lowest_bit(frame["next_upcards"])
     frame["next_upcards"] ^= card
-    unseen, n_hidden = frame["unseen"], frame["n_hidden"][1 - walk.traverser]
+    unseen, n_hidden = frame["unseen"], frame["n_hidden"][1 - traversal.traverser]
     at = tree.tables.without_card_at[popcount(unseen & (card - ONE)), n_hidden]
     most = np.float32(0)
     for i in range(tree.paths.deck.choose[popcount(unseen) - 1, n_hidden]):
@@ -533,32 +549,32 @@ def _turn_up(walk: Walk, depth: int) -> int:
 
 
 @forceinline
-def _lead(walk: Walk, depth: int, card: np.uint64, reached: bool) -> int:
+def _lead(traversal: Traversal, depth: int, card: np.uint64, reached: bool) -> int:
     """Lead a card; returns the number of frames pushed."""
-    frames = walk.buffers.frames
+    frames = traversal.buffers.frames
     frame = frames[depth]
     if not reached:
-        _skip_replies(walk.tree, frame, card)
+        _skip_replies(traversal.tree, frame, card)
         return 0
     below = _push_frame(frames, depth, card)
     below["kind"] = _FOLLOW
     below["actor"] = 1 - frame["actor"]
-    below["suit"] = walk.tree.paths.deck.suits[lowest(card)]
+    below["suit"] = traversal.tree.paths.deck.suits[lowest(card)]
     below["n_actions"] = 0
     below["first_cell"] = frame["reply_cell"]
     return 1
 
 
 @forceinline
-def _reply(walk: Walk, depth: int, card: np.uint64, reached: bool) -> int:
+def _reply(traversal: Traversal, depth: int, card: np.uint64, reached: bool) -> int:
     """Reply with a card; returns the number of frames pushed."""
-    buffers, deck, traverser = walk.buffers, walk.tree.paths.deck, walk.traverser
+    buffers, deck, traverser = traversal.buffers, traversal.tree.paths.deck, traversal.traverser
     frame, above = buffers.frames[depth], buffers.frames[depth - 1]
     led = buffers.actions[depth - 1, above["next_action"]]["card"]
     winner = frame["actor"] if deck.wins[lowest(led), lowest(card)] else 1 - frame["actor"]
     if frame["level"] == deck.tricks - 1:
         if reached:
-            _evaluate_ending(walk, depth, card, winner)
+            _evaluate_ending(traversal, depth, card, winner)
         return 0
     if not reached:
         frame["child"] += popcount(frame["unseen"] & ~card)
@@ -571,75 +587,75 @@ def _reply(walk: Walk, depth: int, card: np.uint64, reached: bool) -> int:
     below["tricks"] += 1 - winner
     below["next_upcards"] = below["unseen"]
     if winner == traverser:
-        _draw_reach(walk, depth + 1)
+        _draw_reach(traversal, depth + 1)
     for i in range(deck.choose[popcount(below["unseen"]), below["n_hidden"][traverser]]):
         buffers.value[depth + 1, i] = 0
     return 1
 
 
 @forceinline
-def _add_upcard(walk: Walk, depth: int) -> None:
+def _add_upcard(traversal: Traversal, depth: int) -> None:
     """Add the values behind an upcard to those before it."""
-    tables, buffers = walk.tree.tables, walk.buffers
+    tables, buffers = traversal.tree.tables, traversal.buffers
     frame, below = buffers.frames[depth], buffers.frames[depth + 1]
-    n_hidden = below["n_hidden"][walk.traverser]
+    n_hidden = below["n_hidden"][traversal.traverser]
     card = ONE << np.uint64(below["upcard"])
     at = tables.without_card_at[popcount(frame["unseen"] & (card - ONE)), n_hidden]
-    for i in range(walk.tree.paths.deck.choose[popcount(below["unseen"]), n_hidden]):
+    for i in range(traversal.tree.paths.deck.choose[popcount(below["unseen"]), n_hidden]):
         buffers.value[depth, tables.without_card[at + i]] += buffers.value[depth + 1, i]
 
 
 @jit
-def traverse(walk: Walk, root: int) -> float:
+def traverse(traversal: Traversal, root: int) -> float:
     """The traverser's total value over all deals with one first upcard.
 
     LEARN adds to the traverser's `regrets`, and `weight` times the opponent's strategy to
     `strategy_sum`; otherwise the opponent plays `strategy_sum`, normalized, which is written to
     `rounded` unless that is empty.
     """
-    buffers, deck, traverser = walk.buffers, walk.tree.paths.deck, walk.traverser
+    buffers, deck, traverser = traversal.buffers, traversal.tree.paths.deck, traversal.traverser
     frames = buffers.frames
-    _begin(walk, root)
+    _begin(traversal, root)
     depth, reached = 0, False
     while True:
         frame = frames[depth]
         complete = True
         if frame["kind"] == _CHANCE:
             if frame["next_upcards"]:
-                depth += _turn_up(walk, depth)
+                depth += _turn_up(traversal, depth)
                 continue
             if frame["leader"] != traverser:
-                _undraw_values(walk, depth)
+                _undraw_values(traversal, depth)
         else:
             if frame["n_actions"] == 0:
-                _begin_decision(walk, depth)
+                _begin_decision(traversal, depth)
             complete = frame["next_action"] == frame["n_actions"]
             if not complete:
                 action = buffers.actions[depth, frame["next_action"]]
                 card = action["card"]
-                reached = _pass_reach(walk, depth, action)
+                reached = _pass_reach(traversal, depth, action)
                 if frame["kind"] == _LEAD:
-                    pushed = _lead(walk, depth, card, reached)
+                    pushed = _lead(traversal, depth, card, reached)
                 else:
-                    pushed = _reply(walk, depth, card, reached)
+                    pushed = _reply(traversal, depth, card, reached)
                 if pushed:
                     depth += 1
                     continue
-            elif walk.mode == LEARN and frame["actor"] == traverser:
-                _update_regrets(walk, depth)
+            elif traversal.mode == LEARN and frame["actor"] == traverser:
+                _update_regrets(traversal, depth)
         if complete:  # go up
             if depth == 0:
                 break
             depth -= 1
             frame, below = frames[depth], frames[depth + 1]
             if frame["kind"] == _CHANCE:
-                _add_upcard(walk, depth)
+                _add_upcard(traversal, depth)
                 continue
             frame["child"] = below["child"]
             if frame["kind"] == _LEAD:
                 frame["reply_cell"] = below["reply_cell"]
             reached = True
-        _back_up(walk, depth, buffers.actions[depth, frame["next_action"]], reached)
+        _back_up(traversal, depth, buffers.actions[depth, frame["next_action"]], reached)
         frame["next_action"] += 1
     total = 0.0
     for i in range(deck.choose[len(deck.suits) - 1, deck.hand]):

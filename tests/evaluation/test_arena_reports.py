@@ -445,7 +445,7 @@ def test_rules_and_names_are_taken_from_the_players(
         ("ladder champion-1 PATH", "there are no rules that all of these play: champion-1"),
         ("evaluate champion-1 --against random --rules quick", "champion-1"),
         ("exploitability random", "no rules for 'random': name some with a small deck by --rules"),
-        ("exploitability champion", "are too large to walk"),
+        ("exploitability champion", "are too large to traverse"),
     ],
 )
 def test_players_that_can_not_meet_get_a_sentence(

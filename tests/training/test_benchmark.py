@@ -370,7 +370,10 @@ def test_invalid_result_lines_are_refused(tmp_path: Path) -> None:
             {"algorithms": {"x": {"trainer": "expert-iteration"}}},
             "policy is None: give the settings",
         ),
-        ({"eval_opponents": [], "rules": ["classic"]}, "the rules classic are too large to walk"),
+        (
+            {"eval_opponents": [], "rules": ["classic"]},
+            "the rules classic are too large to traverse",
+        ),
     ],
 )
 def test_invalid_benchmark_is_refused_before_training(
