@@ -270,6 +270,6 @@ def public_tree(rules: Rules) -> PublicTree:
 
 def _too_large(rules: Rules, reason: str) -> ValueError:
     return ValueError(
-        f"the rules {rules.name} are too large to traverse, as {reason}: `german-whist rules` lists "
-        "small decks, 2x8-h6 the largest"
+        f"the rules {rules.name} are too large to traverse, as {reason}: `german-whist rules` "
+        "lists small decks, 2x8-h6 the largest"
     )

@@ -22,11 +22,11 @@ from .callbacks.base import Callback
 from .callbacks.console import ConsoleLog, make_display
 from .callbacks.evaluation import results_table
 from .callbacks.report_files import REPORT, endgame_player
-from .checkpoint import EvaluationResult
 from .distributed import Ranks, current_ranks
 from .folder import LOG, STATE, begun, settings_of
 from .presets import load_settings, settings_from
 from .run import Run, resume, start
+from .run_state import EvaluationResult
 from .settings import Settings
 
 if TYPE_CHECKING:

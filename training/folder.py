@@ -24,8 +24,8 @@ from ..agents.checkpoints import (
 from ..agents.checkpoints.schema import Measurement
 from ..common.files import CannotWrite, read_yaml_mapping
 from ..common.typing import Array
-from .checkpoint import EvaluationResult, RunState, load_state
 from .presets import settings_from
+from .run_state import EvaluationResult, RunState, load_state
 from .settings import Settings
 
 LOCK, OWNER = "lock", "lock.json"

@@ -44,7 +44,6 @@ from .callbacks.evaluation import (
 )
 from .callbacks.loggers import TensorBoard
 from .callbacks.report_files import CsvFiles, HtmlReport
-from .checkpoint import RunState, remedy_without_state, save_state, write_player
 from .distributed import RanksLost, current_ranks
 from .folder import (
     SETTINGS,
@@ -60,6 +59,7 @@ from .folder import (
     settings_of,
 )
 from .presets import changed_settings, command_of
+from .run_state import RunState, remedy_without_state, save_state, write_player
 from .settings import Settings
 from .warm_start import load_warm_start
 

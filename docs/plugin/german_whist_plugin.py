@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from german_whist import PolicyAgent
 from german_whist.training.callbacks.base import Callback, TrainingRun
-from german_whist.training.checkpoint import EvaluationResult
+from german_whist.training.run_state import EvaluationResult
 
 Array = npt.NDArray[Any]
 

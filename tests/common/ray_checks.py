@@ -22,7 +22,6 @@ from german_whist.engine.rules import load_rules
 from german_whist.evaluation import ladder
 from german_whist.evaluation.results import Result
 from german_whist.training.api import train, train_on
-from german_whist.training.checkpoint import digest_of, load_state
 from german_whist.training.experiments.search_space import Sweep
 from german_whist.training.experiments.seeds import train_seeds, train_seeds_on
 from german_whist.training.experiments.sweep import run_sweep
@@ -30,6 +29,7 @@ from german_whist.training.expert_iteration import pipeline as parts
 from german_whist.training.expert_iteration.recipe import load_recipe
 from german_whist.training.folder import settings_of
 from german_whist.training.presets import load_settings
+from german_whist.training.run_state import digest_of, load_state
 
 AGENT = """
 import os

@@ -22,8 +22,8 @@ from german_whist.cli import main as command
 from german_whist.training.algorithms.mmd import MMD
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.settings import MMDSettings
-from german_whist.training.checkpoint import digest_of
 from german_whist.training.distributed import Ranks, current_ranks
+from german_whist.training.run_state import digest_of
 
 # One minibatch holds a whole iteration, and advantages are not normalised: then the mean over two
 # equal parts is what one process learns.

@@ -14,8 +14,8 @@ import numpy as np
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.callbacks.base import TrainingRun
 from german_whist.training.callbacks.console import ConsoleLog
-from german_whist.training.checkpoint import load_state
 from german_whist.training.rollout.rollout_buffer import RolloutBuffer
+from german_whist.training.run_state import load_state
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 

@@ -34,9 +34,9 @@ from german_whist.training.algorithms.sb3 import SB3Trainer
 from german_whist.training.algorithms.settings import SB3Settings
 from german_whist.training.callbacks.base import Callback, EarlyStopping, TrainingRun
 from german_whist.training.callbacks.console import ConsoleLog
-from german_whist.training.checkpoint import EvaluationResult
 from german_whist.training.presets import load_settings
 from german_whist.training.run import resume, start
+from german_whist.training.run_state import EvaluationResult
 from german_whist.training.settings import Settings
 
 HERE = "sb3_callbacks"

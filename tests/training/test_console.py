@@ -22,8 +22,8 @@ from german_whist.training.callbacks.console import (
 )
 from german_whist.training.callbacks.evaluation import curve_of, earlier_checkpoint
 from german_whist.training.callbacks.report_files import write_report
-from german_whist.training.checkpoint import EvaluationResult
 from german_whist.training.presets import load_settings
+from german_whist.training.run_state import EvaluationResult
 
 
 def measured(decisions: int, opponent: str, rate: float) -> EvaluationResult:

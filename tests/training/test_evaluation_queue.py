@@ -19,9 +19,9 @@ from german_whist.agents.checkpoints import list_checkpoints, read_card
 from german_whist.common.signals import RunStopped
 from german_whist.training.callbacks.base import Callback, TrainingRun
 from german_whist.training.callbacks.evaluation import EvaluationQueue, evaluate_checkpoint
-from german_whist.training.checkpoint import EvaluationResult, load_state
 from german_whist.training.presets import load_settings
 from german_whist.training.run import resume, start
+from german_whist.training.run_state import EvaluationResult, load_state
 from german_whist.training.settings import Settings
 
 SMALL = [

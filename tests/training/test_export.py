@@ -24,8 +24,8 @@ from german_whist.cli import main
 from german_whist.engine.observation.spec import real_action
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.settings import PPOSettings
-from german_whist.training.checkpoint import write_player
 from german_whist.training.export.export import export_half
+from german_whist.training.run_state import write_player
 from support import dealt
 
 

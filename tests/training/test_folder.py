@@ -26,7 +26,6 @@ from german_whist.common.signals import RunStopped, SignalGuard
 from german_whist.training import run as runs
 from german_whist.training.callbacks.console import ConsoleLog
 from german_whist.training.callbacks.evaluation import evaluate_checkpoint
-from german_whist.training.checkpoint import load_state, save_state
 from german_whist.training.folder import (
     LOCK,
     OWNER,
@@ -37,6 +36,7 @@ from german_whist.training.folder import (
 )
 from german_whist.training.presets import load_settings
 from german_whist.training.run import resume, start
+from german_whist.training.run_state import load_state, save_state
 from german_whist.training.settings import Settings
 
 SMALL = [

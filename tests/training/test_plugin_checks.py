@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from german_whist.cli import main
-from german_whist.training.checkpoint import load_state
+from german_whist.training.run_state import load_state
 
 BASE = """
 import numpy as np

@@ -23,11 +23,11 @@ from german_whist.engine.rules import named_rules
 from german_whist.envs import SelfPlayEnv
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.settings import PPOSettings
-from german_whist.training.checkpoint import agent_from_weights
 from german_whist.training.rollout import backends
 from german_whist.training.rollout.input_features import inputs_of
 from german_whist.training.rollout.kernels import ActionSampling, sample_actions
 from german_whist.training.rollout.networks import Adam
+from german_whist.training.run_state import agent_from_weights
 
 # Each set of rules with the horizon that its endings allow.
 RULES = [("classic", "foreplay"), ("draft", "foreplay"), ("humbug", "hand"), ("race-7", "hand")]

@@ -33,10 +33,10 @@ from german_whist.common.settings import SettingsError
 from german_whist.common.signals import UNSTABLE, RunStopped
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.callbacks.base import Callback, TrainingRun
-from german_whist.training.checkpoint import load_state
 from german_whist.training.folder import begun
 from german_whist.training.presets import load_settings
 from german_whist.training.run import resume, start
+from german_whist.training.run_state import load_state
 from german_whist.training.settings import Settings
 
 SMALL = [

@@ -22,9 +22,9 @@ from german_whist.engine.observation.rule_features import RULE_SPEC
 from german_whist.engine.observation.spec import real_action
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.settings import PPOSettings
-from german_whist.training.checkpoint import agent_from_weights
 from german_whist.training.presets import load_settings
 from german_whist.training.rollout.networks import weights_of
+from german_whist.training.run_state import agent_from_weights
 
 # The same cards; of one the stock's tricks count as well, and in one fewer tricks win.
 HIGH = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}

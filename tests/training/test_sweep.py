@@ -29,7 +29,6 @@ from german_whist.common.signals import RunStopped
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.formats import percent_with_interval
 from german_whist.training.callbacks.evaluation import EVALUATION_SEED, evaluate_checkpoint
-from german_whist.training.checkpoint import EvaluationResult, RunState, load_state, save_state
 from german_whist.training.experiments import sweep as sweeping
 from german_whist.training.experiments.benchmark import sampled_exploitability
 from german_whist.training.experiments.search_space import Range, load_sweep
@@ -42,6 +41,7 @@ from german_whist.training.experiments.sweep import (
 )
 from german_whist.training.folder import STATE
 from german_whist.training.presets import load_settings, settings_from
+from german_whist.training.run_state import EvaluationResult, RunState, load_state, save_state
 from german_whist.training.settings import Settings
 
 pytest.importorskip("torch")

@@ -28,9 +28,9 @@ from german_whist.envs.self_play import SelfPlayEnv
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.settings import PPOSettings
 from german_whist.training.callbacks.console import ConsoleLog
-from german_whist.training.checkpoint import write_player
 from german_whist.training.presets import load_settings
 from german_whist.training.run import resume, start
+from german_whist.training.run_state import write_player
 from german_whist.training.warm_start import load_warm_start
 
 TINY: dict[str, Any] = {

@@ -17,8 +17,8 @@ import numpy as np
 from ...agents.calls import AgentFault
 from ...agents.checkpoints.schema import NetworkCard
 from ...common.typing import Array, JsonObject
-from ..checkpoint import digest_of
 from ..distributed import Ranks, RanksLost
+from ..run_state import digest_of
 from .base import Arrays, Diverged, Trainer
 from .settings import PPOSettings
 

@@ -32,7 +32,6 @@ from ...common.typing import Array, JsonObject
 from ...envs.opponent_pool import OpponentPool
 from ...envs.options import Info
 from ...envs.sb3 import GermanWhistVecEnv
-from ..checkpoint import agent_from_weights
 from ..rollout.input_features import inputs_of
 from ..rollout.tensor_state import (
     module_arrays,
@@ -41,6 +40,7 @@ from ..rollout.tensor_state import (
     restore_optimizer,
     with_prefix,
 )
+from ..run_state import agent_from_weights
 from .base import MASK_IGNORED, Arrays, Diverged, Trainer, TrainerState, torch_device
 from .plugin_checks import TrainerFault, method_of
 from .settings import SB3Settings

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ...common.plugins import Registry, error_location, error_text
 from ..algorithms.base import Trainer
-from ..checkpoint import EvaluationResult, RunState
+from ..run_state import EvaluationResult, RunState
 from ..settings import Settings
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from ..checkpoint import EvaluationResult
+from ..run_state import EvaluationResult
 from .base import Callback, TrainingRun
 from .evaluation import curve_of, result_row
 

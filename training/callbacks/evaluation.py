@@ -18,7 +18,7 @@ from ...common.executors import Executor, WorkersLost
 from ...engine.rng import secret_of_seed
 from ...evaluation import evaluate
 from ...evaluation.formats import in_columns
-from ..checkpoint import EvaluationResult
+from ..run_state import EvaluationResult
 from ..settings import Settings
 
 # Evaluations have deals of their own, far from the seeds that people give to trainings. The key of

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ...common.suggestions import not_installed
-from ..checkpoint import EvaluationResult
+from ..run_state import EvaluationResult
 from .base import Callback, TrainingRun
 
 BOARD = "tensorboard"

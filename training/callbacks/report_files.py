@@ -14,7 +14,7 @@ from ...agents.perfect_endgame import EndgamePlayer
 from ...common.files import write_file
 from ...common.serialization import csv_text
 from ...evaluation.reports import charts as pictures
-from ..checkpoint import EvaluationResult
+from ..run_state import EvaluationResult
 from ..settings import Settings
 from .base import Callback, TrainingRun
 from .evaluation import ITSELF, RESULT_COLUMNS, result_row

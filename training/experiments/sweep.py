@@ -34,9 +34,9 @@ from ..algorithms.registry import make_trainer
 from ..api import train_or_go_on
 from ..callbacks.base import Callback, TrainingRun
 from ..callbacks.evaluation import EVALUATION_SEED, evaluate_checkpoint
-from ..checkpoint import EvaluationResult, load_state
 from ..folder import STATE
 from ..presets import settings_from
+from ..run_state import EvaluationResult, load_state
 from ..settings import Settings
 from .benchmark import sampled_exploitability
 from .jobs import Job, Log, run_jobs
