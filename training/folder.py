@@ -88,7 +88,7 @@ def _check_name(folder: Path) -> None:
         )
     if "," in str(folder):
         raise ValueError(
-            f"{str(folder)!r} cannot name a run: options of a player follow a comma, so that its "
+            f"{str(folder)!r} cannot name a run: options of an agent follow a comma, so that its "
             "checkpoints could not be named; leave out the comma"
         )
 

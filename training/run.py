@@ -29,7 +29,7 @@ from .algorithms.plugin_checks import (
     check_progress,
     check_results,
     checked_metrics,
-    checked_player,
+    checked_policy,
     checked_state,
     is_divergence,
     naming_faults,
@@ -59,7 +59,7 @@ from .folder import (
     settings_of,
 )
 from .presets import changed_settings, command_of
-from .run_state import RunState, remedy_without_state, save_state, write_player
+from .run_state import RunState, remedy_without_state, save_state, write_policy
 from .settings import Settings
 from .warm_start import load_warm_start
 
@@ -185,7 +185,7 @@ class Run(TrainingRun):
             raise KeyboardInterrupt
 
     def _save_at_signal(self) -> None:
-        """Save, with a checkpoint of the current player, which a resumed run removes again."""
+        """Save, with a checkpoint of the current policy, which a resumed run removes again."""
         is_new = not checkpoint_at(self.folder, self.trainer.decisions).exists()
         if is_new:
             self.state.stop_checkpoint = self.trainer.decisions
@@ -262,8 +262,8 @@ class Run(TrainingRun):
 
     def _write_checkpoint(self) -> Path:
         trainer, state = self.trainer, self.state
-        weights, network = checked_player(trainer)
-        path = write_player(
+        weights, network = checked_policy(trainer)
+        path = write_policy(
             checkpoint_at(self.folder, trainer.decisions).with_suffix(""),
             weights,
             self.settings,

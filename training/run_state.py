@@ -1,4 +1,4 @@
-"""Files of a run: its state, and checkpoints of the player.
+"""Files of a run: its state, and checkpoints of the policy.
 
 The state is a single file, replaced atomically: a run that is killed at any moment resumes from
 its last save.
@@ -60,11 +60,11 @@ class RunState(Struct, forbid_unknown_fields=True):
     evaluations: list[EvaluationResult] = []
     """Results of all evaluations."""
     commands: list[str] = []
-    """Commands that have trained the player."""
+    """Commands that have trained the policy."""
     init: Origin | None = None
     """Checkpoint from whose weights the run began."""
     due: bool = False
-    """Whether the current player is to be evaluated next."""
+    """Whether the current policy is to be evaluated next."""
     pending: list[Count] = []
     """Checkpoints that are still to be evaluated, by their decisions."""
     stop_checkpoint: Count | None = None
@@ -150,13 +150,13 @@ def agent_from_weights(
     return NetworkAgent(rules or settings.options.rules, checkpoint, *words)
 
 
-def write_player(
+def write_policy(
     path: Path,
     weights: Mapping[str, Array],
     settings: Settings,
     network: NetworkCard,
     **fields: Any,
 ) -> Path:
-    """Write a player and its card; returns the path of the weights."""
+    """Write a policy and its card; returns the path of the weights."""
     card = card_of(settings, network, **fields, machine=processor_and_cores(), revision=revision())
     return write_checkpoint(path, weights, card)

@@ -83,7 +83,7 @@ def compare(wanted: dict[str, Any]) -> tuple[float, float]:
     """Two iterations on both sides, and a third of one that goes on from what the other kept."""
     settings = PPOSettings(**{**SMALL, **wanted})
     here, there, resumed = PPO(settings), PPO(settings, device="cuda"), PPO(settings, device="cuda")
-    begun = here.player()
+    begun = here.policy_weights()
     for _ in range(2):
         ours, theirs = here.iterate(), there.iterate()
         played = "seats", "dones", "rewards", "action_masks", "actions", "observations"
@@ -105,8 +105,8 @@ def compare(wanted: dict[str, Any]) -> tuple[float, float]:
     resumed.restore(arrays, plain)
     for each in (here, there, resumed):
         each.iterate()
-    assert apart(there.player(), resumed.player()) == 0
-    return apart(here.player(), there.player()), apart(begun, here.player())
+    assert apart(there.policy_weights(), resumed.policy_weights()) == 0
+    return apart(here.policy_weights(), there.policy_weights()), apart(begun, here.policy_weights())
 
 
 def main(kinds: list[str]) -> None:

@@ -50,7 +50,7 @@ def learnt_together(ranks: Ranks) -> dict[str, Any]:
     return {
         "moved": apart(fresh, one),
         "apart": apart(one, ours),
-        "digest": digest_of(ours.player()),
+        "digest": digest_of(ours.policy_weights()),
     }
 
 

@@ -158,7 +158,9 @@ def test_one_process_resumes_a_run_of_two(ranked: Path, tmp_path: Path) -> None:
     before = arrays_of(whole)
     assert isinstance(run.trainer, DataParallel)
     trainer = run.trainer.local
-    assert np.array_equal(trainer.player()["policy.weight"], before["ema_network.policy.weight"])
+    assert np.array_equal(
+        trainer.policy_weights()["policy.weight"], before["ema_network.policy.weight"]
+    )
     # Its games begin anew, with deals that nobody has played.
     begun = trainer.games.state()["records"]
     assert not np.array_equal(begun, PPO(trainer.settings).games.state()["records"])

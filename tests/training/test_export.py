@@ -25,15 +25,15 @@ from german_whist.engine.observation.spec import real_action
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.settings import PPOSettings
 from german_whist.training.export.export import export_half
-from german_whist.training.run_state import write_player
+from german_whist.training.run_state import write_policy
 from support import dealt
 
 
 def small_checkpoint(folder: Path, **changes: Any) -> Path:
     settings = PPOSettings(hidden_sizes=(16, 16), n_envs=4)
     trainer = PPO(settings)
-    weights = {**trainer.player(), **changes}
-    return write_player(folder / "1", weights, settings, trainer.network_card(), decisions=7)
+    weights = {**trainer.policy_weights(), **changes}
+    return write_policy(folder / "1", weights, settings, trainer.network_card(), decisions=7)
 
 
 @pytest.mark.parametrize(
@@ -49,9 +49,9 @@ def test_onnx_graph_plays_as_the_checkpoint(
     rng = np.random.default_rng(1)
     weights = {
         name: rng.normal(size=each.shape).astype(np.float32)
-        for name, each in trainer.player().items()
+        for name, each in trainer.policy_weights().items()
     }
-    path = write_player(tmp_path / "1", weights, settings, trainer.network_card())
+    path = write_policy(tmp_path / "1", weights, settings, trainer.network_card())
     assert main(["export", str(path)]) == 0
     output = capsys.readouterr().out
     assert "of torch's" in output
@@ -83,7 +83,9 @@ def test_onnx_metadata_names_rules_and_warns_of_endings(
     for horizon in ("foreplay", "hand"):
         settings = PPOSettings(hidden_sizes=(8,), n_envs=4, horizon=horizon, reward="margin")
         trainer = PPO(settings)
-        path = write_player(tmp_path / horizon, trainer.player(), settings, trainer.network_card())
+        path = write_policy(
+            tmp_path / horizon, trainer.policy_weights(), settings, trainer.network_card()
+        )
         assert main(["export", str(path)]) == 0
         printed = capsys.readouterr().out
         session = onnxruntime.InferenceSession(str(path.with_suffix(".onnx")))

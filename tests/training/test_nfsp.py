@@ -193,7 +193,7 @@ def test_both_networks_learn_by_the_formulas(monkeypatch: pytest.MonkeyPatch) ->
     assert updates == trainer.decisions // 16 > 21
     assert targets_differed
     # The player is the average policy.
-    for name, weight in trainer.player().items():
+    for name, weight in trainer.policy_weights().items():
         assert weight == pytest.approx(average_policy[name], rel=1e-3, abs=2e-4)
 
 

@@ -26,12 +26,12 @@ class Quiet(Trainer):
         self.decisions += 50
         self.hands += 2
         return {"paid": 0.25}
-    def player(self):
+    def policy_weights(self):
         return {"policy.weight": np.zeros((52, 1)), "policy.bias": np.zeros(52)}
     def network_card(self):
         return NetworkCard(kind="mlp", inputs=('led[0]',), hidden_sizes=())
     def state(self):
-        return self.player(), {"decisions": self.decisions, "hands": self.hands}
+        return self.policy_weights(), {"decisions": self.decisions, "hands": self.hands}
     def restore(self, arrays, plain):
         self.decisions, self.hands = plain["decisions"], plain["hands"]
 
@@ -73,13 +73,14 @@ ITERATE = "def iterate(self):"
         (f"{CARD} dict(kind='mlp')", "network_card of the trainer own:Own returned a dict: it"),
         (
             f"{CARD} NetworkCard(kind='mlp', inputs=('led[0:2]',), hidden_sizes=(8,))",
-            "player of the trainer own:Own returned a dict: "
+            "policy_weights of the trainer own:Own returned a dict: "
             "it has to be NumPy arrays of floats with "
             "the names and shapes of network_card: {'hidden.0.weight': (8, 2)",
         ),
         (
-            "def player(self): return {'policy.weight': [1.0]}",
-            "player of the trainer own:Own returned a dict: it has to be NumPy arrays of floats",
+            "def policy_weights(self): return {'policy.weight': [1.0]}",
+            "policy_weights of the trainer own:Own returned a dict: it has to be NumPy arrays of "
+            "floats",
         ),
         ("def state(self): return {}", "state of the trainer own:Own returned a dict: it has to"),
         (
@@ -153,8 +154,9 @@ def test_debug_shows_the_traceback_of_a_trainer(
             "paid became nan after 50 decisions; the run is saved after 0 decisions, and goes on",
         ),
         (
-            "def player(self): return {name: each + self.decisions * np.inf for name, each in "
-            "super().player().items()} if self.decisions else super().player()",
+            "def policy_weights(self): return {name: each + self.decisions * np.inf "
+            "for name, each in super().policy_weights().items()} "
+            "if self.decisions else super().policy_weights()",
             "policy.weight became NaN or infinite after 100 decisions; the run is saved after 100 ",
         ),
     ],

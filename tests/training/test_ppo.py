@@ -187,7 +187,7 @@ def test_ppo_trains_and_plays_rules_of_every_kind(name: str, horizon: Any) -> No
     for _ in range(2):
         metrics = trainer.iterate()
     assert all(np.isfinite(value) for value in metrics.values())
-    agent = agent_from_weights(settings, trainer.player(), trainer.network_card(), "sample")
+    agent = agent_from_weights(settings, trainer.policy_weights(), trainer.network_card(), "sample")
     env = SelfPlayEnv(8, name)
     now = env.reset(seed=3)
     for step in range(30):

@@ -330,8 +330,10 @@ def iterated(
         same(weights_of(trainer.network), plain.weights)
         same(weights_of(trainer.ema_network), plain.average)
     # What is handed out is the average, which is not the network.
-    same(trainer.player(), plain.average)
-    apart = [np.abs(each - plain.weights[name]).max() for name, each in trainer.player().items()]
+    same(trainer.policy_weights(), plain.average)
+    apart = [
+        np.abs(each - plain.weights[name]).max() for name, each in trainer.policy_weights().items()
+    ]
     assert max(apart) > 0.01
     return metrics
 

@@ -128,7 +128,7 @@ def test_sb3_pool_keeps_snapshots_with_their_weights() -> None:
         assert earlier - {"random"} <= trainer.snapshots.keys()
         if count % 2 == 0:
             newest = f"{trainer.decisions:,} decisions"
-            for name, each in trainer.player().items():
+            for name, each in trainer.policy_weights().items():
                 assert np.array_equal(trainer.snapshots[newest][name], each)
             agent = pool.agents[len(pool.names) - 1].agent
             assert isinstance(agent, NetworkAgent)

@@ -30,7 +30,7 @@ from german_whist.training.algorithms.settings import PPOSettings
 from german_whist.training.callbacks.console import ConsoleLog
 from german_whist.training.presets import load_settings
 from german_whist.training.run import resume, start
-from german_whist.training.run_state import write_player
+from german_whist.training.run_state import write_policy
 from german_whist.training.warm_start import load_warm_start
 
 TINY: dict[str, Any] = {
@@ -54,9 +54,9 @@ def checkpoint(folder: Path, **changes: Any) -> Path:
     trainer = PPO(settings(seed=9, **changes))
     for _ in range(2):
         trainer.iterate()
-    return write_player(
+    return write_policy(
         folder / "1",
-        trainer.player(),
+        trainer.policy_weights(),
         trainer.settings,
         trainer.network_card(),
         decisions=trainer.decisions,
@@ -83,8 +83,8 @@ def test_warm_start_sets_network_ema_and_critic(critic: str, tmp_path: Path) -> 
     for module in (trainer.network, trainer.ema_network):
         own = PPO(trainer.settings)
         own.ema_network.load_state_dict(module.state_dict())
-        assert own.player().keys() == weights.keys()
-        for name, values in own.player().items():
+        assert own.policy_weights().keys() == weights.keys()
+        for name, values in own.policy_weights().items():
             assert np.array_equal(values, weights[name]), name
     assert np.isfinite(trainer.iterate()["value_loss"])
 
@@ -103,7 +103,7 @@ def test_warm_start_drops_a_critic_that_does_not_fit(
     trainer, note = begun(path, **changes)
     assert "the critic begins anew" in note
     assert message in note
-    fresh, weights = PPO(trainer.settings).player(), trainer.player()
+    fresh, weights = PPO(trainer.settings).policy_weights(), trainer.policy_weights()
     for name, values in read_checkpoint(path).weights.items():
         critics = name.startswith(("critic.", "value."))
         assert np.array_equal(weights[name], fresh[name] if critics else values), name
@@ -116,7 +116,9 @@ def test_warm_start_without_critic_makes_a_new_one(tmp_path: Path) -> None:
     path = write_checkpoint(tmp_path / "bare", strip_critic(source).weights, card)
     trainer, note = begun(path)
     assert "the critic begins anew: its weights are not in the checkpoint" in note
-    assert np.array_equal(trainer.player()["policy.weight"], source.weights["policy.weight"])
+    assert np.array_equal(
+        trainer.policy_weights()["policy.weight"], source.weights["policy.weight"]
+    )
 
 
 def test_card_has_the_origin_of_a_warm_start(tmp_path: Path) -> None:
@@ -183,7 +185,7 @@ def test_warm_start_for_other_rules_plays_as_before(
     assert (", which plays" in about) == any(name not in before for name in after)
     assert "not used" not in about
     network = trainer.network_card()
-    begun_path = write_player(tmp_path / "2", trainer.player(), trainer.settings, network)
+    begun_path = write_policy(tmp_path / "2", trainer.policy_weights(), trainer.settings, network)
     for name in (name for name in before if name in after):
         rules = load_rules(name)
         players = [NetworkAgent(rules, file, "endgame=network") for file in (path, begun_path)]
@@ -201,12 +203,12 @@ def test_inputs_that_the_checkpoint_lacks_start_at_zero(tmp_path: Path) -> None:
     trainer, _ = begun(path, rules=[TINY["rules"], WIDER])
     known = read_checkpoint(path).card.network.places
     network = trainer.network_card()
-    weight = trainer.player()["hidden.0.weight"]
+    weight = trainer.policy_weights()["hidden.0.weight"]
     new = [k for k, place in enumerate(network.places) if place not in known]
     assert new
     assert network.rule_features
     assert not weight[:, [*new, *range(len(network.places), weight.shape[1])]].any()
-    assert not trainer.player()["policy.weight"][52].any()
+    assert not trainer.policy_weights()["policy.weight"][52].any()
     # And what is no longer read is reported.
     _, about = begun(
         checkpoint(tmp_path, rules=[TINY["rules"], WIDER]), rules=[TINY["rules"], RACE]
@@ -221,7 +223,7 @@ def test_warm_start_from_the_champion(tmp_path: Path) -> None:
     assert run.state.init.checkpoint == "champion"
     assert run.state.init.decisions == read_checkpoint(CLASSIC_WEIGHTS).card.decisions > 0
     assert "the critic begins anew" in run.note
-    weights, champion = run.trainer.player(), read_checkpoint(CLASSIC_WEIGHTS)
+    weights, champion = run.trainer.policy_weights(), read_checkpoint(CLASSIC_WEIGHTS)
     for name, values in champion.weights.items():
         assert np.array_equal(weights[name], values.astype(np.float32)), name
     run.close()
@@ -253,12 +255,12 @@ def test_warm_start_of_sb3_from_both_kinds_of_weights(tmp_path: Path) -> None:
     ]
     run = start(tmp_path / "run", load_settings("sb3", [*words, f"init={path}"]))
     source = read_checkpoint(path)
-    for name, values in run.trainer.player().items():
+    for name, values in run.trainer.policy_weights().items():
         assert np.array_equal(values, source.weights[name]), name
-    assert run.trainer.player().keys() == strip_critic(source).weights.keys()
+    assert run.trainer.policy_weights().keys() == strip_critic(source).weights.keys()
     run.go(quiet())
     again = start(tmp_path / "again", load_settings("sb3", [*words, f"init={run.folder}"]))
-    weights = [each.trainer.player()["policy.weight"] for each in (run, again)]
+    weights = [each.trainer.policy_weights()["policy.weight"] for each in (run, again)]
     assert np.array_equal(*weights)
 
 
@@ -266,7 +268,9 @@ def test_auto_horizon_is_set_for_each_rule_set(tmp_path: Path) -> None:
     trainer, _ = begun(checkpoint(tmp_path), rules=[TINY["rules"], RACE], horizon="auto", n_steps=4)
     metrics = trainer.iterate()
     assert metrics["hands"] > 0
-    path = write_player(tmp_path / "2", trainer.player(), trainer.settings, trainer.network_card())
+    path = write_policy(
+        tmp_path / "2", trainer.policy_weights(), trainer.settings, trainer.network_card()
+    )
     assert read_checkpoint(path).card.horizon == "auto"
     NetworkAgent(RACE, path, "endgame=network")
     with pytest.raises(CannotPlay, match="'foreplay' and never saw an ending"):

@@ -1,4 +1,4 @@
-"""Base class of trainers: iterations, weights of the player, saved state.
+"""Base class of trainers: iterations, weights of the policy, saved state.
 
 A new algorithm is one file: a structure of settings, and a subclass of `Trainer`.
 """
@@ -74,8 +74,8 @@ class Trainer(ABC):
         """
 
     @abstractmethod
-    def player(self) -> Arrays:
-        """Current weights of the player, and of the critic if `network_card` has one."""
+    def policy_weights(self) -> Arrays:
+        """Current weights of the policy, and of the critic if `network_card` has one."""
 
     @abstractmethod
     def network_card(self) -> NetworkCard:

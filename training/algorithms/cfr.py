@@ -108,7 +108,7 @@ class CFR(Trainer):
         visited, entropy = (sums / max(decisions, 1)).tolist()
         return {"known": visited, "entropy": entropy}
 
-    def player(self) -> Arrays:
+    def policy_weights(self) -> Arrays:
         """The average strategy."""
         largest = max(np.float32(1), self.mccfr.strategy_sum.max())
         return {"cells": self.mccfr.strategy_sum / largest}

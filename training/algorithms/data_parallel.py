@@ -80,8 +80,8 @@ class DataParallel(Trainer):
         self.decisions, self.hands = decisions, hands
         self.local.decisions = decisions // self.ranks.world_size
 
-    def player(self) -> Arrays:
-        return self.local.player()
+    def policy_weights(self) -> Arrays:
+        return self.local.policy_weights()
 
     def network_card(self) -> NetworkCard:
         return self.local.network_card()
@@ -93,7 +93,7 @@ class DataParallel(Trainer):
     def state(self) -> tuple[Arrays, JsonObject]:
         """The first rank's state, and what differs from it on the other ranks."""
         self._lead("state")
-        local = *self.local.state(), digest_of(self.player())
+        local = *self.local.state(), digest_of(self.policy_weights())
         every_arrays, plains, digests = zip(*self.ranks.gather(local), strict=True)
         if len({*digests}) > 1:
             raise Diverged(f"the ranks' weights became different by {self.decisions:,} decisions")

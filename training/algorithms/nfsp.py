@@ -6,7 +6,7 @@ probability η (`anticipatory`), else its average policy. The best response is t
 a deep Q-network with a target network (Mnih and others 2015, "Human-level control through deep
 reinforcement learning"), trained from a replay buffer of all transitions. The average policy
 imitates what best responses have played, from a reservoir buffer; it approaches an equilibrium,
-and is the player. Read it from top to bottom, beginning at `NFSP.iterate`.
+and checkpoints hold it. Read it from top to bottom, beginning at `NFSP.iterate`.
 """
 
 from __future__ import annotations
@@ -247,7 +247,7 @@ class NFSP(Trainer):
 
     # -- checkpoints and state
 
-    def player(self) -> Arrays:
+    def policy_weights(self) -> Arrays:
         """Weights of the average policy."""
         weights = weights_of(self.average_policy)
         return {name: array for name, array in weights.items() if not name.startswith("value.")}

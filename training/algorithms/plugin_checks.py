@@ -103,12 +103,12 @@ def check_progress(trainer: Trainer, idle: int) -> None:
         )
 
 
-def checked_player(trainer: Trainer) -> tuple[Arrays, NetworkCard]:
-    """Weights of the player and their card; those that no agent could read are an error.
+def checked_policy(trainer: Trainer) -> tuple[Arrays, NetworkCard]:
+    """Weights of the policy and their card; those that no agent could read are an error.
 
     It is an ArithmeticError, as for every training that diverged.
     """
-    weights, card = trainer.player(), trainer.network_card()
+    weights, card = trainer.policy_weights(), trainer.network_card()
     for name, array in weights.items():
         if not np.isfinite(array).all():
             raise ArithmeticError(
@@ -153,12 +153,12 @@ def check_results(trainer: Trainer, settings: Settings) -> None:
         expected = "a NetworkCard of german_whist.agents.checkpoints.schema"
         raise _wrong_result(trainer, "network_card", card, expected)
     check_counts(trainer)
-    weights = trainer.player()
+    weights = trainer.policy_weights()
     n_actions = max(options.rules.actions for options in settings.all_options)
     shapes = dict(weight_shapes(card, n_actions))
     if not _are_arrays(weights, "f") or {k: v.shape for k, v in weights.items()} != shapes:
         expected = f"NumPy arrays of floats with the names and shapes of network_card: {shapes}"
-        raise _wrong_result(trainer, "player", weights, expected)
+        raise _wrong_result(trainer, "policy_weights", weights, expected)
     checked_state(trainer)
 
 

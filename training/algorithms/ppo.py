@@ -5,8 +5,8 @@ arXiv:1707.06347. Many games run in lockstep. One network plays both seats of ea
 (`SelfPlayCollector`) and learns from every decision; advantages are estimated by GAE
 (`training/rollout/kernels.py`). Rewards come at the end of an episode: by default the exact value
 of the endgame. The critic sees all cards by default (an asymmetric actor-critic: Pinto and others
-2018, arXiv:1710.06542). The player is an exponential moving average (EMA) of the weights. Read it
-from top to bottom, beginning at `PPO.iterate`.
+2018, arXiv:1710.06542). Checkpoints hold an exponential moving average (EMA) of the weights. Read
+it from top to bottom, beginning at `PPO.iterate`.
 """
 
 from __future__ import annotations
@@ -256,7 +256,7 @@ class PPO(Trainer):
 
     # -- checkpoints
 
-    def player(self) -> dict[str, Array]:
+    def policy_weights(self) -> dict[str, Array]:
         """EMA weights of policy and critic."""
         return weights_of(self.ema_network)
 

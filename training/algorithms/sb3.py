@@ -334,7 +334,7 @@ class SB3Trainer(Trainer):
 
     def _add_policy(self) -> None:
         name = f"{self.decisions:,} decisions"
-        self.snapshots[name] = self.player()
+        self.snapshots[name] = self.policy_weights()
         self.pool.add(self._snapshot_agent(name), name)
         playing = {*self.pool.agents, *self.games.state()["opponents"].tolist()}
         names = {self.pool.names[index] for index in playing}
@@ -347,7 +347,7 @@ class SB3Trainer(Trainer):
 
     # -- checkpoints
 
-    def player(self) -> dict[str, Array]:
+    def policy_weights(self) -> dict[str, Array]:
         """Weights of the policy under the names of a checkpoint."""
         return {name: param.detach().cpu().numpy().copy() for name, param in self._parameters()}
 

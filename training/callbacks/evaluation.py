@@ -28,7 +28,7 @@ ITSELF = "itself"
 
 
 def evaluation_seed(seed: int) -> int:
-    """Seed of the deals on which a player that was trained with `seed` is evaluated.
+    """Seed of the deals on which an agent that was trained with `seed` is evaluated.
 
     Training and evaluation both number the deals of their seed from 0.
     """
@@ -71,7 +71,7 @@ def evaluate_checkpoint(
     key = secret_of_seed(seed, "measuring").hex()
     evaluation = CheckpointEvaluation([], [])
     for rules in checkpoint.rules:
-        player = NetworkAgent(rules, checkpoint)
+        agent = NetworkAgent(rules, checkpoint)
         named_opponents: list[tuple[str, str | NetworkAgent]] = [
             (n, n) for n in dict.fromkeys(opponents)
         ]
@@ -80,7 +80,7 @@ def evaluate_checkpoint(
             named_opponents.append((name, NetworkAgent(rules, read_checkpoint(earlier))))
         for name, opponent in named_opponents:
             try:
-                result = evaluate(player, opponent, rules, hands=hands, seed=seed, key=key)
+                result = evaluate(agent, opponent, rules, hands=hands, seed=seed, key=key)
             except CannotPlay as error:
                 evaluation.messages.append(str(error))
                 continue

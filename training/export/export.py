@@ -69,7 +69,7 @@ def metadata_of(checkpoint: Checkpoint) -> dict[str, str]:
         metadata["warning"] = (
             "the network was trained on the foreplay and has never seen an ending: the graph plays "
             "endings badly. Use it where episodes end with the foreplay (horizon='foreplay'), or "
-            "leave endings to the exact solver, as the checkpoint does as a player"
+            "leave endings to the exact solver, as the checkpoint does as an agent"
         )
     return metadata
 

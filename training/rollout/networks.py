@@ -1,6 +1,6 @@
 """Actor-critic networks of torch, MLPs with ReLU, and their optimizer.
 
-Layers have the names that checkpoints give them, which the standard player reads without torch.
+Layers have the names that checkpoints give them, which the standard agent reads without torch.
 """
 
 from __future__ import annotations
