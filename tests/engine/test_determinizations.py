@@ -1,4 +1,4 @@
-"""Sampled worlds: never against the view, and distributed as every deal listed out says."""
+"""Determinizations: never against the view, and distributed as every deal listed out says."""
 
 from __future__ import annotations
 
@@ -83,19 +83,19 @@ def check_worlds(game: Game, seat: int, seed: int) -> None:
         games = sample_determinizations(view, 3, seed, method)
         shown = np.zeros(len(games), VIEW)
         write_views(game.rules.array(), games, np.full(len(games), seat, np.uint8), shown)
-        for index, world in enumerate(games):
+        for index, determinization in enumerate(games):
             assert shown[index].tobytes() == view.array.tobytes()
             if method == "voids":
-                replay_legally(game, world)
+                replay_legally(game, determinization)
 
 
-def replay_legally(game: Game, world: np.void) -> None:
+def replay_legally(game: Game, determinization: np.void) -> None:
     again = Game(game.rules)
-    again.deal_cards(world["deal"][: len(game.rules.deck)].tolist(), game.dealer)
+    again.deal_cards(determinization["deal"][: len(game.rules.deck)].tolist(), game.dealer)
     for action in game.actions:
         again.play(action)
     for name in ("hand", "known_cards", "played", "phase", "turn", "tricks", "failed_at", "leader"):
-        assert (again.array[name][0] == world[name]).all(), name
+        assert (again.array[name][0] == determinization[name]).all(), name
 
 
 Places = tuple[frozenset[int], tuple[int, ...], frozenset[int]]
@@ -160,8 +160,8 @@ def test_voids_draws_every_legal_deal_equally_often(name: str) -> None:
         number = sum(count_full_deals(plain(rules), game.dealer, actions, seat, events).values())
         drawn: Counter[object] = Counter()
         start, step = rules.hands_dealt * rules.hand, rules.hands_dealt
-        worlds = sample_determinizations(game.view(seat), 8 * number, 5, "voids")
-        for deal in worlds["deal"].tolist():
+        determinizations = sample_determinizations(game.view(seat), 8 * number, 5, "voids")
+        for deal in determinizations["deal"].tolist():
             first_hands = [frozenset(deal[which:start:step]) for which in range(step)]
             drawn[(*first_hands, tuple(deal[start : start + rules.stock_cards]))] += 1
         assert len(drawn) <= number

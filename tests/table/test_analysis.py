@@ -175,7 +175,7 @@ def another_world(view: View, record: GameRecord, n: int) -> GameRecord:
 
 
 def test_estimates_of_a_tiny_deck_are_right_on_average() -> None:
-    """One trick from the end of the foreplay each world can be solved: all of them, by hand."""
+    """One trick from the end of the foreplay all determinizations can be solved, by hand."""
     rules = load_rules({"suits": 2, "ranks": 5, "hand": 4, "stock": 2, "pay": "margin"})
     agent = make_agent("flat-mc:20000", rules)
     assert isinstance(agent, SearchAgent)
