@@ -18,18 +18,18 @@ def run() -> list[Row]:
     rules = load_rules("classic")
     opponent = "value:13" if "value" in agent_names() else "random-exact"
     players = (make_agent("threshold", rules), make_agent(opponent, rules))
-    agent_pairs = (players, players)
+    opponents_by_half = (players, players)
     note = f"one core, endings of up to {load_tablebase().cards} cards from the table"
     rows = []
     for title, play_out, target in (("exact endings", False, 10_000), ("played out", True, None)):
         config = PlayConfig(rules, seed=1, play_out=play_out)
-        warm_up_play(agent_pairs, config)
+        warm_up_play(opponents_by_half, config)
         chunk = iter(range(1 << 30))
 
         def work(config: PlayConfig = config, chunk=chunk) -> float:
             for _ in range(CHUNKS):
                 start = next(chunk) * PAIRS
-                play_chunk(agent_pairs, config, Task(start=start, pairs=PAIRS))
+                play_chunk(opponents_by_half, config, Task(start=start, pairs=PAIRS))
             return 2 * PAIRS * CHUNKS
 
         name = f"threshold – {opponent}, classic, {title}"

@@ -40,8 +40,9 @@ from .tally import Fault, Tally
 AgentSpec = Any
 """An agent's name, or for one process alone whatever `as_agent` takes."""
 
-Pair = tuple[Agent, Agent]
-AgentPairs = tuple[Pair, Pair]
+Opponents = tuple[Agent, Agent]
+"""Two agents that play each other, agent one first."""
+OpponentsByHalf = tuple[Opponents, Opponents]
 """The two agents of each half. They may be the same objects; one that keeps state
 in spite of `reset` then knows in the second half what it learnt in the first."""
 
@@ -123,26 +124,26 @@ class ChunkPlayer:
     def __init__(self, agents: Sequence[tuple[AgentSpec, AgentSpec]], config: PlayConfig) -> None:
         self._specs = agents
         self._config = config
-        self._agents: dict[int, AgentPairs] = {}
+        self._agents: dict[int, OpponentsByHalf] = {}
         self._warm: set[int] = set()
 
-    def agent_pairs(self, pairing: int) -> AgentPairs:
+    def opponents_by_half(self, pairing: int) -> OpponentsByHalf:
         """The agents of a pairing: those of the first half of its deals, and of the second."""
         if pairing not in self._agents:
-            self._agents[pairing] = self._make_pair(pairing), self._make_pair(pairing)
+            self._agents[pairing] = self._make_opponents(pairing), self._make_opponents(pairing)
         return self._agents[pairing]
 
-    def _make_pair(self, pairing: int) -> Pair:
+    def _make_opponents(self, pairing: int) -> Opponents:
         rules, match = self._config.rules, self._config.match
         one, two = self._specs[pairing]
         return as_agent(one, rules, match=match), as_agent(two, rules, match=match)
 
     def play(self, task: Task) -> Chunk:
-        agent_pairs = self.agent_pairs(task.pairing)
+        opponents_by_half = self.opponents_by_half(task.pairing)
         if task.pairing not in self._warm:
             self._warm.add(task.pairing)
-            warm_up_play(agent_pairs, self._config)
-        return play_chunk(agent_pairs, self._config, task)
+            warm_up_play(opponents_by_half, self._config)
+        return play_chunk(opponents_by_half, self._config, task)
 
 
 def chunk_worker(
@@ -173,12 +174,12 @@ def half_worker(
     return play
 
 
-def play_chunk(agent_pairs: AgentPairs, config: PlayConfig, task: Task) -> Chunk:
+def play_chunk(opponents_by_half: OpponentsByHalf, config: PlayConfig, task: Task) -> Chunk:
     """Play the deals (or matches) of a task.
 
     Where both agents' endings count as perfect, the exact value of an ending takes its place.
     """
-    for one, two in agent_pairs:
+    for one, two in opponents_by_half:
         if one is two and one.keeps_state:
             raise ValueError(
                 f"{one.name} remembers between its moves, so it cannot sit on both sides: "
@@ -187,7 +188,7 @@ def play_chunk(agent_pairs: AgentPairs, config: PlayConfig, task: Task) -> Chunk
     tally = Tally(task.pairs, reduce_variance=config.reduce_variance)
     lines: list[tuple[int, int, str]] = []
     by_pair = np.zeros((task.pairs, TOTALS), np.int64)
-    for number, agents in enumerate(agent_pairs):
+    for number, agents in enumerate(opponents_by_half):
         half = _Half(agents, config, task, number)
         half.play()
         tally.add(half.tally)
@@ -206,7 +207,7 @@ def play_chunk(agent_pairs: AgentPairs, config: PlayConfig, task: Task) -> Chunk
 class _Half:
     """The games of one half of a chunk: each round both agents move in all of them."""
 
-    def __init__(self, agents: Pair, config: PlayConfig, task: Task, half: int) -> None:
+    def __init__(self, agents: Opponents, config: PlayConfig, task: Task, half: int) -> None:
         self.agents = agents
         self.config = config
         trusted = [has_exact_endings(agent) for agent in agents]
@@ -274,7 +275,7 @@ class _Half:
         tally.seconds[side] += time.perf_counter() - start
         tally.moves[side] += count
         choices = decisions.choices
-        n_illegal = kernels.play_all(
+        n_illegal = kernels.apply_legal_actions(
             rules,
             games,
             seats,
@@ -415,13 +416,13 @@ def _estimator(rules: Rules) -> ValueEstimator:
     return new_value_estimator(rules, *_tablebases(rules, True), _scratch())
 
 
-def warm_up_play(agent_pairs: AgentPairs, config: PlayConfig) -> None:
+def warm_up_play(opponents_by_half: OpponentsByHalf, config: PlayConfig) -> None:
     """Compile and load everything by playing one pair of deals that the run does not contain."""
     seed = siphash(key_of_bytes(config.key), np.uint64(0), _WARM_UP)
     warm_up_config = replace(config, seed=int(seed))
 
     def play() -> None:
-        play_chunk(agent_pairs, warm_up_config, Task())
+        play_chunk(opponents_by_half, warm_up_config, Task())
 
     warm_up("arena", "training", play, seconds=5)
     play()

@@ -224,7 +224,7 @@ def _count_holdings(game: Record, seat: int, course: np.ndarray) -> None:
 
 
 @jit
-def play_all(
+def apply_legal_actions(
     rules_array: np.ndarray,
     games: np.ndarray,
     seats: np.ndarray,

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..agents.base import Agent
 from ..agents.checkpoints import WEIGHTS, read_fields
 from ..agents.registry import parse_agent_name
 from ..common.executors import (
@@ -35,6 +34,7 @@ from .chunk_player import (
     AgentSpec,
     Chunk,
     ChunkPlayer,
+    Opponents,
     Task,
     chunk_worker,
     has_exact_endings,
@@ -77,9 +77,10 @@ class Arena:
         self._specs = [(agents[i], agents[j]) for i, j in pairings]
         # Made here even where workers play: an error of an agent is raised before anything starts.
         self._chunk_player = ChunkPlayer(self._specs, config.play)
-        pairs = [self._chunk_player.agent_pairs(index)[0] for index in range(len(pairings))]
-        self.names = _names(agents, pairings, pairs)
-        agent_of = dict(zip(chain(*pairings), chain(*pairs), strict=True))
+        by_half = map(self._chunk_player.opponents_by_half, range(len(pairings)))
+        opponents = [first_half for first_half, _ in by_half]
+        self.names = _names(agents, pairings, opponents)
+        agent_of = dict(zip(chain(*pairings), chain(*opponents), strict=True))
         self.details = tuple(
             AgentDetails.of(name, agent_of[i]) for i, name in enumerate(self.names)
         )
@@ -93,7 +94,7 @@ class Arena:
                 PairingProgress(
                     (self.names[i], self.names[j]), (has_exact_endings(one), has_exact_endings(two))
                 )
-                for (i, j), (one, two) in zip(pairings, pairs, strict=True)
+                for (i, j), (one, two) in zip(pairings, opponents, strict=True)
             ],
             config.limits,
             journal=config.journal,
@@ -323,12 +324,12 @@ def show_on(progress: Progress) -> Callable[[Arena], None]:
 def _names(
     agents: Sequence[AgentSpec],
     pairings: Sequence[tuple[int, int]],
-    pairs: Sequence[tuple[Agent, Agent]],
+    opponents: Sequence[Opponents],
 ) -> tuple[str, ...]:
     """The names of the agents: those on the command line, or their agents'."""
     names = [parse_agent_name(agent)[0] if isinstance(agent, str) else "" for agent in agents]
-    for indices, pair in zip(pairings, pairs, strict=True):
-        for index, made in zip(indices, pair, strict=True):
+    for indices, both in zip(pairings, opponents, strict=True):
+        for index, made in zip(indices, both, strict=True):
             names[index] = names[index] or made.name
     owners = dict(zip(names, agents, strict=True))
     for name, agent in zip(names, agents, strict=True):

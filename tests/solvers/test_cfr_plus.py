@@ -22,7 +22,7 @@ from german_whist.cli import main
 from german_whist.engine.dtypes import NO_CARD, UNSEEN_CARD, VIEW
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.exploitability.exact import (
-    exploitability_by_brute_force,
+    exploitability_on_full_tree,
     measure_exploitability,
 )
 from german_whist.solvers.cfr_plus import STATE_VERSION, CFRPlusSolver, SolvingError
@@ -164,7 +164,7 @@ def test_players_are_as_exploitable_as_by_whole_views(
     """A second method: every deal and every play walked by itself, by whole views."""
     agent = make()
     found = measure_exploitability(agent, "2x4-h2")
-    wanted = exploitability_by_brute_force(agent, load_rules("2x4-h2"), tree=smallest)
+    wanted = exploitability_on_full_tree(agent, load_rules("2x4-h2"), tree=smallest)
     for name in ("against_dealer", "against_leader", "self_play_value"):
         assert getattr(found, name) == pytest.approx(getattr(wanted, name), abs=2e-6)
     if agent.name.startswith("nash"):
@@ -217,7 +217,7 @@ def test_no_agent_is_asked_in_a_view_that_play_cannot_lead_to() -> None:
 def test_without_learning_it_is_play_at_random_to_exact_endings(rules: Any) -> None:
     loaded = load_rules(rules)
     agent = make_agent("random-exact", loaded)
-    wanted = exploitability_by_brute_force(agent, loaded)
+    wanted = exploitability_on_full_tree(agent, loaded)
     for found in (CFRPlusSolver(loaded).measure(), measure_exploitability(agent, loaded)):
         for name in ("against_dealer", "against_leader"):
             assert getattr(found, name) == pytest.approx(getattr(wanted, name), abs=1e-6)
