@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import random
+import re
+from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -31,6 +34,8 @@ from german_whist.table.review.puzzles import position_before
 from german_whist.table.text.words import action_symbol
 from support import engine_rules, played_out, random_hand
 
+BENCHMARK = Path(__file__).resolve().parents[2] / "benchmarks/analyst.py"
+RESULTS = BENCHMARK.parent / "results/analyst.jsonl"
 SEARCH = "flat-mc:25,voids,playout=counting"
 QUICK = AnalysisSettings(search=SEARCH)
 SMALL = {"suits": 3, "ranks": 6, "hand": 5, "stock": 8}
@@ -259,6 +264,22 @@ def test_another_card_is_best_only_beyond_the_noise(beyond: bool, monkeypatch) -
     assert cost[behind] == pytest.approx(10 if beyond else 5)
     assert cost[ahead] == 0
     assert (ahead in decision.best) == (cost[ahead] == 0)
+
+
+@pytest.mark.skipif(not BENCHMARK.exists(), reason="not in an installed package")
+def test_no_trick_of_the_analyst_loses_to_the_champion() -> None:
+    results = [json.loads(line) for line in RESULTS.read_text("utf-8").splitlines()]
+    assert {chunk["search"] for chunk in results} == {THINKER}
+    spec = importlib.util.spec_from_file_location("analyst", BENCHMARK)
+    assert spec is not None
+    assert spec.loader is not None
+    benchmark = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(benchmark)
+    table = benchmark.report(results)
+    assert table in (BENCHMARK.parent.parent / "docs/develop/agents.md").read_text("utf-8")
+    rates = re.findall(r"% \| (\d+\.\d+) ± ", table)
+    assert len(rates) == 13
+    assert min(map(float, rates)) >= 49.8
 
 
 # -- all of it
