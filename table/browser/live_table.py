@@ -134,7 +134,7 @@ class LiveTable:
             events = [] if after is None else self.events.after(after)
             state = table_state(
                 self.session,
-                compared=self._compared(),
+                self._notes(),
                 id=self.id,
                 n=self.events.last,
                 thinking=self.busy and not self.session.settings.watched,
@@ -145,18 +145,22 @@ class LiveTable:
             )
             return TableUpdate(state, events)
 
-    def _compared(self) -> str:
+    def _notes(self) -> list[str]:
+        """What there is to say about the hand that is over beside its result."""
+        if not self.session.game.over:
+            return []
+        change = self._backend.store.progress.rating_change(self.id, self.session.game.number + 1)
+        return [*self._compared(), *([] if change is None else [words.rating_change(*change)])]
+
+    def _compared(self) -> list[str]:
         session, again = self.session, self.session.settings.again
-        if again is None or not session.game.over:
-            return ""
-        before = self._backend.store.hands.get(*again)
+        before = None if again is None else self._backend.store.hands.get(*again)
         if before is None or before.person != self.person:
-            return ""
+            return []
         swapped = GameRecord.from_line(before.record).dealer != session.game.dealer
         tricks = (before.tricks, before.tricks_other)
-        return words.compare_deals(
-            session.game.counting_tricks, tricks, display_names(session), swapped
-        )
+        names = display_names(session)
+        return [words.compare_deals(session.game.counting_tricks, tricks, names, swapped)]
 
     def is_current(self) -> bool:
         """Whether no other program has saved the session since."""

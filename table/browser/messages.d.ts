@@ -110,7 +110,7 @@ export interface HandEnd {
   payoffs: Array<number>;
   text: string;
   headline: string;
-  compared: string;
+  notes: Array<string>;
 }
 
 export interface HandRef {

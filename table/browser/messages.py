@@ -42,8 +42,8 @@ class HandEnd(ReplayResult):
     """The result of the hand; pairs are the person's and the opponent's."""
 
     headline: str
-    compared: str
-    """The comparison with the earlier hand of the same deal."""
+    notes: list[str]
+    """The comparison with the earlier hand of the same deal, and how the rating has changed."""
 
 
 class TableText(Struct):
@@ -126,10 +126,10 @@ class TableState(VisibleState, kw_only=True):
     speed: Speed | None = None
 
 
-def table_state(session: Session, compared: str = "", **live: Any) -> TableState:
+def table_state(session: Session, notes: list[str], **live: Any) -> TableState:
     """The session as seat 0 may see it; of two agents, with both hands.
 
-    `live`: the fields that the session does not have, and `compared`, a sentence for the result.
+    `live`: the fields that the session does not have, and `notes`, sentences for the result.
     """
     settings, game, view = session.settings, session.game, session.view(PERSON)
     names, match = display_names(session), match_state(session)
@@ -154,7 +154,7 @@ def table_state(session: Session, compared: str = "", **live: Any) -> TableState
         claim_refused=session.claim_refused,
         lesson=settings.lesson,
         match=match,
-        result=_hand_end(session, match, names, compared) if game.over else None,
+        result=_hand_end(session, match, names, notes) if game.over else None,
         replay=HandRef(live["id"], game.number + 1) if game.over else None,
     )
 
@@ -251,14 +251,14 @@ def match_state(session: Session) -> MatchState:
 
 
 def _hand_end(
-    session: Session, match: MatchState, names: tuple[str, str], compared: str
+    session: Session, match: MatchState, names: tuple[str, str], notes: list[str]
 ) -> HandEnd:
     last = session.results[-1]
     headline = words.headline(names, leading_seat(last.payoffs))
     if match.over and match.kind != "single":
         headline = words.headline(names, match.winner, "match")
     text = words.result(last.tricks, last.payoffs, names, last.low)
-    return HandEnd(last.tricks, last.payoffs, text, headline, compared)
+    return HandEnd(last.tricks, last.payoffs, text, headline, notes)
 
 
 # -- events

@@ -46,6 +46,19 @@ class PlayerProgress:
         """A person's rating: `play` against agents, or `puzzles`."""
         return _rating_and_time(self._database.rows(_LAST_RATING, person, kind))[0]
 
+    def rating_change(self, session: str, hand: int) -> tuple[float, float] | None:
+        """The rating before and after a finished hand; None if it was not rated."""
+        rows = self._database.rows(
+            "SELECT r.rating, r.finished = h.finished FROM hands h JOIN ratings r"
+            " ON r.person = h.person AND r.kind = 'play' AND r.finished <= h.finished"
+            " WHERE h.session = ? AND h.hand = ? ORDER BY r.finished DESC, r.rowid DESC LIMIT 2",
+            session,
+            hand,
+        )
+        if not rows or not rows[0][1]:
+            return None
+        return (rows[1][0] if len(rows) > 1 else Rating().value), rows[0][0]
+
     def record_attempt(self, person: str, puzzle: str, difficulty: Rating, solved: bool) -> Rating:
         """Record an attempt at a puzzle; only the first changes the rating, which is returned."""
         now = time.time()

@@ -363,6 +363,12 @@ def _trick_spoken(trick: Trick, names: tuple[str, str]) -> str:
     return label("spoken.both", name=leader, card=led, other=follower, second=followed)
 
 
+def rating_change(before: float, after: float) -> str:
+    """The rating after a hand, with its change."""
+    change = f"{round(after) - round(before):+}".replace("-", "−")
+    return label("score.rating", rating=round(after), change=change)
+
+
 def compare_deals(
     tricks: Sequence[int], before: Sequence[int], names: tuple[str, str], swapped: bool
 ) -> str:

@@ -59,9 +59,14 @@ def test_wrong_answer_shows_its_cost_and_may_be_retried(user: User) -> None:
 
 
 def test_the_turning_point_leads_to_its_step(user: User) -> None:
-    page, (name, _) = user.page, user.hand_with_a_mistake()
+    page, name = user.page, user.finished_hand(opponent="random", seed=6)
     user.show_score(name)
     turning = user.computed(".turning a")
+    mistakes = user.request(f"replays/{name}/1/analysis")["mistakes"]
+    mine = next(each for each in mistakes if each["who"] == 0)
+    assert mistakes[0]["who"] == 1
+    expect(page.locator(".turning a")).to_have_count(2)
+    expect(page.locator(".turning a").last).to_contain_text(mine["text"])
     step = str(turning.get_attribute("href")).rpartition("/")[2]
     turning.click()
     expect(page.locator(".replay-count")).to_contain_text(f"{step} / ")

@@ -45,6 +45,7 @@ async function turningPoint({ replay: { id, hand } }, place, more) {
   const { mistakes: [worst], mistakes, turning_point: text } = found;
   const own = mistakes.find(({ who }) => who === 0);
   place.replaceChildren(worst ? h("a", { href: `#/replay/${id}/${hand}/${worst.n}` }, text) : text);
+  if (own && own !== worst) place.append(" ", h("a", { href: `#/replay/${id}/${hand}/${own.n}` }, label("score.own_worst", own)));
   if (own) more.prepend(choice(`#/exercise/${id}/${hand}/${own.n}`, label("score.exercises")));
 }
 
@@ -58,7 +59,7 @@ export function scoreboard(state) {
   const single = state.match.kind === "single";
   const over = state.match.over || single;
   const cup = state.match.over && !single && state.match.winner === 0 && !state.watched;
-  const { tricks, payoffs, text, compared } = state.result;
+  const { tricks, payoffs, text, notes } = state.result;
   const turning = h("p", { class: "turning", "aria-live": "polite" }, !state.lesson ? label("score.looking") : "");
   const own = !state.watched && !state.lesson;
   const more = h("div", { class: "menu-actions" }, own ? [choice("swapped", label("score.swapped")), choice("same", label("score.same"))] : null,
@@ -68,7 +69,7 @@ export function scoreboard(state) {
     h("p", { class: "sr-only result-text" }, text),
     h("div", { class: "result-tricks", "aria-hidden": "true" }, [0, 1].map((who) => h("p", {}, h("span", {}, capital(state.names[who])), h("b", {}, tricks[who]),
       payoffs[who] > 0 ? h("small", {}, label("score.paid", { n: payoffs[who] })) : null))),
-    compared ? h("p", { class: "compared" }, compared) : null,
+    notes.map((note) => h("p", { class: "compared" }, note)),
     turning,
     single ? null : table(state),
     h("details", { class: "more" }, h("summary", {}, label("score.more")), more),
