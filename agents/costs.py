@@ -24,8 +24,10 @@ from ..engine.play import payoff_of_tricks, row
 from ..engine.rules import Rules, RulesLike, load_rules
 from ..engine.view import View, write_views
 from ..solvers.game_tree import play_each_action, write_legal_actions
+from .base import view_array
 from .registry import make_agent
 from .search.base import SearchAgent
+from .search.ismcts import IsmctsAgent
 from .tabular.nash import NashAgent
 
 EXACT, EQUILIBRIUM, ESTIMATED = "exact", "equilibrium", "estimated"
@@ -55,16 +57,21 @@ class CostModel:
         self._nash = NashAgent(self.rules) if NashAgent.plays(self.rules) else None
         self._search: SearchAgent | None = None
         if search is not None:
-            agent = make_agent(search, self.rules)
-            if not isinstance(agent, SearchAgent) or agent.budget.seconds:
+            agent = make_agent(search, self.rules) if isinstance(search, str) else None
+            if (
+                not isinstance(agent, SearchAgent)
+                or isinstance(agent, IsmctsAgent)
+                or agent.budget.seconds
+            ):
                 raise ValueError(
-                    f"{search} is not a search with a number of samples: estimate costs by "
-                    "flat-mc:N"
+                    f"{search!r} is not a search that tries every card with a number of samples: "
+                    "estimate costs by flat-mc:N"
                 )
             self._search = agent
 
     def of(self, view: View) -> ActionCosts | None:
         """The costs for the player to move; None where they are unknown."""
+        view_array(view, self.rules)  # refuses what is no view, and other rules
         exact = exact_payoffs(view)
         if exact is not None:
             return ActionCosts(EXACT, _costs(exact), {})

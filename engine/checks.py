@@ -52,6 +52,12 @@ def checked_count(value: object, name: str) -> int:
     return int(value)
 
 
+def checked_flag(name: str, value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise ValueError(f"{name} is {value!r}: it has to be True or False")
+
+
 def checked_choice(name: str, value: str, allowed: tuple[str, ...]) -> str:
     """Validate a value that has to be one of several words."""
     if value not in allowed:

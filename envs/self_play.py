@@ -26,7 +26,7 @@ from ..engine.batch.config import (
 )
 from ..engine.batch.kernels import NO_EVENT
 from ..engine.batch.results import StepResult
-from ..engine.checks import checked_count, own_array
+from ..engine.checks import checked_count, checked_flag, own_array
 from ..engine.dtypes import SEATS
 from ..engine.game import Game
 from ..engine.observation.rule_features import rule_features
@@ -132,7 +132,7 @@ class SelfPlayEnv:
 
         As of the last observations, and fresh with each of them, unless `copy` is False.
         """
-        self._with_state = with_state
+        self._with_state = checked_flag("with_state", with_state)
         self.state_space: spaces.Box = state_box(self.rules)
         if with_state and any(
             state_box(option_set.rules) != self.state_space for option_set in all_options

@@ -29,6 +29,7 @@ from ..engine.checks import (
     action_array,
     checked_choice,
     checked_count,
+    checked_flag,
     checked_seat,
     state_array,
 )
@@ -471,7 +472,7 @@ class SingleAgentMixin:
             self._costs = CostModel(self.rules, None if costs == "exact" else costs)
         self._answers = Answers(checked_retries(self.options, own.get("retries")))
         batch_options["illegal"] = own.get("illegal", LOSE)
-        batch_options["with_state"] = own.get("with_state", False)
+        batch_options["with_state"] = checked_flag("with_state", own.get("with_state", False))
         opponent, seat = own.get("opponent", "random"), own.get("seat", RANDOM_SEAT)
         self._batch = SingleAgentBatch(self.options, num_envs, opponent, seat, **batch_options)
         self.state_space = state_box(self.rules)

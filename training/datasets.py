@@ -227,6 +227,9 @@ def generate_dataset(
     goes on where an earlier one ended, with whole files.
     """
     folder = Path(folder)
+    for name, texts in (("agents", agents), ("extras", extras)):
+        if isinstance(texts, str):
+            raise ValueError(f"{name} is {texts!r}: give a list, as [{texts!r}]")
     if len(agents) not in (1, SEATS):
         raise ValueError(f"{len(agents)} agents are named: give one, which plays itself, or two")
     loaded = common_rules(agents, rules)

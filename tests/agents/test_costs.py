@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from german_whist import Game
+from german_whist.agents.base import CannotPlay
 from german_whist.agents.costs import CostModel, exact_payoffs
 from german_whist.agents.player import Player
 from german_whist.agents.tabular.nash import NashAgent
@@ -44,9 +45,11 @@ def test_costs_of_the_foreplay_are_estimated_or_unknown() -> None:
     assert found.source == "estimated"
     assert min(found.costs.values()) == 0
     assert set(found.costs) == set(found.margins_of_error) == set(view.legal())
-    for name in ("threshold", "flat-mc:5ms"):
-        with pytest.raises(ValueError, match=f"{name} is not a search with a number of samples"):
-            CostModel("classic", search=name)
+    for name in ("threshold", "flat-mc:5ms", "ismcts:10", True):
+        with pytest.raises(ValueError, match=f"^{name!r} is not a search that tries every card"):
+            CostModel("classic", search=name)  # type: ignore[arg-type]
+    with pytest.raises(CannotPlay, match="a view is of the rules quick, and classic are played"):
+        CostModel("classic").of(Game("quick").view())
 
 
 def test_equilibrium_plays_only_what_costs_nothing() -> None:

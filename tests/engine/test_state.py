@@ -209,6 +209,12 @@ def test_opponents_get_nothing_of_the_state() -> None:
     assert given[0] == given[1]
 
 
+@pytest.mark.parametrize("make", [GermanWhistVectorEnv, SelfPlayEnv])
+def test_with_state_is_true_or_false(make: Any) -> None:
+    with pytest.raises(ValueError, match="with_state is 'no': it has to be True or False"):
+        make(2, "small-last", with_state="no")
+
+
 def test_states_are_compiled_only_when_asked_for() -> None:
     code = (
         "from german_whist import german_whist_v0\n"

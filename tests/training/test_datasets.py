@@ -219,6 +219,8 @@ class Illegal(Agent):
     [
         ([], {}, "0 agents are named: give one, which plays itself, or two"),
         (["random"] * 3, {}, "3 agents are named"),
+        ("champion", {}, r"agents is 'champion': give a list, as \['champion'\]"),
+        (["random"], {"extras": "value"}, "extras is 'value': give a list"),
         (["random"], {"hands": 0}, "hands is 0: it has to be a number from 1"),
         (["random"], {"extras": ["values"]}, "column is 'values': it has to be one of value"),
         (["random"], {"layout": "trumps"}, "layout is 'trumps'"),

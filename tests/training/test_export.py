@@ -201,5 +201,7 @@ def test_export_of_a_folder_writes_policy_and_model_card(tmp_path: Path, whist: 
     one, other = load_agent("champion-1"), load_agent(hub)
     view = Game(seed=4).view()
     assert one.probabilities(view) == pytest.approx(other.probabilities(view))
+    words = "export", "champion-1", "--rules", "classic", "-o", f"{tmp_path}/other/"
+    assert "it chooses the rules of a graph" in whist(*words, status=2).err
     told = whist("export", "champion-1", "-o", f"{hub}/", status=2).err
     assert "README.md is there already: delete it, or name another folder" in told

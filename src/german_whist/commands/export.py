@@ -36,6 +36,11 @@ def run(arguments: argparse.Namespace) -> int:
     name = arguments.checkpoint
     source = network_for(resolve_rules(arguments.rules or "classic"), name)
     bundled = name in (CHAMPION, *EARLIER_CHAMPIONS) or not is_checkpoint(name)
+    if arguments.rules and name != CHAMPION and not (arguments.output or ".onnx").endswith(".onnx"):
+        raise ValueError(
+            f"--rules is {arguments.rules!r}: it chooses the rules of a graph, FILE.onnx, and a "
+            "checkpoint keeps all of its rules: leave it out"
+        )
     if arguments.output and arguments.output.endswith("/"):
         print(f"wrote {export_folder(source, Path(arguments.output))}, and the policy beside it")
         return 0
