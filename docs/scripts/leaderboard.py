@@ -30,10 +30,9 @@ against all opponents. `CONTRIBUTING.md` says how to submit one. The tuned agent
 [`benchmark full`](benchmark.md); weights of agents with `=` are not in the repository.
 Opponents are networks that stay: `champion`, the newest one, is an entry and no opponent.
 
-*Deals*: the deals of a protocol are public, so that anybody repeats an entry, and can be learnt by
-heart. Win rates are therefore those of fresh deals as soon as an entry has them. `published` deals
-follow from a hash of the submission and a value that was published after it, `secret` ones from a
-value that a maintainer drew and the entry reveals. An agent whose deals are `public` may know them.
+*Deals*: those of a protocol are public, and can be learnt by heart. Win rates are of fresh deals as
+soon as an entry has them: `published` ones follow from a hash of the submission and a value that
+was published after it, `secret` ones from a value that a maintainer drew and the entry reveals.
 *Public − fresh* is how much more of the public deals the agent wins, in points; beyond 4 standard
 errors (by chance once in 30,000 entries) it has **learnt** them. *Unverified* are entries whose
 agent does not come with the package: of all others the tests play deals again, drawn anew at each
