@@ -33,7 +33,7 @@ _UNRATED = 10_000
 """Where agents without a rating stand among the others: last."""
 _CACHE_SIZE = 32
 """Agents that are kept for further tables; some hold networks of megabytes."""
-_USUAL = ("easy", "medium", "hard", "champion")
+_USUAL = ("easy", "medium", "counting", "champion", "hard")
 """Agents for people to play against; the menu shows these, and those that are named, first."""
 
 

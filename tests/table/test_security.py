@@ -114,7 +114,7 @@ def test_agents_of_the_command_line_join_the_list(tmp_path) -> None:
         assert agents["value:3"]["kind"] == "rule"
         assert menu[0] == agents["value:3"]
         usual = [each["name"] for each in menu if each["usual"]]
-        assert usual == ["value:3", "easy", "medium", "champion", "hard"]
+        assert usual == ["value:3", "easy", "medium", "counting", "champion", "hard"]
         assert agents["hard"]["kind"] == "search"
         assert "human" not in agents
         TableClient(client, rules="quick", opponent="value:3").play_on(min)

@@ -39,7 +39,7 @@ function fan() {
 }
 
 /** @type {Record<string, string>} */
-const FACES = { easy: "JD", medium: "QH", hard: "KC", champion: "KS" };
+const FACES = { easy: "JD", medium: "QH", counting: "QS", hard: "KC", champion: "KS" };
 
 /* A court card for those whom people play, the first letter for the others. */
 /** @param {AgentInfo} agent */
