@@ -42,7 +42,7 @@ def learnt_together(ranks: Ranks) -> dict[str, Any]:
     """Let one process play, and this rank learn from its part of that."""
     fresh, one, ours = MMD(SETTINGS), MMD(SETTINGS), MMD(SETTINGS, ranks=ranks)
     buffer, n_steps = one.collector.buffer, one.collector.n_steps
-    one.collector.collect(one.network, one.pool, n_steps, one.rng)
+    one.collector.collect(one.network, one.opponents, n_steps, one.rng)
     one.update(buffer.samples(n_steps), 0.0)
     start = 24 * ranks.rank
     buffer.is_learner[:, :start] = buffer.is_learner[:, start + 24 :] = False

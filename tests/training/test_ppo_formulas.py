@@ -410,7 +410,7 @@ def test_snapshot_plays_by_its_own_weights() -> None:
         state["policy.bias"] = order
         liked[name] = order.numpy()
         if name == "earlier":
-            trainer.pool.snapshots = [state]
+            trainer.opponents.snapshots = [state]
         else:
             trainer.network.load_state_dict(state)
     kept = collect(trainer)
@@ -435,22 +435,24 @@ def test_pool_adds_the_ema_when_due_and_stays_in_size() -> None:
             state = trainer.ema_network.state_dict()
             joined.append({name: each.clone() for name, each in state.items()})
         # Who joined stays as it was then, whatever is learnt later.
-        assert len(trainer.pool.snapshots) == min(len(joined), 2)
-        assert all(any(same(kept, each) for each in joined) for kept in trainer.pool.snapshots)
-        assert not joined or same(trainer.pool.snapshots[-1], joined[-1])
+        assert len(trainer.opponents.snapshots) == min(len(joined), 2)
+        assert all(any(same(kept, each) for each in joined) for kept in trainer.opponents.snapshots)
+        assert not joined or same(trainer.opponents.snapshots[-1], joined[-1])
     assert len(joined) > 2
 
 
 def test_pool_draws_agents_and_all_snapshots_evenly() -> None:
     trainer = PPO(settings(pool_fraction=0.5, opponents=("random",)))
-    pool, drawn = trainer.pool, [0] * 4
+    opponents, drawn = trainer.opponents, [0] * 4
     for number in range(3):
         weights = trainer.network.state_dict()
-        pool.snapshots.append({name: torch.full_like(weights[name], number) for name in weights})
+        opponents.snapshots.append(
+            {name: torch.full_like(weights[name], number) for name in weights}
+        )
     for _ in range(400):
-        pool.sample_opponent(trainer.rng)
-        agent = pool.current is not None
-        drawn[3 if agent else int(next(pool.snapshot.parameters()).flatten()[0])] += 1
+        opponents.sample_opponent(trainer.rng)
+        agent = opponents.current is not None
+        drawn[3 if agent else int(next(opponents.snapshot.parameters()).flatten()[0])] += 1
     assert min(drawn) > 60, "the newest snapshot, number 2, is drawn as often as the others"
 
 
@@ -461,7 +463,7 @@ def test_stateful_opponent_is_reset_at_each_hand(horizon: str, steps: int) -> No
         settings(pool_fraction=0.5, opponents=("random",), horizon=horizon, n_envs=8, n_steps=steps)
     )
     agent = Counter(trainer.settings.options.rules)
-    trainer.pool.agents = [[agent]]
+    trainer.opponents.agents = [[agent]]
     for _ in range(3):
         trainer.iterate()
     assert set(agent.tricks) == {0, 1, 2, 3}

@@ -91,9 +91,9 @@ def test_agent_of_each_rule_set_plays_as_torch(rules: tuple[Any, ...]) -> None:
 def test_pool_fraction_holds_in_every_rule_set() -> None:
     trainer = PPO(settings_of(HIGH, ALL, opponents=("random",), pool_fraction=0.5, pool_size=0))
     trainer.iterate()
-    others = trainer.pool.seats
+    others = trainer.opponents.seats
     assert [(others[span] != 2).sum() for _, span in trainer.games.parts] == [2, 3]
-    assert len({id(agent) for agent in trainer.pool.current or ()}) == 2
+    assert len({id(agent) for agent in trainer.opponents.current or ()}) == 2
 
 
 def test_run_is_evaluated_in_each_rule_set(

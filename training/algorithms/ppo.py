@@ -87,7 +87,7 @@ class PPO(Trainer):
         self.reset_games(settings.seed)
         self.network = self.collector.make_network()
         self.ema_network = copy.deepcopy(self.network).requires_grad_(False)
-        self.pool = SelfPlayOpponents(settings, self.games, self.network, self.backend)
+        self.opponents = SelfPlayOpponents(settings, self.games, self.network, self.backend)
         critic_scale = settings.critic_lr_scale
         lr_scales = {"hidden": 1.0, "policy": 1.0, "critic": critic_scale, "value": critic_scale}
         self.optimizer = Adam(
@@ -117,7 +117,7 @@ class PPO(Trainer):
         """Collect a rollout, and update the network from it; the last may be cut short."""
         before = self.decisions
         n_steps = self._n_steps()
-        hands, decisions = self.collector.collect(self.network, self.pool, n_steps, self.rng)
+        hands, decisions = self.collector.collect(self.network, self.opponents, n_steps, self.rng)
         started = time.perf_counter()
         samples = self.collector.buffer.samples(n_steps)
         metrics = self.update(samples, before / self.settings.decisions)
@@ -133,7 +133,7 @@ class PPO(Trainer):
         """Steps of this iteration: fewer in the last, so that the budget is met closely."""
         settings = self.settings
         # In games with an opponent, one of two decisions is the learner's.
-        per_step = self.games.num_envs - self.pool.n_games / 2
+        per_step = self.games.num_envs - self.opponents.n_games / 2
         remaining = math.ceil((settings.decisions - self.decisions) / per_step)
         return min(self.collector.n_steps, remaining) if remaining > 0 else self.collector.n_steps
 
@@ -249,10 +249,10 @@ class PPO(Trainer):
 
     def _grow_pool(self, before: int) -> None:
         """Add the EMA policy to the pool every `pool_every` decisions."""
-        settings, pool = self.settings, self.pool
+        settings = self.settings
         due = self.decisions // settings.pool_every != before // settings.pool_every
         if due and settings.pool_fraction and settings.pool_size:
-            pool.add(self.ema_network, self.rng)
+            self.opponents.add(self.ema_network, self.rng)
 
     # -- checkpoints
 
@@ -281,17 +281,17 @@ class PPO(Trainer):
     def state(self) -> tuple[Arrays, JsonObject]:
         arrays = module_arrays("network.", self.network.state_dict())
         arrays |= module_arrays("ema_network.", self.ema_network.state_dict())
-        arrays |= self.pool.state() | optimizer_arrays("optimizer.", self.optimizer)
+        arrays |= self.opponents.state() | optimizer_arrays("optimizer.", self.optimizer)
         arrays |= {f"games.{name}": array for name, array in self.games.state().items()}
         rng = dict(self.rng.bit_generator.state)
-        plain = PPOState(self.decisions, self.hands, len(self.pool.snapshots), rng)
+        plain = PPOState(self.decisions, self.hands, len(self.opponents.snapshots), rng)
         return arrays, msgspec.to_builtins(plain)
 
     def restore(self, arrays: Arrays, plain: JsonObject) -> None:
         state = convert(plain, PPOState, "trainer")
         restore_module(self.network, arrays, "network.")
         restore_module(self.ema_network, arrays, "ema_network.")
-        self.pool.restore(arrays, state.pool)
+        self.opponents.restore(arrays, state.pool)
         restore_optimizer(self.optimizer, arrays, "optimizer.")
         if games := with_prefix(arrays, "games."):
             self.games.restore(games)

@@ -90,7 +90,11 @@ class SelfPlayCollector:
 
     @torch.no_grad()
     def collect(
-        self, network: ActorCritic, pool: SelfPlayOpponents, n_steps: int, rng: np.random.Generator
+        self,
+        network: ActorCritic,
+        opponents: SelfPlayOpponents,
+        n_steps: int,
+        rng: np.random.Generator,
     ) -> tuple[int, int]:
         """Fill the buffer with `n_steps` steps of all games, and estimate advantages.
 
@@ -98,8 +102,8 @@ class SelfPlayCollector:
         """
         buffer, backend, clock = self.buffer, self.backend, time.perf_counter
         started = clock()
-        pool.sample_opponent(rng)
-        opponent_seats = backend.from_numpy(pool.seats)
+        opponents.sample_opponent(rng)
+        opponent_seats = backend.from_numpy(opponents.seats)
         result = backend.from_games(self.games.observe())
         for step in range(n_steps):
             self.add_observations(step, result)
@@ -114,11 +118,11 @@ class SelfPlayCollector:
                 buffer.log_probs[step],
             )
             backend.batch_backend.run_rows(self.n_envs, sample_actions, sampling)
-            pool.replace_actions(buffer, step, rng)
+            opponents.replace_actions(buffer, step, rng)
             acted = clock()
             env_actions = buffer.env_actions[buffer.env_indices, buffer.actions[step]]
             result = backend.from_games(self.games.step(env_actions))
-            pool.notify_resets()
+            opponents.notify_resets()
             buffer.rewards[step], buffer.dones[step] = result.rewards, result.ended
             stepped = clock()
             self.timings.acting += acted - observed
