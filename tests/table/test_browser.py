@@ -312,7 +312,7 @@ def test_a_hand_is_replayed_and_analysed(user: User) -> None:
     assert page.locator(".values tbody tr").count() in (5, 6)
     more.click()
     expect(page.locator(".values tbody tr")).to_have_count(7)
-    expect(page.locator(".values-scroll")).to_be_focused()
+    expect(page.locator(".values-scroll").first).to_be_focused()
     share = page.get_by_role("button", name="Share this hand by a link")
     page.evaluate("navigator.clipboard.writeText = async (link) => { window.copied = link; }")
     share.click()
