@@ -29,7 +29,8 @@ NEEDS = {
     "ray": ["torch==2.13.0", "ray==2.60.0"],
     "pgx": ["jax==0.10.2"],
     "open_spiel": ["open-spiel"],
-    "minari": ["minari[hdf5]==0.5.4"],
+    # Its HDF5 storage imports Pillow, which it does not require.
+    "minari": ["minari[hdf5]==0.5.4", "pillow"],
     "textarena": ["textarena==0.7.4"],
     "openenv": ["openenv==0.10.0"],
     # The page's program needs none of verifiers, which reads the server by its address.
