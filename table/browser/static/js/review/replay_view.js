@@ -287,7 +287,7 @@ export class ReplayView {
     const dear = Number(cost) > 0 && (found.sure || found.exact);
     const judged = Number(cost) > 0 && !dear ? "may_cost" : `${dear ? "costs" : "as_good"}${found.exact ? "" : "_about"}`;
     return [
-      h("p", { class: `cost ${dear ? "bad" : "good"}` }, label(`steps.${judged}`, { cost: `${cost}${unit === "win %" ? " %" : ""}` })),
+      h("p", { class: `cost ${dear ? "bad" : "good"}` }, label(`steps.${judged}`, { cost: `${cost}${unit === "win %" ? "\u00a0%" : ""}` })),
       valuesTable({ ...found, name: capital(this.replay.players[found.who]) }),
     ];
   }
