@@ -17,7 +17,7 @@ from ..engine.rules import Match, RulesLike, as_match
 from .aivat import check_luck
 from .chunk_player import AgentSpec, PlayConfig
 from .journal import Journal
-from .schedule import MAX_PAIRS, Limits, RecordWriter
+from .schedule import MAX_PAIRS, RecordWriter, StoppingRule
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -58,7 +58,7 @@ class ArenaConfig:
 
     play: PlayConfig
     """What its chunks have in common, which workers get."""
-    limits: Limits
+    stopping_rule: StoppingRule
     workers: int
     on: str
     write_record: RecordWriter | None
@@ -94,7 +94,7 @@ class ArenaConfig:
             check_luck(play.rules, play.match)
         config = cls(
             play,
-            _limits(options.get("hands"), options.get("until")),
+            _stopping_rule(options.get("hands"), options.get("until")),
             workers=_checked_int(options.get("workers", 1), "workers", 1, MAX_WORKERS),
             on=check_backend(options.get("on", LOCAL)),
             write_record=options.get("records"),
@@ -117,12 +117,12 @@ def _checked_int(value: object, name: str, low: int, high: int) -> int:
     return value
 
 
-def _limits(hands: int | None, until: float | None) -> Limits:
+def _stopping_rule(hands: int | None, until: float | None) -> StoppingRule:
     """The stopping rule; half of the hands are the other half with exchanged seats."""
     if until is not None and not 0 < until < 0.5:
         raise ValueError(f"until is {until}: it has to be more than 0 % and less than 50 %")
     if hands is None and until is not None:
-        return Limits(MAX_PAIRS, until)
+        return StoppingRule(MAX_PAIRS, until)
     hands = _checked_int(DEFAULT_HANDS if hands is None else hands, "hands", 1, 2 * MAX_PAIRS)
     if hands % SEATS:
         near = f"{hands - 1} or {hands + 1}" if hands > 1 else "2"
@@ -130,7 +130,7 @@ def _limits(hands: int | None, until: float | None) -> Limits:
             f"hands is {hands}: every deal is played twice with the seats exchanged, so it has to "
             f"be an even number; give {near}"
         )
-    return Limits(hands // SEATS, until)
+    return StoppingRule(hands // SEATS, until)
 
 
 def _key_bytes(text: str) -> bytes:

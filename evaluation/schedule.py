@@ -27,11 +27,15 @@ RecordWriter = Callable[[str], object]
 
 
 @dataclass(frozen=True)
-class Limits:
-    """Stopping rule of a pairing: a number of pairs, or a precision of the win rate."""
+class StoppingRule:
+    """When a pairing stops: after a number of pairs, or at a precision of the win rate.
+
+    Sequential stopping: intervals are not corrected for being looked at repeatedly.
+    """
 
     pairs: int
     until: float | None = None
+    """Half of the win rate's 95 % interval, as a fraction."""
 
     @property
     def chunk(self) -> int:
@@ -82,13 +86,13 @@ class Schedule:
     def __init__(
         self,
         pairings: Sequence[PairingProgress],
-        limits: Limits,
+        stopping_rule: StoppingRule,
         *,
         journal: Journal | None = None,
         write_record: RecordWriter | None = None,
     ) -> None:
         self.pairings = pairings
-        self._limits = limits
+        self._stopping_rule = stopping_rule
         self._journal = journal
         self._write_record = write_record
         self._records: dict[tuple[int, int], list[str]] = {}
@@ -108,9 +112,9 @@ class Schedule:
         for step in range(count):
             index = (self._turn + step) % count
             pairing = self.pairings[index]
-            if pairing.done or pairing.next_start >= self._limits.pairs:
+            if pairing.done or pairing.next_start >= self._stopping_rule.pairs:
                 continue
-            size = min(self._limits.chunk, self._limits.pairs - pairing.next_start)
+            size = min(self._stopping_rule.chunk, self._stopping_rule.pairs - pairing.next_start)
             task = Task(index, pairing.next_start, size)
             pairing.next_start += size
             self._turn = index + 1
@@ -132,7 +136,7 @@ class Schedule:
             pairing.tally.add(ready.tally)
             pairing.scores.append(ready.scores)
             pairing.luck.append(ready.luck)
-            pairing.done = self._limits.reached(pairing.tally)
+            pairing.done = self._stopping_rule.reached(pairing.tally)
         if pairing.done:
             pairing.waiting.clear()
         unfinished = (
@@ -156,6 +160,6 @@ class Schedule:
 
     def fraction_done(self) -> float:
         return sum(
-            1.0 if pairing.done else self._limits.fraction(pairing.tally)
+            1.0 if pairing.done else self._stopping_rule.fraction(pairing.tally)
             for pairing in self.pairings
         ) / len(self.pairings)

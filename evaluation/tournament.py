@@ -96,7 +96,7 @@ class Arena:
                 )
                 for (i, j), (one, two) in zip(pairings, opponents, strict=True)
             ],
-            config.limits,
+            config.stopping_rule,
             journal=config.journal,
             write_record=config.write_record,
         )
@@ -120,8 +120,8 @@ class Arena:
             "match": str(config.match),
             "seed": config.seed,
             "key": config.key.hex(),
-            "hands": SEATS * self.config.limits.pairs,
-            "until": self.config.limits.until,
+            "hands": SEATS * self.config.stopping_rule.pairs,
+            "until": self.config.stopping_rule.until,
             "play_out": config.play_out,
             "records": config.records,
             "reduce_variance": config.reduce_variance,
@@ -234,14 +234,18 @@ class Arena:
             details=self.details,
             complete=complete,
             signal=self._signal,
-            until=self.config.limits.until,
+            until=self.config.stopping_rule.until,
             notes=tuple(self._notes(pairings, ladder)),
             seconds=time.monotonic() - self._began,
             workers=self.config.workers,
         )
 
     def _notes(self, pairings: tuple[Pairing, ...], ladder: Ladder | None) -> Iterator[str]:
-        play, limits, journal = self.config.play, self.config.limits, self.config.journal
+        play, stopping_rule, journal = (
+            self.config.play,
+            self.config.stopping_rule,
+            self.config.journal,
+        )
         if self._stopped_by:
             resume = f"; the same command goes on from {journal.path}" if journal else ""
             yield f"The run is not complete: {self._stopped_by}{resume}."
@@ -272,8 +276,8 @@ class Arena:
                     f"{' and '.join(pairing.agents)} came out level on every deal, as agents "
                     "do that make the same choices in every hand: nothing was measured."
                 )
-        if limits.until is not None and not self._stopped_by:
-            until, hands = limits.until, SEATS * limits.pairs
+        if stopping_rule.until is not None and not self._stopped_by:
+            until, hands = stopping_rule.until, SEATS * stopping_rule.pairs
             if any(pairing.win_rate.margin_of_error > until for pairing in pairings):
                 yield f"{hands:,} hands a pairing did not reach {until:.2%}."
         forfeits = [forfeit for pairing in pairings for forfeit in pairing.forfeits]

@@ -20,7 +20,7 @@ def test_progress_grows_to_all_and_shows_result_so_far() -> None:
     def look(arena: Arena) -> None:
         fractions.append(arena.schedule.fraction_done())
         fraction = sum(each.tally.pairs for each in arena.schedule.pairings) / (
-            2 * arena.config.limits.pairs
+            2 * arena.config.stopping_rule.pairs
         )
         assert fractions[-1] == pytest.approx(fraction)
         told = arena.status()
