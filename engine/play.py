@@ -80,13 +80,13 @@ def shuffle(rules: Record, stream: np.ndarray, deal: np.ndarray) -> int:
 def set_up(rules: Record, game: Record, dealer: int) -> None:
     """Start a hand with the cards in `game.deal`; the score of the match is kept."""
     # Cards are dealt in turn to two hands, or to four: a blind one before each player's.
-    count = 4 if rules.exchange == 1 else 2
-    hands = count * np.int64(rules.hand)
+    n_hands = 4 if rules.exchange == 1 else 2
+    dealt = n_hands * np.int64(rules.hand)
     leader_hand, dealer_hand = NO_CARDS, NO_CARDS
-    for place in range(0, hands, count):
-        leader_hand |= bit(np.int64(game.deal[place + count // 2 - 1]))
-        dealer_hand |= bit(np.int64(game.deal[place + count - 1]))
-    turned = hands
+    for place in range(0, dealt, n_hands):
+        leader_hand |= bit(np.int64(game.deal[place + n_hands // 2 - 1]))
+        dealer_hand |= bit(np.int64(game.deal[place + n_hands - 1]))
+    turned = dealt
     leader = 1 - dealer
     game.hand[leader] = leader_hand
     game.hand[dealer] = dealer_hand
@@ -104,7 +104,7 @@ def set_up(rules: Record, game: Record, dealer: int) -> None:
     game.trick = 0
     game.drawn = 0
     if rules.exchange == 1:
-        turned = hands - 1
+        turned = dealt - 1
         game.phase = EXCHANGE
         for seat in range(2):
             game.exchanged[seat] = UNDECIDED
@@ -224,6 +224,7 @@ def beats(card: int, led: int, trump: int) -> bool:
 
 @jit
 def play(rules: Record, game: Record, action: int) -> None:
+    """Play a legal action, with all that follows up to the next decision or the end of the hand."""
     seat = np.int64(game.turn)
     trick = np.int64(game.trick)
     if game.phase >= CHOOSE:

@@ -111,12 +111,12 @@ def difference_of_means(values: ArrayLike, others: ArrayLike) -> Estimate:
         return Estimate(difference, -math.inf, math.inf)
     parts = [float(each.var(ddof=1)) / len(each) for each in (first, second)]
     error = math.sqrt(sum(parts))
-    freedom = min(len(first), len(second)) - 1
+    degrees_of_freedom = min(len(first), len(second)) - 1
     if error > 0:  # Welch and Satterthwaite
         weights = zip(parts, (len(first), len(second)), strict=True)
-        most = error**4 / sum(part**2 / (count - 1) for part, count in weights)
-        freedom = max(freedom, int(most))
-    return mean_estimate(difference, error, freedom)
+        welch = error**4 / sum(part**2 / (count - 1) for part, count in weights)
+        degrees_of_freedom = max(degrees_of_freedom, int(welch))
+    return mean_estimate(difference, error, degrees_of_freedom)
 
 
 def win_rate_error(win_rate: float, error: float, pairs: int, games: int) -> float:
@@ -206,7 +206,7 @@ def fit_ratings(
         # are the influences of the deals on the ratings: the square root of the sandwich estimator.
         influences = contrast @ inverse @ np.asarray(residuals, float)
         variances = np.square(influences).sum(1)
-        t = np.array([t_quantile(_degrees_of_freedom(row)) for row in influences])
+        t = np.array([t_quantile(_degrees_of_freedom_of_influences(row)) for row in influences])
     errors = np.sqrt(np.maximum(variances, 0)) * ELO_SCALE
     margins_of_error = np.full(count, math.inf)
     finite = bounded & (errors > 1e-9)
@@ -241,11 +241,12 @@ def deal_residuals(
     return residuals
 
 
-def _degrees_of_freedom(influences: Array) -> int:
+def _degrees_of_freedom_of_influences(influences: Array) -> int:
     """Degrees of freedom of the variance of a sum of terms with this distribution.
 
-    A variance estimated from n terms of kurtosis k scatters like a normal one's with 2n / (k - 1)
-    of them: few, where a handful of deals decides between two agents that play alike.
+    A variance estimated from n terms of kurtosis k varies as that of a normal sample with
+    2n / (k - 1) degrees of freedom: few, where a handful of deals decides between two agents that
+    play alike.
     """
     count, squares = len(influences), np.square(influences)
     most = max(count - 1, 1)

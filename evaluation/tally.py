@@ -105,7 +105,7 @@ def _reduced_moments(tally: Tally, total: int) -> Moments:
 
 def _win_rate_per_pair(pairs: int, x: float, xx: float) -> tuple[float, float]:
     """The win rate, with its standard error over pairs."""
-    most = 2 * SEATS
+    most = 2 * SEATS  # a win scores 2, a tie 1
     return ratio(Moments(n=pairs, x=x, h=most * pairs, xx=xx, xh=most * x, hh=most**2 * pairs))
 
 

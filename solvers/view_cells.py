@@ -1,4 +1,4 @@
-"""From a view to the cells of its decision, along the hand's path through the public tree."""
+"""From a view to its cells (indices of its information set), along its public path."""
 
 from __future__ import annotations
 

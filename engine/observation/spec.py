@@ -204,6 +204,7 @@ def identity_order(order: np.ndarray) -> None:
 
 @jit
 def _comes_before(rules: Record, view: Record, a: int, b: int) -> bool:
+    """Whether suit `a` is shown before suit `b`."""
     led = bit(view.led) if view.led != NO_CARD else NO_CARDS
     turned = bit(view.turned) if view.turned != NO_CARD else NO_CARDS
     for cards_a, cards_b in (
@@ -246,13 +247,13 @@ def trump_first_order(rules: Record, view: Record, order: np.ndarray) -> None:
 
 
 # All actions that are not cards.
-_NO_CARD_ACTIONS = ~((ONE << np.uint64(TAKE_HIDDEN)) - ONE)
+_OTHER_ACTIONS = ~((ONE << np.uint64(TAKE_HIDDEN)) - ONE)
 
 
 @jit
 def relabel(cards: np.uint64, order: np.ndarray) -> np.uint64:
     """A set of cards (and other actions) with its suits in another order."""
-    result = cards & _NO_CARD_ACTIONS
+    result = cards & _OTHER_ACTIONS
     for place in range(4):
         result |= suit_part(cards, np.int64(order[place])) << np.uint64(13 * place)
     return result

@@ -339,7 +339,10 @@ class ReferenceGame:
 
     def __init__(self, rules: ReferenceRules, deal: Sequence[int], dealer: int) -> None:
         if sorted(deal) != rules.deck:
-            raise ValueError(f"deal has {len(deal)} cards: give the deck of {rules.name} in order")
+            raise ValueError(
+                f"deal is no permutation of the deck of {rules.name}: give each of its "
+                f"{len(rules.deck)} cards once"
+            )
         self.rules = rules
         self.dealer = dealer
         self.hands: list[list[int]] = [[], []]

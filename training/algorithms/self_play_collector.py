@@ -75,15 +75,13 @@ class SelfPlayCollector:
     def make_network(self) -> ActorCritic:
         """New network for the observations of these games."""
         settings = self.settings
-        n_hidden_cards = {"shared": None, "separate": 0, "oracle": HIDDEN_CARDS_SIZE}[
-            settings.critic
-        ]
+        n_privileged = {"shared": None, "separate": 0, "oracle": HIDDEN_CARDS_SIZE}[settings.critic]
         generator = torch.Generator().manual_seed(settings.seed)
         network = ActorCritic(
             len(self.inputs) + len(self.features),
             settings.hidden_sizes,
             self.games.actions,
-            n_hidden_cards,
+            n_privileged,
             generator,
         )
         return network.to(self.backend.device)

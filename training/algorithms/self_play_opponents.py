@@ -1,4 +1,4 @@
-"""Opponents of one seat in self-play: fixed agents, and snapshots of earlier policies."""
+"""Opponent pool of `ppo` and `mmd`: fixed agents, and snapshots of earlier policies."""
 
 from __future__ import annotations
 

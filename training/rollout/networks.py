@@ -55,16 +55,16 @@ class ActorCritic(nn.Module):
         n_inputs: int,
         hidden_sizes: Sequence[int],
         n_actions: int,
-        n_hidden_cards: int | None,
+        n_privileged: int | None,
         generator: torch.Generator,
     ) -> None:
-        """`n_hidden_cards`: inputs of a separate critic beyond the actor's; None: shared layers."""
+        """`n_privileged`: inputs of a separate critic beyond the actor's; None: shared layers."""
         super().__init__()
         self.hidden = _hidden_layers([n_inputs, *hidden_sizes], generator)
         self.policy = nn.Linear(hidden_sizes[-1], n_actions)
         self.critic: MLP | None = None
-        if n_hidden_cards is not None:
-            sizes = [n_inputs + n_hidden_cards, *hidden_sizes]
+        if n_privileged is not None:
+            sizes = [n_inputs + n_privileged, *hidden_sizes]
             self.critic = _hidden_layers(sizes, generator)
         self.value = nn.Linear(hidden_sizes[-1], 1)
         _init_layer(self.policy, 0.01, generator)
