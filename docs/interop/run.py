@@ -24,7 +24,7 @@ NEEDS = {
     "torchrl": ["torch==2.13.0", "torchrl==0.14.1"],
     "supersuit": ["supersuit==3.11.0"],
     "rllib": ["torch==2.13.0", "ray[rllib]==2.60.0"],
-    "wandb": ["torch==2.13.0", "wandb==0.31.0"],
+    "wandb": ["torch==2.13.0", "tensorboard==2.21.0", "wandb==0.31.0"],
     "mlflow": ["torch==2.13.0", "mlflow==3.17.2"],
     "ray": ["torch==2.13.0", "ray==2.60.0"],
     "pgx": ["jax==0.10.2"],
