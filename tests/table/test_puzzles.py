@@ -49,7 +49,7 @@ def test_bundled_puzzles_cover_kinds_and_ratings() -> None:
     puzzles = bundled_puzzles()
     assert len({puzzle.id for puzzle in puzzles}) == len(puzzles)
     assert len({(puzzle.kind, puzzle.deal) for puzzle in puzzles}) == len(puzzles)
-    for kind, count, bands in ((ENDINGS, 200, 8), (FOREPLAYS, 40, 5)):
+    for kind, count, bands in ((ENDINGS, 200, 8), (FOREPLAYS, 60, 5)):
         ratings = [puzzle.rating for puzzle in kind]
         low, middle, high = quantiles(ratings, n=4)
         assert len(ratings) >= count
