@@ -40,7 +40,7 @@ def check_size(rules: Rules) -> None:
     if size > MAX_HISTORIES:
         raise ValueError(
             f"the rules {rules.name} can be dealt and played in up to {size:.3g} ways, and at most "
-            f"{MAX_HISTORIES:,} are walked: 2 suits of 4 ranks with hands of 2, or 3 cards of 8 "
+            f"{MAX_HISTORIES:,} are traversed: 2 suits of 4 ranks with hands of 2, or 3 cards of 8 "
             "with a stock of 2, are small enough"
         )
 

@@ -28,7 +28,7 @@ _MAX_TRICKS = 50_000_000
 
 
 class DeckTables(NamedTuple):
-    """Tables of a rule set for compiled tree walks."""
+    """Tables of a rule set for compiled traversals of the tree."""
 
     hand: int
     tricks: int
@@ -239,7 +239,7 @@ def _expand(deck: DeckTables, tricks: np.ndarray, first: np.ndarray, after: np.n
 def public_tree(rules: Rules) -> PublicTree:
     """The public tree of a rule set, refused if it has none or is too large."""
     if reason := why_no_public_tree(rules):
-        raise ValueError(f"the rules {rules.name} {reason}, so they have no public tree to walk")
+        raise ValueError(f"the rules {rules.name} {reason}, so they have no public tree")
     if len(rules.deck) > MAX_CARDS:
         raise _too_large(rules, f"their deck has {len(rules.deck)} cards")
     deck = deck_of(rules)

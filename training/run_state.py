@@ -68,7 +68,7 @@ class RunState(Struct, forbid_unknown_fields=True):
     pending: list[Count] = []
     """Checkpoints that are still to be evaluated, by their decisions."""
     stop_checkpoint: Count | None = None
-    """Decisions of a checkpoint that was written only because a signal ended the session."""
+    """Decisions of a checkpoint that was written only because a signal ended the command."""
     finished: bool = False
     """Whether the run has ended, by its budget or another limit."""
     format: int = STATE_FORMAT

@@ -75,7 +75,7 @@ _OPPONENT_LED, _OPPONENT_FOLLOWED, _OWN_CARD, _UPCARD = (group.start for group i
 
 MAX_BELIEF_INPUTS = N_CARDS + 4 + 2 + 2 + 3 * (_TRICKS - 1)
 MAX_HIDDEN_CARDS = 13
-_MAX_ODDS = 1e4
+MAX_ODDS = 1e4
 
 
 @jit
@@ -164,7 +164,7 @@ def write_odds(view: Record, positions: np.ndarray, logits: np.ndarray, odds: np
         cards &= cards - ONE
         if view.void_draws[suit_of(card)] != 0:
             odd = np.exp(np.float64(logits[_shown_index(card, positions)]))
-            odds[card] = min(max(odd, 1 / _MAX_ODDS), _MAX_ODDS)
+            odds[card] = min(max(odd, 1 / MAX_ODDS), MAX_ODDS)
 
 
 @jit
@@ -195,7 +195,7 @@ def sum_hand_weights(cards: np.uint64, count: int, odds: np.ndarray, sums: np.nd
     if sums[0, count] > 0.0:
         return
     for card in range(len(odds)):
-        odds[card] = max(odds[card], 1 / _MAX_ODDS)
+        odds[card] = max(odds[card], 1 / MAX_ODDS)
     _sum_products(cards, count, odds, sums)
 
 

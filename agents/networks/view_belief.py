@@ -9,7 +9,7 @@ from ...engine.cards import N_CARDS
 from ...engine.play import row
 from ...engine.rules import Rules
 from ..base import Array
-from .belief import MAX_BELIEF_INPUTS, write_belief_inputs, write_odds
+from .belief import MAX_BELIEF_INPUTS, MAX_ODDS, write_belief_inputs, write_odds
 from .mlp import MLPBatch, MLPWeights, forward_rows, new_mlp_batch
 
 
@@ -46,8 +46,8 @@ def view_beliefs(rules: Rules, views: Array, net: MLPWeights) -> Array:
 
 def inclusion_probabilities(odds: Array, count: int) -> Array:
     """Probability of each card in a set of `count`, drawn in proportion to its product of odds."""
-    if not odds.any() or np.count_nonzero(odds) < count:
-        return np.full(len(odds), count / max(len(odds), 1))
+    if np.count_nonzero(odds) < count:  # as `sum_hand_weights` does
+        odds = np.maximum(odds, 1 / MAX_ODDS)
     # Polynomials whose coefficient of x^k sums the products of k odds, below and above each card.
     below, above = [np.ones(1)], [np.ones(1)]
     for odd in odds:

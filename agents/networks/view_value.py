@@ -38,7 +38,7 @@ def _leader_values(
 
 
 @jit
-def _play_all(rules: np.ndarray, games: np.ndarray, action: int) -> None:
+def _apply_to_all(rules: np.ndarray, games: np.ndarray, action: int) -> None:
     for index in range(len(games)):
         play(row(rules, 0), row(games, index), action)
 
@@ -61,7 +61,7 @@ def sampled_values(
         view = View(rules, views[index : index + 1])
         games = sample_determinizations(view, samples, method="voids")
         if view.led is not None:
-            _play_all(record, games, action)
+            _apply_to_all(record, games, action)
         values = _leader_values(record, games, net, rows, payoffs)
         signs = np.where(games["leader"] == view.seat, 1.0, -1.0)
         solved = np.flatnonzero(np.isnan(values))

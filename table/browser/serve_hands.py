@@ -6,13 +6,18 @@ Starlette runs handlers that are not `async` in a thread.
 
 from __future__ import annotations
 
+import threading
+from functools import lru_cache
+
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from ...agents.networks.policy import NetworkAgent
+from ...engine.records import GameRecord
 from ..game.database import new_id
 from ..game.statistics import as_csv, as_records, compute_statistics
-from ..review.networks import review_networks
+from ..review.networks import NetworkReview, review_networks
 from ..review.replay import make_replay
 from ..text.labels import label
 from .finished_hands import UPLOAD_LIMIT
@@ -27,6 +32,7 @@ class HandHandlers:
     def __init__(self, services: Services) -> None:
         self._store, self._finished = services.store, services.finished
         self._opponents = services.opponents
+        self._reviewing = threading.Lock()
 
     def statistics(self, request: Request) -> Response:
         return json_response(compute_statistics(self._store, find_person(request)))
@@ -58,7 +64,9 @@ class HandHandlers:
 
     def networks(self, request: Request) -> Response:
         record = self._finished.record(*_hand_key(request))
-        return json_response(review_networks(record, self._opponents.policies(record.rules)))
+        policies = tuple(self._opponents.policies(record.rules))
+        with self._reviewing:
+            return json_response(_review(record.to_line(), policies))
 
     def share(self, request: Request) -> Response:
         return json_response(self._finished.share(*_hand_key(request)))
@@ -67,6 +75,11 @@ class HandHandlers:
         key = _hand_key(request)
         page = replay_page(self._finished.record(*key), self._finished.finished_analysis(*key))
         return _attachment(page, "text/html", "german-whist-replay.html")
+
+
+@lru_cache(maxsize=64)
+def _review(line: str, policies: tuple[NetworkAgent, ...]) -> NetworkReview:
+    return review_networks(GameRecord.from_line(line), policies)
 
 
 def _hand_key(request: Request) -> tuple[str, str, int]:

@@ -23,8 +23,8 @@ from ...engine.endgame import NotOpenError, best_card_of
 from ...engine.game import Game, IllegalAction
 from ...engine.view import View
 from ..rating import Rating
-from ..review.analysis import SURE, WIN, ActionValue, Analyst, PositionValues
-from ..review.hints import hint_reason
+from ..review.analysis import SURE, WIN, ActionValue, PositionValues
+from ..review.hints import hint_reason, position_values
 from ..review.puzzles import ENDGAME, Puzzle, all_puzzles, position_before
 from ..review.replay import player_names
 from ..text import words
@@ -154,7 +154,7 @@ class LearningHandlers:
             "exercise",
             names,
             None,
-            values=lambda: Analyst(view.rules).values(view),
+            values=lambda: position_values(view),
             record=record,
         )
 

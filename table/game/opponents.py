@@ -189,7 +189,7 @@ class Opponents:
         return agents
 
     def menu(self) -> tuple[list[RulesInfo], list[AgentInfo]]:
-        """Rule sets, and agents: those that are named first, then from weak to strong."""
+        """Rule sets, and agents: those of the command line, then from weak to strong."""
         agents = [
             AgentInfo(
                 name=opponent.name,
@@ -204,7 +204,13 @@ class Opponents:
             for opponent in self._opponents.values()
             if opponent.plays != []
         ]
-        agents.sort(key=lambda agent: (not agent.named, agent.strength or _UNRATED))
+        agents.sort(
+            key=lambda agent: (
+                (0, self._named.index(agent.name))
+                if agent.named
+                else (1, agent.strength or _UNRATED)
+            )
+        )
         return [*map(_rules_info, named_rules().values())], agents
 
 

@@ -112,18 +112,26 @@ class PlayerProgress:
         if stored is None or stored.player != HUMAN or stored.person != person:
             return
         key = session, hand
+        mistakes = [mistake for mistake in analysis.mistakes if mistake.who == PERSON]
         with self._database.transaction() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO accuracies VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (*key, person, stored.finished, totals.mattered, totals.mistakes, totals.cost),
             )
+            # What an earlier analysis called a mistake, and this one does not, is no exercise.
+            known = connection.execute(
+                "SELECT decision FROM mistakes WHERE session = ? AND hand = ? AND person = ?",
+                (*key, person),
+            )
+            gone = {decision for (decision,) in known} - {mistake.n for mistake in mistakes}
+            connection.executemany(
+                "DELETE FROM mistakes"
+                " WHERE session = ? AND hand = ? AND decision = ? AND person = ?",
+                [(*key, decision, person) for decision in gone],
+            )
             connection.executemany(
                 "INSERT OR IGNORE INTO mistakes VALUES (?, ?, ?, ?, ?, NULL, ?)",
-                [
-                    (*key, mistake.n, person, mistake.cost, mistake.text)
-                    for mistake in analysis.mistakes
-                    if mistake.who == PERSON
-                ],
+                [(*key, mistake.n, person, mistake.cost, mistake.text) for mistake in mistakes],
             )
 
 

@@ -6,9 +6,9 @@ estimates every legal action from the view of the player to move, with half of a
 the thinker where its networks play the rules, else flat Monte Carlo. Where a network plays the
 rules, its action probabilities are added.
 
-The thinker's estimates are held against the card that its policy network would play: another card
-is the best one only where it is better beyond the noise. The highest of several estimates is often
-the luckiest, and to play it would lose (docs/develop/agents.md has the measurements).
+The thinker's estimates are held against the card that the champion's network would play: another
+card is the best one only where it is better beyond the noise. The highest of several estimates is
+often the luckiest, and to play it would lose (docs/develop/agents.md has the measurements).
 
 Values are for the player to move. Where a hand is only won or lost, and in races, they are win
 probabilities in per cent, a tie counting half; otherwise what the hand pays.

@@ -77,8 +77,7 @@ _slots = threading.BoundedSemaphore(usable_threads())
 
 def find_hint(view: View) -> Hint:
     """A hint for the player to move, in any rule set."""
-    with _slots:
-        values = _analyst(view.rules).values(view)
+    values = position_values(view)
     return Hint(
         action=values.best[0],
         why=hint_reason(view, values),
@@ -89,6 +88,12 @@ def find_hint(view: View) -> Hint:
             key=lambda card: -(card.value or 0.0),
         ),
     )
+
+
+def position_values(view: View) -> PositionValues:
+    """The values of all legal actions, by an analyst that is kept; it waits for a free core."""
+    with _slots:
+        return _analyst(view.rules).values(view)
 
 
 @lru_cache(maxsize=4)  # each holds networks

@@ -218,11 +218,13 @@ def _screen(kind: str, analyst: Analyst, view: View) -> PositionValues | None:
 
 
 def _confirm(candidate: _Candidate) -> _Candidate | None:
-    """A candidate whose card all judges find; exact values need none."""
+    """A candidate whose card all judges find, the first included; exact values need none."""
     if candidate.values.exact:
         return candidate
     values = confirmed_values(candidate.game.view())
-    return None if values is None else candidate._replace(values=values)
+    if values is None or values.best[0] != candidate.values.best[0]:
+        return None
+    return candidate._replace(values=values)
 
 
 def confirmed_values(view: View) -> PositionValues | None:

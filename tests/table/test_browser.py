@@ -402,11 +402,22 @@ def test_axe_finds_nothing_on_any_page(user: User) -> None:
     look("score", OVER)
     page.get_by_role("button", name="Replay and analysis").click()
     user.computed(".plot")
-    page.get_by_role("slider").fill("13")
     user.computed(".networks")
     page.get_by_text("What the networks think").click()
-    expect(page.locator(".policies")).to_be_visible()
+    played = page.locator(".policies tr.played th")
+    seen = set()
+    for step in (12, 13):
+        page.get_by_role("slider").fill(str(step))
+        expect(played).to_be_visible()
+        seen.add(played.inner_text())
+    assert len(seen) == 2
     look("replay", ".plot")
+    page.get_by_role("slider").fill("2")
+    shown = []
+    for seat in ("0", "1"):  # of a hidden decision nothing is shown
+        page.get_by_label("Whose cards are shown").select_option(seat)
+        shown.append(page.locator(".policies").count())
+    assert sorted(shown) == [0, 1]
     pages = {"": "form", "watch": "form", "replays": ".hand-list", "statistics": ".chart"}
     pages |= {"learn": ".figures-line", f"exercise/{name}/1/{decision}": ASKED}
     for place, ready in (pages | {"puzzles/endgame": ASKED}).items():

@@ -56,7 +56,7 @@ def test_every_figure_of_a_reason_is_that_of_the_card_beside_it() -> None:
 def test_after_a_single_hand_no_match_is_over(match: Match | None) -> None:
     session = Session(SessionSettings(load_rules("small-last"), "threshold", match=match, seed=4))
     play_on(session, random.Random(4))
-    state = table_state(session, id="", n=0)
+    state = table_state(session, [], id="", n=0)
     assert state.result is not None
     assert state.texts.prompt == ("The hand is over" if match is None else "The match is over")
     assert (match is None) == ("the match" not in state.result.headline)

@@ -19,6 +19,8 @@ from german_whist.commands import puzzles as command
 from german_whist.engine.cards import card
 from german_whist.engine.endgame import moves_of
 from german_whist.table.rating import Rating
+from german_whist.table.review import puzzles as puzzle_review
+from german_whist.table.review.analysis import analyse
 from german_whist.table.review.puzzles import (
     ENDGAME,
     FOREPLAY,
@@ -111,6 +113,17 @@ def test_foreplay_puzzle_stays_if_all_searches_find_its_card(planted: bool) -> N
     assert (confirmed is None) == planted
     if confirmed is not None:
         assert confirmed.position_values().best == clearest.position_values().best
+
+
+def test_candidate_is_dropped_if_the_searches_find_another_card(monkeypatch) -> None:
+    puzzle = FOREPLAYS[0]
+    values = puzzle.position_values()
+    monkeypatch.setattr(puzzle_review, "confirmed_values", lambda _: values)
+    candidate = puzzle_review._Candidate(puzzle.position(), values, 1000.0)
+    assert puzzle_review._confirm(candidate) == candidate
+    other = msgspec.structs.replace(values, best=[values.cards[-1].action, *values.best])
+    assert other.best[0] != values.best[0]
+    assert puzzle_review._confirm(candidate._replace(values=other)) is None
 
 
 def cost_of(puzzle: Puzzle) -> list[float]:
@@ -261,6 +274,10 @@ def test_mistakes_come_back_as_exercises_without_their_answers(
         assert client.post(f"{path}/answer", {"action": best})["solved"]
     assert all(exercise["solved"] for exercise in client.get("/api/exercises"))
     assert client.get("/api/statistics")["accuracy"][0]["mistakes"] == len(own)
+    # What a later analysis does not call a mistake is no exercise.
+    later = replace(analyse(GameRecord.from_line(record.record)), mistakes=[])
+    server.store.progress.store_analysis(record.person, table.id, 1, later)
+    assert client.get("/api/exercises") == []
     assert server.client().request("GET", f"/api/exercises/{table.id}/1/0")[0] == 404
     assert client.request("GET", f"/api/exercises/{table.id}/1/999")[0] == 404
     # The analysis is shared, but the same hand is an exercise of each person who played it.

@@ -13,6 +13,7 @@ from serving import Client, RunningServer, TableClient, running_server
 
 from german_whist.table.browser.bundle import policy_hash
 from german_whist.table.browser.security import POLICY, Access, AccessMiddleware
+from german_whist.table.game.opponents import Opponents
 
 FOREIGN = ("evil.example", "evil.example:5252", "127.0.0.1.evil.example", "localhost@evil.example")
 OWN = ("localhost", "127.0.0.1", "[::1]", "localhost:9000")
@@ -117,6 +118,12 @@ def test_agents_of_the_command_line_join_the_list(tmp_path) -> None:
         assert usual == ["value:3", "easy", "medium", "counting", "champion", "hard"]
         assert agents["hard"]["kind"] == "search"
         assert "human" not in agents
+        named = Opponents(("value:3", "thinker:16", "counting"))
+        assert [agent.name for agent in named.menu()[1]][:3] == [
+            "value:3",
+            "thinker:16",
+            "counting",
+        ]
         TableClient(client, rules="quick", opponent="value:3").play_on(min)
 
 

@@ -2,10 +2,10 @@
 """Make or grade puzzles for the table: positions with one right card, from hands of agents.
 
 `make` looks for endgames in which one card alone wins or saves the hand, by their exact values,
-and for tricks of the foreplay whose best card is better beyond the search's interval. They are
-added to those of the data folder, which the table shows beside its own. `grade` rates all puzzles
-of a file again, where the agents that grade them or their ladder have changed, and removes foreplay
-puzzles on whose card today's searches do not agree.
+and for tricks of the foreplay whose best card all searches find, by far. They are added to those
+of the data folder, which the table shows beside its own. `grade` rates all puzzles of a file again,
+where the agents that grade them or their ladder have changed, and removes foreplay puzzles on whose
+card today's searches do not agree.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
    cards were believed to be, and both seats' values. */
 
 /** @import { NetworkDecision, NetworkReview, Replay } from "../../../messages" */
+/** @import { View } from "./replay_view.js" */
 
 import { button, faint, h, s } from "../base/dom.js";
 import { label } from "../base/words.js";
@@ -11,7 +12,7 @@ import { cardText } from "../cards/chip.js";
 
 const HEIGHT = 110, PAD = 30;
 /** @param {number} value */
-const percent = (value) => `${Math.round(100 * value)} %`;
+const percent = (value) => `${Math.round(100 * value)}\u00a0%`;
 
 /** @type {(decision: NetworkDecision, names: string[], action: number) => HTMLElement} */
 function policyTable({ actions, policies, kl }, names, action) {
@@ -59,13 +60,15 @@ export class NetworksPanel {
     this.now = h("div", { class: "networks-now" });
     this.marker = s("line", { class: "plot-now", y1: 4, y2: HEIGHT - 18 });
     const { parted, names } = review;
-    const apart = parted === null
+    this.apart = h("div", {}, parted === null
       ? names.length > 1 ? [faint(label("networks.same"))] : []
       : [h("p", {}, button(() => go(parted), "quiet small", label("networks.parted", { n: parted + 1 }))),
         review.continuations.map(({ name, cards, result }) => h("details", {}, h("summary", {}, label("networks.goes_on", { name, result })),
-          h("p", { class: "line-of-play" }, cards.join(" "))))];
+          h("p", { class: "line-of-play" }, cards.join(" "))))]);
+    /** @type {Element[][]} */
+    this.lines = [];
     this.root = h("details", { class: "networks", open: names.length > 1 }, h("summary", {}, label("networks.title")),
-      this.now, review.values.length ? this.plot() : null, apart);
+      this.now, review.values.length ? this.plot() : null, this.apart);
   }
 
   /* Both seats' values before each trick, with bands of one standard deviation over hidden hands. */
@@ -75,7 +78,7 @@ export class NetworksPanel {
     this.x = (n) => PAD + ((width - PAD - 6) * n) / last;
     /** @param {number} value */
     const y = (value) => 6 + ((HEIGHT - 26) * (100 - Math.max(0, Math.min(100, value)))) / 100;
-    const lines = [0, 1].map((who) => {
+    this.lines = [0, 1].map((who) => {
       const points = values.filter((value) => value.who === who);
       /** @param {number} side */
       const edge = (side) => points.map((point) => `${this.x?.(point.n).toFixed(1)},${y(point.expected + side * point.spread).toFixed(1)}`);
@@ -85,18 +88,21 @@ export class NetworksPanel {
     return h("figure", { class: "networks-values" },
       s("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, class: "networks-plot", role: "img", "aria-label": label("networks.values") },
         [0, 50, 100].map((value) => [s("line", { class: "plot-grid", x1: PAD, x2: width - 6, y1: y(value), y2: y(value) }),
-          s("text", { class: "plot-label", x: PAD - 5, y: y(value) + 3.5, "text-anchor": "end" }, `${value}%`)]), lines, this.marker),
+          s("text", { class: "plot-label", x: PAD - 5, y: y(value) + 3.5, "text-anchor": "end" }, `${value}%`)]), this.lines, this.marker),
       h("figcaption", {}, this.replay.players.map((name, who) => h("span", { class: `networks-key seat-${who}` }, name)), faint(label("networks.values"))));
   }
 
-  /** Shows the decision of a step; `open`: whether the opponent's cards may be seen.
+  /** Shows the decision of a step as this view may see it: of one seat, its own values and no other cards.
    * @param {number} step
+   * @param {View} view
    * @param {boolean} hidden
-   * @param {boolean} open
    */
-  at(step, hidden, open) {
+  at(step, view, hidden) {
+    this.apart.hidden = view !== "both";
+    for (const who of [0, 1]) for (const line of this.lines[who] ?? []) line.classList.toggle("hidden-line", view === 1 - who);
     for (const end of ["x1", "x2"]) this.marker.setAttribute(end, String(this.x?.(step) ?? 0));
     const decision = this.review.decisions[step], played = this.replay.steps[step];
+    const open = view === "both" || played?.before.open;
     if (!decision || hidden) return this.now.replaceChildren(faint(label("networks.no_decision")));
     this.now.replaceChildren(
       ...(decision.policies.length ? [policyTable(decision, this.review.names, played.action)] : []),

@@ -139,8 +139,7 @@ export class ReplayView {
 
   showNetworks() {
     const step = this.replay.steps.at(this.at);
-    if (this.at < this.last && step) this.networksPanel?.at(this.at, this.isHidden(step), this.view === "both" || step.before.open);
-    else this.networksPanel?.at(this.last, true, false);
+    this.networksPanel?.at(this.at, this.view, !step || this.isHidden(step));
   }
 
   /* The story is drawn as wide as there is room. */
@@ -240,6 +239,7 @@ export class ReplayView {
     this.stepText.textContent = text;
     this.stepCount.textContent = label(next ? "steps.count" : "steps.end", { trick: next?.trick, at: this.at, all: this.last });
     this.showDecision();
+    this.showNetworks();
     this.plot?.at(this.at);
   }
 

@@ -39,11 +39,11 @@ function table(state) {
 
 /* What decided the hand, as soon as it is analysed: it leads there. */
 /** @type {(state: HandOver, place: HTMLElement, more: HTMLElement) => Promise<void>} */
-async function turningPoint({ replay: { id, hand } }, place, more) {
+async function turningPoint({ watched, replay: { id, hand } }, place, more) {
   const found = await analysisOf(`/api/replays/${id}/${hand}`, () => place.isConnected);
   if (!found) return;
   const { mistakes: [worst], mistakes, turning_point: text } = found;
-  const own = mistakes.find(({ who }) => who === 0);
+  const own = watched ? undefined : mistakes.find(({ who }) => who === 0);
   place.replaceChildren(worst ? h("a", { href: `#/replay/${id}/${hand}/${worst.n}` }, text) : text);
   if (own && own !== worst) place.append(" ", h("a", { href: `#/replay/${id}/${hand}/${own.n}` }, label("score.own_worst", own)));
   if (own) more.prepend(choice(`#/exercise/${id}/${hand}/${own.n}`, label("score.exercises")));
