@@ -93,9 +93,10 @@ class DataParallel(Trainer):
     def state(self) -> tuple[Arrays, JsonObject]:
         """The first rank's state, and what differs from it on the other ranks."""
         self._lead("state")
-        local = *self.local.state(), digest_of(self.policy_weights())
-        every_arrays, plains, digests = zip(*self.ranks.gather(local), strict=True)
-        if len({*digests}) > 1:
+        arrays, plain = self.local.state()
+        states = self.ranks.gather((arrays, plain, digest_of(self.policy_weights())))
+        every_arrays, plains, digests = zip(*states, strict=True)
+        if len(set(digests)) > 1:
             raise Diverged(f"the ranks' weights became different by {self.decisions:,} decisions")
         first = every_arrays[0]
         arrays = dict(first)
@@ -103,7 +104,7 @@ class DataParallel(Trainer):
             for name, array in others.items():
                 if name not in first or not np.array_equal(array, first[name]):
                     arrays[f"rank.{rank}.{name}"] = array
-        return arrays, {"decisions": self.decisions, "hands": self.hands, "ranks": [*plains]}
+        return arrays, {"decisions": self.decisions, "hands": self.hands, "ranks": list(plains)}
 
     def restore(self, arrays: Arrays, plain: JsonObject) -> None:
         """Restore a state; games of another number of ranks begin anew, with deals of their own."""
