@@ -204,9 +204,7 @@ def _estimate(
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.analyst", description=__doc__)
-    parser.add_argument(
-        "--hands", type=int, default=2000, help="a trick, in hundreds"
-    )
+    parser.add_argument("--hands", type=int, default=2000, help="a trick, in hundreds")
     parser.add_argument(
         "--tricks", type=int, nargs="*", default=range(1, TRICKS + 1), help="default: all"
     )

@@ -35,7 +35,9 @@ def test_reference_refuses_illegal_actions_and_deals() -> None:
     game = ReferenceGame(rules, rules.deck, dealer=0)
     with pytest.raises(ValueError, match="action 1 is not legal: lead allows"):
         game.play(1)
-    with pytest.raises(ValueError, match="deal has 51 cards"):
+    with pytest.raises(
+        ValueError, match="deal is no permutation of the deck of classic: give each of its 52"
+    ):
         ReferenceGame(rules, rules.deck[1:], dealer=0)
 
 

@@ -197,10 +197,10 @@ def test_load_tablebase_skips_layers_that_cannot_be_mapped(folder, monkeypatch, 
     monkeypatch.setattr(opening_module, "DEFAULT_CARDS", 3)
     build_module.build(TablebaseKind(), 5)
 
-    def full(part):
+    def full(part, *rest):
         if part.first == 5:
             raise OSError(12, "Cannot allocate memory")
-        return open_layers(part)
+        return open_layers(part, *rest)
 
     monkeypatch.setattr(opening_module, "open_layers", full)
     assert load_tablebase().cards == 4
