@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """The agent interface: arrays of views and random streams in, actions out.
 
 An agent is made for one rule set. It gets `VIEW` records, which hold what a player may know and

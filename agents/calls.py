@@ -67,7 +67,7 @@ def own_probabilities(agent: Agent) -> Callable[[Array], Array] | None:
     state, since its play depends on more than a view.
     """
     with naming_faults(agent, "agent"):
-        method = getattr(agent, "probabilities", None)
+        method: Callable[[Array], Array] | None = getattr(agent, "probabilities", None)
     if agent.keeps_state or agent.greedy or not callable(method):
         return None
     name, own = "probabilities", vars(agent)

@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false, reportReturnType=false
 """Perfect endgames of agents: where all cards are known, an optimal card replaces the policy's.
 
 Of the cards that win the most tricks (in a low contract the fewest) it plays the lowest; in a

@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false, reportReturnType=false
 """Registry of agents: `random`, `value:13`, `flat-mc:64,voids`, or `package.module:object`.
 
 Parameters follow the first colon, separated by commas. A name of one's own stands before a `=`:

@@ -1,3 +1,4 @@
+# pyright: reportRedeclaration=false, reportReturnType=false
 """Card sets as 64-bit numbers: bit `card` is set when the card is in the set.
 
 Everything stays `uint64`, shift counts included: numba widens mixed signed and unsigned arithmetic

@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false, reportReturnType=false
 """Checks of what users give: seeds, seats, counts, words, actions, deals and arrays of games."""
 
 from __future__ import annotations

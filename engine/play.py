@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false, reportReturnType=false
 """Rules of play, compiled: deal, legal actions, tricks, draws, choices, scoring.
 
 Single games, batches, kernels on a GPU and searches all use these functions. They read a `RULES`

@@ -1,3 +1,4 @@
+# pyright: reportReturnType=false
 """Random streams of the engine, identical on every platform and NumPy version.
 
 SplitMix64 (Steele, Lea and Flood, 2014), started at a hash of seed and number, so that deal 7 of

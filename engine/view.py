@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false, reportReturnType=false
 """Information state of one player: the `VIEW` record, and `View` for Python.
 
 A view holds the player's own cards and all public events, and nothing that depends on hidden cards.

@@ -1,3 +1,4 @@
+# pyright: reportUnsupportedDunderAll=false
 """Environments: PettingZoo AEC, Gymnasium, vectors, self-play, Stable-Baselines3."""
 
 from __future__ import annotations

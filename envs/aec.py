@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """Base class and wrapper of the AEC environments: PettingZoo's life cycle, without the game."""
 
 from __future__ import annotations

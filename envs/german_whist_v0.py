@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false, reportReturnType=false
 """German Whist as a PettingZoo AEC environment.
 
 | property | value |

@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """German Whist for Gymnasium: a learner in one seat, an agent in the other.
 
 `GermanWhistEnv` is a single environment and `GermanWhistVectorEnv` a vector over one batch;

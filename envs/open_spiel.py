@@ -1,3 +1,4 @@
+# pyright: reportReturnType=false
 """The game for OpenSpiel: any rule set with enumerable deals, as a Python game.
 
     from german_whist.envs.open_spiel import open_spiel_game

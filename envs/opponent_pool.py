@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """Opponent pool for self-play: which policy plays the other seat, and how the learner fares.
 
 Prioritized fictitious self-play (PFSP): Vinyals and others 2019, "Grandmaster level in StarCraft II

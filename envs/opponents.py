@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """The opponent's seat in a batch: whose turn it is, what it sees, and its checked actions."""
 
 from __future__ import annotations

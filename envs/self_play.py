@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """Self-play environment: the seat to move in each of `n` games, without an opponent.
 
 Everything is a NumPy array with one row per game, fresh each step, which `torch.from_numpy` wraps

@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """Results of a tournament: plain records, written as JSON, CSV and data frames."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """Monte Carlo counterfactual regret minimisation (MCCFR) in a table, with external sampling.
 
 Zinkevich, Johanson, Bowling and Piccione 2007, "Regret minimization in games with incomplete

@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """An agent's strategy on the public tree, from one query of its policy per view.
 
 All private histories of a seat are expanded trick by trick: its dealt hand, the opponent's

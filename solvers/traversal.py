@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """Public tree traversal: vectors of values and reach probabilities over private hands.
 
 All hands that a public state leaves open are handled at once (Johanson, Waugh, Bowling and

@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false, reportReturnType=false
 """From a view to its cells (indices of its information set), along its public path."""
 
 from __future__ import annotations

@@ -391,8 +391,9 @@ def strip_critic(checkpoint: Checkpoint) -> Checkpoint:
 
 def resolve_rules(source: RulesLike) -> Rules:
     """Rules by name, file or object, or those of a checkpoint or run by its path."""
-    is_path = isinstance(source, (str, Path)) and source not in named_rules()
-    if not is_path or not is_checkpoint(str(source)):
+    if not isinstance(source, (str, Path)) or source in named_rules():
+        return load_rules(source)
+    if not is_checkpoint(str(source)):
         return load_rules(source)
     path = find_checkpoint(source)
     rules, *more_rules = parse_rules(read_card(path).rules, path)

@@ -1,3 +1,4 @@
+# pyright: reportReturnType=false
 """External policies as agents: functions of observations and masks, and ONNX files.
 
 A policy gets observations as the environments encode them, and returns logits of all actions,

@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """Agents that play by texts, such as language models: `function(prompt) -> answer`."""
 
 from __future__ import annotations

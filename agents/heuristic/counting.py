@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false, reportReturnType=false
 """`counting`: a rule-based agent that counts cards still out, known cards and voids.
 
 Each playable card gets a score, a sum of counted features with fixed weights, and the highest

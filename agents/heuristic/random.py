@@ -1,3 +1,4 @@
+# pyright: reportOptionalMemberAccess=false
 """Random play, with or without a perfect endgame."""
 
 from __future__ import annotations

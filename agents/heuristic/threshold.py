@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false, reportOptionalMemberAccess=false
 """The classic rules of thumb: go for trumps and high cards, and save strength otherwise.
 
 **Wanting.** It wants the upcard if that is a trump or a queen or better. With no card

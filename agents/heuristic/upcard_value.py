@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false, reportReturnType=false
 """One value for every card: win the trick when the upcard's value exceeds the cost of winning.
 
 **Value.** A card's value is its rank (2 to 14), plus B for a trump. The *gain* of a

@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """Belief network: odds of each unseen card to be in the opponent's hand, and hands drawn by them.
 
 Its input is what a player may know, and the history: the sets of cards, and for each past trick

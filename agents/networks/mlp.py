@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """Compiled MLP inference with an incremental first layer.
 
 The output of a row does not depend on the rows of its batch. The first layer adds up the weights of

@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false, reportReturnType=false
 """Value network: the distribution of endgame tricks of the player on lead, both hands in view.
 
 Searches query it at the leaves of sampled determinizations, so its input holds what no player may

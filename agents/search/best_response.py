@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """Approximate best response to one fixed agent, by a search that uses a model of its policy.
 
 `responder:256,against=threshold` plays against `threshold` only. The opponent's past cards are

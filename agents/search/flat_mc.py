@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """Flat Monte Carlo: try every card in the same determinizations, and play the best total.
 
 Perfect-information Monte Carlo with playouts instead of a full search (Ginsberg, "GIB: Imperfect

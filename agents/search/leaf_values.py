@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """Exact leaf values of searches: the value of a full deal after its stock is gone.
 
 Where a hand only has to be won, one zero-window query to the solver is enough; where it pays by

@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """Opponents for people: `easy`, `medium` and `hard`.
 
 `easy` plays by the rules of thumb and remembers the last two tricks. `medium` counts cards while

@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """Playouts of flat Monte Carlo: a determinization played on by a rule-based agent for both seats.
 
 `threshold` or `counting` plays the rest of the foreplay, and the ending has its exact value. A

@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """Root selection of the thinker: cards to search, determinizations, and the card to play.
 
 Perfect-information Monte Carlo (Ginsberg 2001) of depth one: all cards meet the same

@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """Simulation for the thinker: determinizations by beliefs, policy replies, leaf values."""
 
 from __future__ import annotations

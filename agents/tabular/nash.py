@@ -1,3 +1,4 @@
+# pyright: reportOptionalMemberAccess=false
 """Nash equilibrium of a small deck: no opponent wins against it on average.
 
 It draws its cards for the stock by the probabilities that `german-whist solve` computed, and

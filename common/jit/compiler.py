@@ -280,10 +280,11 @@ def _compiled(function: Function, noinline: bool = False, **options: Any) -> Fun
         return function
     options = {**_OPTIONS, **options}
     package = _subpackage_of(function)
-    if package is None:
-        return numba.jit(**options)(function)
-    dispatcher_class = _linking_dispatcher()
     dispatcher: Any
+    if package is None:
+        dispatcher = numba.jit(**options)(function)
+        return dispatcher
+    dispatcher_class = _linking_dispatcher()
     if dispatcher_class:
         dispatcher = dispatcher_class(function, None, options, noinline=noinline)
     else:

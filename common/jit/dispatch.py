@@ -1,4 +1,4 @@
-# pyright: reportAttributeAccessIssue=false, reportIncompatibleMethodOverride=false
+# pyright: reportAttributeAccessIssue=false, reportIncompatibleMethodOverride=false, reportReturnType=false
 """Linking of compiled functions: one pass of optimisation and code generation per entry point.
 
 Numba generates machine code, two wrappers and an optimised module for every function, also for

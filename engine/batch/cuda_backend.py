@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false, reportReturnType=false
 """CUDA backend of a batch: device memory, and one thread per game.
 
 Used by `Batch(options, n, device="cuda")`; needs the extra `cuda`. Observations stay on the device

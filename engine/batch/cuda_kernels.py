@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """CUDA kernels: the batch functions of the CPU, with one thread per game.
 
 Imported only with a device. With `NUMBA_ENABLE_CUDASIM=1` and the compiler off, they run in numba's

@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """Compiled functions of a batch: transition, rewards and observations.
 
 The AEC environment and batches step through `advance` and observe through `encode_observation`.

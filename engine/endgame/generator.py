@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """Tablebase generator: retrograde computation of one layer from the layer below.
 
 In a high contract a winning reply may as well be the cheapest one, and a losing one the lowest card

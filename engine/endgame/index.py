@@ -1,3 +1,4 @@
+# pyright: reportReturnType=false
 """Index of endgames in a tablebase: suit lengths, ownership pattern, rank.
 
 Only the order of the remaining cards matters, so an endgame with `n` cards each is a *class*, the

@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false, reportReturnType=false
 """Zero-window search for endgames above the tablebase, whose entries are the leaves.
 
 Each search asks whether the leader reaches a number of points, where a point is a trick taken, or

@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """Exact endgame values for Python: one position, a view, or arrays of positions.
 
 Hands are card sets (numbers with bit `card` set), texts such as `AS KS`, or collections of card ids

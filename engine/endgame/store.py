@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """Tablebase files: names, header, and validated reading.
 
 A file holds the layers from `first` to `last` for one kind of contract, two endgames a byte with

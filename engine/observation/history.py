@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false, reportReturnType=false
 """History observation: one row per event that a player has seen, in order.
 
 Rows are `(kind, who, card, trick)` for recurrent networks and transformers, generated from a `VIEW`

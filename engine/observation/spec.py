@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false, reportReturnType=false
 """Observation vector: flat int8, with the same layout in every rule set.
 
 `OBSERVATION_SPEC` is the index table by name; the documentation is generated from it.

@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """Global state of a game as a vector, for training alone: both hands, the stock, the history.
 
 A critic or a mixing network may read it; no agent gets it. `STATE_SPEC` is its index table, which

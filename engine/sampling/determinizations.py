@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false, reportReturnType=false
 """Determinizations: full deals sampled consistently with a view, as used by PIMC and IS-MCTS.
 
 `plain` samples uniformly from the placements of the unseen cards. `voids` also conditions on

@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """Fit of a belief network to self-play hands: which unseen cards does the opponent hold?"""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false, reportAttributeAccessIssue=false
 """Hands with search targets, and the policy's loss on them: the expert of expert iteration.
 
 In one-trick lookahead every likely card of every decision is tried in the true deal: the opponent

@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """Self-play hands of expert iteration, stored so that any network can be fitted to them.
 
 One policy plays both seats of many hands in lockstep, with ε-random cards for exploration. A hand

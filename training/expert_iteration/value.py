@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """Fit of a value network to self-play hands, with λ-returns as targets.
 
 The returns are distributions over the outcomes (Sutton and Barto 2018, 12.1, of a distribution in
