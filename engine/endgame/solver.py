@@ -348,8 +348,10 @@ def values(
     out = np.zeros(len(endings[0]), np.int8)
     # Endgames with trumps and those without have different tablebases.
     for with_trumps in (True, False):
-        rows = np.flatnonzero((endings[1] != NO_TRUMP) == with_trumps)
-        if len(rows):
+        chosen = (endings[1] != NO_TRUMP) == with_trumps
+        if chosen.any():
+            # A slice of all rows copies nothing, as a mask would.
+            rows = slice(None) if chosen.all() else chosen
             out[rows] = _solve_all(
                 load_tablebase(with_trumps, low), _select(endings, rows), threads
             )
