@@ -208,19 +208,20 @@ def _comes_before(rules: Record, view: Record, a: int, b: int) -> bool:
     """Whether suit `a` is shown before suit `b`."""
     led = bit(view.led) if view.led != NO_CARD else NO_CARDS
     turned = bit(view.turned) if view.turned != NO_CARD else NO_CARDS
-    for cards_a, cards_b in (
-        (suit_part(rules.deck, a), suit_part(rules.deck, b)),
-        (suit_part(view.hand, a), suit_part(view.hand, b)),
-        (suit_part(view.played[0], a), suit_part(view.played[0], b)),
-        (suit_part(view.played[1], a), suit_part(view.played[1], b)),
-        (suit_part(view.opponent_known, a), suit_part(view.opponent_known, b)),
-        (suit_part(view.faced, a), suit_part(view.faced, b)),
-        (suit_part(led, a), suit_part(led, b)),
-        (suit_part(turned, a), suit_part(turned, b)),
-        (suit_part(view.laid_away, a), suit_part(view.laid_away, b)),
+    for cards in (
+        rules.deck,
+        view.hand,
+        view.played[0],
+        view.played[1],
+        view.opponent_known,
+        view.faced,
+        led,
+        turned,
+        view.laid_away,
     ):
-        if cards_a != cards_b:
-            return cards_a > cards_b
+        part_a, part_b = suit_part(cards, a), suit_part(cards, b)
+        if part_a != part_b:
+            return part_a > part_b
     return view.void_draws[a] > view.void_draws[b]
 
 
