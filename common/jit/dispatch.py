@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from llvmlite.binding import Linkage
 from numba.core import ir, types
-from numba.core.analysis import compute_cfg_from_blocks
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
@@ -105,29 +104,17 @@ _BORROWING_OPS = (
 _BORROWED_TYPES = (types.Array, types.BaseTuple, types.IteratorType)
 
 
-@register_pass(mutates_CFG=False, analysis_only=False)
-class _SkipRefcounts(LoweringPass):
-    """Disable reference counting in functions that allocate no arrays."""
-
-    _name = "borrowing"
-
-    def __init__(self) -> None:
-        super().__init__()
-
-    def run_pass(self, state: StateDict) -> bool:
-        if not _allocates(state):
-            state.targetctx = state.targetctx.subtarget(enable_nrt=False)
-        return True
-
-
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Rewrites(NopythonRewrites):
-    """Rewrite expressions of arrays, of which there are none without an allocation."""
+    """Rewrite expressions of arrays, or do not count references where nothing allocates any."""
 
     _name = "rewrites"
 
     def run_pass(self, state: StateDict) -> bool:
-        return _allocates(state) and super().run_pass(state)
+        if _allocates(state):
+            return super().run_pass(state)
+        state.targetctx = state.targetctx.subtarget(enable_nrt=False)
+        return False
 
 
 def _allocates(state: StateDict) -> bool:
@@ -167,21 +154,30 @@ class _Lower(Lower):
     its arrays, whenever one of them is read: the thinker took three times as long to compile.
     """
 
+    def delvar(self, name: str) -> None:
+        # Numba takes a reference back and clears the memory.
+        if self.context.enable_nrt:
+            super().delvar(name)
+
     def _find_singly_assigned_variable(self) -> None:
-        super()._find_singly_assigned_variable()
+        self._singly_assigned_vars, self._blk_local_varmap = set(), {}
+        if self.context.enable_nrt:
+            super()._find_singly_assigned_variable()
         if self.generator_info:
             return
-        assigned, used = defaultdict(list), defaultdict(set)
+        lifetime = self.func_ir.variable_lifetime
+        used = defaultdict(set)
+        for label, names in lifetime.usedefs.usemap.items():
+            for name in names:
+                used[name].add(label)
+        assigned = defaultdict(list)
         for label, block in self.blocks.items():
             for statement in block.body:
                 if isinstance(statement, ir.Assign):
                     assigned[statement.target.name].append(label)
-                if isinstance(statement, ir.Del):
+                elif isinstance(statement, ir.Del) and self.context.enable_nrt:
                     used[statement.value].add(label)
-                else:
-                    for variable in statement.list_vars():
-                        used[variable.name].add(label)
-        dominators = compute_cfg_from_blocks(self.blocks).dominators()
+        dominators = lifetime.cfg.dominators()
         for name, labels in assigned.items():
             # Blocks are lowered in the order of their labels.
             if (
@@ -250,7 +246,7 @@ class _Pipeline(PassManager):
 
 
 class _Compiler(CompilerBase):
-    _extra_passes: tuple[type[LoweringPass], ...] = (_SkipRefcounts,)
+    _extra_passes: tuple[type[LoweringPass], ...] = ()
 
     def define_pipelines(self) -> list[PassManager]:
         pipeline = _Pipeline("nopython")
@@ -269,7 +265,7 @@ class _Compiler(CompilerBase):
 
 
 class _InternalCompiler(_Compiler):
-    _extra_passes = (_SkipRefcounts, _StopAtBitcode)
+    _extra_passes = (_StopAtBitcode,)
 
 
 def _without_literal(argument: types.Type) -> types.Type:
