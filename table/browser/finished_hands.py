@@ -18,6 +18,7 @@ from ..game.database import StoredHand, new_id
 from ..game.store import Store
 from ..review.analysis import Analysis, AnalysisStopped, analyse
 from ..review.replay import ReplayResult, player_names, replay_result
+from ..review.what_if import what_if
 from ..text.labels import YOU, label
 from ..text.words import title_of
 from .live_table import log
@@ -29,6 +30,8 @@ _MAX_PROBLEMS = 100
 _UPLOADS_PER_PERSON, _UPLOADS_IN_ALL = 4, 32
 _MAX_ANALYSES, _MAX_PENDING = 200, 16
 _MAX_LISTED = 500
+_MAX_CHANGES, _MAX_CHANGE = 60, 8
+"""What-ifs of one hand, and the characters of each."""
 _MAX_HAND = 2**31
 """More than any match has, and within the integers of SQLite."""
 
@@ -131,10 +134,25 @@ class FinishedHands:
         return UploadResult(name, hands, problems)
 
     def record(self, person: str, name: str, hand: int) -> GameRecord:
-        """Hand number `hand`, from 1, of a table, a share link or a person's own upload."""
+        """Hand number `hand`, from 1, of a table, a share link or a person's own upload.
+
+        `NAME~N.ACTION` is that hand with another action at decision `N`.
+        """
         return GameRecord.from_line(self._line(person, name, hand))
 
     def _line(self, person: str, name: str, hand: int) -> str:
+        name, *changes = name.split("~")
+        line = self._played_line(person, name, hand)
+        if len(changes) > _MAX_CHANGES:
+            raise Refused(label("refused.no_hand"), 404)
+        for change in changes:
+            n, _, action = change.partition(".")
+            if not (n.isdecimal() and action.isdecimal() and len(change) <= _MAX_CHANGE):
+                raise Refused(label("refused.no_hand"), 404)
+            line = what_if(line, int(n), int(action))
+        return line
+
+    def _played_line(self, person: str, name: str, hand: int) -> str:
         with self._lock:
             owner, lines = self._uploads.get(name, ("", []))
         if owner == person and 1 <= hand <= len(lines):
@@ -152,11 +170,12 @@ class FinishedHands:
 
     def share(self, person: str, name: str, hand: int) -> HandRef:
         """Open a hand to everybody who has the link; a shared one keeps its link."""
+        name, tilde, changes = name.partition("~")
         if self._own_hand(person, name, hand) is not None:
-            return HandRef(self._store.hands.share(name, hand), 1)
+            return HandRef(self._store.hands.share(name, hand) + tilde + changes, 1)
         if self._store.hands.get_shared(name) is None:
             raise Refused(label("refused.no_share"), 404)
-        return HandRef(name, hand)
+        return HandRef(name + tilde + changes, hand)
 
     # -- analyses
 

@@ -21,6 +21,7 @@ export interface SameDealRequest {
   id: string;
   hand: number;
   swapped?: boolean;
+  decision?: number;
 }
 
 export interface SpeedRequest {
@@ -394,6 +395,7 @@ export interface Replay {
   rules: string;
   rules_title: string;
   players: [string, string];
+  note: string;
   dealer: number;
   match: MatchInfo | null;
   result: ReplayResult;
@@ -415,6 +417,7 @@ export interface Step {
   kind: string;
   action: number;
   card: string;
+  legal: Array<number>;
   trick: number;
   prompt: string;
   text: string;

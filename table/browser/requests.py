@@ -60,11 +60,12 @@ class MatchRequest(Struct, forbid_unknown_fields=True):
 
 
 class SameDealRequest(Struct, forbid_unknown_fields=True):
-    """The deal of a finished hand; `swapped`: from the other seat."""
+    """The deal of a finished hand; `swapped`: from the other seat, `decision`: from there on."""
 
     id: str
     hand: Annotated[int, Meta(ge=1, le=2**31 - 1)]
     swapped: bool = False
+    decision: Move = 0
 
 
 class TableRequest(Struct, forbid_unknown_fields=True):

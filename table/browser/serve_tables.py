@@ -74,13 +74,16 @@ class TableHandlers:
         self, settings: SessionSettings, person: str, body: SameDealRequest
     ) -> SessionSettings:
         record = self._services.finished.record(person, body.id, body.hand)
+        if body.decision >= len(record.actions):
+            raise Refused(label("refused.hand_over"))
         return replace(
             settings,
             rules=record.rules,
             match=None,
             deal=tuple(map(int, record.start().cards_dealt)),
             dealer=1 - record.dealer if body.swapped else record.dealer,
-            again=(body.id, body.hand),
+            again=(body.id.partition("~")[0], body.hand),
+            begun=record.actions[: body.decision],
         )
 
     def list(self, request: Request) -> Response:

@@ -36,7 +36,7 @@ LESSON = Rules(name="lesson", about=label("learn.small"), suits=4, ranks=5, hand
 LESSON_SEED = 3
 """A deal whose first upcard is strong, and one of the next weak."""
 
-STATE_VERSION = 3
+STATE_VERSION = 4
 _SEED_BITS = 63
 AgentFactory = Callable[..., Agent]
 """`make_agent`, or a function that is called as it is: by name and rules, and `match=`."""
@@ -86,6 +86,8 @@ class SessionSettings:
     """The dealer of `deal`."""
     again: tuple[str, int] | None = None
     """The session and number of the hand that is played again."""
+    begun: tuple[int, ...] = ()
+    """The actions of that hand before the person takes a seat in it."""
     lesson: bool = False
     """Whether the hand is explained as it goes; it does not count."""
 
@@ -177,6 +179,7 @@ class Session:
 
         first = player(settings.player) if settings.watched else None
         self._players = first, player(settings.opponent)
+        self._repeat(settings.begun)
 
     def view(self, seat: int) -> View:
         return self.game.view(seat)
@@ -279,7 +282,7 @@ class Session:
         if self.settings.watched or self.game.over:
             raise IllegalAction(label("refused.take_back"))
         game = self.game.clone()
-        while game.actions:
+        while len(game.actions) > len(self.settings.begun):
             game.undo()
             if game.turn == PERSON:
                 break
@@ -388,13 +391,16 @@ class Session:
         self._moves_before = state.moves_before
         self.helped, self.claim_refused = state.helped, state.claim_refused
         self._reset_agents()
-        for action in state.actions:
+        self._repeat(state.actions)
+        if self.game.over:
+            self._add_result()
+
+    def _repeat(self, actions: Sequence[int]) -> None:
+        for action in actions:
             player = None if self.turn is None else self._players[self.turn]
             if player is not None and player.agent.keeps_state:
                 self.decide()  # rebuilds the agent's internal state
             self.game.play(action)
-        if self.game.over:
-            self._add_result()
 
 
 def winner_of(session: Session) -> int | None:

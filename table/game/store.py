@@ -21,6 +21,8 @@ from .progress import PlayerProgress, rate_hand
 from .session import OPPONENT, PERSON, Session, score_of, winner_of
 
 _MAX_LISTED = 200
+_CONTINUED = "continued"
+"""In the place of a person who took over a hand that others had begun: it does not count."""
 
 
 class RevisionConflict(ValueError):
@@ -160,7 +162,7 @@ def _insert_finished(
         finished=now,
         rules=settings.rules.name,
         opponent=settings.opponent,
-        player=settings.player,
+        player=_CONTINUED if settings.begun else settings.player,
         tricks=own,
         tricks_other=other,
         pay=-1,

@@ -22,6 +22,8 @@ from ..text.words import plain_text
 
 KINDS = {"lead": "led", "follow": "followed", "choose": "chose", "exchange": "exchanged"}
 _MAX_TITLE = 200
+NOTE = "note"
+"""The field of a record's `meta` that a replay shows."""
 
 
 class PlayedCard(Struct):
@@ -67,6 +69,7 @@ class Step(Struct):
     kind: str
     action: int
     card: str
+    legal: list[int]
     trick: int
     prompt: str
     text: str
@@ -99,6 +102,8 @@ class Replay(Struct):
     rules: str
     rules_title: str
     players: tuple[str, str]
+    note: str
+    """How the hand differs from the one that was played; empty if it does not."""
     dealer: int
     match: MatchInfo | None
     result: ReplayResult
@@ -120,6 +125,7 @@ def make_replay(record: GameRecord) -> Replay:
         rules=plain_text(rules.name),
         rules_title=plain_text(rules.about or rules.name, _MAX_TITLE),
         players=names,
+        note=plain_text(str(record.meta.get(NOTE, "")), _MAX_TITLE),
         dealer=record.dealer,
         match=None if record.match is None else _match_info(record.match),
         result=replay_result(record),
@@ -153,7 +159,7 @@ def _match_info(score: MatchScore) -> MatchInfo:
 
 def _step(n: int, game: Game, action: int, before: BoardState, names: Sequence[str]) -> Step:
     who, phase, trick = game.turn or 0, game.phase, game.trick + 1
-    stock, upcards = game.stock, game.upcards
+    stock, upcards, legal = game.stock, game.upcards, list(map(int, game.legal()))
     game.play(action)
     leader = int(game.array["leader"][0])
     prompt = words.turn_text(names[who], phase)
@@ -172,6 +178,7 @@ def _step(n: int, game: Game, action: int, before: BoardState, names: Sequence[s
         kind=KINDS[phase],
         action=int(action),
         card=action_word(action),
+        legal=legal,
         trick=trick,
         prompt=prompt,
         text=text,

@@ -72,6 +72,31 @@ def test_the_turning_point_leads_to_its_step(user: User) -> None:
     expect(page.locator(".replay-count")).to_contain_text(f"{step} / ")
 
 
+def test_another_card_is_tried_in_a_replay_and_played_on(user: User) -> None:
+    page, name = user.page, user.finished_hand(seed=5)
+    steps = user.request(f"replays/{name}/1")["steps"]
+    step = next(each for each in steps[4:] if each["who"] == 1 and len(each["legal"]) > 1)
+    other = next(action for action in step["legal"] if action != step["action"])
+    user.go(f"replay/{name}/1/{step['n']}")
+    buttons = page.get_by_role("group", name="Choose another card").get_by_role("button")
+    expect(buttons).to_have_count(len(step["legal"]))
+    buttons.nth(step["legal"].index(other)).focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".note")).to_contain_text("What if easy plays")
+    assert page.url.endswith(f"~{step['n']}.{other}/1/{step['n'] + 1}")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".decision h2")).to_contain_text("Easy is to")
+    page.get_by_role("button", name="Play on from here").click()
+    page.get_by_label("Opponent").select_option("threshold")
+    page.get_by_role("button", name="Play", exact=True).click()
+    user.computed(PLAYABLE)
+    expect(page.locator("h1")).to_contain_text("not rated")
+    assert len(user.hand) == len(step["before"]["hands"][1])
+    page.go_back()
+    page.get_by_role("link", name="Back to the hand played").click()
+    expect(page.locator(".note")).to_have_count(0)
+
+
 def test_the_same_deal_is_played_from_the_other_seat(user: User) -> None:
     page = user.page
     user.show_score(name := user.finished_hand(seed=5))

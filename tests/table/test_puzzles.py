@@ -302,6 +302,63 @@ def test_ending_names_what_its_best_card_does(
 # -- again, back, and claimed
 
 
+def test_another_card_changes_a_hand_from_there(client: Client) -> None:
+    table = TableClient(client, opponent="threshold", seed=8)
+    table.finish_hand()
+    played = client.get(f"/api/replays/{table.id}/1")
+    step = next(each for each in played["steps"][8:] if len(each["legal"]) > 1)
+    n, other = step["n"], next(card for card in step["legal"] if card != step["action"])
+    name = f"{table.id}~{n}.{other}"
+    line = client.get(f"/api/replays/{name}/1")
+    assert line["steps"][:n] == played["steps"][:n]
+    assert line["steps"][n] | {"text": "", "won": None, "drew": []} == step | {
+        "action": other,
+        "card": line["steps"][n]["card"],
+        "text": "",
+        "won": None,
+        "drew": [],
+    }
+    assert "Champion plays on for both" in line["note"]
+    assert played["note"] == ""
+    shared = client.post(f"/api/replays/{name}/1/share")["id"]
+    assert shared.endswith(f"~{n}.{other}")
+    later = next(each for each in line["steps"][n + 1 :] if len(each["legal"]) > 1)
+    twice = client.get(f"/api/replays/{name}~{later['n']}.{later['legal'][-1]}/1")
+    assert twice["steps"][n]["action"] == other
+    assert twice["steps"][later["n"]]["action"] == later["legal"][-1]
+    for wrong in (f"{n}.52", f"{len(played['steps'])}.0"):
+        assert client.request("GET", f"/api/replays/{table.id}~{wrong}/1")[0] == 422
+    for wrong in ("", "1", "a.b", "1.2" * 9):
+        assert client.request("GET", f"/api/replays/{table.id}~{wrong}/1")[0] == 404
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_hand_played_on_from_a_decision_counts_nowhere(client: Client, seat: int) -> None:
+    table = TableClient(client, opponent="random", seed=9)
+    table.finish_hand()
+    played = client.get(f"/api/replays/{table.id}/1")
+    at = next(step for step in played["steps"][9:] if step["who"] == seat)
+    before = client.get("/api/statistics")
+    again = {"id": table.id, "hand": 1, "swapped": seat == 1, "decision": at["n"]}
+    on = TableClient(client, opponent="threshold", again=again)
+    assert sorted(on.state["hand"]) == sorted(at["before"]["hands"][seat])
+    assert (on.state["rated"], on.state["turn"], on.state["legal"]) == (False, 0, at["legal"])
+    assert client.request("POST", f"{on.path}/take-back")[0] == 422
+    on.play(at["legal"][-1])
+    on.take(client.post(f"{on.path}/take-back"))
+    assert on.state["legal"] == at["legal"]
+    on.finish_hand()
+    replay = client.get(f"/api/replays/{on.id}/1")
+    assert [step["action"] for step in replay["steps"][: at["n"]]] == [
+        step["action"] for step in played["steps"][: at["n"]]
+    ]
+    assert "The same cards again" in on.state["result"]["notes"][0] or seat
+    client.analysis(f"/api/replays/{on.id}/1")
+    assert client.get("/api/statistics") == before
+    again["decision"] = len(played["steps"])
+    assert client.request("POST", "/api/tables", {"again": again})[0] == 400
+
+
 def test_same_deal_from_other_seat_is_compared_and_not_rated(
     server: RunningServer, client: Client
 ) -> None:

@@ -21,7 +21,7 @@ const problems = () => import("./review/problem.js");
 /** @type {[RegExp, string, (...parts: string[]) => Page | Promise<Page>][]} */
 const ROUTES = [
   [/^#\/table\/([\w-]+)$/, "table", (id) => new TablePage(id)],
-  [/^#\/replay\/([\w-]+)\/(\d+)(?:\/(\d+))?$/, "replay", async (id, hand, step) => new (await import("./review/replay.js")).ReplayPage(id, Number(hand), Number(step ?? 0))],
+  [/^#\/replay\/([\w.~-]+)\/(\d+)(?:\/(\d+))?$/, "replay", async (id, hand, step) => new (await import("./review/replay.js")).ReplayPage(id, Number(hand), Number(step ?? 0))],
   [/^#\/puzzles(?:\/(endgame|foreplay|day))?$/, "problem", async (kind) => (await problems()).puzzlePage("", kind)],
   [/^#\/puzzle\/([\w-]+)$/, "problem", async (id) => (await problems()).puzzlePage(id)],
   [/^#\/exercise\/([\w-]+)\/(\d+)\/(\d+)$/, "problem", async (id, hand, n) => (await problems()).exercisePage(id, Number(hand), Number(n))],

@@ -1,12 +1,14 @@
 // @ts-check
 /* The replay page: fetches a hand and its analysis, and shows them in a `ReplayView`. */
 
-/** @import { HandRef, Replay } from "../../../messages" */
+/** @import { HandRef, Replay, Step } from "../../../messages" */
 
 import { get, post } from "../base/api.js";
 import { attempt, dialog, messageOf, openKeys, toast } from "../base/dialogs.js";
-import { h } from "../base/dom.js";
+import { button, faint, h } from "../base/dom.js";
 import { icon, tool } from "../base/icons.js";
+import { menu, plays } from "../base/menu.js";
+import { sitDown } from "../base/pages.js";
 import { tableViewOptions, onchange, openSettings } from "../base/settings.js";
 import { capital, listed, label, TOUCH } from "../base/words.js";
 import { analysisOf } from "./analysis.js";
@@ -19,12 +21,15 @@ export class ReplayPage {
    * @param {number} step
    */
   constructor(id, hand, step) {
+    this.id = id;
+    this.hand = hand;
     this.address = `#/replay/${id}/${hand}`;
     this.first = step;
     this.path = `/api/replays/${encodeURIComponent(id)}/${hand}`;
     this.closed = false;
     /** @type {ReplayView | null} */
     this.view = null;
+    this.goOn = button(() => this.playOn(), "small", label("replay.go_on"));
     this.title = h("h1", { tabindex: "-1" }, label("site.replay"));
     this.place = h("div", { class: "replay-place" });
     this.root = h("div", { class: "table-page replay-page" },
@@ -38,8 +43,12 @@ export class ReplayPage {
     /** @type {Replay} */
     const replay = await get(this.path);
     if (this.closed) return; // The address is another page's by now.
-    this.title.replaceChildren(capital(listed(replay.players)), h("small", {}, `${replay.rules} · ${replay.result.text}`));
-    const view = new ReplayView(replay, { ready: false, done: 0 }, { tableView: tableViewOptions, first: this.first, onstep: (step) => this.note(step) });
+    const names = capital(listed(replay.players));
+    this.title.replaceChildren(replay.note ? label("replay.what_if_title", { names }) : names, h("small", {}, `${replay.rules} · ${replay.result.text}`));
+    const view = new ReplayView(replay, { ready: false, done: 0 }, {
+      tableView: tableViewOptions, first: this.first, onstep: (step) => this.note(step), onchoose: (step, action) => this.whatIf(step, action),
+      actions: h("p", { class: "replay-actions" }, this.goOn, replay.note ? h("a", { class: "button small", href: this.address.replace(/~[^/]+/, "") }, label("replay.back")) : ""),
+    });
     this.view = view;
     this.place.replaceChildren(view.root);
     this.stop = onchange(() => view.go(view.at, true));
@@ -50,7 +59,26 @@ export class ReplayPage {
   /* The address always leads to the step that is shown. */
   /** @param {number} step */
   note(step) {
+    this.goOn.disabled = !this.view?.replay.steps[step];
     history.replaceState(null, "", step ? `${this.address}/${step}` : this.address);
+  }
+
+  /* The same hand with another card; what was tried after this decision belongs to the old line. */
+  /** @type {(step: Step, action: number) => void} */
+  whatIf({ n }, action) {
+    const [played, ...changes] = this.id.split("~");
+    const kept = changes.filter((each) => parseInt(each, 10) < n);
+    location.hash = `#/replay/${[played, ...kept, `${n}.${action}`].join("~")}/${this.hand}/${n + 1}`;
+  }
+
+  async playOn() {
+    const { replay, at } = /** @type {ReplayView} */ (this.view), { who } = replay.steps[at];
+    const agents = menu().agents.filter((agent) => plays(agent, replay.rules));
+    const opponent = h("select", { id: "go-on-against" }, agents.map(({ name, title }) => h("option", { value: name, selected: name === "medium" }, title)));
+    const wish = await dialog(label("replay.go_on"), [h("p", {}, label("replay.go_on_about", { name: replay.players[who] })),
+      h("div", { class: "field" }, h("label", { for: "go-on-against" }, label("lobby.opponent")), opponent)],
+    [["no", label("site.close"), "quiet"], ["go", label("lobby.deal"), "primary"]]);
+    if (wish === "go") await sitDown({ opponent: opponent.value, again: { id: this.id, hand: this.hand, swapped: who === 1, decision: at } });
   }
 
   /* The link shows this hand, and no other, to everybody who can reach the table. */

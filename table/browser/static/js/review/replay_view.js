@@ -47,7 +47,8 @@ export class ReplayView {
   /**
    * @param {Replay} replay
    * @param {Analysis | AnalysisProgress | null} analysis
-   * @param {{ tableView: () => TableViewOptions, first?: number, onstep?: (step: number) => void }} options
+   * @param {{ tableView: () => TableViewOptions, first?: number, onstep?: (step: number) => void, onchoose?: (step: Step, action: number) => void,
+   *   actions?: HTMLElement }} options Without `onchoose`, other cards cannot be tried.
    */
   constructor(replay, analysis, options) {
     this.replay = replay;
@@ -88,9 +89,10 @@ export class ReplayView {
     this.mistakeList = h("div");
     this.mistakes = h("section", { class: "mistakes", hidden: true },
       h("div", { class: "mistakes-head" }, h("h2", {}, label("steps.by_cost")), h("label", {}, this.own, " ", label("steps.only_mine"))), this.mistakeList);
-    this.panel = h("aside", { class: "analysis", "aria-label": label("steps.analysis"), tabindex: "0" }, this.stepText, this.decision, this.networks, this.totals, this.mistakes, this.tricks);
+    this.panel = h("aside", { class: "analysis", "aria-label": label("steps.analysis"), tabindex: "0" },
+      replay.note ? h("p", { class: "note" }, replay.note) : null, this.stepText, this.decision, options.actions, this.networks, this.totals, this.mistakes, this.tricks);
     this.root = h("div", { class: "replay" }, h("div", { class: "replay-table" }, this.tableView.root, this.story, this.controls), this.panel);
-    this.tableView.root.setAttribute("role", "img");
+    this.tableView.root.setAttribute("role", options.onchoose ? "group" : "img");
     this.resized = new ResizeObserver(() => this.drawStory());
     this.resized.observe(this.controls);
     this.setAnalysis(analysis);
@@ -237,10 +239,28 @@ export class ReplayView {
     this.slider.value = String(this.at);
     this.slider.setAttribute("aria-valuetext", label("steps.at", { n: this.at, all: this.last }));
     this.stepText.textContent = text;
+    this.offer(next);
     this.stepCount.textContent = label(next ? "steps.count" : "steps.end", { trick: next?.trick, at: this.at, all: this.last });
     this.showDecision();
     this.showNetworks();
     this.plot?.at(this.at);
+  }
+
+  /* The cards that might be played here, as buttons: another one leads to the hand that it would have made. */
+  /** @param {Step} [step] */
+  offer(step) {
+    const { onchoose } = this.options;
+    const free = step && onchoose && !this.isHidden(step) && step.kind !== "exchanged" ? step.legal : [];
+    const zone = step?.kind === "chose" ? "up" : step?.who === (this.view === 1 ? 1 : 0) ? "hand" : "other";
+    this.tableView.buttons(free.map((action) => ({ key: cardOf(action) ?? "stock", action, zone: isCard(action) ? zone : "stock", name: actionName(action) })), {
+      label: label("replay.choose"), onfocus: () => {}, onhover: (key) => this.tableView.mark({ lifted: [key] }),
+      onchoose: (key) => {
+        const action = free.find((each) => (cardOf(each) ?? "stock") === key);
+        if (!step || action === step.action) this.go(this.at + 1);
+        else onchoose?.(step, Number(action));
+      },
+    });
+    for (const each of this.tableView.hitButtons()) each.tabIndex = 0;
   }
 
   /** @param {BoardState} before */
@@ -270,7 +290,7 @@ export class ReplayView {
     const chip = isCard(step.action) ? cardText(step.card) : actionName(step.action);
     this.decision.replaceChildren(
       h("h2", {}, step.prompt, ": ", chip),
-      ...(found ? this.values(found) : []));
+      ...(found ? this.values(found) : []), this.options.onchoose && step.legal.length > 1 ? faint(label("replay.choose")) : "");
   }
 
   /* Whether the seat that looks may not see what this decision was between. */
