@@ -149,7 +149,8 @@ class LiveTable:
         """What there is to say about the hand that is over beside its result."""
         if not self.session.game.over:
             return []
-        change = self._backend.store.progress.rating_change(self.id, self.session.game.number + 1)
+        hand, kind = self.session.game.number + 1, self.session.settings.rating_kind
+        change = self._backend.store.progress.rating_change(self.id, hand, kind)
         return [*self._compared(), *([] if change is None else [words.rating_change(*change)])]
 
     def _compared(self) -> list[str]:
@@ -167,8 +168,10 @@ class LiveTable:
         with self._lock:
             return self._backend.store.revision(self.id) == self.revision
 
-    def person_view(self) -> View:
+    def view_for_help(self) -> View:
         with self._lock:
+            if self.session.settings.memory and not self.session.game.over:
+                raise Refused(label("refused.memory"), 409)
             return self.session.view(PERSON)
 
     # -- playing

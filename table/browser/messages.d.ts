@@ -9,6 +9,7 @@ export interface TableRequest {
   number?: number;
   name?: string;
   again?: SameDealRequest | null;
+  memory?: boolean;
   lesson?: boolean;
 }
 
@@ -67,6 +68,7 @@ export interface TableState {
   watched: boolean;
   rated: boolean;
   claim_refused: boolean;
+  memory: boolean;
   lesson: boolean;
   match: MatchState;
   result: HandEnd | null;
@@ -476,6 +478,7 @@ export interface Statistics {
   rows: Array<ResultRow>;
   total: Record<string, number>;
   play: Array<RatingPoint>;
+  memory: Array<RatingPoint>;
   puzzles: Array<RatingPoint>;
   accuracy: Array<AccuracyPoint>;
 }

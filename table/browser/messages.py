@@ -115,6 +115,7 @@ class TableState(VisibleState, kw_only=True):
     watched: bool
     rated: bool
     claim_refused: bool
+    memory: bool
     lesson: bool
     match: MatchState
     result: HandEnd | None
@@ -137,8 +138,12 @@ def table_state(session: Session, notes: list[str], **live: Any) -> TableState:
         other_hand = game.hands[OPPONENT]
     else:
         other_hand = view.known_opponent_cards if view.open else None
+    memory = settings.memory and not game.over
+    other_hand = None if memory else other_hand
     texts = _table_text(session, view, live, other_hand)
     fields = live | visible_fields(view, texts, other_hand)
+    if memory:
+        fields |= {"known_other": [], "open": False, "last_trick": []}
     if settings.watched:
         fields["legal"] = []
     return TableState(
@@ -152,6 +157,7 @@ def table_state(session: Session, notes: list[str], **live: Any) -> TableState:
         watched=settings.watched,
         rated=settings.rated and not session.helped,
         claim_refused=session.claim_refused,
+        memory=settings.memory,
         lesson=settings.lesson,
         match=match,
         result=_hand_end(session, match, names, notes) if game.over else None,
@@ -224,14 +230,18 @@ def _table_text(
         prompt = label("headline.match_over")
     opponent_view = session.view(OPPONENT) if settings.watched else None
     opponent_cards = view.known_opponent_cards if other_hand is None else other_hand
+    memory = settings.memory and not game.over
     return TableText(
         match=words.match_words(settings.match),
         stage=words.stage(view),
         prompt=prompt,
         answer=label("hand.waits", name=names[1]),
-        last=words.last_trick(view, names, opponent_view),
+        last="" if memory else words.last_trick(view, names, opponent_view),
         guide=words.guide(view, names) if settings.lesson else [],
-        table=[f"{words.spoken(prompt)}.", *words.table(view, names, opponent_cards, score)],
+        table=[
+            f"{words.spoken(prompt)}.",
+            *words.table(view, names, None if memory else opponent_cards, score),
+        ],
     )
 
 
@@ -309,7 +319,9 @@ def play_events(session: Session, old: View, action: int) -> Iterator[TableEvent
         if new.upcards:
             yield _upcards_event(new)
         if not new.stock_left:
-            yield _event("stock_gone", None, words.stock_is_gone(new, names))
+            open_hands = new.open and not session.settings.memory
+            text = words.stock_is_gone(new, names, open_hands)
+            yield _event("stock_gone", None, text)
     if session.game.over:
         last = session.results[-1]
         yield _event("hand_over", None, words.result(last.tricks, last.payoffs, names, last.low))

@@ -79,6 +79,7 @@ class TableRequest(Struct, forbid_unknown_fields=True):
     number: Seed = 0
     name: str = ""
     again: SameDealRequest | None = None
+    memory: bool = False
     lesson: bool = False
 
 
@@ -182,6 +183,7 @@ def table_settings(body: TableRequest, opponents: Opponents) -> SessionSettings:
         name=plain_text(body.name) or YOU,
         number=body.number,
         chosen=body.seed is not None,
+        memory=body.memory and body.player == HUMAN,
     )
 
 

@@ -174,7 +174,7 @@ class TableHandlers:
         return await run_in_threadpool(self._change, request, act)
 
     def help(self, request: Request) -> Response:
-        return json_response(seen_cards(self._table(request).person_view()))
+        return json_response(seen_cards(self._table(request).view_for_help()))
 
     def hint(self, request: Request) -> Response:
         return json_response(find_hint(self._table(request).view_for_hint()))

@@ -43,15 +43,16 @@ class PlayerProgress:
         self._hands = hands
 
     def rating(self, person: str, kind: str) -> Rating:
-        """A person's rating: `play` against agents, or `puzzles`."""
+        """A person's rating: `play` against agents, `memory`, or `puzzles`."""
         return _rating_and_time(self._database.rows(_LAST_RATING, person, kind))[0]
 
-    def rating_change(self, session: str, hand: int) -> tuple[float, float] | None:
+    def rating_change(self, session: str, hand: int, kind: str) -> tuple[float, float] | None:
         """The rating before and after a finished hand; None if it was not rated."""
         rows = self._database.rows(
             "SELECT r.rating, r.finished = h.finished FROM hands h JOIN ratings r"
-            " ON r.person = h.person AND r.kind = 'play' AND r.finished <= h.finished"
+            " ON r.person = h.person AND r.kind = ? AND r.finished <= h.finished"
             " WHERE h.session = ? AND h.hand = ? ORDER BY r.finished DESC, r.rowid DESC LIMIT 2",
+            kind,
             session,
             hand,
         )
@@ -135,16 +136,16 @@ class PlayerProgress:
             )
 
 
-def rate_hand(connection: sqlite3.Connection, hand: StoredHand) -> None:
-    """Update a person's rating by a hand against an opponent of known strength."""
+def rate_hand(connection: sqlite3.Connection, hand: StoredHand, kind: str) -> None:
+    """Update a person's rating of a kind by a hand against an opponent of known strength."""
     strength = strengths().get(hand.opponent)
     if strength is None:
         return
-    rating, rated_at = _last_rating(connection, hand.person, "play")
+    rating, rated_at = _last_rating(connection, hand.person, kind)
     score = (1 + (hand.pay > 0) - (hand.pay < 0)) / 2
     days = (hand.finished - (rated_at or hand.finished)) / _DAY
     updated = rating.after([(Rating(*strength), score)], days)
-    _insert_rating(connection, hand.person, "play", updated, hand.finished)
+    _insert_rating(connection, hand.person, kind, updated, hand.finished)
 
 
 def _last_rating(

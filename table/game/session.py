@@ -88,6 +88,8 @@ class SessionSettings:
     """The session and number of the hand that is played again."""
     begun: tuple[int, ...] = ()
     """The actions of that hand before the person takes a seat in it."""
+    memory: bool = False
+    """Whether the person sees only the own hand, the upcard and the trick under way."""
     lesson: bool = False
     """Whether the hand is explained as it goes; it does not count."""
 
@@ -95,6 +97,11 @@ class SessionSettings:
     def rated(self) -> bool:
         """Whether hands count for the rating: the cards must be new to both players."""
         return not (self.watched or self.deal or self.lesson or self.chosen)
+
+    @property
+    def rating_kind(self) -> str:
+        """The rating that a rated hand changes."""
+        return "memory" if self.memory else "play"
 
     @property
     def watched(self) -> bool:
@@ -261,6 +268,8 @@ class Session:
         view = self.view(PERSON)
         if self.settings.watched or not view.to_move:
             raise IllegalAction(label("refused.no_claim"))
+        if self.settings.memory:
+            raise IllegalAction(label("refused.memory"))
         if self.claim_refused:
             raise IllegalAction(label("refused.claim_again"))
         try:

@@ -72,6 +72,7 @@ class Statistics(Struct):
     total: dict[str, int]
     """Counts of the rows added up."""
     play: list[RatingPoint]
+    memory: list[RatingPoint]
     puzzles: list[RatingPoint]
     accuracy: list[AccuracyPoint]
 
@@ -92,11 +93,11 @@ def compute_statistics(store: Store, person: str) -> Statistics:
         AccuracyPoint(finished, mattered, mistakes, round(100 * (1 - mistakes / mattered), 1))
         for finished, mattered, mistakes in store.rows(_ACCURACIES, person)
     ]
-    play, puzzles = (
+    play, memory, puzzles = (
         [RatingPoint(*row) for row in store.rows(_RATINGS, person, kind)]
-        for kind in ("play", "puzzles")
+        for kind in ("play", "memory", "puzzles")
     )
-    return Statistics(rows, total, play, puzzles, accuracy)
+    return Statistics(rows, total, play, memory, puzzles, accuracy)
 
 
 def as_csv(store: Store, person: str) -> str:

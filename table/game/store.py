@@ -184,11 +184,11 @@ def _insert_finished(
             given_up=0,
         )
         if insert_hand(connection, hand) and settings.rated and not record.meta.get("helped"):
-            rate_hand(connection, hand)
+            rate_hand(connection, hand, settings.rating_kind)
     given_up = given_up and not settings.watched and not session.over
     lost = given_up and not session.game.over and insert_hand(connection, under_way)
     if lost and settings.rated and not session.helped:
-        rate_hand(connection, under_way)
+        rate_hand(connection, under_way, settings.rating_kind)
     if settings.match is None or not (session.over or given_up):
         return
     won = -1 if given_up else {PERSON: 1, OPPONENT: -1, None: 0}[winner_of(session)]

@@ -106,7 +106,8 @@ def find_session(
         except ValueError:
             continue  # of another version, or of rules that no longer exist
         agrees = all(getattr(candidate, name) == getattr(settings, name) for name in given)
-        if agrees and not (stored.over or candidate.watched):
+        # The terminal shows known cards.
+        if agrees and not (stored.over or candidate.watched or candidate.memory):
             return stored
     return None
 
@@ -197,7 +198,7 @@ class TerminalGame:
         if after.trick > before.trick or after.phase == "over":
             front.report_event(f"{words.last_trick(after, self._names)}.")
             if before.stock_left and not after.stock_left and after.phase != "over":
-                front.report(words.stock_is_gone(after, self._names))
+                front.report(words.stock_is_gone(after, self._names, after.open))
 
     def _run_command(self, command: str, view: View) -> None:
         session, front = self.session, self._front

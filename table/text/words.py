@@ -254,10 +254,10 @@ def drawn_card(card: Card | None) -> str:
     return label("cards.unseen") if card is None else card.symbol
 
 
-def stock_is_gone(view: View, names: tuple[str, str]) -> str:
+def stock_is_gone(view: View, names: tuple[str, str], open_hands: bool) -> str:
     """The announcement of the endgame."""
     parts = [label("stock_gone.gone")]
-    if view.open:
+    if open_hands:
         parts.append(label("stock_gone.open"))
     if view.rules.counts == "last":
         parts.append(label("stock_gone.counts"))
@@ -313,8 +313,13 @@ def result(
 # -- the table in sentences
 
 
-def table(view: View, names: tuple[str, str], opponent: Sequence[Card], score: str) -> list[str]:
-    """A description of the whole table for screen readers; `opponent`: the known cards."""
+def table(
+    view: View, names: tuple[str, str], opponent: Sequence[Card] | None, score: str
+) -> list[str]:
+    """A description of the whole table for screen readers.
+
+    `opponent`: the known cards; None for who plays from memory, and hears of no earlier card.
+    """
     trick = list(view.tricks())[-1:] if view.phase in ("follow", "choose") else []
     own, other = view.counting_tricks
     sentences = [
@@ -327,15 +332,20 @@ def table(view: View, names: tuple[str, str], opponent: Sequence[Card], score: s
         label("spoken.stock", n=view.stock_left, cards=_card_names(view.upcards))
         if view.stock_left
         else label("spoken.no_stock"),
-        *_exchange_spoken(view, names),
-        spoken(last_trick(view, names)),
-        label(
-            "spoken.holds", name=names[1], n=view.opponent_hand_size, cards=_card_names(opponent)
-        ),
+        *([] if opponent is None else _earlier_spoken(view, names, opponent)),
         label("spoken.tricks", name=names[0], own=own, opponent=names[1], other=other),
         capital(score),
     ]
     return [f"{sentence}." for sentence in sentences if sentence]
+
+
+def _earlier_spoken(view: View, names: tuple[str, str], opponent: Sequence[Card]) -> list[str]:
+    n, cards = view.opponent_hand_size, _card_names(opponent)
+    return [
+        *_exchange_spoken(view, names),
+        spoken(last_trick(view, names)),
+        label("spoken.holds", name=names[1], n=n, cards=cards),
+    ]
 
 
 def _exchange_spoken(view: View, names: tuple[str, str]) -> list[str]:

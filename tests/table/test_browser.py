@@ -201,25 +201,30 @@ def test_table_shows_the_course_of_a_hand(user: User) -> None:
     expect(page.get_by_role("button", name="Cards seen")).to_be_focused()
 
 
-def test_forced_cards_play_themselves_and_known_ones_stay_hidden(user: User) -> None:
-    user.set(forced="on", known="hidden")
-    name, clicks, seen = user.sit_down(opponent="counting", seed=6), 0, 0
-    page = user.page
+def test_forced_cards_play_themselves_and_memory_shows_no_old_ones(user: User) -> None:
+    user.set(forced="on")
+    user.page.reload()
+    page, clicks = user.page, 0
+    page.locator("[name=opponent][value=counting]").check()
+    page.locator("summary", has_text="Options").click()
+    page.get_by_label("Deck").select_option("28 cards")
+    page.get_by_label("From memory").check()
+    page.get_by_role("button", name="Play").click()
+    user.computed(SHOWN)
+    expect(page.locator("h1")).to_contain_text("From memory")
+    expect(page.get_by_role("button", name="Cards seen")).to_be_hidden()
     for _ in range(300):
-        state = user.request(f"tables/{name}")["state"]
         if user.is_over():
             break
-        if state["stock_left"] and state["known_other"]:
-            seen += 1
-            assert page.locator(".card[data-zone=other] .face").count() == 0
+        if page.locator(SHOWN).count():
+            assert page.locator(".card[data-zone=other] .face, .card[data-zone=last]").count() == 0
         if page.locator(PLAYABLE).count() > 1:
             user.play_on()
             clicks += 1
         else:
             page.wait_for_timeout(50)
-    assert state["phase"] == "over"
     assert 0 < clicks < 14
-    assert seen
+    expect(page.locator(f"{OVER} .compared")).to_contain_text("Your rating")
 
 
 # -- coming back

@@ -122,6 +122,26 @@ class Watcher:
         assert set(seen["known"]) == other
 
 
+@pytest.mark.parametrize("rules", ["classic", "humbug"])
+def test_state_from_memory_names_cards_on_the_table_alone(rules: str, client: Client) -> None:
+    table = TableClient(client, rules=rules, opponent="medium", memory=True)
+    while table.state["phase"] != "over":
+        state = table.state | {"move": 0, "id": "", "names": [], "legal": []}
+        trick = {each["card"] for each in state["trick"]}
+        turned = {state["turned"]} - {None}
+        assert cards_in(json.dumps(state)) <= {*state["hand"], *state["upcards"], *trick, *turned}
+        assert client.request("GET", f"{table.path}/help")[0] == 409
+        claim = {"tricks": 0, "move": table.state["move"]}
+        assert client.request("POST", f"{table.path}/claim", claim)[0] == 422
+        table.play_on(max, 1)
+    assert len(table.state["last_trick"]) == 2
+    assert table.state["rated"]
+    statistics = client.get("/api/statistics")
+    assert len(statistics["memory"]) == 1
+    assert statistics["play"] == []
+    assert "Your rating" in table.state["result"]["notes"][0]
+
+
 @pytest.mark.parametrize(
     ("rules", "opponent"),
     [

@@ -21,7 +21,6 @@ const CHOICES = {
   order: ["alternating", "classic"],
   rows: ["one", "stacked"],
   clicks: ["one", "two"],
-  known: ["shown", "hidden"],
   forced: ["off", "on"],
   motion: ["normal", "fast", "none"],
   sound: ["off", "on"],

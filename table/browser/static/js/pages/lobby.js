@@ -61,8 +61,8 @@ export class LobbyPage {
   constructor({ watching = false } = {}) {
     this.watching = watching;
     this.menu = menu();
-    /** @type {{ rules: string, opponent: string, player: string, kind: string, points: string, target: number, best: string }} */
-    this.choice = { rules: "classic", opponent: "medium", player: "medium", kind: "single", points: "10", target: 10, best: "3", ...lastGame() };
+    /** @type {{ rules: string, opponent: string, player: string, kind: string, points: string, target: number, best: string, memory: boolean }} */
+    this.choice = { rules: "classic", opponent: "medium", player: "medium", kind: "single", points: "10", target: 10, best: "3", memory: false, ...lastGame() };
     this.chooseNamed();
     this.tables = h("div", { class: "tables" });
     this.first = h("section", { class: "first-hand card-panel", hidden: true },
@@ -168,7 +168,7 @@ export class LobbyPage {
     const seats = this.watching ? `${title(player)} – ${title(opponent)}` : title(opponent);
     const match = this.match();
     this.summary.textContent = [seats, this.menu.rules.find(({ name }) => name === rules)?.title,
-      `${label(`lobby.kinds.${match.kind}`)} ${match.n ?? ""}`.trim()].join(" · ");
+      `${label(`lobby.kinds.${match.kind}`)} ${match.n ?? ""}`.trim(), ...(this.fromMemory ? [label("lobby.memory")] : [])].join(" · ");
   }
 
   render() {
@@ -184,8 +184,18 @@ export class LobbyPage {
       this.watching || choice.kind !== "single" ? "" : this.deal());
     this.form.replaceChildren(
       h("button", { class: "primary play" }, h("b", {}, label(this.watching ? "site.watch" : "lobby.deal")), this.summary),
-      this.seats, this.options);
+      this.seats, this.watching ? "" : this.memory(), this.options);
     this.summarize();
+  }
+
+  get fromMemory() {
+    return this.choice.memory && !this.watching;
+  }
+
+  memory() {
+    return h("label", { class: "memory" },
+      h("input", { type: "checkbox", name: "memory", checked: this.choice.memory, onchange: ({ target }) => { this.choice.memory = /** @type {HTMLInputElement} */ (target).checked; this.summarize(); } }),
+      h("span", {}, h("b", {}, label("lobby.memory")), " ", h("span", { class: "faint" }, label("lobby.memory_about"))));
   }
 
   length() {
@@ -244,7 +254,7 @@ export class LobbyPage {
     const play = /** @type {HTMLButtonElement} */ (this.form.querySelector("button.primary"));
     play.disabled = true;
     const seat = this.watching ? { player } : {};
-    play.disabled = await sitDown({ rules, opponent, ...seat, match: this.match(), ...this.dealt() });
+    play.disabled = await sitDown({ rules, opponent, ...seat, match: this.match(), memory: this.fromMemory, ...this.dealt() });
   }
 
   async showTables() {

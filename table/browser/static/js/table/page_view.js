@@ -52,14 +52,15 @@ export class PageView {
 
   /** @param {TableState} state */
   render(state) {
-    const { match, texts, watched } = state;
-    const parts = [texts.match, match.kind === "single" ? "" : label("table.hand", { n: match.hand }), state.rated || watched ? "" : label("table.not_rated")];
+    const { match, texts, watched, memory } = state;
+    const parts = [texts.match, memory ? label("lobby.memory") : "", match.kind === "single" ? "" : label("table.hand", { n: match.hand }), state.rated || watched ? "" : label("table.not_rated")];
     this.title.replaceChildren(state.lesson ? label("table.first_hand") : state.rules_title, h("small", {}, parts.filter(Boolean).join(" · ")));
     document.title = label("site.page", { page: texts.prompt });
     this.plates.update(state);
     this.description.replaceChildren(...texts.table.map((text) => h("p", {}, text)));
     this.showGuide(this.advice.move === state.move ? [this.advice.text] : texts.guide);
-    this.hintTool.hidden = this.seenTool.hidden = watched;
+    this.hintTool.hidden = watched;
+    this.seenTool.hidden = watched || memory;
     this.backTool.hidden = !mayTakeBack(state);
     this.hintTool.disabled = state.turn !== 0;
     this.again.hidden = state.phase !== "over" || (watched && !match.over);

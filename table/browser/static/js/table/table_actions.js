@@ -73,10 +73,10 @@ export class TableActions {
    * @param {TableRequest["again"]} [again]
    */
   anew(again) {
-    const { opponent, player, rules, lesson, match: { kind, n } } = this.state;
+    const { opponent, player, rules, lesson, memory, match: { kind, n } } = this.state;
     if (lesson) return sitDown({ lesson });
     const match = again || kind === "single" ? { kind: "single" } : { kind, n };
-    return sitDown({ opponent, player, match, ...(again ? { again } : { rules }) });
+    return sitDown({ opponent, player, memory, match, ...(again ? { again } : { rules }) });
   }
 
   async claim() {
@@ -119,6 +119,7 @@ export class TableActions {
   // -- help
 
   async toggleHelp(on = Boolean(this.view.help.root.hidden)) {
+    if (on && this.state.memory) return;
     this.view.showHelp(on);
     if (settings.help !== (on ? "on" : "off")) change("help", on ? "on" : "off");
     await this.refreshHelp();

@@ -85,7 +85,7 @@ export class TableFeed {
     const dealt = this.state.match.hand !== state.match.hand;
     if (this.state.move !== state.move) help.clearHint();
     this.state = state;
-    this.scene = sceneOf(state, settings.known === "hidden");
+    this.scene = sceneOf(state);
     this.view.render(state);
     await tableView.show(this.scene, { still: still || this.queue.hurried, stagger: dealt && !still ? 14 : 0 });
     if (!this.closed && this.state === state) this.on.settled(state);

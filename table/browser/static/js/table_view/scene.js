@@ -17,13 +17,12 @@
 /** @type {Scene} */
 export const EMPTY = { hand: [], other: [], stockLeft: 0, up: [], trick: [], last: [], trump: null };
 
-/** The scene of a state, for the seat that it was sent to; who plays from memory sees no known cards.
- * @param {Seen & { watched?: boolean }} state
+/** The scene of a state, for the seat that it was sent to.
+ * @param {Seen} state
  * @returns {Scene}
  */
-export function sceneOf(state, memory = false) {
-  const own = memory && !state.watched && state.phase !== "over";
-  const known = own ? [] : state.other_hand ?? state.known_other;
+export function sceneOf(state) {
+  const known = state.other_hand ?? state.known_other;
   const hidden = Math.max(0, state.hand_size_other - known.length);
   return {
     hand: state.hand,
