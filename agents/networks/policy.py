@@ -232,7 +232,7 @@ class NetworkAgent(Agent):
         self.name = name or str(source.path if isinstance(source, Checkpoint) else source)
         checkpoint = source if isinstance(source, Checkpoint) else read_checkpoint(source)
         checkpoint = specialize_checkpoint(checkpoint, self.rules, self.name)
-        self.card = checkpoint.card
+        self.path, self.card = checkpoint.path, checkpoint.card
         kind = checkpoint.card.network.kind
         table, foreplay_only = kind == "table", checkpoint.card.horizon == "foreplay"
         options = parse_options(option_words, NetworkOptions, "a network")

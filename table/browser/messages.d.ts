@@ -362,7 +362,7 @@ export interface PositionValues {
 export interface NetworkReview {
   names: Array<string>;
   decisions: Array<NetworkDecision>;
-  values: Array<SeatValue>;
+  curves: Array<ValueCurve>;
   parted: number | null;
   continuations: Array<Continuation>;
 }
@@ -380,16 +380,23 @@ export interface PolicyChoice {
   entropy: number;
 }
 
+export interface ValueCurve {
+  name: string;
+  unit: string;
+  values: Array<SeatValue>;
+}
+
 export interface SeatValue {
   n: number;
   who: number;
   expected: number;
-  spread: number;
+  spread: number | null;
+  actual: number | null;
 }
 
 export interface Continuation {
   name: string;
-  cards: Array<string>;
+  actions: Array<number>;
   result: string;
 }
 

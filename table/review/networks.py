@@ -1,32 +1,38 @@
 # pyright: strict
 """What networks thought of each decision of a hand: checkpoints side by side, beliefs, values.
 
-Probabilities are those of the policy networks, in endings too. Beliefs and values are of the
-bundled belief and value network, from what the player to move, or each seat, could know.
+Probabilities are those of the policy networks, in endings too. Beliefs are of the bundled belief
+network; values of the bundled value network, and of the critics with which the checkpoints were
+trained, from what each seat could know.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 from msgspec import Struct
 
 from ...agents.base import Array
+from ...agents.checkpoints import read_checkpoint
 from ...agents.checkpoints.bundled import BELIEF_WEIGHTS, VALUE_WEIGHTS
 from ...agents.networks.belief import read_belief_network
 from ...agents.networks.policy import NetworkAgent
 from ...agents.networks.search_networks import covers_rules
 from ...agents.networks.value import read_value_network
 from ...agents.networks.view_belief import view_beliefs
-from ...agents.networks.view_value import sampled_values
+from ...agents.networks.view_value import SAMPLES, sampled_values
 from ...engine.cards import cards_of
 from ...engine.dtypes import SEATS, VIEW
 from ...engine.game import Game
 from ...engine.records import GameRecord
 from ...engine.rules import Rules
+from ...engine.sampling.determinizations import sample_determinizations
+from ...training.rollout.critic import critic_values
 from ..text import words
-from ..text.words import action_symbol
+from .analysis import WIN
 from .replay import player_names
 
 _LEAST = 1e-9
@@ -51,19 +57,33 @@ class NetworkDecision(Struct):
 
 
 class SeatValue(Struct):
-    """What a seat could expect from the hand before a trick, and its spread over hidden hands."""
+    """What a seat could expect at a decision."""
 
     n: int
     who: int
     expected: float
-    spread: float
+    """Mean over hands that the opponent may hold."""
+    spread: float | None
+    """Standard deviation over these hands; None where the network does not see them."""
+    actual: float | None
+    """The value with the cards as they lay; None where the network does not see them."""
+
+
+class ValueCurve(Struct):
+    """The values of one network over a hand, for both seats."""
+
+    name: str
+    """The name of the checkpoint whose critic it is; empty for the value network."""
+    unit: str
+    """`win %`, or the reward that the critic expects."""
+    values: list[SeatValue]
 
 
 class Continuation(Struct):
     """The rest of the hand as one policy plays it for both players."""
 
     name: str
-    cards: list[str]
+    actions: list[int]
     result: str
 
 
@@ -72,7 +92,7 @@ class NetworkReview(Struct):
 
     names: list[str]
     decisions: list[NetworkDecision]
-    values: list[SeatValue]
+    curves: list[ValueCurve]
     parted: int | None
     """The first decision at which the policies' most probable cards differ."""
     continuations: list[Continuation]
@@ -88,15 +108,32 @@ def review_networks(record: GameRecord, policies: Sequence[NetworkAgent]) -> Net
         for n in range(len(views))
     ]
     parted = _first_difference([policy.probabilities(views) for policy in policies])
+    names = _short_names(policies)
+    curves = [_value_curve(record), *map(partial(_critic_curve, record), names, policies)]
+    continuations: list[Continuation] = []
+    if parted is not None:
+        for name, policy in zip(names, policies, strict=True):
+            continuations.append(_continuation(record, parted, name, policy))
     return NetworkReview(
-        names=[policy.name for policy in policies],
+        names=names,
         decisions=decisions,
-        values=_values(record),
+        curves=[curve for curve in curves if curve is not None],
         parted=parted,
-        continuations=[]
-        if parted is None
-        else [_continuation(record, parted, policy) for policy in policies],
+        continuations=continuations,
     )
+
+
+def _short_names(policies: Sequence[NetworkAgent]) -> list[str]:
+    """Names for columns: of a checkpoint its run and decisions, `quick-1@3,000,000`."""
+    names: list[str] = []
+    for policy in policies:
+        runs = [file for file in policy.checkpoints if file.run]
+        names.append(
+            f"{Path(runs[0].run).name}@{runs[0].decisions or 0:,}"
+            if runs
+            else Path(policy.name).stem
+        )
+    return names if len(set(names)) == len(names) else [policy.name for policy in policies]
 
 
 def _views(record: GameRecord) -> tuple[Array, list[list[int]]]:
@@ -132,16 +169,16 @@ def _first_difference(probabilities: list[Array]) -> int | None:
     return int(np.argmax(differs)) if np.any(differs) else None
 
 
-def _continuation(record: GameRecord, n: int, policy: NetworkAgent) -> Continuation:
+def _continuation(record: GameRecord, n: int, name: str, policy: NetworkAgent) -> Continuation:
     game = record.start()
     for action in record.actions[:n]:
         game.play(action)
-    cards: list[str] = []
+    actions: list[int] = []
     while not game.over:
         action = int(policy.probabilities(np.array(game.view().array))[0].argmax())
-        cards.append(action_symbol(action))
+        actions.append(action)
         game.play(action)
-    return Continuation(policy.name, cards, _result(record, game))
+    return Continuation(name, actions, _result(record, game))
 
 
 def _result(record: GameRecord, game: Game) -> str:
@@ -160,24 +197,47 @@ def _beliefs(rules: Rules, views: Array) -> list[dict[str, float]]:
     ]
 
 
-def _values(record: GameRecord) -> list[SeatValue]:
-    """Both seats' values before each trick, in per cent where a hand is only won or lost."""
+def _value_curve(record: GameRecord) -> ValueCurve | None:
+    """The value network's values before each trick."""
     rules = record.rules
     if not covers_rules(VALUE_WEIGHTS, rules):
-        return []
+        return None
     net, game, values = read_value_network(VALUE_WEIGHTS, rules), record.start(), list[SeatValue]()
     for n, action in enumerate(record.actions):
         if game.phase == "lead":
             for seat in range(SEATS):
                 view = np.array(game.view(seat).array)
                 payoffs = sampled_values(rules, view, np.array([action]), net)[0]
-                values.append(
-                    SeatValue(
-                        n=n,
-                        who=seat,
-                        expected=round(50 + 50 * float(payoffs.mean()), 2),
-                        spread=round(50 * float(payoffs.std()), 2),
-                    )
-                )
+                values.append(_seat_value(n, seat, 50 + 50 * payoffs, None))
         game.play(action)
-    return values
+    return ValueCurve("", WIN, values)
+
+
+def _critic_curve(record: GameRecord, name: str, policy: NetworkAgent) -> ValueCurve | None:
+    """The values of a checkpoint's critic at each decision that its training had."""
+    if not policy.checkpoints:
+        return None
+    checkpoint = read_checkpoint(policy.path)
+    card = checkpoint.card
+    if card.network.critic is None or card.horizon == "match":
+        return None
+    wins, oracle = card.reward == "win", card.network.critic == "oracle"
+    foreplay = policy.card.horizon == "foreplay"  # `auto` is resolved there
+    game, values = record.start(), list[SeatValue]()
+    for n, action in enumerate(record.actions):
+        view = game.view()
+        if foreplay and view.stock_left == 0:
+            break
+        games = sample_determinizations(view, SAMPLES if oracle else 1, method="voids")
+        games = np.concatenate([np.array(game.array), games])
+        returns = critic_values(checkpoint, record.rules, np.array(view.array), games)
+        returns = 50 + 50 * returns if wins else returns
+        values.append(_seat_value(n, view.seat, returns[1:], returns[0] if oracle else None))
+        game.play(action)
+    return ValueCurve(name, WIN if wins else card.reward, values)
+
+
+def _seat_value(n: int, who: int, values: Array, actual: float | None) -> SeatValue:
+    spread = round(float(values.std()), 2) if len(values) > 1 else None
+    shown = None if actual is None else round(float(actual), 2)
+    return SeatValue(n, who, round(float(values.mean()), 2), spread, shown)

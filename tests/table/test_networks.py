@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from typing import cast
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -16,7 +17,6 @@ from german_whist.agents.registry import make_agent
 from german_whist.engine.cards import cards_of
 from german_whist.engine.records import GameRecord, record_of
 from german_whist.table.review.networks import NetworkReview, review_networks
-from german_whist.table.text.words import action_symbol
 
 
 def policy(name: str, rules: str = "classic") -> NetworkAgent:
@@ -75,8 +75,8 @@ def test_policies_part_where_their_likeliest_cards_first_differ(
         game.play(action)
     assert parted is not None
     assert review.parted == parted
-    own, other = (continuation.cards for continuation in review.continuations)
-    assert own == [action_symbol(action) for action in record.actions[parted:]]
+    own, other = (continuation.actions for continuation in review.continuations)
+    assert own == list(record.actions[parted:])
     assert other[0] != own[0]
     assert len(other) == len(own)
 
@@ -92,9 +92,40 @@ def test_rules_without_search_networks_show_policies_alone() -> None:
     while not game.over:
         game.play(game.legal()[0])
     review = review_networks(record_of(game), [])
-    assert review.values == []
+    assert review.curves == []
     assert all(not decision.belief for decision in review.decisions)
     assert [decision.policies for decision in review.decisions] == [[]] * len(review.decisions)
+
+
+@pytest.mark.parametrize("critic", ["oracle", "shared"])
+def test_critics_value_both_seats_in_the_foreplay(
+    critic: Any, record: GameRecord, tmp_path: Path
+) -> None:
+    pytest.importorskip("torch")
+    from german_whist.training.algorithms.ppo import PPO
+    from german_whist.training.algorithms.settings import PPOSettings
+    from german_whist.training.run_state import write_policy
+
+    trainer = PPO(PPOSettings(critic=critic, reward="win", n_envs=2, hidden_sizes=(8,)))
+    (tmp_path / "quick-1" / "checkpoints").mkdir(parents=True)
+    path = write_policy(
+        tmp_path / "quick-1" / "checkpoints" / "1000",
+        trainer.policy_weights(),
+        trainer.settings,
+        trainer.network_card(),
+        decisions=1000,
+    )
+    review = review_networks(record, [policy(str(path))])
+    assert review.names == ["quick-1@1,000"]
+    value_network, curve = review.curves
+    assert (value_network.name, curve.name, curve.unit) == ("", "quick-1@1,000", "win %")
+    game = record.start()
+    for value, action in zip(curve.values, record.actions, strict=False):
+        assert value.who == game.turn
+        assert (value.actual is None, value.spread is None) == (critic == "shared",) * 2
+        game.play(action)
+    assert not game.stock
+    assert [value.n for value in curve.values] == list(range(26))
 
 
 def test_checkpoints_of_the_command_line_are_compared_in_replays(tmp_path, record) -> None:

@@ -1,35 +1,42 @@
 // @ts-check
 /* What the networks thought of a hand: each policy's probabilities side by side, where the opponent's
-   cards were believed to be, and both seats' values. */
+   cards were believed to be, what each seat could expect, and how the policies go on where they part. */
 
-/** @import { NetworkDecision, NetworkReview, Replay } from "../../../messages" */
+/** @import { NetworkDecision, NetworkReview, Replay, ValueCurve } from "../../../messages" */
 /** @import { View } from "./replay_view.js" */
 
 import { button, faint, h, s } from "../base/dom.js";
-import { label } from "../base/words.js";
+import { label, signed } from "../base/words.js";
 import { actionSymbol, cardOf, isCard, nameOf, rankText, RANKS, SUITS, symbolOf } from "../cards/cards.js";
 import { cardText } from "../cards/chip.js";
 
-const HEIGHT = 110, PAD = 30;
+const WIDTH = 340, HEIGHT = 96, LEFT = 40, RIGHT = 6, TOP = 8, BOTTOM = 6;
 /** @param {number} value */
 const percent = (value) => `${Math.round(100 * value)}\u00a0%`;
+/** @param {number} action */
+const chipOf = (action) => (isCard(action) ? cardText(/** @type {string} */ (cardOf(action))) : actionSymbol(action));
 
 /** @type {(decision: NetworkDecision, names: string[], action: number) => HTMLElement} */
 function policyTable({ actions, policies, kl }, names, action) {
   const order = actions.map((_, place) => place).sort((one, two) => policies[0].probabilities[two] - policies[0].probabilities[one]);
   const likely = order.filter((place) => actions[place] === action || policies.some((policy) => policy.probabilities[place] >= 0.005));
-  return h("div", { class: "values-scroll" }, h("table", { class: "policies" },
+  /** @param {number} probability */
+  const cell = (probability) => {
+    const shade = h("td", { class: "number" }, percent(probability));
+    shade.style.setProperty("--belief", `${100 * probability}%`);
+    return shade;
+  };
+  return h("table", { class: "policies" },
     h("caption", { class: "sr-only" }, label("networks.policies")),
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, label("values.card")), names.map((name) => h("th", { scope: "col", class: "number" }, name)))),
     h("tbody", {}, likely.map((place) => h("tr", { class: actions[place] === action ? "played" : "" },
-      h("th", { scope: "row" }, isCard(actions[place]) ? cardText(/** @type {string} */ (cardOf(actions[place]))) : actionSymbol(actions[place])),
-      policies.map((policy) => h("td", { class: "number" }, percent(policy.probabilities[place])))))),
+      h("th", { scope: "row" }, chipOf(actions[place])), policies.map((policy) => cell(policy.probabilities[place]))))),
     h("tfoot", {},
       h("tr", {}, h("th", { scope: "row" }, label("networks.entropy")), policies.map((policy) => h("td", { class: "number" }, policy.entropy.toFixed(2)))),
-      kl === null ? null : h("tr", {}, h("th", { scope: "row" }, label("networks.kl")), h("td", { class: "number", colspan: names.length }, kl.toFixed(3))))));
+      kl === null ? null : h("tr", {}, h("th", { scope: "row" }, label("networks.kl")), h("td", { class: "number", colspan: names.length }, kl.toFixed(3)))));
 }
 
-/** Every card that the player had not seen, as dark as it was believed to be with the opponent; those that were, framed.
+/** Every card that the player had not seen, the deeper its colour the likelier with the opponent; those that were there, framed.
  * @type {(belief: Record<string, number>, held: string[] | null) => HTMLElement}
  */
 function beliefGrid(belief, held) {
@@ -57,39 +64,69 @@ export class NetworksPanel {
   constructor(replay, review, go) {
     this.replay = replay;
     this.review = review;
+    this.go = go;
     this.now = h("div", { class: "networks-now" });
-    this.marker = s("line", { class: "plot-now", y1: 4, y2: HEIGHT - 18 });
-    const { parted, names } = review;
-    this.apart = h("div", {}, parted === null
-      ? names.length > 1 ? [faint(label("networks.same"))] : []
-      : [h("p", {}, button(() => go(parted), "quiet small", label("networks.parted", { n: parted + 1 }))),
-        review.continuations.map(({ name, cards, result }) => h("details", {}, h("summary", {}, label("networks.goes_on", { name, result })),
-          h("p", { class: "line-of-play" }, cards.join(" "))))]);
-    /** @type {Element[][]} */
-    this.lines = [];
+    const { parted, names, curves } = review;
+    /** @type {SVGElement[]} */
+    this.markers = [];
+    this.apart = h("div", {}, names.length > 1 ? [this.divergence(), parted === null ? faint(label("networks.same"))
+      : h("p", {}, button(() => go(parted), "quiet small", label("networks.parted", { n: parted + 1 }))),
+    review.continuations.map(({ name, actions, result }) => h("details", {}, h("summary", {}, label("networks.goes_on", { name, result })),
+      h("p", { class: "line-of-play" }, actions.map((action) => [chipOf(action), " "]))))] : []);
     this.root = h("details", { class: "networks", open: names.length > 1 }, h("summary", {}, label("networks.title")),
-      this.now, review.values.length ? this.plot() : null, this.apart);
+      h("div", { class: "networks-parts" }, this.now, curves.map((curve) => this.curve(curve)),
+        curves.length ? h("p", { class: "faint networks-note" }, this.replay.players.map((name, who) => h("span", { class: `networks-key seat-${who}` }, name)), label("networks.values"),
+          curves.some(({ values }) => values.some((value) => value.actual !== null)) ? ` ${label("networks.actual")}` : "") : null,
+        this.apart));
   }
 
-  /* Both seats' values before each trick, with bands of one standard deviation over hidden hands. */
-  plot() {
-    const width = 340, { values } = this.review, last = this.replay.steps.length;
+  /** A plot over the decisions of the hand, from `low` to `high`; a click goes to the decision.
+   * @param {string} title
+   * @param {[number, number]} range
+   * @param {(value: number) => string} tick
+   * @param {(x: (n: number) => number, y: (value: number) => number) => (Node | Node[])[]} draw
+   */
+  plot(title, [low, high], tick, draw) {
+    const last = this.replay.steps.length;
     /** @param {number} n */
-    this.x = (n) => PAD + ((width - PAD - 6) * n) / last;
+    const x = (n) => LEFT + ((WIDTH - LEFT - RIGHT) * n) / last;
     /** @param {number} value */
-    const y = (value) => 6 + ((HEIGHT - 26) * (100 - Math.max(0, Math.min(100, value)))) / 100;
-    this.lines = [0, 1].map((who) => {
-      const points = values.filter((value) => value.who === who);
-      /** @param {number} side */
-      const edge = (side) => points.map((point) => `${this.x?.(point.n).toFixed(1)},${y(point.expected + side * point.spread).toFixed(1)}`);
-      return [s("polygon", { class: `networks-band seat-${who}`, points: [...edge(1), ...edge(-1).reverse()].join(" ") }),
-        s("polyline", { class: `networks-line seat-${who}`, points: edge(0).join(" ") })];
+    const y = (value) => TOP + ((HEIGHT - TOP - BOTTOM) * (high - Math.max(low, Math.min(high, value)))) / (high - low);
+    const marker = s("line", { class: "plot-now", y1: TOP - 4, y2: HEIGHT - BOTTOM });
+    this.markers.push(marker);
+    const drawing = s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "networks-plot", role: "img", "aria-label": title },
+      [low, (low + high) / 2, high].map((value) => [s("line", { class: "plot-grid", x1: LEFT, x2: WIDTH - RIGHT, y1: y(value), y2: y(value) }),
+        s("text", { class: "plot-label", x: LEFT - 5, y: y(value) + 3.5, "text-anchor": "end" }, tick(value))]), draw(x, y), marker);
+    drawing.addEventListener("click", (event) => {
+      const box = drawing.getBoundingClientRect(), place = (WIDTH * (event.clientX - box.left)) / box.width;
+      this.go(Math.max(0, Math.min(last, Math.round((last * (place - LEFT)) / (WIDTH - LEFT - RIGHT)))));
     });
-    return h("figure", { class: "networks-values" },
-      s("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, class: "networks-plot", role: "img", "aria-label": label("networks.values") },
-        [0, 50, 100].map((value) => [s("line", { class: "plot-grid", x1: PAD, x2: width - 6, y1: y(value), y2: y(value) }),
-          s("text", { class: "plot-label", x: PAD - 5, y: y(value) + 3.5, "text-anchor": "end" }, `${value}%`)]), this.lines, this.marker),
-      h("figcaption", {}, this.replay.players.map((name, who) => h("span", { class: `networks-key seat-${who}` }, name)), faint(label("networks.values"))));
+    return h("figure", { class: "networks-values" }, h("figcaption", {}, title), drawing);
+  }
+
+  /* Both seats' values by one network; bands are one standard deviation over the hands that the other may hold. */
+  /** @param {ValueCurve} curve */
+  curve({ name, unit, values }) {
+    const wins = unit === "win %";
+    const most = Math.ceil(Math.max(1, ...values.map(({ expected, spread }) => Math.abs(expected) + (spread ?? 0))));
+    const title = name ? label("networks.critic", { name, unit: wins ? label("networks.chance") : unit }) : label("networks.value_network");
+    return this.plot(title, wins ? [0, 100] : [-most, most], (value) => (wins ? `${value}%` : signed(value)), (x, y) => [0, 1].map((who) => {
+      const points = values.filter((value) => value.who === who);
+      /** @type {(value: (point: ValueCurve["values"][0]) => number) => string[]} */
+      const through = (value) => points.map((point) => `${x(point.n).toFixed(1)},${y(value(point)).toFixed(1)}`);
+      /** @param {number} side */
+      const edge = (side) => through((point) => point.expected + side * (point.spread ?? 0));
+      return s("g", { class: `seat-${who}` }, s("polygon", { class: "networks-band", points: [...edge(1), ...edge(-1).reverse()].join(" ") }),
+        s("polyline", { class: "networks-line", points: edge(0).join(" ") }),
+        s("polyline", { class: "networks-actual", points: points.some((point) => point.actual !== null) ? through((point) => point.actual ?? 0).join(" ") : "" }));
+    }));
+  }
+
+  /* How far the first policy is from the second at each decision. */
+  divergence() {
+    const kls = this.review.decisions.map(({ kl }) => kl ?? 0), most = Math.max(0.1, ...kls);
+    return this.plot(label("networks.divergence"), [0, most], (value) => value.toFixed(2), (x, y) => kls.map((kl, n) =>
+      s("line", { class: `networks-kl seat-${this.replay.steps[n].who}`, x1: x(n), x2: x(n), y1: y(0), y2: y(kl) })));
   }
 
   /** Shows the decision of a step as this view may see it: of one seat, its own values and no other cards.
@@ -99,8 +136,9 @@ export class NetworksPanel {
    */
   at(step, view, hidden) {
     this.apart.hidden = view !== "both";
-    for (const who of [0, 1]) for (const line of this.lines[who] ?? []) line.classList.toggle("hidden-line", view === 1 - who);
-    for (const end of ["x1", "x2"]) this.marker.setAttribute(end, String(this.x?.(step) ?? 0));
+    this.root.dataset.view = String(view);
+    const x = LEFT + ((WIDTH - LEFT - RIGHT) * step) / this.replay.steps.length;
+    for (const marker of this.markers) for (const end of ["x1", "x2"]) marker.setAttribute(end, String(x));
     const decision = this.review.decisions[step], played = this.replay.steps[step];
     const open = view === "both" || played?.before.open;
     if (!decision || hidden) return this.now.replaceChildren(faint(label("networks.no_decision")));

@@ -133,7 +133,7 @@ export class ReplayView {
 
   /** @param {NetworkReview} review */
   setNetworks(review) {
-    if (!review.names.length && !review.values.length) return;
+    if (!review.names.length && !review.curves.length) return;
     this.networksPanel = new NetworksPanel(this.replay, review, (n) => this.go(n));
     this.networks.replaceChildren(this.networksPanel.root);
     this.showNetworks();
