@@ -10,7 +10,7 @@ export interface TableRequest {
   name?: string;
   again?: SameDealRequest | null;
   memory?: boolean;
-  lesson?: boolean;
+  lesson?: number;
 }
 
 export interface MatchRequest {
@@ -69,7 +69,7 @@ export interface TableState {
   rated: boolean;
   claim_refused: boolean;
   memory: boolean;
-  lesson: boolean;
+  lesson: number;
   match: MatchState;
   result: HandEnd | null;
   replay: HandRef | null;

@@ -19,6 +19,7 @@ from ..game.session import OPPONENT, PERSON, HandResult, Session, leading_seat, 
 from ..review.replay import KINDS, MatchInfo, PlayedCard, ReplayResult, card_texts, table_tricks
 from ..text import words
 from ..text.labels import YOU, capital, label
+from ..text.lessons import guide
 
 _MAX_RESULTS = 200
 
@@ -116,7 +117,7 @@ class TableState(VisibleState, kw_only=True):
     rated: bool
     claim_refused: bool
     memory: bool
-    lesson: bool
+    lesson: int
     match: MatchState
     result: HandEnd | None
     replay: HandRef | None
@@ -237,7 +238,7 @@ def _table_text(
         prompt=prompt,
         answer=label("hand.waits", name=names[1]),
         last="" if memory else words.last_trick(view, names, opponent_view),
-        guide=words.guide(view, names) if settings.lesson else [],
+        guide=guide(view, names, settings.lesson, game) if settings.lesson else [],
         table=[
             f"{words.spoken(prompt)}.",
             *words.table(view, names, None if memory else opponent_cards, score),

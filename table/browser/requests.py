@@ -15,8 +15,9 @@ from starlette.responses import Response
 from ...common.schema import convert, read_json
 from ...engine.cards import N_ACTIONS
 from ...engine.rules import Match
+from ..game.lessons import N_LESSONS, lesson_settings
 from ..game.opponents import Opponents, rules_named
-from ..game.session import HUMAN, LESSON, LESSON_SEED, SessionSettings, new_seed
+from ..game.session import HUMAN, SessionSettings, new_seed
 from ..game.store import Store
 from ..text.labels import YOU
 from ..text.words import plain_text
@@ -80,7 +81,7 @@ class TableRequest(Struct, forbid_unknown_fields=True):
     name: str = ""
     again: SameDealRequest | None = None
     memory: bool = False
-    lesson: bool = False
+    lesson: Annotated[int, Meta(ge=0, le=N_LESSONS)] = 0
 
 
 class PlayRequest(Struct, forbid_unknown_fields=True):
@@ -165,7 +166,7 @@ def find_person(request: Request) -> str:
 def table_settings(body: TableRequest, opponents: Opponents) -> SessionSettings:
     """The settings of a new table."""
     if body.lesson:
-        return SessionSettings(rules=LESSON, opponent="easy", seed=LESSON_SEED, lesson=True)
+        return lesson_settings(body.lesson)
     rules = rules_named(body.rules)
     if body.number and (body.seed is None or body.match is not None):
         raise Refused(f"number is {body.number}: it counts the deals of a seed, hand by hand")

@@ -33,8 +33,8 @@ from starlette.staticfiles import StaticFiles
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ..game.database import new_id
+from ..game.lessons import FIRST
 from ..game.opponents import Opponents, rules_named, rules_text
-from ..game.session import LESSON
 from ..game.store import RevisionConflict, Store
 from ..text.labels import label
 from .bundle import LATER, embed_json, labels_in, later_script_of, policy_hash, script_of, style_of
@@ -308,4 +308,4 @@ class _PageHandlers:
 
     def rules(self, request: Request) -> Response:
         name = request.path_params["name"]
-        return json_response(rules_text(LESSON if name == LESSON.name else rules_named(name)))
+        return json_response(rules_text(FIRST if name == FIRST.name else rules_named(name)))

@@ -32,10 +32,6 @@ HUMAN = "human"
 PERSON, OPPONENT = 0, 1
 """The seats; of two agents, the first has the person's."""
 
-LESSON = Rules(name="lesson", about=label("learn.small"), suits=4, ranks=5, hand=5, stock=10)
-LESSON_SEED = 3
-"""A deal whose first upcard is strong, and one of the next weak."""
-
 STATE_VERSION = 4
 _SEED_BITS = 63
 AgentFactory = Callable[..., Agent]
@@ -90,8 +86,8 @@ class SessionSettings:
     """The actions of that hand before the person takes a seat in it."""
     memory: bool = False
     """Whether the person sees only the own hand, the upcard and the trick under way."""
-    lesson: bool = False
-    """Whether the hand is explained as it goes; it does not count."""
+    lesson: int = 0
+    """The number of the lesson that explains the hand as it goes, which does not count; or 0."""
 
     @property
     def rated(self) -> bool:

@@ -393,58 +393,6 @@ def compare_deals(
     return label("compared.swapped", name=names[1], then=before[1], now=now, sum=total)
 
 
-# -- the lesson
-
-
-def guide(view: View, names: tuple[str, str]) -> list[str]:
-    """A beginner's instructions for the present position."""
-    rules, number = view.rules, view.trick
-    if view.phase == "over":
-        return [label("guide.over")]
-    if view.endgame:
-        return _guide_endgame(view, names, number == rules.foreplay_tricks)
-    sentences: list[str] = []
-    if number == 0:
-        suit = "" if view.trump is None else suit_name(view.trump)
-        sentences.append(label("guide.upcard", n=rules.hand, suit=suit))
-        sentences.append(label("guide.stock", n=rules.foreplay_tricks))
-    if view.led is not None:
-        suit = suit_name(view.led.suit)
-        sentences.append(label("guide.follow", name=names[1], card=view.led.symbol, suit=suit))
-    return [*sentences, _guide_upcard(view)]
-
-
-def _guide_upcard(view: View) -> str:
-    if not view.to_move or not view.upcards:
-        return label("guide.wait")
-    if len(view.legal()) == 1:
-        return label("guide.only", card=action_symbol(view.legal()[0]))
-    (upcard, *_) = view.upcards
-    if view.led is not None and not any(_beats(view, view.led, card) for card in view.legal()):
-        return label("guide.can_not_beat", card=view.led.symbol)
-    if upcard.suit == view.trump:
-        return label("guide.win_trump", card=upcard.symbol)
-    low, high = view.rules.deck[0].rank, view.rules.deck[-1].rank
-    return label("guide.win" if upcard.rank * 2 > low + high else "guide.lose", card=upcard.symbol)
-
-
-def _beats(view: View, led: Card, action: int) -> bool:
-    card = Card(action)
-    return card > led if card.suit == led.suit else card.suit == view.trump
-
-
-def _guide_endgame(view: View, names: tuple[str, str], first_trick: bool) -> list[str]:
-    sentences: list[str] = []
-    if first_trick:
-        hand = view.rules.hand
-        sentences += [label("guide.counts", n=hand, need=hand // 2 + 1), label("guide.open")]
-    if view.to_move and len(view.legal()) == 1:
-        sentences.append(label("guide.only", card=action_symbol(view.legal()[0])))
-    elif view.to_move:
-        sentences.append(label("guide.lead" if view.led is None else "guide.answer"))
-    return sentences or [label("hand.waits", name=names[1]) + "."]
-
-
 # -- puzzles and exercises
 
 

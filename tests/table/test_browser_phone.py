@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test")
 
 from playwright.sync_api import Locator, expect
-from tablepage import ASKED, OVER, PLAYABLE, SHOWN, User, box_of, in_windows
+from tablepage import ASKED, COMPUTING, OVER, PLAYABLE, SHOWN, User, box_of, in_windows
 from test_puzzles import ENDINGS, FOREPLAYS
 
 TALL, SMALL, TABLET = (390, 844), (360, 640), (768, 1024)
@@ -114,10 +114,11 @@ def test_a_hint_stays_above_the_table_until_its_decision_is_made(user: User) -> 
 
 
 @on_phones(SMALL)
-def test_the_guided_hand_leaves_the_table_three_quarters(user: User) -> None:
+@pytest.mark.parametrize("lesson", range(5))
+def test_a_lesson_leaves_the_table_three_quarters(user: User, lesson: int) -> None:
     page = user.page
     user.go("learn")
-    page.get_by_role("button", name="Begin").tap()
+    page.get_by_role("button", name="Begin").nth(lesson).tap()
     user.computed(SHOWN)
     height = page.evaluate("innerHeight")
     while not page.locator(".after-hand:visible").count():
@@ -126,7 +127,12 @@ def test_the_guided_hand_leaves_the_table_three_quarters(user: User) -> None:
         assert ("only card" in page.locator(".guide").inner_text()) == (legal == 1)
         user.play_on()
     expect(page.locator(".guide")).to_contain_text("That was the hand")
-    expect(page.locator(".guide")).not_to_contain_text("button")
+    name = ("Losing on purpose", "Counting", "Voids", "Endings", "Play against Easy")[lesson]
+    before = page.url
+    page.get_by_role("button", name=name).tap()
+    expect(page).not_to_have_url(before, timeout=COMPUTING)
+    title = name if lesson < 4 else "Classic"
+    expect(page.locator(".table-bar h1")).to_contain_text(title, timeout=COMPUTING)
 
 
 @on_phones(SMALL)

@@ -452,18 +452,3 @@ def test_one_claim_is_checked_exactly_and_played_out(
         assert table.state["tricks"][0] == own + value
     assert table.state["phase"] == "over"
     assert len(client.get("/api/statistics")["play"]) == (not refused)
-
-
-def test_the_first_hand_is_explained_and_does_not_count(client: Client) -> None:
-    table = TableClient(client, lesson=True)
-    guide = []
-    while table.state["phase"] != "over":
-        now, legal = table.state["texts"]["guide"], table.state["legal"]
-        assert ("only card" in " ".join(now)) == (len(legal) == 1), now
-        guide += now
-        table.play(legal[0])
-    text = " ".join(guide)
-    for part in ("upcard", "trumps", "Lose this trick on purpose", "The stock is gone"):
-        assert part in text
-    assert client.get("/api/statistics")["total"]["hands"] == 0
-    assert client.get("/api/records") == []

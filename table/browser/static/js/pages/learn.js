@@ -8,7 +8,7 @@ import { get } from "../base/api.js";
 import { button, faint, h } from "../base/dom.js";
 import { openRules } from "../base/menu.js";
 import { sitDown } from "../base/pages.js";
-import { label } from "../base/words.js";
+import { LABELS, label } from "../base/words.js";
 
 /** @type {(title: string, text: string, ...more: Child[]) => HTMLElement} */
 const part = (title, text, ...more) => h("section", { class: "card-panel lesson" }, h("h2", {}, title), h("p", {}, text), ...more);
@@ -18,9 +18,10 @@ export class LearnPage {
     this.puzzles = h("div", { class: "lesson-body" });
     this.own = h("div", { class: "lesson-body" });
     this.root = h("div", { class: "page learn" }, h("h1", { tabindex: "-1" }, label("site.learn")),
-      part(label("learn.first"), label("learn.first_about"),
-        h("div", { class: "lesson-buttons" }, button(() => sitDown({ lesson: true }), "primary", label("learn.begin")),
-          button(() => openRules("classic"), "quiet", label("lobby.read_rules")))),
+      part(label("learn.lessons_title"), label("learn.lessons_about"),
+        h("ol", { class: "lesson-list" }, LABELS.learn.lessons.map(([title, about], n) => h("li", {}, h("div", {}, h("h3", {}, title), faint(about)),
+          button(() => sitDown({ lesson: n + 1 }), n ? "small" : "primary small", label("learn.begin"), h("span", { class: "sr-only" }, " ", title))))),
+        h("div", { class: "lesson-buttons" }, button(() => openRules("classic"), "quiet", label("lobby.read_rules")))),
       part(label("learn.puzzles"), label("learn.puzzles_about"), this.puzzles),
       part(label("learn.mistakes"), label("learn.mistakes_about"), this.own));
   }

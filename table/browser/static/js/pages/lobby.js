@@ -67,7 +67,7 @@ export class LobbyPage {
     this.tables = h("div", { class: "tables" });
     this.first = h("section", { class: "first-hand card-panel", hidden: true },
       h("div", {}, h("h2", {}, label("learn.first")), faint(label("lobby.first_about"))),
-      button(() => sitDown({ lesson: true }), "", label("learn.begin")));
+      button(() => sitDown({ lesson: 1 }), "", label("learn.begin")));
     this.seats = h("div", { class: "seats" });
     this.about = h("p", { class: "faint" });
     /** @type {HTMLSelectElement[]} */

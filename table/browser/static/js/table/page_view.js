@@ -4,10 +4,11 @@
 /** @import { SpeedRequest, TableState } from "../../../messages" */
 
 import { toast } from "../base/dialogs.js";
-import { h } from "../base/dom.js";
+import { button, h } from "../base/dom.js";
 import { tool } from "../base/icons.js";
+import { sitDown } from "../base/pages.js";
 import { tableViewOptions, openSettings } from "../base/settings.js";
-import { label } from "../base/words.js";
+import { LABELS, label } from "../base/words.js";
 import { TableView } from "../table_view/table_view.js";
 import { Plates } from "../table_view/plates.js";
 import { WatchBar } from "../table_view/watchbar.js";
@@ -20,6 +21,17 @@ const PATIENCE = 60_000;
  * @param {TableState} state
  */
 export const mayTakeBack = ({ watched, phase, left }) => !watched && phase !== "over" && !left;
+
+/** After a lesson: the next one, or a hand that counts, and the same again.
+ * @param {number} lesson
+ */
+function lessonEnd(lesson) {
+  const next = LABELS.learn.lessons[lesson];
+  return h("p", { class: "lesson-buttons" },
+    next ? button(() => sitDown({ lesson: lesson + 1 }), "primary small", label("learn.next", { title: next[0] }))
+      : button(() => sitDown({ opponent: "easy" }), "primary small", label("learn.play_easy")),
+    button(() => sitDown({ lesson }), "small", label("score.again")));
+}
 
 export class PageView {
   /**
@@ -54,11 +66,12 @@ export class PageView {
   render(state) {
     const { match, texts, watched, memory } = state;
     const parts = [texts.match, memory ? label("lobby.memory") : "", match.kind === "single" ? "" : label("table.hand", { n: match.hand }), state.rated || watched ? "" : label("table.not_rated")];
-    this.title.replaceChildren(state.lesson ? label("table.first_hand") : state.rules_title, h("small", {}, parts.filter(Boolean).join(" · ")));
+    this.title.replaceChildren(state.lesson ? LABELS.learn.lessons[state.lesson - 1][0] : state.rules_title, h("small", {}, parts.filter(Boolean).join(" · ")));
     document.title = label("site.page", { page: texts.prompt });
     this.plates.update(state);
     this.description.replaceChildren(...texts.table.map((text) => h("p", {}, text)));
     this.showGuide(this.advice.move === state.move ? [this.advice.text] : texts.guide);
+    if (state.lesson && state.phase === "over") this.guide.append(lessonEnd(state.lesson));
     this.hintTool.hidden = watched;
     this.seenTool.hidden = watched || memory;
     this.backTool.hidden = !mayTakeBack(state);
