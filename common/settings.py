@@ -205,6 +205,10 @@ class PresetFiles:
         self._folder = Path(str(files(__name__.rsplit(".", 2)[0] + ".configs") / folder))
         self._noun = what
 
+    def path(self, file_name: str) -> Path:
+        """Of another file beside the bundled ones."""
+        return self._folder / file_name
+
     def names(self) -> list[str]:
         return sorted(path.stem for path in self._folder.glob("*.yaml"))
 

@@ -33,6 +33,7 @@ from german_whist.training.experiments.benchmark import (
     load_benchmark,
     load_results,
     measure_job,
+    run_benchmark,
 )
 from german_whist.training.experiments.benchmark_report import (
     Point,
@@ -282,6 +283,19 @@ def test_signal_ends_the_training_under_way_and_none_begins(
     assert [path.name for path in run.parent.iterdir()] == ["seed-1"]
 
 
+@pytest.mark.usefixtures("no_tensorboard")
+def test_results_grow_with_each_run(tmp_path: Path) -> None:
+    counts: list[int] = []
+
+    def count(line: str) -> None:
+        if " of 3: " in line:
+            counts.append(len(load_results(tmp_path / "found" / "results.jsonl")))
+
+    benchmark = load_benchmark(written(tmp_path / "tiny.yaml"))
+    run_benchmark(benchmark, tmp_path / "found", log=count)
+    assert counts == [1, 2, 3]
+
+
 def results_of(rules: str, algorithm: str, *curves: list[float]) -> list[Result]:
     """Results by seed, from exploitabilities after 256 decisions and a second each."""
     return [
@@ -312,7 +326,7 @@ def test_page_has_a_row_for_each_algorithm() -> None:
     assert rows[0].startswith("| `nfsp` | 0.0200 [0.0200, 0.0200] | 0.0200 [0.0200, 0.0200] | ")
     # Random play's is 0.1854 and 0.3130.
     assert rows[1].endswith("| 0.043 [0.043, 0.043] |")
-    assert rows[2] == "| `cfr+` | 0.0010 | – | – |"
+    assert rows[2] == "| `cfr+` | 0.0010 (1 seed) | – | – |"
     assert rows[3].startswith("| `random-exact` | 0.1854 | 0.3130 | 1 |")
     assert rows[4] == "| `nfsp` | 512, 2.0 s, 5 seeds | 512, 2.0 s, 5 seeds |"
     charts = draw_charts(results)

@@ -18,6 +18,7 @@ from german_whist.agents.checkpoints import list_checkpoints, read_checkpoint
 from german_whist.cli import main
 from german_whist.common.settings import SettingsError
 from german_whist.training.algorithms.registry import TRAINERS, make_trainer, trainer_kind
+from german_whist.training.experiments.benchmark import load_results
 from german_whist.training.presets import command_of, load_settings
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "algorithms.md"
@@ -66,6 +67,32 @@ def test_example_trains_plays_and_resumes(folder: Path, capsys: pytest.CaptureFi
     assert main(["train", "--resume", "on", "decisions=5000", *trust]) == 0
     assert same(arrays_of(run), arrays_of(folder / "on"))
     assert len(list_checkpoints(folder / "on" / "checkpoints")) == 2
+
+
+@pytest.mark.usefixtures("no_tensorboard")
+def test_benchmark_shows_an_outside_trainer_beside_published(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fields = {"preset": "exact", "rules": ["2x4-h2"], "seeds": 3, "decisions": 9000}
+    (folder / "tiny.yaml").write_text(yaml.safe_dump(fields), encoding="utf-8")
+    assert main(["benchmark", "reinforce:Reinforce"]) == 2
+    assert "`german-whist benchmark exact reinforce:Reinforce`" in capsys.readouterr().err
+    words = ["benchmark", "tiny.yaml", "reinforce:Reinforce"]
+    assert main(words) == 0
+    output = capsys.readouterr().out
+    assert "3 of 3: Reinforce on 2x4-h2, seed 3" in output
+    page = folder / "runs" / "benchmark-tiny-Reinforce" / "benchmark.md"
+    assert str(page.relative_to(folder)) in output
+    rows = [line.split(" | ")[0] for line in page.read_text().splitlines() if " [" in line]
+    assert {"| `Reinforce`", "| `ppo-tuned`", "| `cfr-tuned`"} <= {*rows}
+    assert "(1 seed)" in page.read_text()
+    chart = page.with_name("benchmark-2x4-h2-exploitability-time.svg").read_text()
+    assert "Reinforce" in chart
+    assert "cfr+" in chart
+    ours = load_results(page.with_name("results.jsonl"))
+    assert [(run.algorithm, run.seed) for run in ours] == [("Reinforce", n) for n in (1, 2, 3)]
+    # Shown again beside others, with nothing trained.
+    assert main(["benchmark", str(page.with_name("results.jsonl"))]) == 0
 
 
 @pytest.mark.thorough

@@ -9,7 +9,7 @@ benchmark's folder has all of them in one file.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
@@ -52,6 +52,8 @@ BENCHMARKS = PresetFiles("benchmark", "a benchmark")
 """Bundled benchmarks."""
 CFR_PLUS, EXPERT_ITERATION = "cfr+", "expert-iteration"
 RESULT, RESULTS, VALUES = "result.json", "results.jsonl", "values.json"
+PUBLISHED = "published.jsonl"
+"""The package's own results, beside the bundled benchmarks."""
 _OF_ALGORITHMS = ("rules", "seeds", "decisions", "eval_points")
 """Fields of a benchmark that an algorithm may have of its own."""
 _REMEDY = "delete it and give the same command again"
@@ -188,9 +190,24 @@ class BenchmarkJob(Job):
     seed: int
 
 
-def load_benchmark(source: str | Path) -> Benchmark:
+def load_benchmark(source: str | Path, trainers: Sequence[str] = ()) -> Benchmark:
+    """The benchmark of a name or file; with trainers, `module:Class`, of these alone."""
     values, name = BENCHMARKS.values(source)
+    if trainers:
+        algorithms = {trainer.rpartition(":")[2]: {"trainer": trainer} for trainer in trainers}
+        if len(algorithms) < len(trainers):
+            raise SettingsError(
+                f"{' '.join(trainers)}: two classes have one name, which names their folder: give "
+                "one of them another"
+            )
+        values["algorithms"] = algorithms
     return build_settings(Benchmark, values, name, "a part of a benchmark")
+
+
+def published_results(benchmark: Benchmark) -> list[Result]:
+    """The package's own results on the rule sets of a benchmark."""
+    names = [load_rules(rules).name for rules in benchmark.rules]
+    return [result for result in load_results(BENCHMARKS.path(PUBLISHED)) if result.rules in names]
 
 
 def run_benchmark(
@@ -203,11 +220,13 @@ def run_benchmark(
     codes: dict[str, int] = {}
     for job, code in run_jobs(missing, LOCAL, log, work=measure_job, workers=workers):
         codes[job.name] = code
+        _write_results(jobs, folder)
         log(f"{len(codes)} of {len(missing)}: {job.name}")
     failed = [job.name for job in missing if codes[job.name]]
     if failed:
         raise RunStopped(
-            f"{'; '.join(failed)} did not come to an end; go on with the same command",
+            f"{'; '.join(failed)} did not come to an end; go on with the same command, or see what "
+            f"there is by `german-whist benchmark {folder / RESULTS}`",
             max(codes.values()),
         )
     results = [_load_result(job) for job in jobs]
@@ -218,10 +237,14 @@ def run_benchmark(
                 f"{job.folder / RESULT}: has values of {result.metrics}, and other runs of "
                 f"{others}; {_REMEDY}"
             )
-    write_file(
-        folder / RESULTS, b"".join(msgspec.json.encode(result) + b"\n" for result in results)
-    )
+    _write_results(jobs, folder)
     return results
+
+
+def _write_results(jobs: Sequence[BenchmarkJob], folder: Path) -> None:
+    """Write the results of all jobs that are done, which are a page's worth while others run."""
+    done = [job.folder / RESULT for job in jobs if (job.folder / RESULT).exists()]
+    write_file(folder / RESULTS, b"".join(path.read_bytes() for path in done))
 
 
 def _load_result(job: BenchmarkJob) -> Result:

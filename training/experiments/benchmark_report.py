@@ -104,7 +104,11 @@ def page(results: Sequence[Result], command: str, images: str) -> str:
     rows: list[list[str]] = []
     costs: list[list[str]] = []
     rule_sets = [*dict.fromkeys(rules for rules, _ in columns)]
-    for algorithm in dict.fromkeys(result.algorithm for result in results):
+    names = [*dict.fromkeys(result.algorithm for result in results)]
+    most_seeds = {
+        column: max(len(runs_of(results, name, *column)) for name in names) for column in columns
+    }
+    for algorithm in names:
         last = {
             (rules, metric): np.array(
                 [
@@ -114,7 +118,10 @@ def page(results: Sequence[Result], command: str, images: str) -> str:
             )
             for rules, metric in columns
         }
-        cells = [_text(over_seeds([values])) if len(values) else "–" for values in last.values()]
+        cells = [
+            _cell(values, most_seeds[column]) if len(values) else "–"
+            for column, values in last.items()
+        ]
         if len(solved) > 1:
             relative = [last[rules, EXPLOITABILITY] / random_play[rules] for rules in solved]
             comparable = min(map(len, relative)) == max(map(len, relative)) > 0
@@ -148,6 +155,16 @@ def page(results: Sequence[Result], command: str, images: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def _cell(values: Array, most_seeds: int) -> str:
+    """The mean over seeds, marked where other algorithms have more of them."""
+    text = _text(over_seeds([values]))
+    return f"{text} ({_seeds(len(values))})" if len(values) < most_seeds else text
+
+
+def _seeds(count: int) -> str:
+    return f"{count} seeds" if count > 1 else "1 seed"
+
+
 def _cost(runs: Sequence[Result]) -> str:
     if not runs:
         return "–"
@@ -156,8 +173,7 @@ def _cost(runs: Sequence[Result]) -> str:
         float(np.mean(values))
         for values in ([point.decisions for point in last], [point.seconds for point in last])
     )
-    seeds = f"{len(runs)} seeds" if len(runs) > 1 else "1 seed"
-    return f"{decisions:,.0f}, {seconds:,.1f} s, {seeds}"
+    return f"{decisions:,.0f}, {seconds:,.1f} s, {_seeds(len(runs))}"
 
 
 def draw_charts(results: Sequence[Result]) -> dict[str, str]:
