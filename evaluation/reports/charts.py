@@ -82,7 +82,8 @@ def page(title: str, parts: Sequence[str]) -> str:
     return (
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>"
+        f"<title>{escape(title)}</title>"
+        f"<style>{_STYLE} h1 {{ overflow-wrap: anywhere; }}</style></head>"
         f"<body><main>{''.join(parts)}</main></body></html>\n"
     )
 

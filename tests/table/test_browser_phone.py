@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,12 @@ pytest.importorskip("playwright.sync_api", reason="playwright is not installed: 
 from playwright.sync_api import Locator, expect
 from tablepage import ASKED, COMPUTING, OVER, PLAYABLE, SHOWN, User, box_of, in_windows
 from test_puzzles import ENDINGS, FOREPLAYS
+
+from german_whist.engine.rules import load_rules
+from german_whist.evaluation.reports.html import as_html
+from german_whist.evaluation.tournament import evaluate
+from german_whist.training.callbacks.report_files import write_report
+from german_whist.training.presets import load_settings
 
 TALL, SMALL, TABLET = (390, 844), (360, 640), (768, 1024)
 on_phones = partial(in_windows, is_mobile=True, has_touch=True)
@@ -152,3 +159,23 @@ def test_the_score_names_the_numbers_and_has_three_buttons(user: User) -> None:
     page.locator(f"{OVER} summary").tap()
     expect(page.get_by_role("button", name="Same deal, other seat")).to_be_visible()
     user.computed(".turning a, .turning:has-text('decided')")
+
+
+@on_phones(TALL)
+def test_labels_of_report_charts_are_readable(user: User, tmp_path: Path) -> None:
+    result = evaluate("threshold", ["random", "counting"], "classic", hands=4)
+    (tmp_path / "arena.html").write_text(as_html(result, load_rules("classic")), "utf-8")
+    settings = load_settings("quick")
+    rows = [{"decisions": 1e6 * n, "entropy": 2.0 / n, "value_loss": 0.5} for n in (1, 2, 3)]
+    write_report(tmp_path / "run.html", settings, rows, [])
+    script = """() => [...document.querySelectorAll('svg text')].map((each) => {
+        const drawing = each.closest('svg');
+        const scale = drawing.getBoundingClientRect().width / drawing.viewBox.baseVal.width;
+        return scale * parseFloat(getComputedStyle(each).fontSize);
+    })"""
+    for report in ("arena.html", "run.html"):
+        user.page.goto((tmp_path / report).as_uri())
+        sizes = user.page.evaluate(script)
+        assert sizes
+        assert min(sizes) >= 11
+        assert user.page.evaluate("document.documentElement.scrollWidth") <= TALL[0]
