@@ -447,3 +447,46 @@ def test_fingers_can_hit_every_card_on_a_phone(user: User) -> None:
         # A suit lies in one row where there is room for that.
         rows = {(key[1], top) for _, _, top, key in cards}
         assert width == 320 or len(rows) == len({suit for suit, _ in rows}), rows
+
+
+MEETS = """([one, others]) => {
+    const boxes = (query) => [...document.querySelectorAll(query)]
+        .filter((each) => getComputedStyle(each).visibility !== 'hidden')
+        .map((each) => each.getBoundingClientRect()).filter((box) => box.width);
+    return boxes(one).some((own) => boxes(others).some((other) => own.left < other.right - 2
+        && other.left < own.right - 2 && own.top < other.bottom - 2 && other.top < own.bottom - 2));
+}"""
+
+
+@in_windows((640, 400), (640, 360))
+def test_cards_beside_help_are_wide_enough_for_a_pointer(user: User) -> None:
+    user.sit_down(rules="classic", opponent="random", seed=3)
+    user.page.keyboard.press("p")
+    user.page.locator(".seen").wait_for()
+    user.page.wait_for_function(SETTLED, arg=640)
+    assert min(box_of(each)["width"] for each in user.page.locator(".hit").all()) >= 28
+    assert not user.page.evaluate(MEETS, [".stage-label", ".card"])
+
+
+@in_windows((320, 568), (360, 600), is_mobile=True, has_touch=True)
+def test_number_in_stock_is_clear_of_the_trick(user: User) -> None:
+    user.sit_down(rules="open-stock", opponent="random", seed=5)
+    for _ in range(4):
+        assert not user.page.evaluate(MEETS, [".stock-label > *", ".card, .prompt"])
+        user.play_on()
+
+
+@in_windows((320, 568), (360, 640), is_mobile=True, has_touch=True)
+def test_watch_bar_is_clear_of_the_last_trick(user: User) -> None:
+    user.sit_down(player="easy", opponent="medium", seed=3)
+    page = user.page
+    user.computed(".watch-bar")
+    pause, step = page.locator(".watch-bar button").all()
+    pause.tap()
+    for _ in range(20):
+        if page.locator("[data-zone=last]").count():
+            break
+        step.tap()
+        page.wait_for_timeout(300)
+    assert page.locator("[data-zone=last]").count() == 2
+    assert not page.evaluate(MEETS, [".watch-bar", ".last-label, .card[data-zone=last]"])

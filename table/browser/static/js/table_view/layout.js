@@ -18,7 +18,7 @@ import { sorted, suitOf, suitOrder } from "../cards/cards.js";
 
 const SHAPE = 1.4;
 const STACK = 6;
-const FINGER = 40;
+const FINGER = 40, POINTER = 24;
 
 /* The parts of the table, from its width and height: card size, and the middle of each place. */
 /**
@@ -35,7 +35,7 @@ function frame(width, height, rows) {
   const needs = (low && wide ? 2.67 : 2.85) + stacked;
   const room = height - 2 * strip - (low ? 52 : 92);
   const handWidth = wide ? width - plate - (width > 1000 ? plate : 12) : width - 12;
-  const card = Math.max(40, Math.min(138, room / needs / SHAPE, wide ? handWidth / (width > 1000 ? 5.2 : 6) : width * 0.19));
+  const card = Math.max(40, Math.min(138, room / needs / SHAPE, wide ? handWidth / (width > 1000 || rows === 2 ? 5.2 : 6) : width * 0.19));
   const tall = card * SHAPE;
   const handLeft = wide ? plate + (width > 1000 ? 0 : 2) : 6;
   const handCentre = handLeft + handWidth / 2;
@@ -134,11 +134,11 @@ function trick(cards, area, zone) {
   }));
 }
 
-/* A hand lies in two rows where fingers could not hit its cards in one. */
+/* A hand lies in two rows where fingers, or a pointer on a wide table, could not hit its cards in one. */
 /** @type {(cards: number, width: number, height: number) => number} */
 function linesFor(cards, width, height) {
   const { wide, handWidth, card } = frame(width, height, 1);
-  return !wide && cards > 1 && (handWidth - card) / (cards - 1) < FINGER ? 2 : 1;
+  return cards > 1 && (handWidth - card) / (cards - 1) < (wide ? POINTER : FINGER) ? 2 : 1;
 }
 
 /** Places for all cards of a scene, and for the few labels beside them.

@@ -90,23 +90,37 @@ export class Plates {
     this.prompt.style.left = `${plan.handCentre}px`;
     this.prompt.style.maxWidth = `${2 * Math.min(plan.handCentre, root.clientWidth - plan.handCentre) - 16}px`;
     const half = this.stage.offsetWidth / 2 + 8;
-    this.stage.style.left = plan.wide ? `${Math.min(plan.lastX, root.clientWidth - half)}px` : "";
-    this.stage.style.top = `${plan.otherY + (plan.tall * plan.otherScale) / 2 + (plan.low ? 1 : 4)}px`;
+    const stageX = Math.min(plan.lastX, root.clientWidth - half), stageY = plan.otherY + (plan.tall * plan.otherScale) / 2 + (plan.low ? 1 : 4);
+    this.stage.style.left = plan.wide ? `${stageX}px` : "";
+    this.stage.style.top = `${stageY}px`;
+    // Beside help on a small window the trick has its place.
+    const covered = plan.wide && plan.lines === 2 && stageX - half < plan.trickX + plan.card * 0.92 && stageY + this.stage.offsetHeight > plan.middle - plan.lean - plan.tall / 2;
+    this.stage.style.visibility = covered ? "hidden" : "";
     const lastRoom = Math.max(plan.wide ? 90 : 102, plan.wide ? 2 * Math.min(plan.lastX - plan.trickX - plan.card * 0.5, root.clientWidth - plan.lastX - 8)
       : root.clientWidth - plan.trickX - plan.card * 0.8 - 8);
     root.style.setProperty("--last-room", `${lastRoom}px`);
     this.prompt.style.top = `${plan.promptY}px`;
-    // Where the prompt has the room below the stock, its label stands beside it, between the plates.
-    const foot = plan.middle + plan.tall * 0.46, room = plan.promptY - this.prompt.offsetHeight / 2 - this.stock.offsetHeight - foot;
+    // Where the prompt has the room below the stock, its label is one line, or stands beside it, between the plates.
+    const foot = plan.middle + plan.tall * 0.46;
+    const roomBelow = () => plan.promptY - this.prompt.offsetHeight / 2 - this.stock.offsetHeight - foot;
+    this.stock.classList.remove("one-line");
+    const line = !plan.wide && roomBelow() <= 4 && this.stock.classList.toggle("one-line");
+    const room = roomBelow();
+    this.stock.classList.toggle("one-line", line && room > 0);
     const pile = Math.max(0, ...plan.places.filter(({ zone }) => zone === "stock" || zone === "up").map(({ x }) => x + plan.card * 0.46));
     const beside = Math.max((pile + plan.trickX - plan.card * 0.92) / 2, pile + this.stock.offsetWidth / 2 + 4);
-    this.stock.style.left = `${room > 4 ? plan.stockX : plan.wide ? plan.plate / 2 : beside}px`;
-    this.stock.style.top = `${room > 4 ? foot + Math.min(9, room) : plan.middle - 16}px`;
+    const below = room > (line ? 0 : 4);
+    this.stock.style.left = `${!below ? (plan.wide ? plan.plate / 2 : beside) : line ? this.stock.offsetWidth / 2 + 10 : plan.stockX}px`;
+    this.stock.style.top = `${below ? foot + Math.min(9, room) : plan.middle - 16}px`;
     this.lastLabel.style.left = `${Math.min(plan.lastX, root.clientWidth - lastRoom / 2 - 4)}px`;
     const scale = plan.wide && !plan.low ? 0.62 : 0.5;
     const top = plan.middle + plan.tall * scale * 0.7 + 6;
     this.lastLabel.style.top = `${top}px`;
-    if (this.lastLabel.offsetHeight > plan.promptY - this.prompt.offsetHeight / 2 - top) this.lastLabel.textContent = label("plates.last_trick");
+    /** @type {HTMLElement | null} */
+    const bar = root.querySelector(".watch-bar:not([hidden])");
+    const isCut = () => this.lastLabel.offsetHeight > (bar?.offsetTop ?? plan.promptY - this.prompt.offsetHeight / 2) - top;
+    if (isCut()) this.lastLabel.textContent = label("plates.last_trick");
+    this.lastLabel.style.visibility = isCut() ? "hidden" : "";
     this.sign.style.left = `${plan.trickX}px`;
     this.sign.style.top = `${plan.middle}px`;
   }
