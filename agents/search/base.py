@@ -48,8 +48,9 @@ UNLIKELY_FOR_TARGETS = -8.0
 All cards take up to three times as long; docs/results/exploitability.md says what policies learn
 from them.
 """
-PRUNE_BY_RACING, PRUNE_AT_START, PRUNE_NOTHING = 0, 1, 2
-"""Drop equivalent cards, unlikely ones and those clearly behind; only the first two; none."""
+PRUNE_NOTHING, PRUNE_AT_START, PRUNE_BY_RACING, PRUNE_BY_BOUNDS = 0, 1, 2, 3
+"""Which cards to drop: none; equivalent and unlikely ones; also those clearly behind; and in the
+last determinizations those that cannot become the best any more, whose sums stay incomplete."""
 MOST_SAMPLES = 10_000_000
 _SECONDS_PER_UNIT = {"ms": 0.001, "s": 1.0}
 
@@ -266,7 +267,9 @@ class SearchAgent(Agent):
 
     def act(self, views: Array, rng: Array) -> Array:
         batch = ViewBatch(views, rng.copy(), np.full(len(views), -1, np.int64))
-        first_search = self._new_search()
+        # A search by time does not know which determinizations will be its last.
+        pruning = PRUNE_BY_RACING if self.budget.seconds else PRUNE_BY_BOUNDS
+        first_search = self._new_search(pruning)
         for tablebase in self._tablebases:
             search = first_search._replace(tablebase=tablebase)
             if not self.budget.seconds:

@@ -23,6 +23,7 @@ from ..base import ViewBatch
 from ..networks.policy import compute_logits
 from ..sampling import masked_argmax, masked_softmax
 from .base import (
+    PRUNE_BY_BOUNDS,
     PRUNE_BY_RACING,
     PRUNE_NOTHING,
     UNLIKELY_FOR_TARGETS,
@@ -44,6 +45,10 @@ from .simulation import (
 
 DROP_MARGIN = 2.5
 """Cards this many standard errors behind the best are dropped."""
+BOUND_MARGIN = 1e-6
+"""Part of the payoff by which a bound has to be worse: far more than sums are rounded by."""
+LEAVES_AT_ONCE = 2
+"""Determinizations of a card between two looks at the bounds: the network takes rows in pairs."""
 MIN_REPLY_PROBABILITY = 0.02
 """Replies of smaller probability are ignored in an expectation over replies."""
 
@@ -82,7 +87,7 @@ def _start_search(search: ThinkerSearch, view: Record, stream: np.ndarray) -> No
     progress.cards = 0
     progress.samples = 0
     progress.active = 0
-    unlikely = UNLIKELY_IN_PLAY if progress.pruning == PRUNE_BY_RACING else UNLIKELY_FOR_TARGETS
+    unlikely = UNLIKELY_IN_PLAY if progress.pruning >= PRUNE_BY_RACING else UNLIKELY_FOR_TARGETS
     logits = search.policy_buffers.logits
     top = logits[masked_argmax(logits, cards)]
     log_total = np.log(masked_softmax(logits, cards, search.policy_buffers.weights))
@@ -132,55 +137,132 @@ def _sample_determinizations(
     """Search the active cards in so many determinizations, or until one card is left."""
     progress = row(search.progress, 0)
     while samples > 0:
-        if progress.samples and progress.pruning == PRUNE_BY_RACING:
+        if progress.samples and progress.pruning >= PRUNE_BY_RACING:
             _drop_losing_cards(search)
         if progress.active & (progress.active - 1) == 0:
             break
-        _sample_round(search, view, min(ROUND_SIZE, samples), stream)
+        count = min(ROUND_SIZE, samples)
+        for sample in range(count):
+            sample_determinization(search, view, stream)
+            search.determinizations[sample] = search.games[0]
+            search.sample_weights[sample] = 1.0
         samples -= ROUND_SIZE
+        progress.samples += count
+        _evaluate_round(search, view, count, samples <= 0)
 
 
 @inline_ir
-def _sample_round(search: ThinkerSearch, view: Record, samples: int, stream: np.ndarray) -> None:
-    leaves = 0
-    for _ in range(samples):
-        sample_determinization(search, view, stream)
-        leaves = _play_cards(search, leaves)
-    play_ahead(search, leaves)
-    values = search.values
-    evaluate_leaves(search, np.int64(view.seat), leaves, values)
-    leaves_each = leaves // samples
-    for sample in range(samples):
-        _add_values(search, values[sample * leaves_each : (sample + 1) * leaves_each], 1.0)
-    row(search.progress, 0).samples += samples
+def _evaluate_round(search: ThinkerSearch, view: Record, count: int, last: bool) -> None:
+    """Play the active cards in the determinizations of a round, and add up their values."""
+    progress, seat = row(search.progress, 0), np.int64(view.seat)
+    bounded = last and progress.pruning == PRUNE_BY_BOUNDS
+    search.met[:] = 0
+    leaves = _play_highest_bound(search, count) if bounded else _play_cards(search, count)
+    while leaves:
+        if view.stock_left == 2:
+            _evaluate_replies(search, seat, leaves, search.values)
+        else:
+            play_ahead(search, leaves)
+            evaluate_leaves(search, seat, leaves, search.values)
+        for leaf in range(leaves):
+            index, sample = search.leaf_cards[leaf], search.leaf_samples[leaf]
+            search.round_values[index, sample] = search.values[leaf]
+        leaves = _play_highest_bound(search, count) if bounded else 0
+    for sample in range(count):
+        _add_values(search, sample)
+
+
+@jit
+def _play_card(search: ThinkerSearch, index: int, sample: int, leaf: int) -> None:
+    """Write the game after a card in a determinization of the round."""
+    search.leaf_cards[leaf] = index
+    search.leaf_samples[leaf] = sample
+    search.met[index] |= 1 << sample
+    search.leaves[leaf] = search.determinizations[sample]
+    play(row(search.rules, 0), row(search.leaves, leaf), search.cards[index])
 
 
 @inline_ir
-def _play_cards(search: ThinkerSearch, first: int) -> int:
-    rules = row(search.rules, 0)
-    progress = row(search.progress, 0)
-    leaf = first
-    for index in range(progress.cards):
-        if (progress.active >> index) & 1:
-            search.leaves[leaf] = search.games[0]
-            play(rules, row(search.leaves, leaf), search.cards[index])
-            leaf += 1
+def _play_cards(search: ThinkerSearch, count: int) -> int:
+    """Play each active card in each determinization; returns the number of leaves."""
+    progress, leaf = row(search.progress, 0), 0
+    for sample in range(count):
+        for index in range(progress.cards):
+            if (progress.active >> index) & 1:
+                _play_card(search, index, sample, leaf)
+                leaf += 1
     return leaf
 
 
-@inline_ir
-def _add_values(search: ThinkerSearch, values: np.ndarray, weight: float) -> None:
+@jit
+def _play_highest_bound(search: ThinkerSearch, count: int) -> int:
+    """Play the card of the highest bound where it may fall; returns the number of leaves.
+
+    A card's bound is its score if it wins in each determinization that it has not met. When no
+    bound reaches the best score, there are no leaves, and cards without a score are dropped.
+    """
     progress = row(search.progress, 0)
-    k = 0
+    best = highest_bound = -np.inf
+    chosen, incomplete = -1, 0
+    for index in range(progress.cards):
+        if not (progress.active >> index) & 1:
+            continue
+        total = search.totals[search.cards[index]]
+        for sample in range(count):
+            value = search.networks.max_payoff
+            if (search.met[index] >> sample) & 1:
+                value = search.round_values[index, sample]
+            total += search.sample_weights[sample] * value
+        bound = _score(search, index, total)
+        if search.met[index] == (1 << count) - 1:
+            best = max(best, bound)
+            continue
+        incomplete |= 1 << index
+        if chosen < 0 or bound > highest_bound:
+            chosen, highest_bound = index, bound
+    if chosen < 0 or highest_bound < best - BOUND_MARGIN * (search.networks.max_payoff + abs(best)):
+        progress.active &= ~incomplete
+        return 0
+    leaves = 0
+    while leaves < LEAVES_AT_ONCE:
+        sample = _hardest_sample(search, chosen, count)
+        if sample < 0:
+            break
+        _play_card(search, chosen, sample, leaves)
+        leaves += 1
+    return leaves
+
+
+@jit
+def _hardest_sample(search: ThinkerSearch, index: int, count: int) -> int:
+    """The determinization that a card has not met where others lost most, or -1."""
+    hardest, most = -1, -np.inf
+    for sample in range(count):
+        if (search.met[index] >> sample) & 1:
+            continue
+        sum_, met = 0.0, 0
+        for other in range(row(search.progress, 0).cards):
+            if (search.met[other] >> sample) & 1:
+                sum_ += search.round_values[other, sample]
+                met += 1
+        mean = sum_ / met if met else 0.0
+        loss = search.sample_weights[sample] * (search.networks.max_payoff - mean)
+        if loss > most:
+            hardest, most = sample, loss
+    return hardest
+
+
+@inline_ir
+def _add_values(search: ThinkerSearch, sample: int) -> None:
+    """Add the active cards' values in a determinization to the sums."""
+    progress, values = row(search.progress, 0), search.round_values
     for index in range(progress.cards):
         if (progress.active >> index) & 1:
-            search.totals[search.cards[index]] += weight * values[k]
-            j = 0
+            value = values[index, sample]
+            search.totals[search.cards[index]] += search.sample_weights[sample] * value
             for other in range(index + 1):
                 if (progress.active >> other) & 1:
-                    search.products[index, other] += values[k] * values[j]
-                    j += 1
-            k += 1
+                    search.products[index, other] += value * values[other, sample]
 
 
 @inline_ir
@@ -202,7 +284,9 @@ def _drop_losing_cards(search: ThinkerSearch) -> None:
         square = search.products[index, index] + search.products[best, best]
         square -= 2 * search.products[max(index, best), min(index, best)]
         spread = np.sqrt(max(square / samples - difference * difference, 0.0) / samples)
-        if _score(search, best) - _score(search, index) > DROP_MARGIN * spread + 0.01:
+        best_score = _score(search, best, search.totals[search.cards[best]])
+        score = _score(search, index, search.totals[search.cards[index]])
+        if best_score - score > DROP_MARGIN * spread + 0.01:
             progress.active &= ~(1 << index)
 
 
@@ -212,15 +296,15 @@ def _best(search: ThinkerSearch) -> int:
     best, best_score = -1, 0.0
     for index in range(progress.cards):
         if (progress.active >> index) & 1:
-            score = _score(search, index)
+            score = _score(search, index, search.totals[search.cards[index]])
             if best < 0 or score > best_score:
                 best, best_score = index, score
     return best
 
 
 @forceinline
-def _score(search: ThinkerSearch, index: int) -> float:
-    """Mean value of a card plus its weighted log prior.
+def _score(search: ThinkerSearch, index: int, total: float) -> float:
+    """Mean value of a card, from the sum of its values, plus its weighted log prior.
 
     Means of few samples lie close together; the policy, which learned from many more, decides
     between cards that the search cannot separate. A larger weight keeps the search closer to the
@@ -229,8 +313,7 @@ def _score(search: ThinkerSearch, index: int) -> float:
     Gameplay with KL-Regularized Search", 2022).
     """
     samples = max(1, row(search.progress, 0).samples)
-    mean = search.totals[search.cards[index]] / samples
-    return mean + search.networks.prior * search.log_priors[index]
+    return total / samples + search.networks.prior * search.log_priors[index]
 
 
 @inline_ir
@@ -240,7 +323,7 @@ def _enumerate_determinizations(search: ThinkerSearch, view: Record, samples: in
     They differ by one card then, so they are enumerated instead of sampled, and weighted by the
     probability of the opponent's hand. The result counts as `samples` of them.
     """
-    count, leaves, total = 0, 0, 0.0
+    count, total = 0, 0.0
     remaining = view.unseen
     stock = search.stock[:1]
     while remaining:
@@ -251,23 +334,16 @@ def _enumerate_determinizations(search: ThinkerSearch, view: Record, samples: in
             continue
         stock[0] = card
         place_cards(search, view, view.unseen & ~bit(card), stock)
-        leaves = _play_cards(search, leaves)
+        search.determinizations[count] = search.games[0]
         search.sample_weights[count] = weight
         total += weight
         count += 1
     if count == 0:
         return
-    values = search.values
-    _evaluate_replies(search, np.int64(view.seat), leaves, values)
-    leaves_each = leaves // count
     for sample in range(count):
-        probability = search.sample_weights[sample] / total
-        _add_values(
-            search,
-            values[sample * leaves_each : (sample + 1) * leaves_each],
-            samples * probability,
-        )
+        search.sample_weights[sample] = samples * (search.sample_weights[sample] / total)
     row(search.progress, 0).samples += samples
+    _evaluate_round(search, view, count, True)
 
 
 @inline_ir

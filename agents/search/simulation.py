@@ -126,8 +126,14 @@ class ThinkerSearch(NamedTuple):
     policy_buffers: PolicyBuffers
     games: np.ndarray
     """The determinization, and three scratch games."""
+    determinizations: np.ndarray
+    """Those of a round."""
     leaves: np.ndarray
     """Game after each card in each determinization of a round."""
+    leaf_cards: np.ndarray
+    """Index in `cards` of each leaf's card."""
+    leaf_samples: np.ndarray
+    """Index of each leaf's determinization."""
     queried_leaves: np.ndarray
     """Leaf index of each network query."""
     legal_sets: np.ndarray
@@ -149,6 +155,10 @@ class ThinkerSearch(NamedTuple):
     sample_weights: np.ndarray
     values: np.ndarray
     """Of each leaf."""
+    round_values: np.ndarray
+    """Of each card, by its index in `cards`, in each determinization of a round that it met."""
+    met: np.ndarray
+    """Bit set of the determinizations that each card met."""
     stock: np.ndarray
     suit_positions: np.ndarray
     suit_counts: np.ndarray
@@ -170,7 +180,10 @@ def new_search(
         plans=np.zeros(1, SAMPLING_PLAN),
         policy_buffers=new_policy_buffers(networks.policy),
         games=np.zeros(4, GAME),
+        determinizations=np.zeros(ROUND_SIZE, GAME),
         leaves=np.zeros(rows, GAME),
+        leaf_cards=np.zeros(rows, np.int64),
+        leaf_samples=np.zeros(rows, np.int64),
         queried_leaves=np.zeros(rows, np.int64),
         legal_sets=np.zeros(rows, np.uint64),
         suit_orders=np.zeros((rows, 4), np.uint8),
@@ -186,6 +199,8 @@ def new_search(
         log_priors=np.zeros(MAX_CARDS),
         sample_weights=np.zeros(ROUND_SIZE),
         values=np.zeros(rows),
+        round_values=np.zeros((MAX_CARDS, ROUND_SIZE)),
+        met=np.zeros(MAX_CARDS, np.int64),
         stock=np.zeros(N_CARDS, np.uint8),
         suit_positions=np.zeros(4, np.int64),
         suit_counts=np.zeros(4, np.uint8),

@@ -30,7 +30,7 @@ from german_whist.agents.networks.mlp import (
     pack_mlp,
 )
 from german_whist.agents.networks.policy import NetworkAgent
-from german_whist.agents.search.base import PRUNE_AT_START, PRUNE_BY_RACING
+from german_whist.agents.search.base import PRUNE_AT_START, PRUNE_BY_BOUNDS, PRUNE_BY_RACING
 from german_whist.agents.search.leaf_values import indifferent_reply, solve_last_trick
 from german_whist.agents.search.root import MIN_REPLY_PROBABILITY, thinker_actions
 from german_whist.agents.search.simulation import ROUND_SIZE, new_search, play_ahead
@@ -353,6 +353,25 @@ def test_race_ends_at_once_where_prior_outweighs_values() -> None:
         assert samples <= ROUND_SIZE
         raced += samples > 0
     assert raced > 20
+
+
+@pytest.mark.parametrize("prior", ["0", "0.0025", "1e6"])
+@pytest.mark.parametrize("rules", ["classic", "margin", "all-tricks", "colour", "no-trump"])
+def test_bounds_drop_no_card_that_all_values_choose(rules: str, prior: str) -> None:
+    agent = ThinkerAgent(rules, 10, f"prior={prior}", "last=2")
+    views = np.concatenate(
+        [at_trick(11 + seed % 2, seed, bool(seed & 2), rules).view().array for seed in range(24)]
+    )
+    for samples, low in product((10, 24), {*views["low"].tolist()}):
+        contract = np.array(views[views["low"] == low])
+        (tablebase,) = [tables for tables in agent._tablebases if tables.low == low]
+        chosen: list[list[int]] = []
+        for pruning in (PRUNE_BY_RACING, PRUNE_BY_BOUNDS):
+            search = agent._new_search(pruning)._replace(tablebase=tablebase)
+            actions, rng = np.zeros(len(contract), np.int64), np.arange(len(contract), dtype="u8")
+            thinker_actions(search, ViewBatch(contract, rng, actions), samples, False)
+            chosen.append(actions.tolist())
+        assert chosen[0] == chosen[1]
 
 
 @pytest.mark.parametrize(
