@@ -123,7 +123,7 @@ from ..engine.batch.config import (
     checked_keywords,
     options_from,
 )
-from ..engine.batch.kernels import (
+from ..engine.batch.step import (
     ENDGAME_REACHED,
     EPISODE_OVER,
     NEXT_HAND,

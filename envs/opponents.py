@@ -12,7 +12,8 @@ from ..agents.calls import AgentFault, FaultNamingAgent, call_agent
 from ..agents.heuristic.random import RandomAgent, random_action
 from ..common.jit.compiler import jit
 from ..engine.batch.batch import Batch
-from ..engine.batch.kernels import ENDGAME_REACHED, REAL, BatchArrays, advance_game, is_legal
+from ..engine.batch.kernels import REAL, BatchArrays, advance_game
+from ..engine.batch.step import ENDGAME_REACHED, is_legal
 from ..engine.cards import action_text
 from ..engine.dtypes import OVER
 from ..engine.observation.spec import write_mask

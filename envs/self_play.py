@@ -25,8 +25,8 @@ from ..engine.batch.config import (
     checked_keywords,
     options_from,
 )
-from ..engine.batch.kernels import NO_EVENT
 from ..engine.batch.results import StepResult
+from ..engine.batch.step import NO_EVENT
 from ..engine.checks import checked_count, checked_flag, own_array
 from ..engine.dtypes import SEATS
 from ..engine.game import Game

@@ -21,8 +21,9 @@ from ..agents.registry import as_agent
 from ..common.jit.compiler import warm_up
 from ..engine.batch.batch import Array, Batch
 from ..engine.batch.config import TEXT, GameOptions, Options, options_from
-from ..engine.batch.kernels import EPISODE_OVER, REAL, SHOWN, Moves, first_illegal
+from ..engine.batch.kernels import REAL, SHOWN, Moves, first_illegal
 from ..engine.batch.results import results_by_seat
+from ..engine.batch.step import EPISODE_OVER
 from ..engine.checks import (
     RESET_OPTIONS,
     IllegalAction,

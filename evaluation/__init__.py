@@ -6,8 +6,9 @@
 """
 
 from .arena_config import ArenaConfig, ArenaOptions
+from .elo import Ratings, fit_ratings
 from .results import Ladder, Pairing, Result
-from .statistics import Estimate, Ratings, fit_ratings
+from .statistics import Estimate
 from .tournament import Arena, evaluate, ladder
 
 __all__ = [

@@ -17,8 +17,9 @@ from ..common.serialization import data_frame
 from ..common.typing import Array, JsonObject
 from ..engine.dtypes import SEATS
 from . import kernels as k
+from .elo import Ratings, deal_residuals, fit_ratings, is_connected
 from .formats import percent_with_interval
-from .statistics import Estimate, Ratings, deal_residuals, fit_ratings, is_connected
+from .statistics import Estimate
 from .tally import Tally, as_played_of, hand_win_rate_of, mean_per_hand, win_rate_of
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ import numpy as np
 
 from ..common.jit.compiler import forceinline, jit
 from ..engine.batch.config import Options
-from ..engine.batch.kernels import ENDGAME_REACHED, NO_EVENT, advance, score_endgame
 from ..engine.batch.results import RESULT
+from ..engine.batch.step import ENDGAME_REACHED, NO_EVENT, advance, score_endgame
 from ..engine.bitset import ONE, lowest
 from ..engine.cards import N_CARDS
 from ..engine.dtypes import GAME, VIEW

@@ -44,7 +44,8 @@ from ..engine.dtypes import FOLLOW, OVER, SEATS, VIEW
 from ..engine.endgame import Ending, Scratch, Tablebase, solve_moves
 from ..engine.endgame.game_values import endgame_tablebases, inexact_reason
 from ..engine.endgame.solver import thread_scratch
-from ..engine.observation.spec import OBSERVATION_VERSION, SUIT_ORDERS, spec_of
+from ..engine.observation.spec import OBSERVATION_VERSION, spec_of
+from ..engine.observation.suit_order import SUIT_ORDERS
 from ..engine.play import row
 from ..engine.rules import Rules, RulesLike, rules_from_mapping
 from ..engine.view import action_masks

@@ -21,7 +21,8 @@ from ...common.suggestions import not_installed
 from ...common.typing import JsonObject
 from ...engine.batch.config import OBSERVATIONS
 from ...engine.checks import checked_choice
-from ...engine.observation.spec import OBSERVATION_SIZE, OBSERVATION_VERSION, SUIT_ORDERS
+from ...engine.observation.spec import OBSERVATION_SIZE, OBSERVATION_VERSION
+from ...engine.observation.suit_order import SUIT_ORDERS
 from ...engine.rules import Match, Rules, RulesLike, load_rules, name_beside, rules_from_mapping
 from ..base import Agent, Array, CannotPlay, ModelFile, check_actions
 from ..networks.network_inputs import Observations, network_inputs

@@ -16,7 +16,8 @@ from ...common.jit.compiler import jit
 from ...engine.bitset import NO_CARDS, ONE, bit, lowest, popcount
 from ...engine.cards import N_CARDS
 from ...engine.dtypes import FOLLOW, NO_CARD, UNSEEN_CARD
-from ...engine.observation.spec import OBSERVATION_SPEC, ObservationSpec, trump_first_order
+from ...engine.observation.spec import OBSERVATION_SPEC, ObservationSpec
+from ...engine.observation.suit_order import trump_first_order
 from ...engine.play import Record, suit_of
 from ...engine.rng import random_fraction
 from ...engine.rules import Rules

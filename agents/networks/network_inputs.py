@@ -20,15 +20,8 @@ from ...engine.cards import N_ACTIONS
 from ...engine.checks import checked_choice
 from ...engine.dtypes import VIEW
 from ...engine.observation.history import histories, history_rows
-from ...engine.observation.spec import (
-    SUIT_ORDERS,
-    encode_view,
-    real_action,
-    relabel,
-    relabelled_action,
-    spec_of,
-    write_mask,
-)
+from ...engine.observation.spec import encode_view, spec_of, write_mask
+from ...engine.observation.suit_order import SUIT_ORDERS, real_action, relabel, relabelled_action
 from ...engine.play import row
 from ...engine.rules import Match, RulesLike, load_rules
 from ...engine.view import View, legal_in_view

@@ -13,7 +13,8 @@ import numpy as np
 from ...common.jit.compiler import jit
 from ...engine.bitset import NO_CARDS, ONE
 from ...engine.dtypes import VIEW
-from ...engine.observation.spec import MAX_OBSERVATION_SIZE, encode_view, real_action
+from ...engine.observation.spec import MAX_OBSERVATION_SIZE, encode_view
+from ...engine.observation.suit_order import real_action
 from ...engine.play import Record, row
 from ...engine.rng import random_fraction, sample_index
 from ...engine.rules import Match, RulesLike

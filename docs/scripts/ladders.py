@@ -26,8 +26,9 @@ from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS
 from german_whist.common.markdown import markdown_table
 from german_whist.engine.rules import named_rules
 from german_whist.evaluation import Result
+from german_whist.evaluation.elo import ELO_SCALE
 from german_whist.evaluation.reports import charts, plots
-from german_whist.evaluation.statistics import ELO_SCALE, Estimate, mean_of
+from german_whist.evaluation.statistics import Estimate, mean_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAYED = ROOT / "build" / "ladder"

@@ -39,9 +39,6 @@ from ..view import View, write_views
 from .config import Options
 from .cpu_backend import DEVICES, CpuBackend
 from .kernels import (
-    ENDGAME_REACHED,
-    EPISODE_OVER,
-    NEXT_HAND,
     SHOWN,
     TRICKS_OF_LEADER,
     WORKSPACE,
@@ -59,6 +56,7 @@ from .kernels import (
     turns_all,
 )
 from .results import RESULT, StepResult
+from .step import ENDGAME_REACHED, EPISODE_OVER, NEXT_HAND
 
 if TYPE_CHECKING:
     from .cuda_backend import CudaBackend

@@ -20,7 +20,8 @@ from ..checks import checked_choice
 from ..dtypes import RULES
 from ..endgame.game_values import inexact_reason
 from ..observation.history import HISTORY_COLUMNS, history_rows
-from ..observation.spec import OBSERVATION_VERSION, SUIT_ORDERS, spec_of
+from ..observation.spec import OBSERVATION_VERSION, spec_of
+from ..observation.suit_order import SUIT_ORDERS
 from ..rules import Match, Pay, Rules, RulesLike, as_match, load_rules
 
 if TYPE_CHECKING:

@@ -27,7 +27,8 @@ from ..play import deal_numbered, payoff, row
 from ..random_play import play_out_randomly
 from ..rng import random_below, stream_state
 from .cpu_backend import N_FLOATS, RowBuffers
-from .kernels import ENDGAME_REACHED, WORKSPACE, BatchArrays, Moves, is_legal
+from .kernels import WORKSPACE, BatchArrays, Moves
+from .step import ENDGAME_REACHED, is_legal
 
 cuda: Any = numba_cuda
 kernel = cuda.jit

@@ -1,7 +1,6 @@
 # pyright: reportArgumentType=false
-"""Compiled functions of a batch: transition, rewards and observations.
+"""Compiled functions of a batch: each steps, deals or observes many games (`step.py`: one).
 
-The AEC environment and batches step through `advance` and observe through `encode_observation`.
 Functions that Python calls take a `BatchArrays`, all arrays of a batch in one tuple, and what they
 are to do in another.
 """
@@ -12,32 +11,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...common.jit.compiler import jit, noinline
-from ..bitset import NO_CARDS, ONE
-from ..cards import N_ACTIONS, N_CARDS
-from ..dtypes import LEAD, OVER, VIEW
-from ..observation.history import history_suits, write_history
-from ..observation.spec import encode_view, identity_order, real_action, relabel, write_mask
+from ...common.jit.compiler import jit
+from ..dtypes import VIEW
+from ..observation.spec import write_mask
 from ..observation.state import encode_state
-from ..play import (
-    Record,
-    deal_next,
-    deal_numbered,
-    legal,
-    match_over,
-    new_match,
-    payoff,
-    payoff_of_tricks,
-    play,
-    row,
-)
-from ..view import legal_in_view, write_position, write_view
-from .config import FOREPLAY, MATCH, TRICKS, WIN
+from ..observation.suit_order import real_action
+from ..play import deal_numbered, new_match, row
+from ..view import write_position
 from .results import StepResult
-
-# Events of an action; an episode has ended from EPISODE_OVER on.
-NO_EVENT, NEXT_HAND, EPISODE_OVER, ENDGAME_REACHED = 0, 1, 2, 3
-
+from .step import (
+    ENDGAME_REACHED,
+    EPISODE_OVER,
+    NEXT_HAND,
+    NO_EVENT,
+    advance,
+    copy_order,
+    deal_next_hand,
+    encode_observation,
+    is_legal,
+    score_endgame,
+)
 
 WORKSPACE = np.dtype(
     [
@@ -100,189 +93,7 @@ class BatchArrays(NamedTuple):
     """One `WORKSPACE` record, of the thread that uses this tuple."""
 
 
-# -- one game
-
-
-@jit
-def _add_reward(result: Record, amount: float) -> None:
-    result.rewards[0] += amount
-    result.rewards[1] -= amount
-
-
-@jit
-def _write_result(
-    config: Record, game: Record, own_tricks: int, other_tricks: int, result: Record
-) -> None:
-    result.tricks[0] = own_tricks
-    result.tricks[1] = other_tricks
-    result.points[0] = game.points[0]
-    result.points[1] = game.points[1]
-    # The winner of the last hand wins the match.
-    result.won = payoff_of_tricks(config.win_rules, np.int64(game.low), own_tricks, other_tricks)
-    result.deal = game.number
-
-
-@jit
-def _finish_hand(config: Record, game: Record, result: Record) -> int:
-    in_match = config.horizon == MATCH
-    over = not in_match or match_over(config.rules, game)
-    if over:
-        _write_result(config, game, np.int64(game.tricks[0]), np.int64(game.tricks[1]), result)
-    if config.reward == WIN and in_match:
-        if over:
-            _add_reward(result, np.float64(result.won))
-    elif config.reward != TRICKS:
-        _add_reward(result, np.float64(payoff(config.reward_rules, game, 0)))
-    return EPISODE_OVER if over else NEXT_HAND
-
-
-@jit
-def advance(config: Record, game: Record, action: int, result: Record) -> int:
-    """Play a legal action, add its reward to `result`, and return its event.
-
-    The result of a finished episode is written too; `score_endgame` has to follow
-    `ENDGAME_REACHED`.
-    """
-    first, second = np.int64(game.tricks[0]), np.int64(game.tricks[1])
-    play(config.rules, game, action)
-    if config.reward == TRICKS:
-        taken = np.int64(game.tricks[0]) - first - np.int64(game.tricks[1]) + second
-        if taken != 0:
-            _add_reward(result, np.float64(-taken if game.low == 1 else taken))
-    if game.phase == OVER:
-        return _finish_hand(config, game, result)
-    if config.horizon == FOREPLAY and game.phase == LEAD and game.drawn == config.rules.stock:
-        return ENDGAME_REACHED
-    return NO_EVENT
-
-
-@jit
-def score_endgame(config: Record, game: Record, best: int, result: Record) -> None:
-    """End an episode at the endgame: the player to lead takes `best` of the remaining tricks."""
-    remaining = np.int64(config.rules.hand)
-    first = best if game.turn == 0 else remaining - best
-    low = np.int64(game.low)
-    own_tricks = np.int64(game.tricks[0]) + first
-    other_tricks = np.int64(game.tricks[1]) + remaining - first
-    if config.reward == TRICKS:
-        taken = 2 * first - remaining
-        _add_reward(result, np.float64(-taken if low == 1 else taken))
-    else:
-        _add_reward(
-            result, np.float64(payoff_of_tricks(config.reward_rules, low, own_tricks, other_tricks))
-        )
-    _write_result(config, game, own_tricks, other_tricks, result)
-    game.phase = OVER
-
-
-@noinline
-def _write_history(
-    config: Record, game: Record, seat: int, workspace: Record, observation: np.ndarray
-) -> None:
-    rules, view, order = config.rules, workspace.player_view, workspace.suit_order
-    write_view(rules, game, seat, view)
-    if config.trumps_first == 1:
-        history_suits(rules, view, workspace.scratch_view, order, observation)
-    else:
-        identity_order(order)
-    write_history(rules, view, order, config.horizon == MATCH, observation)
-
-
-@jit
-def encode_observation(
-    config: Record, game: Record, seat: int, workspace: Record, observation: np.ndarray
-) -> np.uint64:
-    """Write a seat's observation; returns its legal actions, relabelled.
-
-    `observation` is a vector, or the rows of a history. The workspace receives the order of suits.
-    """
-    rules, view, order = config.rules, workspace.player_view, workspace.suit_order
-    # Known from the type: numba compiles one of the two branches.
-    if observation.ndim == 2:
-        _write_history(config, game, seat, workspace, observation)
-        return relabel(legal_in_view(rules, view), order)
-    write_position(rules, game, seat, view)
-    return encode_view(rules, view, config.trumps_first == 1, order, observation)
-
-
-@jit
-def copy_order(order: np.ndarray, target: np.ndarray) -> None:
-    for place in range(4):
-        target[place] = order[place]
-
-
-@jit
-def is_legal(actions: np.uint64, action: int) -> bool:
-    """Whether a set of actions contains an action; any integer is accepted."""
-    return 0 <= action < N_ACTIONS and (actions >> np.uint64(action)) & ONE != NO_CARDS
-
-
-@noinline
-def deal_next_hand(config: Record, game: Record, n: int, stream: np.ndarray) -> None:
-    """Next deal of one of `n` games: of its match, or else of a new episode."""
-    deal_next(config.rules, game, config.seed, game.number + np.uint64(n), stream)
-
-
-class Step(NamedTuple):
-    """What a step of a single game led to."""
-
-    event: int
-    seat: int
-    """The seat to move, before a new deal."""
-    rewarded: bool
-
-
-_ILLEGAL, _EVENTS, _SEAT_1, _REWARDED = -1, 4, 4, 8
-
-
-@jit
-def _packed_step(event: int, seat: int, result: Record) -> int:
-    return event + _SEAT_1 * seat + (_REWARDED if result.rewards[0] != 0.0 else 0)
-
-
-UNPACKED_STEPS: tuple[Step, ...] = tuple(
-    Step(code % _EVENTS, int(code & _SEAT_1 > 0), code & _REWARDED > 0)
-    for code in range(2 * _REWARDED)
-)
-"""Step of each number that `step_single` returns; a tuple takes longer to return than a number."""
-
-
-@jit
-def step_single(
-    configs: np.ndarray,
-    games: np.ndarray,
-    suit_orders: np.ndarray,
-    results: np.ndarray,
-    workspaces: np.ndarray,
-    action: int,
-    observation: np.ndarray,
-    mask: np.ndarray,
-) -> int:
-    """Play an action, as observed, in a batch of one, and observe for the next seat.
-
-    Only `NO_EVENT` is followed by an observation: the caller deals the next hand of a match, so
-    that other games do not compile it. With the action `~seat`, which is negative, a seat only
-    observes: a second function would contain all of `encode_observation` again. The arrays of a
-    batch are passed one by one: Python takes a third of a microsecond longer to pass a tuple of
-    arrays. Returns an index into `UNPACKED_STEPS`, or -1 if the action is illegal.
-    """
-    config, game, result, order = row(configs, 0), row(games, 0), row(results, 0), suit_orders[0]
-    event, seat, workspace = NO_EVENT, np.int64(~action), row(workspaces, 0)
-    if action >= 0:
-        real = real_action(action, order) if action < N_CARDS else action
-        if not is_legal(legal(config.rules, game), real):
-            return _ILLEGAL
-        result.rewards[0] = 0.0
-        result.rewards[1] = 0.0
-        event = advance(config, game, real, result)
-        seat = np.int64(game.turn)
-    if event == NO_EVENT:
-        write_mask(mask, encode_observation(config, game, seat, workspace, observation))
-        copy_order(workspace.suit_order, order)
-    return _packed_step(event, seat, result)
-
-
-# -- many games: each thread gets arrays with its own workspace, and the range of its games
+# Each thread gets arrays with its own workspace, and the range of its games.
 
 
 @jit

@@ -16,7 +16,7 @@ from ..dtypes import KEPT_HAND, NO_CARD, TOOK_BLIND, UNDECIDED, UNSEEN_CARD
 from ..play import Record, n_faced, row, suit_of
 from ..rules import Rules
 from ..view import first_hand, i_won
-from .spec import identity_order, relabelled_action, trump_first_order
+from .suit_order import identity_order, relabelled_action, trump_first_order
 
 HISTORY_VERSION = 2
 

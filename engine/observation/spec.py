@@ -3,8 +3,7 @@
 
 `OBSERVATION_SPEC` is the index table by name; the documentation is generated from it.
 `EXCHANGE_SPEC` extends it for rule sets with an exchange. `encode` writes a vector from a `VIEW`
-record, with the real suits (`raw`) or relabelled ones (`trump-first`), which makes situations that
-differ only by the names of suits equal.
+record, in an order of suits (`suit_order.py`): the real one (`raw`), or `trump-first`.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ import numpy as np
 
 from ...common.jit.compiler import forceinline, jit
 from ...common.markdown import markdown_table
-from ..bitset import NO_CARDS, ONE, bit, suit_part, write_bits
-from ..cards import N_CARDS, TAKE_HIDDEN
+from ..bitset import NO_CARDS, ONE, bit, write_bits
+from ..cards import N_CARDS
 from ..dtypes import EXCHANGE, KEPT_HAND, MAX_TRICKS, NO_CARD, NO_TRUMP, TOOK_BLIND
-from ..play import Record, suit_of
+from ..play import Record
 from ..rules import Rules
 from ..view import legal_in_view
+from .suit_order import identity_order, relabel, trump_first_order
 
 OBSERVATION_VERSION = 1
-SUIT_ORDERS = ("raw", "trump-first")
 
 _MAX_DRAWS = 13
 _N_VOID_PLACES = 4 * (_MAX_DRAWS + 1)
@@ -193,96 +192,6 @@ def spec_of(rules: Rules) -> ObservationSpec:
     _TURNED,
     _LAID_AWAY,
 ) = (group.start for group in EXCHANGE_SPEC.groups)
-
-# -- relabelling suits
-
-
-@jit
-def identity_order(order: np.ndarray) -> None:
-    for place in range(4):
-        order[place] = place
-
-
-@jit
-def _comes_before(rules: Record, view: Record, a: int, b: int) -> bool:
-    """Whether suit `a` is shown before suit `b`."""
-    led = bit(view.led) if view.led != NO_CARD else NO_CARDS
-    turned = bit(view.turned) if view.turned != NO_CARD else NO_CARDS
-    for cards in (
-        rules.deck,
-        view.hand,
-        view.played[0],
-        view.played[1],
-        view.opponent_known,
-        view.faced,
-        led,
-        turned,
-        view.laid_away,
-    ):
-        part_a, part_b = suit_part(cards, a), suit_part(cards, b)
-        if part_a != part_b:
-            return part_a > part_b
-    return view.void_draws[a] > view.void_draws[b]
-
-
-@jit
-def trump_first_order(rules: Record, view: Record, order: np.ndarray) -> None:
-    """Write the order of suits: trumps first, then by the player's own cards.
-
-    `order[place]` is the suit shown in that place. Suits that are equivalent for the player keep
-    their order, which then reveals nothing.
-    """
-    identity_order(order)
-    trump = np.int64(view.trump)
-    for place in range(1, 4):
-        suit = np.int64(order[place])
-        at = place
-        while at > 0:
-            before = np.int64(order[at - 1])
-            if before == trump:
-                break
-            if suit != trump and not _comes_before(rules, view, suit, before):
-                break
-            order[at] = before
-            at -= 1
-        order[at] = suit
-
-
-# All actions that are not cards.
-_OTHER_ACTIONS = ~((ONE << np.uint64(TAKE_HIDDEN)) - ONE)
-
-
-@jit
-def relabel(cards: np.uint64, order: np.ndarray) -> np.uint64:
-    """A set of cards (and other actions) with its suits in another order."""
-    result = cards & _OTHER_ACTIONS
-    for place in range(4):
-        result |= suit_part(cards, np.int64(order[place])) << np.uint64(13 * place)
-    return result
-
-
-@jit
-def real_action(action: int, order: np.ndarray) -> int:
-    """Action for one chosen among relabelled suits."""
-    if not 0 <= action < TAKE_HIDDEN:
-        return action
-    place = suit_of(action)
-    return action + 13 * (np.int64(order[place]) - place)
-
-
-@jit
-def relabelled_action(action: int, order: np.ndarray) -> int:
-    if action >= TAKE_HIDDEN:
-        return action
-    suit = suit_of(action)
-    shown = action
-    for place in range(4):
-        if order[place] == suit:
-            shown = action + 13 * (place - suit)
-    return shown
-
-
-# -- the vector
 
 
 @jit

@@ -35,8 +35,8 @@ from german_whist.engine.observation.spec import (
     MAX_OBSERVATION_SIZE,
     OBSERVATION_SPEC,
     OBSERVATION_VERSION,
-    SUIT_ORDERS,
 )
+from german_whist.engine.observation.suit_order import SUIT_ORDERS
 
 PLACES = [OBSERVATION_SPEC.group(name).start for name in ("own_hand", "led", "upcards", "to_move")]
 CARD: dict[str, Any] = network_card(PLACES, [6], rules=[{"name": "classic"}]) | {

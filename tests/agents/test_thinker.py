@@ -38,7 +38,7 @@ from german_whist.agents.search.thinker import ThinkerAgent
 from german_whist.engine.dtypes import GAME, NO_TRUMP
 from german_whist.engine.endgame import load_tablebase, value
 from german_whist.engine.endgame.solver import thread_scratch
-from german_whist.engine.observation.spec import trump_first_order
+from german_whist.engine.observation.suit_order import trump_first_order
 from german_whist.engine.play import payoff_of_tricks, row
 from german_whist.engine.rules import load_rules
 

@@ -17,8 +17,9 @@ from german_whist.engine.batch.batch import Batch
 from german_whist.engine.batch.config import options_from
 from german_whist.engine.batch.cuda_backend import SIMULATED, CudaBackend
 from german_whist.engine.batch.cuda_kernels import random_actions_of_all, random_hands_kernel
-from german_whist.engine.batch.kernels import EPISODE_OVER, SHOWN, Moves
+from german_whist.engine.batch.kernels import SHOWN, Moves
 from german_whist.engine.batch.results import StepResult
+from german_whist.engine.batch.step import EPISODE_OVER
 from german_whist.engine.checks import IllegalAction
 from german_whist.engine.random_play import random_hands
 from german_whist.engine.rng import random_below, stream_state

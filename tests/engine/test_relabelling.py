@@ -12,12 +12,8 @@ from test_hidden import SEEDS, pair_of_games
 
 from german_whist.engine.game import Game
 from german_whist.engine.observation.history import histories, history_rows
-from german_whist.engine.observation.spec import (
-    EXCHANGE_SPEC,
-    OBSERVATION_SPEC,
-    SUIT_ORDERS,
-    spec_of,
-)
+from german_whist.engine.observation.spec import EXCHANGE_SPEC, OBSERVATION_SPEC, spec_of
+from german_whist.engine.observation.suit_order import SUIT_ORDERS
 from german_whist.reference import TAKE_HIDDEN
 from support import EVERY_SET, STYLES, chosen_action, dealt, engine_rules, shown
 

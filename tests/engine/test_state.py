@@ -218,7 +218,8 @@ def test_with_state_is_true_or_false(make: Any) -> None:
 def test_states_are_compiled_only_when_asked_for() -> None:
     code = (
         "from german_whist import german_whist_v0\n"
-        "from german_whist.engine.batch.kernels import encode_states, step_single\n"
+        "from german_whist.engine.batch.kernels import encode_states\n"
+        "from german_whist.engine.batch.step import step_single\n"
         "env = german_whist_v0.env()\n"
         "env.reset(seed=1)\n"
         "print(*[len(getattr(each, 'overloads', [])) for each in (encode_states, step_single)])\n"

@@ -11,11 +11,10 @@ from scipy import stats
 from german_whist.agents.registry import make_agent
 from german_whist.engine.records import GameRecord
 from german_whist.evaluation import evaluate, ladder
+from german_whist.evaluation.elo import ELO_SCALE, fit_ratings
 from german_whist.evaluation.statistics import (
-    ELO_SCALE,
     Estimate,
     Moments,
-    fit_ratings,
     mean_estimate,
     ratio,
     t_quantile,

@@ -19,7 +19,7 @@ from german_whist.engine.rules import load_rules
 from german_whist.evaluation import aivat, evaluate, ladder
 from german_whist.evaluation import kernels as k
 from german_whist.evaluation.chunk_player import PlayConfig, Task, play_chunk
-from german_whist.evaluation.statistics import ELO_SCALE
+from german_whist.evaluation.elo import ELO_SCALE
 from support import KEY
 
 SMALL: dict[str, Any] = {"suits": 2, "ranks": 5, "hand": 2}

@@ -21,7 +21,7 @@ from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS, FAMILY_WEIG
 from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.agents.registry import make_agent
 from german_whist.cli import main
-from german_whist.engine.observation.spec import real_action
+from german_whist.engine.observation.suit_order import real_action
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.settings import PPOSettings
 from german_whist.training.export.export import export_half

@@ -19,7 +19,7 @@ from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.cli import main
 from german_whist.common.settings import SettingsError
 from german_whist.engine.observation.rule_features import RULE_SPEC
-from german_whist.engine.observation.spec import real_action
+from german_whist.engine.observation.suit_order import real_action
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.settings import PPOSettings
 from german_whist.training.presets import load_settings

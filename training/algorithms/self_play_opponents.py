@@ -13,7 +13,7 @@ from ...agents.calls import FaultNamingAgent
 from ...agents.registry import make_agent
 from ...common.typing import Arrays
 from ...engine.batch.batch import Batch
-from ...engine.batch.kernels import NO_EVENT
+from ...engine.batch.step import NO_EVENT
 from ...envs.opponents import OpponentGames, PendingDecisions, query_opponent
 from ...envs.self_play import SelfPlayEnv
 from ..rollout.backends import Array, TrainingBackend

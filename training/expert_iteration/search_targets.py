@@ -29,7 +29,7 @@ from ...engine.cards import N_CARDS
 from ...engine.dtypes import FOLLOW, GAME, VIEW
 from ...engine.endgame import Scratch, Tablebase
 from ...engine.endgame.index import MAX_CARDS
-from ...engine.observation.spec import real_action
+from ...engine.observation.suit_order import real_action
 from ...engine.play import legal, play, row, stock_left
 from ...engine.rng import stream_state
 from ...engine.rules import Rules

@@ -32,7 +32,7 @@ from ...engine.cards import N_CARDS
 from ...engine.dtypes import GAME
 from ...engine.endgame import Scratch, Tablebase, load_tablebase, new_scratch, solve
 from ...engine.endgame.index import MAX_CARDS
-from ...engine.observation.spec import real_action
+from ...engine.observation.suit_order import real_action
 from ...engine.play import Record, deal_numbered, legal, play, row, set_up
 from ...engine.rng import random_below, random_fraction, stream_state
 from ...engine.rules import Rules

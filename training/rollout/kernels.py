@@ -19,7 +19,8 @@ from ...engine.batch.cpu_backend import RowBuffers
 from ...engine.bitset import NO_CARDS, ONE
 from ...engine.cards import N_ACTIONS, N_CARDS
 from ...engine.dtypes import EXCHANGE, GAME, UNDECIDED
-from ...engine.observation.spec import OBSERVATION_SIZE, relabel, relabelled_action
+from ...engine.observation.spec import OBSERVATION_SIZE
+from ...engine.observation.suit_order import relabel, relabelled_action
 from ...engine.play import FIRST_BLIND, SECOND_BLIND, Record, dealt_hand, row
 from ...engine.rng import mix64, sample_index, stream_state
 

@@ -13,7 +13,7 @@ import shutil
 from pathlib import Path
 
 from ..common.progress import Progress
-from ..engine.observation.spec import SUIT_ORDERS
+from ..engine.observation.suit_order import SUIT_ORDERS
 from .worker_options import add_workers_option, worker_count
 
 
