@@ -41,7 +41,7 @@ async function show() {
   const mine = shown += 1;
   page?.close();
   page = null;
-  for (const each of document.querySelectorAll("dialog")) each.close();
+  for (const dialog of document.querySelectorAll("dialog")) dialog.close();
   try {
     const made = await make(...(pattern.exec(hash) ?? []).slice(1));
     if (shown !== mine) return;

@@ -19,7 +19,7 @@ export function dialog(title, body, buttons, { className = "" } = {}) {
     // What can only be read is scrolled by keys when it has the focus.
     for (const [name, value] of [["tabindex", "0"], ["role", "group"], ["aria-labelledby", "dialog-title"]]) content.setAttribute(name, value);
   }
-  const form = h("form", { method: "dialog" }, h("header", {}, heading), content, h("footer", {}, buttons.map((each) => each && h("button", { value: each[0], class: each[2] }, each[1]))));
+  const form = h("form", { method: "dialog" }, h("header", {}, heading), content, h("footer", {}, buttons.map((button) => button && h("button", { value: button[0], class: button[2] }, button[1]))));
   const element = h("dialog", { class: className, "aria-labelledby": "dialog-title" }, form);
   element.addEventListener("click", (event) => event.target === element && element.close());
   document.body.append(element);

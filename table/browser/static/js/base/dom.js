@@ -23,7 +23,7 @@ function fill(element, properties, children) {
     else if (name === "value" || name === "checked" || name === "disabled") Object.assign(element, { [name]: value });
     else element.setAttribute(name, value === true ? "" : String(value));
   }
-  element.append(.../** @type {string[]} */ (children.flat(4).filter((each) => each !== null && each !== undefined && each !== false)));
+  element.append(.../** @type {string[]} */ (children.flat(4).filter((child) => child !== null && child !== undefined && child !== false)));
   return element;
 }
 

@@ -53,6 +53,6 @@ export function openPages(actions) {
   return dialog(label("site.title"), h("div", { class: "pages-menu" },
     h("nav", { "aria-label": label("site.pages") }, pageLinks()),
     faint(label("table.kept")),
-    h("div", { class: "menu-actions" }, actions.filter((each) => each !== null).map(([value, text]) => h("button", { value }, text)))),
+    h("div", { class: "menu-actions" }, actions.filter((action) => action !== null).map(([value, text]) => h("button", { value }, text)))),
   [["close", label("table.back"), "primary"]]);
 }

@@ -59,7 +59,7 @@ export function change(name, value) {
     // Private windows may keep nothing; the choice then lasts as long as the page.
   }
   apply();
-  listeners.forEach((each) => each(name));
+  listeners.forEach((listener) => listener(name));
 }
 
 /** Calls `listener` after every change; returns how to stop that.

@@ -69,8 +69,8 @@ export function whyNot({ phase, trick, legal }, action) {
 /** @type {<T>(items: T[]) => T[][]} */
 function permutations(items) {
   if (items.length < 2) return [items];
-  return items.flatMap((each, place) =>
-    permutations([...items.slice(0, place), ...items.slice(place + 1)]).map((rest) => [each, ...rest]));
+  return items.flatMap((item, place) =>
+    permutations([...items.slice(0, place), ...items.slice(place + 1)]).map((rest) => [item, ...rest]));
 }
 
 /** The suits of a hand from left to right: trumps first, then red and black in turn.

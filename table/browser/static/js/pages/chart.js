@@ -19,7 +19,7 @@ export function chart({ title, points, from, to, unit = "" }) {
   /** @param {number} value */
   const y = (value) => TOP + ((HEIGHT - TOP - BOTTOM) * (high - Math.min(Math.max(value, low), high))) / (high - low);
   /** @param {(point: Point) => number} of */
-  const line = (of) => points.map((each, place) => `${place ? "L" : "M"}${x(place).toFixed(1)},${y(of(each)).toFixed(1)}`).join("");
+  const line = (of) => points.map((point, place) => `${place ? "L" : "M"}${x(place).toFixed(1)},${y(of(point)).toFixed(1)}`).join("");
   const band = `${line(({ value, width = 0 }) => value + width)}${points.map((_, back) => points.length - 1 - back)
     .map((place) => `L${x(place).toFixed(1)},${y(points[place].value - (points[place].width ?? 0)).toFixed(1)}`).join("")}Z`;
   const last = points[points.length - 1].value;

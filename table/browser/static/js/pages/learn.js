@@ -37,12 +37,12 @@ export class LearnPage {
       h("div", { class: "lesson-buttons" }, h("a", { class: "button primary", href: "#/puzzles" }, label("learn.solve")),
         h("a", { class: "button", href: "#/puzzles/day" }, label("learn.day")),
         h("a", { class: "button", href: "#/puzzles/endgame" }, label("learn.endings")), h("a", { class: "button", href: "#/puzzles/foreplay" }, label("learn.foreplay"))));
-    const left = mistakes.filter((each) => !each.solved);
+    const left = mistakes.filter((mistake) => !mistake.solved);
     this.own.replaceChildren(
       mistakes.length ? h("p", { class: "figures-line" }, label("learn.left", { left: left.length, n: mistakes.length })) : "",
-      left.length ? h("ul", { class: "hand-list" }, left.slice(0, 12).map((each) => h("li", {},
-        h("a", { href: `#/exercise/${each.id}/${each.hand}/${each.decision}` }, h("b", {}, each.title),
-          h("span", {}, label(each.solved === false ? "learn.decision_tried" : "learn.decision", { n: each.decision + 1 })), h("small", {}, new Date(each.finished * 1000).toLocaleDateString())))))
+      left.length ? h("ul", { class: "hand-list" }, left.slice(0, 12).map((mistake) => h("li", {},
+        h("a", { href: `#/exercise/${mistake.id}/${mistake.hand}/${mistake.decision}` }, h("b", {}, mistake.title),
+          h("span", {}, label(mistake.solved === false ? "learn.decision_tried" : "learn.decision", { n: mistake.decision + 1 })), h("small", {}, new Date(mistake.finished * 1000).toLocaleDateString())))))
         : faint(label("learn.none")));
   }
 

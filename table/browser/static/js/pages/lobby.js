@@ -260,12 +260,12 @@ export class LobbyPage {
   async showTables() {
     /** @type {TableSummary[]} */
     const all = await get("/api/tables");
-    const tables = all.filter((each) => !each.over);
+    const tables = all.filter((table) => !table.over);
     this.first.hidden = all.length > 0;
     if (!tables.length) return this.tables.replaceChildren();
-    return this.tables.replaceChildren(h("h2", {}, label("lobby.go_on")), h("ul", { class: "table-list" }, tables.map((each) => h("li", { class: "card-panel" },
-      h("a", { href: `#/table/${each.id}` }, h("b", {}, each.title), h("span", {}, `${each.match} · ${each.score.join(" – ")}`)),
-      h("button", { type: "button", class: "quiet small", "aria-label": label("lobby.give_up", each), onclick: () => this.forget(each) }, "✕")))));
+    return this.tables.replaceChildren(h("h2", {}, label("lobby.go_on")), h("ul", { class: "table-list" }, tables.map((table) => h("li", { class: "card-panel" },
+      h("a", { href: `#/table/${table.id}` }, h("b", {}, table.title), h("span", {}, `${table.match} · ${table.score.join(" – ")}`)),
+      h("button", { type: "button", class: "quiet small", "aria-label": label("lobby.give_up", table), onclick: () => this.forget(table) }, "✕")))));
   }
 
   /** @param {TableSummary} table */

@@ -30,9 +30,9 @@ function handLink({ link, title, text, note, result }) {
 function handList(hands) {
   /** @type {Map<string, Listed[]>} */
   const groups = new Map();
-  for (const each of hands) groups.set(each.group ?? each.link, [...(groups.get(each.group ?? each.link) ?? []), each]);
+  for (const hand of hands) groups.set(hand.group ?? hand.link, [...(groups.get(hand.group ?? hand.link) ?? []), hand]);
   return h("ul", { class: "hand-list" }, [...groups.values()].map((group) => (group.length === 1 ? handLink(group[0])
-    : h("li", { class: "hand-group" }, h("h3", {}, label("records.group", { title: group[0].title, n: group.length, won: group.filter((each) => won(each.result) === "won").length })),
+    : h("li", { class: "hand-group" }, h("h3", {}, label("records.group", { title: group[0].title, n: group.length, won: group.filter((hand) => won(hand.result) === "won").length })),
       h("ul", { class: "hand-list" }, group.map(handLink))))));
 }
 
@@ -66,18 +66,18 @@ export class RecordsPage {
     /** @type {Record<string, string>} */
     const chosen = { opponent: "", rules_title: "", won: "" };
     const show = () => {
-      const left = records.filter((each) => (!chosen.opponent || each.opponent === chosen.opponent)
-        && (!chosen.rules_title || each.rules_title === chosen.rules_title) && (!chosen.won || won(each.result) === chosen.won));
-      place.replaceChildren(left.length ? handList(left.map((each) => ({
-        link: `#/replay/${each.replay.id}/${each.replay.hand}`, group: each.replay.id, result: each.result,
-        title: label("records.against", { rules: each.rules_title, opponent: capital(each.opponent) }), text: each.result.text, note: whenText(each.when),
+      const left = records.filter((record) => (!chosen.opponent || record.opponent === chosen.opponent)
+        && (!chosen.rules_title || record.rules_title === chosen.rules_title) && (!chosen.won || won(record.result) === chosen.won));
+      place.replaceChildren(left.length ? handList(left.map((record) => ({
+        link: `#/replay/${record.replay.id}/${record.replay.hand}`, group: record.replay.id, result: record.result,
+        title: label("records.against", { rules: record.rules_title, opponent: capital(record.opponent) }), text: record.result.text, note: whenText(record.when),
       }))) : faint(label("records.no_match")));
     };
     /** @type {(name: string, text: string, values: string[]) => HTMLElement} */
     const select = (name, text, values) => h("label", {}, text, h("select", { name, onchange: ({ target }) => { chosen[name] = /** @type {HTMLSelectElement} */ (target).value; show(); } },
       h("option", { value: "" }, label("records.all")), values.map((value) => h("option", { value }, name === "won" ? label(`records.results.${value}`) : value))));
     /** @param {"opponent" | "rules_title"} name */
-    const values = (name) => [...new Set(records.map((each) => each[name]))].sort();
+    const values = (name) => [...new Set(records.map((record) => record[name]))].sort();
     show();
     return [h("div", { class: "filters" }, select("opponent", label("lobby.opponent"), values("opponent")), select("rules_title", label("lobby.rules"), values("rules_title")),
       select("won", label("records.result"), ["won", "lost", "drawn"])), place];
@@ -108,8 +108,8 @@ export class RecordsPage {
       h("h2", {}, opened.name),
       problems.length ? h("div", { class: "problems", role: "alert" }, h("p", {}, label("records.problems", { n: problems.length })),
         h("ul", {}, problems.slice(0, 8).map((text) => h("li", {}, text)))) : "",
-      handList(opened.hands.map((each, place) => ({
-        link: `#/replay/${each.replay.id}/${each.replay.hand}`, title: label("records.hand", { n: place + 1, players: listed(each.players) }), text: `${each.rules_title} · ${each.result.text}`, result: each.result,
+      handList(opened.hands.map((hand, place) => ({
+        link: `#/replay/${hand.replay.id}/${hand.replay.hand}`, title: label("records.hand", { n: place + 1, players: listed(hand.players) }), text: `${hand.rules_title} · ${hand.result.text}`, result: hand.result,
       }))));
   }
 }

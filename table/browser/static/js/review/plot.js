@@ -11,7 +11,7 @@ const PAD_LEFT = 34, PAD_RIGHT = 8, PAD_TOP = 10, PAD_BOTTOM = 22;
 /** @type {(story: StoryPoint[], unit: string) => [number, number, number]} */
 function rangeOf(story, unit) {
   if (unit === "win %") return [0, 50, 100];
-  const most = Math.max(1, ...story.map((each) => Math.abs(each.expected)));
+  const most = Math.max(1, ...story.map((entry) => Math.abs(entry.expected)));
   const edge = Math.ceil(most);
   return [-edge, 0, edge];
 }
@@ -32,7 +32,7 @@ export function storyPlot({ story, unit, name, steps, onpick, width }) {
   const area = points.length ? `${path}L${points[points.length - 1][0].toFixed(1)},${y(middle)}L${points[0][0].toFixed(1)},${y(middle)}Z` : "";
   const marker = s("line", { class: "plot-now", y1: PAD_TOP - 4, y2: height - PAD_BOTTOM });
   const spot = s("circle", { class: "plot-spot", r: 4 });
-  const endgame = story.find((each) => each.exact);
+  const endgame = story.find((entry) => entry.exact);
   /** @param {number} value */
   const tick = (value) => (unit === "win %" ? `${value}%` : signed(value));
   const drawing = s("svg", { viewBox: `0 0 ${width} ${height}`, class: "plot", role: "img", "aria-label": spoken(story, unit, name) },
@@ -53,7 +53,7 @@ export function storyPlot({ story, unit, name, steps, onpick, width }) {
   const value = h("output", { class: "plot-value" });
   /** @param {number} n */
   const at = (n) => {
-    const point = [...story].reverse().find((each) => each.n <= n) ?? story[0];
+    const point = [...story].reverse().find((entry) => entry.n <= n) ?? story[0];
     for (const end of ["x1", "x2"]) marker.setAttribute(end, String(x(n)));
     if (!point) return;
     spot.setAttribute("cx", String(x(point.n)));
@@ -70,6 +70,6 @@ function spoken(story, unit, name) {
   if (!story.length) return label("story.none");
   /** @param {number} value */
   const amount = (value) => (unit === "win %" ? `${Math.round(value)} %` : signed(value, 1));
-  const values = story.map((each) => each.expected);
+  const values = story.map((entry) => entry.expected);
   return label("story.spoken", { name, first: amount(values[0]), last: amount(values[values.length - 1]), low: amount(Math.min(...values)), high: amount(Math.max(...values)) });
 }

@@ -221,9 +221,9 @@ export function exercisePage(id, hand, n) {
     path: (name) => `/api/exercises/${name}`,
     first: () => get(`/api/exercises/${encodeURIComponent(id)}/${hand}/${n}`),
     async next() {
-      left ??= (/** @type {Exercise[]} */ (await get("/api/exercises"))).filter((each) => !each.solved && !(each.id === id && each.hand === hand && each.decision === n));
-      const each = left.shift();
-      return each ? get(`/api/exercises/${each.id}/${each.hand}/${each.decision}`) : undefined;
+      left ??= (/** @type {Exercise[]} */ (await get("/api/exercises"))).filter((exercise) => !exercise.solved && !(exercise.id === id && exercise.hand === hand && exercise.decision === n));
+      const exercise = left.shift();
+      return exercise ? get(`/api/exercises/${exercise.id}/${exercise.hand}/${exercise.decision}`) : undefined;
     },
   });
 }

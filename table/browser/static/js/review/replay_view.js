@@ -169,8 +169,8 @@ export class ReplayView {
   showMistakes() {
     if (!this.analysis) return;
     const { unit, totals } = this.analysis;
-    const seen = this.analysis.mistakes.filter((each) => !this.isHidden(this.replay.steps[each.n]));
-    const mistakes = seen.filter((each) => !this.own.checked || each.who === 0);
+    const seen = this.analysis.mistakes.filter((mistake) => !this.isHidden(this.replay.steps[mistake.n]));
+    const mistakes = seen.filter((mistake) => !this.own.checked || mistake.who === 0);
     /** @param {number} cost */
     const price = (cost) => `${cost.toFixed(unit === "win %" ? 0 : 1)}${unit === "win %" ? " %" : ""}`;
     this.totals.replaceChildren(
@@ -182,10 +182,10 @@ export class ReplayView {
     this.mistakes.hidden = false;
     this.mistakeList.replaceChildren(
       mistakes.length
-        ? h("ol", { class: "mistake-list" }, mistakes.map((each) => h("li", {}, h("button", { type: "button", onclick: () => this.goToMistake(each.n) },
-          h("b", {}, price(each.cost)), h("span", {}, each.text)))))
+        ? h("ol", { class: "mistake-list" }, mistakes.map((mistake) => h("li", {}, h("button", { type: "button", onclick: () => this.goToMistake(mistake.n) },
+          h("b", {}, price(mistake.cost)), h("span", {}, mistake.text)))))
         : faint(label("steps.sure_of_none")));
-    this.showTricks(new Map(seen.map((each) => [each.n, each])));
+    this.showTricks(new Map(seen.map((mistake) => [mistake.n, mistake])));
   }
 
   /** @param {Map<number, Mistake>} costly */
@@ -234,7 +234,7 @@ export class ReplayView {
       stock_left: before.stock_left, last_trick: before.last_trick, texts: { prompt, stage: "", last: "" },
     });
     this.options.onstep?.(this.at);
-    for (const each of /** @type {NodeListOf<HTMLElement>} */ (this.tricks.querySelectorAll(".trick-card"))) each.classList.toggle("now", Number(each.dataset.step) === this.at);
+    for (const element of /** @type {NodeListOf<HTMLElement>} */ (this.tricks.querySelectorAll(".trick-card"))) element.classList.toggle("now", Number(element.dataset.step) === this.at);
     this.tableView.root.setAttribute("aria-label", this.inWords(before));
     this.slider.value = String(this.at);
     this.slider.setAttribute("aria-valuetext", label("steps.at", { n: this.at, all: this.last }));
@@ -277,7 +277,7 @@ export class ReplayView {
       this.tableView.mark({ chosen: [], hinted: [] });
       return;
     }
-    const found = this.analysis?.decisions.find((each) => each.n === step.n);
+    const found = this.analysis?.decisions.find((decision) => decision.n === step.n);
     if (this.isHidden(step)) {
       this.tableView.mark({ chosen: [], hinted: [] });
       this.decision.replaceChildren(h("h2", {}, step.prompt));
@@ -302,7 +302,7 @@ export class ReplayView {
   /** @param {DecisionValues} found */
   values(found) {
     const { unit } = found;
-    if (found.cards.every((each) => each.value === null || each.value === undefined)) return [faint(label("values.no_choice"))];
+    if (found.cards.every((option) => option.value === null || option.value === undefined)) return [faint(label("values.no_choice"))];
     const cost = found.cost.toFixed(unit === "win %" ? 1 : 2);
     const dear = Number(cost) > 0 && (found.sure || found.exact);
     const judged = Number(cost) > 0 && !dear ? "may_cost" : `${dear ? "costs" : "as_good"}${found.exact ? "" : "_about"}`;
@@ -338,7 +338,7 @@ export class ReplayView {
   trickFrom(by) {
     const { steps } = this.replay;
     const now = steps[this.at]?.trick ?? steps[steps.length - 1].trick + 1;
-    const at = steps.findIndex((each) => each.trick === now + by);
+    const at = steps.findIndex((step) => step.trick === now + by);
     return at < 0 ? (by < 0 ? 0 : this.last) : at;
   }
 

@@ -18,32 +18,32 @@ const amount = (value, unit) =>
 
 /**
  * @typedef {{ action: number | null, best: number[], unit: string, low: number, high: number, champion: boolean }} Scale
- * @type {(each: ActionValue, scale: Scale) => HTMLElement}
+ * @type {(option: ActionValue, scale: Scale) => HTMLElement}
  */
-function rowOf(each, { action, best, unit, low, high, champion }) {
+function rowOf(option, { action, best, unit, low, high, champion }) {
   const bar = h("i", { "aria-hidden": "true" });
-  bar.style.width = `${(100 * ((each.value ?? low) - low)) / (high - low || 1)}%`;
-  const played = each.action === action;
-  return h("tr", { class: [played ? "played" : "", best.includes(each.action) ? "best" : ""].join(" ") },
-    h("th", { scope: "row" }, isCard(each.action) ? cardText(each.card) : actionSymbol(each.action),
+  bar.style.width = `${(100 * ((option.value ?? low) - low)) / (high - low || 1)}%`;
+  const played = option.action === action;
+  return h("tr", { class: [played ? "played" : "", best.includes(option.action) ? "best" : ""].join(" ") },
+    h("th", { scope: "row" }, isCard(option.action) ? cardText(option.card) : actionSymbol(option.action),
       played ? h("span", { class: "sr-only" }, " ", label("values.played")) : null),
     h("td", { class: "bar-cell" }, h("span", { class: "bar" }, bar)),
-    h("td", { class: "number" }, amount(each.value, unit), each.margin_of_error ? h("small", {}, ` ±${each.margin_of_error.toFixed(unit === "win %" ? 0 : 1)}`) : null),
-    champion ? h("td", { class: "number" }, known(each.probability) ? `${Math.round(100 * each.probability)} %` : "–") : null);
+    h("td", { class: "number" }, amount(option.value, unit), option.margin_of_error ? h("small", {}, ` ±${option.margin_of_error.toFixed(unit === "win %" ? 0 : 1)}`) : null),
+    champion ? h("td", { class: "number" }, known(option.probability) ? `${Math.round(100 * option.probability)} %` : "–") : null);
 }
 
 /** The table of a decision, with the champion's probabilities where it plays; `name` is the player who made it.
  * @param {Omit<PositionValues, "samples"> & { action?: number | null, samples?: number | null, name?: string }} decision
  */
 export function valuesTable({ cards, best, action = null, unit, exact, samples, name }) {
-  const numbers = cards.map((each) => each.value).filter(known);
+  const numbers = cards.map((option) => option.value).filter(known);
   if (!numbers.length) return faint(label("values.no_choice"));
   const low = unit === "win %" ? 0 : Math.min(0, ...numbers), high = unit === "win %" ? 100 : Math.max(1, ...numbers);
-  const champion = cards.some((each) => known(each.probability));
+  const champion = cards.some((option) => known(option.probability));
   const ordered = [...cards].sort((one, two) => (two.value ?? -1e9) - (one.value ?? -1e9));
-  const shown = ordered.filter((each, place) => place < FIRST || each.action === action);
+  const shown = ordered.filter((option, place) => place < FIRST || option.action === action);
   /** @param {ActionValue[]} which */
-  const rows = (which) => which.map((each) => rowOf(each, { action, best, unit, low, high, champion }));
+  const rows = (which) => which.map((option) => rowOf(option, { action, best, unit, low, high, champion }));
   const body = h("tbody", {}, rows(shown));
   const kind = exact ? [] : [label(samples ? "values.samples" : "values.estimated", { n: samples })];
   const more = h("button", { type: "button", class: "quiet small", onclick: () => { body.replaceChildren(...rows(ordered)); more.parentElement?.focus(); more.remove(); } },

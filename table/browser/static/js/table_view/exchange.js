@@ -34,7 +34,7 @@ export class ExchangeBar {
     const was = this.root.hidden;
     this.root.hidden = state.phase !== "exchange" || state.turn !== 0 || Boolean(state.watched || state.left);
     this.point(...best);
-    for (const each of this.buttons) each.setAttribute("aria-pressed", String(Number(each.dataset.action) === action));
+    for (const button of this.buttons) button.setAttribute("aria-pressed", String(Number(button.dataset.action) === action));
     if (was && !this.root.hidden && document.activeElement === document.body) this.buttons[0].focus();
   }
 
@@ -42,7 +42,7 @@ export class ExchangeBar {
    * @param {number[]} actions
    */
   point(...actions) {
-    for (const each of this.buttons) each.classList.toggle("primary", actions.includes(Number(each.dataset.action)));
+    for (const button of this.buttons) button.classList.toggle("primary", actions.includes(Number(button.dataset.action)));
   }
 
   /** @param {KeyboardEvent} event */

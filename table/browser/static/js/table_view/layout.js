@@ -63,7 +63,7 @@ function row(cards, left, width, card, scale, most) {
   const wide = card * scale;
   const step = cards.length > 1 ? Math.min(wide * most, (width - wide) / (cards.length - 1)) : 0;
   const start = left + (width - wide - step * (cards.length - 1)) / 2 + wide / 2;
-  return cards.map((each, place) => ({ card: each, x: start + place * step, step }));
+  return cards.map((card, place) => ({ card, x: start + place * step, step }));
 }
 
 /** @typedef {(scene: Scene, area: Frame, options: TableViewOptions) => Place[]} Part */
@@ -75,8 +75,8 @@ function ownHand(scene, area, options) {
   const offset = lines.length > 1 ? (area.tall * area.stacked) / (area.lines - 1) : 0;
   return lines.flatMap((held, line) =>
     row(held, area.handLeft, area.handWidth, area.card, 1, options.rows === "stacked" ? 0.62 : 0.7)
-      .map((each, place) => ({
-        zone: "hand", ...each, y: y - offset * (lines.length - 1 - line), scale: 1, z: 300 + line * 20 + place,
+      .map((spot, place) => ({
+        zone: "hand", ...spot, y: y - offset * (lines.length - 1 - line), scale: 1, z: 300 + line * 20 + place,
         covered: line < lines.length - 1 ? offset : 0,
       })));
 }
@@ -103,7 +103,7 @@ function otherHand(scene, area, options) {
   const left = area.handLeft + (area.handWidth - width) / 2;
   const open = !scene.other.includes(null);
   return row(cards, left, width, area.card, area.otherScale, open ? 0.62 : 0.5)
-    .map((each, place) => ({ zone: "other", ...each, y: area.otherY, scale: area.otherScale, z: 20 + place }));
+    .map((spot, place) => ({ zone: "other", ...spot, y: area.otherY, scale: area.otherScale, z: 20 + place }));
 }
 
 /** @type {(scene: Scene, area: Frame) => Place[]} */

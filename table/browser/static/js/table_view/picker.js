@@ -54,7 +54,7 @@ export class Picker {
       return card ? { key: card, action, zone: "up", name: label("picker.take", { card: nameOf(card) }) }
         : { key: "stock", action, zone: "stock", name: label("picker.hidden") };
     }) : [];
-    this.offered = offered.map((each) => each.key);
+    this.offered = offered.map((item) => item.key);
     this.items = state.watched ? [] : [...offered, ...hand];
     const focused = this.tableView.focused();
     this.tableView.buttons(this.items, {
@@ -63,7 +63,7 @@ export class Picker {
       onfocus: (key) => this.select(key),
       onhover: (key) => { this.hovered = key; this.mark(); },
     });
-    if (!this.items.some((each) => each.key === this.chosen)) this.chosen = null;
+    if (!this.items.some((item) => item.key === this.chosen)) this.chosen = null;
     if (choosing && this.chosen && !this.offered.includes(this.chosen)) this.chosen = null;
     this.rove();
     const had = focused || (this.refocus && document.activeElement?.matches("body, h1"));
@@ -72,7 +72,7 @@ export class Picker {
   }
 
   first() {
-    const playable = this.items.find((each) => !each.disabled) ?? this.items[0];
+    const playable = this.items.find((item) => !item.disabled) ?? this.items[0];
     return playable?.key ?? "";
   }
 
@@ -108,7 +108,7 @@ export class Picker {
     const mine = state.turn === 0 && !state.watched;
     const following = mine && state.phase === "follow";
     this.tableView.mark({
-      lifted: [this.hovered, this.chosen].filter((key) => key && !this.offered.includes(key) && !this.items.find((each) => each.key === key)?.disabled),
+      lifted: [this.hovered, this.chosen].filter((key) => key && !this.offered.includes(key) && !this.items.find((item) => item.key === key)?.disabled),
       chosen: [this.chosen].filter(Boolean),
       dim: following ? state.hand.filter((card) => !state.legal.includes(actionOf(card))) : [],
       offered: this.offered,
@@ -120,7 +120,7 @@ export class Picker {
   /* Where fingers would miss, as where two clicks are wished, the first lifts the card. */
   /** @type {(key: string, event: MouseEvent | KeyboardEvent) => void} */
   choose(key, event) {
-    const item = this.items.find((each) => each.key === key);
+    const item = this.items.find((candidate) => candidate.key === key);
     const typed = event instanceof KeyboardEvent, byKey = typed || event.detail === 0;
     if (!item || (typed && event.repeat)) return;
     const small = event instanceof PointerEvent && event.pointerType === "touch" && event.target instanceof HTMLElement && event.target.offsetWidth < FINGER;
@@ -137,9 +137,9 @@ export class Picker {
 
   /** @param {number} by */
   step(by) {
-    const usable = this.offered.length ? this.items.filter((each) => this.offered.includes(each.key)) : this.items;
+    const usable = this.offered.length ? this.items.filter((item) => this.offered.includes(item.key)) : this.items;
     if (!usable.length) return;
-    const at = usable.findIndex((each) => each.key === this.chosen);
+    const at = usable.findIndex((item) => item.key === this.chosen);
     const place = at < 0 ? (by > 0 ? 0 : usable.length - 1) : (at + by + usable.length) % usable.length;
     this.goto(usable[place].key);
   }
@@ -153,10 +153,10 @@ export class Picker {
   /* The next card after the chosen one that passes, round the hand. */
   /** @param {(card: string) => boolean} test */
   seek(test) {
-    const cards = this.items.filter((each) => each.key !== "stock");
-    const at = cards.findIndex((each) => each.key === this.chosen);
+    const cards = this.items.filter((item) => item.key !== "stock");
+    const at = cards.findIndex((item) => item.key === this.chosen);
     const turned = [...cards.slice(at + 1), ...cards.slice(0, at + 1)];
-    const found = turned.find((each) => test(each.key));
+    const found = turned.find((item) => test(item.key));
     if (found) this.goto(found.key);
   }
 
@@ -170,7 +170,7 @@ export class Picker {
       this.chosen = null;
       this.step(event.key === "Home" ? 1 : -1);
     } else if (event.key === "Enter" || event.key === " ") {
-      const item = this.items.find((each) => each.key === this.chosen);
+      const item = this.items.find((candidate) => candidate.key === this.chosen);
       if (!item) return false;
       this.choose(item.key, event);
     } else if (key === "X" && this.offered.includes("stock")) this.choose("stock", event);
@@ -179,7 +179,7 @@ export class Picker {
       this.seek((card) => rankOf(card) === key);
     } else if (SUITS.includes(key) && key.length === 1) {
       const { rank, at } = this.typed;
-      const exact = rank && event.timeStamp - at < PAIR_WITHIN && this.items.some((each) => each.key === rank + key);
+      const exact = rank && event.timeStamp - at < PAIR_WITHIN && this.items.some((item) => item.key === rank + key);
       this.typed = { rank: "", at: 0 };
       if (exact) this.goto(rank + key);
       else this.seek((card) => suitOf(card) === key);

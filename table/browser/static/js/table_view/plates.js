@@ -76,7 +76,7 @@ export class Plates {
     this.stage = h("p", { class: "stage-label", "aria-hidden": "true" });
     this.sign = h("div", { class: "watermark", "aria-hidden": "true" });
     tableView.root.prepend(this.sign);
-    tableView.root.append(...this.plates.map((each) => each.root), this.stock, this.stage, this.lastLabel, this.prompt);
+    tableView.root.append(...this.plates.map((plate) => plate.root), this.stock, this.stage, this.lastLabel, this.prompt);
     tableView.onarranged = (plan) => this.place(plan);
   }
 
@@ -135,7 +135,7 @@ export class Plates {
 
   /** @param {Shown} state */
   update(state) {
-    this.plates.forEach((each) => each.update(state));
+    this.plates.forEach((plate) => plate.update(state));
     this.showPrompt(state.texts.prompt, { yours: state.turn === 0 && !state.watched, dots: state.thinking });
     this.stage.textContent = state.texts.stage;
     this.lastLabel.textContent = state.texts.last || label("plates.last_trick");

@@ -45,10 +45,10 @@ function without(cards, card) {
  * @type {(scene: Scene, who: number, card: string) => Scene}
  */
 export function played(scene, who, card) {
-  if (scene.trick.some((each) => each.card === card)) return scene;
+  if (scene.trick.some((played) => played.card === card)) return scene;
   return {
     ...scene,
-    hand: who === 0 ? scene.hand.filter((each) => each !== card) : scene.hand,
+    hand: who === 0 ? scene.hand.filter((other) => other !== card) : scene.hand,
     other: who === 1 ? without(scene.other, card) : scene.other,
     trick: [...scene.trick, { who, card }],
   };
@@ -59,7 +59,7 @@ const cleared = (scene) => (scene.trick.length > 1 ? { ...scene, last: scene.tri
 
 /** @type {(scene: Scene, who: number, card: string | null) => Scene} */
 function drawn(scene, who, card) {
-  const up = scene.up.filter((each) => each !== card);
+  const up = scene.up.filter((other) => other !== card);
   return {
     ...cleared(scene),
     up,

@@ -111,8 +111,8 @@ export class TableView {
     const top = [...free].filter((piece) => piece.zone === "stock").reverse();
     for (const place of places) {
       if (found.has(place) || place.zone === "stock" || place.zone === "last") continue;
-      const piece = top.find((each) => free.has(each));
-      if (piece) take(place, (each) => each === piece);
+      const piece = top.find((candidate) => free.has(candidate));
+      if (piece) take(place, (other) => other === piece);
     }
     for (const place of places) if (!found.has(place)) found.set(place, this.create(place, places));
     return [...found];
@@ -124,7 +124,7 @@ export class TableView {
     const element = h("div", { class: "card" }, inner);
     /** @type {Piece} */
     const piece = { element, inner, card: null, zone: place.zone, drawn: null, transform: "", depth: 0 };
-    const origin = place.zone === "stock" || place.zone === "last" ? place : places.find((each) => each.zone === "stock") ?? place;
+    const origin = place.zone === "stock" || place.zone === "last" ? place : places.find((other) => other.zone === "stock") ?? place;
     this.set(piece, origin);
     this.cards.append(element);
     return piece;
@@ -150,7 +150,7 @@ export class TableView {
     const running = element.getAnimations();
     const before = running.length ? getComputedStyle(element).transform : piece.transform;
     const zone = piece.zone;
-    running.forEach((each) => each.cancel());
+    running.forEach((animation) => animation.cancel());
     piece.zone = place.zone;
     this.set(piece, place);
     element.dataset.zone = place.zone;
@@ -187,14 +187,14 @@ export class TableView {
 
   /** @param {string} card */
   piece(card) {
-    return this.pieces.find((each) => each.card === card);
+    return this.pieces.find((piece) => piece.card === card);
   }
 
   /** Marks cards by class name: `{lifted: ["TH"], dim: [...]}`.
    * @param {Record<string, (string | null)[]>} classes
    */
   mark(classes) {
-    const top = this.pieces.filter((each) => each.zone === "stock").sort((one, two) => two.depth - one.depth)[0];
+    const top = this.pieces.filter((piece) => piece.zone === "stock").sort((one, two) => two.depth - one.depth)[0];
     for (const piece of this.pieces) {
       for (const [name, cards] of Object.entries(classes)) {
         const named = cards.includes(piece === top ? "stock" : piece.card);
@@ -235,10 +235,10 @@ export class TableView {
   placeButtons() {
     if (!this.plan) return;
     const { places, card, tall } = this.plan;
-    const hand = places.filter((each) => each.zone === "hand");
+    const hand = places.filter((place) => place.zone === "hand");
     for (const button of this.hitButtons()) {
       const { key, zone } = button.dataset;
-      const found = places.filter((each) => each.zone === zone && (zone === "stock" || each.card === key)).at(-1);
+      const found = places.filter((candidate) => candidate.zone === zone && (zone === "stock" || candidate.card === key)).at(-1);
       button.hidden = !found;
       if (!found) continue;
       const after = hand[hand.indexOf(found) + 1];
@@ -258,12 +258,12 @@ export class TableView {
 
   /** The key of the button that has the focus. */
   focused() {
-    return this.hitButtons().find((each) => each === document.activeElement)?.dataset.key ?? null;
+    return this.hitButtons().find((candidate) => candidate === document.activeElement)?.dataset.key ?? null;
   }
 
   /** @param {string} key */
   focus(key) {
-    const button = this.hitButtons().find((each) => each.dataset.key === key);
+    const button = this.hitButtons().find((candidate) => candidate.dataset.key === key);
     button?.focus({ preventScroll: true });
     return Boolean(button);
   }
