@@ -1,4 +1,3 @@
-# pyright: reportArgumentType=false
 """The agent interface: arrays of views and random streams in, actions out.
 
 An agent is made for one rule set. It gets `VIEW` records, which hold what a player may know and
@@ -14,7 +13,7 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import FunctionType
-from typing import TYPE_CHECKING, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -202,7 +201,7 @@ AnyAgent = TypeVar("AnyAgent", bound=Agent)
 def _accepting_views(method: FunctionType) -> Callable[..., object]:
     @functools.wraps(method)
     def accepting(
-        self: Agent, views: Array | View | Sequence[View], *args: object, **kwargs: object
+        self: Agent, views: Array | View | Sequence[View], *args: Any, **kwargs: Any
     ) -> object:
         if isinstance(views, np.ndarray):
             return method(self, views, *args, **kwargs)
@@ -231,7 +230,7 @@ def view_array(views: View | Iterable[View], rules: Rules) -> Array:
 
 
 def act_in_views(
-    agent: Agent, act: Callable[..., Array], views: Array, rng: object = None, **kwargs: Array
+    agent: Agent, act: Callable[..., Array], views: Array, rng: Any = None, **kwargs: Array
 ) -> list[int]:
     """Checked actions of an agent in these views, cards as `Card`.
 

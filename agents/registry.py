@@ -1,4 +1,3 @@
-# pyright: reportArgumentType=false, reportReturnType=false
 """Registry of agents: `random`, `value:13`, `flat-mc:64,voids`, or `package.module:object`.
 
 Parameters follow the first colon, separated by commas. A name of one's own stands before a `=`:
@@ -62,9 +61,15 @@ _SWITCHED = (
     f"{OWN_POLICY} if it was trained on endgames, else {EXACT_SOLVER}; endgame=exact and "
     "endgame=network choose"
 )
-# Name, class, description, usage (default: the name), who plays open endings (default: the solver).
-_BUILT_IN = (
-    ("random", "heuristic.random:RandomAgent", "any legal card, all hand long", None, OWN_POLICY),
+# Name, class, description, usage (the name by default), who plays open endings (the solver).
+_BUILT_IN: tuple[tuple[str, ...], ...] = (
+    (
+        "random",
+        "heuristic.random:RandomAgent",
+        "any legal card, all hand long",
+        "random",
+        OWN_POLICY,
+    ),
     ("random-exact", "heuristic.random:RandomExactAgent", "random foreplay, perfect endgame"),
     (
         "threshold",
@@ -91,8 +96,8 @@ _BUILT_IN = (
         "ismcts:1000[,voids][,playout=threshold][,exploration=NUMBER][,endgame=search] or "
         "ismcts:5ms",
     ),
-    ("easy", "search.levels:Easy", "rules of thumb and a short memory", None, OWN_POLICY),
-    ("medium", "search.levels:Medium", "a careful player who forgets", None, OWN_POLICY),
+    ("easy", "search.levels:Easy", "rules of thumb and a short memory", "easy", OWN_POLICY),
+    ("medium", "search.levels:Medium", "a careful player who forgets", "medium", OWN_POLICY),
     ("hard", "search.levels:Hard", "search and a perfect memory"),
     (
         "champion",
@@ -250,7 +255,8 @@ def as_agent(
         from .external.sb3 import SB3Agent
 
         option_words = () if hasattr(getattr(source, "policy", None), "q_net") else ("sample",)
-        return SB3Agent(rules, source, *option_words, match=match)
+        model: Any = source
+        return SB3Agent(rules, model, *option_words, match=match)
     raise TypeError(
         f"{source!r} is {type_phrase(source)}: an agent is given by name, as an Agent, as a "
         "function of views and random streams, or as a model of Stable-Baselines3"
@@ -274,22 +280,23 @@ def _check_made_for(agent: Agent, name: str, rules: Rules, match: Match | None) 
         )
 
 
-def _load(source: str | Factory) -> Factory:
-    factory: Any = load_source(source)
+def _load(source: object) -> Any:
+    factory = load_source(source)
     if not callable(factory) and not isinstance(factory, Agent):
         raise ValueError(f"{source} is {type_phrase(factory)}, which is not an agent")
     return factory
 
 
 def _function_agent(
-    function: Callable[..., object], rules: Rules, option_words: list[str], match: Match | None
+    function: Callable[..., Any], rules: Rules, option_words: list[str], match: Match | None
 ) -> Agent:
     # These load what most agents do without.
     from .external.policies import CallableAgent
     from .external.text import TextAgent, takes_text
 
-    kind = TextAgent if takes_text(function) else CallableAgent
-    return kind(function, rules, *option_words, match=match)
+    if takes_text(function):
+        return TextAgent(function, rules, *option_words, match=match)
+    return CallableAgent(function, rules, *option_words, match=match)
 
 
 def _copy(agent: Agent, text: str) -> Agent:
@@ -446,7 +453,7 @@ def _rules_of_nash(path: str) -> tuple[Rules, ...]:
     if path:
         solution = find_strategy(load_rules(_DEFAULT_RULES), path)
         return parse_rules(read_solved_card(solution).rules, solution)
-    factory: Any = _load(AGENTS.entries()["nash"].source)
+    factory = _load(AGENTS.entries()["nash"].source)
     return tuple(filter(factory.plays, solved_rules().values()))
 
 

@@ -1,4 +1,3 @@
-# pyright: reportUnsupportedDunderAll=false
 """Environments: PettingZoo AEC, Gymnasium, vectors, self-play, Stable-Baselines3."""
 
 from __future__ import annotations
@@ -22,14 +21,19 @@ _HOME_OF = {
     "SelfPlayEnv": "self_play",
 }
 
-_MODULES = ("german_whist_v0",)
-
-__all__ = [*_MODULES, *sorted(_HOME_OF)]
+__all__ = [
+    "GermanWhistEnv",
+    "GermanWhistVecEnv",
+    "GermanWhistVectorEnv",
+    "OpponentPool",
+    "SelfPlayEnv",
+    "german_whist_v0",
+]
 
 
 def __getattr__(name: str) -> Any:
     """Load on first use: the module of one library does not need the others."""
-    if name in _MODULES:
+    if name == "german_whist_v0":
         return importlib.import_module(f".{name}", __name__)
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,3 @@
-# pyright: reportArgumentType=false
 """Base class and wrapper of the AEC environments: PettingZoo's life cycle, without the game."""
 
 from __future__ import annotations
@@ -172,7 +171,7 @@ class IllegalActionLoses(TerminateIllegalWrapper[str, Observation, int]):
         if not was_over:
             action = raw.check_action(action)
             self._illegal_value = -raw.worst - max(raw.episode_return(mover), 0.0)
-        super().step(action)
+        super().step(action)  # pyright: ignore[reportArgumentType]  # None once it is over
         if self._terminated and not was_over:
             raw.abandon(mover)
 

@@ -1,4 +1,3 @@
-# pyright: reportArgumentType=false, reportReturnType=false
 """German Whist as a PettingZoo AEC environment.
 
 | property | value |
@@ -275,7 +274,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
             self._raise_without_agents()
         agent = self.agent_selection
         if self.is_over:
-            self._was_dead_step(action)
+            self._was_dead_step(action)  # pyright: ignore[reportArgumentType]  # None is expected
             return
         number = as_integer(action)
         if number is None or not 0 <= number < self._actions:
@@ -350,7 +349,8 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
             orders = np.empty_like(self._batch.suit_orders)
             observation, mask = self._encode_for(self._seat(agent), orders)
         if self.reads_text:
-            return {"observation": self._text(agent), "action_mask": mask}
+            # `Observation` is annotated for arrays, which nearly all users read.
+            return {"observation": self._text(agent), "action_mask": mask}  # pyright: ignore[reportReturnType]
         return {"observation": observation, "action_mask": mask}
 
     def _text(self, agent: str) -> TextObservation:

@@ -1,4 +1,3 @@
-# pyright: reportArgumentType=false
 """German Whist for Gymnasium: a learner in one seat, an agent in the other.
 
 `GermanWhistEnv` is a single environment and `GermanWhistVectorEnv` a vector over one batch;
@@ -200,7 +199,8 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[LearnerObservation, int | s
             self.render()
 
     def _observation(self) -> LearnerObservation:
-        observation: Array | str = self._batch.observations[0].copy()
+        # Texts are not in the annotations: nearly all users read arrays.
+        observation: Any = self._batch.observations[0].copy()
         if self.options.observation == TEXT:
             observation = self._answers.observation(self.view())
         return self._observation_of(observation, self._batch.masks[0].copy())

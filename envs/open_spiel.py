@@ -1,4 +1,3 @@
-# pyright: reportReturnType=false
 """The game for OpenSpiel: any rule set with enumerable deals, as a Python game.
 
     from german_whist.envs.open_spiel import open_spiel_game
@@ -126,7 +125,8 @@ class OpenSpielState(pyspiel.State):
     def current_player(self) -> int:
         if self.game is None:
             return pyspiel.PlayerId.CHANCE
-        return pyspiel.PlayerId.TERMINAL if self.game.over else self.game.turn
+        turn = self.game.turn
+        return pyspiel.PlayerId.TERMINAL if turn is None else turn
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
         """All deals with equal probability; seat 1 deals the second half of them."""

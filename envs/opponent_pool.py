@@ -1,4 +1,3 @@
-# pyright: reportArgumentType=false
 """Opponent pool for self-play: which policy plays the other seat, and how the learner fares.
 
 Prioritized fictitious self-play (PFSP): Vinyals and others 2019, "Grandmaster level in StarCraft II
@@ -10,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -91,7 +91,9 @@ results counting most; 0.5 without results |
                 f"policies are {policies!r}, {type_phrase(policies)}: give a list, as in "
                 "OpponentPool(['threshold']), or a mapping of names"
             )
-        named = policies.items() if isinstance(policies, Mapping) else ((None, p) for p in policies)
+        named: Any = (
+            policies.items() if isinstance(policies, Mapping) else ((None, p) for p in policies)
+        )
         for name, policy in named:
             self.add(policy, name)
         self._n_fixed = len(self.names)

@@ -1,4 +1,3 @@
-# pyright: reportArgumentType=false
 """Self-play environment: the seat to move in each of `n` games, without an opponent.
 
 Everything is a NumPy array with one row per game, fresh each step, which `torch.from_numpy` wraps
@@ -10,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -92,7 +91,8 @@ class SelfPlayEnv:
         not wait for them, and `batch.check()` reports illegal ones. With `with_state` there are
         `states`, of rule sets whose state has one size.
         """
-        rule_sets = rules if isinstance(rules, (list, tuple)) else [rules]
+        several = isinstance(rules, (list, tuple))
+        rule_sets = rules if several else [cast("RulesLike", rules)]
         all_options = [options_from(rule_set, **options) for rule_set in rule_sets]
         self.num_envs: int = checked_count(num_envs, "num_envs")
         if not 0 < len(all_options) <= self.num_envs:
@@ -173,7 +173,7 @@ class SelfPlayEnv:
             yield result
             return
         for _, span in self.parts:
-            yield StepResult(*(array[span] for array in result))
+            yield StepResult._make(array[span] for array in result)
 
     @property
     def hand_over(self) -> npt.NDArray[np.bool_]:

@@ -1,4 +1,3 @@
-# pyright: reportArgumentType=false
 """Results of a tournament: plain records, written as JSON, CSV and data frames."""
 
 from __future__ import annotations
@@ -349,7 +348,7 @@ class Result:
         return json.dumps(self.to_json(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _to_builtins(value: Result | Pairing) -> JsonObject:
+def _to_builtins(value: Result | Pairing | Estimate) -> JsonObject:
     """Mappings and lists of JSON; infinity, which JSON lacks, is null."""
     return json.loads(json.dumps(asdict(value)), parse_constant=lambda _: None)
 

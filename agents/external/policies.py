@@ -1,4 +1,3 @@
-# pyright: reportReturnType=false
 """External policies as agents: functions of observations and masks, and ONNX files.
 
 A policy gets observations as the environments encode them, and returns logits of all actions,
@@ -9,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -204,7 +203,7 @@ class CallableAgent(Agent):
 
     def __init__(
         self,
-        function: Callable[[Array, Array], Array],
+        function: Callable[..., Any],
         rules: RulesLike,
         *option_words: str,
         match: Match | None = None,
@@ -273,13 +272,14 @@ class OnnxAgent(PolicyAgent):
 
         def policy(observations: Array, masks: Array) -> Array:
             feeds = dict(zip(inputs, (observations, masks), strict=False))
-            return graph.run(
+            outputs: Sequence[Any] = graph.run(
                 [output],
                 {
                     name: array.astype(_DTYPES.get(dtypes[name], np.float32))
                     for name, array in feeds.items()
                 },
-            )[0]
+            )
+            return outputs[0]
 
         super().__init__(rules, policy, **options, name=name, match=match)
         self._plays_as(trained_on, path, options["exact"])

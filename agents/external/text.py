@@ -1,4 +1,3 @@
-# pyright: reportArgumentType=false
 """Agents that play by texts, such as language models: `function(prompt) -> answer`."""
 
 from __future__ import annotations

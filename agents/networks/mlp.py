@@ -1,4 +1,3 @@
-# pyright: reportArgumentType=false
 """Compiled MLP inference with an incremental first layer.
 
 The output of a row does not depend on the rows of its batch. The first layer adds up the weights of
@@ -52,7 +51,7 @@ _in_use: WeakValueDictionary[bytes, Array] = WeakValueDictionary()
 
 def _shared(weights: Array) -> Array:
     """Equal weights that are in use already, if any: each network is in memory once."""
-    return _in_use.setdefault(sha256(weights).digest() + weights.dtype.char.encode(), weights)
+    return _in_use.setdefault(sha256(weights.data).digest() + weights.dtype.char.encode(), weights)
 
 
 def mlp_weights(layers: Sequence[tuple[Array, Array]]) -> MLPWeights:

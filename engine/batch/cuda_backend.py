@@ -1,4 +1,3 @@
-# pyright: reportArgumentType=false, reportReturnType=false
 """CUDA backend of a batch: device memory, and one thread per game.
 
 Used by `Batch(options, n, device="cuda")`; needs the extra `cuda`. Observations stay on the device
@@ -65,14 +64,15 @@ class CudaBackend:
             return self.zeros(shape, kind)
         from numba import cuda
 
-        return cuda.device_array(shape, kind)
+        # numba's annotation has the type of its default, float64.
+        return cuda.device_array(shape, kind)  # pyright: ignore[reportArgumentType]
 
     def constant(self, array: Array) -> Array:
         """Copy an array that never changes to the device, once; returns it."""
         self._constants[id(array)] = array, _copied(array)
         return array
 
-    def to_device(self, array: object) -> Array:
+    def to_device(self, array: Any) -> Array:
         """The array on the device; host arrays are copied."""
         if id(array) in self._constants:
             return self._constants[id(array)][1]

@@ -1,4 +1,3 @@
-# pyright: reportArgumentType=false
 """Tablebase files: names, header, and validated reading.
 
 A file holds the layers from `first` to `last` for one kind of contract, two endgames a byte with
@@ -124,7 +123,7 @@ def header(part: LayerFile, sums: list[int], data: np.ndarray) -> bytes:
     parts = [_PREFIX.pack(MAGIC, VERSION, *contents, part.size)]
     start = 0
     for size, total in zip(part.layer_sizes, sums, strict=True):
-        parts.append(_LAYER.pack(total, zlib.crc32(data[start : start + size])))
+        parts.append(_LAYER.pack(total, zlib.crc32(data[start : start + size].data)))
         start += size
     filled = b"".join(parts).ljust(HEADER_BYTES - _CHECKSUM.size, b"\0")
     return filled + _CHECKSUM.pack(zlib.crc32(filled))
@@ -153,7 +152,7 @@ def open_layers(part: LayerFile, path: Path | None = None) -> MappedLayers:
     start = 0
     for index, size in enumerate(part.layer_sizes):
         total, checksum = _LAYER.unpack_from(head, _PREFIX.size + index * _LAYER.size)
-        if zlib.crc32(data[start : start + size]) != checksum:
+        if zlib.crc32(data[start : start + size].data) != checksum:
             raise _unusable(path, f"layer {part.first + index} is damaged (wrong checksum)")
         sums.append(total)
         start += size

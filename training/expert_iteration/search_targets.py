@@ -1,4 +1,4 @@
-# pyright: reportArgumentType=false, reportAttributeAccessIssue=false
+# pyright: reportArgumentType=false
 """Hands with search targets, and the policy's loss on them: the expert of expert iteration.
 
 In one-trick lookahead every likely card of every decision is tried in the true deal: the opponent
@@ -166,7 +166,7 @@ def evaluate_exactly(
     count = 0
     for leaf in range(len(leaves.games)):
         game = row(leaves.games, leaf)
-        seat = games[leaves.roots[leaf]].turn
+        seat = row(games, leaves.roots[leaf]).turn
         sign = 1.0 if game.leader == seat else -1.0
         left = stock_left(row(rules, 0), game)
         if left == 0:
