@@ -66,15 +66,15 @@ def test_blank_tricks_are_those_of_a_view_before_the_first_trick() -> None:
 
 
 def exchanged(game: Game, seat: int, exchange: dict[int, int]) -> Game:
-    world = game.clone()
-    record = world.array[0]
+    determinization = game.clone()
+    record = determinization.array[0]
     for place, card in enumerate(game.cards_dealt):
         record["deal"][place] = exchange.get(int(card), int(card))
     for holder in range(2):
         cards = [exchange.get(int(card), int(card)) for card in game.hands[holder]]
         record["hand"][holder] = sum(1 << card for card in cards)
     assert record["hand"][seat] == game.array[0]["hand"][seat]
-    return world
+    return determinization
 
 
 @cache
@@ -82,10 +82,12 @@ def pair_of_games(name: str, layout: str) -> SelfPlayEnv:
     return dealt(engine_rules(name), 2, layout=layout)
 
 
-def shown_to_mover(worlds: tuple[Game, Game], layout: str) -> tuple[tuple[bytes, bytes], ...]:
-    games = pair_of_games(worlds[0].rules.name, layout)
-    for index, world in enumerate(worlds):
-        games.batch.games[index] = world.array[0]
+def shown_to_mover(
+    determinizations: tuple[Game, Game], layout: str
+) -> tuple[tuple[bytes, bytes], ...]:
+    games = pair_of_games(determinizations[0].rules.name, layout)
+    for index, determinization in enumerate(determinizations):
+        games.batch.games[index] = determinization.array[0]
     step = games.observe()
     return tuple((step.observations[i].tobytes(), step.masks[i].tobytes()) for i in range(2))
 
@@ -96,8 +98,8 @@ def history_bytes(view: View, relabel: bool) -> bytes:
     return rows.tobytes() + orders.tobytes()
 
 
-def check_same_to(seat: int, game: Game, world: Game) -> None:
-    view, other_view = game.view(seat), world.view(seat)
+def check_same_to(seat: int, game: Game, determinization: Game) -> None:
+    view, other_view = game.view(seat), determinization.view(seat)
     assert view.array.tobytes() == other_view.array.tobytes()
     assert view == other_view
     assert hash(view) == hash(other_view)
@@ -107,7 +109,7 @@ def check_same_to(seat: int, game: Game, world: Game) -> None:
         assert history_bytes(view, relabel) == history_bytes(other_view, relabel)
     if game.turn == seat:
         for layout in SUIT_ORDERS:
-            one, other = shown_to_mover((game, world), layout)
+            one, other = shown_to_mover((game, determinization), layout)
             assert one == other
 
 
@@ -129,16 +131,18 @@ def test_deals_that_look_alike_look_the_same(name: str, seed: int, seat: int, mi
     assume(len(unseen) > 1)
     one, other = random.Random(mixing).sample(unseen, 2)
     exchange = {one: other, other: one}
-    world = Game(game.rules)
-    world.deal_cards([exchange.get(int(card), int(card)) for card in game.cards_dealt], game.dealer)
+    determinization = Game(game.rules)
+    determinization.deal_cards(
+        [exchange.get(int(card), int(card)) for card in game.cards_dealt], game.dealer
+    )
     # What is known of a deal by its number is no part of a view.
-    world.array["number"] = game.array["number"]
+    determinization.array["number"] = game.array["number"]
     for action in game.actions:
         try:
-            world.play(action)
+            determinization.play(action)
         except IllegalAction:
             assume(False)
-    check_same_to(seat, game, world)
+    check_same_to(seat, game, determinization)
 
 
 @settings(max_examples=80)

@@ -128,17 +128,19 @@ def test_deals_that_look_the_same_give_equal_views(seed: int, seat: int, cards: 
     assume(len(unseen) > 1)
     one, other = random.Random(seed).sample(unseen, 2)
     exchange = {one: other, other: one}
-    world = ThreeGame()
-    world.deal_cards([exchange.get(int(card), int(card)) for card in game.cards_dealt], game.dealer)
+    determinization = ThreeGame()
+    determinization.deal_cards(
+        [exchange.get(int(card), int(card)) for card in game.cards_dealt], game.dealer
+    )
     for card in game.actions:
         try:
-            world.play(card)
+            determinization.play(card)
         except IllegalAction:
             assume(False)
-    assert game.view(seat) == world.view(seat)
-    assert repr(game.view(seat)) == repr(world.view(seat))
+    assert game.view(seat) == determinization.view(seat)
+    assert repr(game.view(seat)) == repr(determinization.view(seat))
     for made in (observation_for_three, mask_for_three):
-        assert made(game.view(seat)).tobytes() == made(world.view(seat)).tobytes()
+        assert made(game.view(seat)).tobytes() == made(determinization.view(seat)).tobytes()
 
 
 # -- mistakes

@@ -310,10 +310,10 @@ def masked_log_softmax(logits: Tensor, action_masks: Tensor) -> Tensor:
 
 def mean_entropy(probs: Tensor, log_probs: Tensor) -> Tensor:
     """Mean entropy of the policy over a minibatch."""
-    # Clamped, since log probabilities of illegal actions are near -1e9.
-    return -(probs * log_probs.clamp(min=-50)).sum(1).mean()
+    return -(probs * log_probs).sum(1).mean()
 
 
 def mean_kl(probs: Tensor, log_probs: Tensor, ref_log_probs: Tensor) -> Tensor:
     """Mean KL(policy ‖ reference) over a minibatch."""
+    # Bounded, so that no single action that the reference hardly ever plays dominates the loss.
     return (probs * (log_probs - ref_log_probs).clamp(-50, 50)).sum(1).mean()

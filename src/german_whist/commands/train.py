@@ -118,9 +118,9 @@ def _check_local(on: str | None) -> None:
 
 
 def _check_no_torchrun(reason: str) -> None:
-    world = rank_and_world_size()[1]
-    if world > 1:
-        raise ValueError(f"{reason}, and torchrun started {world}: begin it without torchrun")
+    world_size = rank_and_world_size()[1]
+    if world_size > 1:
+        raise ValueError(f"{reason}, and torchrun started {world_size}: begin it without torchrun")
 
 
 def _resume(folder: Path, words: list[str], on: str | None) -> int:
