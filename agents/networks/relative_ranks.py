@@ -6,6 +6,8 @@ relative ranks it takes the ace's index, so a network's knowledge of one applies
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ...common.jit.compiler import jit
@@ -58,33 +60,35 @@ def to_relative_actions(actions: np.uint64, action_map: np.ndarray) -> np.uint64
     return relative
 
 
-@jit
-def gather_rows(
-    observations: np.ndarray,
-    masks: np.ndarray,
-    inputs: np.ndarray,
-    relative_ranks: bool,
-    out: np.ndarray,
-    masks_out: np.ndarray,
-    action_maps: np.ndarray,
-    buffers: RowBuffers,
-    start: int,
-    stop: int,
-) -> None:
-    """Write network inputs and masks for a range of observations.
+class InputRows(NamedTuple):
+    """What a network gets of observations: `gather_rows` writes the last three arrays."""
 
-    `action_maps` becomes the action at each of the network's indices, -1 for none.
-    """
-    observation = buffers.observation[: observations.shape[1]]
+    observations: np.ndarray
+    """A row per game, as in all arrays but `inputs`."""
+    masks: np.ndarray
+    inputs: np.ndarray
+    """Places of the observation that the network reads."""
+    relative_ranks: bool
+    network_inputs: np.ndarray
+    network_masks: np.ndarray
+    env_actions: np.ndarray
+    """The action at each of the network's indices, -1 for none."""
+
+
+@jit
+def gather_rows(rows: InputRows, buffers: RowBuffers, start: int, stop: int) -> None:
+    """Write network inputs and masks for a range of observations."""
+    observation = buffers.observation[: rows.observations.shape[1]]
     for index in range(start, stop):
-        for k in range(observations.shape[1]):
-            observation[k] = observations[index, k]
-        if relative_ranks:
-            to_relative_ranks(observation, action_maps[index])
+        for k in range(len(observation)):
+            observation[k] = rows.observations[index, k]
+        env_actions = rows.env_actions[index]
+        if rows.relative_ranks:
+            to_relative_ranks(observation, env_actions)
         else:
-            identity_action_map(action_maps[index])
-        for k in range(len(inputs)):
-            out[index, k] = observation[inputs[k]]
-        for place in range(masks.shape[1]):
-            action = action_maps[index, place]
-            masks_out[index, place] = masks[index, action] if action >= 0 else 0
+            identity_action_map(env_actions)
+        for k in range(len(rows.inputs)):
+            rows.network_inputs[index, k] = observation[rows.inputs[k]]
+        for place in range(rows.masks.shape[1]):
+            action = env_actions[place]
+            rows.network_masks[index, place] = rows.masks[index, action] if action >= 0 else 0

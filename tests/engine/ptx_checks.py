@@ -13,7 +13,7 @@ import numba.cuda.dispatcher
 import numpy as np
 from numba import from_dtype, typeof, types
 
-from german_whist.agents.networks.relative_ranks import gather_rows
+from german_whist.agents.networks.relative_ranks import InputRows, gather_rows
 from german_whist.engine.batch import cuda_kernels as kernels
 from german_whist.engine.batch import kernels as episodes
 from german_whist.engine.batch.config import ENV_CONFIG
@@ -63,7 +63,9 @@ TAKES = {
 BYTES, WORDS, LOGITS, RECORDS = array("i1", 2), array("i8", 2), array("f4", 2), array(GAME)
 SEATS, ORDERS, CHANCES = array("u1"), array("u1", 2), array("f4")
 ROWS = {
-    gather_rows: (BYTES, BYTES, NUMBERS, types.boolean, BYTES, BYTES, WORDS),
+    gather_rows: (
+        types.NamedTuple((BYTES, BYTES, NUMBERS, types.boolean, BYTES, BYTES, WORDS), InputRows),
+    ),
     training.sample_actions: (
         types.NamedTuple((LOGITS, BYTES, CHANCES, NUMBERS, CHANCES), training.ActionSampling),
     ),
@@ -100,7 +102,7 @@ def main() -> None:
     cuda.dispatcher.get_current_device = Device
     named = {each.__name__ for each in TAKES}
     kernel_names = {
-        name for room in (episodes, kernels) for name in vars(room) if name.endswith("_all")
+        name for module in (episodes, kernels) for name in vars(module) if name.endswith("_all")
     }
     assert kernel_names <= named, kernel_names - named
     compiled: dict[str, Any] = {

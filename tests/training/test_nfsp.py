@@ -25,7 +25,7 @@ from plain_learning import (
     masked_log_softmax,
 )
 
-from german_whist.agents.networks.relative_ranks import gather_rows
+from german_whist.agents.networks.relative_ranks import InputRows, gather_rows
 from german_whist.engine.batch.cpu_backend import CpuBackend
 from german_whist.training.algorithms.base import Diverged
 from german_whist.training.algorithms.nfsp import NFSP
@@ -107,9 +107,8 @@ class Recorder:
         masks = np.zeros((N_ENVS, n_actions), np.int8)
         network_to_env = np.zeros((N_ENVS, n_actions), np.int64)
         copies = result.observations.copy(), result.masks.copy()
-        CpuBackend().run_rows(
-            N_ENVS, gather_rows, *copies, inputs, True, observations, masks, network_to_env
-        )
+        rows = InputRows(*copies, inputs, True, observations, masks, network_to_env)
+        CpuBackend().run_rows(N_ENVS, gather_rows, rows)
         return observations, masks, network_to_env
 
     def trajectories(self) -> list[list[dict[str, Any]]]:

@@ -21,7 +21,7 @@ from torch.nn import functional
 
 from ...agents.checkpoints.input_names import input_names
 from ...agents.checkpoints.schema import Count, NetworkCard
-from ...agents.networks.relative_ranks import gather_rows
+from ...agents.networks.relative_ranks import InputRows, gather_rows
 from ...common.schema import convert
 from ...common.typing import Array, JsonObject
 from ...engine.dtypes import SEATS
@@ -138,17 +138,16 @@ class NFSP(Trainer):
             observations = np.zeros((n_envs, len(self.inputs)), np.int8)
             action_masks = np.zeros((n_envs, self.n_actions), np.int8)
             env_actions = np.zeros((n_envs, self.n_actions), np.int64)
-            self.games.batch.backend.run_rows(
-                n_envs,
-                gather_rows,
-                step.observations,
-                step.masks,
-                self.inputs,
-                True,
-                observations,
-                action_masks,
-                env_actions,
+            rows = InputRows(
+                observations=step.observations,
+                masks=step.masks,
+                inputs=self.inputs,
+                relative_ranks=True,
+                network_inputs=observations,
+                network_masks=action_masks,
+                env_actions=env_actions,
             )
+            self.games.batch.backend.run_rows(n_envs, gather_rows, rows)
             seats = step.seats.astype(np.int64)
             responds = best_response[games, seats]
             actions = self._select_actions(observations, action_masks, responds, epsilon, rng)

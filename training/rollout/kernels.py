@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...agents.checkpoints.schema import HIDDEN_CARDS_SIZE
-from ...agents.networks.relative_ranks import gather_rows
+from ...agents.networks.relative_ranks import InputRows, gather_rows
 from ...agents.sampling import masked_softmax
 from ...common.jit.compiler import jit
 from ...engine.batch.batch import Backend
@@ -209,9 +209,16 @@ def compile_all(rules: np.ndarray, backend: Backend) -> None:
     actions, orders = np.zeros(1, np.int64), np.zeros((1, 4), np.uint8)
     no_rows = np.zeros((0, OBSERVATION_SIZE), np.int8)
     for relative_ranks in (False, True):
-        backend.run_rows(
-            0, gather_rows, no_rows, no_rows, actions, relative_ranks, no_rows, no_rows, env_actions
+        rows = InputRows(
+            observations=no_rows,
+            masks=no_rows,
+            inputs=actions,
+            relative_ranks=relative_ranks,
+            network_inputs=no_rows,
+            network_masks=no_rows,
+            env_actions=env_actions,
         )
+        backend.run_rows(0, gather_rows, rows)
     to_network_actions(actions, env_actions)
     backend.run_rows(1, sample_actions, ActionSampling(matrix, masks, numbers, actions, numbers))
     relabel_actions(actions, orders)

@@ -8,7 +8,7 @@ import numpy as np
 from torch import Tensor
 
 from ...agents.checkpoints.schema import HIDDEN_CARDS_SIZE
-from ...agents.networks.relative_ranks import gather_rows
+from ...agents.networks.relative_ranks import InputRows, gather_rows
 from ...engine.batch.results import StepResult
 from .backends import Array, TrainingBackend
 
@@ -76,17 +76,16 @@ class RolloutBuffer:
     def add_observations(self, step: int, result: StepResult) -> None:
         """Add observations and masks at a step; -1: after the last."""
         is_next = step < 0
-        self._backend.batch_backend.run_rows(
-            len(self.env_actions),
-            gather_rows,
-            result.observations,
-            result.masks,
-            self._inputs,
-            self._relative_ranks,
-            self.next_observations if is_next else self.observations[step],
-            self.next_masks if is_next else self.action_masks[step],
-            self.env_actions,
+        rows = InputRows(
+            observations=result.observations,
+            masks=result.masks,
+            inputs=self._inputs,
+            relative_ranks=self._relative_ranks,
+            network_inputs=self.next_observations if is_next else self.observations[step],
+            network_masks=self.next_masks if is_next else self.action_masks[step],
+            env_actions=self.env_actions,
         )
+        self._backend.batch_backend.run_rows(len(self.env_actions), gather_rows, rows)
         if not is_next:
             self.seats[step] = result.seats
 
