@@ -215,6 +215,7 @@ export interface AnswerResult {
   rating: number | null;
   change: number | null;
   streak: number;
+  steps: Array<VisibleState>;
 }
 
 export interface ActionValue {
@@ -226,11 +227,6 @@ export interface ActionValue {
   cost_margin_of_error?: number;
   tricks?: number | null;
   probability?: number | null;
-}
-
-export interface PlayoutLine {
-  text: string;
-  steps: Array<VisibleState>;
 }
 
 export interface VisibleState {
@@ -256,6 +252,11 @@ export interface VisibleState {
   texts: TableText;
 }
 
+export interface PlayoutLine {
+  text: string;
+  steps: Array<VisibleState>;
+}
+
 export interface PuzzleStats {
   rating: number;
   deviation: number;
@@ -264,6 +265,15 @@ export interface PuzzleStats {
   solved: number;
   streak: number;
   best_streak: number;
+  themes: Record<string, number>;
+  history: Array<PuzzleAttempt>;
+}
+
+export interface PuzzleAttempt {
+  id: string;
+  solved: boolean;
+  rating: number;
+  theme: string;
 }
 
 export interface Exercise {

@@ -105,9 +105,10 @@ class NextHandRequest(Struct, forbid_unknown_fields=True):
 
 
 class AnswerRequest(Struct, forbid_unknown_fields=True):
-    """The answer to a puzzle or an exercise."""
+    """The answer to a puzzle or an exercise, after the right cards `before` it."""
 
     action: Action
+    before: Annotated[list[Action], Meta(max_length=26)] = []
 
 
 class SpeedRequest(Struct, forbid_unknown_fields=True):

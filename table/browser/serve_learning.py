@@ -10,7 +10,8 @@ Starlette runs handlers that are not `async` in a thread.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from datetime import date
 from typing import Any, NamedTuple
 
@@ -25,8 +26,15 @@ from ...engine.view import View
 from ..rating import Rating
 from ..review.analysis import SURE, WIN, ActionValue, PositionValues
 from ..review.hints import hint_reason, position_values
-from ..review.puzzles import ENDGAME, Puzzle, all_puzzles, position_before
+from ..review.puzzles import (
+    ENDGAME,
+    Puzzle,
+    all_puzzles,
+    play_to_decision,
+    position_before,
+)
 from ..review.replay import player_names
+from ..review.themes import ending_reason
 from ..text import words
 from ..text.labels import YOU, capital, label
 from .messages import Refused, VisibleState, describe_view, visible_fields
@@ -35,6 +43,7 @@ from .requests import AnswerRequest, Services, find_person, json_response, read_
 _POOL = 12
 """A puzzle is drawn from this many with the ratings nearest to the person's."""
 _PUZZLE_DEVIATION = 60.0
+_MAX_HISTORY = 50
 _DAY_STRIDE = 7919
 """A prime: puzzles of successive days are unlike each other, and none comes twice in a round."""
 
@@ -51,7 +60,10 @@ class Problem(VisibleState, kw_only=True):
 
 
 class AnswerResult(Struct):
-    """The value of an answer, and of every other card."""
+    """The value of an answer, and of every other card.
+
+    If the puzzle goes on after a right card, `steps` are the positions up to the next decision.
+    """
 
     solved: bool
     verdict: str
@@ -63,6 +75,7 @@ class AnswerResult(Struct):
     rating: float | None = None
     change: float | None = None
     streak: int = 0
+    steps: list[VisibleState] = []
 
 
 class PlayoutLine(Struct):
@@ -73,8 +86,17 @@ class PlayoutLine(Struct):
     """The positions; what was played last stands in `texts.answer`."""
 
 
+class PuzzleAttempt(Struct):
+    """A puzzle that a person attempted."""
+
+    id: str
+    solved: bool
+    rating: float
+    theme: str
+
+
 class PuzzleStats(Struct):
-    """A person's rating and results on puzzles."""
+    """A person's rating and results on puzzles, and the puzzles of each theme."""
 
     rating: float
     deviation: float
@@ -83,6 +105,9 @@ class PuzzleStats(Struct):
     solved: int
     streak: int
     best_streak: int
+    themes: dict[str, int]
+    history: list[PuzzleAttempt]
+    """The latest attempts, the last first."""
 
 
 class ProblemSource(NamedTuple):
@@ -96,6 +121,8 @@ class ProblemSource(NamedTuple):
     values: Callable[[], PositionValues]
     record: Callable[[AnswerResult], None]
     """Stores the result of an answer, and completes it."""
+    goes_on: bool = False
+    """Whether it has further decisions after the first."""
 
 
 class LearningHandlers:
@@ -132,6 +159,7 @@ class LearningHandlers:
             puzzle.rating,
             values=puzzle.position_values,
             record=record,
+            goes_on=puzzle.kind == ENDGAME,
         )
 
     def _exercise(self, request: Request) -> ProblemSource:
@@ -169,7 +197,9 @@ class LearningHandlers:
             day = date.today().toordinal() * _DAY_STRIDE % len(all_kinds)
             puzzle = all_kinds[sorted(all_kinds)[day]]
             return json_response(_problem(self._puzzle(puzzle, person)))
-        puzzles = [puzzle for puzzle in all_kinds.values() if kind in ("", puzzle.kind)]
+        puzzles = [
+            puzzle for puzzle in all_kinds.values() if kind in ("", puzzle.kind, puzzle.theme)
+        ]
         if not puzzles:
             raise Refused(label("problem.no_puzzle"), 404)
         attempted = self._progress.attempts(person)
@@ -185,17 +215,21 @@ class LearningHandlers:
         body = await read_request(request, AnswerRequest)
 
         def answer() -> AnswerResult:
-            source = self._source(request)
+            source = _after(self._source(request), body.before)
             result = _answer(source, body.action)
-            source.record(result)
+            if not result.steps:
+                source.record(result)
             return result
 
         return json_response(await run_in_threadpool(answer))
 
     async def line(self, request: Request) -> Response:
         body = await read_request(request, AnswerRequest)
-        line = await run_in_threadpool(lambda: _line(self._source(request).game, body.action))
-        return json_response(line)
+
+        def line() -> PlayoutLine:
+            return _line(_after(self._source(request), body.before).game, body.action)
+
+        return json_response(await run_in_threadpool(line))
 
     # -- statistics
 
@@ -204,16 +238,25 @@ class LearningHandlers:
 
     def _stats(self, person: str) -> PuzzleStats:
         rating = self._progress.rating(person, "puzzles")
-        solved = list(self._progress.attempts(person).values())
+        puzzles, attempts = all_puzzles(self._folder), self._progress.attempts(person)
+        solved = list(attempts.values())
+        history = [
+            PuzzleAttempt(name, right, puzzles[name].rating, puzzles[name].theme)
+            for name, right in attempts.items()
+            if name in puzzles
+        ]
+        themes = Counter(puzzle.theme for puzzle in puzzles.values() if puzzle.theme)
         streak, best_streak = streaks(solved)
         return PuzzleStats(
             rating=round(rating.value),
             deviation=round(rating.deviation),
-            puzzles=len(all_puzzles(self._folder)),
+            puzzles=len(puzzles),
             tried=len(solved),
             solved=sum(solved),
             streak=streak,
             best_streak=best_streak,
+            themes=dict(themes.most_common()),
+            history=history[:_MAX_HISTORY],
         )
 
     def exercises(self, request: Request) -> Response:
@@ -272,15 +315,51 @@ def _answer(source: ProblemSource, action: int) -> AnswerResult:
     solved = card.cost <= SURE * card.cost_margin_of_error
     worse = [card.cost > SURE * card.cost_margin_of_error for card in position.cards if card.cost]
     only = all(worse) and len(worse) == len(position.cards) - 1
+    right = action if solved else position.best[0]
+    explained = position.exact and view.open and view.rules.race is None and not view.low
+    steps = _to_next_decision(source.game.clone(), action) if solved and source.goes_on else []
     return AnswerResult(
         solved=solved,
         verdict=words.verdict(position.unit, card.cost, solved, position.exact, only),
-        why=hint_reason(view, position),
+        why=ending_reason(view, right, action) if explained else hint_reason(view, position),
         best=position.best,
         values=sorted(position.cards, key=lambda card: -(card.value or 0.0)),
         unit=position.unit,
         exact=position.exact,
+        steps=steps,
     )
+
+
+def _after(source: ProblemSource, actions: Sequence[int]) -> ProblemSource:
+    """A puzzle after some right cards and the other's perfect answers."""
+    game = source.game
+    for action in actions:
+        right = action in source.values().best and source.goes_on
+        if not (right and _to_next_decision(game, action)):
+            raise Refused(label("refused.puzzle"), 404)
+        source = source._replace(values=lambda: position_values(game.view()))
+    return source
+
+
+def _to_next_decision(game: Game, action: int) -> list[VisibleState]:
+    """Play a card, and perfectly on; the positions up to the next decision, empty without one."""
+    seat, steps = game.turn or 0, list[VisibleState]()
+
+    def play(action: int) -> None:
+        steps.append(_played(game, action, seat))
+
+    play(action)
+    return steps if play_to_decision(game, seat, play) else []
+
+
+def _played(game: Game, action: int, seat: int) -> VisibleState:
+    """The position after an action, which stands in `texts.answer`."""
+    names = _names()
+    text = capital(words.action_text(names[game.turn != seat], game.phase, action))
+    game.play(action)
+    step = VisibleState(**_visible(game.view(seat), names))
+    step.texts.answer = text
+    return step
 
 
 def _line(game: Game, action: int) -> PlayoutLine:
@@ -288,19 +367,11 @@ def _line(game: Game, action: int) -> PlayoutLine:
     seat, names = game.turn or 0, _names()
     steps: list[VisibleState] = []
 
-    def play(action: int) -> None:
-        name = names[0 if game.turn == seat else 1]
-        text = capital(words.action_text(name, game.phase, action))
-        game.play(action)
-        step = VisibleState(**_visible(game.view(seat), names))
-        step.texts.answer = text
-        steps.append(step)
-
     try:
         best_card_of(game.view(seat))
-        play(action)
+        steps.append(_played(game, action, seat))
         while game.turn is not None:
-            play(int(best_card_of(game.view())))
+            steps.append(_played(game, int(best_card_of(game.view())), seat))
     except NotOpenError:
         raise IllegalAction(label("refused.not_open")) from None
     tricks = game.counting_tricks if seat == 0 else game.counting_tricks[::-1]

@@ -1,38 +1,43 @@
 # pyright: strict
 """Puzzles: rated positions with one right card, generated from hands that agents play.
 
-In an endgame puzzle exactly one card wins, or saves, the hand, by its exact values. In a foreplay
-puzzle one card is best beyond the interval of every judge: where the networks play, the thinker,
-and a search that shares only the policy with it, which samples hands by how likely they explain the
-opponent's cards, and plays the stock out instead of asking a value network. The rating is fitted
-to how often rule agents of known strength find the right card.
+In an endgame puzzle exactly one card wins, or saves, the hand, by its exact values. The other
+answers perfectly, and each later decision in which a card costs something belongs to it. In a
+foreplay puzzle one card is best beyond the interval of every judge: where the networks play, the
+thinker, and a search that shares only the policy with it, which samples hands by how likely they
+explain the opponent's cards, and plays the stock out instead of asking a value network. The rating
+is fitted to how often rule agents of known strength find all right cards.
 """
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.resources import files
 from itertools import count, islice
+from math import prod
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
 
+from ...agents.costs import exact_payoffs
 from ...agents.player import Player
 from ...agents.registry import make_agent
 from ...agents.search.thinker import ThinkerAgent
 from ...engine.cards import action_word, text_of
+from ...engine.endgame import best_card_of
 from ...engine.game import Game
 from ...engine.records import GameRecord
 from ...engine.rules import Rules
 from ...engine.view import View
 from ..rating import strengths
 from .analysis import ActionValue, AnalysisSettings, Analyst, PositionValues
+from .themes import theme_of
 
 FILE = "puzzles.jsonl"
 ENDGAME, FOREPLAY = "endgame", "foreplay"
@@ -72,6 +77,8 @@ class Puzzle(Struct, omit_defaults=True):
     values: list[tuple[int, float, float]]
     """For each action: its value, and the margin of error of its cost."""
     rating: float
+    theme: str = ""
+    """What the right card of an ending does; empty in the foreplay."""
 
     def position(self) -> Game:
         game = Game(self.rules)
@@ -95,6 +102,19 @@ class Puzzle(Struct, omit_defaults=True):
         ]
         best = [card.action for card in cards if card.cost == 0]
         return PositionValues(exact=self.exact, unit=self.unit, best=best, cards=cards)
+
+
+def play_to_decision(game: Game, seat: int, play: Callable[[int], object]) -> bool:
+    """Play an open ending perfectly, by `play`, until some card of the seat costs something.
+
+    Returns whether there is such a decision; otherwise the hand is over.
+    """
+    while not game.over:
+        view = game.view()
+        if view.seat == seat and len(set((exact_payoffs(view) or {}).values())) > 1:
+            return True
+        play(int(best_card_of(view)))
+    return False
 
 
 def position_before(record: GameRecord, n: int) -> Game:
@@ -201,6 +221,7 @@ def _to_puzzle(kind: str, candidate: _Candidate) -> Puzzle:
             for card in values.cards
         ],
         rating=candidate.rating,
+        theme=theme_of(game.view(), values.best[0]) if kind == ENDGAME else "",
     )
 
 
@@ -274,14 +295,31 @@ def regrade(puzzle: Puzzle) -> Puzzle:
 
 
 def _rating(kind: str, game: Game, best: int) -> float:
-    ratings, view = strengths(), game.view()
-    results = [(ratings["random"][0], 1 / len(view.legal()), _TRIALS)]
+    ratings, decisions = strengths(), _decisions(kind, game, best)
+    by_chance = prod(len(good) / len(position.legal()) for position, good in decisions)
+    results = [(ratings["random"][0], by_chance, _TRIALS)]
     for name in _GRADERS[kind]:
         agent = make_agent(name, game.rules)
         players = (Player(agent, game.rules, seed=seed) for seed in range(_TRIALS))
-        solved = sum(player.choose(view, 0) == best for player in players)
+        solved = sum(
+            all(player.choose(position.view(), 0) in good for position, good in decisions)
+            for player in players
+        )
         results.append((ratings[name][0], solved / _TRIALS, _TRIALS))
     return round(fit_rating(results))
+
+
+def _decisions(kind: str, game: Game, best: int) -> list[tuple[Game, list[int]]]:
+    """The decisions of a puzzle's best line, each with its right cards."""
+    decisions = [(game.clone(), [best])]
+    line, seat = game.clone(), game.turn or 0
+    line.play(best)
+    while kind == ENDGAME and play_to_decision(line, seat, line.play):
+        payoffs = exact_payoffs(line.view()) or {}
+        good = [card for card, payoff in payoffs.items() if payoff == max(payoffs.values())]
+        decisions.append((line.clone(), good))
+        line.play(int(best_card_of(line.view())))
+    return decisions
 
 
 def fit_rating(results: Sequence[tuple[float, float, int]]) -> float:

@@ -12,6 +12,11 @@ from playwright.sync_api import Page, expect
 from tablepage import ASKED, COMPUTING, OVER, PLAYABLE, SHOWN, User
 from test_puzzles import ENDINGS, FOREPLAYS
 
+from german_whist import Game
+from german_whist.agents.costs import exact_payoffs
+from german_whist.table.review import puzzles as puzzle_review
+from german_whist.table.review.puzzles import Puzzle
+
 
 def choose(page: Page, action: int) -> None:
     """Choose a card by keys alone: its rank, then its suit, then Enter."""
@@ -20,9 +25,46 @@ def choose(page: Page, action: int) -> None:
     page.keyboard.press("Enter")
 
 
+def decisions_of(puzzle: Puzzle) -> list[tuple[Game, list[int]]]:
+    best = puzzle.position_values().best[0]
+    return puzzle_review._decisions(puzzle.kind, puzzle.position(), best)
+
+
+def test_a_puzzle_goes_on_until_its_last_decision(user: User) -> None:
+    page = user.page
+    puzzle = next(puzzle for puzzle in ENDINGS if len(decisions_of(puzzle)) == 3)
+    best = puzzle.position_values().best[0]
+    user.go(f"puzzle/{puzzle.id}")
+    user.computed(ASKED)
+    line, seat = puzzle.position(), puzzle.position().turn or 0
+    for n in range(3):
+        choose(page, best)
+        if n == 2:
+            break
+        expect(page.locator(".task h2")).to_contain_text("And now?", timeout=COMPUTING)
+        user.computed(ASKED)
+        line.play(best)
+        puzzle_review.play_to_decision(line, seat, line.play)
+        expect(page.locator(PLAYABLE)).to_have_count(len(line.legal()))
+        payoffs = exact_payoffs(line.view()) or {}
+        best = max(payoffs, key=payoffs.__getitem__)
+    user.computed(".values")
+    expect(page.locator(".task")).to_contain_text("1 in a row")
+    user.go("learn")
+    page.locator(".history summary").click()
+    expect(page.locator(".history a")).to_have_count(1)
+    expect(page.locator(".history b")).to_have_text("✓ solved")
+    theme = page.locator(".themes a").first
+    name = theme.inner_text()
+    theme.click()
+    user.computed(ASKED)
+    page.go_back()
+    expect(page.locator(".themes")).to_contain_text(name)
+
+
 def test_a_puzzle_is_solved_by_keys_and_played_out(user: User) -> None:
     page = user.page
-    puzzle = ENDINGS[0]
+    puzzle = next(puzzle for puzzle in ENDINGS if len(decisions_of(puzzle)) == 1)
     (best,) = puzzle.position_values().best
     user.go(f"puzzle/{puzzle.id}")
     user.computed(ASKED)

@@ -22,7 +22,7 @@ const problems = () => import("./review/problem.js");
 const ROUTES = [
   [/^#\/table\/([\w-]+)$/, "table", (id) => new TablePage(id)],
   [/^#\/replay\/([\w.~-]+)\/(\d+)(?:\/(\d+))?$/, "replay", async (id, hand, step) => new (await import("./review/replay.js")).ReplayPage(id, Number(hand), Number(step ?? 0))],
-  [/^#\/puzzles(?:\/(endgame|foreplay|day))?$/, "problem", async (kind) => (await problems()).puzzlePage("", kind)],
+  [/^#\/puzzles(?:\/(\w+))?$/, "problem", async (kind) => (await problems()).puzzlePage("", kind)],
   [/^#\/puzzle\/([\w-]+)$/, "problem", async (id) => (await problems()).puzzlePage(id)],
   [/^#\/exercise\/([\w-]+)\/(\d+)\/(\d+)$/, "problem", async (id, hand, n) => (await problems()).exercisePage(id, Number(hand), Number(n))],
   [/^#\/learn$/, "learn", async () => new (await import("./pages/learn.js")).LearnPage()],

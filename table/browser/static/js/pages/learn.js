@@ -13,6 +13,9 @@ import { LABELS, label } from "../base/words.js";
 /** @type {(title: string, text: string, ...more: Child[]) => HTMLElement} */
 const part = (title, text, ...more) => h("section", { class: "card-panel lesson" }, h("h2", {}, title), h("p", {}, text), ...more);
 
+/** @param {string} theme */
+const themeOf = (theme) => (theme ? label(`themes.${theme}.name`) : label("learn.for_the_stock"));
+
 export class LearnPage {
   constructor() {
     this.puzzles = h("div", { class: "lesson-body" });
@@ -36,7 +39,10 @@ export class LearnPage {
         label("learn.in_set", { n: solver.puzzles })].join(" · ")),
       h("div", { class: "lesson-buttons" }, h("a", { class: "button primary", href: "#/puzzles" }, label("learn.solve")),
         h("a", { class: "button", href: "#/puzzles/day" }, label("learn.day")),
-        h("a", { class: "button", href: "#/puzzles/endgame" }, label("learn.endings")), h("a", { class: "button", href: "#/puzzles/foreplay" }, label("learn.foreplay"))));
+        h("a", { class: "button", href: "#/puzzles/endgame" }, label("learn.endings")), h("a", { class: "button", href: "#/puzzles/foreplay" }, label("learn.foreplay"))),
+      h("p", { class: "themes" }, label("learn.themes"), " ", Object.entries(solver.themes).map(([name, n], place) => [place ? " · " : "", h("a", { href: `#/puzzles/${name}` }, themeOf(name)), ` (${n})`])),
+      solver.history.length ? h("details", { class: "history" }, h("summary", {}, label("learn.history")), h("ul", { class: "hand-list" }, solver.history.map(({ id, solved, rating, theme }) => h("li", {},
+        h("a", { href: `#/puzzle/${id}` }, h("b", { class: solved ? "result-won" : "result-lost" }, label(solved ? "learn.was_solved" : "learn.was_failed")), h("span", {}, themeOf(theme)), h("small", {}, label("problem.rated", { n: Math.round(rating) }))))))) : "");
     const left = mistakes.filter((mistake) => !mistake.solved);
     this.own.replaceChildren(
       mistakes.length ? h("p", { class: "figures-line" }, label("learn.left", { left: left.length, n: mistakes.length })) : "",

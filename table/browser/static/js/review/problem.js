@@ -42,8 +42,12 @@ class ProblemPage {
     this.closed = false;
     /* An answer, a line or the next problem is under way. */
     this.busy = false;
-    /** @type {Problem | null} */
+    /** @type {Problem | null} The position that is asked about: the first one, or a later decision of its line. */
     this.problem = null;
+    /** @type {number[]} The right cards before it. */
+    this.before = [];
+    /** @type {Problem | undefined} */
+    this.first = undefined;
     /** @type {AnswerResult | null} */
     this.answered = null;
     this.tableView = new TableView(tableViewOptions);
@@ -74,8 +78,8 @@ class ProblemPage {
   /** @param {Problem} [problem] */
   async load(problem) {
     if (!problem) return this.empty();
-    this.problem = problem;
-    this.answered = null;
+    this.first = problem;
+    this.before = [];
     const parts = [problem.rules_title, problem.rating ? label("problem.rated", { n: Math.round(problem.rating) }) : ""];
     this.title.replaceChildren(this.source.title, h("small", {}, parts.filter(Boolean).join(" · ")));
     this.description.replaceChildren(...[problem.question, ...problem.texts.table].map((text) => h("p", {}, text)));
@@ -83,6 +87,13 @@ class ProblemPage {
     const about = faint(`${problem.texts.stage}. ${label(problem.open ? "problem.open" : "problem.closed")}`);
     this.lay(STILL.matches ? { task: [question], foot: [about] } : { task: [question, about] });
     await this.show(problem, problem, true);
+    this.ask(problem);
+  }
+
+  /** @param {Problem} problem */
+  ask(problem) {
+    this.problem = problem;
+    this.answered = null;
     this.offer(problem);
     this.tableView.root.dataset.move = "asked";
   }
@@ -110,7 +121,7 @@ class ProblemPage {
 
   /** @type {(problem: Problem, found?: { best: number[], action: number }) => void} */
   offer(problem, found) {
-    this.picker.update({ ...problem, move: problem.id });
+    this.picker.update({ ...problem, move: `${problem.id} ${this.before.length}` });
     this.exchange.update(problem, found);
   }
 
@@ -122,11 +133,29 @@ class ProblemPage {
     if (!problem.legal.includes(action)) return void toast(whyNot(problem, action));
     await this.alone(async () => {
       /** @type {AnswerResult} */
-      const found = await post(`${this.source.path(problem.id)}/answer`, { action });
+      const found = await post(`${this.source.path(problem.id)}/answer`, { action, before: this.before });
+      if (found.steps.length) return this.goOn(problem, found, action);
       this.answered = found;
       this.showAnswer(problem, found, action);
       announce(found.verdict);
     });
+  }
+
+  /* A right card, the other's perfect answers, and the next decision. */
+  /** @type {(problem: Problem, found: AnswerResult, action: number) => Promise<void>} */
+  async goOn(problem, { steps, why }, action) {
+    delete this.tableView.root.dataset.move;
+    this.picker.clear();
+    const said = h("p", { class: "faint" }, why);
+    this.lay({ task: [h("h2", { class: "good" }, `✓ ${label("problem.go_on")}`), said], foot: [faint(steps.slice(1).map(({ texts }) => texts.answer).join(" · "))] });
+    for (const step of steps) {
+      await this.show(problem, step);
+      if (step !== steps.at(-1)) await pause(STEP[settings.motion]);
+      if (this.closed) return;
+    }
+    this.before = [...this.before, action];
+    this.ask({ ...problem, ...steps[steps.length - 1] });
+    announce(`${label("problem.go_on")} ${this.problem?.texts.prompt}`);
   }
 
   /** @type {(problem: Problem, found: AnswerResult, action: number) => void} */
@@ -137,7 +166,7 @@ class ProblemPage {
       values: [valuesTable({ cards: found.values, best: found.best, action, unit: found.unit, exact: found.exact }), ...(problem.open ? [faint(label("problem.play_out"))] : [])],
       foot: [
         ...(problem.open ? [button(() => this.playOut(problem, found, found.best[0]), "", label("problem.line"))] : []),
-        ...(found.solved ? [] : [button(() => this.load(problem), "", label("site.again"))]),
+        ...(found.solved ? [] : [button(() => this.load(this.first), "", label("site.again"))]),
         button(() => this.next(), "primary", label("problem.next"))],
     });
     this.offer(problem, { best: found.best, action });
@@ -151,7 +180,7 @@ class ProblemPage {
     if (!problem.open || !problem.legal.includes(action)) return;
     await this.alone(async () => {
       /** @type {PlayoutLine} */
-      const { text, steps } = await post(`${this.source.path(problem.id)}/line`, { action });
+      const { text, steps } = await post(`${this.source.path(problem.id)}/line`, { action, before: this.before });
       const card = cardOf(action);
       const list = h("ol", { class: "line" }), spoken = h("p", { "aria-live": "polite" });
       this.lay({ task: [h("h2", {}, label("problem.after"), card ? cardText(card) : actionSymbol(action)), spoken], values: [list] });
