@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from german_whist.table.browser import finished_hands, messages, requests, serve_learning
 from german_whist.table.game import opponents, progress, statistics
-from german_whist.table.review import analysis, hints, networks, replay
+from german_whist.table.review import analysis, hands, hints, networks, replay
 
 REQUESTS = (requests.TableRequest, requests.SpeedRequest)
 ANSWERS = (
@@ -28,6 +28,7 @@ ANSWERS = (
     analysis.Analysis,
     analysis.PositionValues,
     networks.NetworkReview,
+    hands.NotableHand,
     replay.Replay,
     hints.SeenCards,
     hints.Hint,

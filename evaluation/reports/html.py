@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from urllib.parse import quote
 
 from ...engine.rules import Rules
 from ..formats import number_with_interval, percent_with_interval
@@ -11,11 +12,15 @@ from . import charts, plots
 from .text import Table, origin_of, tables_of, title_of
 
 
-def as_html(result: Result, rules: Rules) -> str:
+def as_html(result: Result, rules: Rules, replays: str = "") -> str:
+    """The report; `replays` is the address of a page with hands to look at."""
     ladder = result.ladder
     heading = "Ladder" if ladder is not None else f"{result.agents[0]} in the arena"
     parts = [f"<h1>{escape(heading)}</h1>", f'<p class="soft">{escape(title_of(result))}.</p>']
     parts += [f'<p class="note">{escape(note)}</p>' for note in result.notes]
+    if replays:
+        about = "Replays: the worst deals, and the least likely cards"
+        parts.append(f'<p><a href="{escape(quote(replays))}">{about}</a></p>')
     if ladder is not None:
         rows = ladder.ranked()
         parts += ["<h2>Ratings</h2>", charts.card(plots.intervals(rows, 1000.0, "", "Elo", 0))]

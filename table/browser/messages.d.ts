@@ -410,6 +410,15 @@ export interface Continuation {
   result: string;
 }
 
+export interface NotableHand {
+  number: number;
+  deal_payoff: number;
+  step: number;
+  probability: number | null;
+  replay: Replay;
+  networks: NetworkReview;
+}
+
 export interface Replay {
   rules: string;
   rules_title: string;

@@ -100,7 +100,7 @@ class NetworkReview(Struct):
 
 def review_networks(record: GameRecord, policies: Sequence[NetworkAgent]) -> NetworkReview:
     """Review a finished hand."""
-    views, legal = _views(record)
+    views, legal = policy_inputs(record)
     probabilities = [policy.network_probabilities(views) for policy in policies]
     beliefs = _beliefs(record.rules, views)
     decisions = [
@@ -136,7 +136,8 @@ def _short_names(policies: Sequence[NetworkAgent]) -> list[str]:
     return names if len(set(names)) == len(names) else [policy.name for policy in policies]
 
 
-def _views(record: GameRecord) -> tuple[Array, list[list[int]]]:
+def policy_inputs(record: GameRecord) -> tuple[Array, list[list[int]]]:
+    """The view of the player to move at each decision, and the legal actions."""
     game = record.start()
     views, legal = np.zeros(len(record.actions), VIEW), list[list[int]]()
     for n, action in enumerate(record.actions):

@@ -23,7 +23,9 @@ EVIL = "</script><script>window.hacked=1</script><img src=x onerror='window.hack
 
 def hand_in(page: str) -> dict[str, Any]:
     """What a page holds of its hand."""
-    return json.loads(page.partition('id="hand">')[2].partition("</script>")[0])
+    saved = json.loads(page.partition('id="saved">')[2].partition("</script>")[0])
+    (hand,) = saved["hands"]
+    return {**hand, "seat": saved["seat"]}
 
 
 def test_page_holds_the_replay_and_the_analysis() -> None:

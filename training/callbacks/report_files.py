@@ -20,6 +20,7 @@ from .base import Callback, TrainingRun
 from .evaluation import ITSELF, RESULT_COLUMNS, result_row
 
 TABLE, EVALUATIONS, REPORT = "progress.csv", "evaluations.csv", "report.html"
+REPLAYS = "replays.html"
 LEARNING = (
     ("entropy", "entropy of the policy, in nats"),
     ("explained_variance", "fraction of the returns' variance that the critic explains"),
@@ -53,6 +54,13 @@ def write_report(
             f"<p class='soft'>Each row is of the checkpoint {escape(checkpoint)}, "
             f"its decisions written with twelve digits. Endgame: {escape(endgame)}.</p>"
         )
+    command = (
+        f"german-whist evaluate {path.parent} --against threshold --replays {path.parent / REPLAYS}"
+    )
+    parts.append(
+        f'<p><a href="{REPLAYS}">Replays</a>: the worst deals, and the least likely cards, once '
+        f"<code>{escape(command)}</code> has played them.</p>"
+    )
     plots: list[str] = []
     for key, about in LEARNING:
         points = [(row["decisions"], row[key]) for row in rows if key in row]

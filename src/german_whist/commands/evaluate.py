@@ -14,12 +14,16 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import sys
 from dataclasses import replace
 from pathlib import Path
 
-from ..agents.registry import common_rules, parse_agent_name
+from ..agents.networks.policy import NetworkAgent
+from ..agents.registry import common_rules, make_agent, parse_agent_name
+from ..common.files import write_file
 from ..common.progress import Progress
-from ..engine.rules import load_rules
+from ..engine.records import GameRecord
+from ..engine.rules import Rules, load_rules
 from ..evaluation.formats import number_with_interval, percent_with_interval
 from ..evaluation.protocol import (
     PROTOCOLS,
@@ -59,6 +63,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="play new deals for the entry in --json, by a VALUE that was published after the "
         "entry was submitted, or `secret` for one that is drawn now",
     )
+    parser.add_argument(
+        "--replays",
+        type=Path,
+        metavar="FILE.html",
+        help="a page of replays: the hands of the agent's worst deals and those with the least "
+        "likely cards, with what its network thinks of them; --html links to it",
+    )
     add_run_options(parser)
 
 
@@ -73,6 +84,7 @@ _FIXED = (
     "seed",
     "key",
     "records",
+    "replays",
 )
 
 
@@ -97,7 +109,9 @@ def run(arguments: argparse.Namespace) -> int:
     agent, against = arguments.agent, arguments.against
     rules = common_rules([agent, *against], arguments.rules)
     folder = check_files(arguments)
-    with records_into(arguments.records) as records:
+    replays: Path | None = arguments.replays
+    lines: list[str] | None = None if replays is None else []
+    with records_into(arguments.records, lines) as records:
         with Progress("playing") as progress:
             result = evaluate(
                 agent,
@@ -108,7 +122,23 @@ def run(arguments: argparse.Namespace) -> int:
                 **arena_options(arguments),
             )
         result = with_origin(result, repeating_command(arguments, result))
-        return report(result, rules, arguments, folder)
+        status = report(result, rules, arguments, folder)
+    if replays is not None and lines:
+        _write_replays(folder / replays, result.agents[0], agent, rules, lines)
+    return status
+
+
+def _write_replays(path: Path, name: str, source: str, rules: Rules, lines: list[str]) -> None:
+    """Write the page of the hands that are worth a look."""
+    from ..table.browser.saved_replay import hands_page
+    from ..table.review.hands import notable_hands
+
+    policy = make_agent(parse_agent_name(source)[1], rules)
+    if not isinstance(policy, NetworkAgent):
+        policy = None
+    hands = notable_hands([*map(GameRecord.from_line, lines)], name, policy)
+    write_file(path, hands_page(name, hands))
+    print(f"wrote {path}", file=sys.stderr)
 
 
 def _run_protocol(arguments: argparse.Namespace) -> int:

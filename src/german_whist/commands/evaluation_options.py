@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import platform
 import sys
 from collections import Counter
@@ -28,7 +29,7 @@ from ..evaluation.results import Result
 from ..evaluation.schedule import RecordWriter
 from .worker_options import add_worker_options, worker_options
 
-_FILES = ("resume", "json", "csv", "records", "html", "markdown")
+_FILES = ("resume", "json", "csv", "records", "html", "markdown", "replays")
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -127,15 +128,19 @@ def arena_options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 @contextmanager
-def records_into(path: Path | None) -> Iterator[RecordWriter | None]:
-    """A writer of game records to a file that is complete or does not exist."""
+def records_into(
+    path: Path | None, lines: list[str] | None = None
+) -> Iterator[RecordWriter | None]:
+    """A writer of game records to `lines` and to a file that is complete or does not exist."""
     if path is None:
-        yield None
+        yield None if lines is None else lines.append
         return
     with atomic_write(path.absolute(), "w") as file:
         faults: list[OSError] = []
 
         def write(line: str) -> None:
+            if lines is not None:
+                lines.append(line)
             if faults:
                 return
             try:
@@ -155,7 +160,7 @@ def check_files(arguments: argparse.Namespace) -> Path:
 
     Returns the folder that their paths are relative to: an agent may change it.
     """
-    paths = [path for name in _FILES if (path := getattr(arguments, name)) is not None]
+    paths = [path for name in _FILES if (path := getattr(arguments, name, None)) is not None]
     for path in paths:
         if paths.count(path) > 1:
             raise ValueError(f"{path} is named for two files: give each a name of its own")
@@ -208,7 +213,7 @@ def report(
     writers: dict[str, Callable[[], str]] = {
         "json": result.text if entry is None else entry.text,
         "csv": lambda: as_csv(result),
-        "html": lambda: as_html(result, rules),
+        "html": lambda: as_html(result, rules, _link(arguments)),
         "markdown": lambda: as_markdown(
             result, heading or f"{result.agents[0]} in the arena", about
         ),
@@ -232,6 +237,14 @@ def report(
     for message in messages:
         print(message, file=sys.stderr)
     return status
+
+
+def _link(arguments: argparse.Namespace) -> str:
+    """Where the page of replays lies, from the report; empty without one."""
+    replays: Path | None = getattr(arguments, "replays", None)
+    return (
+        "" if replays is None else Path(os.path.relpath(replays, arguments.html.parent)).as_posix()
+    )
 
 
 def _show_traces(result: Result) -> None:

@@ -59,9 +59,10 @@ export class NetworksPanel {
   /**
    * @param {Replay} replay
    * @param {NetworkReview} review
+   * @param {boolean} open
    * @param {(step: number) => void} go
    */
-  constructor(replay, review, go) {
+  constructor(replay, review, open, go) {
     this.replay = replay;
     this.review = review;
     this.go = go;
@@ -73,7 +74,7 @@ export class NetworksPanel {
       : h("p", {}, button(() => go(parted), "quiet small", label("networks.parted", { n: parted + 1 }))),
     review.continuations.map(({ name, actions, result }) => h("details", {}, h("summary", {}, label("networks.goes_on", { name, result })),
       h("p", { class: "line-of-play" }, actions.map((action) => [chipOf(action), " "]))))] : []);
-    this.root = h("details", { class: "networks", open: names.length > 1 }, h("summary", {}, label("networks.title")),
+    this.root = h("details", { class: "networks", open }, h("summary", {}, label("networks.title")),
       h("div", { class: "networks-parts" }, this.now, curves.map((curve) => this.curve(curve)),
         curves.length ? h("p", { class: "faint networks-note" }, this.replay.players.map((name, who) => h("span", { class: `networks-key seat-${who}` }, name)), label("networks.values"),
           curves.some(({ values }) => values.some((value) => value.actual !== null)) ? ` ${label("networks.actual")}` : "") : null,

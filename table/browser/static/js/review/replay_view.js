@@ -131,10 +131,10 @@ export class ReplayView {
     this.showDecision();
   }
 
-  /** @param {NetworkReview} review */
-  setNetworks(review) {
+  /** @type {(review: NetworkReview, open?: boolean) => void} */
+  setNetworks(review, open = review.names.length > 1) {
     if (!review.names.length && !review.curves.length) return;
-    this.networksPanel = new NetworksPanel(this.replay, review, (n) => this.go(n));
+    this.networksPanel = new NetworksPanel(this.replay, review, open, (n) => this.go(n));
     this.networks.replaceChildren(this.networksPanel.root);
     this.showNetworks();
   }

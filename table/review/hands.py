@@ -1,0 +1,94 @@
+# pyright: strict
+"""Hands of an evaluation to look at: of the worst deals, and with the least likely cards."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from typing import cast
+
+import numpy as np
+from msgspec import Struct
+
+from ...agents.networks.policy import NetworkAgent
+from ...engine.records import GameRecord
+from .networks import NetworkReview, policy_inputs, review_networks
+from .replay import Replay, make_replay
+
+MOST = 12
+_MAX_HANDS = 2000
+
+
+class NotableHand(Struct):
+    """A hand, what networks think of it, and why it was chosen."""
+
+    number: int
+    """Its place among the hands that were played, from 1."""
+    deal_payoff: int
+    """The agent's payoff of this deal from both seats."""
+    step: int
+    """The decision whose card the policy thought least likely, before all cards are open."""
+    probability: float | None
+    """The policy's probability of that card; None without a policy."""
+    replay: Replay
+    networks: NetworkReview
+
+
+def notable_hands(
+    records: Sequence[GameRecord], agent: str, policy: NetworkAgent | None, most: int = MOST
+) -> list[NotableHand]:
+    """The hands of an agent's worst deals, worst first, then those with the least likely cards.
+
+    Of each kind there are at most `most`, among the first 2,000 hands.
+    """
+    records = records[:_MAX_HANDS]
+    deals = Counter[Hashable]()
+    payoffs: list[tuple[int, int, int]] = []
+    for record in records:
+        deals[_deal(record, agent)] += record.payoffs[_seat(record, agent)]
+    surprises = [_least_likely(record, policy) for record in records]
+    for number, record in enumerate(records):
+        payoffs.append((deals[_deal(record, agent)], _margin(record, agent), number))
+    worst = [number for _, _, number in sorted(payoffs)[:most]]
+    unlikely = sorted(range(len(records)), key=lambda number: surprises[number][1])[:most]
+    chosen = dict.fromkeys([*worst, *(unlikely if policy is not None else ())])
+    return [
+        NotableHand(
+            number=number + 1,
+            deal_payoff=payoffs[number][0],
+            step=surprises[number][0],
+            probability=None if policy is None else round(surprises[number][1], 4),
+            replay=make_replay(records[number]),
+            networks=review_networks(records[number], [] if policy is None else [policy]),
+        )
+        for number in chosen
+    ]
+
+
+def _players(record: GameRecord) -> list[str]:
+    return cast("list[str]", record.meta["players"])
+
+
+def _seat(record: GameRecord, agent: str) -> int:
+    return _players(record).index(agent)
+
+
+def _deal(record: GameRecord, agent: str) -> Hashable:
+    """What the two hands of a deal, with the seats exchanged, have in common."""
+    return record.seed, record.number, record.deal, _players(record)[1 - _seat(record, agent)]
+
+
+def _margin(record: GameRecord, agent: str) -> int:
+    own, tricks = _seat(record, agent), record.counting_tricks
+    return tricks[own] - tricks[1 - own]
+
+
+def _least_likely(record: GameRecord, policy: NetworkAgent | None) -> tuple[int, float]:
+    """The decision with the least likely card before all cards are open, and its probability."""
+    if policy is None:
+        return 0, 1.0
+    views, _ = policy_inputs(record)
+    closed = views[views["stock_left"] > 0] if views["stock_left"].any() else views
+    probabilities = policy.network_probabilities(closed)
+    played = probabilities[np.arange(len(closed)), record.actions[: len(closed)]]
+    return int(played.argmin()), float(played.min())
