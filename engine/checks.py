@@ -69,12 +69,10 @@ def checked_choice(name: str, value: str, allowed: tuple[str, ...]) -> str:
     return value
 
 
-def checked_action(action: object) -> int:
+def checked_action(action: object, needed: str = "a whole number") -> int:
     number = as_integer(action)
     if number is None:
-        raise IllegalAction(
-            f"action is {action!r}, {type_phrase(action)}: it has to be a whole number"
-        )
+        raise IllegalAction(f"action is {action!r}, {type_phrase(action)}: it has to be {needed}")
     return number
 
 

@@ -24,6 +24,7 @@ class GameAEC(TypedAEC):
     """Largest possible loss of an episode."""
     is_over: bool
     """Whether the episode is over."""
+    _action_form: str = "a whole number"
 
     def __init__(
         self,
@@ -123,7 +124,7 @@ class GameAEC(TypedAEC):
     def check_action(self, action: object) -> int:
         """The action as an int; `IllegalAction` if it is out of range."""
         self.check_dealt()
-        number = checked_action(action)
+        number = checked_action(action, self._action_form)
         if not 0 <= number < self._actions:
             raise IllegalAction(
                 f"action is {number}: actions run from 0 to {self._actions - 1} with these rules"

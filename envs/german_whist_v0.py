@@ -144,7 +144,7 @@ from .aec import (
 from .options import Info, RenderOptions, TextOptions, options_table
 from .render.modes import MOVER, OPEN, RENDER_MODES, RenderFrame, warn_without_render_mode
 from .spaces import dict_space, state_box, warm_up_states
-from .text import Answers, TextObservation, checked_retries
+from .text import TEXT_OR_NUMBER, Answers, TextObservation, checked_retries
 from .typed_aec import Observation, Wrapped
 
 if TYPE_CHECKING:
@@ -222,6 +222,8 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
     ) -> None:
         self.options: Options = options_from(rules, **options)
         self.reads_text: bool = self.options.observation == TEXT
+        if self.reads_text:
+            self._action_form = TEXT_OR_NUMBER
         self.answers: Answers = Answers(checked_retries(self.options, retries))
         self.rules: Rules = self.options.rules
         self.worst: float = self.options.max_loss

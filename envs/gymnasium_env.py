@@ -27,7 +27,7 @@ from ..engine.view import View
 from .options import Info, LearnerObservation, LearnerOptions, TextOptions, options_table
 from .render.modes import RENDER_MODES, RenderFrame, warn_without_render_mode
 from .single_agent_batch import FinishedEpisodes, LearnerStep, SingleAgentMixin
-from .text import text_space
+from .text import TEXT_OR_NUMBER, text_space
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -131,8 +131,9 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[LearnerObservation, int | s
                 if not self._answers.exhausted:
                     return self._observation(), 0.0, False, False, {**self._info(), **refused}
                 action = int(self._batch.masks[0].argmin())
+        reads_text = self.options.observation == TEXT
+        number = checked_action(action, TEXT_OR_NUMBER if reads_text else "a whole number")
         self._answers.accept()
-        number = checked_action(action)
         cost = self._cost_of(number)
         step = self._batch.step(np.reshape(number, 1))
         self._render_human()

@@ -80,7 +80,8 @@ class TextAgent(CallableAgent):
             answer = self._ask(text)
             if not isinstance(answer, str):
                 raise AgentFault(
-                    f"{self.name} answered with {type_phrase(answer)}, not with a text"
+                    f"{self.name} answered with {type_phrase(answer)}, not with a text: return "
+                    "one that names a card, such as '10♦'"
                 )
             answers.append(answer)
             try:

@@ -79,7 +79,10 @@ def test_prompt_holds_rules_and_position_and_refusals_a_sentence() -> None:
 
 @pytest.mark.parametrize(
     ("function", "why"),
-    [(mute, "'no idea' names no card to play"), (number, "answered with an int, not with a text")],
+    [
+        (mute, "'no idea' names no card to play"),
+        (number, "answered with an int, not with a text: return one that names a card, such as"),
+    ],
 )
 def test_agent_without_a_card_loses_with_a_sentence(function: Any, why: str) -> None:
     result = evaluate(function, "random", hands=4, rules="small-last", workers=1).pairings[0]

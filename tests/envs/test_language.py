@@ -17,6 +17,7 @@ from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv
 from german_whist.envs.sb3 import GermanWhistVecEnv
 
 ID = "german_whist/GermanWhistText-v0"
+AECS = (german_whist_v0.env, german_whist_v0.raw_env)
 
 
 @pytest.mark.filterwarnings(
@@ -87,6 +88,22 @@ def test_answers_without_a_card_are_refused_and_then_lose() -> None:
     strict.reset(seed=1)
     with pytest.raises(IllegalAction, match="names no card to play"):
         strict.step("the duck")
+
+
+@pytest.mark.filterwarnings("ignore:.*illegal action ends")
+@pytest.mark.parametrize("action", [None, b"10D", ["10D"], 1.5], ids=repr)
+def test_action_that_is_no_text_is_refused_with_an_example(action: Any) -> None:
+    env = GermanWhistEnv("small-last", observation="text", retries=1, seat=0)
+    aecs = [make("small-last", observation="text") for make in AECS]
+    for each in (env, *aecs):
+        each.reset(seed=1)
+        with pytest.raises(IllegalAction, match="has to be a text such as '10♦', or a whole num"):
+            each.step(action)
+    env.reset(seed=1)
+    env.step("the duck")
+    with pytest.raises(IllegalAction):
+        env.step(action)
+    assert env.step("the duck")[2]
 
 
 @pytest.mark.filterwarnings("ignore:.*Illegal move made")
