@@ -389,6 +389,51 @@ def test_every_card_can_be_reached_on_narrow_and_wide_screens(rows: str, user: U
         assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
+@pytest.mark.parametrize(("answer", "copies"), [("AbortError", 0), ("NotAllowedError", 1)])
+def test_a_hand_is_shared_by_the_systems_sheet(user: User, answer: str, copies: int) -> None:
+    page, name = user.page, user.finished_hand(seed=5)
+    user.go(f"replay/{name}/1")
+    page.evaluate(
+        """answer => {
+            window.shared = [];
+            navigator.share = async (what) => {
+                shared.push(what.url);
+                throw new DOMException("", answer);
+            };
+            navigator.clipboard.writeText = async (text) => { shared.push(text); };
+        }""",
+        answer,
+    )
+    page.get_by_role("button", name="Share this hand by a link").click()
+    page.wait_for_function("n => shared.length > n", arg=copies)
+    page.wait_for_timeout(100)
+    assert len(set(page.evaluate("shared"))) == 1
+    assert page.evaluate("shared.length") == 1 + copies
+
+
+@pytest.mark.parametrize("reduced", ["no-preference", "reduce"])
+def test_trumps_pulse_and_refusals_vibrate_where_wished(user: User, reduced: Any) -> None:
+    page = user.page
+    page.emulate_media(reduced_motion=reduced)
+    user.set(back="red", trumps="pulse", vibration="on", motion="fast")
+    user.sit_down(rules="classic", opponent="random", seed=3)
+    pulses = "all => all.map((card) => getComputedStyle(card).animationName)"
+    trumps = set(page.locator(".card.trump .inner").evaluate_all(pulses))
+    assert trumps == {"pulse" if reduced == "no-preference" else "none"}
+    others = page.locator(".card:not(.trump) .inner").evaluate_all(pulses)
+    assert set(others) == {"none"}
+    filters = page.locator(".back").evaluate_all(
+        "all => all.map((b) => getComputedStyle(b).filter)"
+    )
+    assert set(filters) == {"hue-rotate(140deg)"}
+    page.evaluate("() => { window.buzzed = []; navigator.vibrate = (what) => buzzed.push(what); }")
+    illegal = page.locator(".hit[aria-disabled]")
+    while "follow" not in page.locator(".prompt").inner_text().lower() or not illegal.count():
+        user.play_on()
+    illegal.first.click(position={"x": 6, "y": 12}, force=True)
+    page.wait_for_function("buzzed.some((what) => what.length === 3)")
+
+
 @needs_axe
 def test_axe_finds_nothing_on_any_page(user: User) -> None:
     page, found = user.page, dict[str, list[str]]()

@@ -17,13 +17,16 @@ const KEY = "german-whist-settings";
 const CHOICES = {
   theme: ["auto", "light", "dark"],
   cards: ["modern", "classic"],
+  back: ["blue", "red", "green", "grey"],
   suits: ["two", "four"],
+  trumps: ["still", "pulse"],
   order: ["alternating", "classic"],
   rows: ["one", "stacked"],
   clicks: ["one", "two"],
   forced: ["off", "on"],
   motion: ["normal", "fast", "none"],
   sound: ["off", "on"],
+  ...("vibrate" in navigator ? { vibration: ["off", "on"] } : {}),
 };
 /** @type {Set<(name: string) => void>} */
 const listeners = new Set();
@@ -74,7 +77,7 @@ export function apply() {
   const root = document.documentElement;
   const theme = settings.theme === "auto" ? (dark.matches ? "dark" : "light") : settings.theme;
   root.dataset.theme = theme;
-  root.dataset.suits = settings.suits;
+  for (const name of ["suits", "back", "trumps"]) root.dataset[name] = settings[name];
   root.dataset.motion = settings.motion;
 }
 dark.addEventListener("change", apply);

@@ -1,5 +1,5 @@
 // @ts-check
-/* Short tones made on the spot; silent until a player asks for sound. */
+/* Short tones made on the spot, and vibrations; none until a player asks for them. */
 
 import { settings } from "./settings.js";
 
@@ -42,8 +42,16 @@ const SOUNDS = {
   match: () => [523, 659, 784, 1047].forEach((note, place) => tone(note, place * 0.13, 0.5, 0.1)),
 };
 
-/** @param {keyof typeof SOUNDS} name */
+/** What phones do beside it, in milliseconds.
+ * @type {Partial<Record<keyof typeof SOUNDS, number | number[]>>}
+ */
+const VIBRATIONS = { won: 20, refuse: [30, 40, 30], hand: 60, match: [60, 60, 120] };
+
+/** A tone and a vibration, each where it is wished.
+ * @param {keyof typeof SOUNDS} name
+ */
 export function sound(name) {
+  if (settings.vibration === "on") navigator.vibrate(VIBRATIONS[name] ?? 0);
   if (settings.sound !== "on") return;
   context ??= new AudioContext();
   if (context.state === "suspended") context.resume();

@@ -67,7 +67,7 @@ export class ReplayPage {
   /** @type {(step: Step, action: number) => void} */
   whatIf({ n }, action) {
     const [played, ...changes] = this.id.split("~");
-    const kept = changes.filter((each) => parseInt(each, 10) < n);
+    const kept = changes.filter((change) => parseInt(change, 10) < n);
     location.hash = `#/replay/${[played, ...kept, `${n}.${action}`].join("~")}/${this.hand}/${n + 1}`;
   }
 
@@ -89,6 +89,10 @@ export class ReplayPage {
       const link = `${location.origin}/#/replay/${id}/${hand}/${this.view?.at ?? 0}`;
       const here = /^(localhost|127\.|\[::1\])/.test(location.hostname);
       const about = label(here ? "replay.shared_here" : "replay.shared");
+      if (navigator.share) {
+        const refused = await navigator.share({ title: document.title, url: link }).then(() => "", (error) => error.name);
+        if (["", "AbortError"].includes(refused)) return;
+      }
       // A page without TLS may not copy.
       const copied = await navigator.clipboard?.writeText(link).then(() => true, () => false);
       if (copied) toast(`${label("replay.copied")} ${about}`, "hint");

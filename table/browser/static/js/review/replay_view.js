@@ -255,12 +255,12 @@ export class ReplayView {
     this.tableView.buttons(free.map((action) => ({ key: cardOf(action) ?? "stock", action, zone: isCard(action) ? zone : "stock", name: actionName(action) })), {
       label: label("replay.choose"), onfocus: () => {}, onhover: (key) => this.tableView.mark({ lifted: [key] }),
       onchoose: (key) => {
-        const action = free.find((each) => (cardOf(each) ?? "stock") === key);
+        const action = free.find((legal) => (cardOf(legal) ?? "stock") === key);
         if (!step || action === step.action) this.go(this.at + 1);
         else onchoose?.(step, Number(action));
       },
     });
-    for (const each of this.tableView.hitButtons()) each.tabIndex = 0;
+    for (const hit of this.tableView.hitButtons()) hit.tabIndex = 0;
   }
 
   /** @param {BoardState} before */

@@ -154,6 +154,7 @@ export class TableView {
     piece.zone = place.zone;
     this.set(piece, place);
     element.dataset.zone = place.zone;
+    element.classList.toggle("trump", place.zone === "hand" && place.card?.slice(-1) === this.scene?.trump);
     this.turn(piece, place.card, duration, delay);
     if (!duration || before === piece.transform) return;
     if (zone !== place.zone) element.style.zIndex = String(500 + place.z);
