@@ -296,7 +296,7 @@ def test_a_hand_is_replayed_and_analysed(user: User) -> None:
     user.go("replays")
     page.locator(".hand-list a").first.click()
     expect(page.locator(".replay-count")).to_contain_text("0 / ")
-    user.computed(".plot")
+    user.computed(".story .plot")
     expect(page.locator(".plot-value")).to_contain_text("You, as you saw it:")
     views = set()
     for step in range(1, 5):
@@ -307,7 +307,7 @@ def test_a_hand_is_replayed_and_analysed(user: User) -> None:
     assert views == {"as you saw it", "as Easy saw it"}
     page.keyboard.press("ArrowLeft")
     page.reload()
-    user.computed(".plot")
+    user.computed(".story .plot")
     expect(page.locator(".replay-count")).to_contain_text("3 / ")
     page.get_by_role("slider").fill("12")
     expect(page.locator(".values tr.played")).to_have_count(1)
@@ -451,7 +451,7 @@ def test_axe_finds_nothing_on_any_page(user: User) -> None:
     user.show_score(name)
     look("score", OVER)
     page.get_by_role("button", name="Replay and analysis").click()
-    user.computed(".plot")
+    user.computed(".story .plot")
     user.computed(".networks")
     page.get_by_text("What the networks think").click()
     played = page.locator(".policies tr.played th")
@@ -461,7 +461,7 @@ def test_axe_finds_nothing_on_any_page(user: User) -> None:
         expect(played).to_be_visible()
         seen.add(played.inner_text())
     assert len(seen) == 2
-    look("replay", ".plot")
+    look("replay", ".story .plot")
     page.get_by_role("slider").fill("2")
     shown = []
     for seat in ("0", "1"):  # of a hidden decision nothing is shown

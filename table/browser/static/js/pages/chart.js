@@ -1,6 +1,7 @@
 // @ts-check
 /* A line over time in a small plot: ratings with their band, and how accurate hands were. */
 
+import { gridLines } from "../base/axes.js";
 import { h, s } from "../base/dom.js";
 import { label } from "../base/words.js";
 
@@ -25,10 +26,7 @@ export function chart({ title, points, from, to, unit = "" }) {
   const last = points[points.length - 1].value;
   return h("figure", { class: "chart card-panel" }, h("figcaption", {}, title, " ", h("b", {}, `${Math.round(last)}${unit}`)),
     s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "plot", role: "img", "aria-label": label("story.chart", { title, n: points.length, first: `${Math.round(points[0].value)}${unit}`, last: `${Math.round(last)}${unit}` }) },
-      [low, (low + high) / 2, high].map((value) => [
-        s("line", { class: "plot-grid", x1: LEFT, x2: WIDTH - RIGHT, y1: y(value), y2: y(value) }),
-        s("text", { class: "plot-label", x: LEFT - 5, y: y(value) + 3.5, "text-anchor": "end" }, `${Math.round(value)}${unit}`),
-      ]),
+      gridLines([low, (low + high) / 2, high], y, LEFT, WIDTH - RIGHT, (value) => `${Math.round(value)}${unit}`),
       s("path", { class: "plot-area", d: band }), s("path", { class: "plot-line", d: line(({ value }) => value) }),
       points.length === 1 ? s("circle", { class: "plot-spot", r: 4, cx: x(0), cy: y(last) }) : null));
 }

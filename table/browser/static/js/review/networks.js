@@ -5,6 +5,7 @@
 /** @import { NetworkDecision, NetworkReview, Replay, ValueCurve } from "../../../messages" */
 /** @import { View } from "./replay_view.js" */
 
+import { gridLines, onStepClick } from "../base/axes.js";
 import { button, faint, h, s } from "../base/dom.js";
 import { label, signed } from "../base/words.js";
 import { actionSymbol, cardOf, isCard, nameOf, rankText, RANKS, SUITS, symbolOf } from "../cards/cards.js";
@@ -95,13 +96,9 @@ export class NetworksPanel {
     const y = (value) => TOP + ((HEIGHT - TOP - BOTTOM) * (high - Math.max(low, Math.min(high, value)))) / (high - low);
     const marker = s("line", { class: "plot-now", y1: TOP - 4, y2: HEIGHT - BOTTOM });
     this.markers.push(marker);
-    const drawing = s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "networks-plot", role: "img", "aria-label": title },
-      [low, (low + high) / 2, high].map((value) => [s("line", { class: "plot-grid", x1: LEFT, x2: WIDTH - RIGHT, y1: y(value), y2: y(value) }),
-        s("text", { class: "plot-label", x: LEFT - 5, y: y(value) + 3.5, "text-anchor": "end" }, tick(value))]), draw(x, y), marker);
-    drawing.addEventListener("click", (event) => {
-      const box = drawing.getBoundingClientRect(), place = (WIDTH * (event.clientX - box.left)) / box.width;
-      this.go(Math.max(0, Math.min(last, Math.round((last * (place - LEFT)) / (WIDTH - LEFT - RIGHT)))));
-    });
+    const drawing = s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "plot", role: "img", "aria-label": title },
+      gridLines([low, (low + high) / 2, high], y, LEFT, WIDTH - RIGHT, tick), draw(x, y), marker);
+    onStepClick(drawing, WIDTH, LEFT, WIDTH - RIGHT, last, this.go);
     return h("figure", { class: "networks-values" }, h("figcaption", {}, title), drawing);
   }
 
@@ -117,8 +114,8 @@ export class NetworksPanel {
       const through = (value) => points.map((point) => `${x(point.n).toFixed(1)},${y(value(point)).toFixed(1)}`);
       /** @param {number} side */
       const edge = (side) => through((point) => point.expected + side * (point.spread ?? 0));
-      return s("g", { class: `seat-${who}` }, s("polygon", { class: "networks-band", points: [...edge(1), ...edge(-1).reverse()].join(" ") }),
-        s("polyline", { class: "networks-line", points: edge(0).join(" ") }),
+      return s("g", { class: `seat-${who}` }, s("polygon", { class: "plot-area", points: [...edge(1), ...edge(-1).reverse()].join(" ") }),
+        s("polyline", { class: "plot-line", points: edge(0).join(" ") }),
         s("polyline", { class: "networks-actual", points: points.some((point) => point.actual !== null) ? through((point) => point.actual ?? 0).join(" ") : "" }));
     }));
   }

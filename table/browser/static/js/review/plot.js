@@ -3,6 +3,7 @@
 
 /** @import { StoryPoint } from "../../../messages" */
 
+import { gridLines, onStepClick } from "../base/axes.js";
 import { h, s } from "../base/dom.js";
 import { label, signed } from "../base/words.js";
 
@@ -37,19 +38,12 @@ export function storyPlot({ story, unit, name, steps, onpick, width }) {
   const tick = (value) => (unit === "win %" ? `${value}%` : signed(value));
   const drawing = s("svg", { viewBox: `0 0 ${width} ${height}`, class: "plot", role: "img", "aria-label": spoken(story, unit, name) },
     endgame ? s("rect", { class: "plot-endgame", x: x(endgame.n), y: PAD_TOP, width: width - PAD_RIGHT - x(endgame.n), height: height - PAD_TOP - PAD_BOTTOM }) : null,
-    [low, middle, high].map((value) => [
-      s("line", { class: "plot-grid", x1: PAD_LEFT, x2: width - PAD_RIGHT, y1: y(value), y2: y(value) }),
-      s("text", { class: "plot-label", x: PAD_LEFT - 5, y: y(value) + 3.500, "text-anchor": "end" }, tick(value)),
-    ]),
+    gridLines([low, middle, high], y, PAD_LEFT, width - PAD_RIGHT, tick),
     s("path", { class: "plot-area", d: area }), s("path", { class: "plot-line", d: path }), marker, spot,
     s("text", { class: "plot-label", x: PAD_LEFT, y: height - 6 }, label("story.first")),
     s("text", { class: "plot-label", x: width - PAD_RIGHT, y: height - 6, "text-anchor": "end" }, label("story.last")),
     endgame ? s("text", { class: "plot-label", x: x(endgame.n) + 3, y: height - 6 }, endgame.n < last * 0.75 ? label("story.endgame") : "") : null);
-  drawing.addEventListener("click", (event) => {
-    const box = drawing.getBoundingClientRect();
-    const place = ((event.clientX - box.left) / box.width) * width;
-    onpick(Math.max(0, Math.min(last, Math.round(((place - PAD_LEFT) / (width - PAD_LEFT - PAD_RIGHT)) * last))));
-  });
+  onStepClick(drawing, width, PAD_LEFT, width - PAD_RIGHT, last, onpick);
   const value = h("output", { class: "plot-value" });
   /** @param {number} n */
   const at = (n) => {
