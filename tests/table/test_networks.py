@@ -143,3 +143,41 @@ def test_without_checkpoints_replays_show_the_champion(client, record) -> None:
     _, upload = client.request("POST", "/api/replays", record.to_line())
     hand = upload["hands"][0]["replay"]
     assert client.get(f"/api/replays/{hand['id']}/{hand['hand']}/networks")["names"] == ["champion"]
+
+
+def test_panel_goes_to_decisions_and_keeps_to_a_seats_view(
+    browser: Any, tmp_path: Path, record: GameRecord, review: NetworkReview
+) -> None:
+    pytest.importorskip("playwright.sync_api")
+    from playwright.sync_api import expect
+    from tablepage import user_of
+
+    with (
+        running_server(tmp_path, more=("champion-1", "champion")) as server,
+        user_of(server, browser, viewport={"width": 390, "height": 844}) as user,
+    ):
+        page = user.page
+        page.goto(server.url)
+        hand = page.evaluate(
+            "async (line) => (await fetch('/api/replays', {method: 'POST', body: line,"
+            "headers: {'Content-Type': 'application/json'}})).json()",
+            record.to_line(),
+        )["hands"][0]["replay"]
+        user.go(f"replay/{hand['id']}/{hand['hand']}/5")
+        user.computed(".networks")
+        names = page.locator(".policies thead th")
+        expect(names).to_have_text(["Card", "champion-1", "champion"])
+        assert names.last.evaluate("each => each.scrollWidth <= each.clientWidth")
+        page.get_by_role("button", name="where they part").click()
+        assert page.url.endswith(f"/{review.parted}")
+        divergence = page.locator(".networks-values").last
+        divergence.scroll_into_view_if_needed()
+        box = divergence.locator("svg").bounding_box()
+        page.mouse.click(box["x"] + box["width"] * (40 + 294 * 0.5) / 340, box["y"] + 20)
+        assert page.url.endswith(f"/{len(record.actions) // 2}")
+        curve, other = (page.locator(f".networks-values g.seat-{seat}").first for seat in (0, 1))
+        for seats, shown in (("0", [True, False]), ("1", [False, True]), ("both", [True, True])):
+            page.get_by_label("Whose cards are shown").select_option(seats)
+            assert [curve.is_visible(), other.is_visible()] == shown
+            assert divergence.is_visible() == (seats == "both")
+        assert not user.complaints
