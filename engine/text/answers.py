@@ -66,14 +66,19 @@ _MARKED = re.compile(
     re.IGNORECASE,
 )
 _BRACKETS = re.compile(r"\[([^\[\]\n]*)\]")
-_NOT = "not|never|no|cannot|without|rather than|instead of|avoid|avoiding|if"
+_NOT = (
+    "not|never|no|cannot|without|rather than|instead of|avoid|avoiding|refuse|if|except|other than|"
+    "apart from|(?:anything|everything|all|any card) but"
+)
 _KEEPING = "keep|keeping|save|saving|hold|holding"
 
 
 def _clause(words: str) -> re.Pattern[str]:
-    """What follows one of these words in its clause."""
+    """What follows one of these words in its clause, both cards after `between` included."""
+    # Bounded, so that a long answer without an `and` takes no long time.
+    pair = r"(?:[^.,;:!?\n]{0,60}?\bbetween\b[^.,;:!?\n]{0,60}?\band\b)?"
     end = r"(?=[.,;:!?\n]|\b(?:and|but|so|then)\b|$)"
-    return re.compile(rf"(?:\b(?:{words})\b|n't\b)[^.,;:!?\n]*?{end}", re.IGNORECASE)
+    return re.compile(rf"(?:\b(?:{words})\b|n't\b){pair}[^.,;:!?\n]*?{end}", re.IGNORECASE)
 
 
 _DENIED, _REFUSED = _clause(f"{_NOT}|{_KEEPING}"), _clause(_NOT)

@@ -249,6 +249,12 @@ def test_five_hundred_paraphrased_answers_name_their_card() -> None:
         ("the duck", "'the duck' names no card to play; legal now: JC, TD, KH, 2S, AS"),
         ("QC", "QC is not in your hand; legal now: JC"),
         ("AS or KH", "the answer names AS and KH: name one card alone, or put it in brackets"),
+        ("I can't decide between AS and KH", "names no card to play"),
+        ("Any card except AS", "names no card to play"),
+        ("Everything other than the AS", "names no card to play"),
+        ("All but AS", "names no card to play"),
+        ("Anything but the ace of spades!", "names no card to play"),
+        ("I refuse to play AS", "names no card to play"),
         ("x" * 10_000, "x…"),
     ],
 )
