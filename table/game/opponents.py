@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from pathlib import Path
 
 from msgspec import Struct
 
@@ -24,7 +23,7 @@ from ...engine.describe import Chapter, chapters
 from ...engine.rules import Match, Rules, named_rules
 from ..rating import strengths
 from ..text.labels import label
-from ..text.words import title_of
+from ..text.words import display_name, title_of
 
 _AGENTS_PACKAGE = make_agent.__module__.rpartition(".")[0] + "."
 _ONLY_IF_NAMED = ("thinker", "champion-1", "champion-2", "random-exact")
@@ -86,7 +85,7 @@ class Opponent:
 
     @property
     def title(self) -> str:
-        return title_of(self.name) if "/" not in self.name else Path(self.name).name
+        return title_of(self.name) if "/" not in self.name else display_name(self.name)
 
     @cached_property
     def kind(self) -> str:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
+from ...agents.checkpoints import FOLDER
 from ...agents.registry import agent_names
 from ...engine.cards import CARDS, CHOICE_WORDS, KEEP, RANKS, SUIT_SYMBOLS, SUITS, TAKE_HIDDEN, Card
 from ...engine.rules import Match
@@ -31,9 +32,11 @@ def plain_text(text: str, max_length: int = _MAX_LENGTH) -> str:
 
 
 def display_name(name: str) -> str:
-    """A player's name in sentences: the person is `you`, a checkpoint is named by its file."""
+    """A player's name in sentences: a checkpoint's is its file's, or its run's and decisions."""
     if "/" in name or "\\" in name:
-        return PurePath(name.partition(",")[0]).stem
+        path = PurePath(name.partition(",")[0])
+        in_run = path.parent.name == FOLDER and path.stem.isdecimal()
+        return f"{path.parent.parent.name}@{int(path.stem):,}" if in_run else path.stem
     # Agents' names are names in sentences, too; a person's stays as it was typed.
     return capital(name) if name.partition(":")[0] in agent_names() else name
 

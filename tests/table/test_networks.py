@@ -16,7 +16,9 @@ from german_whist.agents.networks.view_belief import inclusion_probabilities
 from german_whist.agents.registry import make_agent
 from german_whist.engine.cards import cards_of
 from german_whist.engine.records import GameRecord, record_of
+from german_whist.table.game.opponents import Opponents
 from german_whist.table.review.networks import NetworkReview, review_networks
+from german_whist.table.text.words import display_name
 
 
 def policy(name: str, rules: str = "classic") -> NetworkAgent:
@@ -116,7 +118,8 @@ def test_critics_value_both_seats_in_the_foreplay(
         decisions=1000,
     )
     review = review_networks(record, [policy(str(path))])
-    assert review.names == ["quick-1@1,000"]
+    assert review.names == ["quick-1@1,000"] == [display_name(str(path))]
+    assert Opponents((str(path),))[str(path)].title == "quick-1@1,000"
     value_network, curve = review.curves
     assert (value_network.name, curve.name, curve.unit) == ("", "quick-1@1,000", "win %")
     game = record.start()
