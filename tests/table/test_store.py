@@ -16,7 +16,7 @@ from german_whist.table.game.database import FILE, StoreError, new_id
 from german_whist.table.game.session import Session, SessionSettings
 from german_whist.table.game.statistics import as_csv, as_records, compute_statistics
 from german_whist.table.game.store import RevisionConflict, Store
-from german_whist.table.terminal.play import SessionSaver
+from german_whist.table.terminal.play import SessionSaver, find_session
 
 QUICK = load_rules("quick")
 
@@ -46,6 +46,13 @@ def test_a_session_is_stored_and_loaded(store: Store) -> None:
     store.forget(name)
     assert store.load(name) is None
     assert len(store.hands.by_person("me")) == len(session.records)
+
+
+def test_terminal_resumes_no_hand_that_is_played_from_memory(store: Store) -> None:
+    for memory, found in ((True, False), (False, True)):
+        settings = SessionSettings(QUICK, "easy", seed=3, memory=memory)
+        store.save(new_id(), store.owner(), Session(settings))
+        assert (find_session(store, settings, ()) is not None) == found
 
 
 def test_hands_and_matches_saved_often_count_once(store: Store) -> None:
