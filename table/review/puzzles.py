@@ -221,7 +221,7 @@ def _to_puzzle(kind: str, candidate: _Candidate) -> Puzzle:
             for card in values.cards
         ],
         rating=candidate.rating,
-        theme=theme_of(game.view(), values.best[0]) if kind == ENDGAME else "",
+        theme=_theme(kind, game, values.best[0]),
     )
 
 
@@ -289,9 +289,14 @@ def confirm(puzzle: Puzzle) -> Puzzle | None:
 
 
 def regrade(puzzle: Puzzle) -> Puzzle:
-    """The puzzle with the rating by the current rule agents and ladder."""
-    rating = _rating(puzzle.kind, puzzle.position(), puzzle.position_values().best[0])
-    return msgspec.structs.replace(puzzle, rating=rating)
+    """The puzzle with its theme, and the rating by the current rule agents and ladder."""
+    position, best = puzzle.position(), puzzle.position_values().best[0]
+    rating, theme = _rating(puzzle.kind, position, best), _theme(puzzle.kind, position, best)
+    return msgspec.structs.replace(puzzle, rating=rating, theme=theme)
+
+
+def _theme(kind: str, game: Game, best: int) -> str:
+    return theme_of(game.view(), best) if kind == ENDGAME else ""
 
 
 def _rating(kind: str, game: Game, best: int) -> float:
