@@ -321,6 +321,47 @@ def _race_verdict(tablebase: Tablebase, scratch: Scratch, node: Node, target: Ta
     return np.int64(slot_value & ONE) if slot_value >> np.uint64(8) == key else -1
 
 
+@forceinline
+def _known_verdict(
+    tablebase: Tablebase, scratch: Scratch, node: Node, target: Target, racing: bool
+) -> int:
+    """1 or 0 if it is known whether the leader reaches the target, else -1."""
+    if racing:
+        return _race_verdict(tablebase, scratch, node, target)
+    return _verdict(tablebase, scratch, node, target[0])
+
+
+@forceinline
+def _store_verdict(
+    tablebase: Tablebase, scratch: Scratch, node: Node, target: Target, verdict: int
+) -> None:
+    _store(
+        scratch.transpositions,
+        _key(tablebase, node.class_id, node.pattern),
+        node.n,
+        target[0],
+        verdict,
+    )
+
+
+@forceinline
+def _store_race_verdict(
+    tablebase: Tablebase, scratch: Scratch, node: Node, target: Target, verdict: int
+) -> None:
+    key, transpositions = _race_key(tablebase, node, target), scratch.transpositions
+    transpositions[slot_of(transpositions, key)] = (key << np.uint64(8)) | np.uint64(verdict)
+
+
+@forceinline
+def _next_target(tablebase: Tablebase, n: int, target: Target, wins: bool, racing: bool) -> Target:
+    need, other_need, goal = target
+    if not racing:
+        return next_target(tablebase, n, need, wins), other_need, goal
+    if wins:
+        return need - 1, other_need, goal
+    return other_need - 1, need, 1 - goal
+
+
 @inline_ir
 def _search(
     tablebase: Tablebase, scratch: Scratch, node: Node, target: Target, racing: bool
@@ -329,36 +370,21 @@ def _search(
 
     It keeps a stack of its own: numba cannot cache recursive functions.
     """
-    n, class_id, pattern = node
-    need, other_need, goal = target
-    scheme = tablebase.scheme
-    transpositions = scratch.transpositions
-    stack = scratch.stack
-    top = n
+    scheme, stack, top = tablebase.scheme, scratch.stack, node.n
     while True:
         leads = NO_CARDS
         replies = NO_CARDS
         lead = 0
         lead_suit = 0
-        if racing:
-            verdict = _race_verdict(
-                tablebase, scratch, Node(n, class_id, pattern), (need, other_need, goal)
-            )
-        else:
-            verdict = _verdict(tablebase, scratch, Node(n, class_id, pattern), need)
+        verdict = _known_verdict(tablebase, scratch, node, target, racing)
         if verdict < 0:
-            leads = run_bottoms(pattern, scheme.bottoms[class_id])
+            leads = run_bottoms(node.pattern, scheme.bottoms[node.class_id])
         while verdict >= 0:  # return the result to the parent, and up while it is decided
-            if n == top:
+            if node.n == top:
                 return verdict == 1
-            n += 1
-            parent = row(stack, n)
-            class_id = parent.class_id
-            pattern = parent.pattern
-            need = parent.target[0]
-            if racing:
-                other_need = parent.target[1]
-                goal = parent.target[2]
+            parent = row(stack, node.n + 1)
+            node = Node(node.n + 1, parent.class_id, parent.pattern)
+            target = (parent.target[0], parent.target[1], parent.target[2])
             leads = parent.leads
             replies = parent.replies
             lead = parent.lead
@@ -371,44 +397,35 @@ def _search(
                 continue
             verdict = np.int64(reached)
             if racing:
-                key = _race_key(tablebase, Node(n, class_id, pattern), (need, other_need, goal))
-                transpositions[slot_of(transpositions, key)] = (key << np.uint64(8)) | np.uint64(
-                    verdict
-                )
+                _store_race_verdict(tablebase, scratch, node, target, verdict)
             else:
-                _store(transpositions, _key(tablebase, class_id, pattern), n, need, verdict)
+                _store_verdict(tablebase, scratch, node, target, verdict)
         if not replies:
             lead = highest(leads)
             leads ^= ONE << np.uint64(lead)
-            lead_suit = suit_of(scheme, class_id, lead)
-            other = ((ONE << np.uint64(2 * n)) - ONE) ^ pattern
+            lead_suit = suit_of(scheme, node.class_id, lead)
+            other = ((ONE << np.uint64(2 * node.n)) - ONE) ^ node.pattern
             if racing:
-                replies = every_reply(scheme, class_id, other, lead_suit)
+                replies = every_reply(scheme, node.class_id, other, lead_suit)
             else:
-                replies = replies_to(tablebase, class_id, other, lead_suit, lead)
-        reply = next_reply(scheme, class_id, lead_suit, replies)
+                replies = replies_to(tablebase, node.class_id, other, lead_suit, lead)
+        reply = next_reply(scheme, node.class_id, lead_suit, replies)
         replies ^= ONE << np.uint64(reply)
-        after, wins = play_trick(scheme, Node(n, class_id, pattern), lead_suit, lead, reply)
-        frame = row(stack, n)
-        frame.class_id = class_id
-        frame.pattern = pattern
-        frame.target[0] = need
+        after, wins = play_trick(scheme, node, lead_suit, lead, reply)
+        frame = row(stack, node.n)
+        frame.class_id = node.class_id
+        frame.pattern = node.pattern
+        frame.target[0] = target[0]
         if racing:
-            frame.target[1] = other_need
-            frame.target[2] = goal
+            frame.target[1] = target[1]
+            frame.target[2] = target[2]
         frame.leads = leads
         frame.replies = replies
         frame.lead = lead
         frame.suit = lead_suit
         frame.wins = wins
-        if not racing:
-            need = next_target(tablebase, n, need, wins)
-        elif wins:
-            need -= 1
-        else:
-            need, other_need = other_need - 1, need
-            goal = 1 - goal
-        n, class_id, pattern = after
+        target = _next_target(tablebase, node.n, target, wins, racing)
+        node = after
 
 
 @noinline
