@@ -77,6 +77,8 @@ def test_benchmark_shows_an_outside_trainer_beside_published(
     (folder / "tiny.yaml").write_text(yaml.safe_dump(fields), encoding="utf-8")
     assert main(["benchmark", "reinforce:Reinforce"]) == 2
     assert "`german-whist benchmark exact reinforce:Reinforce`" in capsys.readouterr().err
+    assert main(["benchmark", "exact", "reinforce.py"]) == 2
+    assert "`german-whist benchmark exact reinforce:Class`" in capsys.readouterr().err
     words = ["benchmark", "tiny.yaml", "reinforce:Reinforce"]
     assert main(words) == 0
     output = capsys.readouterr().out

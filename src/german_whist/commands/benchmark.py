@@ -64,6 +64,12 @@ def run(arguments: argparse.Namespace) -> int:
             f"{trainers[0]} is a trainer: name the benchmark that it is for, as in "
             f"`german-whist benchmark exact {trainers[0]}`"
         )
+    for name in names:
+        if Path(name).suffix == ".py":
+            raise SettingsError(
+                f"{name} is a program: name the trainer in it, as in `german-whist benchmark exact "
+                f"{Path(name).stem}:Class`"
+            )
     classes = [trainer.rpartition(":")[2] for trainer in trainers]
     folders = [Path("runs", "-".join(["benchmark", Path(name).stem, *classes])) for name in names]
     folders[0] = arguments.folder or folders[0]
