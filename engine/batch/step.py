@@ -155,7 +155,9 @@ class Step(NamedTuple):
     rewarded: bool
 
 
-_ILLEGAL, _EVENTS, _SEAT_1, _REWARDED = -1, 4, 4, 8
+_ILLEGAL = -1
+# A packed step: two bits of its event, one of the seat, one for a reward.
+_EVENTS, _SEAT_1, _REWARDED = 4, 4, 8
 
 
 @jit

@@ -359,6 +359,7 @@ def _next_target(tablebase: Tablebase, n: int, target: Target, wins: bool, racin
         return next_target(tablebase, n, need, wins), other_need, goal
     if wins:
         return need - 1, other_need, goal
+    # The opponent leads now: it does not lose where this leader does not win, and the reverse.
     return other_need - 1, need, 1 - goal
 
 
