@@ -36,7 +36,7 @@ from german_whist.table.review.puzzles import (
     read_puzzles,
     regrade,
 )
-from german_whist.table.review.themes import ending_reason
+from german_whist.table.review.themes import ending_reason, theme_of
 
 SMALL = load_rules("small-last")
 
@@ -282,6 +282,7 @@ def test_the_reason_of_an_ending_is_true_of_its_trick() -> None:
         for end, reply in zip(ends, replies, strict=False):
             end.play(int(reply))
         won = {int(end.array["leader"][0]) == seat for end in ends}
+        assert theme_of(view, best) == puzzle.theme
         assert won == {True} or puzzle.theme not in wins
         assert won == {False} or puzzle.theme not in loses
         assert False in won or puzzle.theme != "exit"
