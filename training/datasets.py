@@ -266,9 +266,10 @@ def generate_dataset(
 
 def _begin(folder: Path, card: DatasetCard) -> Dataset:
     """Make the folder of a data set, or check that it is of the same one."""
-    path = folder / CARD
+    path, written = folder / CARD, 0
     if path.exists():
         dataset = Dataset(folder)
+        written = sum(1 for _ in folder.glob("hands-*.npz"))
         for name in card.__struct_fields__:
             before, now = getattr(dataset.card, name), getattr(card, name)
             if before != now:
@@ -280,16 +281,16 @@ def _begin(folder: Path, card: DatasetCard) -> Dataset:
         raise ValueError(f"{folder} is not empty: name another folder")
     else:
         check_writable(path, make_folder=True)
-        write_file(path, json.dumps(msgspec.to_builtins(card), indent=1) + "\n")
-    dataset = Dataset(folder)
-    needed = card.bytes_per_hand * HANDS_IN_FILE * len(dataset.missing)
+    needed = card.bytes_per_hand * HANDS_IN_FILE * (card.n_files - written)
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise ValueError(
             f"{folder} would need up to {needed:,} bytes more, and {free:,} are free on its disk: "
             "make room, or ask for fewer hands or columns"
         )
-    return dataset
+    if not path.exists():
+        write_file(path, json.dumps(msgspec.to_builtins(card), indent=1) + "\n")
+    return Dataset(folder)
 
 
 def _make_writer(setup: tuple[DatasetCard, Path]) -> Callable[[int], int]:

@@ -260,8 +260,11 @@ def test_other_folders_and_full_disks_are_refused(tmp_path: Path, monkeypatch: A
         dataset.read()
     usage = namedtuple("usage", "free")
     monkeypatch.setattr("shutil.disk_usage", lambda _folder: usage(1000))
-    with pytest.raises(ValueError, match="and 1,000 are free on its disk: make room"):
-        generate_dataset(["random"], tmp_path / "more", hands=2000)
+    for hands in (2000, 10**30):
+        with pytest.raises(ValueError, match="and 1,000 are free on its disk: make room"):
+            generate_dataset(["random"], tmp_path / "more", hands=hands)
+    monkeypatch.undo()
+    assert generate_dataset(["random"], tmp_path / "more", hands=2, rules="2x4-h2").card.hands == 2
 
 
 def test_the_command_tells_the_size_before_and_after(tmp_path: Path, whist: Any) -> None:
