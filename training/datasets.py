@@ -231,6 +231,12 @@ def generate_dataset(
     for name, texts in (("agents", agents), ("extras", extras)):
         if isinstance(texts, str):
             raise ValueError(f"{name} is {texts!r}: give a list, as [{texts!r}]")
+    for agent in agents:
+        if not isinstance(agent, str):
+            raise ValueError(
+                f"an agent is {agent!r}: name it, as 'champion', or as 'module:Class' for code "
+                "of your own, which workers import"
+            )
     if len(agents) not in (1, SEATS):
         raise ValueError(f"{len(agents)} agents are named: give one, which plays itself, or two")
     loaded = common_rules(agents, rules)
@@ -277,6 +283,8 @@ def _begin(folder: Path, card: DatasetCard) -> Dataset:
                     f"{folder} is of another data set: {name} is {before!r} there and {now!r} "
                     "here; name another folder"
                 )
+    elif folder.is_file():
+        raise ValueError(f"{folder} is a file: name a folder")
     elif folder.exists() and any(folder.iterdir()):
         raise ValueError(f"{folder} is not empty: name another folder")
     else:

@@ -251,6 +251,11 @@ def test_other_folders_and_full_disks_are_refused(tmp_path: Path, monkeypatch: A
         generate_dataset(["random"], tmp_path / "other", hands=2)
     with pytest.raises(ValueError, match=r"is no data set: there is no dataset.json in it"):
         load_dataset(tmp_path / "other")
+    with pytest.raises(ValueError, match="file is a file: name a folder"):
+        generate_dataset(["random"], tmp_path / "other" / "file", hands=2)
+    unnamed: Any = [3]
+    with pytest.raises(ValueError, match="an agent is 3: name it, as 'champion'"):
+        generate_dataset(unnamed, tmp_path / "more", hands=2)
     data = tmp_path / "data"
     dataset = generate_dataset(["random"], data, hands=2, rules="2x4-h2")
     with pytest.raises(ValueError, match="is of another data set: seed is 1 there and 2 here"):
