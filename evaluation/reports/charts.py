@@ -47,7 +47,7 @@ th {{ color: var(--soft); font-weight: 600; }} th:first-child, td:first-child {{
   padding-left: 0; }} .left {{ text-align: left; }}
 summary {{ cursor: pointer; }}
 .note {{ border-left: 3px solid var(--ahead); padding: 2px 0 2px 12px; }}
-code {{ font: 13px ui-monospace, Menlo, Consolas, monospace; }}
+code {{ font: 13px ui-monospace, Menlo, Consolas, monospace; overflow-wrap: anywhere; }}
 svg {{ max-width: 100%; height: auto; display: block; }}
 svg text {{ fill: var(--ink); font-size: 13px; }}
 svg .axis {{ fill: var(--soft); font-size: 12px; }}
