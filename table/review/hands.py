@@ -39,23 +39,24 @@ def notable_hands(
 ) -> list[NotableHand]:
     """The hands of an agent's worst deals, worst first, then those with the least likely cards.
 
-    Of each kind there are at most `most`, among the first 2,000 hands.
+    Of each kind there are at most `most`, among the first 2,000 hands. Those against itself, in
+    which it wins what it loses, are left out.
     """
     records = records[:_MAX_HANDS]
+    numbers = [n for n, record in enumerate(records) if len({*_players(record)}) > 1]
     deals = Counter[Hashable]()
-    payoffs: list[tuple[int, int, int]] = []
-    for record in records:
+    for number in numbers:
+        record = records[number]
         deals[_deal(record, agent)] += record.payoffs[_seat(record, agent)]
-    surprises = [_least_likely(record, policy) for record in records]
-    for number, record in enumerate(records):
-        payoffs.append((deals[_deal(record, agent)], _margin(record, agent), number))
-    worst = [number for _, _, number in sorted(payoffs)[:most]]
-    unlikely = sorted(range(len(records)), key=lambda number: surprises[number][1])[:most]
+    payoffs = {number: deals[_deal(records[number], agent)] for number in numbers}
+    surprises = {number: _least_likely(records[number], policy) for number in numbers}
+    worst = sorted(numbers, key=lambda n: (payoffs[n], _margin(records[n], agent)))[:most]
+    unlikely = sorted(numbers, key=lambda number: surprises[number][1])[:most]
     chosen = dict.fromkeys([*worst, *(unlikely if policy is not None else ())])
     return [
         NotableHand(
             number=number + 1,
-            deal_payoff=payoffs[number][0],
+            deal_payoff=payoffs[number],
             step=surprises[number][0],
             probability=None if policy is None else round(surprises[number][1], 4),
             replay=make_replay(records[number]),

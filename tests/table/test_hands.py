@@ -35,6 +35,18 @@ def test_hands_of_the_worst_deals_come_first(records: list[GameRecord]) -> None:
     assert hands[0].deal_payoff == min(deals.values())
 
 
+def test_deals_against_itself_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    lines: list[str] = []
+    rules = load_rules("small-last")
+    evaluate("threshold", ["threshold", "random"], rules, hands=4, records=lines.append)
+    records = [GameRecord.from_line(line) for line in lines]
+    hands = notable_hands(records, "threshold", None)
+    assert sorted(hand.number for hand in hands) == [5, 6, 7, 8]
+    words = ["evaluate", "threshold", "--against", "threshold", "--replays", "hands.html"]
+    assert main(words) == 2
+    assert "threshold meets itself alone" in capsys.readouterr().err
+
+
 def test_least_likely_card_is_the_policys_of_the_foreplay(records: list[GameRecord]) -> None:
     policy = cast(NetworkAgent, make_agent("champion", "small-last"))
     hands = notable_hands(records, "champion", policy, most=4)

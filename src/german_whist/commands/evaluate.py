@@ -110,6 +110,13 @@ def run(arguments: argparse.Namespace) -> int:
     rules = common_rules([agent, *against], arguments.rules)
     folder = check_files(arguments)
     replays: Path | None = arguments.replays
+    if replays is not None and {parse_agent_name(name)[0] for name in against} == {
+        parse_agent_name(agent)[0]
+    }:
+        raise ValueError(
+            f"--replays {replays} is given, and {agent} meets itself alone, which wins what it "
+            "loses: name another opponent after --against, or leave --replays out"
+        )
     lines: list[str] | None = None if replays is None else []
     with records_into(arguments.records, lines) as records:
         with Progress("playing") as progress:
