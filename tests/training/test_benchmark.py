@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 import yaml
@@ -23,6 +24,7 @@ from german_whist import Game
 from german_whist.agents.checkpoints import FOLDER, list_checkpoints
 from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.cli import main
+from german_whist.common.settings import SettingsError
 from german_whist.common.signals import RunStopped
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation import evaluate
@@ -337,6 +339,25 @@ def test_page_has_a_row_for_each_algorithm() -> None:
     ]
     assert all(f"(pictures/{name})" in markdown for name in charts)
     assert all("● nfsp" in chart and "● mmd" in chart for chart in charts.values())
+
+
+def test_results_that_are_given_twice_count_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = results_of("2x4-h2", "cfr+", [0.1, 0.001])
+    results += results_of("2x4-h2", "ppo", [0.04, 0.02], [0.06, 0.03], [0.05, 0.04])
+    paths = [str(tmp_path / name) for name in ("mine.jsonl", "published.jsonl")]
+    for path in paths:
+        Path(path).write_bytes(b"\n".join(map(msgspec.json.encode, results)))
+    assert main(["benchmark", *paths, "--folder", str(tmp_path)]) == 0
+    output = capsys.readouterr().out
+    assert "| `cfr+` | 0.0010 (1 seed) |" in output
+    assert "| `ppo` | 512, 2.0 s, 3 seeds |" in output
+
+
+def test_trainer_cannot_have_the_name_of_a_published_row() -> None:
+    with pytest.raises(SettingsError, match="mine:ppo: published results are called 'ppo', too"):
+        load_benchmark("exact", ["mine:ppo"])
 
 
 def test_curve_is_the_mean_of_complete_seeds() -> None:

@@ -200,6 +200,13 @@ def load_benchmark(source: str | Path, trainers: Sequence[str] = ()) -> Benchmar
                 f"{' '.join(trainers)}: two classes have one name, which names their folder: give "
                 "one of them another"
             )
+        published = {result.algorithm for result in load_results(BENCHMARKS.path(PUBLISHED))}
+        for algorithm, settings in algorithms.items():
+            if algorithm in published:
+                raise SettingsError(
+                    f"{settings['trainer']}: published results are called {algorithm!r}, too: give "
+                    "the class another name"
+                )
         values["algorithms"] = algorithms
     return build_settings(Benchmark, values, name, "a part of a benchmark")
 

@@ -89,6 +89,11 @@ def run(arguments: argparse.Namespace) -> int:
     except RunStopped as stopped:
         print(stopped)
         return stopped.status
+    # The first of two with one seed counts: a file can be named twice, or be shown anyway.
+    by_seed: dict[tuple[str, str, int], Result] = {}
+    for result in results:
+        by_seed.setdefault((result.algorithm, result.rules, result.seed), result)
+    results = [*by_seed.values()]
     text = page(results, shlex.join(["german-whist", "benchmark", *arguments.benchmarks]), ".")
     for file_name, content in {_PAGE: text, **draw_charts(results)}.items():
         write_file(folders[0] / file_name, content)
