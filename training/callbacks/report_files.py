@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -54,12 +55,13 @@ def write_report(
             f"<p class='soft'>Each row is of the checkpoint {escape(checkpoint)}, "
             f"its decisions written with twelve digits. Endgame: {escape(endgame)}.</p>"
         )
-    command = (
-        f"german-whist evaluate {path.parent} --against threshold --replays {path.parent / REPLAYS}"
-    )
+    replays = path.with_name(REPLAYS)
+    title = f'<a href="{REPLAYS}">Replays</a>' if replays.exists() else "Replays"
+    words = ["evaluate", str(path.parent), "--against", "threshold", "--replays", str(replays)]
+    command = shlex.join(["german-whist", *words])
     parts.append(
-        f'<p><a href="{REPLAYS}">Replays</a>: the worst deals, and the least likely cards, once '
-        f"<code>{escape(command)}</code> has played them.</p>"
+        f"<p>{title} of the worst deals, and of the least likely cards: "
+        f"<code>{escape(command)}</code> writes them.</p>"
     )
     plots: list[str] = []
     for key, about in LEARNING:
