@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Struct
 
 from ...agents.base import Array
-from ...agents.checkpoints import read_checkpoint
+from ...agents.checkpoints import CheckpointError, read_checkpoint
 from ...agents.checkpoints.bundled import BELIEF_WEIGHTS, VALUE_WEIGHTS
 from ...agents.networks.belief import read_belief_network
 from ...agents.networks.policy import NetworkAgent
@@ -215,10 +215,18 @@ def _value_curve(record: GameRecord) -> ValueCurve | None:
 
 
 def _critic_curve(record: GameRecord, name: str, policy: NetworkAgent) -> ValueCurve | None:
-    """The values of a checkpoint's critic at each decision that its training had."""
+    """The values of a checkpoint's critic at each decision that its training had.
+
+    None without a critic, or if the policy's file is gone or holds other weights by now.
+    """
     if not policy.checkpoints:
         return None
-    checkpoint = read_checkpoint(policy.path)
+    try:
+        checkpoint = read_checkpoint(policy.path)
+    except CheckpointError:
+        return None
+    if checkpoint.card.sha256 != policy.card.sha256:
+        return None
     card = checkpoint.card
     if card.network.critic is None or card.horizon == "match":
         return None

@@ -6,6 +6,7 @@ import itertools
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
 import numpy as np
 import pytest
 from serving import running_server
@@ -129,6 +130,22 @@ def test_critics_value_both_seats_in_the_foreplay(
         game.play(action)
     assert not game.stock
     assert [value.n for value in curve.values] == list(range(26))
+    # Another training writes its checkpoint over this one, and then it is deleted.
+    agent = policy(str(path))
+    for seed in (2, None):
+        if seed is None:
+            path.unlink()
+        else:
+            write_policy(
+                path.with_suffix(""),
+                PPO(msgspec.structs.replace(trainer.settings, seed=seed)).policy_weights(),
+                trainer.settings,
+                trainer.network_card(),
+                decisions=1000,
+            )
+        later = review_networks(record, [agent])
+        assert later.decisions == review.decisions
+        assert later.curves == [value_network]
 
 
 def test_checkpoints_of_the_command_line_are_compared_in_replays(tmp_path, record) -> None:
