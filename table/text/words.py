@@ -8,6 +8,7 @@ converts them for screen readers.
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
@@ -32,11 +33,14 @@ def plain_text(text: str, max_length: int = _MAX_LENGTH) -> str:
 
 
 def display_name(name: str) -> str:
-    """A player's name in sentences: a checkpoint's is its file's, or its run's and decisions."""
+    """A player's name in sentences; a checkpoint's is its file's, or its run's and decisions."""
     if "/" in name or "\\" in name:
-        path = PurePath(name.partition(",")[0])
+        written, comma, options = name.partition(",")
+        # A path from within a run does not say what the run is called.
+        path = PurePath(os.path.abspath(written))
         in_run = path.parent.name == FOLDER and path.stem.isdecimal()
-        return f"{path.parent.parent.name}@{int(path.stem):,}" if in_run else path.stem
+        shown = f"{path.parent.parent.name}@{int(path.stem):,}" if in_run else path.stem
+        return shown + comma + options
     # Agents' names are names in sentences, too; a person's stays as it was typed.
     return capital(name) if name.partition(":")[0] in agent_names() else name
 

@@ -148,6 +148,24 @@ def test_critics_value_both_seats_in_the_foreplay(
         assert later.curves == [value_network]
 
 
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("runs/a", "a"),
+        ("runs/a,sample", "a,sample"),
+        ("checkpoints/000000001000.safetensors", "quick-1@1,000"),
+        ("./000000001000.safetensors", "000000001000"),
+        ("../quick-1/checkpoints/000000001000.safetensors,sample", "quick-1@1,000,sample"),
+    ],
+)
+def test_a_checkpoints_name_has_its_run_and_options(
+    name: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "quick-1").mkdir()
+    monkeypatch.chdir(tmp_path / "quick-1")
+    assert display_name(name) == shown
+
+
 def test_checkpoints_of_the_command_line_are_compared_in_replays(tmp_path, record) -> None:
     with running_server(tmp_path, more=("champion-1", "counting", "champion")) as server:
         client = server.client()
