@@ -62,6 +62,10 @@ class EventLog:
             self._events.append(event)
         self.notify()
 
+    def forget(self) -> None:
+        """Keep no event so far; their numbers go on."""
+        self._events.clear()
+
     def after(self, n: int) -> list[TableEvent]:
         """The events after number `n`, without those that are too old."""
         return [event for event in self._events if event.n > n]
@@ -195,6 +199,7 @@ class LiveTable:
                 raise Refused(label("refused.not_your_turn", name=name), 409)
             before = self.session.view(PERSON)
             self.session.play(action)
+            self._forget_played()
             self.events.add(play_events(self.session, before, action))
             self._continue()
 
@@ -251,8 +256,14 @@ class LiveTable:
         with self._lock:
             self._check(move)
             self.session.next_hand()
+            self._forget_played()
             self.events.add(deal_events(self.session))
             self._continue()
+
+    def _forget_played(self) -> None:
+        """From memory, keep no events before the person's latest action; needs the lock."""
+        if self.session.settings.memory:
+            self.events.forget()
 
     def leave(self) -> None:
         """Close the table; an unfinished hand or match is lost."""

@@ -145,6 +145,7 @@ def table_state(session: Session, notes: list[str], **live: Any) -> TableState:
     fields = live | visible_fields(view, texts, other_hand)
     if memory:
         fields |= {"known_other": [], "open": False, "last_trick": []}
+        fields["turned"] = fields["turned"] if view.phase == "exchange" else None
     if settings.watched:
         fields["legal"] = []
     return TableState(

@@ -125,14 +125,19 @@ class Watcher:
 @pytest.mark.parametrize("rules", ["classic", "humbug"])
 def test_state_from_memory_names_cards_on_the_table_alone(rules: str, client: Client) -> None:
     table = TableClient(client, rules=rules, opponent="medium", memory=True)
+    n_before = 0  # the last event before the latest action of the person
     while table.state["phase"] != "over":
         state = table.state | {"move": 0, "id": "", "names": [], "legal": []}
         trick = {each["card"] for each in state["trick"]}
-        turned = {state["turned"]} - {None}
+        turned = {state["turned"]} - {None} if state["phase"] == "exchange" else set()
         assert cards_in(json.dumps(state)) <= {*state["hand"], *state["upcards"], *trick, *turned}
         assert client.request("GET", f"{table.path}/help")[0] == 409
         claim = {"tricks": 0, "move": table.state["move"]}
         assert client.request("POST", f"{table.path}/claim", claim)[0] == 422
+        events = next(client.listen(f"{table.path}/events?after=0"))["events"]
+        assert all(event["n"] > n_before for event in events)
+        if state["turn"] == 0:
+            n_before = state["n"]
         table.play_on(max, 1)
     assert len(table.state["last_trick"]) == 2
     assert table.state["rated"]
