@@ -167,6 +167,8 @@ def find_person(request: Request) -> str:
 def table_settings(body: TableRequest, opponents: Opponents) -> SessionSettings:
     """The settings of a new table."""
     if body.lesson:
+        if body.again is not None:
+            raise Refused(f"lesson is {body.lesson}: it has its own deal, so leave again out")
         return lesson_settings(body.lesson)
     rules = rules_named(body.rules)
     if body.number and (body.seed is None or body.match is not None):

@@ -41,6 +41,16 @@ def test_a_lesson_explains_its_topic_and_does_not_count(
     assert client.get("/api/records") == []
 
 
+def test_a_lesson_is_no_hand_played_again(client: Client) -> None:
+    table = TableClient(client, opponent="random", seed=3)
+    table.finish_hand()
+    again = {"id": table.id, "hand": 1, "decision": 20}
+    status, reply = client.request("POST", "/api/tables", {"lesson": 5, "again": again})
+    assert status == 400
+    assert "leave again out" in reply["error"]
+    assert len(client.get("/api/tables")) == 1
+
+
 def test_a_lesson_counts_cards_as_plain_rules_do() -> None:
     for lesson in (2, 3, 4):
         session, rng = Session(lesson_settings(lesson)), random.Random(lesson)
