@@ -170,6 +170,7 @@ class FinishedHands:
 
     def share(self, person: str, name: str, hand: int) -> HandRef:
         """Open a hand to everybody who has the link; a shared one keeps its link."""
+        self._line(person, name, hand)  # refuses a change that leads to no hand
         name, tilde, changes = name.partition("~")
         if self._own_hand(person, name, hand) is not None:
             return HandRef(self._store.hands.share(name, hand) + tilde + changes, 1)

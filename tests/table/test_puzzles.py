@@ -403,6 +403,7 @@ def test_another_card_changes_a_hand_from_there(client: Client) -> None:
         assert client.request("GET", f"/api/replays/{table.id}~{wrong}/1")[0] == 422
     for wrong in ("", "1", "a.b", "1.2" * 9):
         assert client.request("GET", f"/api/replays/{table.id}~{wrong}/1")[0] == 404
+        assert client.request("POST", f"/api/replays/{table.id}~{wrong}/1/share", {})[0] == 404
 
 
 @pytest.mark.parametrize("seat", [0, 1])
