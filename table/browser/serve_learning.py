@@ -224,10 +224,15 @@ class LearningHandlers:
         return json_response(await run_in_threadpool(answer))
 
     async def line(self, request: Request) -> Response:
+        """A card and perfect play, once a puzzle has been answered."""
         body = await read_request(request, AnswerRequest)
 
         def line() -> PlayoutLine:
-            return _line(_after(self._source(request), body.before).game, body.action)
+            source = self._source(request)
+            is_new = source.id not in self._progress.attempts(find_person(request))
+            if source.rating is not None and is_new:
+                raise Refused(label("refused.no_answer"), 409)
+            return _line(_after(source, body.before).game, body.action)
 
         return json_response(await run_in_threadpool(line))
 
@@ -331,12 +336,17 @@ def _answer(source: ProblemSource, action: int) -> AnswerResult:
 
 
 def _after(source: ProblemSource, actions: Sequence[int]) -> ProblemSource:
-    """A puzzle after some right cards and the other's perfect answers."""
+    """A puzzle after some right cards and the other's perfect answers.
+
+    Another card is an answer like any other, so that nobody can try which are right.
+    """
     game = source.game
     for action in actions:
-        right = action in source.values().best and source.goes_on
-        if not (right and _to_next_decision(game, action)):
+        result = _answer(source, action)
+        if not result.steps:
+            source.record(result)
             raise Refused(label("refused.puzzle"), 404)
+        _to_next_decision(game, action)
         source = source._replace(values=lambda: position_values(game.view()))
     return source
 

@@ -263,7 +263,11 @@ def test_a_puzzle_of_several_cards_is_solved_by_all_of_them(client: Client) -> N
     puzzle = longest[3]
     costly = next(card.action for card in puzzle.position_values().cards if card.cost)
     body = {"action": costly, "before": [costly]}
+    assert client.request("POST", f"/api/puzzles/{puzzle.id}/line", body)[0] == 409
     assert client.request("POST", f"/api/puzzles/{puzzle.id}/answer", body)[0] == 404
+    assert answer(client, puzzle)["change"] == 0
+    latest = client.get("/api/puzzles")["history"][0]
+    assert (latest["id"], latest["solved"]) == (puzzle.id, False)
     theme, n = next(iter(stats["themes"].items()))
     assert n == sum(puzzle.theme == theme for puzzle in ENDINGS)
     found = client.get(f"/api/puzzles/next?kind={theme}")["id"]
@@ -311,6 +315,7 @@ def test_puzzle_names_no_hidden_card(client: Client) -> None:
 
 def test_a_card_is_played_out_against_perfect_defence(client: Client) -> None:
     puzzle, view = ENDINGS[0], view_of(ENDINGS[0])
+    answer(client, puzzle)
     for action, tricks in moves_of(view).items():
         line = client.post(f"/api/puzzles/{puzzle.id}/line", {"action": int(action)})
         assert line["text"].startswith(f"{view.counting_tricks[0] + tricks}–")
