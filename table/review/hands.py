@@ -16,7 +16,7 @@ from .networks import NetworkReview, policy_inputs, review_networks
 from .replay import Replay, make_replay
 
 MOST = 12
-_MAX_HANDS = 2000
+MAX_HANDS = 2000
 
 
 class NotableHand(Struct):
@@ -42,7 +42,7 @@ def notable_hands(
     Of each kind there are at most `most`, among the first 2,000 hands. Those against itself, in
     which it wins what it loses, are left out.
     """
-    records = records[:_MAX_HANDS]
+    records = records[:MAX_HANDS]
     numbers = [n for n, record in enumerate(records) if len({*_players(record)}) > 1]
     deals = Counter[Hashable]()
     for number in numbers:

@@ -13,7 +13,8 @@ from german_whist.cli import main
 from german_whist.engine.records import GameRecord
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.tournament import evaluate
-from german_whist.table.review.hands import notable_hands
+from german_whist.table.review import hands as looking
+from german_whist.table.review.hands import NotableHand, notable_hands
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +46,24 @@ def test_deals_against_itself_are_left_out(capsys: pytest.CaptureFixture[str]) -
     words = ["evaluate", "threshold", "--against", "threshold", "--replays", "hands.html"]
     assert main(words) == 2
     assert "threshold meets itself alone" in capsys.readouterr().err
+
+
+def test_evaluation_keeps_no_more_hands_than_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts: list[int] = []
+
+    def count(records: list[GameRecord], *_: object) -> list[NotableHand]:
+        counts.append(len(records))
+        return []
+
+    monkeypatch.setattr(looking, "MAX_HANDS", 6)
+    monkeypatch.setattr(looking, "notable_hands", count)
+    words = ["evaluate", "threshold", "--against", "random", "--hands", "10"]
+    for records in ([], ["--records", str(tmp_path / "hands.jsonl")]):
+        assert main([*words, *records, "--replays", str(tmp_path / "hands.html")]) == 0
+    assert counts == [6, 6]
+    assert len((tmp_path / "hands.jsonl").read_text().splitlines()) == 10
 
 
 def test_least_likely_card_is_the_policys_of_the_foreplay(records: list[GameRecord]) -> None:

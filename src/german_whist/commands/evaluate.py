@@ -16,6 +16,7 @@ import argparse
 import shlex
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from ..agents.networks.policy import NetworkAgent
@@ -117,8 +118,9 @@ def run(arguments: argparse.Namespace) -> int:
             f"--replays {replays} is given, and {agent} meets itself alone, which wins what it "
             "loses: name another opponent after --against, or leave --replays out"
         )
-    lines: list[str] | None = None if replays is None else []
-    with records_into(arguments.records, lines) as records:
+    lines: list[str] = []
+    keep = None if replays is None else partial(_keep_first, lines)
+    with records_into(arguments.records, keep) as records:
         with Progress("playing") as progress:
             result = evaluate(
                 agent,
@@ -133,6 +135,14 @@ def run(arguments: argparse.Namespace) -> int:
     if replays is not None and lines:
         _write_replays(folder / replays, result.agents[0], agent, rules, lines)
     return status
+
+
+def _keep_first(lines: list[str], line: str) -> None:
+    """Keep a record among the first, from which replays are chosen: there may be millions."""
+    from ..table.review.hands import MAX_HANDS
+
+    if len(lines) < MAX_HANDS:
+        lines.append(line)
 
 
 def _write_replays(path: Path, name: str, source: str, rules: Rules, lines: list[str]) -> None:

@@ -129,18 +129,18 @@ def arena_options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 @contextmanager
 def records_into(
-    path: Path | None, lines: list[str] | None = None
+    path: Path | None, keep: RecordWriter | None = None
 ) -> Iterator[RecordWriter | None]:
-    """A writer of game records to `lines` and to a file that is complete or does not exist."""
+    """A writer of game records to `keep` and to a file that is complete or does not exist."""
     if path is None:
-        yield None if lines is None else lines.append
+        yield keep
         return
     with atomic_write(path.absolute(), "w") as file:
         faults: list[OSError] = []
 
         def write(line: str) -> None:
-            if lines is not None:
-                lines.append(line)
+            if keep is not None:
+                keep(line)
             if faults:
                 return
             try:
