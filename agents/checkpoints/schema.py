@@ -41,7 +41,7 @@ class NetworkCard(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults
     rule_features: tuple[str, ...] = ()
     """Groups of `RULE_SPEC` that follow the observation in the input."""
     critic: Critic | None = None
-    """Kind of the critic whose weights are stored for further training."""
+    """Kind of the critic whose weights are stored, for further training and reviews of hands."""
     cells: Count = 0
 
     def __post_init__(self) -> None:

@@ -283,7 +283,7 @@ class NetworkAgent(Agent):
         return probs
 
     def value(self, views: Array) -> Array:
-        """Checkpoints raise `ValueError`: their critics are for training alone."""
+        """Checkpoints raise `ValueError`: their critics estimate the returns of their training."""
         raise ValueError(
             f"{self.name} has no value network of its own: the critic of a checkpoint estimates "
             "the returns of its training, by default from both hands; champion and thinker have "
