@@ -1,3 +1,4 @@
+# pyright: reportOptionalMemberAccess=false
 """Random play, with or without a perfect endgame."""
 
 from __future__ import annotations
@@ -57,14 +58,14 @@ class RandomExactAgent(RandomAgent):
 
     def __init__(self, rules: RulesLike = "classic", *, match: Match | None = None) -> None:
         super().__init__(rules, match=match)
-        self._endgame = self._solver = EndgamePlayer(self.rules)
+        self._endgame = EndgamePlayer(self.rules)
 
     def act(self, views: Array, rng: Array) -> Array:
         actions = super().act(views, rng)
-        self._solver.improve(views, actions)
+        self._endgame.improve(views, actions)
         return actions
 
     def probabilities(self, views: Array) -> Array:
         probs = super().probabilities(views)
-        self._solver.replace_probabilities(views, probs)
+        self._endgame.replace_probabilities(views, probs)
         return probs

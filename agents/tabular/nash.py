@@ -1,3 +1,4 @@
+# pyright: reportOptionalMemberAccess=false
 """Nash equilibrium of a small deck: no opponent wins against it on average.
 
 It draws its cards for the stock by the probabilities that `german-whist solve` computed, and
@@ -53,7 +54,7 @@ class NashAgent(Agent):
             )
         self.name = "nash" if path is None else f"nash:{path}"
         self._cells, self._paths = strategy.cells, path_tables(tree)
-        self._endgame = self._solver = EndgamePlayer(self.rules)
+        self._endgame = EndgamePlayer(self.rules)
         compile_act(self, "play by solved decks", NashAgent.act)
 
     @staticmethod
@@ -68,7 +69,7 @@ class NashAgent(Agent):
         """`(n, actions)`: probability of each action."""
         probs = np.zeros((len(views), self.rules.actions))
         write_table_probs(self.rules_array, self._paths, self._cells, views, probs)
-        self._solver.replace_probabilities(views, probs)
+        self._endgame.replace_probabilities(views, probs)
         return probs
 
     def act(self, views: Array, rng: Array) -> Array:
