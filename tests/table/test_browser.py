@@ -201,7 +201,7 @@ def test_table_shows_the_course_of_a_hand(user: User) -> None:
     expect(page.get_by_role("button", name="Cards seen")).to_be_focused()
 
 
-def test_forced_cards_play_themselves_and_memory_shows_no_old_ones(user: User) -> None:
+def test_forced_cards_play_themselves_and_memory_hides_old_ones(user: User) -> None:
     user.set(forced="on")
     user.page.reload()
     page, clicks = user.page, 0
