@@ -373,7 +373,7 @@ export interface NetworkReview {
   names: Array<string>;
   decisions: Array<NetworkDecision>;
   curves: Array<ValueCurve>;
-  parted: number | null;
+  first_difference: number | null;
   continuations: Array<Continuation>;
 }
 

@@ -93,7 +93,7 @@ class NetworkReview(Struct):
     names: list[str]
     decisions: list[NetworkDecision]
     curves: list[ValueCurve]
-    parted: int | None
+    first_difference: int | None
     """The first decision at which the policies' most probable cards differ."""
     continuations: list[Continuation]
 
@@ -107,18 +107,18 @@ def review_networks(record: GameRecord, policies: Sequence[NetworkAgent]) -> Net
         _decision(n, legal[n], [probs[n] for probs in probabilities], beliefs[n])
         for n in range(len(views))
     ]
-    parted = _first_difference([policy.probabilities(views) for policy in policies])
+    first_difference = _first_difference([policy.probabilities(views) for policy in policies])
     names = _short_names(policies)
     curves = [_value_curve(record), *map(partial(_critic_curve, record), names, policies)]
     continuations: list[Continuation] = []
-    if parted is not None:
+    if first_difference is not None:
         for name, policy in zip(names, policies, strict=True):
-            continuations.append(_continuation(record, parted, name, policy))
+            continuations.append(_continuation(record, first_difference, name, policy))
     return NetworkReview(
         names=names,
         decisions=decisions,
         curves=[curve for curve in curves if curve is not None],
-        parted=parted,
+        first_difference=first_difference,
         continuations=continuations,
     )
 

@@ -69,24 +69,24 @@ def test_policies_part_where_their_likeliest_cards_first_differ(
     record: GameRecord, review: NetworkReview
 ) -> None:
     game, agents = record.start(), [policy("champion-1"), policy("champion")]
-    parted = None
+    first_difference = None
     for n, action in enumerate(record.actions):
         view = np.array(game.view().array)
         if len({int(agent.probabilities(view)[0].argmax()) for agent in agents}) > 1:
-            parted = n
+            first_difference = n
             break
         game.play(action)
-    assert parted is not None
-    assert review.parted == parted
+    assert first_difference is not None
+    assert review.first_difference == first_difference
     own, other = (continuation.actions for continuation in review.continuations)
-    assert own == list(record.actions[parted:])
+    assert own == list(record.actions[first_difference:])
     assert other[0] != own[0]
     assert len(other) == len(own)
 
 
 def test_equal_policies_do_not_part(record: GameRecord) -> None:
     review = review_networks(record, [policy("champion"), policy("champion")])
-    assert (review.parted, review.continuations) == (None, [])
+    assert (review.first_difference, review.continuations) == (None, [])
     assert {decision.kl for decision in review.decisions} == {0.0}
 
 
@@ -207,7 +207,7 @@ def test_panel_goes_to_decisions_and_keeps_to_a_seats_view(
         expect(names).to_have_text(["Card", "champion-1", "champion"])
         assert names.last.evaluate("each => each.scrollWidth <= each.clientWidth")
         page.get_by_role("button", name="where they part").click()
-        assert page.url.endswith(f"/{review.parted}")
+        assert page.url.endswith(f"/{review.first_difference}")
         divergence = page.locator(".networks-values").last
         divergence.scroll_into_view_if_needed()
         box = divergence.locator("svg").bounding_box()

@@ -68,11 +68,11 @@ export class NetworksPanel {
     this.review = review;
     this.go = go;
     this.now = h("div", { class: "networks-now" });
-    const { parted, names, curves } = review;
+    const { first_difference: at, names, curves } = review;
     /** @type {SVGElement[]} */
     this.markers = [];
-    this.apart = h("div", {}, names.length > 1 ? [this.divergence(), parted === null ? faint(label("networks.same"))
-      : h("p", {}, button(() => go(parted), "quiet small", label("networks.parted", { n: parted + 1 }))),
+    this.apart = h("div", {}, names.length > 1 ? [this.divergence(), at === null ? faint(label("networks.same"))
+      : h("p", {}, button(() => go(at), "quiet small", label("networks.first_difference", { n: at + 1 }))),
     review.continuations.map(({ name, actions, result }) => h("details", {}, h("summary", {}, label("networks.goes_on", { name, result })),
       h("p", { class: "line-of-play" }, actions.map((action) => [chipOf(action), " "]))))] : []);
     this.root = h("details", { class: "networks", open }, h("summary", {}, label("networks.title")),
