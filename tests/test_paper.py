@@ -81,22 +81,22 @@ def whole(text: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\d.,]){re.escape(text)}(?!\d|[.,]\d)")
 
 
-@pytest.mark.parametrize(("said", "page", "found"), FIGURES)
+@pytest.mark.parametrize(("sentence", "page", "row"), FIGURES)
 def test_paper_says_what_stands_on_pages_of_results(
-    said: str, page: str, found: str, paper: str
+    sentence: str, page: str, row: str, paper: str
 ) -> None:
     text = (ROOT / "docs" / "results" / f"{page}.md").read_text(encoding="utf-8")
     if page == "leaderboard":  # without the difference from the public deals
         text = re.sub(r"\| [+-][\d.]+ ± [\d.]+ \|", "|", text)
-    assert whole(said).search(" ".join(paper.split()))
-    assert whole(found).search(" ".join(text.split()))
+    assert whole(sentence).search(" ".join(paper.split()))
+    assert whole(row).search(" ".join(text.split()))
 
 
 def test_every_figure_of_the_paper_is_compared(paper: str) -> None:
     lines = paper.split("---", 2)[2].partition("# Sources")[0].splitlines()
     text = " ".join(" ".join(line for line in lines if not line.startswith("|")).split())
-    for said, _, _ in FIGURES:
-        text = whole(said).sub("", text)
+    for sentence, _, _ in FIGURES:
+        text = whole(sentence).sub("", text)
     assert not re.findall(r"\d+[.,]\d+|\d+ million|± \d", text)
     header, *_, sizes = [line.split("|")[3:-1] for line in lines if line.startswith("|")]
     page = (ROOT / "docs" / "results" / "exploitability.md").read_text(encoding="utf-8")

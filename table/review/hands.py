@@ -52,7 +52,7 @@ def notable_hands(
     surprises = {number: _least_likely(records[number], policy) for number in numbers}
     worst = sorted(numbers, key=lambda n: (payoffs[n], _margin(records[n], agent)))[:most]
     unlikely = sorted(numbers, key=lambda number: surprises[number][1])[:most]
-    chosen = dict.fromkeys([*worst, *(unlikely if policy is not None else ())])
+    notable = dict.fromkeys([*worst, *(unlikely if policy is not None else ())])
     return [
         NotableHand(
             number=number + 1,
@@ -62,7 +62,7 @@ def notable_hands(
             replay=make_replay(records[number]),
             networks=review_networks(records[number], [] if policy is None else [policy]),
         )
-        for number in chosen
+        for number in notable
     ]
 
 

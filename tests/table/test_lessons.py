@@ -100,9 +100,9 @@ def test_the_last_lesson_knows_what_each_card_costs() -> None:
             session.play(card)
             while session.agent_to_move:
                 session.answer()
-            said = guide(session.view(0), ("you", "champion"), 5, session.game)[0]
+            comment = guide(session.view(0), ("you", "champion"), 5, session.game)[0]
             cost, choices = costs[-1]
             expected = "That cost" if cost else "Right." if choices > 1 else ""
-            assert said.startswith(expected)
-            assert ("That cost" in said) == (cost > 0)
+            assert comment.startswith(expected)
+            assert ("That cost" in comment) == (cost > 0)
         assert session.game.counting_tricks[0] == 4 - sum(cost for cost, _ in costs)

@@ -146,8 +146,8 @@ class ProblemPage {
   async goOn(problem, { steps, why }, action) {
     delete this.tableView.root.dataset.move;
     this.picker.clear();
-    const said = h("p", { class: "faint" }, why);
-    this.lay({ task: [h("h2", { class: "good" }, `✓ ${label("problem.go_on")}`), said], foot: [faint(steps.slice(1).map(({ texts }) => texts.answer).join(" · "))] });
+    const reason = h("p", { class: "faint" }, why);
+    this.lay({ task: [h("h2", { class: "good" }, `✓ ${label("problem.go_on")}`), reason], foot: [faint(steps.slice(1).map(({ texts }) => texts.answer).join(" · "))] });
     for (const step of steps) {
       await this.show(problem, step);
       if (step !== steps.at(-1)) await pause(STEP[settings.motion]);
