@@ -66,11 +66,17 @@ class AnalysisProgress(Struct):
 class AnalysisJob:
     """An analysis, pending or finished."""
 
+    changed_by: str | None = None
+    """The person who began it, if it is of a changed hand."""
     done: float = 0.0
     result: Analysis | None = None
     error: str | None = None
     stored: set[tuple[str, str, int]] = field(default_factory=set[tuple[str, str, int]])
     """Persons, tables and hands it was stored for: the same hand may be several people's."""
+
+    @property
+    def finished(self) -> bool:
+        return not (self.result is None and self.error is None)
 
 
 class FinishedHands:
@@ -185,10 +191,13 @@ class FinishedHands:
         with self._lock:
             job = self._jobs.get(line)
             if job is None:
-                n_pending = sum(not (other.result or other.error) for other in self._jobs.values())
-                if n_pending >= _MAX_PENDING:
+                changed_by = person if "~" in name else None
+                pending = [other for other in self._jobs.values() if not other.finished]
+                # Changed hands are opened one after the other: they do not keep others waiting.
+                own = [other for other in pending if "~" in name and other.changed_by == person]
+                if own or len(pending) >= _MAX_PENDING:
                     raise Refused(label("refused.many_analyses"), 429)
-                job = self._jobs[line] = AnalysisJob()
+                job = self._jobs[line] = AnalysisJob(changed_by)
                 while len(self._jobs) > _MAX_ANALYSES:
                     self._jobs.popitem(last=False)
                 self._executor.submit(self._analyse, line, job, key)

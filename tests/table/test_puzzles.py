@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import quantiles
@@ -20,6 +21,7 @@ from german_whist.cli import main
 from german_whist.commands import puzzles as command
 from german_whist.engine.cards import card, cards
 from german_whist.engine.endgame import moves_of
+from german_whist.table.browser import finished_hands
 from german_whist.table.rating import Rating
 from german_whist.table.review import puzzles as puzzle_review
 from german_whist.table.review.analysis import analyse
@@ -416,6 +418,27 @@ def test_another_card_changes_a_hand_from_there(client: Client) -> None:
     for wrong in ("", "1", "a.b", "1.2" * 9):
         assert client.request("GET", f"/api/replays/{table.id}~{wrong}/1")[0] == 404
         assert client.request("POST", f"/api/replays/{table.id}~{wrong}/1/share", {})[0] == 404
+
+
+def test_a_person_has_one_pending_analysis_of_changed_hands(client: Client, monkeypatch) -> None:
+    wait = threading.Event()
+
+    def late(record: GameRecord, **options: Any) -> Any:
+        wait.wait(20)
+        return analyse(record, **options)
+
+    monkeypatch.setattr(finished_hands, "analyse", late)
+    table = TableClient(client, opponent="random", rules="quick", seed=8)
+    table.finish_hand()
+    path = f"/api/replays/{table.id}"
+    steps = client.get(f"{path}/1")["steps"]
+    n, legal = next((each["n"], each["legal"]) for each in steps if len(each["legal"]) > 2)
+    changed = [f"{path}~{n}.{action}/1" for action in legal if action != steps[n]["action"]]
+    for hand, status in ((changed[0], 200), (changed[1], 429), (f"{path}/1", 200)):
+        assert client.request("GET", f"{hand}/analysis")[0] == status
+    wait.set()
+    client.analysis(changed[0])
+    client.analysis(changed[1])
 
 
 @pytest.mark.parametrize("seat", [0, 1])
