@@ -290,7 +290,7 @@ export class ReplayView {
     const chip = isCard(step.action) ? cardText(step.card) : actionName(step.action);
     this.decision.replaceChildren(
       h("h2", {}, step.prompt, ": ", chip),
-      ...(found ? this.values(found) : []), this.options.onchoose && step.legal.length > 1 ? faint(label("replay.choose")) : "");
+      ...(found ? this.values(found) : []), this.options.onchoose && step.kind !== "exchanged" && step.legal.length > 1 ? faint(label("replay.choose")) : "");
   }
 
   /* Whether the seat that looks may not see what this decision was between. */
