@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test")
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 from serving import running_server
 from tablepage import (
     ASKED,
@@ -389,26 +389,46 @@ def test_every_card_can_be_reached_on_narrow_and_wide_screens(rows: str, user: U
         assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
-@pytest.mark.parametrize(("answer", "copies"), [("AbortError", 0), ("NotAllowedError", 1)])
-def test_a_hand_is_shared_by_the_systems_sheet(user: User, answer: str, copies: int) -> None:
+@pytest.mark.parametrize(
+    ("host", "answer", "sheets", "copies"),
+    [
+        ("192.0.2.1", "", 1, 0),
+        ("192.0.2.1", "AbortError", 1, 0),
+        ("192.0.2.1", "NotAllowedError", 1, 1),
+        ("127.0.0.1", "", 0, 1),
+    ],
+)
+def test_a_hand_is_shared_by_the_systems_sheet(
+    user: User, host: str, answer: str, sheets: int, copies: int
+) -> None:
     page, name = user.page, user.finished_hand(seed=5)
+
+    def at_host(route: Route) -> None:
+        """The script, as if the page had been opened under that address."""
+        response = route.fetch()
+        text = response.text().replace("location.hostname", f"'{host}'")
+        route.fulfill(response=response, body=text)
+
+    page.route("**/later.js*", at_host)
+    page.reload()
     user.go(f"replay/{name}/1")
     page.evaluate(
         """answer => {
-            window.shared = [];
+            window.shared = [], window.copied = [];
             navigator.share = async (what) => {
                 shared.push(what.url);
-                throw new DOMException("", answer);
+                if (answer) throw new DOMException("", answer);
             };
-            navigator.clipboard.writeText = async (text) => { shared.push(text); };
+            navigator.clipboard.writeText = async (text) => { copied.push(text); };
         }""",
         answer,
     )
     page.get_by_role("button", name="Share this hand by a link").click()
-    page.wait_for_function("n => shared.length > n", arg=copies)
-    page.wait_for_timeout(100)
-    assert len(set(page.evaluate("shared"))) == 1
-    assert page.evaluate("shared.length") == 1 + copies
+    # Whatever the sheet has answered, the hand lies open now.
+    expect(page.get_by_text("can look at this hand by its link")).to_be_visible()
+    assert page.get_by_text("opened with --host").count() == (host == "127.0.0.1")
+    assert len(set(page.evaluate("[...shared, ...copied]"))) == 1
+    assert page.evaluate("[shared.length, copied.length]") == [sheets, copies]
 
 
 @pytest.mark.parametrize("reduced", ["no-preference", "reduce"])

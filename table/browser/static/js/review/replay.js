@@ -89,9 +89,9 @@ export class ReplayPage {
       const link = `${location.origin}/#/replay/${id}/${hand}/${this.view?.at ?? 0}`;
       const here = /^(localhost|127\.|\[::1\])/.test(location.hostname);
       const about = label(here ? "replay.shared_here" : "replay.shared");
-      if (navigator.share) {
+      if (navigator.share && !here) {
         const refused = await navigator.share({ title: document.title, url: link }).then(() => "", (error) => error.name);
-        if (["", "AbortError"].includes(refused)) return;
+        if (["", "AbortError"].includes(refused)) return toast(about, "hint");
       }
       // A page without TLS may not copy.
       const copied = await navigator.clipboard?.writeText(link).then(() => true, () => false);
