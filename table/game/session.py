@@ -25,6 +25,7 @@ from ...engine.game import Game, IllegalAction
 from ...engine.records import GameRecord, MatchScore, record_of
 from ...engine.rules import Match, Rules, load_rules
 from ...engine.view import View
+from ..review.replay import NOTE
 from ..text.labels import YOU, label
 from ..text.words import refusal_reason
 
@@ -317,6 +318,8 @@ class Session:
         meta: dict[str, object] = {"players": list(self.settings.names)}
         if self.helped:
             meta["helped"] = True
+        if self.settings.begun:
+            meta[NOTE] = label("replay.begun", n=len(self.settings.begun))
         if self._texts:
             meta["texts"] = [self._texts[n] for n in sorted(self._texts)]
         # Card by card: the seed would reveal the next hands of the match.
@@ -362,7 +365,9 @@ class Session:
         """Restore the session of a `state`; raises `SessionError`."""
         state = parse_state(data)
         try:
-            session = Session(state.settings, make)
+            # The agents repeat the actions before the person's with all others, and once.
+            session = Session(replace(state.settings, begun=()), make)
+            session.settings = state.settings
             session._restore(state)
         except (LookupError, ValueError) as error:
             raise SessionError(f"{label('refused.not_again')}: {error}") from error

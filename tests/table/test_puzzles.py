@@ -463,6 +463,7 @@ def test_hand_played_on_from_a_decision_counts_nowhere(client: Client, seat: int
     ]
     (note,) = on.state["result"]["notes"]
     assert note.startswith(("The same cards again: ", "With these cards Threshold took ")[seat])
+    assert f"The first {at['n']} decisions are those of an earlier hand" in replay["note"]
     client.analysis(f"/api/replays/{on.id}/1")
     assert client.get("/api/statistics") == before
     again["decision"] = len(played["steps"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -68,13 +69,14 @@ class StatefulAgent(RandomAgent):
 
     def __init__(self, rules: Any = "classic", *, match: Match | None = None) -> None:
         super().__init__(rules, match=match)
-        self.decisions = 0
+        self.decisions = self.all_decisions = 0
 
     def reset(self, indices: Any) -> None:
         self.decisions = 0
 
     def act(self, views: Any, rng: Any, indices: Any = None) -> Any:
         self.decisions += 1
+        self.all_decisions += 1
         return super().act(views, rng + self.decisions)
 
 
@@ -86,6 +88,11 @@ def test_stateful_agent_replays_the_hand_of_a_restored_session() -> None:
     while len(session.game.actions) < 30:
         play_on(session, random.Random(0), 1)
     again = Session.from_state(session.state(), make)
+    begun = tuple(session.game.actions)
+    on = Session(replace(session.settings, begun=begun), make)
+    restored = Session.from_state(on.state(), make)
+    assert restored.settings == on.settings
+    assert [each._players[1].agent.all_decisions for each in (on, restored)] == [15, 15]
     for _ in range(22):
         if session.agent_to_move:
             assert session.answer() == again.answer()

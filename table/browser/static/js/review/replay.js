@@ -44,10 +44,10 @@ export class ReplayPage {
     const replay = await get(this.path);
     if (this.closed) return; // The address is another page's by now.
     const names = capital(listed(replay.players));
-    this.title.replaceChildren(replay.note ? label("replay.what_if_title", { names }) : names, h("small", {}, `${replay.rules} · ${replay.result.text}`));
+    this.title.replaceChildren(this.id.includes("~") ? label("replay.what_if_title", { names }) : names, h("small", {}, `${replay.rules} · ${replay.result.text}`));
     const view = new ReplayView(replay, { ready: false, done: 0 }, {
       tableView: tableViewOptions, first: this.first, onstep: (step) => this.note(step), onchoose: (step, action) => this.whatIf(step, action),
-      actions: h("p", { class: "replay-actions" }, this.goOn, replay.note ? h("a", { class: "button small", href: this.address.replace(/~[^/]+/, "") }, label("replay.back")) : ""),
+      actions: h("p", { class: "replay-actions" }, this.goOn, this.id.includes("~") ? h("a", { class: "button small", href: this.address.replace(/~[^/]+/, "") }, label("replay.back")) : ""),
     });
     this.view = view;
     this.place.replaceChildren(view.root);
