@@ -22,6 +22,8 @@ from ..text.words import plain_text
 
 KINDS = {"lead": "led", "follow": "followed", "choose": "chose", "exchange": "exchanged"}
 _MAX_TITLE = 200
+_MAX_NOTE = 10_000
+"""A sentence for each change of a hand: sixty of them at most."""
 NOTE = "note"
 """The field of a record's `meta` that a replay shows."""
 
@@ -125,7 +127,7 @@ def make_replay(record: GameRecord) -> Replay:
         rules=plain_text(rules.name),
         rules_title=plain_text(rules.about or rules.name, _MAX_TITLE),
         players=names,
-        note=plain_text(str(record.meta.get(NOTE, "")), _MAX_TITLE),
+        note=plain_text(str(record.meta.get(NOTE, "")), _MAX_NOTE),
         dealer=record.dealer,
         match=None if record.match is None else _match_info(record.match),
         result=replay_result(record),

@@ -14,7 +14,7 @@ from ...engine.records import GameRecord, record_of
 from ...engine.rules import Rules
 from ...engine.view import View
 from ..text.labels import label
-from ..text.words import action_symbol, display_name, refusal_reason
+from ..text.words import action_text, display_name, refusal_reason
 from .analysis import CHAMPION
 from .puzzles import position_before
 from .replay import NOTE, player_names
@@ -37,8 +37,7 @@ def what_if(line: str, n: int, action: int) -> str:
     agent = _agent(record.rules)
     note = label(
         "replay.what_if",
-        name=player_names(record)[view.seat],
-        card=action_symbol(action),
+        did=action_text(player_names(record)[view.seat], view.phase, action),
         trick=view.trick + 1,
         agent=display_name(agent.name),
     )
@@ -46,7 +45,8 @@ def what_if(line: str, n: int, action: int) -> str:
     game.play(action)
     while not game.over:
         game.play(_choose(player, game.view()))
-    return record_of(game, {**record.meta, NOTE: note}).to_line()
+    notes = f"{record.meta.get(NOTE, '')} {note}".strip()
+    return record_of(game, {**record.meta, NOTE: notes}).to_line()
 
 
 def _choose(player: Player, view: View) -> int:

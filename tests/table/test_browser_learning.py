@@ -124,7 +124,7 @@ def test_another_card_is_tried_in_a_replay_and_played_on(user: User) -> None:
     expect(buttons).to_have_count(len(step["legal"]))
     buttons.nth(step["legal"].index(other)).focus()
     page.keyboard.press("Enter")
-    expect(page.locator(".note")).to_contain_text("What if easy plays")
+    expect(page.locator(".note")).to_contain_text("What if easy leads")
     assert page.url.endswith(f"~{step['n']}.{other}/1/{step['n'] + 1}")
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".decision h2")).to_contain_text("Easy is to")

@@ -21,6 +21,7 @@ from german_whist.cli import main
 from german_whist.commands import puzzles as command
 from german_whist.engine.cards import card, cards
 from german_whist.engine.endgame import moves_of
+from german_whist.engine.records import record_of
 from german_whist.table.browser import finished_hands
 from german_whist.table.rating import Rating
 from german_whist.table.review import puzzles as puzzle_review
@@ -39,6 +40,7 @@ from german_whist.table.review.puzzles import (
     regrade,
 )
 from german_whist.table.review.themes import ending_reason, theme_of
+from german_whist.table.review.what_if import what_if
 
 SMALL = load_rules("small-last")
 
@@ -412,12 +414,31 @@ def test_another_card_changes_a_hand_from_there(client: Client) -> None:
     later = next(each for each in line["steps"][n + 1 :] if len(each["legal"]) > 1)
     twice = client.get(f"/api/replays/{name}~{later['n']}.{later['legal'][-1]}/1")
     assert twice["steps"][n]["action"] == other
+    assert twice["note"].startswith(line["note"])
+    assert twice["note"].count("Champion plays on for both") == 2
     assert twice["steps"][later["n"]]["action"] == later["legal"][-1]
     for wrong in (f"{n}.52", f"{len(played['steps'])}.0"):
         assert client.request("GET", f"/api/replays/{table.id}~{wrong}/1")[0] == 422
     for wrong in ("", "1", "a.b", "1.2" * 9):
         assert client.request("GET", f"/api/replays/{table.id}~{wrong}/1")[0] == 404
         assert client.request("POST", f"/api/replays/{table.id}~{wrong}/1/share", {})[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("rules", "n", "action"),
+    [
+        ("open-stock", 0, "leads A♠"),
+        ("open-stock", 2, "takes 5♣"),
+        ("humbug", 0, "takes the blind"),
+    ],
+)
+def test_a_changed_hand_says_what_was_done(rules: str, n: int, action: str) -> None:
+    game = Game(rules, seed=1)
+    while not game.over:
+        game.play(game.view().legal()[0])
+    record = record_of(game)
+    line = what_if(record.to_line(), n, position_before(record, n).view().legal()[-1])
+    assert action in GameRecord.from_line(line).meta["note"]
 
 
 def test_a_person_has_one_pending_analysis_of_changed_hands(client: Client, monkeypatch) -> None:
