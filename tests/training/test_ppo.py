@@ -19,6 +19,7 @@ from german_whist.engine.batch.cpu_backend import CpuBackend
 from german_whist.engine.cards import KEEP, TAKE_BLIND
 from german_whist.engine.observation import spec
 from german_whist.engine.observation.spec import OBSERVATION_SIZE, OBSERVATION_SPEC
+from german_whist.engine.observation.suit_order import SUIT_ORDERS
 from german_whist.engine.rules import named_rules
 from german_whist.envs import SelfPlayEnv
 from german_whist.training.algorithms.ppo import PPO
@@ -51,7 +52,7 @@ def test_actions_are_sampled_by_their_logits() -> None:
 
 def test_inputs_are_those_that_each_group_declares() -> None:
     read: set[int] = set()
-    chosen = product(named_rules().values(), ("auto", "match"), spec.SUIT_ORDERS, (False, True))
+    chosen = product(named_rules().values(), ("auto", "match"), SUIT_ORDERS, (False, True))
     for rules, horizon, layout, closed in chosen:
         options = options_from(rules, horizon=horizon, layout=layout)
         read.update(inputs_of(options, closed).tolist())
