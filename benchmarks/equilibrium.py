@@ -56,6 +56,7 @@ from german_whist.engine.sampling.determinizations import draw_determinization
 from german_whist.engine.view import write_view
 from german_whist.evaluation import evaluate
 from german_whist.evaluation.exploitability.exact import measure_exploitability
+from german_whist.solvers.game_tree import hash_rows
 
 _ENTRIES = 1 << 17
 _MAX_LEGAL = 13
@@ -288,15 +289,6 @@ def _equilibrium_probabilities(
             k += 1
 
 
-@jit
-def _view_hashes(words: np.ndarray, out: np.ndarray) -> None:
-    for index in range(len(words)):
-        key = np.uint64(0)
-        for word in words[index]:
-            key = hash_with(key, word)
-        out[index] = key
-
-
 class EquilibriumAgent(ThinkerAgent):
     """A search for an equilibrium of the last tricks for the stock."""
 
@@ -344,7 +336,7 @@ class EquilibriumAgent(ThinkerAgent):
         actions = np.full(len(views), -1, np.int64)
         streams = np.zeros(len(views), np.uint64)
         views = np.ascontiguousarray(views)
-        _view_hashes(views.view(np.uint64).reshape(len(views), VIEW.itemsize // 8), streams)
+        hash_rows(views.view(np.uint64).reshape(len(views), VIEW.itemsize // 8), streams)
         early = np.flatnonzero(~late)
         if self._early_agent is not None and len(early):
             actions[early] = self._early_agent.act(views[early], streams[early])

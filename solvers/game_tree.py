@@ -79,7 +79,8 @@ def play_each_action(
 
 
 @jit
-def _hashes(words: np.ndarray, out: np.ndarray) -> None:
+def hash_rows(words: np.ndarray, out: np.ndarray) -> None:
+    """Write a hash of each row."""
     for index in range(len(words)):
         key = np.uint64(0)
         for word in words[index]:
@@ -141,7 +142,7 @@ def _level(record: Array, games: Array, returns: Array, parents: Array, actions:
     write_views(record, games[playing], games["turn"][playing], views)
     words = views.view(np.uint64).reshape(len(views), VIEW.itemsize // 8)
     keys = np.zeros(len(views), np.uint64)
-    _hashes(words, keys)
+    hash_rows(words, keys)
     _, firsts, indices = np.unique(keys, return_index=True, return_inverse=True)
     assert (words[firsts][indices] == words).all(), "two views have one key"
     info_states = np.full(len(games), NO_SEAT, np.int64)
