@@ -45,7 +45,7 @@ def test_a_puzzle_goes_on_until_its_last_decision(user: User) -> None:
         user.computed(ASKED)
         line.play(best)
         puzzle_review.play_to_decision(line, seat, line.play)
-        expect(page.locator(PLAYABLE)).to_have_count(len(line.legal()))
+        expect(page.locator(PLAYABLE)).to_have_count(len(line.legal()), timeout=COMPUTING)
         payoffs = exact_payoffs(line.view()) or {}
         best = max(payoffs, key=payoffs.__getitem__)
     user.computed(".values")
