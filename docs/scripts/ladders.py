@@ -303,7 +303,7 @@ such agents is not played: its exact value takes its place.
 Elo is fitted by maximum likelihood (Bradley–Terry, a tie as half a win), with `threshold` at 1000.
 The 95 % intervals take each deal as one observation, since all pairings share the deals.
 
-`make ladder` plays all of it again, in some hours of one core, and resumes what was interrupted.
+`make ladder` plays all of it again, in some hours of one core, and resumes.
 Cross tables, stages and keys of all sets are in `docs/results/ladder.json`."""
 
 CLASSIC = """\
@@ -372,25 +372,27 @@ german-whist evaluate champion --against {searches} --hands {hands} --reduce-var
 
 {table}
 
-`ismcts` is of another run (`{beside}`), in processor time on a busy machine, where `flat-mc:64`
-took {beside_ms:g} ms.
-
-`python docs/scripts/ladders.py classic` plays this and the classic ladder again, and draws the \
-figure."""
+`ismcts` is of another run, in processor time on a busy machine, where `flat-mc:64` took
+{beside_ms:g} ms."""
 
 
 def page(found: Figures) -> str:
     """The page with these figures."""
+    machine = found["ladders"]["classic"]["machine"]
     parts = [ABOUT, _classic_section(found["ladders"]["classic"], found["beside"])]
     others = {name: found["ladders"][name] for name in named_rules() if name != "classic"}
     parts.append(_champion_section(found["champion"]))
     if "searches" in found:
-        parts.append(_time_section(found["searches"]))
+        parts.append(_time_section(found["searches"], machine))
     parts.append(_family_section(others))
     return "\n\n".join(parts) + "\n"
 
 
 _BESIDE_COLUMNS = ("threshold", "counting", "flat-mc:64", "champion", "thinker:64")
+
+
+def _unless_known(machine: str, known: str) -> str:
+    return "the same machine" if machine == known else machine
 
 
 def _classic_section(ladder: Figures, beside: Figures) -> str:
@@ -423,7 +425,7 @@ def _classic_section(ladder: Figures, beside: Figures) -> str:
     return CLASSIC.format(
         circle=verdict,
         beside_hands=BESIDE_HANDS,
-        beside_machine=next(iter(beside.values()))["machine"],
+        beside_machine=_unless_known(next(iter(beside.values()))["machine"], ladder["machine"]),
         beside=table(rows),
         **{name: ladder[name] for name in ("key", "seed", "hands", "machine")},
         minutes=ladder["seconds"] / 60,
@@ -456,7 +458,7 @@ def _family_section(ladders: Figures) -> str:
     return FAMILY.format(seed=first["seed"], hands=first["hands"], table=table(rows))
 
 
-def _time_section(searches: Figures) -> str:
+def _time_section(searches: Figures, machine: str) -> str:
     rows = [["search", "ms a move: hands won, %"]]
     for kind, points in searches["lines"].items():
         if kind != "champion":
@@ -467,10 +469,9 @@ def _time_section(searches: Figures) -> str:
         own_ms=searches["lines"]["champion"][0][0],
         seed=SEED,
         key=KEY,
-        machine=searches["machine"],
+        machine=_unless_known(searches["machine"], machine),
         revision=searches["revision"],
         searches=" ".join(searches["searches"]),
-        beside=" ".join(searches["beside"]),
         beside_ms=searches["beside_ms"],
         table=table(rows),
     )
