@@ -96,7 +96,9 @@ def test_ladder_trusts_no_players_of_its_file(
         {"trainer": "theirs:CFR"},
     ],
 )
-@pytest.mark.parametrize("place", ["preset", "run", "seeds"])
+@pytest.mark.parametrize(
+    "place", ["preset", "run", pytest.param("seeds", marks=pytest.mark.thorough)]
+)
 def test_train_trusts_no_names_of_its_files(
     place: str, changes: dict[str, Any], stranger: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

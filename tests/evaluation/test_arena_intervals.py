@@ -262,7 +262,7 @@ def test_until_goes_on_where_every_deal_is_tied(reduce_variance: bool) -> None:
     found = evaluate(
         "counting",
         "a=counting",
-        "classic",
+        "quick",
         hands=600,
         until=0.005,
         seed=2,

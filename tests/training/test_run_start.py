@@ -87,7 +87,13 @@ class AtFirstSave(Callback):
             sys.setprofile(None)
 
 
-@pytest.mark.parametrize("trainer", TRAINERS)
+@pytest.mark.parametrize(
+    "trainer",
+    [
+        name if name in ("ppo", "cfr") else pytest.param(name, marks=pytest.mark.thorough)
+        for name in TRAINERS
+    ],
+)
 def test_killed_run_resumes_from_every_call(trainer: str, tmp_path: Path) -> None:
     whole, copies = tmp_path / "whole", tmp_path / "copies"
     with copied_at_each_call(whole, copies):
