@@ -45,6 +45,18 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
+def timed(times: dict[str, float], part: str, work: Callable[..., Any]) -> Callable[..., Any]:
+    """`work`, which adds the time of each call to a part of `times`."""
+
+    def inner(*args: Any, **kwargs: Any) -> Any:
+        start = time.perf_counter()
+        result = work(*args, **kwargs)
+        times[part] += time.perf_counter() - start
+        return result
+
+    return inner
+
+
 def rate(work: Callable[[], float], rounds: int = ROUNDS) -> float:
     """Operations per second in the best round of `work`, which returns their number.
 

@@ -15,7 +15,7 @@ import sys
 import time
 from typing import Any
 
-from .measure import Row
+from .measure import Row, timed
 
 if sys.platform == "win32":
     raise SystemExit("this benchmark reads memory with the module resource, which Windows lacks")
@@ -132,7 +132,6 @@ def main() -> None:
 
     from german_whist.training.algorithms.data_parallel import DataParallel
     from german_whist.training.algorithms.ppo import PPO
-    from german_whist.training.algorithms.self_play_collector import Timings
     from german_whist.training.distributed import current_ranks
     from german_whist.training.presets import load_settings
 
@@ -153,11 +152,14 @@ def main() -> None:
         parallel.end(None)
 
     iterate(1)
-    trainer.collector.timings, ranks.seconds, before = Timings(), 0.0, parallel.decisions
+    parts = {"playing": 0.0, "learning": 0.0, "averaging": 0.0}
+    trainer.collector.collect = timed(parts, "playing", trainer.collector.collect)
+    trainer.update = timed(parts, "learning", trainer.update)
+    ranks.average_gradients = timed(parts, "averaging", ranks.average_gradients)
+    before = parallel.decisions
     start, cpu_start = time.perf_counter(), time.process_time()
     iterate(ITERATIONS)
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu_start
-    playing = trainer.collector.timings.acting + trainer.collector.timings.environment
     n_params = sum(param.numel() for param in trainer.network.parameters())
     buffers = sum(getattr(array, "nbytes", 0) for array in vars(trainer.collector.buffer).values())
     metrics: dict[str, float] = {
@@ -165,9 +167,9 @@ def main() -> None:
         "speed": (parallel.decisions - before) / seconds,
         "cpu_per_iteration": cpu / ITERATIONS,
         "cpu_per_decision": ranks.world_size * cpu / (parallel.decisions - before),
-        "averaging": ranks.seconds / seconds,
-        "playing": playing / seconds,
-        "learning": (trainer.collector.timings.learning - ranks.seconds) / seconds,
+        "averaging": parts["averaging"] / seconds,
+        "playing": parts["playing"] / seconds,
+        "learning": (parts["learning"] - parts["averaging"]) / seconds,
         "steps": trainer.collector.n_steps * settings.n_epochs,
         "bytes": 4 * n_params,
         "memory": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
 from typing import Any, Literal
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 from german_whist.agents.checkpoints.schema import Critic
 from german_whist.common.threads import usable_threads
+from german_whist.training.algorithms.base import Trainer
 from german_whist.training.algorithms.settings import PPOSettings, SB3Settings
 
-from .measure import Row
+from .measure import Row, timed
 
 SIZES: dict[str, Any] = {
     "hidden_sizes": (512, 512),
@@ -60,22 +60,17 @@ def run() -> list[Row]:
 
 def _time_ppo(precision: Literal["float32", "mixed"], critic: Critic) -> dict[str, float]:
     from german_whist.training.algorithms.ppo import PPO
-    from german_whist.training.algorithms.self_play_collector import Timings
 
     settings = PPOSettings(
         **SIZES, n_steps=STEPS, precision=precision, critic=critic, card_ranks="absolute"
     )
     trainer = PPO(settings)
-    trainer.iterate()
-    trainer.collector.timings, before = Timings(), trainer.decisions
-    start = time.perf_counter()
-    for _ in range(ITERATIONS):
-        trainer.iterate()
-    return {
-        "seconds": time.perf_counter() - start,
-        "decisions": trainer.decisions - before,
-        **vars(trainer.collector.timings),
-    }
+    times = {"environment": 0.0, "learning": 0.0}
+    collector, games = trainer.collector, trainer.games
+    collector.add_observations = timed(times, "environment", collector.add_observations)
+    games.step = timed(times, "environment", games.step)
+    trainer.update = timed(times, "learning", trainer.update)
+    return _time_iterations(trainer, times)
 
 
 def _time_maskable_ppo() -> dict[str, float]:
@@ -84,19 +79,13 @@ def _time_maskable_ppo() -> dict[str, float]:
 
     trainer = SB3Trainer(SB3Settings(**SIZES, n_steps=STEPS, opponents=("random",)))
     times = {"environment": 0.0, "learning": 0.0}
+    trainer.games.step_wait = timed(times, "environment", trainer.games.step_wait)
+    trainer.model.train = timed(times, "learning", trainer.model.train)
+    return _time_iterations(trainer, times)
 
-    def timed(part: str, work: Callable[..., Any]) -> Callable[..., Any]:
-        def inner(*args: Any, **kwargs: Any) -> Any:
-            start = time.perf_counter()
-            try:
-                return work(*args, **kwargs)
-            finally:
-                times[part] += time.perf_counter() - start
 
-        return inner
-
-    trainer.games.step_wait = timed("environment", trainer.games.step_wait)
-    trainer.model.train = timed("learning", trainer.model.train)
+def _time_iterations(trainer: Trainer, times: dict[str, float]) -> dict[str, float]:
+    """Times of some iterations after a first one, with their decisions."""
     trainer.iterate()
     times.update(environment=0.0, learning=0.0)
     before, start = trainer.decisions, time.perf_counter()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import time
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from datetime import timedelta
@@ -38,8 +37,6 @@ class Ranks:
     def __init__(self, rank: int = 0, world_size: int = 1) -> None:
         self.rank, self.world_size = rank, world_size
         self.is_only, self.is_first = world_size == 1, rank == 0
-        self.seconds = 0.0
-        """Time spent in collective operations, waiting for other ranks included."""
 
     def seed(self, seed: int, decisions: int = 0) -> int:
         """Seed of this rank's games: the training's for the first rank.
@@ -59,7 +56,6 @@ class Ranks:
         """`torch.distributed`; a lost connection is a RanksLost."""
         from torch import distributed
 
-        started = time.perf_counter()
         try:
             yield distributed
         except RuntimeError as error:
@@ -67,8 +63,6 @@ class Ranks:
             raise RanksLost(
                 f"another of the {self.world_size} processes is gone ({reason})"
             ) from error
-        finally:
-            self.seconds += time.perf_counter() - started
 
     def all_reduce(self, numbers: Iterable[float], operation: str = "SUM") -> list[float]:
         """Sums over all ranks, or the result of another `torch.distributed.ReduceOp`."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import copy
 import math
-import time
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
@@ -118,10 +117,8 @@ class PPO(Trainer):
         before = self.decisions
         n_steps = self._n_steps()
         hands, decisions = self.collector.collect(self.network, self.opponents, n_steps, self.rng)
-        started = time.perf_counter()
         samples = self.collector.buffer.samples(n_steps)
         metrics = self.update(samples, before / self.settings.decisions)
-        self.collector.timings.learning += time.perf_counter() - started
         self.hands += hands
         self.decisions += decisions
         metrics["hands"] = float(hands)

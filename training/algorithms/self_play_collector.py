@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 
@@ -27,22 +24,11 @@ from .self_play_opponents import SelfPlayOpponents
 from .settings import PPOSettings
 
 
-@dataclass
-class Timings:
-    """Seconds spent in the parts of iterations."""
-
-    acting: float = 0.0
-    """In the network and opponents."""
-    environment: float = 0.0
-    learning: float = 0.0
-
-
 class SelfPlayCollector:
     """Games, and the rollout buffer that they fill."""
 
     def __init__(self, settings: PPOSettings, n_envs: int, backend: TrainingBackend) -> None:
         self.settings, self.backend, self.n_envs = settings, backend, n_envs
-        self.timings = Timings()
         options, relative_ranks = settings.all_options, settings.card_ranks == "relative"
         self.games = SelfPlayEnv(
             n_envs,
@@ -98,15 +84,13 @@ class SelfPlayCollector:
 
         Returns the number of hands and of the learner's decisions.
         """
-        buffer, backend, clock = self.buffer, self.backend, time.perf_counter
-        started = clock()
+        buffer, backend = self.buffer, self.backend
         opponents.sample_opponent(rng)
         opponent_seats = backend.from_numpy(opponents.seats)
         result = backend.from_games(self.games.observe())
         for step in range(n_steps):
             self.add_observations(step, result)
             buffer.is_learner[step] = result.seats != opponent_seats
-            observed = clock()
             logits, buffer.values[step] = self.evaluate(network, step)
             sampling = ActionSampling(
                 logits,
@@ -117,15 +101,10 @@ class SelfPlayCollector:
             )
             backend.batch_backend.run_rows(self.n_envs, sample_actions, sampling)
             opponents.replace_actions(buffer, step, rng)
-            acted = clock()
             env_actions = buffer.env_actions[buffer.env_indices, buffer.actions[step]]
             result = backend.from_games(self.games.step(env_actions))
             opponents.notify_resets()
             buffer.rewards[step], buffer.dones[step] = result.rewards, result.ended
-            stepped = clock()
-            self.timings.acting += acted - observed
-            self.timings.environment += observed - started + stepped - acted
-            started = stepped
         self._estimate_advantages(network, n_steps, result)
         hands, decisions = buffer.dones[:n_steps].sum(), buffer.is_learner[:n_steps].sum()
         return int(hands), int(decisions)
