@@ -30,7 +30,6 @@ from ...common.typing import Arrays, JsonObject
 from ...engine.observation.rule_features import RULE_SPEC
 from ..distributed import SINGLE_RANK, Ranks
 from ..rollout.backends import Array, make_backend
-from ..rollout.kernels import compile_all
 from ..rollout.networks import ActorCritic, Adam, load_weights, weights_of
 from ..rollout.rollout_buffer import RolloutSamples
 from ..rollout.tensor_state import (
@@ -98,8 +97,7 @@ class PPO(Trainer):
             eps=1e-5,
         )
         if device == "cpu":
-            rules, backend = settings.options.rules_array, self.backend.batch_backend
-            warm_up("trainer", "training", lambda: compile_all(rules, backend), seconds=2)
+            warm_up("trainer", "training", _compile_all, seconds=2)
 
     @classmethod
     def from_settings(cls, settings: PPOSettings, ranks: Ranks = SINGLE_RANK) -> PPO:
@@ -294,6 +292,14 @@ class PPO(Trainer):
             self.games.restore(games)
         self.rng.bit_generator.state = state.rng
         self.decisions, self.hands = state.decisions, state.hands
+
+
+def _compile_all() -> None:
+    """Train for an iteration on two games, so that nothing compiles later."""
+    settings = PPOSettings(
+        n_envs=2, n_steps=2, hidden_sizes=(8,), opponents=("random",), pool_fraction=1.0
+    )
+    PPO(settings).iterate()
 
 
 def _linear_schedule(start: float, end: float, progress: float) -> float:

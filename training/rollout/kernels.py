@@ -10,16 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...agents.checkpoints.schema import HIDDEN_CARDS_SIZE
-from ...agents.networks.relative_ranks import InputRows, gather_rows
 from ...agents.sampling import masked_softmax
 from ...common.jit.compiler import jit
-from ...engine.batch.batch import Backend
 from ...engine.batch.cpu_backend import RowBuffers
 from ...engine.bitset import NO_CARDS, ONE
-from ...engine.cards import N_ACTIONS, N_CARDS
-from ...engine.dtypes import EXCHANGE, GAME, UNDECIDED
-from ...engine.observation.spec import OBSERVATION_SIZE
+from ...engine.cards import N_CARDS
+from ...engine.dtypes import EXCHANGE, UNDECIDED
 from ...engine.observation.suit_order import relabel, relabelled_action
 from ...engine.play import FIRST_BLIND, SECOND_BLIND, Record, dealt_hand, row
 from ...engine.rng import mix64, sample_index, stream_state
@@ -199,49 +195,3 @@ def _write_cards(cards: np.uint64, env_actions: np.ndarray, out: np.ndarray, gro
         card = env_actions[action]
         is_in = card >= 0 and (cards >> np.uint64(card)) & ONE
         out[N_CARDS * group + action] = np.int8(1 if is_in else 0)
-
-
-def compile_all(rules: np.ndarray, backend: Backend) -> None:
-    """Call every kernel once, so that nothing compiles in the middle of a training."""
-    masks, seats = np.ones((1, 1), np.int8), np.zeros((1, 1), np.uint8)
-    env_actions = np.zeros((1, N_ACTIONS), np.int64)
-    numbers, matrix = np.zeros(1, np.float32), np.zeros((1, 1), np.float32)
-    actions, orders = np.zeros(1, np.int64), np.zeros((1, 4), np.uint8)
-    no_rows = np.zeros((0, OBSERVATION_SIZE), np.int8)
-    for relative_ranks in (False, True):
-        rows = InputRows(
-            observations=no_rows,
-            masks=no_rows,
-            inputs=actions,
-            relative_ranks=relative_ranks,
-            network_inputs=no_rows,
-            network_masks=no_rows,
-            env_actions=env_actions,
-        )
-        backend.run_rows(0, gather_rows, rows)
-    to_network_actions(actions, env_actions)
-    backend.run_rows(1, sample_actions, ActionSampling(matrix, masks, numbers, actions, numbers))
-    relabel_actions(actions, orders)
-    rewards, dones = np.zeros((1, 1, 2), np.float32), np.zeros((1, 1), np.bool_)
-    gae = GAE(
-        seats=seats,
-        rewards=rewards,
-        dones=dones,
-        values=matrix,
-        next_seats=seats[0],
-        next_values=numbers,
-        gamma=1.0,
-        gae_lambda=1.0,
-        advantages=matrix,
-    )
-    backend.run_rows(1, estimate_advantages, gae)
-    hidden = np.zeros((0, HIDDEN_CARDS_SIZE), np.int8)
-    cards = HiddenCards(
-        rules=rules,
-        records=np.zeros(0, GAME),
-        seats=seats[0],
-        orders=orders,
-        env_actions=env_actions,
-        out=hidden,
-    )
-    backend.run_rows(0, write_hidden_cards, cards)
