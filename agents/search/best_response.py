@@ -36,8 +36,8 @@ from ...engine.sampling.determinizations import (
     draw_determinization,
     plan_determinizations,
 )
-from ...engine.view import View, legal_in_view, write_position
-from ..base import Array, CannotPlay, ViewBatch
+from ...engine.view import legal_in_view, write_position
+from ..base import CannotPlay, ViewBatch
 from ..checkpoints import find_checkpoint, model_file
 from ..checkpoints.bundled import VALUE_WEIGHTS
 from ..networks.mlp import NO_MLP, MLPBatch, MLPWeights, forward_rows, new_mlp_batch
@@ -494,20 +494,3 @@ class ResponderAgent(SearchAgent):
 
     def _new_search(self, pruning: int = PRUNE_BY_RACING) -> ResponderSearch:
         return new_search(self.rules_array, self._tablebases[0], self.models)
-
-    def sample_determinizations(self, view: View, count: int, seed: int = 0) -> Array:
-        """Determinizations of a view, as `GAME` records."""
-        games, stream = np.zeros(count, GAME), np.array([seed], np.uint64)
-        _sample_determinizations(self._new_search(), np.array(view.array, VIEW), stream, games)
-        return games
-
-
-@jit
-def _sample_determinizations(
-    search: ResponderSearch, views: np.ndarray, stream: np.ndarray, games: np.ndarray
-) -> None:
-    view = row(views, 0)
-    _start_search(search, view, stream)
-    for index in range(len(games)):
-        _next_determinization(search, view, stream)
-        games[index] = search.games[0]
