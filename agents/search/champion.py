@@ -26,8 +26,7 @@ from ..checkpoints.bundled import (
 from ..networks.mlp import MLPWeights
 from ..networks.policy import NetworkAgent
 from ..networks.search_networks import covers_rules
-from ..networks.value import read_value_network
-from ..networks.view_value import view_values
+from ..networks.value import read_value_network, view_values
 from .thinker import ThinkerAgent, act_by_mask, can_search, is_late
 
 LAST, SAMPLES = 2, 10

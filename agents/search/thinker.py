@@ -43,8 +43,7 @@ from ..checkpoints.bundled import (
 from ..networks.mlp import MLPWeights
 from ..networks.policy import NetworkAgent
 from ..networks.search_networks import covers_rules
-from ..networks.value import read_value_network
-from ..networks.view_value import view_values
+from ..networks.value import read_value_network, view_values
 from ..options import Options, Text, parse_options
 from .base import (
     PRIOR,

@@ -18,12 +18,10 @@ from msgspec import Struct
 from ...agents.base import Array
 from ...agents.checkpoints import CheckpointError, read_checkpoint
 from ...agents.checkpoints.bundled import BELIEF_WEIGHTS, VALUE_WEIGHTS
-from ...agents.networks.belief import read_belief_network
+from ...agents.networks.belief import read_belief_network, view_beliefs
 from ...agents.networks.policy import NetworkAgent
 from ...agents.networks.search_networks import covers_rules
-from ...agents.networks.value import read_value_network
-from ...agents.networks.view_belief import view_beliefs
-from ...agents.networks.view_value import SAMPLES, sampled_values
+from ...agents.networks.value import SAMPLES, read_value_network, sampled_values
 from ...engine.cards import cards_of
 from ...engine.dtypes import SEATS, VIEW
 from ...engine.game import Game

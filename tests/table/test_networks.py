@@ -12,8 +12,8 @@ import pytest
 from serving import running_server
 
 from german_whist import Game
+from german_whist.agents.networks.belief import inclusion_probabilities
 from german_whist.agents.networks.policy import NetworkAgent
-from german_whist.agents.networks.view_belief import inclusion_probabilities
 from german_whist.agents.registry import make_agent
 from german_whist.engine.cards import cards_of
 from german_whist.engine.records import GameRecord, record_of
