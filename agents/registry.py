@@ -61,7 +61,8 @@ _SWITCHED = (
     f"{OWN_POLICY} if it was trained on endgames, else {EXACT_SOLVER}; endgame=exact and "
     "endgame=network choose"
 )
-# Name, class, description, usage (the name by default), who plays open endings (the solver).
+# Name, class or function, description, usage (the name by default), and who plays open endings
+# (the solver by default).
 _BUILT_IN: tuple[tuple[str, ...], ...] = (
     (
         "random",
@@ -98,7 +99,7 @@ _BUILT_IN: tuple[tuple[str, ...], ...] = (
     ),
     ("easy", "search.levels:Easy", "rules of thumb and a short memory", "easy", OWN_POLICY),
     ("medium", "search.levels:Medium", "a careful player who forgets", "medium", OWN_POLICY),
-    ("hard", "search.levels:Hard", "search and a perfect memory"),
+    ("hard", "search.levels:hard", "search and a perfect memory"),
     (
         "champion",
         "search.champion:Champion",

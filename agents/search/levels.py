@@ -36,7 +36,6 @@ from ..base import Agent, Array, ViewBatch, compile_act
 from ..heuristic.counting import counting_actions
 from ..heuristic.threshold import threshold_actions
 from ..sampling import masked_argmax
-from .base import SearchAgent
 from .champion import Champion
 from .flat_mc import FlatMcAgent
 from .thinker import ThinkerAgent, can_search
@@ -139,14 +138,11 @@ class Medium(ForgetfulAgent):
     memory = EndgameMemory(tricks=6, guesses=3)
 
 
-class Hard(SearchAgent):
+def hard(rules: RulesLike = "classic", *, match: Match | None = None) -> Agent:
     """The strongest fast agent with a perfect memory; a search in most rule sets."""
-
-    def __new__(cls, rules: RulesLike = "classic", *, match: Match | None = None) -> Agent:
-        """Make one of the three agents; the registry gives it this name."""
-        rules = load_rules(rules)
-        if ThinkerAgent.plays(rules):
-            return ThinkerAgent(rules, 64, match=match)
-        if Champion.plays(rules) and (rules.race is not None or can_search(rules)):
-            return Champion(rules, match=match)
-        return FlatMcAgent(rules, 128, "voids", "playout=counting", match=match)
+    rules = load_rules(rules)
+    if ThinkerAgent.plays(rules):
+        return ThinkerAgent(rules, 64, match=match)
+    if Champion.plays(rules) and (rules.race is not None or can_search(rules)):
+        return Champion(rules, match=match)
+    return FlatMcAgent(rules, 128, "voids", "playout=counting", match=match)
