@@ -6,9 +6,9 @@ A data set is a folder. `dataset.json` describes it, and each `hands-00000.npz` 
 of some hands in the order of play, a row each. No deal occurs twice. A row has what the player to
 move may know; what it may not know is in columns whose names begin with `hidden_`.
 
->>> from german_whist.training.datasets import generate_dataset, load_dataset
+>>> from german_whist.training.datasets import Dataset, generate_dataset
 >>> generate_dataset(["champion", "counting"], "data", hands=1000)
->>> data = load_dataset("data").read("observation", "action_mask", "action")
+>>> data = Dataset("data").read("observation", "action_mask", "action")
 """
 
 from __future__ import annotations
@@ -199,11 +199,6 @@ class Dataset:
             if self.columns[name].bits:
                 stored[name] = np.unpackbits(array, axis=1, count=self.columns[name].size)
         return stored
-
-
-def load_dataset(folder: str | Path) -> Dataset:
-    """Open a data set; its `read` returns NumPy arrays."""
-    return Dataset(folder)
 
 
 # -- writing

@@ -17,7 +17,7 @@ from german_whist.engine.batch.kernels import REAL, Moves
 from german_whist.engine.dtypes import OVER
 from german_whist.engine.endgame import moves_of
 from german_whist.training import datasets
-from german_whist.training.datasets import EXTRAS, generate_dataset, load_dataset
+from german_whist.training.datasets import EXTRAS, Dataset, generate_dataset
 from support import with_other_hidden_cards
 
 
@@ -69,7 +69,7 @@ def test_rows_are_the_decisions_of_the_deals(
     generate_dataset(
         agents, tmp_path / "data", hands=12, rules=rules, seed=7, layout=layout, extras=extras
     )
-    dataset = load_dataset(tmp_path / "data")
+    dataset = Dataset(tmp_path / "data")
     data = dataset.read()
     assert [*data] == [*dataset.columns]
     assert {name for name in data if name in EXTRAS} == set(extras)
@@ -127,7 +127,7 @@ def test_probabilities_and_values_are_those_of_the_views(tmp_path: Path) -> None
     generate_dataset(
         ["champion"], tmp_path, hands=2, seed=3, layout="trump-first", extras=["value"]
     )
-    data = load_dataset(tmp_path).read()
+    data = Dataset(tmp_path).read()
     row = 0
     for number in range(2):
         game = Game(seed=3, number=number)
@@ -160,7 +160,7 @@ def test_an_interrupted_data_set_goes_on(tmp_path: Path, monkeypatch: Any) -> No
 
     with pytest.raises(KeyboardInterrupt):
         generate_dataset(["random", "counting"], tmp_path / "part", progress=stop, **options)
-    part = load_dataset(tmp_path / "part")
+    part = Dataset(tmp_path / "part")
     assert part.missing == [1, 2]
     with pytest.raises(ValueError, match="is not complete, 2 of 3 files are missing"):
         part.read()
@@ -250,7 +250,7 @@ def test_other_folders_and_full_disks_are_refused(tmp_path: Path, monkeypatch: A
     with pytest.raises(ValueError, match="is not empty: name another folder"):
         generate_dataset(["random"], tmp_path / "other", hands=2)
     with pytest.raises(ValueError, match=r"is no data set: there is no dataset.json in it"):
-        load_dataset(tmp_path / "other")
+        Dataset(tmp_path / "other")
     with pytest.raises(ValueError, match="file is a file: name a folder"):
         generate_dataset(["random"], tmp_path / "other" / "file", hands=2)
     unnamed: Any = [3]
@@ -277,6 +277,6 @@ def test_the_command_tells_the_size_before_and_after(tmp_path: Path, whist: Any)
     assert out.startswith("20 hands in 1 files: at most 0.2 MB of ")
     size = sum(path.stat().st_size for path in (tmp_path / "data").iterdir())
     assert f"{size / 20:,.0f} bytes a hand" in out
-    assert size < 20 * load_dataset(tmp_path / "data").card.bytes_per_hand + 4000
+    assert size < 20 * Dataset(tmp_path / "data").card.bytes_per_hand + 4000
     told = whist("dataset", "random", status=2).err
     assert "name an agent and a folder, as in `dataset champion counting" in told
