@@ -1,8 +1,9 @@
-"""Export of checkpoints: as an ONNX graph, or in half precision.
+"""Export of checkpoints: as an ONNX graph, in half precision, or as a folder with a model card.
 
 A graph takes observations and action masks, and returns masked logits and the most likely action.
 It takes the whole observation of the environments, in the layout of the training; selecting the
-network's inputs and making ranks relative are parts of it.
+network's inputs and making ranks relative are parts of it. A folder is as the Hugging Face Hub
+wants it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
+import yaml
 
 from ...agents.checkpoints import (
     Checkpoint,
@@ -26,7 +29,8 @@ from ...agents.checkpoints import (
     strip_critic,
     write_checkpoint,
 )
-from ...common.files import write_file
+from ...common.files import check_writable, write_file
+from ...common.markdown import markdown_table
 from ...common.suggestions import not_installed
 from ...engine.observation.spec import spec_of
 from ...engine.rules import RulesLike
@@ -38,6 +42,9 @@ if TYPE_CHECKING:
 
 OPSET = 17
 _TOLERANCE = 1e-4
+MODEL_CARD = "README.md"
+POLICY = "policy"
+"""Name of the checkpoint in the folder, by which agents find it."""
 
 # Inputs and outputs of a graph, with shapes, for its metadata.
 INPUTS = {
@@ -194,3 +201,95 @@ def export_half(source: str | Path, target: Path) -> int:
                 f"{checkpoint.path}: {name} holds numbers that are too large for half precision"
             )
     return write_checkpoint(target.with_suffix(""), weights, policy.card).stat().st_size
+
+
+def export_folder(source: str | Path, folder: Path) -> Path:
+    """Write a checkpoint's policy and its model card into a folder; returns the card's path."""
+    checkpoint = read_checkpoint(source)
+    card_path = folder / MODEL_CARD
+    if card_path.exists():
+        raise ValueError(
+            f"{card_path} is there already: delete it, or name another folder to write"
+        )
+    check_writable(card_path, make_folder=True)
+    policy = strip_critic(checkpoint)
+    written = read_checkpoint(write_checkpoint(folder / POLICY, policy.weights, policy.card))
+    write_file(card_path, model_card(written, folder.resolve().name))
+    return card_path
+
+
+def model_card(checkpoint: Checkpoint, name: str) -> str:
+    """The model card of a checkpoint: YAML for the Hub, results, use, training and hashes."""
+    card, rules = checkpoint.card, [each.name for each in checkpoint.rules]
+    metrics = [
+        {
+            "type": "win_rate",
+            "name": f"win rate against {each.title}, in %",
+            "value": round(100 * each.win_rate, 1),
+        }
+        for each in card.evaluations
+    ]
+    result = {
+        "task": {"type": "reinforcement-learning", "name": "reinforcement-learning"},
+        "dataset": {"type": "german-whist", "name": ", ".join(rules)},
+        "metrics": metrics,
+    }
+    header = {
+        "library_name": "german-whist",
+        "pipeline_tag": "reinforcement-learning",
+        "tags": ["reinforcement-learning", "german-whist", *rules],
+        **({"model-index": [{"name": name, "results": [result]}]} if metrics else {}),
+    }
+    rows = [
+        [
+            each.title,
+            f"{100 * each.win_rate:.1f} ± {100 * each.margin_of_error:.1f}",
+            f"{each.hands:,}",
+        ]
+        for each in card.evaluations
+    ]
+    results = markdown_table(["agent", "hands won, in %", "hands"], rows) if rows else "None."
+    commands = "\n".join(card.commands)
+    settings = yaml.safe_dump(card.settings, sort_keys=False, allow_unicode=True)
+    listed = yaml.safe_dump(msgspec.to_builtins(card.rules), sort_keys=False, allow_unicode=True)
+    return f"""---
+{yaml.safe_dump(header, sort_keys=False, allow_unicode=True)}---
+
+# {name}
+
+A policy for German Whist, for the rules {", ".join(rules)}. Horizon `{card.horizon}`, suits in the
+layout `{card.layout}`.
+
+## Results
+
+{results}
+
+Intervals are 95 %, over deals that are played twice with exchanged seats.
+
+## Use
+
+```
+german-whist evaluate {name} --against threshold
+german-whist play {name}
+```
+
+## Training
+
+{card.decisions:,} decisions, {card.hands:,} hands, {card.minutes:g} minutes ({card.machine}).
+
+```
+{commands}
+```
+
+```yaml
+{settings}```
+
+## Rules
+
+```yaml
+{listed}```
+
+## Files
+
+`{POLICY}.safetensors`: SHA-256 of its weights {card.sha256}
+"""

@@ -30,8 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from ..agents.checkpoints import is_checkpoint, resolve_rules
     from ..agents.checkpoints.bundled import CHAMPION, EARLIER_CHAMPIONS, network_for
-    from ..training.export.export import export_half, export_onnx
-    from ..training.export.model_card import export_folder
+    from ..training.export.export import export_folder, export_half, export_onnx
 
     name = arguments.checkpoint
     source = network_for(resolve_rules(arguments.rules or "classic"), name)
