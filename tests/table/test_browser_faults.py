@@ -339,8 +339,8 @@ def test_analysed_replay_opens_at_the_step_of_its_address(user: User) -> None:
 def test_a_replay_left_while_it_loads_keeps_the_address(user: User) -> None:
     page, held, name = user.page, list[Route](), user.finished_hand()
     page.route(f"**/api/replays/{name}/1", lambda route: held.append(route))
-    page.evaluate("address => location.hash = address", f"#/replay/{name}/1")
-    expect(page.locator("h1")).to_have_text("Replay")
+    with page.expect_request(f"**/api/replays/{name}/1"):
+        page.evaluate("address => location.hash = address", f"#/replay/{name}/1")
     user.go("learn")
     with page.expect_response(f"**/api/replays/{name}/1"):
         held.pop().continue_()
@@ -401,7 +401,7 @@ def test_long_waits_are_announced_at_once(user: User) -> None:
     answer["state"]["thinking"] = True
     page.route(f"**/api/tables/{name}", lambda route: route.fulfill(json=answer))
     user.go(f"table/{name}")
-    page.locator(".dots").wait_for()
+    page.locator(".prompt.thinking").wait_for()
     page.clock.fast_forward(61_000)
     expect(page.get_by_role("alert")).to_contain_text("Easy has been thinking for a minute")
 

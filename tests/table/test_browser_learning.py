@@ -187,7 +187,7 @@ def test_hands_are_filtered_coloured_and_grouped_by_match(
     expect(page.locator(".hand-group a")).to_have_count(2)
     page.get_by_label("Opponent").select_option("random")
     expect(page.locator(".hand-list a")).to_have_count(1)
-    assert page.locator(".result-won, .result-lost, .result-drawn").count() == 1
+    assert page.locator(".hand-list li:is(.good, .bad, .faint)").count() == 1
 
 
 def test_lobby_and_first_hand_work_by_keys(user: User) -> None:

@@ -13,15 +13,15 @@ import { pageLinks } from "./base/pages.js";
 import { apply, openSettings } from "./base/settings.js";
 import { label, TOUCH } from "./base/words.js";
 import { LobbyPage } from "./pages/lobby.js";
-import { TablePage } from "./table/table.js";
+import { tablePage } from "./table/table.js";
 
 // What a first visit does not need comes when it is opened.
 const problems = () => import("./review/problem.js");
 
 /** @type {[RegExp, string, (...parts: string[]) => Page | Promise<Page>][]} */
 const ROUTES = [
-  [/^#\/table\/([\w-]+)$/, "table", (id) => new TablePage(id)],
-  [/^#\/replay\/([\w.~-]+)\/(\d+)(?:\/(\d+))?$/, "replay", async (id, hand, step) => new (await import("./review/replay.js")).ReplayPage(id, Number(hand), Number(step ?? 0))],
+  [/^#\/table\/([\w-]+)$/, "table", tablePage],
+  [/^#\/replay\/([\w.~-]+)\/(\d+)(?:\/(\d+))?$/, "replay", async (id, hand, step) => (await import("./review/replay.js")).replayPage(id, hand, step)],
   [/^#\/puzzles(?:\/(\w+))?$/, "problem", async (kind) => (await problems()).puzzlePage("", kind)],
   [/^#\/puzzle\/([\w-]+)$/, "problem", async (id) => (await problems()).puzzlePage(id)],
   [/^#\/exercise\/([\w-]+)\/(\d+)\/(\d+)$/, "problem", async (id, hand, n) => (await problems()).exercisePage(id, Number(hand), Number(n))],
@@ -44,7 +44,7 @@ async function show() {
   for (const dialog of document.querySelectorAll("dialog")) dialog.close();
   try {
     const made = await make(...(pattern.exec(hash) ?? []).slice(1));
-    if (shown !== mine) return;
+    if (shown !== mine) return made.close();
     page = made;
     document.body.dataset.page = name;
     document.title = label("site.page", { page: label(`site.${name}`) });

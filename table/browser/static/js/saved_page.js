@@ -5,27 +5,13 @@
 /** @import { Analysis, NotableHand, Replay } from "../../messages" */
 
 import { byId, h } from "./base/dom.js";
+import { apply, tableViewOptions } from "./base/settings.js";
 import { label, listed } from "./base/words.js";
 import { ReplayView } from "./review/replay_view.js";
 
 /** @typedef {{ replay: Replay, analysis?: Analysis | null, notes?: string[] } & Partial<NotableHand>} SavedHand */
 /** @type {{ hands: SavedHand[], seat: "both" | 0 | 1 }} */
 const { hands, seat } = JSON.parse(byId("saved").textContent);
-const dark = matchMedia("(prefers-color-scheme: dark)");
-const calm = matchMedia("(prefers-reduced-motion: reduce)");
-const page = document.documentElement.dataset;
-
-function dress() {
-  page.theme = dark.matches ? "dark" : "light";
-  page.motion = calm.matches ? "none" : "normal";
-}
-
-dress();
-dark.addEventListener("change", dress);
-calm.addEventListener("change", dress);
-
-/** @type {() => import("./base/settings.js").TableViewOptions} */
-const tableView = () => ({ cards: "modern", order: "alternating", rows: "one", speed: calm.matches ? "none" : "normal" });
 const title = h("h1"), place = h("div", { class: "replay-place" });
 /** @type {ReplayView | undefined} */
 let view;
@@ -33,7 +19,7 @@ let view;
 /** @type {(hand: SavedHand, step?: number) => void} */
 function show({ replay, analysis, networks, notes = [] }, step = 0) {
   view?.close();
-  view = new ReplayView(replay, analysis ?? null, { tableView, first: step });
+  view = new ReplayView(replay, analysis ?? null, { tableView: tableViewOptions, first: step });
   title.replaceChildren(listed(replay.players), h("small", {}, [replay.rules, replay.result.text, ...notes].join(" · ")));
   place.replaceChildren(view.root);
   if (networks) view.setNetworks(networks, true);
@@ -69,6 +55,7 @@ function chooser() {
   return h("div", { class: "hand-chooser" }, order, list);
 }
 
+apply();
 document.body.append(
   h("main", { class: "table-page replay-page" },
     h("header", { class: "table-bar" }, title), hands.length > 1 ? chooser() : "", place));

@@ -1,9 +1,9 @@
 // @ts-check
 /* Talking to the server: JSON both ways, errors as sentences, and one line that says when it is gone. */
 
-/** @import { Refusal } from "../../../messages" */
+/** @import { Analysis, AnalysisProgress, Refusal } from "../../../messages" */
 
-import { byId } from "./dom.js";
+import { byId, pause } from "./dom.js";
 import { label } from "./words.js";
 
 export class Refused extends Error {
@@ -20,7 +20,7 @@ export class Refused extends Error {
 
 export class Unreachable extends Error {}
 
-const TRY_AGAIN = 1500;
+const TRY_AGAIN = 1500, ASK_EVERY = 700;
 /** @type {number | undefined} */
 let trying;
 
@@ -71,3 +71,23 @@ export const get = (path) => ask("GET", path);
 export const post = (path, body = {}) => ask("POST", path, body);
 /** @param {string} path */
 export const remove = (path) => ask("DELETE", path);
+
+/** The analysis of a hand once it is there, unless nobody waits for it any more.
+ * @param {string} path
+ * @param {() => boolean} waits
+ * @param {(part: Analysis | AnalysisProgress) => void} [onpart]
+ * @returns {Promise<Analysis | undefined>}
+ */
+export async function analysisOf(path, waits, onpart = () => {}) {
+  while (waits()) {
+    /** @type {Analysis | AnalysisProgress | undefined} */
+    const part = await get(`${path}/analysis`).catch((error) => {
+      if (error instanceof Refused && error.status !== 429) throw error;
+    });
+    if (part && waits()) {
+      onpart(part);
+      if ("story" in part) return part;
+    }
+    await pause(ASK_EVERY);
+  }
+}

@@ -18,6 +18,7 @@ const PATHS = {
   undo: "M9 5l-5 5 5 5M4 10h9a6 6 0 0 1 0 12h-2",
   first: "M6 5v14M19 5l-9 7 9 7Z", last: "M18 5v14M5 5l9 7-9 7Z",
   previous: "M16 5l-9 7 9 7Z", next: "M8 5l9 7-9 7Z", play: "M7 5l12 7-12 7Z", pause: "M8 5v14M16 5v14",
+  trophy: "M7 4h10v5c0 4-2 6-5 6s-5-2-5-6ZM7 6H3c0 4 1 6 5 6M17 6h4c0 4-1 6-5 6M12 15v4M8 20h8",
   rules: "M6 3h12v18H6ZM9 8h6M9 12h6M9 16h4",
 };
 
@@ -30,5 +31,15 @@ export function icon(name) {
  * @type {(name: string, text: string, onclick: () => unknown, extra?: Properties) => HTMLButtonElement}
  */
 export function tool(name, text, onclick, extra = {}) {
-  return h("button", { type: "button", class: "tool", title: text, "aria-label": text, onclick, ...extra }, icon(name));
+  return show(h("button", { type: "button", class: "tool", onclick, ...extra }), name, text);
+}
+
+/** Gives a button of a tool bar another icon and name.
+ * @type {<B extends HTMLElement>(button: B, name: string, text: string) => B}
+ */
+export function show(button, name, text) {
+  button.title = text;
+  button.setAttribute("aria-label", text);
+  button.replaceChildren(icon(name));
+  return button;
 }

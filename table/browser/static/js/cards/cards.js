@@ -66,26 +66,24 @@ export function whyNot({ phase, trick, legal }, action) {
   return label("refused.follow", { card: actionSymbol(action), suit, cards: listed(legal.map(actionSymbol), "or") });
 }
 
-/** @type {<T>(items: T[]) => T[][]} */
-function permutations(items) {
-  if (items.length < 2) return [items];
-  return items.flatMap((item, place) =>
-    permutations([...items.slice(0, place), ...items.slice(place + 1)]).map((rest) => [item, ...rest]));
-}
-
 /** The suits of a hand from left to right: trumps first, then red and black in turn.
  * @param {string[]} cards
  * @param {string | null} trump
  * @param {string} order
  */
 export function suitOrder(cards, trump, order) {
-  const all = ["S", "H", "C", "D"];
   if (order === "classic") return ["S", "H", "D", "C"];
-  const held = all.filter((suit) => cards.some((card) => suitOf(card) === suit));
-  /** @param {string[]} suits */
-  const clashes = (suits) => suits.filter((suit, place) => place && isRed(suit) === isRed(suits[place - 1])).length;
-  const rows = permutations(held).filter((suits) => !trump || !held.includes(trump) || suits[0] === trump);
-  return rows.reduce((best, suits) => (clashes(suits) < clashes(best) ? suits : best), rows[0] ?? all);
+  const left = ["S", "H", "C", "D"].filter((suit) => cards.some((card) => suitOf(card) === suit));
+  const mostlyRed = left.filter(isRed).length > left.length / 2;
+  /** @type {string[]} */
+  const suits = [];
+  let next = left.find((suit) => suit === trump) ?? (mostlyRed ? left.find(isRed) : left[0]);
+  while (next) {
+    suits.push(...left.splice(left.indexOf(next), 1));
+    const red = isRed(next);
+    next = left.find((suit) => isRed(suit) !== red) ?? left[0];
+  }
+  return suits;
 }
 
 /** A hand as it is held: suit by suit, the highest card of each first.

@@ -42,7 +42,7 @@ export class LearnPage {
         h("a", { class: "button", href: "#/puzzles/endgame" }, label("learn.endings")), h("a", { class: "button", href: "#/puzzles/foreplay" }, label("learn.foreplay"))),
       h("p", { class: "themes" }, label("learn.themes"), " ", Object.entries(solver.themes).map(([name, n], place) => [place ? " · " : "", h("a", { href: `#/puzzles/${name}` }, themeOf(name)), ` (${n})`])),
       solver.history.length ? h("details", { class: "history" }, h("summary", {}, label("learn.history")), h("ul", { class: "hand-list" }, solver.history.map(({ id, solved, rating, theme }) => h("li", {},
-        h("a", { href: `#/puzzle/${id}` }, h("b", { class: solved ? "result-won" : "result-lost" }, label(solved ? "learn.was_solved" : "learn.was_failed")), h("span", {}, themeOf(theme)), h("small", {}, label("problem.rated", { n: Math.round(rating) }))))))) : "");
+        h("a", { href: `#/puzzle/${id}` }, h("b", { class: solved ? "good" : "bad" }, label(solved ? "learn.was_solved" : "learn.was_failed")), h("span", {}, themeOf(theme)), h("small", {}, label("problem.rated", { n: Math.round(rating) }))))))) : "");
     const left = mistakes.filter((mistake) => !mistake.solved);
     this.own.replaceChildren(
       mistakes.length ? h("p", { class: "figures-line" }, label("learn.left", { left: left.length, n: mistakes.length })) : "",

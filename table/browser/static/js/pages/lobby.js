@@ -9,7 +9,7 @@ import { button, faint, h, keepFocus } from "../base/dom.js";
 import { icon } from "../base/icons.js";
 import { menu, openRules, plays } from "../base/menu.js";
 import { sitDown } from "../base/pages.js";
-import { segmented, settings } from "../base/settings.js";
+import { segmented } from "../base/settings.js";
 import { LABELS, label } from "../base/words.js";
 import { face } from "../cards/draw.js";
 
@@ -19,7 +19,6 @@ const SEATS = ["opponent", "player"];
 /** @type {("deck" | "variant" | "scoring")[]} */
 const PARTS = ["deck", "variant", "scoring"];
 const KEY = "german-whist-last-game";
-const POINTS = { 10: "10", 25: "25", 50: "50", other: label("lobby.other") };
 
 function lastGame() {
   try {
@@ -29,23 +28,14 @@ function lastGame() {
   }
 }
 
-function fan() {
-  return h("div", { class: "fan", "aria-hidden": "true" },
-    ["AS", "KH", "QC", "JD", "TS"].map((card, place) => {
-      const element = h("div", { class: "card" }, h("div", { class: "inner" }, face(card, settings.cards)));
-      element.style.rotate = `${13 * (place - 2)}deg`;
-      return element;
-    }));
-}
-
 /** @type {Record<string, string>} */
 const FACES = { easy: "JD", medium: "QH", counting: "QS", hard: "KC", champion: "KS" };
 
 /* A court card for those whom people play, the first letter for the others. */
 /** @param {AgentInfo} agent */
-function portrait({ name, kind }) {
+function portrait({ name }) {
   const card = FACES[name];
-  return h("span", { class: `agent-mark kind-${kind}`, "aria-hidden": "true" }, card ? face(card, "classic") : name[0].toUpperCase());
+  return card ? face(card, "classic") : h("span", { class: "agent-mark", "aria-hidden": "true" }, name[0].toUpperCase());
 }
 
 /* Where an agent stands on the ladder of classic hands, between a random player and twice a threshold's. */
@@ -61,8 +51,8 @@ export class LobbyPage {
   constructor({ watching = false } = {}) {
     this.watching = watching;
     this.menu = menu();
-    /** @type {{ rules: string, opponent: string, player: string, kind: string, points: string, target: number, best: string, memory: boolean }} */
-    this.choice = { rules: "classic", opponent: "medium", player: "medium", kind: "single", points: "10", target: 10, best: "3", memory: false, ...lastGame() };
+    /** @type {{ rules: string, opponent: string, player: string, kind: "single" | "points" | "best", lengths: { points: number, best: number }, memory: boolean }} */
+    this.choice = { rules: "classic", opponent: "medium", player: "medium", kind: "single", lengths: { points: 10, best: 3 }, memory: false, ...lastGame() };
     this.chooseNamed();
     this.tables = h("div", { class: "tables" });
     this.first = h("section", { class: "first-hand card-panel", hidden: true },
@@ -76,10 +66,8 @@ export class LobbyPage {
     this.options = h("details", { class: "options" });
     this.form = h("form", { class: "new-game card-panel", onsubmit: (event) => this.start(event) });
     this.root = h("div", { class: "page lobby" },
-      h("section", { class: "hero" },
-        h("div", {}, h("h1", { tabindex: "-1" }, label(watching ? "lobby.watch" : "lobby.sit")),
-          h("p", {}, label(watching ? "lobby.watch_about" : "lobby.sit_about"))),
-        fan()),
+      h("section", { class: "hero" }, h("h1", { tabindex: "-1" }, label(watching ? "lobby.watch" : "lobby.sit")),
+        h("p", {}, label(watching ? "lobby.watch_about" : "lobby.sit_about"))),
       this.menu.notice ? h("p", { role: "status" }, this.menu.notice) : "",
       this.first, this.tables, this.form);
   }
@@ -175,7 +163,7 @@ export class LobbyPage {
     const { choice } = this;
     this.showRules();
     const kinds = segmented("kind", label("lobby.match"), LABELS.lobby.kinds, choice.kind,
-      (value) => { choice.kind = value; this.render(); this.field(`[name=kind][value=${value}]`)?.focus(); });
+      (value) => { choice.kind = /** @type {typeof choice.kind} */ (value); this.render(); this.field(`[name=kind][value=${value}]`)?.focus(); });
     this.options.replaceChildren(h("summary", {}, label("lobby.options")),
       h("div", { class: "field rules-choice" },
         PARTS.map((part, place) => [h("label", { for: part }, label(`lobby.parts.${part}`)), this.parts[place]]),
@@ -198,21 +186,13 @@ export class LobbyPage {
       h("span", {}, h("b", {}, label("lobby.memory")), " ", h("span", { class: "faint" }, label("lobby.memory_about"))));
   }
 
+  /* How many hands, or points, a match has. */
   length() {
-    const { choice } = this;
-    if (choice.kind === "best") {
-      return segmented("best", label("lobby.hands"), { 3: "3", 5: "5" }, choice.best, (value) => { choice.best = value; this.summarize(); });
-    }
-    if (choice.kind !== "points") return "";
-    const other = choice.points === "other";
-    return h("div", { class: "points-choice" },
-      segmented("points", label("lobby.points"), POINTS, choice.points, (value) => {
-        choice.points = value;
-        this.render();
-        this.field(value === "other" ? "#target" : `[name=points][value="${value}"]`)?.focus();
-      }),
-      other ? h("div", { class: "field small-field" }, h("label", { for: "target" }, label("lobby.how_many")),
-        h("input", { id: "target", type: "number", min: 1, max: 1000, required: true, value: choice.target, oninput: ({ target }) => { choice.target = Number(/** @type {HTMLInputElement} */ (target).value); this.summarize(); } })) : "");
+    const { kind, lengths } = this.choice;
+    if (kind === "single") return "";
+    const [min, max, step, text] = kind === "best" ? [3, 99, 2, label("lobby.hands")] : [1, 1000, 1, label("lobby.points")];
+    return h("div", { class: "field" }, h("label", { for: "length" }, text),
+      h("input", { id: "length", type: "number", min, max, step, required: true, value: lengths[kind], oninput: ({ target }) => { lengths[kind] = Number(/** @type {HTMLInputElement} */ (target).value); this.summarize(); } }));
   }
 
   /* A certain deal, by the seed and the number that records and others name. */
@@ -237,9 +217,8 @@ export class LobbyPage {
 
   /** @returns {MatchRequest} */
   match() {
-    const { kind, points, target, best } = this.choice;
-    if (kind === "points") return { kind, n: points === "other" ? target : Number(points) };
-    return kind === "best" ? { kind, n: Number(best) } : { kind };
+    const { kind, lengths } = this.choice;
+    return kind === "single" ? { kind } : { kind, n: lengths[kind] };
   }
 
   /** @param {SubmitEvent} event */

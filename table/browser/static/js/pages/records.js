@@ -20,9 +20,11 @@ let opened = null;
 /** @param {ReplayResult} result */
 const won = (result) => (result.payoffs[0] > 0 ? "won" : result.payoffs[0] < 0 ? "lost" : "drawn");
 
+const OUTCOMES = { won: "good", lost: "bad", drawn: "faint" };
+
 /** @param {Listed} hand */
 function handLink({ link, title, text, note, result }) {
-  return h("li", {}, h("a", { href: link, class: `result-${won(result)}` }, h("b", {}, title), h("span", {}, text), h("small", {}, note ?? "")));
+  return h("li", { class: OUTCOMES[won(result)] }, h("a", { href: link }, h("b", {}, title), h("span", {}, text), h("small", {}, note ?? "")));
 }
 
 /* Hands of one match stand together, under its name. */
@@ -70,7 +72,7 @@ export class RecordsPage {
         && (!chosen.rules_title || record.rules_title === chosen.rules_title) && (!chosen.won || won(record.result) === chosen.won));
       place.replaceChildren(left.length ? handList(left.map((record) => ({
         link: `#/replay/${record.replay.id}/${record.replay.hand}`, group: record.replay.id, result: record.result,
-        title: label("records.against", { rules: record.rules_title, opponent: capital(record.opponent) }), text: record.result.text, note: whenText(record.when),
+        title: label("records.against", { rules: record.rules_title, opponent: capital(record.opponent) }), text: record.result.text, note: new Date((record.when ?? 0) * 1000).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" }),
       }))) : faint(label("records.no_match")));
     };
     /** @type {(name: string, text: string, values: string[]) => HTMLElement} */
@@ -112,9 +114,4 @@ export class RecordsPage {
         link: `#/replay/${hand.replay.id}/${hand.replay.hand}`, title: label("records.hand", { n: place + 1, players: listed(hand.players) }), text: `${hand.rules_title} · ${hand.result.text}`, result: hand.result,
       }))));
   }
-}
-
-/** @param {number | null} when */
-function whenText(when) {
-  return new Date((when ?? 0) * 1000).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
 }

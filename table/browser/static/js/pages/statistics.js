@@ -29,7 +29,7 @@ export class StatisticsPage {
     /** @type {(title: string, points: RatingPoint[]) => HTMLElement | null} */
     const rated = (title, points) => (points.length ? chart({ title, points: points.map(({ rating, deviation }) => ({ value: rating, width: 2 * deviation })) }) : null);
     const charts = h("div", { class: "charts" }, rated(label("statistics.play"), statistics.play), rated(label("statistics.memory"), statistics.memory), rated(label("statistics.puzzles"), statistics.puzzles),
-      statistics.accuracy.length ? chart({ title: label("statistics.accuracy"), unit: " %", from: 0, to: 100, points: statistics.accuracy.map(({ accuracy }) => ({ value: accuracy })) }) : null);
+      statistics.accuracy.length ? chart({ title: label("statistics.accuracy"), unit: " %", range: [0, 100], points: statistics.accuracy.map(({ accuracy }) => ({ value: accuracy })) }) : null);
     if (!rows.length) {
       this.body.replaceChildren(h("div", { class: "empty card-panel" }, h("p", {}, label("statistics.none")), h("a", { class: "button primary", href: "#/" }, label("statistics.play_one"))), charts);
       return;

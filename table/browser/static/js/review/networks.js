@@ -3,15 +3,15 @@
    cards were believed to be, what each seat could expect, and how the policies go on where they part. */
 
 /** @import { NetworkDecision, NetworkReview, Replay, ValueCurve } from "../../../messages" */
+/** @import { Points } from "../base/plot.js" */
 /** @import { View } from "./replay_view.js" */
 
-import { gridLines, onStepClick } from "../base/axes.js";
 import { button, faint, h, s } from "../base/dom.js";
+import { plot } from "../base/plot.js";
 import { label, signed } from "../base/words.js";
 import { actionSymbol, cardOf, isCard, nameOf, rankText, RANKS, SUITS, symbolOf } from "../cards/cards.js";
 import { cardText } from "../cards/chip.js";
 
-const WIDTH = 340, HEIGHT = 96, LEFT = 40, RIGHT = 6, TOP = 8, BOTTOM = 6;
 /** @param {number} value */
 const percent = (value) => `${Math.round(100 * value)}\u00a0%`;
 /** @param {number} action */
@@ -69,7 +69,7 @@ export class NetworksPanel {
     this.go = go;
     this.now = h("div", { class: "networks-now" });
     const { first_difference: at, names, curves } = review;
-    /** @type {SVGElement[]} */
+    /** @type {((step: number) => void)[]} */
     this.markers = [];
     this.apart = h("div", {}, names.length > 1 ? [this.divergence(), at === null ? faint(label("networks.same"))
       : h("p", {}, button(() => go(at), "quiet small", label("networks.first_difference", { n: at + 1 }))),
@@ -82,24 +82,13 @@ export class NetworksPanel {
         this.apart));
   }
 
-  /** A plot over the decisions of the hand, from `low` to `high`; a click goes to the decision.
-   * @param {string} title
-   * @param {[number, number]} range
-   * @param {(value: number) => string} tick
-   * @param {(x: (n: number) => number, y: (value: number) => number) => (Node | Node[])[]} draw
+  /** A plot over the decisions of the hand; a click goes to the decision.
+   * @type {(title: string, range: [number, number], tick: (value: number) => string) => Omit<ReturnType<typeof plot>, "mark"> & { root: HTMLElement }}
    */
-  plot(title, [low, high], tick, draw) {
-    const last = this.replay.steps.length;
-    /** @param {number} n */
-    const x = (n) => LEFT + ((WIDTH - LEFT - RIGHT) * n) / last;
-    /** @param {number} value */
-    const y = (value) => TOP + ((HEIGHT - TOP - BOTTOM) * (high - Math.max(low, Math.min(high, value)))) / (high - low);
-    const marker = s("line", { class: "plot-now", y1: TOP - 4, y2: HEIGHT - BOTTOM });
-    this.markers.push(marker);
-    const drawing = s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "plot", role: "img", "aria-label": title },
-      gridLines([low, (low + high) / 2, high], y, LEFT, WIDTH - RIGHT, tick), draw(x, y), marker);
-    onStepClick(drawing, WIDTH, LEFT, WIDTH - RIGHT, last, this.go);
-    return h("figure", { class: "networks-values" }, h("figcaption", {}, title), drawing);
+  plot(title, range, tick) {
+    const { mark, drawing, ...scales } = plot({ title, last: this.replay.steps.length, range, tick, onpick: this.go });
+    this.markers.push(mark);
+    return { ...scales, drawing, root: h("figure", { class: "networks-values" }, h("figcaption", {}, title), drawing) };
   }
 
   /* Both seats' values by one network; bands are one standard deviation over the hands that the other may hold. */
@@ -108,23 +97,24 @@ export class NetworksPanel {
     const wins = unit === "win %";
     const most = Math.ceil(Math.max(1, ...values.map(({ expected, spread }) => Math.abs(expected) + (spread ?? 0))));
     const title = name ? label("networks.critic", { name, unit: wins ? label("networks.chance") : unit }) : label("networks.value_network");
-    return this.plot(title, wins ? [0, 100] : [-most, most], (value) => (wins ? `${value}%` : signed(value)), (x, y) => [0, 1].map((who) => {
-      const points = values.filter((value) => value.who === who);
-      /** @type {(value: (point: ValueCurve["values"][0]) => number) => string[]} */
-      const through = (value) => points.map((point) => `${x(point.n).toFixed(1)},${y(value(point)).toFixed(1)}`);
-      /** @param {number} side */
-      const edge = (side) => through((point) => point.expected + side * (point.spread ?? 0));
-      return s("g", { class: `seat-${who}` }, s("polygon", { class: "plot-area", points: [...edge(1), ...edge(-1).reverse()].join(" ") }),
-        s("polyline", { class: "plot-line", points: edge(0).join(" ") }),
-        s("polyline", { class: "networks-actual", points: points.some((point) => point.actual !== null) ? through((point) => point.actual ?? 0).join(" ") : "" }));
+    const { root, drawing, through } = this.plot(title, wins ? [0, 100] : [-most, most], (value) => (wins ? `${value}%` : signed(value)));
+    drawing.append(...[0, 1].map((who) => {
+      const seen = values.filter((value) => value.who === who);
+      /** @type {(side: number) => Points} */
+      const edge = (side) => seen.map(({ n, expected, spread }) => [n, expected + side * (spread ?? 0)]);
+      return s("g", { class: `seat-${who}` }, s("polygon", { class: "plot-area", points: through(edge(1), edge(-1)) }),
+        s("polyline", { class: "plot-line", points: through(edge(0)) }),
+        s("polyline", { class: "networks-actual", points: through(seen.filter(({ actual }) => actual !== null).map(({ n, actual }) => [n, actual ?? 0])) }));
     }));
+    return root;
   }
 
   /* How far the first policy is from the second at each decision. */
   divergence() {
-    const kls = this.review.decisions.map(({ kl }) => kl ?? 0), most = Math.max(0.1, ...kls);
-    return this.plot(label("networks.divergence"), [0, most], (value) => value.toFixed(2), (x, y) => kls.map((kl, n) =>
-      s("line", { class: `networks-kl seat-${this.replay.steps[n].who}`, x1: x(n), x2: x(n), y1: y(0), y2: y(kl) })));
+    const kls = this.review.decisions.map(({ kl }) => kl ?? 0);
+    const { root, drawing, x, y } = this.plot(label("networks.divergence"), [0, Math.max(0.1, ...kls)], (value) => value.toFixed(2));
+    drawing.append(...kls.map((kl, n) => s("line", { class: `networks-kl seat-${this.replay.steps[n].who}`, x1: x(n), x2: x(n), y1: y(0), y2: y(kl) })));
+    return root;
   }
 
   /** Shows the decision of a step as this view may see it: of one seat, its own values and no other cards.
@@ -135,8 +125,7 @@ export class NetworksPanel {
   at(step, view, hidden) {
     this.apart.hidden = view !== "both";
     this.root.dataset.view = String(view);
-    const x = LEFT + ((WIDTH - LEFT - RIGHT) * step) / this.replay.steps.length;
-    for (const marker of this.markers) for (const end of ["x1", "x2"]) marker.setAttribute(end, String(x));
+    for (const mark of this.markers) mark(step);
     const decision = this.review.decisions[step], played = this.replay.steps[step];
     const open = view === "both" || played?.before.open;
     if (!decision || hidden) return this.now.replaceChildren(faint(label("networks.no_decision")));

@@ -119,6 +119,18 @@ class ProblemPage {
     await this.tableView.show(sceneOf(position), { still });
   }
 
+  /** Shows positions one after the other, as long as the page is there.
+   * @type {(problem: Problem, steps: VisibleState[], onstep?: (step: VisibleState) => void) => Promise<void>}
+   */
+  async walk(problem, steps, onstep = () => {}) {
+    for (const [place, step] of steps.entries()) {
+      if (place) await pause(STEP[settings.motion]);
+      if (this.closed) return;
+      onstep(step);
+      await this.show(problem, step);
+    }
+  }
+
   /** @type {(problem: Problem, found?: { best: number[], action: number }) => void} */
   offer(problem, found) {
     this.picker.update({ ...problem, move: `${problem.id} ${this.before.length}` });
@@ -148,11 +160,8 @@ class ProblemPage {
     this.picker.clear();
     const reason = h("p", { class: "faint" }, why);
     this.lay({ task: [h("h2", { class: "good" }, `✓ ${label("problem.go_on")}`), reason], foot: [faint(steps.slice(1).map(({ texts }) => texts.answer).join(" · "))] });
-    for (const step of steps) {
-      await this.show(problem, step);
-      if (step !== steps.at(-1)) await pause(STEP[settings.motion]);
-      if (this.closed) return;
-    }
+    await this.walk(problem, steps);
+    if (this.closed) return;
     this.before = [...this.before, action];
     this.ask({ ...problem, ...steps[steps.length - 1] });
     announce(`${label("problem.go_on")} ${this.problem?.texts.prompt}`);
@@ -184,13 +193,10 @@ class ProblemPage {
       const card = cardOf(action);
       const list = h("ol", { class: "line" }), spoken = h("p", { "aria-live": "polite" });
       this.lay({ task: [h("h2", {}, label("problem.after"), card ? cardText(card) : actionSymbol(action)), spoken], values: [list] });
-      for (const step of steps) {
-        if (this.closed) return;
-        list.append(h("li", {}, step.texts.answer));
-        spoken.textContent = step.texts.answer;
-        await this.show(problem, step);
-        await pause(STEP[settings.motion]);
-      }
+      await this.walk(problem, steps, ({ texts }) => {
+        list.append(h("li", {}, texts.answer));
+        spoken.textContent = texts.answer;
+      });
       spoken.textContent = `${text}.`;
       this.foot.replaceChildren(button(() => this.back(problem, answered), "", label("problem.back")), button(() => this.next(), "primary", label("problem.next")));
     });

@@ -3,63 +3,70 @@
 
 /** @import { HandRef, Replay, Step } from "../../../messages" */
 
-import { get, post } from "../base/api.js";
+import { analysisOf, get, post } from "../base/api.js";
 import { attempt, dialog, messageOf, openKeys, toast } from "../base/dialogs.js";
 import { button, faint, h } from "../base/dom.js";
-import { icon, tool } from "../base/icons.js";
+import { show, tool } from "../base/icons.js";
 import { menu, plays } from "../base/menu.js";
 import { sitDown } from "../base/pages.js";
 import { tableViewOptions, onchange, openSettings } from "../base/settings.js";
 import { capital, listed, label, TOUCH } from "../base/words.js";
-import { analysisOf } from "./analysis.js";
 import { ReplayView } from "./replay_view.js";
 
-export class ReplayPage {
+/** The page of a finished hand, with a step to begin at.
+ * @type {(id: string, hand: string, step?: string) => Promise<ReplayPage>}
+ */
+export async function replayPage(id, hand, step = "0") {
+  const path = `/api/replays/${encodeURIComponent(id)}/${hand}`;
+  return new ReplayPage(id, hand, Number(step), path, await get(path));
+}
+
+class ReplayPage {
   /**
    * @param {string} id
-   * @param {number} hand
-   * @param {number} step
+   * @param {string} hand
+   * @param {number} first
+   * @param {string} path
+   * @param {Replay} replay
    */
-  constructor(id, hand, step) {
+  constructor(id, hand, first, path, replay) {
     this.id = id;
     this.hand = hand;
     this.address = `#/replay/${id}/${hand}`;
-    this.first = step;
-    this.path = `/api/replays/${encodeURIComponent(id)}/${hand}`;
+    this.path = path;
     this.closed = false;
-    /** @type {ReplayView | null} */
-    this.view = null;
+    const changed = id.includes("~"), names = capital(listed(replay.players));
     this.goOn = button(() => this.playOn(), "small", label("replay.go_on"));
-    this.title = h("h1", { tabindex: "-1" }, label("site.replay"));
-    this.place = h("div", { class: "replay-place" });
+    this.view = new ReplayView(replay, { ready: false, done: 0 }, {
+      tableView: tableViewOptions, first, onstep: (step) => this.note(step), onchoose: (step, action) => this.whatIf(step, action),
+      actions: h("p", { class: "replay-actions" }, this.goOn, changed ? h("a", { class: "button small", href: this.address.replace(/~[^/]+/, "") }, label("replay.back")) : ""),
+    });
+    this.stop = onchange(() => this.view.go(this.view.at, true));
+    /** @type {(name: string, text: string, properties: Record<string, string>) => HTMLElement} */
+    const link = (name, text, properties) => show(h("a", { class: "tool", ...properties }), name, text);
     this.root = h("div", { class: "table-page replay-page" },
-      h("header", { class: "table-bar" }, h("a", { href: "#/replays", class: "tool", title: label("site.replays"), "aria-label": label("site.replays") }, icon("back")), this.title,
-        h("div", { class: "tools" }, tool("link", label("replay.share"), () => this.share()), h("a", { class: "tool", href: `${this.path}/file`, download: "", title: label("replay.save"), "aria-label": label("replay.save") }, icon("save")),
+      h("header", { class: "table-bar" }, link("back", label("site.replays"), { href: "#/replays" }),
+        h("h1", { tabindex: "-1" }, changed ? label("replay.what_if_title", { names }) : names, h("small", {}, `${replay.rules} · ${replay.result.text}`)),
+        h("div", { class: "tools" }, tool("link", label("replay.share"), () => this.share()), link("save", label("replay.save"), { href: `${path}/file`, download: "" }),
           tool("settings", label("site.settings_tool"), openSettings), TOUCH ? null : tool("keys", label("site.keys_tool"), openKeys))),
-      this.place);
+      h("div", { class: "replay-place" }, this.view.root));
   }
 
   async open() {
-    /** @type {Replay} */
-    const replay = await get(this.path);
-    if (this.closed) return; // The address is another page's by now.
-    const names = capital(listed(replay.players));
-    this.title.replaceChildren(this.id.includes("~") ? label("replay.what_if_title", { names }) : names, h("small", {}, `${replay.rules} · ${replay.result.text}`));
-    const view = new ReplayView(replay, { ready: false, done: 0 }, {
-      tableView: tableViewOptions, first: this.first, onstep: (step) => this.note(step), onchoose: (step, action) => this.whatIf(step, action),
-      actions: h("p", { class: "replay-actions" }, this.goOn, this.id.includes("~") ? h("a", { class: "button small", href: this.address.replace(/~[^/]+/, "") }, label("replay.back")) : ""),
-    });
-    this.view = view;
-    this.place.replaceChildren(view.root);
-    this.stop = onchange(() => view.go(view.at, true));
-    get(`${this.path}/networks`).then((review) => this.closed || view.setNetworks(review), (error) => this.closed || toast(messageOf(error)));
-    await this.analyse(view);
+    get(`${this.path}/networks`).then((review) => this.closed || this.view.setNetworks(review), (error) => this.closed || toast(messageOf(error)));
+    try {
+      await analysisOf(this.path, () => !this.closed, (part) => this.view.setAnalysis(part));
+      if (!this.closed) this.view.go(this.view.at, true);
+    } catch (error) {
+      this.view.setAnalysis(null);
+      toast(messageOf(error));
+    }
   }
 
   /* The address always leads to the step that is shown. */
   /** @param {number} step */
   note(step) {
-    this.goOn.disabled = !this.view?.replay.steps[step];
+    this.goOn.disabled = !this.view.replay.steps[step];
     history.replaceState(null, "", step ? `${this.address}/${step}` : this.address);
   }
 
@@ -72,13 +79,13 @@ export class ReplayPage {
   }
 
   async playOn() {
-    const { replay, at } = /** @type {ReplayView} */ (this.view), { who } = replay.steps[at];
+    const { replay, at } = this.view, { who } = replay.steps[at];
     const agents = menu().agents.filter((agent) => plays(agent, replay.rules));
     const opponent = h("select", { id: "go-on-against" }, agents.map(({ name, title }) => h("option", { value: name, selected: name === "medium" }, title)));
     const wish = await dialog(label("replay.go_on"), [h("p", {}, label("replay.go_on_about", { name: replay.players[who] })),
       h("div", { class: "field" }, h("label", { for: "go-on-against" }, label("lobby.opponent")), opponent)],
     [["no", label("site.close"), "quiet"], ["go", label("lobby.deal"), "primary"]]);
-    if (wish === "go") await sitDown({ opponent: opponent.value, again: { id: this.id, hand: this.hand, swapped: who === 1, decision: at } });
+    if (wish === "go") await sitDown({ opponent: opponent.value, again: { id: this.id, hand: Number(this.hand), swapped: who === 1, decision: at } });
   }
 
   /* The link shows this hand, and no other, to everybody who can reach the table. */
@@ -86,7 +93,7 @@ export class ReplayPage {
     return attempt(async () => {
       /** @type {HandRef} */
       const { id, hand } = await post(`${this.path}/share`);
-      const link = `${location.origin}/#/replay/${id}/${hand}/${this.view?.at ?? 0}`;
+      const link = `${location.origin}/#/replay/${id}/${hand}/${this.view.at}`;
       const here = /^(localhost|127\.|\[::1\])/.test(location.hostname);
       const about = label(here ? "replay.shared_here" : "replay.shared");
       if (navigator.share && !here) {
@@ -100,26 +107,15 @@ export class ReplayPage {
     });
   }
 
-  /** @param {ReplayView} view */
-  async analyse(view) {
-    try {
-      await analysisOf(this.path, () => !this.closed, (part) => view.setAnalysis(part));
-      if (!this.closed) view.go(view.at, true);
-    } catch (error) {
-      view.setAnalysis(null);
-      toast(messageOf(error));
-    }
-  }
-
   close() {
     this.closed = true;
-    this.stop?.();
-    this.view?.close();
+    this.stop();
+    this.view.close();
   }
 
   /** @param {KeyboardEvent} event */
   key(event) {
-    if (event.key !== ",") return this.view?.key(event);
+    if (event.key !== ",") return this.view.key(event);
     openSettings();
     return true;
   }

@@ -7,14 +7,14 @@
 /** @import { TableViewOptions } from "../base/settings.js" */
 
 import { faint, h } from "../base/dom.js";
-import { icon, tool } from "../base/icons.js";
+import { show, tool } from "../base/icons.js";
 import { capital, label } from "../base/words.js";
 import { actionName, actionSymbol, cardOf, isCard, nameOf, TAKE_HIDDEN } from "../cards/cards.js";
 import { cardText } from "../cards/chip.js";
 import { TableView } from "../table_view/table_view.js";
 import { Plates } from "../table_view/plates.js";
 import { NetworksPanel } from "./networks.js";
-import { storyPlot } from "./plot.js";
+import { storyPlot } from "./story.js";
 import { valuesTable } from "./values.js";
 
 /**
@@ -329,8 +329,7 @@ export class ReplayView {
       if (this.at === this.last) this.go(0);
       this.playing = setInterval(() => (this.at < this.last ? this.go(this.at + 1) : this.togglePlay()), PLAY_EVERY[this.options.tableView().speed]);
     }
-    this.playButton.replaceChildren(icon(running ? "play" : "pause"));
-    this.playButton.setAttribute("aria-label", label(running ? "steps.play" : "steps.stop"));
+    show(this.playButton, running ? "play" : "pause", label(running ? "steps.play" : "steps.stop"));
   }
 
   /* The first step of the trick before this one, or after it. */

@@ -52,7 +52,7 @@ export class PageView {
     this.hintTool = tool("hint", label("table.hint"), on("hint"));
     this.seenTool = tool("seen", label("table.seen"), on("toggleHelp"), { "aria-pressed": "false" });
     this.backTool = tool("undo", label("table.take_back"), on("takeBack"));
-    this.again = h("button", { type: "button", class: "after-hand", hidden: true, onclick: on("scores") }, label("table.show_score"));
+    this.again = button(on("scores"), "after-hand", label("table.show_score"));
     this.tableView.root.append(this.again, this.watch.root);
     this.root = h("div", { class: "table-page" },
       h("header", { class: "table-bar" },

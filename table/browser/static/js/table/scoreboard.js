@@ -3,25 +3,13 @@
 
 /** @import { HandEnd, HandRef, TableState } from "../../../messages" */
 
+import { analysisOf } from "../base/api.js";
 import { dialog } from "../base/dialogs.js";
-import { h, s } from "../base/dom.js";
+import { h } from "../base/dom.js";
+import { icon } from "../base/icons.js";
 import { capital, label } from "../base/words.js";
-import { analysisOf } from "../review/analysis.js";
 
 /** @typedef {TableState & { result: HandEnd, replay: HandRef }} HandOver */
-
-function trophy() {
-  const gold = { fill: "#e8b23f", stroke: "#8a5a0b", "stroke-width": 2, "stroke-linejoin": "round" };
-  const handle = { fill: "none", stroke: "#c58b1c", "stroke-width": 6, "stroke-linecap": "round" };
-  return s("svg", { viewBox: "0 0 120 130", class: "trophy", "aria-hidden": "true" },
-    s("path", { d: "M32 28C6 24 8 62 40 64M88 28c26-4 24 34-8 36", ...handle }),
-    s("path", { d: "M28 14h64c0 40-8 62-32 66C36 76 28 54 28 14Z", ...gold }),
-    s("path", { d: "M38 20c0 28 4 42 12 50", fill: "none", stroke: "#ffe7ae", "stroke-width": 5, "stroke-linecap": "round" }),
-    s("path", { d: "M54 78h12l4 22H50Z", ...gold }),
-    s("path", { d: "M38 100h44v10H38Z", ...gold }),
-    s("path", { d: "M30 110h60v12H30Z", fill: "#5b3b22", stroke: "#3a2412", "stroke-width": 2, "stroke-linejoin": "round" }),
-    s("path", { d: "M60 30l4.700 9.600 10.600 1.500-7.700 7.500 1.800 10.500L60 54.100l-9.400 5 1.800-10.500-7.700-7.500 10.600-1.500Z", fill: "#fff4d0" }));
-}
 
 /** @param {TableState} state */
 function table(state) {
@@ -65,7 +53,7 @@ export function scoreboard(state) {
   const more = h("div", { class: "menu-actions" }, own ? [choice("swapped", label("score.swapped")), choice("same", label("score.same"))] : null,
     choice("look", label("score.look")), choice("lobby", label("site.lobby")));
   const body = [
-    cup ? h("div", { class: "trophy-place" }, trophy()) : null,
+    cup ? h("div", { class: "trophy" }, icon("trophy")) : null,
     h("p", { class: "sr-only result-text" }, text),
     h("div", { class: "result-tricks", "aria-hidden": "true" }, [0, 1].map((who) => h("p", {}, h("span", {}, capital(state.names[who])), h("b", {}, tricks[who]),
       payoffs[who] > 0 ? h("small", {}, label("score.paid", { n: payoffs[who] })) : null))),

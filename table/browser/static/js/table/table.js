@@ -1,60 +1,207 @@
 // @ts-check
-/* The table page: what is drawn, what the server sends and what the person does, put together. */
+/* The table page: what is drawn, what the server sends and what the person does, put together; and what
+   can be done besides playing cards: help and hints, the next hand, a claim, giving up. */
 
-/** @import { TableUpdate } from "../../../messages" */
+/** @import { Hint, SeenCards, TableRequest, TableState, TableUpdate } from "../../../messages" */
+/** @import { HandOver } from "./scoreboard.js" */
 
-import { get } from "../base/api.js";
-import { newTable } from "../base/pages.js";
-import { settings } from "../base/settings.js";
-import { TableActions } from "./table_actions.js";
+import { get, post, Refused } from "../base/api.js";
+import { announce, dialog, dialogOpen, messageOf, openKeys, toast } from "../base/dialogs.js";
+import { h } from "../base/dom.js";
+import { openRules } from "../base/menu.js";
+import { newTable, openPages, sitDown } from "../base/pages.js";
+import { change, openSettings, settings } from "../base/settings.js";
+import { label, TOUCH } from "../base/words.js";
+import { actionName } from "../cards/cards.js";
+import { mayTakeBack, PageView } from "./page_view.js";
 import { TableFeed } from "./table_feed.js";
 import { TableInput } from "./table_input.js";
-import { PageView } from "./page_view.js";
 
-export class TablePage {
-  /** @param {string} id */
-  constructor(id) {
-    this.id = id;
-    this.path = `/api/tables/${encodeURIComponent(id)}`;
-    this.closed = false;
-    /** @type {TableFeed | null} */
-    this.feed = null;
-    /** @type {TableInput | null} */
-    this.input = null;
-    /** @type {TableActions | null} */
-    this.actions = null;
-    this.view = new PageView((action) => () => void this.actions?.[action](), (wish) => this.input?.send("speed", wish));
+const PATIENCE = 1000;
+
+/** The page of a table that the server has.
+ * @param {string} id
+ */
+export async function tablePage(id) {
+  const path = `/api/tables/${encodeURIComponent(id)}`;
+  return new TablePage(path, newTable(id) ?? (/** @type {TableUpdate} */ (await get(path))).state);
+}
+
+class TablePage {
+  /**
+   * @param {string} path
+   * @param {TableState} state
+   */
+  constructor(path, state) {
+    this.view = new PageView((action) => () => void this[action](), (wish) => this.input.send("speed", wish));
     this.root = this.view.root;
+    this.feed = new TableFeed(path, this.view, state, {
+      settled: (shown) => {
+        this.input.update(shown);
+        this.refreshHelp();
+      },
+      resting: (shown) => this.input.playForced(shown),
+      ended: () => this.scores(),
+    });
+    this.input = new TableInput(this.feed);
   }
 
   async open() {
-    const state = newTable(this.id) ?? (/** @type {TableUpdate} */ (await get(this.path))).state;
-    if (this.closed) return;
-    const feed = new TableFeed(this.path, this.view, state, {
-      settled: (shown) => {
-        input.update(shown);
-        actions.refreshHelp();
-      },
-      resting: (shown) => input.playForced(shown),
-      ended: () => actions.scores(),
-    });
-    const input = new TableInput(feed);
-    const actions = new TableActions(feed, input);
-    Object.assign(this, { feed, input, actions });
-    await feed.open();
+    await this.feed.open();
     import("./scoreboard.js").catch(() => {}); // It will be asked for when the hand is over.
-    if (settings.help === "on" && !state.watched) actions.toggleHelp(true);
+    if (settings.help === "on" && !this.state.watched) this.toggleHelp(true);
   }
 
   close() {
-    this.closed = true;
-    this.feed?.close();
-    this.input?.close();
+    this.feed.close();
+    this.input.close();
     this.view.tableView.close();
   }
 
+  get state() {
+    return this.feed.state;
+  }
+
+  /** Whether a hand is over that another one follows. */
+  get between() {
+    const { phase, match } = this.state;
+    return phase === "over" && !match.over && match.kind !== "single";
+  }
+
+  next() {
+    return this.between ? this.input.send("next") : undefined;
+  }
+
+  takeBack() {
+    return mayTakeBack(this.state) ? this.input.send("take-back") : undefined;
+  }
+
+  rules() {
+    return openRules(this.state.rules);
+  }
+
+  async scores() {
+    const { scoreboard } = await import("./scoreboard.js");
+    const state = /** @type {HandOver} */ (this.state);
+    if (dialogOpen() || state.phase !== "over" || this.feed.closed) return;
+    const wish = await scoreboard(state);
+    if (this.feed.closed) return;
+    const { id, hand } = state.replay;
+    /** @type {Record<string, () => unknown>} */
+    const acts = {
+      next: () => this.next(), lobby: () => (location.hash = "#/"), again: () => this.anew(),
+      replay: () => (location.hash = `#/replay/${id}/${hand}`),
+      same: () => this.anew({ id, hand }), swapped: () => this.anew({ id, hand, swapped: true }),
+    };
+    acts[wish]?.();
+    if (wish.startsWith("#")) location.hash = wish;
+  }
+
+  /** Another table like this one, with the cards of a hand that was played where one is named.
+   * @param {TableRequest["again"]} [again]
+   */
+  anew(again) {
+    const { opponent, player, rules, lesson, memory, match: { kind, n } } = this.state;
+    if (lesson) return sitDown({ lesson });
+    const match = again || kind === "single" ? { kind: "single" } : { kind, n };
+    return sitDown({ opponent, player, memory, match, ...(again ? { again } : { rules }) });
+  }
+
+  async claim() {
+    const left = this.state.hand.length;
+    const number = h("input", { type: "number", id: "claimed", min: 0, max: left, value: left });
+    const wish = await dialog(label("table.claim"),
+      [h("p", {}, label("table.claim_about")),
+        h("div", { class: "field" }, h("label", { for: "claimed" }, label("table.claim_field", { n: left })), number)],
+      [["no", label("table.play_on"), "quiet"], ["claim", label("table.claim_it"), "primary"]]);
+    if (wish === "claim") await this.input.send("claim", { tricks: Number(number.value), move: this.state.move });
+  }
+
+  async resign() {
+    const what = this.state.match.kind === "single" ? "table.give_up_hand" : "table.give_up_match";
+    const wish = await dialog(label(what), h("p", {}, label("table.give_up_about")),
+      [["stay", label("table.play_on"), "primary"], ["resign", label("table.give_up")]]);
+    if (wish !== "resign") return;
+    await this.input.send("leave");
+    location.hash = "#/";
+  }
+
+  async openMenu() {
+    const { state } = this;
+    const going = !state.left && (state.phase !== "over" || this.between);
+    const claims = state.open && state.turn === 0 && !state.watched && !state.claim_refused;
+    const wish = await openPages([
+      claims ? ["claim", label("table.claim")] : null,
+      mayTakeBack(state) ? ["back", label("table.take_back_card")] : null,
+      ["rules", label("site.rules")], ["settings", label("site.settings")], TOUCH ? null : ["keys", label("site.keys")],
+      going && !state.watched && !state.lesson ? ["resign", label("table.give_up")] : null,
+    ]);
+    /** @type {Record<string, () => unknown>} */
+    const acts = {
+      claim: () => this.claim(), back: () => this.takeBack(), rules: () => this.rules(), settings: openSettings, keys: openKeys,
+      resign: () => this.resign(),
+    };
+    acts[wish]?.();
+  }
+
+  // -- help
+
+  async toggleHelp(on = Boolean(this.view.help.root.hidden)) {
+    if (on && this.state.memory) return;
+    this.view.showHelp(on);
+    if (settings.help !== (on ? "on" : "off")) change("help", on ? "on" : "off");
+    await this.refreshHelp();
+  }
+
+  async refreshHelp() {
+    const { help } = this.view;
+    if (help.root.hidden) return;
+    try {
+      help.show(/** @type {SeenCards} */ (await get(`${this.feed.path}/help`)), this.state.names[1]);
+    } catch (error) {
+      if (error instanceof Refused) toast(error.message);
+    }
+  }
+
+  async hint() {
+    await this.feed.queue.tail;
+    const { state, view: { help, hintTool } } = this;
+    if (state.turn !== 0 || hintTool.classList.contains("working")) return;
+    hintTool.classList.add("working");
+    help.hint.textContent = label("table.thinking");
+    const patience = setTimeout(() => toast(label("table.thinking_long"), "hint"), PATIENCE);
+    try {
+      /** @type {Hint} */
+      const hint = await post(`${this.feed.path}/hint`);
+      if (this.state.move !== state.move) return help.clearHint();
+      help.showHint(hint);
+      this.input.point(hint.action);
+      if (help.root.hidden) this.view.advise(state.move, hint.why);
+      else announce(label("table.hinted", { action: actionName(hint.action), why: hint.why }));
+    } catch (error) {
+      help.clearHint();
+      toast(messageOf(error));
+    } finally {
+      clearTimeout(patience);
+      hintTool.classList.remove("working");
+    }
+  }
+
+  // -- keys
+
   /** @param {KeyboardEvent} event */
   key(event) {
-    return this.actions?.key(event);
+    const { state } = this;
+    /** @type {Record<string, () => unknown>} */
+    const acts = {
+      i: () => this.hint(), p: () => this.toggleHelp(), n: () => this.next(), ",": openSettings, m: () => this.openMenu(),
+      z: () => this.takeBack(), r: () => announce(state.texts.table.join(" ")),
+      u: () => change("sound", settings.sound === "on" ? "off" : "on"),
+    };
+    if (event.key === "Escape" && !this.view.help.root.hidden) acts.escape = () => this.toggleHelp(false);
+    const act = acts[event.key.toLowerCase()];
+    if (!act) return state.watched ? this.view.watch.key(event) : this.input.key(event);
+    act();
+    return true;
   }
 }

@@ -95,7 +95,7 @@ export class TableFeed {
   async rested() {
     const { state, queue } = this;
     if (queue.waiting || this.closed) return;
-    queue.rest(state.move);
+    queue.move = state.move;
     await pause(queue.ready);
     if (queue.move !== state.move || this.state !== state || this.closed) return;
     this.view.tableView.root.dataset.move = String(state.move);

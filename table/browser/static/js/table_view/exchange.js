@@ -1,7 +1,7 @@
 // @ts-check
 /* The exchange before the first lead: two buttons over the table, keep the hand or take the blind one. */
 
-/** @import { Seen } from "./scene.js" */
+/** @import { VisibleState } from "../../../messages" */
 /** @import { Wish } from "./queue.js" */
 
 import { h } from "../base/dom.js";
@@ -27,7 +27,7 @@ export class ExchangeBar {
   }
 
   /** Shown to the person who decides, with what was best and what was chosen once that is known.
-   * @param {Seen & { watched?: boolean, left?: boolean }} state
+   * @param {VisibleState & { watched?: boolean, left?: boolean }} state
    * @param {{ best?: number[], action?: number | null }} [answer]
    */
   update(state, { best = [], action = null } = {}) {
@@ -51,11 +51,4 @@ export class ExchangeBar {
     this.onplay(TAKE_BLIND, null, { now: event.timeStamp, key: true });
     return true;
   }
-}
-
-/** What was done with the hand dealt, for the plate of a player; nothing where hands are not exchanged.
- * @param {boolean | null} took
- */
-export function exchangeText(took) {
-  return took === null ? "" : label(took ? "plates.took_blind" : "plates.kept");
 }

@@ -3,14 +3,14 @@
 
 /** @import { TableView, Item } from "./table_view.js" */
 /** @import { Wish } from "./queue.js" */
-/** @import { Seen } from "./scene.js" */
+/** @import { VisibleState } from "../../../messages" */
 
 import { settings } from "../base/settings.js";
 import { label } from "../base/words.js";
 import { actionOf, cardOf, nameOf, RANKS, rankOf, sorted, SUITS, suitOf } from "../cards/cards.js";
 
 /** @typedef {string | null} Key */
-/** @typedef {Seen & { move: number | string, watched?: boolean }} Asked */
+/** @typedef {VisibleState & { move: number | string, watched?: boolean }} Asked */
 
 const PAIR_WITHIN = 1200;
 const FINGER = 40;

@@ -3,31 +3,22 @@
 
 /** @import { TableView } from "./table_view.js" */
 /** @import { Plan } from "./layout.js" */
-/** @import { Seen } from "./scene.js" */
+/** @import { VisibleState } from "../../../messages" */
 
 import { h } from "../base/dom.js";
 import { capital, label } from "../base/words.js";
 import { symbolOf } from "../cards/cards.js";
 import { suitIcon } from "../cards/suits.js";
-import { exchangeText } from "./exchange.js";
 
 /**
  * What plates show: a table, or a position that nobody waits at.
- * @typedef {Omit<Seen, "hand" | "hand_size_other" | "known_other" | "other_hand" | "upcards" | "legal" | "phase" | "open" | "trick" | "texts">
+ * @typedef {Omit<VisibleState, "hand" | "hand_size_other" | "known_other" | "other_hand" | "upcards" | "legal" | "phase" | "open" | "trick" | "texts">
  *   & { names: string[], match: { kind: string, hands_won?: number[], points?: number[] }, texts: { prompt: string, stage: string, last: string },
  *   thinking?: boolean, watched?: boolean }} Shown
  */
 
-/** @param {HTMLElement} number */
-function score(number) {
-  return h("span", { class: "plate-score" }, number, h("small"));
-}
-
-/** @type {(number: HTMLElement, count: number, noun: string) => void} */
-function showScore(number, count, noun) {
-  number.textContent = String(count);
-  /** @type {ChildNode} */ (number.nextSibling).textContent = label(`plates.${noun}`, { n: count });
-}
+/** @type {(count: number, noun: string) => HTMLElement} */
+const score = (count, noun) => h("span", { class: "plate-score" }, h("b", {}, count), h("small", {}, label(`plates.${noun}`, { n: count })));
 
 class Plate {
   /** @param {number} who */
@@ -35,32 +26,22 @@ class Plate {
     this.who = who;
     this.name = h("span", { class: "plate-name" });
     this.mark = h("span", { class: "plate-mark", "aria-hidden": "true" });
-    this.tricks = h("b");
-    this.stockTricks = h("i", { class: "plate-stock", title: label("plates.stock_tricks") });
-    this.tricksBox = score(this.tricks);
-    this.points = h("b");
-    this.pointsBox = score(this.points);
+    this.scores = h("div", { class: "plate-scores" });
     this.root = h("div", { class: `plate plate-${who ? "other" : "own"}`, "aria-hidden": "true" },
-      this.mark,
-      h("div", { class: "plate-who" }, this.name),
-      h("div", { class: "plate-scores" },
-        this.stockTricks, this.tricksBox, this.pointsBox));
+      this.mark, h("div", { class: "plate-who" }, this.name), this.scores);
   }
 
   /** @param {Shown} state */
-  update(state) {
-    const { who } = this;
-    const name = capital(state.names[who]);
+  update({ names, turn, tricks, stock_left: left, stock_tricks: forStock, exchanged, match: { kind, hands_won: won = [], points = [] } }) {
+    const { who } = this, name = capital(names[who]), took = exchanged[who];
     this.name.textContent = name;
     this.mark.textContent = name[0];
-    showScore(this.tricks, state.tricks[who], "trick");
-    this.stockTricks.textContent = state.stock_tricks ? label("plates.for_stock", { n: state.stock_tricks[who] }) : exchangeText(state.exchanged[who]);
-    this.tricksBox.hidden = Boolean(state.stock_tricks) && state.stock_left > 0;
-    const { kind, hands_won: won = [], points = [] } = state.match;
-    this.pointsBox.hidden = kind === "single";
-    if (kind !== "single") showScore(this.points, (kind === "best" ? won : points)[who], kind === "best" ? "hand" : "point");
-    this.root.classList.toggle("to-move", state.turn === who);
-    this.root.classList.toggle("thinking", Boolean(state.thinking) && state.turn === who);
+    const stock = forStock ? label("plates.for_stock", { n: forStock[who] }) : took === null ? "" : label(took ? "plates.took_blind" : "plates.kept");
+    this.scores.replaceChildren(
+      h("i", { class: "plate-stock", title: label("plates.stock_tricks") }, stock),
+      forStock && left ? "" : score(tricks[who], "trick"),
+      kind === "single" ? "" : score((kind === "best" ? won : points)[who], kind === "best" ? "hand" : "point"));
+    this.root.classList.toggle("to-move", turn === who);
   }
 }
 
@@ -128,15 +109,16 @@ export class Plates {
   /** A sentence in the place of the prompt, until the next state is shown.
    * @param {string} text
    */
-  showPrompt(text, { yours = false, dots = false } = {}) {
-    this.prompt.replaceChildren(h("span", {}, text), dots ? h("span", { class: "dots", "aria-hidden": "true" }, h("i"), h("i"), h("i")) : "");
+  showPrompt(text, { yours = false, thinking = false } = {}) {
+    this.prompt.replaceChildren(h("span", {}, text));
+    this.prompt.classList.toggle("thinking", thinking);
     this.prompt.classList.toggle("yours", yours);
   }
 
   /** @param {Shown} state */
   update(state) {
     this.plates.forEach((plate) => plate.update(state));
-    this.showPrompt(state.texts.prompt, { yours: state.turn === 0 && !state.watched, dots: state.thinking });
+    this.showPrompt(state.texts.prompt, { yours: state.turn === 0 && !state.watched, thinking: state.thinking });
     this.stage.textContent = state.texts.stage;
     this.lastLabel.textContent = state.texts.last || label("plates.last_trick");
     const trumps = state.trump

@@ -22,7 +22,7 @@ export class Queue {
     /** @type {Promise<void>} */
     this.tail = Promise.resolve();
     this.waiting = 0;
-    /** @type {number | null} */
+    /** @type {number | null} The decision that is asked for, while the cards lie still. */
     this.move = null;
     this.hurried = false;
     this.endPause = () => {};
@@ -57,13 +57,6 @@ export class Queue {
     this.hurried = true;
     this.endPause();
     this.on.hurry();
-  }
-
-  /** The cards lie still, and this is the decision that is asked for.
-   * @param {number} move
-   */
-  rest(move) {
-    this.move = move;
   }
 
   /** The decision that a wish is meant for, or null when it is meant for none that is shown.

@@ -10,28 +10,18 @@
  *   trump: string | null, most?: number }} Scene
  */
 
-/** What the server sends of a position: a table, a problem, a step of a line.
- * @typedef {VisibleState} Seen
- */
-
 /** @type {Scene} */
 export const EMPTY = { hand: [], other: [], stockLeft: 0, up: [], trick: [], last: [], trump: null };
 
 /** The scene of a state, for the seat that it was sent to.
- * @param {Seen} state
+ * @param {VisibleState} state
  * @returns {Scene}
  */
-export function sceneOf(state) {
-  const known = state.other_hand ?? state.known_other;
-  const hidden = Math.max(0, state.hand_size_other - known.length);
+export function sceneOf({ hand, other_hand, known_other, hand_size_other, stock_left, upcards, trick, last_trick, trump }) {
+  const known = other_hand ?? known_other;
   return {
-    hand: state.hand,
-    other: [...known, ...Array(hidden).fill(null)],
-    stockLeft: state.stock_left,
-    up: state.upcards,
-    trick: state.trick,
-    last: state.last_trick,
-    trump: state.trump,
+    hand, trick, trump, stockLeft: stock_left, up: upcards, last: last_trick,
+    other: [...known, ...Array(Math.max(0, hand_size_other - known.length)).fill(null)],
   };
 }
 

@@ -47,10 +47,6 @@ export class TableView {
     this.observer.disconnect();
   }
 
-  get duration() {
-    return SPEEDS[this.options().speed];
-  }
-
   /** Ends all moves: every card lies where it was going. */
   finish() {
     for (const move of this.cards.getAnimations({ subtree: true })) move.finish();
@@ -64,7 +60,7 @@ export class TableView {
     const { clientWidth: width, clientHeight: height } = this.root;
     if (!width || !height) return;
     const plan = arrange(scene, width, height, this.options());
-    const duration = still ? 0 : this.duration;
+    const duration = still ? 0 : SPEEDS[this.options().speed];
     const pairs = this.match(plan.places);
     const kept = new Set(pairs.map(([, piece]) => piece));
     for (const piece of this.pieces) if (!kept.has(piece)) this.dismiss(piece, duration);
@@ -186,11 +182,6 @@ export class TableView {
     }, paint);
   }
 
-  /** @param {string} card */
-  piece(card) {
-    return this.pieces.find((piece) => piece.card === card);
-  }
-
   /** Marks cards by class name: `{lifted: ["TH"], dim: [...]}`.
    * @param {Record<string, (string | null)[]>} classes
    */
@@ -209,7 +200,7 @@ export class TableView {
    */
   refuse(card) {
     const steps = [0, -7, 7, -5, 5, 0].map((x) => ({ transform: `translateX(${x}px)` }));
-    this.piece(card)?.inner.animate(steps, { duration: 320 });
+    this.pieces.find((piece) => piece.card === card)?.inner.animate(steps, { duration: 320 });
   }
 
   /** Buttons over the cards that can be chosen: what keys and screen readers get.

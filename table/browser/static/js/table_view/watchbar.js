@@ -4,7 +4,7 @@
 /** @import { Speed, SpeedRequest } from "../../../messages" */
 
 import { h } from "../base/dom.js";
-import { icon } from "../base/icons.js";
+import { show, tool } from "../base/icons.js";
 import { label } from "../base/words.js";
 
 const SLOWEST = 3000, QUICKEST = 100;
@@ -14,15 +14,14 @@ export class WatchBar {
   constructor(onwish) {
     this.onwish = onwish;
     this.paused = false;
-    this.pauseButton = h("button", { type: "button", class: "tool", onclick: () => this.toggle() });
+    this.pauseButton = tool("pause", label("watch.pause"), () => this.toggle());
     /** @type {HTMLInputElement} */
     this.slider = h("input", {
       type: "range", min: QUICKEST, max: SLOWEST, step: 100, value: 800,
       onchange: () => onwish({ delay_ms: SLOWEST + QUICKEST - Number(this.slider.value) }),
     });
     this.root = h("div", { class: "watch-bar", hidden: true, role: "group", "aria-label": label("watch.title") },
-      this.pauseButton,
-      h("button", { type: "button", class: "tool", "aria-label": label("watch.step"), title: label("watch.step"), onclick: () => this.step() }, icon("last")),
+      this.pauseButton, tool("last", label("watch.step"), () => this.step()),
       h("label", {}, h("span", {}, label("watch.speed")), this.slider));
   }
 
@@ -30,10 +29,7 @@ export class WatchBar {
   update(speed) {
     if (!speed) return;
     this.paused = speed.paused;
-    const text = label(this.paused ? "watch.go_on" : "watch.pause");
-    this.pauseButton.setAttribute("aria-label", text);
-    this.pauseButton.title = text;
-    this.pauseButton.replaceChildren(icon(this.paused ? "play" : "pause"));
+    show(this.pauseButton, this.paused ? "play" : "pause", label(this.paused ? "watch.go_on" : "watch.pause"));
     if (document.activeElement !== this.slider) this.slider.value = String(SLOWEST + QUICKEST - speed.delay_ms);
   }
 
