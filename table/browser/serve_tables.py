@@ -83,7 +83,7 @@ class TableHandlers:
             deal=tuple(map(int, record.start().cards_dealt)),
             dealer=1 - record.dealer if body.swapped else record.dealer,
             again=(body.id.partition("~")[0], body.hand),
-            begun=record.actions[: body.decision],
+            prior_actions=record.actions[: body.decision],
         )
 
     def list(self, request: Request) -> Response:

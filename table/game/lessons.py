@@ -21,6 +21,6 @@ def lesson_settings(number: int) -> SessionSettings:
         rules=FIRST if number == 1 else load_rules("small-last"),
         opponent="champion" if number == N_LESSONS else "easy",
         seed=_SEEDS[number],
-        begun=_FOREPLAY if number == N_LESSONS else (),
+        prior_actions=_FOREPLAY if number == N_LESSONS else (),
         lesson=number,
     )

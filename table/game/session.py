@@ -33,7 +33,7 @@ HUMAN = "human"
 PERSON, OPPONENT = 0, 1
 """The seats; of two agents, the first has the person's."""
 
-STATE_VERSION = 4
+STATE_VERSION = 5
 _SEED_BITS = 63
 AgentFactory = Callable[..., Agent]
 """`make_agent`, or a function that is called as it is: by name and rules, and `match=`."""
@@ -83,7 +83,7 @@ class SessionSettings:
     """The dealer of `deal`."""
     again: tuple[str, int] | None = None
     """The session and number of the hand that is played again."""
-    begun: tuple[int, ...] = ()
+    prior_actions: tuple[int, ...] = ()
     """The actions of that hand before the person takes a seat in it."""
     memory: bool = False
     """Whether the person sees only the own hand, the upcard and the trick under way."""
@@ -183,7 +183,11 @@ class Session:
 
         first = player(settings.player) if settings.watched else None
         self._players = first, player(settings.opponent)
-        self._repeat(settings.begun)
+        if settings.prior_actions and any(
+            each and each.agent.keeps_state for each in self._players
+        ):
+            raise SessionError(label("refused.prior_actions", name=settings.opponent))
+        self._repeat(settings.prior_actions)
 
     def view(self, seat: int) -> View:
         return self.game.view(seat)
@@ -288,7 +292,7 @@ class Session:
         if self.settings.watched or self.game.over:
             raise IllegalAction(label("refused.take_back"))
         game = self.game.clone()
-        while len(game.actions) > len(self.settings.begun):
+        while len(game.actions) > len(self.settings.prior_actions):
             game.undo()
             if game.turn == PERSON:
                 break
@@ -318,8 +322,8 @@ class Session:
         meta: dict[str, object] = {"players": list(self.settings.names)}
         if self.helped:
             meta["helped"] = True
-        if self.settings.begun:
-            meta[NOTE] = label("replay.begun", n=len(self.settings.begun))
+        if self.settings.prior_actions:
+            meta[NOTE] = label("replay.prior_actions", n=len(self.settings.prior_actions))
         if self._texts:
             meta["texts"] = [self._texts[n] for n in sorted(self._texts)]
         # Card by card: the seed would reveal the next hands of the match.
@@ -365,9 +369,7 @@ class Session:
         """Restore the session of a `state`; raises `SessionError`."""
         state = parse_state(data)
         try:
-            # The agents repeat the actions before the person's with all others, and once.
-            session = Session(replace(state.settings, begun=()), make)
-            session.settings = state.settings
+            session = Session(state.settings, make)
             session._restore(state)
         except (LookupError, ValueError) as error:
             raise SessionError(f"{label('refused.not_again')}: {error}") from error

@@ -21,7 +21,7 @@ from .progress import PlayerProgress, rate_hand
 from .session import OPPONENT, PERSON, Session, score_of, winner_of
 
 _MAX_LISTED = 200
-_CONTINUED = "continued"
+SUBSTITUTE = "substitute"
 """In the place of a person who took over a hand that others had begun: it does not count."""
 
 
@@ -162,7 +162,7 @@ def _insert_finished(
         finished=now,
         rules=settings.rules.name,
         opponent=settings.opponent,
-        player=_CONTINUED if settings.begun else settings.player,
+        player=SUBSTITUTE if settings.prior_actions else settings.player,
         tricks=own,
         tricks_other=other,
         pay=-1,
