@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ...common.serialization import csv_text
 from .session import HUMAN
-from .store import Store
+from .store import SUBSTITUTE, Store
 
 # Hands of two watched agents are not the person's own, so they are not counted.
 _HANDS = """
@@ -101,7 +101,7 @@ def compute_statistics(store: Store, person: str) -> Statistics:
 
 
 def as_csv(store: Store, person: str) -> str:
-    """A CSV line for every finished hand of a person."""
+    """A CSV line for every finished hand of a person, with a mark on those that others began."""
     return csv_text(
         [
             {
@@ -116,9 +116,10 @@ def as_csv(store: Store, person: str) -> str:
                 "tricks_of_opponent": hand.tricks_other,
                 "margin": hand.margin,
                 "pay": hand.pay,
+                "played_on": hand.player == SUBSTITUTE,
             }
             for hand in reversed(store.hands.by_person(person))
-            if hand.player == HUMAN
+            if hand.player in (HUMAN, SUBSTITUTE)
         ]
     )
 

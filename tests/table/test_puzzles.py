@@ -487,6 +487,8 @@ def test_hand_played_on_from_a_decision_counts_nowhere(client: Client, seat: int
     assert f"The first {at['n']} decisions are those of an earlier hand" in replay["note"]
     client.analysis(f"/api/replays/{on.id}/1")
     assert client.get("/api/statistics") == before
+    lines = client.request("GET", "/api/statistics/export")[1].splitlines()
+    assert [line.rpartition(",")[2] for line in lines] == ["played_on", "False", "True"]
     again["decision"] = len(played["steps"])
     assert client.request("POST", "/api/tables", {"again": again})[0] == 400
 
