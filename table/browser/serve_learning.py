@@ -10,7 +10,7 @@ Starlette runs handlers that are not `async` in a thread.
 from __future__ import annotations
 
 import random
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from datetime import date
 from typing import Any, NamedTuple
@@ -44,6 +44,7 @@ _POOL = 12
 """A puzzle is drawn from this many with the ratings nearest to the person's."""
 _PUZZLE_DEVIATION = 60.0
 _MAX_HISTORY = 50
+_MAX_UNFINISHED = 1000
 _DAY_STRIDE = 7919
 """A prime: puzzles of successive days are unlike each other, and none comes twice in a round."""
 
@@ -132,6 +133,8 @@ class LearningHandlers:
         self._progress = services.store.progress
         self._folder = services.store.path.parent
         self._finished = services.finished
+        # By person, a puzzle with right cards so far: one that is left counts as failed.
+        self._unfinished: OrderedDict[str, tuple[ProblemSource, AnswerResult]] = OrderedDict()
 
     # -- problems
 
@@ -192,6 +195,7 @@ class LearningHandlers:
     def next(self, request: Request) -> Response:
         """A puzzle near the person's rating, if possible a new one; or the puzzle of the day."""
         kind, person = request.query_params.get("kind", ""), find_person(request)
+        self._leave(person)
         all_kinds = all_puzzles(self._folder)
         if kind == "day" and all_kinds:
             day = date.today().toordinal() * _DAY_STRIDE % len(all_kinds)
@@ -215,13 +219,26 @@ class LearningHandlers:
         body = await read_request(request, AnswerRequest)
 
         def answer() -> AnswerResult:
-            source = _after(self._source(request), body.before)
+            person, source = find_person(request), self._source(request)
+            self._leave(person, source.id)
+            source = _after(source, body.before)
             result = _answer(source, body.action)
             if not result.steps:
                 source.record(result)
+            else:
+                self._unfinished[person] = source, result
+                if len(self._unfinished) > _MAX_UNFINISHED:
+                    self._unfinished.popitem(last=False)
             return result
 
         return json_response(await run_in_threadpool(answer))
+
+    def _leave(self, person: str, going_on: str = "") -> None:
+        """Record that the puzzle that a person is at was not solved, unless it goes on."""
+        source, result = self._unfinished.pop(person, (None, None))
+        if source is not None and result is not None and source.id != going_on:
+            result.solved = False
+            source.record(result)
 
     async def line(self, request: Request) -> Response:
         """A card and perfect play, once a puzzle has been answered."""
@@ -239,6 +256,7 @@ class LearningHandlers:
     # -- statistics
 
     def stats(self, request: Request) -> Response:
+        self._leave(find_person(request))
         return json_response(self._stats(find_person(request)))
 
     def _stats(self, person: str) -> PuzzleStats:

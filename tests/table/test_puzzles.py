@@ -250,6 +250,21 @@ def test_puzzles_rate_their_solver_once_each_and_count_streaks(
     assert client.get(day)["id"] == server.client().get(day)["id"]
 
 
+def test_puzzle_left_after_right_cards_counts_as_failed(client: Client) -> None:
+    client.raw("GET", "/")
+    first, second = sorted(ENDINGS[:60], key=n_decisions)[-2:]
+    card = {"action": first.position_values().best[0]}
+    for _ in range(2):  # a page that is opened again begins anew
+        assert client.post(f"/api/puzzles/{first.id}/answer", card)["steps"]
+        client.get(f"/api/puzzles/{first.id}")
+    assert answer(client, second)["solved"]
+    stats = client.get("/api/puzzles")
+    assert [(each["id"], each["solved"]) for each in stats["history"]] == [
+        (second.id, True),
+        (first.id, False),
+    ]
+
+
 def test_a_puzzle_of_several_cards_is_solved_by_all_of_them(client: Client) -> None:
     client.raw("GET", "/")
     longest = sorted(ENDINGS[:60], key=n_decisions)[-4:]
