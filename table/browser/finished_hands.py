@@ -7,6 +7,7 @@ One thread analyses one hand at a time; the latest analyses and uploads are kept
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -32,6 +33,8 @@ _MAX_ANALYSES, _MAX_PENDING = 200, 16
 _MAX_LISTED = 500
 _MAX_CHANGES, _MAX_CHANGE = 60, 8
 """What-ifs of one hand, and the characters of each."""
+_SECONDS_TO_ASK = 10
+"""An analysis of a changed hand that nobody has asked for so long is given up."""
 _MAX_HAND = 2**31
 """More than any match has, and within the integers of SQLite."""
 
@@ -68,6 +71,8 @@ class AnalysisJob:
 
     changed_by: str | None = None
     """The person who began it, if it is of a changed hand."""
+    asked: float = 0.0
+    """When it was asked for last, by the monotonic clock."""
     done: float = 0.0
     result: Analysis | None = None
     error: str | None = None
@@ -201,6 +206,7 @@ class FinishedHands:
                 while len(self._jobs) > _MAX_ANALYSES:
                     self._jobs.popitem(last=False)
                 self._executor.submit(self._analyse, line, job, key)
+            job.asked = time.monotonic()
         if job.error is not None:
             raise RecordError(job.error)
         if job.result is None:
@@ -223,13 +229,16 @@ class FinishedHands:
     def _analyse(self, line: str, job: AnalysisJob, key: tuple[str, str, int]) -> None:
         def progress(done: float) -> None:
             job.done = done
+            if job.changed_by is not None and time.monotonic() > job.asked + _SECONDS_TO_ASK:
+                raise AnalysisStopped
 
         try:
             record = GameRecord.from_line(line)
             job.result = analyse(record, progress=progress, stop=self._stop)
             self._store_result(job, key)
         except AnalysisStopped:
-            pass
+            with self._lock:
+                self._jobs.pop(line, None)
         except Exception as error:
             log.exception("an analysis failed")
             job.error = label("refused.no_analysis", error=error)

@@ -25,7 +25,7 @@ from german_whist.engine.records import record_of
 from german_whist.table.browser import finished_hands
 from german_whist.table.rating import Rating
 from german_whist.table.review import puzzles as puzzle_review
-from german_whist.table.review.analysis import analyse
+from german_whist.table.review.analysis import AnalysisStopped, analyse
 from german_whist.table.review.puzzles import (
     ENDGAME,
     FOREPLAY,
@@ -475,6 +475,30 @@ def test_a_person_has_one_pending_analysis_of_changed_hands(client: Client, monk
     wait.set()
     client.analysis(changed[0])
     client.analysis(changed[1])
+
+
+def test_analysis_of_a_changed_hand_ends_when_nobody_waits(client: Client, monkeypatch) -> None:
+    stopped = threading.Event()
+
+    def noting(record: GameRecord, **options: Any) -> Any:
+        try:
+            return analyse(record, **options)
+        except AnalysisStopped:
+            stopped.set()
+            raise
+
+    monkeypatch.setattr(finished_hands, "analyse", noting)
+    monkeypatch.setattr(finished_hands, "_SECONDS_TO_ASK", 0.0)
+    table = TableClient(client, opponent="random", rules="quick", seed=11)
+    table.finish_hand()
+    steps = client.get(f"/api/replays/{table.id}/1")["steps"]
+    step = next(each for each in steps if len(each["legal"]) > 1)
+    other = next(action for action in step["legal"] if action != step["action"])
+    path = f"/api/replays/{table.id}~{step['n']}.{other}/1"
+    assert not client.get(f"{path}/analysis")["ready"]
+    assert stopped.wait(20)
+    monkeypatch.setattr(finished_hands, "_SECONDS_TO_ASK", 60.0)
+    assert client.analysis(path)["decisions"]
 
 
 @pytest.mark.parametrize("seat", [0, 1])
