@@ -107,6 +107,8 @@ class Opponent:
             factory = getattr(importlib.import_module(module), name)
             if isinstance(factory, type):
                 return factory
+            if self.bundled:  # a function, which makes a search in most rule sets
+                return SearchAgent
         reason = None
         for rules in named_rules().values():
             try:
