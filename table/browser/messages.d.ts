@@ -154,7 +154,6 @@ export interface AgentInfo {
   name: string;
   title: string;
   about: string;
-  kind: string;
   plays: Array<string> | null;
   usual: boolean;
   named: boolean;

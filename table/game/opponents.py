@@ -42,7 +42,6 @@ class AgentInfo(Struct):
     name: str
     title: str
     about: str
-    kind: str
     plays: list[str] | None
     usual: bool
     """Whether it is there for people to play against, or named on the command line."""
@@ -87,13 +86,6 @@ class Opponent:
     def title(self) -> str:
         return title_of(self.name) if "/" not in self.name else display_name(self.name)
 
-    @cached_property
-    def kind(self) -> str:
-        """`rule`, `search` or `network`; an agent of unknown kind counts as a search."""
-        if self.is_network:
-            return "network"
-        return "search" if issubclass(self._class, SearchAgent) or not self.bundled else "rule"
-
     @property
     def is_network(self) -> bool:
         return issubclass(self._class, NetworkAgent)
@@ -120,10 +112,13 @@ class Opponent:
             f"the terminal, german-whist play {self.name}"
         )
 
-    @property
+    @cached_property
     def quick(self) -> bool:
-        """Whether it answers within the request, without a notice that it is thinking."""
-        return self.kind != "search"
+        """Whether it answers within the request, without a notice that it is thinking.
+
+        An agent of others may search.
+        """
+        return self.is_network or (self.bundled and not issubclass(self._class, SearchAgent))
 
     @cached_property
     def plays(self) -> list[str] | None:
@@ -162,7 +157,7 @@ class Opponents:
         self._shared = lru_cache(_CACHE_SIZE)(make_agent)
         self._named = extra
         for name in extra:
-            _ = self._opponents[name].kind  # raises at the start, not on the page
+            _ = self._opponents[name].quick  # raises at the start, not on the page
 
     def __getitem__(self, name: str) -> Opponent:
         if name not in self._opponents:
@@ -196,7 +191,6 @@ class Opponents:
                 name=opponent.name,
                 title=opponent.title,
                 about=opponent.about,
-                kind=opponent.kind,
                 plays=opponent.plays,
                 usual=opponent.named or opponent.name in _USUAL,
                 named=opponent.named,

@@ -282,7 +282,7 @@ def test_menu_knows_what_the_champion_plays_without_making_it(monkeypatch) -> No
     (champion,) = (each for each in offered.menu()[1] if each.name == "champion")
     # Agents of others cannot be known without making them.
     assert not any(offered[name].bundled for name in made)
-    assert champion.kind == "network"
+    assert offered["champion"].is_network
     for name in named_rules():
         if champion.plays is None or name in champion.plays:
             make_agent("champion", name)
