@@ -188,8 +188,8 @@ def test_all_cards_are_whole_beside_help_on_phones(help_: bool, user: User) -> N
         assert user.page.evaluate(script) == [0, False, 0], (width, height)
 
 
-@in_windows((390, 800))
-def test_a_mistake_on_a_phone_shows_the_board(user: User) -> None:
+@in_windows((390, 800), (1280, 640))
+def test_a_mistake_shows_the_board_and_its_decision(user: User) -> None:
     page, (name, _) = user.page, user.hand_with_a_mistake()
     user.go(f"replay/{name}/1")
     mistakes = user.request(f"replays/{name}/1/analysis")["mistakes"]
@@ -203,6 +203,7 @@ def test_a_mistake_on_a_phone_shows_the_board(user: User) -> None:
         "() => document.querySelector('.table-view').getBoundingClientRect().top >= -2"
     )
     assert box_of(page.locator(".table-view"))["top"] < 200
+    assert page.locator(".analysis").evaluate("each => each.scrollTop") == 0
 
 
 def seconds_to_decide(user: User, hasten: bool) -> float:

@@ -53,7 +53,7 @@ export class ReplayView {
   constructor(replay, analysis, options) {
     this.replay = replay;
     this.options = options;
-    this.at = this.clamp(options.first ?? 0);
+    this.at = options.first ?? 0;
     this.closed = false;
     /** @type {View} */
     this.view = "both";
@@ -109,11 +109,6 @@ export class ReplayView {
 
   get last() {
     return this.replay.steps.length;
-  }
-
-  /** @param {number} step */
-  clamp(step) {
-    return Math.max(0, Math.min(this.last, step));
   }
 
   /** Takes up the analysis, or how far it is.
@@ -210,13 +205,14 @@ export class ReplayView {
   goToMistake(step) {
     this.go(step);
     this.root.scrollIntoView({ block: "start" }); // On a phone the list lies below the table.
+    this.panel.scrollTop = 0; // Beside it, below the decision.
   }
 
   /** Goes to a step; the position before it is shown.
    * @param {number} step
    */
   go(step, still = false) {
-    this.at = this.clamp(step);
+    this.at = Math.max(0, Math.min(this.last, step));
     const next = this.replay.steps.at(this.at);
     const before = next?.before ?? this.replay.final;
     const bottom = this.view === 1 ? 1 : 0;
