@@ -3,8 +3,8 @@
 `hand.gif` is a hand between the champion and the rules of thumb, by `examples/random_hand.py`.
 `learning.gif` shows the learning curves of the preset `quick`, which trains for some minutes in
 `build/films/quick`; a run that is there is resumed, or only drawn.
-`table.png` and `replay.png` are screenshots of the table in the browser, by Chromium. With names,
-only these are made.
+`table.png`, `replay.png` and `learn.png` are screenshots of the table in the browser, by Chromium.
+With names, only these are made.
 """
 
 from __future__ import annotations
@@ -209,12 +209,31 @@ def replay() -> None:
         photograph(page, "replay.png")
 
 
+def learn() -> None:
+    """Show the puzzles of a person who has solved one, with their themes."""
+    with opened_table() as page:
+        site = page.url.partition("#")[0]
+        page.set_viewport_size({"width": 960, "height": 520})
+        page.goto(f"{site}#/puzzles/endgame")
+        page.locator(".table-view[data-move=asked]").wait_for()
+        page.locator(".hit:not([aria-disabled])").first.click(position={"x": 6, "y": 12})
+        page.locator(".task h2:is(.good, .bad)").wait_for()
+        page.goto(f"{site}#/learn")
+        page.locator(".history summary").click()
+        page.get_by_role("heading", name="Puzzles").evaluate(
+            "each => each.parentElement.scrollIntoView()"
+        )
+        page.wait_for_timeout(500)
+        photograph(page, "learn.png")
+
+
 PICTURES_BY_NAME: dict[str, Callable[[], None]] = {
     "hand": hand,
     "learning": learning,
     "table": table,
     "trick": trick,
     "replay": replay,
+    "learn": learn,
 }
 
 
