@@ -112,13 +112,13 @@ def test_agents_of_the_command_line_join_the_list(tmp_path) -> None:
         client = server.client()
         menu = client.get("/api/menu")["agents"]
         agents = {each["name"]: each for each in menu}
-        assert agents["value:3"]["kind"] == "rule"
         assert menu[0] == agents["value:3"]
         usual = [each["name"] for each in menu if each["usual"]]
         assert usual == ["value:3", "easy", "medium", "counting", "champion", "hard"]
-        assert agents["hard"]["kind"] == "search"
+        assert agents["hard"]["plays"] is None
         assert "human" not in agents
         named = Opponents(("value:3", "thinker:16", "counting"))
+        assert (named["value:3"].quick, named["hard"].quick) == (True, False)
         assert [agent.name for agent in named.menu()[1]][:3] == [
             "value:3",
             "thinker:16",
