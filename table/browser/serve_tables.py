@@ -7,11 +7,12 @@ Starlette runs handlers that are not `async` in a thread: a table may have to wa
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import replace
-from operator import methodcaller
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import asdict
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -24,12 +25,8 @@ from .live_table import LiveTable
 from .messages import Refused
 from .requests import (
     PERSON_COOKIE,
-    ClaimRequest,
-    NextHandRequest,
-    PlayRequest,
     SameDealRequest,
     Services,
-    SpeedRequest,
     TableRequest,
     find_person,
     json_response,
@@ -135,43 +132,31 @@ class TableHandlers:
         finally:
             table.events.unsubscribe(notify)
 
-    def _change(self, request: Request, act: Callable[[LiveTable], object]) -> Response:
-        """Act on a table, and respond with the new state and events, all in one thread."""
-        table = self._table(request)
-        before = table.events.last
-        act(table)
-        return json_response(table.message(before))
+    def change(
+        self, act: Callable[..., None], body: type[Struct] | None = None
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """A handler that lets a table act, by the fields of a body if there is one.
 
-    async def play(self, request: Request) -> Response:
-        body = await read_request(request, PlayRequest)
-        act = methodcaller("play", body.action, body.move)
-        return await run_in_threadpool(self._change, request, act)
+        It responds with the new state and events.
+        """
 
-    def take_back(self, request: Request) -> Response:
-        return self._change(request, LiveTable.take_back)
+        async def handler(request: Request) -> Response:
+            values = {} if body is None else asdict(await read_request(request, body))
 
-    async def claim(self, request: Request) -> Response:
-        body = await read_request(request, ClaimRequest)
-        act = methodcaller("claim", body.tricks, body.move)
-        return await run_in_threadpool(self._change, request, act)
+            def change() -> Response:
+                table = self._table(request)
+                before = table.events.last
+                act(table, **values)
+                return json_response(table.message(before))
 
-    async def next(self, request: Request) -> Response:
-        body = await read_request(request, NextHandRequest)
-        act = methodcaller("next_hand", body.move)
-        return await run_in_threadpool(self._change, request, act)
+            return await run_in_threadpool(change)
 
-    def leave(self, request: Request) -> Response:
-        return self._change(request, LiveTable.leave)
+        return handler
 
     def forget(self, request: Request) -> Response:
         name = request.path_params["id"]
         self._live.forget(find_person(request), name)
         return json_response({"forgotten": name})
-
-    async def speed(self, request: Request) -> Response:
-        body = await read_request(request, SpeedRequest)
-        act = methodcaller("set_speed", body.delay_ms, body.pause, body.step)
-        return await run_in_threadpool(self._change, request, act)
 
     def help(self, request: Request) -> Response:
         return json_response(seen_cards(self._table(request).view_for_help()))

@@ -13,7 +13,7 @@ import hmac
 import mimetypes
 import re
 import socket
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from functools import cached_property
 from hashlib import sha256
@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import uvicorn
+from msgspec import Struct
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -42,13 +43,32 @@ from .finished_hands import FinishedHands
 from .live_table import LiveTable, log
 from .live_tables import LiveTables
 from .messages import Menu, Refusal, Refused
-from .requests import PERSON_COOKIE, Services, find_person, json_response, set_cookie
+from .requests import (
+    PERSON_COOKIE,
+    ClaimRequest,
+    NextHandRequest,
+    PlayRequest,
+    Services,
+    SpeedRequest,
+    find_person,
+    json_response,
+    set_cookie,
+)
 from .security import POLICY, TOKEN_COOKIE, Access, AccessMiddleware
 from .serve_hands import HandHandlers
 from .serve_learning import LearningHandlers
 from .serve_tables import TableHandlers
 
 STATIC = Path(__file__).parent / "static"
+_ACTS: dict[str, tuple[Callable[..., None], type[Struct] | None]] = {
+    "play": (LiveTable.play, PlayRequest),
+    "take-back": (LiveTable.take_back, None),
+    "claim": (LiveTable.claim, ClaimRequest),
+    "next": (LiveTable.next_hand, NextHandRequest),
+    "leave": (LiveTable.leave, None),
+    "speed": (LiveTable.set_speed, SpeedRequest),
+}
+"""What a table does by its address, and the body that says how."""
 _FIRST_MODULE = "app.js"
 _STYLES, _LATER_STYLES = ("base.css", "pages.css", "table_view.css"), ("replay.css",)
 _MOST_CONNECTIONS = 1000
@@ -83,12 +103,6 @@ def make_app(store: Store, opponents: Opponents, access: Access) -> Starlette:
         Route(at_table, tables.look),
         Route(at_table, tables.forget, methods=["DELETE"]),
         Route(f"{at_table}/events", tables.events),
-        Route(f"{at_table}/take-back", tables.take_back, methods=["POST"]),
-        Route(f"{at_table}/claim", tables.claim, methods=["POST"]),
-        Route(f"{at_table}/play", tables.play, methods=["POST"]),
-        Route(f"{at_table}/next", tables.next, methods=["POST"]),
-        Route(f"{at_table}/leave", tables.leave, methods=["POST"]),
-        Route(f"{at_table}/speed", tables.speed, methods=["POST"]),
         Route(f"{at_table}/help", tables.help),
         Route(f"{at_table}/hint", tables.hint, methods=["POST"]),
         Route("/api/statistics", hands.statistics),
@@ -105,6 +119,9 @@ def make_app(store: Store, opponents: Opponents, access: Access) -> Starlette:
         Route("/api/exercises", learning.exercises),
         Mount("/static", StaticFiles(directory=STATIC, check_dir=False)),
     ]
+    for act, (method, body) in _ACTS.items():
+        handler = tables.change(method, body)
+        routes.append(Route(f"{at_table}/{act}", handler, methods=["POST"]))
     for problem in ("/api/puzzles/{id}", "/api/exercises/{id}/{hand:int}/{decision:int}"):
         routes += [
             Route(problem, learning.problem),

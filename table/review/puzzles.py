@@ -281,11 +281,9 @@ def confirm(puzzle: Puzzle) -> Puzzle | None:
     """The puzzle with today's values; None if the judges do not agree on its card any more."""
     if puzzle.exact:
         return puzzle
-    game = puzzle.position()
-    values = confirmed_values(game.view())
-    if values is None or values.best[0] != puzzle.position_values().best[0]:
-        return None
-    return _to_puzzle(puzzle.kind, _Candidate(game, values, puzzle.rating))
+    candidate = _Candidate(puzzle.position(), puzzle.position_values(), puzzle.rating)
+    confirmed = _confirm(candidate)
+    return None if confirmed is None else _to_puzzle(puzzle.kind, confirmed)
 
 
 def regrade(puzzle: Puzzle) -> Puzzle:
