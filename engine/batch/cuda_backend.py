@@ -21,7 +21,7 @@ from ...common.threads import STEP_NS
 from ...common.typing import Array
 from ..endgame import Tablebase
 from .cpu_backend import Shape
-from .kernels import TRICKS_OF_LEADER, BatchArrays, Moves
+from .kernels import TRICKS_OF_LEADER, BatchArrays, Moves, step_all
 
 SIMULATED = bool(config.ENABLE_CUDASIM)  # type: ignore[attr-defined]
 _BLOCK = 128
@@ -117,11 +117,17 @@ class CudaBackend:
 
         There is one tuple of arrays: the workspace of a device thread is in its local memory.
         """
-        from .cuda_kernels import one_thread_each
+        from .cuda_kernels import STAGED, one_thread_each, staged_step
 
-        if size:
-            blocks, arrays = self._launch_arguments(size, arguments)
-            one_thread_each(kernel)[blocks](size, thread_arrays[0], arrays)
+        if not size:
+            return 0
+        blocks, arrays = self._launch_arguments(size, arguments)
+        launch = one_thread_each(kernel)
+        if kernel is step_all and arrays[1].observations.ndim == 2:
+            _, step = arrays
+            launch = staged_step(step.observations.shape[1], step.masks.shape[1])
+            blocks = -(-size // STAGED), min(size, STAGED)
+        launch[blocks](size, thread_arrays[0], arrays)
         return size
 
     def run_rows(self, size: int, function: Callable[..., object], *arguments: object) -> None:
@@ -134,7 +140,7 @@ class CudaBackend:
 
     def _launch_arguments(
         self, size: int, arguments: tuple[object, ...]
-    ) -> tuple[tuple[int, int], tuple[object, ...]]:
+    ) -> tuple[tuple[int, int], tuple[Any, ...]]:
         return (-(-size // _BLOCK), min(size, _BLOCK)), tuple(map(self._device_argument, arguments))
 
     def _device_argument(self, argument: object) -> object:

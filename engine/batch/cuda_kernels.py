@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
+from numba import boolean, float64, from_dtype, int8, uint64
 from numba import cuda as numba_cuda
-from numba import float64, from_dtype, int8, uint64
 
 from ...common.jit.compiler import jit
 from ...common.typing import Array
@@ -22,12 +22,13 @@ from ..dtypes import GAME
 from ..endgame import Tablebase
 from ..endgame.index import pattern_of
 from ..endgame.search import Node, tablebase_points
-from ..observation.spec import MAX_OBSERVATION_SIZE
+from ..observation.spec import MAX_OBSERVATION_SIZE, OBSERVATION_SIZE
 from ..play import deal_numbered, payoff, row
 from ..random_play import play_out_randomly
 from ..rng import random_below, stream_state
 from .cpu_backend import N_FLOATS, RowBuffers
-from .kernels import WORKSPACE, BatchArrays, Moves
+from .kernels import WORKSPACE, BatchArrays, Moves, step_game
+from .results import StepResult
 from .step import ENDGAME_REACHED, is_legal
 
 cuda: Any = numba_cuda
@@ -41,6 +42,20 @@ class Kernel(Protocol):
     def __getitem__(self, configuration: tuple[int, int]) -> Callable[..., None]: ...
 
 
+@jit
+def with_workspace(arrays: BatchArrays, workspace: np.ndarray) -> BatchArrays:
+    """The arrays with the workspace of one thread: numba does not support `_replace`."""
+    return BatchArrays(
+        config=arrays.config,
+        games=arrays.games,
+        suit_orders=arrays.suit_orders,
+        results=arrays.results,
+        legal=arrays.legal,
+        events=arrays.events,
+        workspace=workspace,
+    )
+
+
 @functools.cache
 def one_thread_each(function: Callable[..., int]) -> Kernel:
     """Kernel that runs a batch function with one thread per game.
@@ -52,17 +67,49 @@ def one_thread_each(function: Callable[..., int]) -> Kernel:
     def launch(size: int, arrays: BatchArrays, arguments: tuple[Array, ...]) -> None:
         index = cuda.grid(1)
         if index < size:
-            # Numba does not support `_replace`.
-            thread_arrays = BatchArrays(
-                config=arrays.config,
-                games=arrays.games,
-                suit_orders=arrays.suit_orders,
-                results=arrays.results,
-                legal=arrays.legal,
-                events=arrays.events,
-                workspace=cuda.local.array(1, _WORKSPACE),
-            )
+            thread_arrays = with_workspace(arrays, cuda.local.array(1, _WORKSPACE))
             function(thread_arrays, *arguments, index, index + 1)
+
+    return launch
+
+
+STAGED = 64
+"""Threads of a block of `staged_step`: the rows of their games fit into its shared memory."""
+
+
+@functools.cache
+def staged_step(size: int, actions: int) -> Kernel:
+    """Kernel of `step_all`, for observations of `size` places and masks of `actions`.
+
+    If each thread wrote the row of its own game, neighbouring threads would write bytes that lie
+    far apart, each in a transaction of its own. So they write to the shared memory of their block,
+    and then copy its rows together, neighbouring threads neighbouring bytes.
+    """
+
+    @kernel
+    def launch(count: int, arrays: BatchArrays, arguments: tuple[Moves, StepResult]) -> None:
+        moves, step = arguments
+        observations = cuda.shared.array((STAGED, size), int8)
+        masks = cuda.shared.array((STAGED, actions), int8)
+        observed = cuda.shared.array(STAGED, boolean)
+        thread, threads = cuda.threadIdx.x, cuda.blockDim.x
+        first = cuda.blockIdx.x * threads
+        place = first + thread
+        if place < count:
+            thread_arrays = with_workspace(arrays, cuda.local.array(1, _WORKSPACE))
+            observed[thread] = step_game(
+                thread_arrays, moves, place, step, observations[thread], masks[thread]
+            )
+        cuda.syncthreads()
+        exchange = row(arrays.config, 0).rules.exchange == 1
+        written = size if exchange else min(size, OBSERVATION_SIZE)
+        for other in range(min(threads, count - first)):
+            if observed[other]:
+                index = moves.indices[first + other]
+                for column in range(thread, written, threads):
+                    step.observations[index, column] = observations[other, column]
+                for column in range(thread, actions, threads):
+                    step.masks[index, column] = masks[other, column]
 
     return launch
 

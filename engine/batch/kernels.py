@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...common.jit.compiler import jit
+from ...common.jit.compiler import forceinline, jit
 from ..dtypes import VIEW
 from ..observation.spec import write_mask
 from ..observation.state import encode_state
@@ -181,41 +181,58 @@ def apply_all(arrays: BatchArrays, moves: Moves, start: int, stop: int) -> int:
 
 
 @jit
-def step_all(arrays: BatchArrays, moves: Moves, step: StepResult, start: int, stop: int) -> int:
-    """Play an action in each game, or score its ending, and observe for the next seat.
-
-    Observations, rewards and episode ends go to the rows of these games; a finished hand is
-    followed by the next deal. Returns the number of games that reached the endgame: for them this
-    function has to be called again with the leader's tricks.
-    """
-    config, workspace = row(arrays.config, 0), row(arrays.workspace, 0)
-    closing = moves.kind == TRICKS_OF_LEADER
-    endings = 0
-    for place in range(start, stop):
-        index = moves.indices[place]
-        if closing and arrays.events[index] != ENDGAME_REACHED:
-            continue
-        event = advance_game(arrays, index, moves.actions[place], moves.kind, True)
-        if event == ENDGAME_REACHED and not closing:
-            endings += 1
-            continue
-        game, result = row(arrays.games, index), row(arrays.results, index)
-        step.rewards[index, 0] = result.rewards[0]
-        step.rewards[index, 1] = result.rewards[1]
-        step.ended[index] = event >= EPISODE_OVER
-        seat = np.int64(game.turn)
-        step.seats[index] = seat
-        shown = encode_observation(config, game, seat, workspace, step.observations[index])
-        write_mask(step.masks[index], shown)
-        keep_shown(arrays, index, shown)
-    return endings
-
-
-@jit
 def keep_shown(arrays: BatchArrays, index: int, shown: np.uint64) -> None:
     """Keep the legal actions and the order of suits of the last observation for the next action."""
     arrays.legal[index] = shown
     copy_order(row(arrays.workspace, 0).suit_order, arrays.suit_orders[index])
+
+
+@forceinline
+def step_game(
+    arrays: BatchArrays,
+    moves: Moves,
+    place: int,
+    step: StepResult,
+    observation: np.ndarray,
+    mask: np.ndarray,
+) -> bool:
+    """Play an action in the game at a place of `moves`, or score its ending; observe the next seat.
+
+    Rewards and the end of an episode go to the row of the game in `step`; a finished hand is
+    followed by the next deal. Returns whether there was an observation: none for a game that has
+    just reached the endgame, nor, with the leader's tricks, for a game that has not.
+    """
+    config, workspace = row(arrays.config, 0), row(arrays.workspace, 0)
+    closing, index = moves.kind == TRICKS_OF_LEADER, moves.indices[place]
+    if closing and arrays.events[index] != ENDGAME_REACHED:
+        return False
+    event = advance_game(arrays, index, moves.actions[place], moves.kind, True)
+    if event == ENDGAME_REACHED and not closing:
+        return False
+    game, result = row(arrays.games, index), row(arrays.results, index)
+    step.rewards[index, 0] = result.rewards[0]
+    step.rewards[index, 1] = result.rewards[1]
+    step.ended[index] = event >= EPISODE_OVER
+    seat = np.int64(game.turn)
+    step.seats[index] = seat
+    shown = encode_observation(config, game, seat, workspace, observation)
+    write_mask(mask, shown)
+    keep_shown(arrays, index, shown)
+    return True
+
+
+@jit
+def step_all(arrays: BatchArrays, moves: Moves, step: StepResult, start: int, stop: int) -> int:
+    """Step each game of `moves` (`step_game`); returns the number of games without an observation.
+
+    If they have reached the endgame, this function has to be called again with the leader's tricks.
+    """
+    without = 0
+    for place in range(start, stop):
+        index = moves.indices[place]
+        observation, mask = step.observations[index], step.masks[index]
+        without += 0 if step_game(arrays, moves, place, step, observation, mask) else 1
+    return without
 
 
 @jit

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from german_whist.engine.batch import cuda_kernels
 from german_whist.engine.batch.batch import Batch
 from german_whist.engine.batch.config import options_from
 from german_whist.engine.batch.cuda_backend import SIMULATED, CudaBackend
@@ -26,7 +27,10 @@ from german_whist.engine.rng import random_below, stream_state
 from german_whist.engine.rules import Rules
 from german_whist.envs import SelfPlayEnv
 
-N = 2 if SIMULATED else 64
+N = 3 if SIMULATED else 100
+if SIMULATED:
+    # Two blocks, the second with a thread less.
+    cuda_kernels.STAGED = 2
 to_host = CudaBackend().to_host
 TINY = Rules(name="tiny", suits=3, ranks=6, hand=3)
 
@@ -120,8 +124,8 @@ def check_illegal() -> None:
     with pytest.raises(IllegalAction, match="game 1 was not legal"):
         games.batch.check()
     games.batch.check()
-    with pytest.raises(IllegalAction, match=rf"shape \(3,\): one for each of {N}"):
-        games.step(np.zeros(3, np.int64))
+    with pytest.raises(IllegalAction, match=rf"shape \({N + 1},\): one for each of {N}"):
+        games.step(np.zeros(N + 1, np.int64))
     with pytest.raises(IllegalAction, match="float64: they have to be whole"):
         games.step(np.zeros(N))
     with pytest.raises(IllegalAction, match="that NumPy cannot read"):

@@ -19,8 +19,10 @@ from german_whist.engine.batch import kernels as episodes
 from german_whist.engine.batch.config import ENV_CONFIG
 from german_whist.engine.batch.kernels import WORKSPACE, BatchArrays
 from german_whist.engine.batch.results import RESULT, StepResult
+from german_whist.engine.cards import N_ACTIONS
 from german_whist.engine.dtypes import GAME, RULES
 from german_whist.engine.endgame import empty_tablebase
+from german_whist.engine.observation.spec import OBSERVATION_SIZE
 from german_whist.training.rollout import kernels as training
 
 cuda: Any = numba.cuda
@@ -112,6 +114,8 @@ def main() -> None:
     for each, takes in ROWS.items():
         signature = types.int64, types.Tuple(takes)
         compiled[each.__name__] = kernels.one_row_each(each), signature
+    staged = kernels.staged_step(OBSERVATION_SIZE, N_ACTIONS)
+    compiled["staged_step"] = staged, (types.int64, BOARD, types.Tuple((MOVES, STEP)))
     arrays = types.Tuple((array(RULES), NUMBERS, NUMBERS))
     hands = arrays, types.uint64, types.int64
     compiled["random_hands_kernel"] = kernels.random_hands_kernel, hands
