@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 import msgspec
@@ -95,13 +95,21 @@ class PPO(Trainer):
             ],
             lr=settings.learning_rate,
             eps=1e-5,
+            on_gpu=self.backend.device.type == "cuda",
         )
+        self._learn = self._graphed_update()
         if device == "cpu":
             warm_up("trainer", "training", _compile_all, seconds=2)
 
     @classmethod
     def from_settings(cls, settings: PPOSettings, ranks: Ranks = SINGLE_RANK) -> PPO:
         return cls(settings, torch_device(settings, games=True), ranks)
+
+    def _graphed_update(self) -> Callable[..., Tensor]:
+        # Ranks exchange gradients, and with an opponent pool minibatches differ in size.
+        if self.ranks.is_only and not self.settings.pool_fraction:
+            return self.backend.graphed(self._update_minibatch)
+        return self._update_minibatch
 
     def reset_games(self, seed: int) -> None:
         """Deal every game, and seed the generator."""
@@ -134,12 +142,11 @@ class PPO(Trainer):
 
     def update(self, samples: RolloutSamples, progress: float) -> dict[str, float]:
         """Train for `n_epochs` on samples; `progress` is the fraction of the budget spent."""
-        settings, network = self.settings, self.network
+        settings = self.settings
         lr = _linear_schedule(settings.learning_rate, settings.learning_rate_end, progress)
         ent_coef = _linear_schedule(settings.ent_coef, settings.ent_coef_end, progress)
         schedules = {"learning_rate": lr, "ent_coef": ent_coef}
-        for group in self.optimizer.param_groups:
-            group["lr"] = lr * group["lr_scale"]
+        self.optimizer.set_learning_rate(lr)
         n_samples = len(samples.actions)
         # At least two samples in each, or there is no standard deviation of advantages.
         n_minibatches = max(1, round(n_samples / settings.batch_size))
@@ -148,24 +155,38 @@ class PPO(Trainer):
             names = [*self.loss_metrics, "grad_norm", "explained_variance"]
             return {**dict.fromkeys(names, 0.0), **schedules}
         ref_log_probs = self._ref_log_probs(samples)
+        # At first only the critic learns: a new critic would spoil a policy from `init`.
+        critic_only = progress < settings.critic_warmup
+        weight = self.backend.number(ent_coef)
         updates: list[Tensor] = []
         for _ in range(settings.n_epochs):
             permutation = self.backend.permutation(self.rng, n_samples)
             for rows in torch.tensor_split(permutation, n_minibatches):
                 reference = None if ref_log_probs is None else ref_log_probs[rows]
-                loss, metrics = self._loss(samples.minibatch(rows), ent_coef, reference)
-                self.optimizer.zero_grad(set_to_none=True)
-                loss.backward()
-                self.ranks.average_gradients(network.parameters())
-                if progress < settings.critic_warmup:
-                    # Only the critic learns: a new critic would spoil a policy from `init`.
-                    for module in (network.hidden, network.policy):
-                        module.zero_grad(set_to_none=True)
-                grad_norm = nn.utils.clip_grad_norm_(network.parameters(), settings.max_grad_norm)
-                self.optimizer.step()
-                self._update_ema()
-                updates.append(torch.cat([metrics, grad_norm.reshape(1)]))
+                minibatch = samples.minibatch(rows)
+                updates.append(self._learn(minibatch, weight, reference, critic_only))
         return {**self._mean_metrics(updates, samples.returns), **schedules}
+
+    def _update_minibatch(
+        self,
+        batch: RolloutSamples,
+        ent_coef: float,
+        ref_log_probs: Tensor | None,
+        critic_only: bool,
+    ) -> Tensor:
+        """Take one step of the optimizer on a minibatch; returns its metrics and gradient norm."""
+        network = self.network
+        loss, metrics = self._loss(batch, ent_coef, ref_log_probs)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        self.ranks.average_gradients(network.parameters())
+        if critic_only:
+            for module in (network.hidden, network.policy):
+                module.zero_grad(set_to_none=True)
+        grad_norm = nn.utils.clip_grad_norm_(network.parameters(), self.settings.max_grad_norm)
+        self.optimizer.step()
+        self._update_ema()
+        return torch.cat([metrics, grad_norm.reshape(1)])
 
     def _loss(
         self, batch: RolloutSamples, ent_coef: float, ref_log_probs: Tensor | None
@@ -288,6 +309,8 @@ class PPO(Trainer):
         restore_module(self.ema_network, arrays, "ema_network.")
         self.opponents.restore(arrays, state.pool)
         restore_optimizer(self.optimizer, arrays, "optimizer.")
+        # A graph holds the addresses of the optimizer's former tensors.
+        self._learn = self._graphed_update()
         if games := with_prefix(arrays, "games."):
             self.games.restore(games)
         self.rng.bit_generator.state = state.rng

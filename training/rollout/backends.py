@@ -6,6 +6,7 @@ differences between the two are in this file.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from torch import Tensor
 from ...engine.batch.batch import Backend
 from ...engine.batch.cpu_backend import CpuBackend
 from ...engine.batch.results import StepResult
+from .cuda_graph import GraphedFunction
 from .kernels import Array as Array
 from .kernels import draw_uniforms
 from .precision import has_bfloat16
@@ -78,6 +80,14 @@ class CpuTrainingBackend(_TorchDevice):
         """Random permutation of the first integers."""
         return torch.from_numpy(rng.permutation(count))
 
+    def number(self, value: float) -> Any:
+        """A number as a function takes it that `graphed` returns."""
+        return value
+
+    def graphed(self, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+        """The function, which may launch its kernels on a GPU all at once."""
+        return function
+
 
 class CudaTrainingBackend(_TorchDevice):
     """Games and network on a GPU; only metrics and the games of CPU opponents are copied."""
@@ -133,6 +143,12 @@ class CudaTrainingBackend(_TorchDevice):
         """Random permutation, drawn on the device by a seed from the generator."""
         generator = torch.Generator(self.device).manual_seed(int(rng.integers(2**63)))
         return torch.randperm(count, generator=generator, device=self.device)
+
+    def number(self, value: float) -> Any:
+        return torch.tensor(value, dtype=torch.float32, device=self.device)
+
+    def graphed(self, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+        return GraphedFunction(function) if self.device.type == "cuda" else function
 
 
 TrainingBackend = CpuTrainingBackend | CudaTrainingBackend

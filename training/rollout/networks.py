@@ -145,6 +145,23 @@ class Adam(torch.optim.Adam):
     compilation: one and a half seconds at the start of every training, which compiles nothing.
     """
 
+    def __init__(self, params: Any, lr: float, eps: float = 1e-8, on_gpu: bool = False) -> None:
+        """`on_gpu`: one kernel, which a CUDA graph may replay with another learning rate."""
+        super().__init__(params, lr, eps=eps, fused=on_gpu or None, capturable=on_gpu)
+        for group in self.param_groups:
+            if on_gpu:
+                device = group["params"][0].device
+                group["lr"] = torch.tensor(lr, dtype=torch.float32, device=device)
+
+    def set_learning_rate(self, lr: float) -> None:
+        """Set the learning rate, times the `lr_scale` of each group."""
+        for group in self.param_groups:
+            rate = lr * group["lr_scale"]
+            if isinstance(group["lr"], Tensor):
+                group["lr"].fill_(rate)
+            else:
+                group["lr"] = rate
+
     add_param_group = unwrap(torch.optim.Adam.add_param_group)
     load_state_dict = unwrap(torch.optim.Adam.load_state_dict)
     state_dict = unwrap(torch.optim.Adam.state_dict)
