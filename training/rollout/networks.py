@@ -18,13 +18,27 @@ from torch.nn import functional
 
 from ...common.typing import Array, Arrays
 
+# Numbers of bfloat16 in 16 bytes, of which rows have to be multiples.
+_ALIGNED = 8
+
+
+class AlignedLinear(nn.Linear):
+    """Linear layer, with rows padded by zeros on a GPU, which multiplies others far more slowly."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        padding = (0, -self.in_features % _ALIGNED)
+        if not input.is_cuda or not padding[1]:
+            return super().forward(input)
+        weight = functional.pad(self.weight, padding)
+        return functional.linear(functional.pad(input, padding), weight, self.bias)
+
 
 class MLP(nn.Module):
     """Linear layers with a ReLU between them; `final_relu` adds one after the last."""
 
     def __init__(self, sizes: Sequence[int], *, final_relu: bool = False) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(nn.Linear(n, m) for n, m in pairwise(sizes))
+        self.layers = nn.ModuleList(AlignedLinear(n, m) for n, m in pairwise(sizes))
         self._n_relus = len(self.layers) - (not final_relu)
 
     def forward(self, x: Tensor) -> Tensor:
