@@ -63,7 +63,7 @@ async function show() {
 
 /** @param {unknown} error */
 function failed(error) {
-  byId("main").replaceChildren(h("div", { class: "page" }, h("div", { class: "empty card-panel" },
+  byId("main").replaceChildren(h("div", { class: "page" }, h("div", { class: "empty card-panel parts" },
     h("h1", {}, label("site.failed")), h("p", {}, messageOf(error)),
     h("button", { class: "primary", type: "button", onclick: show }, label("site.again")), " ", h("a", { href: "#/" }, label("site.to_lobby")))));
 }

@@ -52,13 +52,13 @@ function chooser() {
   /** @type {HTMLSelectElement} */
   const order = h("select", { "aria-label": label("hands.order"), onchange: sort }, kinds.map((kind) => h("option", { value: kind }, label(`hands.${kind}`))));
   sort();
-  return h("div", { class: "hand-chooser" }, order, list);
+  return h("div", { class: "hand-chooser row" }, order, list);
 }
 
 apply();
 document.body.append(
   h("main", { class: "table-page replay-page" },
-    h("header", { class: "table-bar" }, title), hands.length > 1 ? chooser() : "", place));
+    h("header", { class: "table-bar row" }, title), hands.length > 1 ? chooser() : "", place));
 if (hands.length === 1) show(hands[0]);
 
 addEventListener("keydown", (event) => {

@@ -50,9 +50,9 @@ export async function sitDown(wish) {
  * @param {([string, string] | null)[]} actions
  */
 export function openPages(actions) {
-  return dialog(label("site.title"), h("div", { class: "pages-menu" },
+  return dialog(label("site.title"), h("div", { class: "pages-menu parts" },
     h("nav", { "aria-label": label("site.pages") }, pageLinks()),
     faint(label("table.kept")),
-    h("div", { class: "menu-actions" }, actions.filter((action) => action !== null).map(([value, text]) => h("button", { value }, text)))),
+    h("div", { class: "menu-actions wrap" }, actions.filter((action) => action !== null).map(([value, text]) => h("button", { value }, text)))),
   [["close", label("table.back"), "primary"]]);
 }

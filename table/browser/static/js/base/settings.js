@@ -94,7 +94,7 @@ export const tableViewOptions = () =>
 export function segmented(name, legend, values, chosen, onpick) {
   return h("fieldset", { class: "segmented" },
     h("legend", {}, legend),
-    h("div", { class: "segments" }, Object.entries(values).map(([value, text]) =>
+    h("div", { class: "segments wrap" }, Object.entries(values).map(([value, text]) =>
       h("label", {},
         h("input", { type: "radio", name, value, checked: value === chosen, onchange: () => onpick(value) }),
         h("span", {}, text)))));
@@ -103,7 +103,7 @@ export function segmented(name, legend, values, chosen, onpick) {
 export function openSettings() {
   /** @param {string} name */
   const texts = (name) => Object.fromEntries(CHOICES[name].map((value) => [value, label(`settings.${name}.${value}`)]));
-  dialog(label("site.settings"), h("div", { class: "settings" }, Object.keys(CHOICES).map((name) =>
+  dialog(label("site.settings"), h("div", { class: "settings parts" }, Object.keys(CHOICES).map((name) =>
     segmented(`setting-${name}`, label(`settings.${name}.title`), texts(name), settings[name], (value) => change(name, value)))),
   [["close", label("settings.done"), "primary"]]);
 }

@@ -44,7 +44,7 @@ function strength({ strength: rating, strength_error: error }) {
   if (rating === null) return null;
   const meter = h("i", {});
   meter.style.width = `${Math.max(4, Math.min(100, (rating - 450) / 7.5))}%`;
-  return h("span", { class: "strength" }, h("span", { class: "bar", "aria-hidden": "true" }, meter), label("lobby.strength", { n: rating, error }));
+  return h("span", { class: "strength wrap row" }, h("span", { class: "bar", "aria-hidden": "true" }, meter), label("lobby.strength", { n: rating, error }));
 }
 
 export class LobbyPage {
@@ -54,8 +54,8 @@ export class LobbyPage {
     /** @type {{ rules: string, opponent: string, player: string, kind: "single" | "points" | "best", lengths: { points: number, best: number }, memory: boolean }} */
     this.choice = { rules: "classic", opponent: "medium", player: "medium", kind: "single", lengths: { points: 10, best: 3 }, memory: false, ...lastGame() };
     this.chooseNamed();
-    this.tables = h("div", { class: "tables" });
-    this.first = h("section", { class: "first-hand card-panel", hidden: true },
+    this.tables = h("div", { class: "tables parts" });
+    this.first = h("section", { class: "first-hand card-panel row between", hidden: true },
       h("div", {}, h("h2", {}, label("learn.first")), faint(label("lobby.first_about"))),
       button(() => sitDown({ lesson: 1 }), "", label("learn.begin")));
     this.seats = h("div", { class: "seats" });
@@ -168,7 +168,7 @@ export class LobbyPage {
       h("div", { class: "field rules-choice" },
         PARTS.map((part, place) => [h("label", { for: part }, label(`lobby.parts.${part}`)), this.parts[place]]),
         this.about, button(() => openRules(choice.rules), "quiet", icon("rules"), label("lobby.read_rules"))),
-      h("div", { class: "field match-choice" }, kinds, this.length()),
+      h("div", { class: "field match-choice wrap" }, kinds, this.length()),
       this.watching || choice.kind !== "single" ? "" : this.deal());
     this.form.replaceChildren(
       h("button", { class: "primary play" }, h("b", {}, label(this.watching ? "site.watch" : "lobby.deal")), this.summary),
@@ -181,7 +181,7 @@ export class LobbyPage {
   }
 
   memory() {
-    return h("label", { class: "memory" },
+    return h("label", { class: "memory row" },
       h("input", { type: "checkbox", name: "memory", checked: this.choice.memory, onchange: ({ target }) => { this.choice.memory = /** @type {HTMLInputElement} */ (target).checked; this.summarize(); } }),
       h("span", {}, h("b", {}, label("lobby.memory")), " ", h("span", { class: "faint" }, label("lobby.memory_about"))));
   }
@@ -199,7 +199,7 @@ export class LobbyPage {
   deal() {
     /** @type {(name: string, text: string, most: number) => HTMLElement} */
     const field = (name, text, most) => h("label", {}, text, h("input", { type: "number", name, min: 0, max: most, step: 1, placeholder: label("lobby.any") }));
-    return h("details", { class: "deal-choice" }, h("summary", {}, label("lobby.certain_deal")), h("div", { class: "field-row" }, field("seed", label("lobby.seed"), 2 ** 53 - 1), field("number", label("lobby.number"), 1e9)),
+    return h("details", { class: "deal-choice" }, h("summary", {}, label("lobby.certain_deal")), h("div", { class: "field-row wrap" }, field("seed", label("lobby.seed"), 2 ** 53 - 1), field("number", label("lobby.number"), 1e9)),
       faint(label("lobby.certain_about")));
   }
 
@@ -242,7 +242,7 @@ export class LobbyPage {
     const tables = all.filter((table) => !table.over);
     this.first.hidden = all.length > 0;
     if (!tables.length) return this.tables.replaceChildren();
-    return this.tables.replaceChildren(h("h2", {}, label("lobby.go_on")), h("ul", { class: "table-list" }, tables.map((table) => h("li", { class: "card-panel" },
+    return this.tables.replaceChildren(h("h2", {}, label("lobby.go_on")), h("ul", { class: "table-list stack" }, tables.map((table) => h("li", { class: "card-panel" },
       h("a", { href: `#/table/${table.id}` }, h("b", {}, table.title), h("span", {}, `${table.match} · ${table.score.join(" – ")}`)),
       h("button", { type: "button", class: "quiet small", "aria-label": label("lobby.give_up", table), onclick: () => this.forget(table) }, "✕")))));
   }

@@ -33,9 +33,9 @@ function handList(hands) {
   /** @type {Map<string, Listed[]>} */
   const groups = new Map();
   for (const hand of hands) groups.set(hand.group ?? hand.link, [...(groups.get(hand.group ?? hand.link) ?? []), hand]);
-  return h("ul", { class: "hand-list" }, [...groups.values()].map((group) => (group.length === 1 ? handLink(group[0])
-    : h("li", { class: "hand-group" }, h("h3", {}, label("records.group", { title: group[0].title, n: group.length, won: group.filter((hand) => won(hand.result) === "won").length })),
-      h("ul", { class: "hand-list" }, group.map(handLink))))));
+  return h("ul", { class: "hand-list stack" }, [...groups.values()].map((group) => (group.length === 1 ? handLink(group[0])
+    : h("li", { class: "hand-group stack" }, h("h3", {}, label("records.group", { title: group[0].title, n: group.length, won: group.filter((hand) => won(hand.result) === "won").length })),
+      h("ul", { class: "hand-list stack" }, group.map(handLink))))));
 }
 
 export class RecordsPage {
@@ -46,7 +46,7 @@ export class RecordsPage {
     const input = h("input", { type: "file", id: "record-file", accept: ".jsonl,.json,.txt", onchange: () => this.read(input.files) });
     /** @type {HTMLElement} */
     const drop = h("div", {
-      class: "drop card-panel",
+      class: "drop card-panel wrap between",
       ondragover: (event) => { event.preventDefault(); drop.classList.add("over"); },
       ondragleave: () => drop.classList.remove("over"),
       ondrop: (event) => { event.preventDefault(); drop.classList.remove("over"); this.read(event.dataTransfer?.files); },
@@ -81,7 +81,7 @@ export class RecordsPage {
     /** @param {"opponent" | "rules_title"} name */
     const values = (name) => [...new Set(records.map((record) => record[name]))].sort();
     show();
-    return [h("div", { class: "filters" }, select("opponent", label("lobby.opponent"), values("opponent")), select("rules_title", label("lobby.rules"), values("rules_title")),
+    return [h("div", { class: "filters wrap" }, select("opponent", label("lobby.opponent"), values("opponent")), select("rules_title", label("lobby.rules"), values("rules_title")),
       select("won", label("records.result"), ["won", "lost", "drawn"])), place];
   }
 

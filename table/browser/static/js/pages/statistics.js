@@ -13,7 +13,7 @@ const share = (won, all) => (all ? `${Math.round((100 * won) / all)} %` : "–")
 
 /** @type {(text: string, value: string | number, note?: string) => HTMLElement} */
 function tile(text, value, note) {
-  return h("div", { class: "tile card-panel" }, h("b", {}, value), h("span", {}, text), note ? h("small", {}, note) : null);
+  return h("div", { class: "tile card-panel stack" }, h("b", {}, value), h("span", {}, text), note ? h("small", {}, note) : null);
 }
 
 export class StatisticsPage {
@@ -28,15 +28,15 @@ export class StatisticsPage {
     const { rows, total } = statistics;
     /** @type {(title: string, points: RatingPoint[]) => HTMLElement | null} */
     const rated = (title, points) => (points.length ? chart({ title, points: points.map(({ rating, deviation }) => ({ value: rating, width: 2 * deviation })) }) : null);
-    const charts = h("div", { class: "charts" }, rated(label("statistics.play"), statistics.play), rated(label("statistics.memory"), statistics.memory), rated(label("statistics.puzzles"), statistics.puzzles),
+    const charts = h("div", { class: "charts parts" }, rated(label("statistics.play"), statistics.play), rated(label("statistics.memory"), statistics.memory), rated(label("statistics.puzzles"), statistics.puzzles),
       statistics.accuracy.length ? chart({ title: label("statistics.accuracy"), unit: " %", range: [0, 100], points: statistics.accuracy.map(({ accuracy }) => ({ value: accuracy })) }) : null);
     if (!rows.length) {
-      this.body.replaceChildren(h("div", { class: "empty card-panel" }, h("p", {}, label("statistics.none")), h("a", { class: "button primary", href: "#/" }, label("statistics.play_one"))), charts);
+      this.body.replaceChildren(h("div", { class: "empty card-panel parts" }, h("p", {}, label("statistics.none")), h("a", { class: "button primary", href: "#/" }, label("statistics.play_one"))), charts);
       return;
     }
     const best = Math.max(...rows.map((row) => row.best));
     this.body.replaceChildren(
-      h("div", { class: "tiles" },
+      h("div", { class: "tiles parts" },
         tile(label("statistics.hands", { n: total.hands }), total.hands),
         tile(label("statistics.won"), share(total.won, total.hands), label("statistics.won_note", total)),
         tile(label("statistics.matches"), share(total.matches_won, total.matches), label("statistics.matches_note", { won: total.matches_won, n: total.matches })),

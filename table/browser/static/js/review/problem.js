@@ -58,10 +58,10 @@ class ProblemPage {
     this.title = h("h1", { tabindex: "-1" }, source.title);
     this.task = h("section", { class: "task", "aria-label": source.title });
     this.panel = h("aside", { class: "analysis", "aria-label": label("problem.values"), tabindex: "0", hidden: true });
-    this.foot = h("footer", { class: "problem-buttons" });
+    this.foot = h("footer", { class: "problem-buttons wrap" });
     this.description = h("section", { class: "sr-only", "aria-label": label("site.table_in_words") });
     this.root = h("div", { class: "table-page problem-page" },
-      h("header", { class: "table-bar" }, tool("menu", label("problem.pages"), () => openPages([])), this.title,
+      h("header", { class: "table-bar row" }, tool("menu", label("problem.pages"), () => openPages([])), this.title,
         h("div", { class: "tools" }, tool("rules", label("site.rules"), () => openRules("classic")), tool("settings", label("site.settings_tool"), openSettings))),
       this.description, h("div", { class: "table-main problem" }, this.task, this.tableView.root, this.panel, this.foot));
   }

@@ -39,13 +39,13 @@ class ReplayPage {
     this.goOn = button(() => this.playOn(), "small", label("replay.go_on"));
     this.view = new ReplayView(replay, { ready: false, done: 0 }, {
       tableView: tableViewOptions, first, onstep: (step) => this.note(step), onchoose: (step, action) => this.whatIf(step, action),
-      actions: h("p", { class: "replay-actions" }, this.goOn, changed ? h("a", { class: "button small", href: this.address.replace(/~[^/]+/, "") }, label("replay.back")) : ""),
+      actions: h("p", { class: "replay-actions wrap" }, this.goOn, changed ? h("a", { class: "button small", href: this.address.replace(/~[^/]+/, "") }, label("replay.back")) : ""),
     });
     this.stop = onchange(() => this.view.go(this.view.at, true));
     /** @type {(name: string, text: string, properties: Record<string, string>) => HTMLElement} */
     const link = (name, text, properties) => show(h("a", { class: "tool", ...properties }), name, text);
     this.root = h("div", { class: "table-page replay-page" },
-      h("header", { class: "table-bar" }, link("back", label("site.replays"), { href: "#/replays" }),
+      h("header", { class: "table-bar row" }, link("back", label("site.replays"), { href: "#/replays" }),
         h("h1", { tabindex: "-1" }, changed ? label("replay.what_if_title", { names }) : names, h("small", {}, `${replay.rules} · ${replay.result.text}`)),
         h("div", { class: "tools" }, tool("link", label("replay.share"), () => this.share()), link("save", label("replay.save"), { href: `${path}/file`, download: "" }),
           tool("settings", label("site.settings_tool"), openSettings), TOUCH ? null : tool("keys", label("site.keys_tool"), openKeys))),

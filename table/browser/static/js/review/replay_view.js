@@ -64,7 +64,7 @@ export class ReplayView {
     this.progress = h("progress", { max: 1, "aria-label": label("steps.analysis") });
     this.tableView = new TableView(options.tableView);
     this.plates = new Plates(this.tableView);
-    this.stepCount = h("p", { class: "replay-count" });
+    this.stepCount = h("p", { class: "replay-count faint" });
     this.stepText = h("p", { class: "replay-text", "aria-live": "polite" });
     /** @type {HTMLInputElement} */
     this.slider = h("input", {
@@ -75,20 +75,20 @@ export class ReplayView {
     /** @type {HTMLSelectElement} */
     this.seats = h("select", { "aria-label": label("steps.whose"), onchange: () => this.look(this.seats.value) },
       h("option", { value: "both" }, label("steps.both")), replay.players.map((name, seat) => h("option", { value: seat }, label("steps.as", { name }))));
-    this.controls = h("div", { class: "replay-controls", role: "group", "aria-label": label("steps.steps") },
+    this.controls = h("div", { class: "replay-controls wrap row", role: "group", "aria-label": label("steps.steps") },
       h("div", { class: "replay-buttons" },
         tool("first", label("steps.first"), () => this.go(0)), tool("previous", label("steps.back"), () => this.go(this.at - 1)), this.playButton,
         tool("next", label("steps.on"), () => this.go(this.at + 1)), tool("last", label("steps.last"), () => this.go(replay.steps.length))),
       this.seats, this.slider, this.stepCount);
-    this.decision = h("section", { class: "decision" });
+    this.decision = h("section", { class: "decision stack" });
     this.story = h("section", { class: "story-place" });
     this.networks = h("section");
     this.totals = h("section", { class: "totals-place" });
-    this.tricks = h("section", { class: "tricks" });
+    this.tricks = h("section", { class: "tricks stack" });
     this.own = h("input", { type: "checkbox", onchange: () => this.showMistakes() });
     this.mistakeList = h("div");
-    this.mistakes = h("section", { class: "mistakes", hidden: true },
-      h("div", { class: "mistakes-head" }, h("h2", {}, label("steps.by_cost")), h("label", {}, this.own, " ", label("steps.only_mine"))), this.mistakeList);
+    this.mistakes = h("section", { class: "mistakes stack", hidden: true },
+      h("div", { class: "mistakes-head wrap row between" }, h("h2", {}, label("steps.by_cost")), h("label", {}, this.own, " ", label("steps.only_mine"))), this.mistakeList);
     this.panel = h("aside", { class: "analysis", "aria-label": label("steps.analysis"), tabindex: "0" },
       replay.note ? h("p", { class: "note" }, replay.note) : null, this.stepText, this.decision, options.actions, this.networks, this.totals, this.mistakes, this.tricks);
     this.root = h("div", { class: "replay" }, h("div", { class: "replay-table" }, this.tableView.root, this.story, this.controls), this.panel);
@@ -177,7 +177,7 @@ export class ReplayView {
     this.mistakes.hidden = false;
     this.mistakeList.replaceChildren(
       mistakes.length
-        ? h("ol", { class: "mistake-list" }, mistakes.map((mistake) => h("li", {}, h("button", { type: "button", onclick: () => this.goToMistake(mistake.n) },
+        ? h("ol", { class: "mistake-list stack" }, mistakes.map((mistake) => h("li", {}, h("button", { type: "button", onclick: () => this.goToMistake(mistake.n) },
           h("b", {}, price(mistake.cost)), h("span", {}, mistake.text)))))
         : faint(label("steps.sure_of_none")));
     this.showTricks(new Map(seen.map((mistake) => [mistake.n, mistake])));
@@ -196,8 +196,8 @@ export class ReplayView {
     }, this.isHidden(step) && step.kind === "chose" ? "…" : step.action === TAKE_HIDDEN ? "?" : isCard(step.action) ? cardText(step.card) : actionSymbol(step.action), costly.has(step.n) ? h("span", { class: "mark", "aria-hidden": "true" }, markOf(step)) : null);
     this.tricks.replaceChildren(h("h2", {}, label("steps.tricks")), h("ol", { class: "trick-list" }, numbers.map((number) => {
       const steps = this.replay.steps.filter((step) => step.trick === number);
-      return h("li", {}, h("span", { class: "trick-number" }, number), steps.map(chip),
-        h("span", { class: "trick-won" }, label("steps.to", { name: this.replay.players[steps.find((step) => step.won !== null)?.won ?? 0] })));
+      return h("li", {}, h("span", { class: "trick-number faint" }, number), steps.map(chip),
+        h("span", { class: "trick-won faint" }, label("steps.to", { name: this.replay.players[steps.find((step) => step.won !== null)?.won ?? 0] })));
     })));
   }
 

@@ -30,7 +30,7 @@ export function storyPlot({ story, unit, name, steps, onpick, width }) {
     s("polygon", { class: "plot-area", points: through(points, points.map(([n]) => [n, (low + high) / 2])) }),
     s("polyline", { class: "plot-line", points: through(points) }), spot, foot(0, label("story.first")), foot(steps, label("story.last"), "end"),
     endgame && endgame.n < steps * 0.75 ? foot(endgame.n, label("story.endgame")) : "");
-  const value = h("output", { class: "plot-value" });
+  const value = h("output", { class: "plot-value faint" });
   /** @param {number} n */
   const at = (n) => {
     mark(n);

@@ -27,9 +27,9 @@ function suitRow([suit, places]) {
 export class HelpPanel {
   /** @param {{ onclose: () => unknown, onhint: () => unknown }} handlers */
   constructor({ onclose, onhint }) {
-    this.body = h("div", { class: "help-body" });
-    this.hint = h("div", { class: "help-hint", "aria-live": "polite" });
-    this.root = h("aside", { class: "help", "aria-label": label("help.title"), hidden: true },
+    this.body = h("div", { class: "help-body parts" });
+    this.hint = h("div", { class: "help-hint stack", "aria-live": "polite" });
+    this.root = h("aside", { class: "help parts", "aria-label": label("help.title"), hidden: true },
       h("header", {}, h("h2", {}, label("help.title")), h("button", { type: "button", class: "quiet small", "aria-label": label("help.close"), onclick: onclose }, "✕")),
       h("section", {}, button(onhint, "", label("help.hint")), this.hint), this.body);
   }
@@ -40,9 +40,9 @@ export class HelpPanel {
       h("section", {}, h("h3", {}, label("help.seen")),
         h("div", { class: "seen-scroll" }, h("table", { class: "seen" },
           h("caption", { class: "sr-only" }, label("help.where")), h("tbody", {}, Object.entries(help.suits).map(suitRow)))),
-        h("ul", { class: "legend" }, LEGEND.filter((where) => where !== "away" || help.away).map((where) => h("li", {}, h("i", { class: `seen-${where}`, "aria-hidden": "true" }), place(where))))),
+        h("ul", { class: "legend faint wrap" }, LEGEND.filter((where) => where !== "away" || help.away).map((where) => h("li", {}, h("i", { class: `seen-${where}`, "aria-hidden": "true" }), place(where))))),
       h("section", {}, h("h3", {}, label("help.holds", { name: other })),
-        help.known.length ? h("p", { class: "known" }, help.known.map(cardText)) : null,
+        help.known.length ? h("p", { class: "known wrap" }, help.known.map(cardText)) : null,
         help.hidden ? faint(label(help.known.length ? "help.more_hidden" : "help.hidden", { n: help.hidden })) : null,
         Object.keys(help.voids).length ? faint(Object.entries(help.voids).map(voidText).join(" ")) : null));
   }

@@ -27,7 +27,7 @@ export const mayTakeBack = ({ watched, phase, left }) => !watched && phase !== "
  */
 function lessonEnd(lesson) {
   const next = LABELS.learn.lessons[lesson];
-  return h("p", { class: "lesson-buttons" },
+  return h("p", { class: "lesson-buttons wrap" },
     next ? button(() => sitDown({ lesson: lesson + 1 }), "primary small", label("learn.next", { title: next[0] }))
       : button(() => sitDown({ opponent: "easy" }), "primary small", label("learn.play_easy")),
     button(() => sitDown({ lesson }), "small", label("score.again")));
@@ -55,7 +55,7 @@ export class PageView {
     this.again = button(on("scores"), "after-hand", label("table.show_score"));
     this.tableView.root.append(this.again, this.watch.root);
     this.root = h("div", { class: "table-page" },
-      h("header", { class: "table-bar" },
+      h("header", { class: "table-bar row" },
         tool("menu", label("table.menu"), on("openMenu")), this.title,
         h("div", { class: "tools" }, this.backTool, this.hintTool, this.seenTool,
           tool("rules", label("site.rules"), on("rules"), { "data-menu": true }), tool("settings", label("site.settings_tool"), openSettings, { "data-menu": true }))),

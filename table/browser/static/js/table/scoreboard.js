@@ -50,7 +50,7 @@ export function scoreboard(state) {
   const { tricks, payoffs, text, notes } = state.result;
   const turning = h("p", { class: "turning", "aria-live": "polite" }, !state.lesson ? label("score.looking") : "");
   const own = !state.watched && !state.lesson;
-  const more = h("div", { class: "menu-actions" }, own ? [choice("swapped", label("score.swapped")), choice("same", label("score.same"))] : null,
+  const more = h("div", { class: "menu-actions wrap" }, own ? [choice("swapped", label("score.swapped")), choice("same", label("score.same"))] : null,
     choice("look", label("score.look")), choice("lobby", label("site.lobby")));
   const body = [
     cup ? h("div", { class: "trophy" }, icon("trophy")) : null,

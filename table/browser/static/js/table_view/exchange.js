@@ -17,7 +17,7 @@ export class ExchangeBar {
       type: "button", "data-action": action, onclick: (event) => this.choose(action, event),
     }, label(`exchange.${word}`));
     this.buttons = [button(KEEP, "keep"), button(TAKE_BLIND, "blind")];
-    this.root = h("div", { class: "exchange-bar", hidden: true, role: "group", "aria-label": label("exchange.title") }, this.buttons);
+    this.root = h("div", { class: "exchange-bar wrap", hidden: true, role: "group", "aria-label": label("exchange.title") }, this.buttons);
   }
 
   /** @type {(action: number, event: MouseEvent) => void} */

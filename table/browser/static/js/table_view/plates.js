@@ -28,7 +28,7 @@ class Plate {
     this.mark = h("span", { class: "plate-mark", "aria-hidden": "true" });
     this.scores = h("div", { class: "plate-scores" });
     this.root = h("div", { class: `plate plate-${who ? "other" : "own"}`, "aria-hidden": "true" },
-      this.mark, h("div", { class: "plate-who" }, this.name), this.scores);
+      this.mark, h("div", { class: "plate-who row" }, this.name), this.scores);
   }
 
   /** @param {Shown} state */
@@ -51,7 +51,7 @@ export class Plates {
   constructor(tableView) {
     this.tableView = tableView;
     this.plates = [new Plate(0), new Plate(1)];
-    this.prompt = h("p", { class: "prompt" });
+    this.prompt = h("p", { class: "prompt row" });
     this.stock = h("p", { class: "stock-label", "aria-hidden": "true" });
     this.lastLabel = h("p", { class: "last-label", "aria-hidden": "true" }, label("plates.last_trick"));
     this.stage = h("p", { class: "stage-label", "aria-hidden": "true" });

@@ -20,7 +20,7 @@ export class WatchBar {
       type: "range", min: QUICKEST, max: SLOWEST, step: 100, value: 800,
       onchange: () => onwish({ delay_ms: SLOWEST + QUICKEST - Number(this.slider.value) }),
     });
-    this.root = h("div", { class: "watch-bar", hidden: true, role: "group", "aria-label": label("watch.title") },
+    this.root = h("div", { class: "watch-bar row", hidden: true, role: "group", "aria-label": label("watch.title") },
       this.pauseButton, tool("last", label("watch.step"), () => this.step()),
       h("label", {}, h("span", {}, label("watch.speed")), this.slider));
   }
