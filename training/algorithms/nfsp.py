@@ -27,7 +27,8 @@ from ...common.typing import Array, JsonObject
 from ...engine.dtypes import SEATS
 from ...envs import SelfPlayEnv
 from ..rollout.input_features import inputs_of
-from ..rollout.networks import ActorCritic, Adam, QNetwork, weights_of
+from ..rollout.networks import ActorCritic, QNetwork, weights_of
+from ..rollout.optimizer import Adam
 from ..rollout.replay_buffer import ReplayBuffer, ReservoirBuffer
 from ..rollout.tensor_state import (
     module_arrays,

@@ -30,7 +30,8 @@ from ...common.typing import Arrays, JsonObject
 from ...engine.observation.rule_features import RULE_SPEC
 from ..distributed import SINGLE_RANK, Ranks
 from ..rollout.backends import Array, make_backend
-from ..rollout.networks import ActorCritic, Adam, load_weights, weights_of
+from ..rollout.networks import ActorCritic, load_weights, weights_of
+from ..rollout.optimizer import Adam
 from ..rollout.rollout_buffer import RolloutSamples
 from ..rollout.tensor_state import (
     module_arrays,
