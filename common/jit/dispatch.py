@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from llvmlite.binding import Linkage
 from numba.core import ir, types
-from numba.core.codegen import JITCodeLibrary
+from numba.core.codegen import CodeLibrary, JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import (
@@ -57,6 +57,7 @@ from ..typing import Array
 
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef
+    from numba.core.base import BaseContext
     from numba.core.compiler import CompileResult, StateDict
     from numba.core.typing.templates import Signature, Template
 
@@ -65,7 +66,16 @@ if TYPE_CHECKING:
 
 
 class _BitcodeLibrary(JITCodeLibrary):
-    # Links what it calls, for linking into its callers, without generating machine code.
+    """The IR of one function: without machine code, and without what the function calls.
+
+    Whoever links it links `with_called` too. Numba would copy what a function calls into it, and
+    with it into each of its callers.
+    """
+
+    @property
+    def with_called(self) -> list[CodeLibrary]:
+        return [self, *dict.fromkeys(self._linking_libraries)]
+
     def _optimize_functions(self, ll_module: ModuleRef) -> None:
         ll_module.data_layout = self._codegen._data_layout
         # Numba makes new passes for each function, also for those that are only declared.
@@ -76,9 +86,8 @@ class _BitcodeLibrary(JITCodeLibrary):
 
     def finalize(self) -> None:
         self._raise_if_finalized()
-        for library in dict.fromkeys(self._linking_libraries):
+        for library in self._linking_libraries:
             self._reload_init.update(library._reload_init)
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         self._finalize_dynamic_globals()
         # Several entry points may link it; numba would copy the module to mark it so.
         for function in self.get_defined_functions():
@@ -158,6 +167,22 @@ class _Lower(Lower):
         # Numba takes a reference back and clears the memory.
         if self.context.enable_nrt:
             super().delvar(name)
+
+    def lower_binop(self, resty: types.Type, expr: ir.Expr, op: object) -> object:
+        """As of numba for operands that are not constants, with types that are known already."""
+        if ir.UNDEFINED is not expr.static_lhs or ir.UNDEFINED is not expr.static_rhs:
+            return super().lower_binop(resty, expr, op)
+        context, builder = self.context, self.builder
+        inferred = self.fndesc.calltypes[expr]
+        operands = []
+        for operand, wanted in zip((expr.lhs, expr.rhs), inferred.args, strict=True):
+            value = self.loadvar(operand.name)
+            operands.append(context.cast(builder, value, self.typeof(operand.name), wanted))
+        # The operator is another than the inferred one in `x += 1` for numbers.
+        signature = context.typing_context.resolve_function_type(op, inferred.args, {})
+        operator = context.typing_context.resolve_value_type(op)
+        result = context.get_function(operator, signature)(builder, operands)
+        return context.cast(builder, result, inferred.return_type, resty)
 
     def _find_singly_assigned_variable(self) -> None:
         self._singly_assigned_vars, self._blk_local_varmap = set(), {}
@@ -322,7 +347,7 @@ class _InternalDispatcher(_Dispatcher):
         # Any unique key will do for callers to look it up: Python never calls it.
         overload = cres._replace(entry_point=cres.fndesc)
         self.targetctx.insert_user_function(
-            overload.entry_point, overload.fndesc, [overload.library]
+            overload.entry_point, overload.fndesc, cres.library.with_called
         )
         self.overloads[tuple(overload.signature.args)] = overload
 
@@ -336,6 +361,45 @@ def _gc_disabled() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
+@contextmanager
+def _types_remembered(target: BaseContext) -> Iterator[None]:
+    """Infer the types of each kind of call once, and import numba's implementations once.
+
+    Numba infers the types of a call up to four times in each function, and imports all
+    implementations again for every function and every one that it looks up in vain.
+    """
+    typing = target.typing_context
+    if "refresh" in vars(target):
+        yield
+        return
+    # In numba's order: of several types that fit it takes the first.
+    typing.refresh()
+    target.refresh()
+    resolve = typing.resolve_function_type
+    known: dict[tuple[object, tuple[types.Type, ...]], Signature | None] = {}
+
+    def resolve_once(
+        function: object, args: tuple[types.Type, ...], kws: Mapping[str, types.Type]
+    ) -> Signature | None:
+        # Numba's own operations, such as "static_getitem", have values among their arguments.
+        if kws or isinstance(function, str):
+            return resolve(function, args, kws)
+        signature = known.get((function, args))
+        if signature is None:
+            signature = known[function, args] = resolve(function, args, kws)
+        return signature
+
+    def install_registered() -> None:
+        for registry in list(target._registries):
+            target.install_registry(registry)
+
+    typing.resolve_function_type, target.refresh = resolve_once, install_registered
+    try:
+        yield
+    finally:
+        del typing.resolve_function_type, target.refresh
 
 
 class Compiled(_Dispatcher):
@@ -354,7 +418,7 @@ class Compiled(_Dispatcher):
         self._noinline = noinline
 
     def compile(self, sig: Signatures) -> object:
-        with _gc_disabled():
+        with global_compiler_lock, _gc_disabled(), _types_remembered(self.targetctx):
             return super().compile(sig)
 
     @cached_property

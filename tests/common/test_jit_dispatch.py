@@ -73,6 +73,51 @@ def test_function_is_called_by_python_and_compiled_code() -> None:
     assert squared(np.int32(7)) == 49
 
 
+def test_called_function_is_copied_into_no_caller() -> None:
+    assert entrance(5) == plainly(5)
+    for dispatcher in (_around, _large):
+        (overload,) = dispatcher._internal.overloads.values()
+        assert len(list(overload.library.get_defined_functions())) == 1
+        linked = {library.name for library in overload.library.with_called}
+        assert {dispatcher.py_func.__qualname__, "_inner", "squared"} <= linked
+
+
+@jit
+def _squares(n: int) -> Iterator[int]:
+    for i in range(n):
+        yield squared(i)
+
+
+@jit
+def sum_of_squares(n: int) -> int:
+    total = 0
+    for square in _squares(n):
+        total += square
+    return total
+
+
+def test_generator_calls_other_functions() -> None:
+    assert sum_of_squares(4) == 14
+    assert list(_squares(4)) == [0, 1, 4, 9]
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_compiling_leaves_numba_as_it_was(works: bool) -> None:
+    @jit
+    def function(x: Any) -> Any:
+        return x + 1
+
+    target = function.targetctx
+    before = [dict(vars(each)) for each in (target, target.typing_context)]
+    if works:
+        assert function(1) == 2
+    else:
+        with pytest.raises(numba.TypingError):
+            function("one")
+    after = [vars(each) for each in (target, target.typing_context)]
+    assert [each.keys() for each in after] == [each.keys() for each in before]
+
+
 @jit
 def _weighted(x: int, weight: int) -> int:
     return x * weight
