@@ -38,10 +38,17 @@ from numba.core.compiler_machinery import (
     _pass_registry,
     register_pass,
 )
+from numba.core.ir_utils import build_definitions
 from numba.core.lowering import Lower
 from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
-from numba.core.typed_passes import AnnotateTypes, NativeLowering, NopythonRewrites
+from numba.core.ssa import reconstruct_ssa
+from numba.core.typed_passes import (
+    AnnotateTypes,
+    NativeLowering,
+    NopythonRewrites,
+    PreLowerStripPhis,
+)
 from numba.core.untyped_passes import (
     FindLiterallyCalls,
     InlineClosureLikes,
@@ -49,6 +56,7 @@ from numba.core.untyped_passes import (
     LiteralPropagationSubPipelinePass,
     LiteralUnroll,
     MakeFunctionToJitFunction,
+    ReconstructSSA,
     RewriteDynamicRaises,
     WithLifting,
 )
@@ -218,6 +226,35 @@ class _Lower(Lower):
         return self.context.enable_nrt and model.contains_nrt_meminfo()
 
 
+# Numba computes the lifetimes of all variables after each of the two passes below. Only lowering
+# reads them, before which they are computed again; generators need them earlier.
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _ReconstructSSA(ReconstructSSA):
+    _name = "ssa"
+
+    def run_pass(self, state: StateDict) -> bool:
+        if state.func_ir.is_generator:
+            return super().run_pass(state)
+        state.func_ir = reconstruct_ssa(state.func_ir)
+        self._patch_locals(state)
+        state.func_ir._definitions = build_definitions(state.func_ir.blocks)
+        return True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _StripPhis(PreLowerStripPhis):
+    _name = "phis"
+
+    def run_pass(self, state: StateDict) -> bool:
+        if state.func_ir.is_generator:
+            return super().run_pass(state)
+        state.func_ir = self._strip_phi_nodes(state.func_ir)
+        state.func_ir._definitions = build_definitions(state.func_ir.blocks)
+        return True
+
+
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Lowering(NativeLowering):
     _name = "lowering"
@@ -257,7 +294,12 @@ _UNUSED_PASSES = (
 whose result the next pass computes anew. Each may rebuild the control flow and the lifetimes of all
 variables of a function."""
 
-_REPLACED_PASSES = {NativeLowering: _Lowering, NopythonRewrites: _Rewrites}
+_REPLACED_PASSES = {
+    NativeLowering: _Lowering,
+    NopythonRewrites: _Rewrites,
+    PreLowerStripPhis: _StripPhis,
+    ReconstructSSA: _ReconstructSSA,
+}
 
 
 class _Pipeline(PassManager):
