@@ -61,9 +61,6 @@ _ROOT_PACKAGE = __name__.partition(".")[0]
 _SOURCE_ROOT = Path(__file__).resolve().parents[2]
 _MAX_FOLDERS = 6
 PLAIN_JIT = "GERMAN_WHIST_PLAIN_JIT"
-TESTED_NUMBA = ("0.68.1",)
-"""Versions of numba with which all tests have passed: their internals are not checked again."""
-
 
 _CODE_SETTINGS = (
     "OPT",
@@ -256,7 +253,7 @@ def _linking_dispatcher() -> type[Compiled] | None:
     try:
         from .dispatch import Compiled, check
 
-        if numba.__version__ not in TESTED_NUMBA and not success_mark.exists():
+        if not success_mark.exists():
             check(_OPTIONS)
             _mark(success_mark)
         return Compiled

@@ -122,7 +122,8 @@ def test_compiling_leaves_numba_as_it_was(works: bool) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="counts page faults")
 def test_calls_while_compiling_map_no_memory() -> None:
-    from resource import RUSAGE_SELF, getrusage
+    resource = pytest.importorskip("resource")
+    who = getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF)
 
     def call() -> None:
         pass
@@ -130,10 +131,10 @@ def test_calls_while_compiling_map_no_memory() -> None:
     def faults_of_calls(depth: int) -> int:
         if depth:
             return faults_of_calls(depth - 1)
-        before = getrusage(RUSAGE_SELF).ru_minflt
+        before = resource.getrusage(who).ru_minflt
         for _ in range(1000):
             call()
-        return getrusage(RUSAGE_SELF).ru_minflt - before
+        return resource.getrusage(who).ru_minflt - before
 
     room: Any = dispatch._call_with_room
     assert max(room(faults_of_calls, depth) for depth in range(500)) < 500
