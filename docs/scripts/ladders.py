@@ -303,7 +303,7 @@ such agents is not played: its exact value takes its place.
 Elo is fitted by maximum likelihood (Bradley–Terry, a tie as half a win), with `threshold` at 1000.
 The 95 % intervals take each deal as one observation, since all pairings share the deals.
 
-`make ladder` plays all of it again, in some hours of one core, and resumes.
+`make ladder` plays all of it again, in some hours of one core.
 Cross tables, stages and keys of all sets are in `docs/results/ladder.json`."""
 
 CLASSIC = """\
