@@ -152,7 +152,9 @@ class Opponents:
                 self._opponents[name] = Opponent(name, entry.about, bundled)
         extra = tuple(extra)
         for name in extra:
-            bundled = name.partition(":")[0] in (*self._opponents, *_ONLY_IF_NAMED)
+            base = name.partition(":")[0]
+            listed = self._opponents.get(base)
+            bundled = base in _ONLY_IF_NAMED if listed is None else listed.bundled
             self._opponents[name] = Opponent(name, label("agents.named"), bundled, named=True)
         self._shared = lru_cache(_CACHE_SIZE)(make_agent)
         self._named = extra

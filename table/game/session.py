@@ -183,10 +183,9 @@ class Session:
 
         first = player(settings.player) if settings.watched else None
         self._players = first, player(settings.opponent)
-        if settings.prior_actions and any(
-            each and each.agent.keeps_state for each in self._players
-        ):
-            raise SessionError(label("refused.prior_actions", name=settings.opponent))
+        for name, seated in zip(settings.names, self._players, strict=True):
+            if settings.prior_actions and seated and seated.agent.keeps_state:
+                raise SessionError(label("refused.prior_actions", name=name))
         self._repeat(settings.prior_actions)
 
     def view(self, seat: int) -> View:

@@ -314,6 +314,19 @@ def failing(views, rng):
     return views if not len(views) else 1 // 0
 
 
+def test_named_agent_of_others_is_tried_on_every_rule_set() -> None:
+    if "quick-only" not in agent_names():
+        register_agent("quick-only", f"{Path(__file__).stem}:quick_only")
+    named = opponents.Opponents(("quick-only",))["quick-only"]
+    assert (named.quick, named.plays) == (False, ["quick"])
+
+
+def quick_only(rules, match=None):
+    if rules != load_rules("quick"):
+        raise CannotPlay("quick-only plays quick")
+    return make_agent("random", rules)
+
+
 def test_menu_has_strengths_with_errors_and_no_research_agents(client: Client) -> None:
     agents = {each["name"]: each for each in client.get("/api/menu")["agents"]}
     assert not {"thinker", "champion-1", "champion-2", "random-exact"} & set(agents)

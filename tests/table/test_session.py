@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from german_whist import IllegalAction, Match, load_rules
+from german_whist import Game, IllegalAction, Match, load_rules
 from german_whist.agents.heuristic.random import RandomAgent
 from german_whist.table import Session, SessionError, SessionSettings
 
@@ -106,6 +107,30 @@ def test_stateful_agent_takes_over_no_hand_that_others_began() -> None:
     assert list(Session(settings).game.actions) == list(session.game.actions)
     with pytest.raises(SessionError, match="threshold remembers what it did in a hand"):
         Session(settings, make)
+
+
+def test_refusal_to_take_over_a_hand_names_the_agent_with_memory() -> None:
+    def make(name: str, rules: Any, match: Match | None) -> Any:
+        agent_class = StatefulAgent if name == "stateful" else RandomAgent
+        return agent_class(rules, match=match)
+
+    first = Game(QUICK, seed=4).legal()[0]
+    with pytest.raises(SessionError, match="stateful remembers"):
+        Session(SessionSettings(QUICK, "easy", "stateful", seed=4, prior_actions=(first,)), make)
+
+
+def test_restored_session_takes_back_no_prior_action() -> None:
+    session = Session(SessionSettings(QUICK, "threshold", seed=4))
+    play_on(session, random.Random(0), 3)
+    prior_actions = tuple(session.game.actions)
+    session = Session(replace(session.settings, prior_actions=prior_actions))
+    play_on(session, random.Random(0), 3)
+    again = Session.from_state(session.state())
+    assert again.settings == session.settings
+    for _ in prior_actions:
+        with suppress(IllegalAction):
+            again.take_back()
+    assert tuple(again.game.actions)[: len(prior_actions)] == prior_actions
 
 
 @pytest.mark.parametrize(
