@@ -44,7 +44,7 @@ _POOL = 12
 """A puzzle is drawn from this many with the ratings nearest to the person's."""
 _PUZZLE_DEVIATION = 60.0
 _MAX_HISTORY = 50
-_MAX_UNFINISHED = 1000
+_MAX_PUZZLES_UNDER_WAY = 1000
 _DAY_STRIDE = 7919
 """A prime: puzzles of successive days are unlike each other, and none comes twice in a round."""
 
@@ -134,7 +134,7 @@ class LearningHandlers:
         self._folder = services.store.path.parent
         self._finished = services.finished
         # By person, a puzzle with right cards so far: one that is left counts as failed.
-        self._unfinished: OrderedDict[str, tuple[ProblemSource, AnswerResult]] = OrderedDict()
+        self._puzzles_under_way = OrderedDict[str, tuple[ProblemSource, AnswerResult]]()
 
     # -- problems
 
@@ -195,22 +195,22 @@ class LearningHandlers:
     def next(self, request: Request) -> Response:
         """A puzzle near the person's rating, if possible a new one; or the puzzle of the day."""
         kind, person = request.query_params.get("kind", ""), find_person(request)
-        self._leave(person)
         all_kinds = all_puzzles(self._folder)
-        if kind == "day" and all_kinds:
-            day = date.today().toordinal() * _DAY_STRIDE % len(all_kinds)
-            puzzle = all_kinds[sorted(all_kinds)[day]]
-            return json_response(_problem(self._puzzle(puzzle, person)))
         puzzles = [
             puzzle for puzzle in all_kinds.values() if kind in ("", puzzle.kind, puzzle.theme)
         ]
+        if kind == "day" and all_kinds:
+            day = date.today().toordinal() * _DAY_STRIDE % len(all_kinds)
+            puzzles = [all_kinds[sorted(all_kinds)[day]]]
         if not puzzles:
             raise Refused(label("problem.no_puzzle"), 404)
         attempted = self._progress.attempts(person)
         rating = self._progress.rating(person, "puzzles").value
         new = [puzzle for puzzle in puzzles if puzzle.id not in attempted] or puzzles
         new.sort(key=lambda puzzle: (abs(puzzle.rating - rating), puzzle.id))
-        return json_response(_problem(self._puzzle(random.choice(new[:_POOL]), person)))
+        puzzle = random.choice(new[:_POOL])
+        self._leave(person, puzzle.id)
+        return json_response(_problem(self._puzzle(puzzle, person)))
 
     # -- answers
 
@@ -220,23 +220,23 @@ class LearningHandlers:
 
         def answer() -> AnswerResult:
             person, source = find_person(request), self._source(request)
-            self._leave(person, source.id)
             source = _after(source, body.before)
             result = _answer(source, body.action)
+            self._leave(person, source.id)
             if not result.steps:
                 source.record(result)
             else:
-                self._unfinished[person] = source, result
-                if len(self._unfinished) > _MAX_UNFINISHED:
-                    self._unfinished.popitem(last=False)
+                self._puzzles_under_way[person] = source, result
+                if len(self._puzzles_under_way) > _MAX_PUZZLES_UNDER_WAY:
+                    self._puzzles_under_way.popitem(last=False)
             return result
 
         return json_response(await run_in_threadpool(answer))
 
-    def _leave(self, person: str, going_on: str = "") -> None:
-        """Record that the puzzle that a person is at was not solved, unless it goes on."""
-        source, result = self._unfinished.pop(person, (None, None))
-        if source is not None and result is not None and source.id != going_on:
+    def _leave(self, person: str, next_id: str) -> None:
+        """Record that the puzzle that a person is at was not solved, unless it is the next."""
+        source, result = self._puzzles_under_way.pop(person, (None, None))
+        if source is not None and result is not None and source.id != next_id:
             result.solved = False
             source.record(result)
 
@@ -256,7 +256,6 @@ class LearningHandlers:
     # -- statistics
 
     def stats(self, request: Request) -> Response:
-        self._leave(find_person(request))
         return json_response(self._stats(find_person(request)))
 
     def _stats(self, person: str) -> PuzzleStats:

@@ -22,7 +22,7 @@ from german_whist.commands import puzzles as command
 from german_whist.engine.cards import card, cards
 from german_whist.engine.endgame import moves_of
 from german_whist.engine.records import record_of
-from german_whist.table.browser import finished_hands
+from german_whist.table.browser import finished_hands, serve_learning
 from german_whist.table.rating import Rating
 from german_whist.table.review import puzzles as puzzle_review
 from german_whist.table.review.analysis import AnalysisStopped, analyse
@@ -257,12 +257,28 @@ def test_puzzle_left_after_right_cards_counts_as_failed(client: Client) -> None:
     for _ in range(2):  # a page that is opened again begins anew
         assert client.post(f"/api/puzzles/{first.id}/answer", card)["steps"]
         client.get(f"/api/puzzles/{first.id}")
+    illegal = next(action for action in range(52) if action not in first.position().legal())
+    refused = {"action": illegal, "before": [illegal]}
+    assert client.request("POST", f"/api/puzzles/{first.id}/answer", refused)[0] == 422
     assert answer(client, second)["solved"]
     stats = client.get("/api/puzzles")
     assert [(each["id"], each["solved"]) for each in stats["history"]] == [
         (second.id, True),
         (first.id, False),
     ]
+
+
+@pytest.mark.parametrize("path", ["", "/next?kind=day"])
+def test_puzzle_under_way_is_not_failed_by_pages_that_open(
+    path: str, client: Client, monkeypatch
+) -> None:
+    client.raw("GET", "/")
+    puzzle = max(ENDINGS[:60], key=n_decisions)
+    monkeypatch.setattr(serve_learning, "all_puzzles", lambda folder: {puzzle.id: puzzle})
+    card = {"action": puzzle.position_values().best[0]}
+    assert client.post(f"/api/puzzles/{puzzle.id}/answer", card)["steps"]
+    client.get(f"/api/puzzles{path}")
+    assert answer(client, puzzle)["change"] > 0
 
 
 def test_a_puzzle_of_several_cards_is_solved_by_all_of_them(client: Client) -> None:
